@@ -42,11 +42,6 @@ def check_user_has_role(user: User, study: Study, *roles: Role) -> None:
         raise NotAllowed(f"This needs the role {needed} in this study.")
 
 
-def check_user_can_view_study(user: User, study: Study) -> None:
-    """Any member."""
-    check_user_has_role(user, study)
-
-
 def check_user_can_open_cases(user: User, study: Study) -> None:
     """Clinicians and study admins. A blinded reviewer sees cases only through the review queue."""
     check_user_has_role(user, study, Role.CLINICIAN, Role.ADMIN)
@@ -66,11 +61,6 @@ def check_user_can_manage_study(user: User, study: Study) -> None:
     check_user_has_role(user, study, Role.ADMIN)
 
 
-def check_user_can_read_audit_trail(user: User, study: Study) -> None:
-    """Study admins."""
-    check_user_has_role(user, study, Role.ADMIN)
-
-
 def user_has_role(user: User, study: Study, *roles: Role) -> bool:
     """Whether `check_user_has_role` passes."""
     try:
@@ -83,15 +73,6 @@ def user_has_role(user: User, study: Study, *roles: Role) -> bool:
 def user_can_open_cases(user: User, study: Study) -> bool:
     """Whether `check_user_can_open_cases` passes."""
     return user_has_role(user, study, *CASE_READERS)
-
-
-def user_can_open(user: User, study: Study, object_type: str, object_id: str) -> bool:
-    """Whether `check_user_can_open` passes."""
-    try:
-        check_user_can_open(user, study, object_type, object_id)
-    except NotAllowed:
-        return False
-    return True
 
 
 def user_can_manage_study(user: User, study: Study) -> bool:

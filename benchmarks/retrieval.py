@@ -71,7 +71,6 @@ def compare(vectors: list[Vectors], queries: Vectors, folder: str) -> int:
         ]
         for i in rounds
     )
-    server = medians([partial(ours.by_server, 0, query)] for query in queries[:100])[0]
 
     exact = ours.ask(0, queries)
     print(
@@ -87,10 +86,7 @@ def compare(vectors: list[Vectors], queries: Vectors, folder: str) -> int:
             f"{name:28} {load * 1000:6.1f} ms {cold * 1000:9.1f} ms {again * 1000:6.1f} ms"
             f" {share:8.1%}"
         )
-    print(
-        f"{'NumPy, from PostgreSQL':28} {warm[3] * 1000:32.1f} ms;  one query by the server:"
-        f" {server * 1000:.2f} ms"
-    )
+    print(f"{'NumPy, from PostgreSQL':28} {warm[3] * 1000:32.1f} ms")
     query_ratio, load_ratio, numpy_ratio = (
         min(first[1:]) / first[0],
         min(loading[1:]) / loading[0],
@@ -154,10 +150,6 @@ class Ours:
     def ask(self, encounter: int, queries: Vectors) -> list[list[str]]:
         """The names that each query finds."""
         return [[name for name, _ in hits] for hits in self._search(encounter).top_k(queries, TOP)]
-
-    def by_server(self, encounter: int, query: Vectors) -> None:
-        """One query in SQL."""
-        self._search(encounter).search_sql(query, TOP)
 
     def numpy_only(self, encounter: int, queries: Vectors) -> None:
         """Fetch, product, partial sort."""

@@ -1,9 +1,8 @@
 """The series of an encounter as vectors in PostgreSQL: stored once a model, searched exactly within
 the encounter.
 
-Two searches that rank alike: all queries of a case by one binary fetch and one matrix product, and
-one query by pgvector's operator in SQL. No approximate index exists, so no series can be lost
-(protocol stage 4; architecture, "Scale").
+All queries of a case take one binary fetch and one matrix product. No approximate index exists, so
+no series can be lost (protocol stage 4; architecture, "Scale").
 """
 
 from __future__ import annotations
@@ -33,13 +32,6 @@ FETCH = """
     SELECT array_agg(s.event ORDER BY s.event COLLATE "C"), string_agg(vector_send(v.vector), ''::bytea ORDER BY s.event COLLATE "C")
     FROM ehr_seriesembedding v JOIN ehr_eventseries s ON s.id = v.series_id
     WHERE v.encounter_id = %s AND v.model = %s
-"""
-#: Ranked as `_best` ranks.
-SEARCH = f"""
-    SELECT s.event, -(v.vector <#> %s::vector) AS cosine
-    FROM ehr_seriesembedding v JOIN ehr_eventseries s ON s.id = v.series_id
-    WHERE v.encounter_id = %s AND v.model = %s
-    ORDER BY round((v.vector <#> %s::vector)::numeric, {SCORE_DECIMALS}), s.event COLLATE "C" LIMIT %s
 """
 
 
@@ -172,15 +164,6 @@ class EncounterSearch:
             [(events[i], cosine) for i, cosine in zip(row, found, strict=True)]
             for row, found in rows
         ]
-
-    def search_sql(self, query: Vectors, k: int) -> list[tuple[str, float]]:
-        """At most k (event, cosine) for one query (d,), ranked by the server; the same ranking as
-        `top_k`.
-        """
-        literal = "[" + ",".join(repr(float(x)) for x in np.asarray(query, np.float32)) + "]"
-        with connection.cursor() as cursor:
-            cursor.execute(SEARCH, [literal, self._encounter_id, self._model, literal, k])
-            return [(event, float(cosine)) for event, cosine in cursor.fetchall()]
 
     def fetch(self) -> tuple[list[str], Vectors]:
         """All events in order of code points and their vectors (n, d), in one binary row."""

@@ -24,7 +24,6 @@ TRANSITIONS: Mapping[str, Mapping[str, str]] = {
     "cancelled": {"retry": "queued", "retry_later": "blocked"},
 }
 
-STATES = tuple(TRANSITIONS)
 FINAL = frozenset(("succeeded", "failed", "cancelled"))
 
 

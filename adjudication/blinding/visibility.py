@@ -212,11 +212,6 @@ def sides_swapped(seed: int, item: str) -> bool:
     return hashlib.sha256(f"{seed}:side:{item}".encode()).digest()[0] % 2 == 1
 
 
-def order_key(seed: int, item: str) -> str:
-    """Return a reviewer's own sort key of an item. It reveals nothing about the packet's order."""
-    return hashlib.sha256(f"{seed}:order:{item}".encode()).hexdigest()
-
-
 def unswapped(answer: str, swapped: bool) -> str:
     """An answer of the page in the judge's labels, and back again: A and B change places where the
     sides were swapped.

@@ -18,7 +18,7 @@ from typing import Protocol
 from adjudication.domain import Finding, FindingType, Side, Verdict
 from ehr.presentation.rendering import JUDGE_SERIES, judge_record, judge_shown
 from ehr.summarise import Series
-from timelines.domain import Anchor, Inventory, NamedTimeline, Polarity, SourceRow, Timeline
+from timelines.domain import Anchor, Polarity, SourceRow
 
 #: Row numbers are drawn from as many numbers a row, beginning here: nothing can be read from one.
 ROW_NUMBERS_FROM, ROW_NUMBERS_EACH = 100, 4
@@ -133,30 +133,6 @@ class Judge(Protocol):
     def judge(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
         """Every difference that was found ([] for none), or that the game could not be judged."""
         ...
-
-
-def candidates(timeline: Timeline, inventory: Inventory) -> list[Candidate]:
-    """The rows of a timeline over its inventory. Raises KeyError for an entry whose UID the
-    inventory lacks.
-    """
-    rows = []
-    for e in timeline:
-        o = inventory.by_uid[e.uid]
-        rows.append(
-            Candidate(
-                event=o.mention, time=e.time, uid=o.uid, polarity=o.polarity, start=o.start, end=o.end,
-                lower=e.lower, upper=e.upper, known=bool(e.known), context=e.context,
-            )
-        )  # fmt: skip
-    return rows
-
-
-def named_candidates(timeline: NamedTimeline) -> list[Candidate]:
-    """The rows of a timeline whose lines have no identifiers."""
-    return [
-        Candidate(event=e.event, time=e.time, lower=e.lower, upper=e.upper, known=bool(e.known))
-        for e in timeline
-    ]
 
 
 def judge_input(

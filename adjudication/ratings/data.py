@@ -121,15 +121,7 @@ def judged_findings(
 
 def agreement_of(first: JudgeRun, second: JudgeRun) -> tuple[int, tuple[Overlap, ...]]:
     """Return (comparisons that both have judged, the overlap of their findings)."""
-    judged = [
-        set(
-            r.games.filter(outcome=Game.Outcome.JUDGED, swapped=False).values_list(
-                "comparison_id", flat=True
-            )
-        )
-        for r in (first, second)
-    ]
-    both = sorted(judged[0] & judged[1])
+    both = sorted(_judged_comparisons(first) & _judged_comparisons(second))
     return len(both), _overlap(both, (first, False), (second, False))
 
 

@@ -321,15 +321,6 @@ def guess(
     )
 
 
-def history(*, assignment: Assignment) -> list[Decision]:
-    """Everything this person did in the packet, oldest first."""
-    return list(
-        Decision.objects.filter(assignment=assignment)
-        .select_related("item", "amends")
-        .order_by("sequence")
-    )
-
-
 @transaction.atomic
 def _sign(assignment: Assignment, by: User) -> Decision:
     packet, mine = _lock_assignment(assignment, by)

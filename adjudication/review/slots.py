@@ -171,16 +171,6 @@ def flag(*, assignment: Assignment, item: PacketItem, flagged: bool = True) -> N
     _mark(assignment, item, flagged=flagged)
 
 
-def expire_leases(packet: Packet | None = None) -> int:
-    """Free the slots whose lease ran out; return how many. Claims check leases themselves: this only
-    tidies up.
-    """
-    expired = Slot.objects.filter(decision__isnull=True, lease_expires_at__lte=database_time())
-    if packet is not None:
-        expired = expired.filter(item__packet=packet)
-    return expired.update(assignment=None, lease_expires_at=None)
-
-
 def progress(*, assignment: Assignment) -> Progress:
     """How far this person is, with the time left at their own pace: the median of their active
     times, which a pause does not stretch.
@@ -299,7 +289,10 @@ def _skipped(assignment: Assignment) -> Subquery:
 
 
 def _place(seed: int) -> Func:
-    """`visibility.order_key`, computed by the database."""
+    """Return the reviewer's own sort key of an item: the SHA-256 of their seed and the item's id.
+
+    It reveals nothing about the packet's order.
+    """
     words = Concat(
         Value(f"{seed}:order:"), Cast(F("item__public_id"), TextField()), output_field=TextField()
     )

@@ -119,23 +119,6 @@ def interval(samples: Matrix, level: float = 0.95) -> tuple[Matrix, Matrix, int]
     return low, high, failed
 
 
-def ratings_from_totals(games: Matrix, earned: ArrayLike) -> Matrix:
-    """Ratings from how often each pair met and what each source earned in all: these totals are all
-    that the maximum depends on.
-
-    `games` (n, n) symmetric counts; `earned` (n,) sums of shares, which must add up to the number
-    of games. Raises ValueError where they do not, Undetermined where no finite maximum was reached.
-    """
-    games = np.asarray(games, dtype=np.float64)
-    gained = np.asarray(earned, dtype=np.float64)
-    if not np.isclose(gained.sum(), games.sum() / 2, rtol=1e-3):
-        raise ValueError("what the sources earned does not add up to the number of games")
-    fitted, converged = _fit(games, gained)
-    if not converged:
-        raise Undetermined("no finite ratings follow from these totals")
-    return _scale_strengths(fitted)
-
-
 def undetermined(earned: Matrix, names: Sequence[str] | None = None) -> str:
     """Return why the points earned give no finite ratings; "" if they do. The words name sources by
     `names`, else by index."""
@@ -149,8 +132,8 @@ def undetermined(earned: Matrix, names: Sequence[str] | None = None) -> str:
             f"the sources fall into {len(groups)} groups that never meet:"
             f" {'; '.join(_join_names(g, names) for g in groups)}"
         )
-    if not strongly_connected(earned[None] > 0)[0]:
-        reach = _reachability(earned[None] > 0)[0]
+    reach = _reachability(earned > 0)
+    if not reach.all():
         unbeaten = [k for k in range(n) if not reach[:, k].all() and reach[k].all()]
         lost = [k for k in range(n) if not reach[k].all() and reach[:, k].all()]
         if unbeaten:
@@ -161,18 +144,15 @@ def undetermined(earned: Matrix, names: Sequence[str] | None = None) -> str:
     return ""
 
 
-def strongly_connected(edges: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """(…,) whether every source reaches every other along `edges` (…, n, n)."""
-    return np.asarray(_reachability(edges).all(axis=(-1, -2)), dtype=np.bool_)
-
-
 def _reachability(edges: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    n = edges.shape[-1]
-    reach = (edges | np.eye(n, dtype=bool)).astype(np.float32)
-    for _ in range(max(1, int(np.ceil(np.log2(max(n, 2)))))):
-        reach = (reach @ reach > 0).astype(np.float32)
-    found: NDArray[np.bool_] = reach > 0
-    return found
+    """Return (n, n): whether each source reaches each other along `edges`.
+
+    `scipy.sparse.csgraph` would do this, but the web process computes ratings and has no SciPy.
+    """
+    reach = edges | np.eye(len(edges), dtype=bool)
+    for _ in range(len(edges).bit_length()):  # each product doubles the length of the paths
+        reach = reach @ reach
+    return reach
 
 
 def _games(
@@ -243,7 +223,7 @@ def _scale_strengths(strengths: Matrix) -> Matrix:
 
 
 def _groups(met: NDArray[np.bool_]) -> list[list[int]]:
-    reach = _reachability((met | met.T)[None])[0]
+    reach = _reachability(met | met.T)
     return sorted(list(np.flatnonzero(row)) for row in np.unique(reach, axis=0))
 
 

@@ -7,7 +7,7 @@ the sides, never from a label.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -44,9 +44,6 @@ class Charge:
     side: Side
     category: Category
 
-    def cost(self, weights: Mapping[Category, float] = WEIGHTS) -> float:
-        return weights[self.category]
-
 
 def charge(finding: Finding) -> Charge | None:
     """The charge of a finding; None for a verdict that is not decisive (BOTH, NEITHER, UNCLEAR).
@@ -75,14 +72,3 @@ def charge(finding: Finding) -> Charge | None:
         if finding.polarity is Polarity.PRESENT
         else Category.MISSED_NEGATIVE,
     )
-
-
-def total_charges(
-    findings: Iterable[Finding], weights: Mapping[Category, float] = WEIGHTS
-) -> tuple[float, float]:
-    """(points charged to A, points charged to B) over the findings of one game."""
-    points = {Side.A: 0.0, Side.B: 0.0}
-    for finding in findings:
-        if (found := charge(finding)) is not None:
-            points[found.side] += found.cost(weights)
-    return points[Side.A], points[Side.B]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
 
 from ehr.summarise import Observation, Series
 
@@ -100,17 +99,6 @@ def judge_record(series: Iterable[Series], limit: int = JUDGE_SERIES) -> str:
     if len(ordered) > len(shown):
         lines.append(f"... and {len(ordered) - len(shown)} more event types omitted.")
     return "\n".join([*lines, "[TABULAR_EHR_SUMMARY_END]"])
-
-
-def summary_mapping(series: Iterable[Series]) -> list[dict[str, Any]]:
-    """Return the row map of `summary_mapping.json`.
-
-    It has the event, the summary (retrieval text) and the row indices of each series.
-    """
-    return [
-        {"event": s.event, "summary": retrieval_text(s), "row_indices": list(s.row_indices)}
-        for s in series
-    ]
 
 
 def clock(time: datetime) -> str:

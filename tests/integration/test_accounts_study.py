@@ -28,7 +28,6 @@ from accounts.permissions import (
     check_user_has_role,
     roles_in,
     user_can_manage_study,
-    user_can_open,
     user_can_open_cases,
 )
 from accounts.registry import Card, Link, NavItem
@@ -126,8 +125,7 @@ def test_a_page_guard_can_veto_an_object(study, member, monkeypatch):
         lambda user, kind: {"blinded"},
         ["case"],
     )
-    assert user_can_open(user, study, "ehr.encounter", "open")
-    assert not user_can_open(user, study, "ehr.encounter", "blinded")
+    check_user_can_open(user, study, "ehr.encounter", "open")
     with pytest.raises(PermissionDenied, match="unblind"):
         check_user_can_open(user, study, "ehr.encounter", "blinded")
     with pytest.raises(NotAllowed, match="not a member"):

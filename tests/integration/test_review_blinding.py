@@ -25,7 +25,6 @@ from django.test import Client
 from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
 
 from accounts.models import Role, User
-from adjudication.blinding.visibility import order_key
 from adjudication.models import Assignment, Finding, Game, PacketItem
 from adjudication.packets import actions as packets
 from adjudication.review import decisions, slots
@@ -427,15 +426,3 @@ def test_a_cookie_holds_no_secret(review: Review) -> None:
     assert set(client.cookies) <= {settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME}
     stored = json.dumps(dict(client.session.items())).lower()
     assert not [secret for secret in (*ANSWERS, *SOURCES, *KINDS) if secret in stored]
-
-
-def test_the_order_of_items_tells_nothing(review: Review) -> None:
-    """Two people get different orders, and neither is that of the packet, of the findings or of the
-    strata.
-    """
-    orders = []
-    for assignment in review.assignments[:2]:
-        keys = [order_key(assignment.seed, item.public_id) for item in review.items]
-        orders.append([sorted(keys).index(key) for key in keys])
-    assert orders[0] != orders[1]
-    assert all(order != sorted(order) for order in orders)

@@ -7,13 +7,11 @@ once, before. Source: protocol section 3 ("Intervals").
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Case = TypeVar("Case")
 Interval = tuple[float, float] | tuple[None, None]
 
 RESAMPLES = 200
@@ -21,26 +19,6 @@ SEED = 20260904
 LEVEL = 0.95
 #: Resampling one case gives that case again: its interval would have no width and say nothing.
 FEWEST_CASES = 2
-
-
-def case_bootstrap(
-    cases: Sequence[Case],
-    statistic: Callable[[Sequence[Case]], float | None],
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
-) -> Interval:
-    """(low, high): the 95 % percentile interval of a statistic of cases.
-
-    `statistic` sees each resample as a list of as many cases as there are, some twice and some not
-    at all. Where it gives None (no data in that resample) the resample is left out. (None, None)
-    where no resample is left, and with fewer than two cases. The same cases, seed and count always
-    give the same draws (`resample_indices`). Raises ValueError for fewer than one resample and
-    where the statistic gives infinity.
-    """
-    drawn = resample_indices(len(cases), resamples, seed)
-    if len(cases) < FEWEST_CASES:
-        return None, None
-    return percentile_interval([statistic([cases[i] for i in row]) for row in drawn.tolist()])
 
 
 def resample_indices(

@@ -22,7 +22,6 @@ from timelines.evaluation.values import Estimate
 
 Numbers = NDArray[np.float64]
 NO_CASE = "no case has this timeline"
-NO_PAIR = "no occurrence was paired"
 NO_TIME = "no pair has a time on both sides"
 NO_ORDER = "no case has two occurrences whose order can be compared"
 NO_ROWS = "no paired occurrence cites a row"

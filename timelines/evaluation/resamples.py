@@ -31,7 +31,7 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Resamples:
-    """`indices` (resamples, n_cases): the cases of each resample, as `case_bootstrap` draws them
+    """`indices` (resamples, n_cases): the cases of each resample, as `resample_indices` draws them
     with the same seed.
     """
 

@@ -7,9 +7,6 @@ No Django. Times and errors in hours. Source: protocol section 3 ("Error strata"
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -34,18 +31,6 @@ BANDS: tuple[str, ...] = (
 LEAST_TOLERANCE = 3.0
 #: Further out, the tolerance is this share of the larger distance from admission.
 TOLERANCE_SHARE = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class BandErrors:
-    """The errors of one group of reference times. `n` counts events with both times; figures are
-    None where n is 0.
-    """
-
-    words: str
-    n: int
-    median_error: float | None
-    within_tolerance: float | None
 
 
 def cumulative_shares(errors: ArrayLike) -> list[tuple[str, float | None]]:
@@ -74,31 +59,6 @@ def band_indices(reference_times: ArrayLike) -> NDArray[np.intp]:
     )
 
 
-def by_reference_distance(
-    reference: Sequence[float | None], predicted: Sequence[float | None]
-) -> list[BandErrors]:
-    """Errors of matched events grouped by |reference time|, one entry for each of BANDS.
-
-    Times in the same order; N/A (None) on either side is left out. Raises ValueError for lists of
-    different lengths and for NaN or infinity.
-    """
-    truth, guess = _both_placed(reference, predicted)
-    errors, near, bands = np.abs(truth - guess), within_tolerance(truth, guess), band_indices(truth)
-    result = []
-    for index, words in enumerate(BANDS):
-        inside = bands == index
-        n = int(inside.sum())
-        result.append(
-            BandErrors(
-                words,
-                n,
-                float(np.median(errors[inside])) if n else None,
-                float(near[inside].mean()) if n else None,
-            )
-        )
-    return result
-
-
 def within_tolerance(first: ArrayLike, second: ArrayLike) -> NDArray[np.bool_]:
     """Whether |Δ| < max(3, 0.1 · max(|first|, |second|)), strictly, for times in the same order (or
     two times).
@@ -108,17 +68,3 @@ def within_tolerance(first: ArrayLike, second: ArrayLike) -> NDArray[np.bool_]:
         np.abs(a - b)
         < np.maximum(LEAST_TOLERANCE, TOLERANCE_SHARE * np.maximum(np.abs(a), np.abs(b)))
     )
-
-
-def _both_placed(
-    reference: Sequence[float | None], predicted: Sequence[float | None]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    if len(reference) != len(predicted):
-        raise ValueError(f"{len(reference)} reference times and {len(predicted)} predicted times")
-    both = [
-        (r, p) for r, p in zip(reference, predicted, strict=True) if r is not None and p is not None
-    ]
-    times = np.array(both, dtype=np.float64).reshape(-1, 2)
-    if not np.isfinite(times).all():
-        raise ValueError("times hold NaN or infinity")
-    return times[:, 0], times[:, 1]

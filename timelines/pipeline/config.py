@@ -111,13 +111,6 @@ class PipelineConfig:
             given[name] = _checked(name, value, defaults[name])
         return cls(**given)
 
-    @classmethod
-    def from_json(cls, text: str) -> PipelineConfig:
-        values = json.loads(text)
-        if not isinstance(values, dict):
-            raise ConfigError("a pipeline config is a JSON object")
-        return cls.from_dict(values)
-
 
 #: Settings that may be 0 or unset; every other number counts something and is at least 1.
 _ZERO_OR_UNSET = {"variant", "seed", "rho_threshold", "discharge_grace_hours"}

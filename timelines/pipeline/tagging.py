@@ -133,17 +133,6 @@ def _cut(note: str, start: int, limit: int) -> int:
     return limit
 
 
-def parse_chunks(
-    note: str, chunks: Sequence[Chunk], tagged: Sequence[str]
-) -> tuple[TaggedSpan, ...]:
-    """Spans of the whole note from the rewritten text of each chunk. Raises TaggingRejected."""
-    spans: list[TaggedSpan] = []
-    for chunk, text in zip(chunks, tagged, strict=True):
-        found = parse_tagged(text, note[chunk.start : chunk.end])
-        spans += [replace(s, start=s.start + chunk.start, end=s.end + chunk.start) for s in found]
-    return in_order(spans)
-
-
 @dataclass(slots=True)
 class _Open:
     """A tag that was opened; `start` is set by the first character inside it."""

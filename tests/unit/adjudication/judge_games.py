@@ -9,7 +9,7 @@ from typing import Any
 
 from adjudication.judging.input import Candidate, CandidateRow, JudgeInput, judge_input
 from ehr.summarise import NumericSummary, Observation, Series
-from timelines.domain import Anchor
+from timelines.domain import Anchor, Inventory, Timeline
 
 ADMISSION = datetime(2180, 3, 4, 14, 30)
 ANCHOR = Anchor(ADMISSION)
@@ -34,6 +34,22 @@ SECOND = (
     Candidate(event="fractured hip", time=-8700.0),
     Candidate(event='pain "worst ever"', time=-2.5),
 )
+
+
+def candidates(timeline: Timeline, inventory: Inventory) -> list[Candidate]:
+    """The rows of a timeline over its inventory. Raises KeyError for an entry whose UID the
+    inventory lacks.
+    """
+    rows = []
+    for e in timeline:
+        o = inventory.by_uid[e.uid]
+        rows.append(
+            Candidate(
+                event=o.mention, time=e.time, uid=o.uid, polarity=o.polarity, start=o.start, end=o.end,
+                lower=e.lower, upper=e.upper, known=bool(e.known), context=e.context,
+            )
+        )  # fmt: skip
+    return rows
 
 
 def seen(hours: float | None, value: str, unit: str = "") -> Observation:

@@ -11,18 +11,22 @@ from hypothesis import strategies as st
 from adjudication.domain import Side
 from adjudication.judging.input import (
     Candidate,
-    candidates,
     judge_input,
-    named_candidates,
     one_line,
     whole_hours,
 )
-from tests.unit.adjudication.judge_games import ANCHOR, FIRST, SECOND, game, seen, series
+from tests.unit.adjudication.judge_games import (
+    ANCHOR,
+    FIRST,
+    SECOND,
+    candidates,
+    game,
+    seen,
+    series,
+)
 from timelines.domain import (
     Entry,
     Inventory,
-    NamedTime,
-    NamedTimeline,
     Occurrence,
     Polarity,
     Timeline,
@@ -120,9 +124,6 @@ def test_candidates_carry_the_inventory_and_named_ones_their_words() -> None:
             upper=3.0,
             known=True,
         )
-    ]
-    assert named_candidates(NamedTimeline((NamedTime("fall", None),))) == [
-        Candidate(event="fall", time=None)
     ]
 
 

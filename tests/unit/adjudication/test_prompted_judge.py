@@ -15,9 +15,7 @@ from adjudication.judging.input import (
     Candidate,
     JudgeInput,
     Unjudged,
-    candidates,
     judge_input,
-    named_candidates,
 )
 from adjudication.judging.prompted.judge import (
     PromptedJudge,
@@ -30,12 +28,17 @@ from llm_runtime.base import Limits, ModelReply, ModelRequest
 from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.errors import AnswerRejected, SchemaRefused, Unavailable
 from llm_runtime.providers.scripted import ScriptedModel
-from tests.unit.adjudication.judge_games import ANCHOR, NOTE, SERIES, game, good_findings
+from tests.unit.adjudication.judge_games import (
+    ANCHOR,
+    NOTE,
+    SERIES,
+    candidates,
+    game,
+    good_findings,
+)
 from timelines.domain import (
     Entry,
     Inventory,
-    NamedTime,
-    NamedTimeline,
     Occurrence,
     SourceRow,
     Timeline,
@@ -213,20 +216,6 @@ def test_no_name_of_a_source_can_appear_in_a_prompt(
         if name.lower() in text.lower()
     ]
     assert ("| 00aa |" in text) is uid_table
-
-
-def test_named_lines_carry_no_name_of_a_source_either_and_equal_rows_make_equal_prompts() -> None:
-    def prompt(name: str) -> str:
-        lines = named_candidates(
-            NamedTimeline((NamedTime("fall", 2.0, decided_by=name, reason=name),), 3)
-        )
-        return (
-            render_game(judge_input(lines, lines, note=NOTE, anchor=ANCHOR, seed=5))
-            .messages[1]
-            .content
-        )
-
-    assert prompt("GLM-5.2") == prompt("Dr. Quincy")
 
 
 def test_a_table_of_uids_shows_six_columns_and_the_words_of_the_span() -> None:

@@ -15,11 +15,12 @@ from pathlib import Path
 import pytest
 
 from adjudication.domain import FindingType, Verdict
-from adjudication.judging.input import Candidate, JudgeInput, candidates, judge_input
+from adjudication.judging.input import Candidate, JudgeInput, judge_input
 from adjudication.judging.rules.judge import RulesJudge
 from adjudication.planting.recall import Tally, overall, pool_tallies, rates, tally, verdicts
 from adjudication.planting.twins import Plant
 from ehr.summarise import Series
+from tests.unit.adjudication.judge_games import candidates
 from tests.unit.adjudication.planted_games import DEMO, QUALITY, games, read_case
 from timelines.backbones.rules.tagging.tagger import RuleTagger
 from timelines.backbones.rules.timing.timer import RuleTimer

@@ -24,11 +24,10 @@ from adjudication.scoring.bradley_terry import (
     bootstrap_ratings,
     interval,
     ratings,
-    ratings_from_totals,
 )
-from adjudication.scoring.errors import WEIGHTS, Category, charge, total_charges
+from adjudication.scoring.errors import WEIGHTS, Category, charge
+from adjudication.scoring.fitting import Pairs, strengths
 from adjudication.scoring.intervals import standardised, wilson
-from adjudication.scoring.sensitivity import SCHEMES
 from adjudication.scoring.shares import controlled, mean_shares, share
 from timelines.domain import Polarity
 
@@ -143,17 +142,6 @@ def test_a_duplicate_fills_exactly_one_side_and_relation_belongs_to_one_sided_fi
             b_time=3,
             relation=Relation.ADDED_DETAIL,
         )
-
-
-def test_points_of_a_game_are_summed_by_side() -> None:
-    game = [
-        finding(FindingType.TIMING, Verdict.A),
-        finding(FindingType.A_ONLY, Verdict.B),
-        finding(FindingType.VALUE, Verdict.UNCLEAR),
-    ]
-    assert total_charges(game) == (3.0, 2.0)
-    assert total_charges(game, SCHEMES["timing only"]) == (0.0, 2.0)
-    assert total_charges([]) == (0.0, 0.0)
 
 
 # Shares
@@ -403,7 +391,16 @@ def test_published_ratings_follow_from_shares_and_schedule() -> None:
         met[names.index(one), names.index(two)] = met[names.index(two), names.index(one)] = count
     assert met.sum() / 2 == PUBLISHED["games"]
     earned = met.sum(1) * [PUBLISHED["mean_share_percent"][n] / 100 for n in names]
-    found = ratings_from_totals(met, earned * (met.sum() / 2) / earned.sum())
+    earned *= met.sum() / 2 / earned.sum()  # the published percentages are rounded
+    one, two = np.nonzero(np.triu(met, 1))
+    fitted, converged = strengths(
+        Pairs(one, two, len(names)),
+        met[one, two][:, None],
+        (earned - met.sum(1) / 2)[:, None],
+        np.zeros(len(names)),
+    )
+    assert converged.all()
+    found = bradley_terry.CENTRE + bradley_terry.SCALE * (fitted[:, 0] - fitted.mean())
     for name, rating in zip(names, found, strict=True):
         assert (
             abs(rating - PUBLISHED["ratings"][name]) <= PUBLISHED["ratings_from_shares_tolerance"]

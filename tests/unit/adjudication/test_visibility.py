@@ -23,7 +23,6 @@ from adjudication.blinding.visibility import (
     ShownRow,
     Viewer,
     blinded_item,
-    order_key,
     series_order,
     shown_rows,
     sides_swapped,
@@ -83,12 +82,9 @@ def test_answers_are_turned_into_the_judges_labels_and_back(answer: str) -> None
     assert unswapped("A", True) == "B"
 
 
-def test_sides_and_order_are_the_reviewers_own_and_about_even() -> None:
+def test_sides_are_about_even() -> None:
     items = [f"item-{n}" for n in range(400)]
     assert 160 < sum(sides_swapped(7, item) for item in items) < 240
-    assert sorted(items, key=lambda i: order_key(1, i)) != sorted(
-        items, key=lambda i: order_key(2, i)
-    )
 
 
 def test_the_question_tells_rows_apart_and_never_the_type() -> None:

@@ -5,7 +5,6 @@ from ehr.presentation.rendering import (
     judge_record,
     judge_text,
     retrieval_text,
-    summary_mapping,
 )
 from ehr.summarise import summarise
 from tests.unit.ehr.rows import table
@@ -101,10 +100,3 @@ def test_nothing_is_said_of_omissions_where_there_are_none():
 def test_a_value_with_line_breaks_cannot_pass_for_another_entry():
     text = judge_record(series_of([(0, "micro:culture:", "growth\n- lab:fake:: count=9")]))
     assert sum(line.startswith("- ") for line in text.splitlines()) == 1
-
-
-def test_the_map_leads_back_to_the_rows():
-    rows = [(5, LACTATE, "2"), (1, "chart:hr:", "80"), (0, LACTATE, "4")]
-    mapping = {entry["event"]: entry for entry in summary_mapping(series_of(rows, untimed=False))}
-    assert mapping[LACTATE]["row_indices"] == [2, 0]
-    assert mapping[LACTATE]["summary"].startswith("lab:lactate:blood\ncount 2")

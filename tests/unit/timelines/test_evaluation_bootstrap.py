@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from timelines.evaluation.aultc import aultc, aultc_ref
-from timelines.evaluation.bootstrap import case_bootstrap, percentile_interval, resample_indices
+from timelines.evaluation.bootstrap import percentile_interval, resample_indices
 from timelines.evaluation.resamples import Resamples
 
 ERRORS = st.lists(
@@ -43,13 +43,6 @@ def test_indices_are_cases_the_same_each_time():
     assert (drawn != resample_indices(5, 100, seed=4)).any()
 
 
-def test_the_statistic_sees_as_many_cases_as_there_are():
-    seen = []
-    case_bootstrap("abc", lambda cases: seen.append("".join(cases)) or 0.0, resamples=7, seed=1)
-    assert [len(cases) for cases in seen] == [3] * 7
-    assert seen == ["".join("abc"[i] for i in row) for row in resample_indices(3, 7, seed=1)]
-
-
 def test_percentiles_by_hand():
     # 0…200: 2.5 % of the way along 200 steps is 5, 97.5 % is 195. Of 0…1 linear between: 0.025 and
     # 0.975.
@@ -61,32 +54,34 @@ def test_percentiles_by_hand():
 def test_interval_of_a_mean():
     # 100 draws of a fair coin: the mean's standard error is 0.05, so 95 % lie within about 0.098 of
     # one half.
-    low, high = case_bootstrap([0.0] * 50 + [1.0] * 50, statistics.fmean, resamples=2000, seed=1)
+    resamples = Resamples.draw(100, 2000, 1)
+    low, high = resamples.interval(resamples.ratio([0] * 50 + [1] * 50, [1] * 100))
     assert (low, high) == (pytest.approx(0.402, abs=0.015), pytest.approx(0.598, abs=0.015))
 
 
 def test_a_figure_that_never_varies():
-    assert case_bootstrap([3.0] * 4, statistics.fmean) == (3, 3)
+    resamples = Resamples.draw(4)
+    assert resamples.interval(resamples.ratio([3.0] * 4, [1] * 4)) == (3, 3)
 
 
 def test_resamples_without_data_are_left_out():
     # Without the one case that has data there is none; with it the figure is always 5.
-    assert case_bootstrap(
-        [None, 5.0, None], lambda cases: next((case for case in cases if case), None), seed=2
-    ) == (5, 5)
+    resamples = Resamples.draw(3, seed=2)
+    assert resamples.interval(resamples.median_of_cases([None, 5.0, None])) == (5, 5)
 
 
 @pytest.mark.parametrize("cases", [[], [1.0], [None, None]])
 def test_no_interval(cases):
     # Nothing; one case, which says nothing of how cases vary; none with data.
-    assert case_bootstrap(cases, lambda found: found[0]) == (None, None)
+    resamples = Resamples.draw(len(cases))
+    assert resamples.interval(resamples.median_of_cases(cases)) == (None, None)
 
 
 def test_refused():
     with pytest.raises(ValueError, match="0 resamples"):
-        case_bootstrap([1.0, 2.0], statistics.fmean, resamples=0)
+        resample_indices(2, resamples=0)
     with pytest.raises(ValueError, match="infinite"):
-        case_bootstrap([1.0, 2.0], lambda _: math.inf)
+        percentile_interval([1.0, math.inf])
     with pytest.raises(ValueError, match="-1 cases"):
         resample_indices(-1)
     with pytest.raises(ValueError, match="3 numbers for 2 cases"):
@@ -136,7 +131,7 @@ def test_median_over_cases_and_its_interval_equal_the_plain_form(values, seed):
     assert resamples.median_of_cases(values).tolist() == as_numbers(
         plain(values, median, resamples)
     )
-    expected = case_bootstrap(values, median, resamples=20, seed=seed)
+    expected = percentile_interval(plain(values, median, resamples))
     assert resamples.interval(resamples.median_of_cases(values)) == (
         pytest.approx(expected) if None not in expected else expected
     )

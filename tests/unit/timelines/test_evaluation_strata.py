@@ -5,9 +5,7 @@ import pytest
 from timelines.evaluation.strata import (
     BANDS,
     HORIZONS,
-    BandErrors,
     band_indices,
-    by_reference_distance,
     cumulative_shares,
     within_tolerance,
 )
@@ -67,19 +65,3 @@ def test_bands_look_in_both_directions_and_keep_the_border():
 def test_tolerance(first, second, near):
     assert bool(within_tolerance(first, second)) is near
     assert bool(within_tolerance(second, first)) is near
-
-
-def test_errors_by_distance_from_admission():
-    # First band: errors 0.5 and 4, median 2.25, one of two within 3 h. 1 day to 1 week: error 10 at
-    # 100 against 110, tolerance 11. The one without a prediction and the one without a reference
-    # time are left out.
-    bands = by_reference_distance([0, -1, 100, None, 5], [0.5, 3, 110, 7, None])
-    expected = {BANDS[0]: (2, 2.25, 0.5), BANDS[2]: (1, 10, 1.0)}
-    assert bands == [BandErrors(words, *expected.get(words, (0, None, None))) for words in BANDS]
-
-
-def test_refused():
-    with pytest.raises(ValueError, match="2 reference times and 1"):
-        by_reference_distance([1, 2], [1])
-    with pytest.raises(ValueError, match="NaN"):
-        by_reference_distance([1.0], [float("nan")])

@@ -56,7 +56,7 @@ def test_json_round_trip(
         discharge_grace_hours=grace,
         alternatives=alternatives,
     )
-    assert PipelineConfig.from_json(config.to_json()) == config
+    assert PipelineConfig.from_dict(json.loads(config.to_json())) == config
 
 
 def test_json_holds_every_setting_and_missing_ones_take_the_default() -> None:

@@ -16,7 +16,6 @@ from timelines.pipeline.tagging import (
     TaggingRejected,
     chunk_note,
     in_order,
-    parse_chunks,
     parse_tagged,
     render_tagged,
     tag,
@@ -153,15 +152,6 @@ def test_an_endless_line_is_cut_after_white_space_and_never_before_a_combining_m
         (0, 9),
         (9, 14),
     ]
-
-
-def test_chunks_are_put_back_with_global_offsets():
-    note = "fever\nrash\n"
-    chunks = chunk_note(note, PipelineConfig(tag_single_pass_lines=1, tag_chunk_lines=1))
-    found = parse_chunks(
-        note, chunks, ['<tag_1 mention="f">fever</tag_1>\n', '<tag_1 mention="r">rash</tag_1>\n']
-    )
-    assert [(s.start, s.end, s.mention) for s in found] == [(0, 5, "f"), (6, 10, "r")]
 
 
 PIECES = st.one_of(

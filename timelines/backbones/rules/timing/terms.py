@@ -58,7 +58,7 @@ class TimeExpression:
 
     `direction` is −1 before, 0 at, +1 after. `reference` is the phrase that an offset or event
     expression refers to. `linked` marks anaphoric parts of the day: "that" (same day), "next",
-    "previous", "first" (the first one in hospital). `loose` marks "within": anywhere inside.
+    "previous", "first" (the first one in hospital).
     """
 
     start: int
@@ -73,6 +73,5 @@ class TimeExpression:
     direction: int = 0
     anchoring: Anchoring = Anchoring.CURSOR
     reference: str = ""
-    loose: bool = False
     age: tuple[float, float] | None = None
     year: int | None = None

@@ -132,7 +132,6 @@ def _offset(
             direction=direction,
             anchoring=anchoring,
             reference=reference,
-            loose=loose,
         )
     ]
 
