@@ -8,11 +8,15 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import Rendered
+from llm_runtime.schema import faults
 
+M = TypeVar("M", bound=BaseModel)
 _THINK_END = re.compile(r"</think(?:ing)?\s*>", re.IGNORECASE)
 _FENCE = re.compile(r"\A```[a-zA-Z]*[ \t]*\n(?P<body>.*)\n```\Z", re.DOTALL)
 UNREASONED = (
@@ -99,6 +103,17 @@ def _json_value(text: str) -> Any:
     if twice:
         raise AnswerRejected(twice)
     return value
+
+
+def read_as(kind: type[M], value: object, what: str = "") -> M:
+    """The value as the model of an answer. Raises AnswerRejected with every fault found; `what` is
+    written before each.
+    """
+    try:
+        return kind.model_validate(value)
+    except ValidationError as error:
+        where = f"{what}: " if what else ""
+        raise AnswerRejected([f"{where}{fault}" for fault in faults(error)]) from None
 
 
 def storable(text: str) -> bool:

@@ -8,38 +8,17 @@ the rule. They never repeat the note, a row or the answer, because they are logg
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from adjudication.domain import (
-    Finding,
-    FindingType,
-    Grounding,
-    IllegalFinding,
-    Relation,
-    Side,
-    Verdict,
-)
+from adjudication.domain import Finding, FindingType, Grounding, IllegalFinding, Side
+from adjudication.judging.answers import N_A, NOT_ONE_ROW, FindingAnswer
 from adjudication.judging.input import CandidateRow, JudgedFinding, JudgeInput
 from adjudication.judging.quotes import NOT_FOUND, locate, plain
 from adjudication.judging.table_evidence import read_table_evidence
 from llm_runtime.errors import AnswerRejected
-from llm_runtime.structured import keys_exactly, storable
-from timelines.domain import Polarity
+from llm_runtime.structured import read_as
 from timelines.evaluation.strata import LEAST_TOLERANCE, TOLERANCE_SHARE
-
-FIELDS = (
-    "type", "a_row", "a_event", "a_time", "b_row", "b_event", "b_time", "note_evidence", "table_evidence", "grounding", "polarity",
-    "relation", "verdict", "reason",
-)  # fmt: skip
-N_A = "N/A"
-_ENUMS: Mapping[str, type[FindingType] | type[Verdict] | type[Grounding] | type[Polarity]] = {
-    "type": FindingType,
-    "verdict": Verdict,
-    "grounding": Grounding,
-    "polarity": Polarity,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,38 +71,24 @@ def validate_finding(
     raw: object, given: JudgeInput, tolerance: Tolerance = TOLERANCE
 ) -> JudgedFinding:
     """One finding. Raises AnswerRejected with every fault found."""
-    if not isinstance(raw, Mapping):
-        raise AnswerRejected(["not an object"])
-    if faults := keys_exactly(raw, FIELDS, "fields"):
-        raise AnswerRejected(faults)
-    faults = [
-        f"{name} is none of {', '.join(kind)}"
-        for name, kind in _ENUMS.items()
-        if raw[name] not in list(kind)
-    ]
-    if raw["relation"] is not None and raw["relation"] not in list(Relation):
-        faults.append(f"relation is neither null nor one of {', '.join(Relation)}")
-    faults += _text_faults(raw)
-    if faults:
-        raise AnswerRejected(faults)
-    a, a_faults = _side(raw, Side.A, given)
-    b, b_faults = _side(raw, Side.B, given)
-    quote, span, note_faults = _note_evidence(raw["note_evidence"], given.note)
-    cited = read_table_evidence(raw["table_evidence"], given.by_series, given.anchor)
+    said = read_as(FindingAnswer, raw)
+    a, a_faults = _side(said.a_row, said.a_event, said.a_time, Side.A, given)
+    b, b_faults = _side(said.b_row, said.b_event, said.b_time, Side.B, given)
+    quote, span, note_faults = _note_evidence(said.note_evidence, given.note)
+    cited = read_table_evidence(said.table_evidence, given.by_series, given.anchor)
     faults = [*a_faults, *b_faults, *note_faults, *cited.faults]
     faults += (
-        _grounding_faults(Grounding(raw["grounding"]), span is not None, cited.series is not None)
+        _grounding_faults(said.grounding, span is not None, cited.series is not None)
         if not faults
         else []
     )
     if faults:
         raise AnswerRejected(faults)
-    kind = FindingType(raw["type"])
     try:
         finding = Finding(
-            type=kind,
-            verdict=Verdict(raw["verdict"]),
-            polarity=Polarity(raw["polarity"]),
+            type=said.type,
+            verdict=said.verdict,
+            polarity=said.polarity,
             a_event=a.event if a else None,
             a_time=a.time if a else None,
             b_event=b.event if b else None,
@@ -132,10 +97,10 @@ def validate_finding(
             b_row=b.row if b else None,
             note_evidence=quote,
             table_evidence=cited.text,
-            grounding=Grounding(raw["grounding"]),
-            relation=Relation(raw["relation"]) if raw["relation"] is not None else None,
-            reason=" ".join(raw["reason"].split()),
-            flagged=kind is FindingType.TIMING
+            grounding=said.grounding,
+            relation=said.relation,
+            reason=" ".join(said.reason.split()),
+            flagged=said.type is FindingType.TIMING
             and a is not None
             and b is not None
             and tolerance.equal(a.time, b.time),
@@ -145,36 +110,17 @@ def validate_finding(
     return JudgedFinding(finding, span, cited.series)
 
 
-def _text_faults(raw: Mapping[str, Any]) -> list[str]:
-    faults = []
-    for name in ("a_event", "b_event", "note_evidence", "table_evidence", "reason"):
-        value = raw[name]
-        if value is None and name != "reason":
-            continue
-        if not isinstance(value, str) or not value.strip() or not storable(value):
-            faults.append(
-                f"{name} is not a text"
-                + (" or null" if name != "reason" else "")
-                + " that says something"
-            )
-    return faults
-
-
 def _side(
-    raw: Mapping[str, Any], side: Side, given: JudgeInput
+    number: int | None, event: str | None, time: int | str | None, side: Side, given: JudgeInput
 ) -> tuple[CandidateRow | None, list[str]]:
     """The supplied row that a side of the finding is about: all three fields are its own, or all
     three are null.
     """
     name = side.lower()
-    number, event, time = (raw[f"{name}_{part}"] for part in ("row", "event", "time"))
     if number is None and event is None and time is None:
         return None, []
-    if type(number) is not int or event is None or not (type(time) is int or time == N_A):
-        return None, [
-            f"{name}_row, {name}_event and {name}_time are not all of one row (number, text, whole"
-            f" hours or {N_A}), nor all null"
-        ]
+    if number is None or event is None or time is None:
+        return None, [f"{name}_row, {name}_event and {name}_time are {NOT_ONE_ROW}"]
     at, row = given.by_row.get(number, (None, None))
     if row is None or at is not side:
         return None, [f"{name}_row is no row of timeline {side}"]

@@ -35,7 +35,7 @@ MODEL_LIBRARIES = (
 # Libraries that a notebook can use, and where the architecture puts them. Each that exists must be
 # under the "plain" contract.
 PLAIN_MODULES = [
-    "llm_runtime.base", "llm_runtime.structured", "llm_runtime.calls", "llm_runtime.prompts", "llm_runtime.providers",
+    "llm_runtime.base", "llm_runtime.schema", "llm_runtime.structured", "llm_runtime.calls", "llm_runtime.prompts", "llm_runtime.providers",
     "ehr.schema", "ehr.formats", "ehr.summarise", "ehr.presentation",
     "timelines.domain", "timelines.pipeline", "timelines.backbones", "timelines.evaluation", "timelines.formats",
     "timelines.drafts", "timelines.presentation",

@@ -1,9 +1,9 @@
 """The JSON schema of a judge's answer to one game: as much of protocol section 4 as a grammar can
-hold. No Django here.
+express. No Django here.
 
-Each type of finding is an object of its own shape: with the sides, verdicts and relations that are
-legal for it, and on each side no other row numbers, words and times than that timeline has. Which
-of them belong together, quotes and citations are left to the validator.
+Each type of finding is the grammar of `FindingAnswer` with narrower fields: the sides, verdicts and
+relations that are legal for it, and on each side no other row numbers, words and times than that
+timeline has. Which of them belong together, quotes and citations are left to the validator.
 """
 
 from __future__ import annotations
@@ -11,17 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from adjudication.domain import FindingType, Grounding, Relation, Verdict
+from adjudication.domain import FindingType, Relation, Verdict
+from adjudication.judging.answers import N_A, FindingAnswer, Findings
 from adjudication.judging.input import CandidateRow, JudgeInput
-from adjudication.judging.validation import FIELDS, N_A
-from llm_runtime.structured import object_schema, reasoned
-from timelines.domain import Polarity
+from llm_runtime.schema import Schema, grammar
 
 #: Characters of a reason, which is one short line.
 REASON_LENGTH = 300
-Schema = dict[str, Any]
 _NULL: Schema = {"type": "null"}
-_TEXT: Schema = {"type": ["string", "null"]}
 _PARTS = ("row", "event", "time")
 _TWO_SIDED = (FindingType.VALUE, FindingType.TIMING)
 _ONE_SIDED_VERDICTS = (Verdict.A, Verdict.B, Verdict.UNCLEAR)
@@ -32,76 +29,60 @@ def answer_schema(given: JudgeInput, thinking: int) -> Schema:
     `thinking` is 0 tokens.
     """
     shapes = list(_shapes(bool(given.a_rows), bool(given.b_rows)))
-    findings: Schema = (
-        {"type": "array", "items": {"anyOf": shapes}}
-        if shapes
-        else {"type": "array", "maxItems": 0}
-    )
-    schema = object_schema(reasoned({"findings": findings}, "reasoning", thinking))
-    return {**schema, "$defs": {**_side("a", given.a_rows), **_side("b", given.b_rows)}}
+    findings: Schema = {"items": {"anyOf": shapes}} if shapes else {"maxItems": 0}
+    return {
+        **grammar(Findings, thinking, findings={"type": "array", **findings}),
+        "$defs": {**_side("a", given.a_rows), **_side("b", given.b_rows)},
+    }
 
 
 def _shapes(a: bool, b: bool) -> Iterator[Schema]:
     """One schema a kind of finding; `a`, `b`: whether that timeline has rows at all."""
+    related = _one_of(Relation)
     if a and b:
-        yield _finding(_TWO_SIDED, Verdict, a=True, b=True)
-        yield _finding([FindingType.SHARED_UNSUPPORTED], [Verdict.NEITHER], a=True, b=True)
+        yield _finding(_TWO_SIDED, Verdict, "ab")
+        yield _finding([FindingType.SHARED_UNSUPPORTED], [Verdict.NEITHER], "ab")
     if a:
-        yield _finding(
-            [FindingType.A_ONLY], _ONE_SIDED_VERDICTS, a=True, relation=_one_of([*Relation])
-        )
-        yield _finding([FindingType.DUPLICATE], Verdict, a=True)
+        yield _finding([FindingType.A_ONLY], _ONE_SIDED_VERDICTS, "a", related)
+        yield _finding([FindingType.DUPLICATE], Verdict, "a")
     if b:
-        yield _finding(
-            [FindingType.B_ONLY], _ONE_SIDED_VERDICTS, b=True, relation=_one_of([*Relation])
-        )
-        yield _finding([FindingType.DUPLICATE], Verdict, b=True)
+        yield _finding([FindingType.B_ONLY], _ONE_SIDED_VERDICTS, "b", related)
+        yield _finding([FindingType.DUPLICATE], Verdict, "b")
 
 
 def _finding(
     types: Sequence[FindingType],
     verdicts: Sequence[Verdict] | type[Verdict],
-    *,
-    a: bool = False,
-    b: bool = False,
+    sides: str,
     relation: Schema = _NULL,
 ) -> Schema:
-    sides = {
-        f"{side}_{part}": _ref(side, part) if present else _NULL
-        for side, present in (("a", a), ("b", b))
+    narrowed: dict[str, Schema] = {
+        f"{side}_{part}": {"$ref": f"#/$defs/{side}_{part}"} if side in sides else _NULL
+        for side in "ab"
         for part in _PARTS
     }
-    fields: dict[str, Schema] = {
-        "type": _one_of(types),
-        **sides,
-        "note_evidence": _TEXT,
-        "table_evidence": _TEXT,
-        "grounding": _one_of([*Grounding]),
-        "polarity": _one_of([*Polarity]),
-        "relation": relation,
-        "verdict": _one_of([*verdicts]),
-        "reason": {"type": "string", "minLength": 1, "maxLength": REASON_LENGTH},
-    }
-    return object_schema({name: fields[name] for name in FIELDS})
+    reason: Schema = {"type": "string", "minLength": 1, "maxLength": REASON_LENGTH}
+    return grammar(
+        FindingAnswer,
+        **narrowed,
+        type=_one_of(types),
+        verdict=_one_of(verdicts),
+        relation=relation,
+        reason=reason,
+    )
 
 
 def _side(side: str, rows: Sequence[CandidateRow]) -> dict[str, Schema]:
-    """The numbers, words and times that stand in a timeline."""
+    """The numbers, words and times that a timeline has."""
+    if not rows:
+        return {}
     parts: dict[str, list[Any]] = {
         "row": [r.row for r in rows],
         "event": [r.event for r in rows],
         "time": [N_A if r.time is None else r.time for r in rows],
     }
-    return (
-        {f"{side}_{part}": _one_of(list(dict.fromkeys(values))) for part, values in parts.items()}
-        if rows
-        else {}
-    )
+    return {f"{side}_{part}": _one_of(dict.fromkeys(values)) for part, values in parts.items()}
 
 
-def _ref(side: str, part: str) -> Schema:
-    return {"$ref": f"#/$defs/{side}_{part}"}
-
-
-def _one_of(values: Sequence[Any]) -> Schema:
+def _one_of(values: Any) -> Schema:
     return {"enum": list(values)}

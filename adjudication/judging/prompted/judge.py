@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from random import Random
 
 from adjudication.domain import Side
+from adjudication.judging.answers import Findings
 from adjudication.judging.input import CandidateRow, JudgedFinding, JudgeInput, Unjudged, one_line
 from adjudication.judging.prompted.answer_schema import answer_schema
 from adjudication.judging.validation import TOLERANCE, Tolerance, validate_findings
 from llm_runtime.base import ModelReply
 from llm_runtime.calls.budget import room
 from llm_runtime.calls.calling import Asker
-from llm_runtime.errors import AnswerRejected, AttemptsExhausted, SchemaRefused, TooLarge
+from llm_runtime.errors import AttemptsExhausted, SchemaRefused, TooLarge
 from llm_runtime.prompts import Rendered, load
-from llm_runtime.structured import as_reasoned, json_array, json_object, keys_exactly
+from llm_runtime.structured import as_reasoned, json_array, json_object, read_as
 from timelines.backbones.prompted.tables import hours_text
 from timelines.backbones.prompted.timer import anchor_words
 from timelines.pipeline.uids import draw_uid
@@ -176,10 +177,5 @@ def read_answer(
     """The findings of a reply in either form; [] for none. Raises AnswerRejected."""
     if not schema:
         return validate_findings(json_array(text), given, tolerance)
-    answer = json_object(text)
-    answer.pop("reasoning", None)
-    if faults := keys_exactly(answer, ["findings"], "answer"):
-        raise AnswerRejected(faults)
-    if not isinstance(answer["findings"], list):
-        raise AnswerRejected(["findings is not a list"])
-    return validate_findings(answer["findings"], given, tolerance)
+    answer = read_as(Findings, json_object(text))
+    return validate_findings(answer.findings, given, tolerance)

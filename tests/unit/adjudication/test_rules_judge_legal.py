@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adjudication.domain import Side
+from adjudication.judging.answers import N_A, FindingAnswer
 from adjudication.judging.input import (
     Candidate,
     JudgedFinding,
@@ -17,7 +18,7 @@ from adjudication.judging.input import (
     with_labels_swapped,
 )
 from adjudication.judging.rules.judge import RulesJudge
-from adjudication.judging.validation import FIELDS, N_A, validate_findings
+from adjudication.judging.validation import validate_findings
 from adjudication.scoring.errors import Category, charge
 from tests.unit.adjudication.judge_games import ANCHOR, NOTE, SERIES
 from tests.unit.adjudication.planted_games import DEMO, QUALITY, game
@@ -71,7 +72,7 @@ ROWS = [
 def raw(judged: JudgedFinding) -> dict[str, Any]:
     """A finding as a judge would have written it."""
     finding = judged.finding
-    fields = {name: getattr(finding, name) for name in FIELDS}
+    fields = {name: getattr(finding, name) for name in FindingAnswer.model_fields}
     for side in ("a", "b"):
         if fields[f"{side}_row"] is not None and fields[f"{side}_time"] is None:
             fields[f"{side}_time"] = N_A

@@ -1,0 +1,61 @@
+"""The one definition of a finding as judges answer it: the validator reads it, and the grammar for
+constrained decoding is made of it (protocol section 4, "Finding"). No Django here.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator
+from pydantic import Strict as Typed
+
+from adjudication.domain import FindingType, Grounding, Relation, Verdict
+from llm_runtime.schema import Says, Strict, Thoughts
+from llm_runtime.structured import storable
+from timelines.domain import Polarity
+
+N_A = "N/A"
+NOT_ONE_ROW = f"not all of one row (number, text, whole hours or {N_A}), nor all null"
+
+
+def _with_words(text: str) -> str:
+    if not text.strip() or not storable(text):
+        raise ValueError("no text")
+    return text
+
+
+Words = Annotated[str, AfterValidator(_with_words)]
+Text = Annotated[Words | None, Says("is not a text or null that says something")]
+Row = Annotated[int | None, Says(f"and its event and time are {NOT_ONE_ROW}")]
+Time = Annotated[int | Literal["N/A"] | None, Says(f"and its row and event are {NOT_ONE_ROW}")]
+
+
+class FindingAnswer(Strict):
+    """One finding. Which of its fields belong together, and whether rows, quotes and citations are
+    the game's own, is left to `adjudication.judging.validation`.
+    """
+
+    type: Annotated[FindingType, Typed(False)]
+    a_row: Row
+    a_event: Text
+    a_time: Time
+    b_row: Row
+    b_event: Text
+    b_time: Time
+    note_evidence: Text
+    table_evidence: Text
+    grounding: Annotated[Grounding, Typed(False)]
+    polarity: Annotated[Polarity, Typed(False)]
+    relation: Annotated[
+        Annotated[Relation, Typed(False)] | None,
+        Says(f"is neither null nor one of {', '.join(Relation)}"),
+    ]
+    verdict: Annotated[Verdict, Typed(False)]
+    reason: Annotated[Words, Says("is not a text that says something")]
+
+
+class Findings(Strict):
+    """The answer to a game that a schema constrains; its reasoning is not read."""
+
+    reasoning: Thoughts = None
+    findings: list[Any]

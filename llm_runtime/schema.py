@@ -1,0 +1,164 @@
+"""pydantic models of what enters the program: validation whose faults name fields and never repeat
+the input, and the grammar of the same model for constrained decoding. No Django.
+
+Values are taken as they are: a text is no number, a boolean is no integer, NaN is no hour. Only
+enumerations are read from their texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    ValidationError,
+    WithJsonSchema,
+)
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
+Schema = dict[str, Any]
+_WORDS: Mapping[str, str] = {
+    "list_type": "is not a list",
+    "dict_type": "is not an object",
+    "model_type": "is not an object",
+    "string_type": "is not a text",
+    "string_unicode": "is not a text",
+}
+#: Names of the fields in which a model thinks before it answers.
+REASONING = ("reasoning", "reasoning_summary")
+#: Most missing fields that one message names.
+_MOST_NAMED = 20
+
+
+class Strict(BaseModel):
+    """An object with exactly these fields."""
+
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, hide_input_in_errors=True, allow_inf_nan=False
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """Give every fault of a field the same words. Write it last in `Annotated[…]`."""
+
+    reason: str
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.custom_error_schema(
+            handler(source), custom_error_type="says", custom_error_message=self.reason
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FieldFault:
+    """What is wrong at one place; `path` has names of fields and indices, "" for the whole value."""
+
+    path: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path} {self.reason}".strip()
+
+
+def faults(error: ValidationError) -> list[FieldFault]:
+    """Every fault once, in the order of the fields.
+
+    Missing and unknown fields of an object are one fault each. Unknown names are counted and not
+    quoted, for they are the input's.
+    """
+    missing: dict[str, list[str]] = {}
+    unknown: dict[str, int] = {}
+    others: dict[FieldFault, None] = {}
+    for one in error.errors(include_url=False, include_input=False):
+        kind, loc = one["type"], one["loc"]
+        if kind == "missing":
+            missing.setdefault(_path(loc[:-1]), []).append(str(loc[-1]))
+        elif kind == "extra_forbidden":
+            unknown[_path(loc[:-1])] = unknown.get(_path(loc[:-1]), 0) + 1
+        else:
+            others[FieldFault(_path(loc), _reason(kind, one["msg"], one.get("ctx", {})))] = None
+    return [
+        *(FieldFault(at, f"missing {', '.join(n[:_MOST_NAMED])}") for at, n in missing.items()),
+        *(FieldFault(at, f"{n} keys that were not asked for") for at, n in unknown.items()),
+        *others,
+    ]
+
+
+def _path(loc: tuple[int | str, ...]) -> str:
+    return "".join(f"[{at}]" if isinstance(at, int) else f".{at}" for at in loc).removeprefix(".")
+
+
+def _reason(kind: str, words: str, context: Mapping[str, Any]) -> str:
+    if kind in ("enum", "literal_error"):
+        return f"is none of {context['expected']}".replace("'", "").replace(" or ", ", ")
+    if kind.startswith("union_tag"):  # its words quote the input
+        return "is of no known form"
+    return _WORDS.get(kind, words)
+
+
+#: What a model thinks before it answers: a text by the grammar, not read whatever it is.
+Thoughts = Annotated[Any, WithJsonSchema({"type": "string"})]
+
+
+class _Grammar(GenerateJsonSchema):
+    """A JSON schema without titles, in which every field is required: a server decodes by it."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    def field_is_required(self, field: Any, total: bool) -> bool:
+        return True
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        made = super().model_schema(schema)
+        return {key: made[key] for key in made if key not in ("title", "description")}
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
+
+    def enum_schema(self, schema: core_schema.EnumSchema) -> JsonSchemaValue:
+        return {"enum": [member.value for member in schema["members"]]}
+
+    def literal_schema(self, schema: core_schema.LiteralSchema) -> JsonSchemaValue:
+        made = super().literal_schema(schema)
+        return {"enum": [made.pop("const")], **made} if "const" in made else made
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        inner = self.generate_inner(schema["schema"])
+        if list(inner) == ["type"]:
+            return {"type": [inner["type"], "null"]}
+        return super().nullable_schema(schema)
+
+
+def grammar(kind: type[BaseModel], thinking: int = 1, /, **narrowed: Schema) -> Schema:
+    """The JSON schema that constrains a server's decoding to values of the model.
+
+    `narrowed` replaces the rules of fields by narrower ones; without tokens for `thinking` the
+    field of that purpose is left out.
+    """
+    made = _grammar(kind)
+    fields = {**made["properties"], **narrowed}
+    named = [name for name in made["properties"] if thinking or name not in REASONING]
+    return {**made, "properties": {name: fields[name] for name in named}, "required": named}
+
+
+@cache
+def _grammar(kind: type[BaseModel]) -> Schema:
+    """The grammar with the rules of enumerations in their places."""
+    made = kind.model_json_schema(schema_generator=_Grammar)
+    defined = made.pop("$defs", {})
+    enums = {f"#/$defs/{n}": {"enum": d["enum"]} for n, d in defined.items() if "title" in d}
+    made["properties"] = {
+        name: enums.get(rule.get("$ref"), rule) for name, rule in made["properties"].items()
+    }
+    named = {name: rule for name, rule in defined.items() if f"#/$defs/{name}" not in enums}
+    return {**made, "$defs": named} if named else made
