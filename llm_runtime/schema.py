@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import (
@@ -151,7 +151,7 @@ def grammar(kind: type[BaseModel], thinking: int = 1, /, **narrowed: Schema) -> 
     return {**made, "properties": {name: fields[name] for name in named}, "required": named}
 
 
-@cache
+@lru_cache(maxsize=64)  # some models are made for one call
 def _grammar(kind: type[BaseModel]) -> Schema:
     """The grammar with the rules of enumerations in their places."""
     made = kind.model_json_schema(schema_generator=_Grammar)

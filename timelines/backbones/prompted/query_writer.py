@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, create_model
+from typing_extensions import TypeAliasType
 
 from llm_runtime.base import ModelReply
 from llm_runtime.calls.budget import room
 from llm_runtime.calls.calling import Asker, ask_in_parts, together
-from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import load
-from llm_runtime.structured import json_object, object_schema, storable
+from llm_runtime.schema import Says, Strict, grammar
+from llm_runtime.structured import json_object, read_as, storable
 from timelines.backbones.prompted.notes import shown_note
 from timelines.backbones.prompted.tables import mention_table
 from timelines.domain import Occurrence, TaggedNote
@@ -21,6 +24,19 @@ from timelines.pipeline.config import PipelineConfig
 UID_TOKENS = (30, 150)
 #: A longer text is no query; it is refused like a fourth one.
 QUERY_CHARACTERS = 300
+
+
+def _searchable(text: str) -> str:
+    if len(text) > QUERY_CHARACTERS or not storable(text):
+        raise ValueError("no search text")
+    return text
+
+
+Query = Annotated[
+    str,
+    AfterValidator(_searchable),
+    Says(f"is no search text: at most {QUERY_CHARACTERS} characters, none of them invalid"),
+]
 
 
 @dataclass(frozen=True)
@@ -70,54 +86,33 @@ class PromptedQueryWriter:
         least, most = UID_TOKENS[0] * len(asked), 400 + UID_TOKENS[1] * len(asked)
         tokens = await room(self.asker.model, prompt.messages, at_least=least, at_most=most)
         uids = [o.uid for o in asked]
+        answer = query_answer(uids, self.config)
 
         def validate(reply: ModelReply) -> dict[str, list[str]]:
-            return read_queries(reply.text, uids, self.config.max_queries)
+            return read_queries(reply.text, answer)
 
-        schema = query_schema(uids, self.config) if self.asker.model.limits.schema else None
+        schema = grammar(answer) if self.asker.model.limits.schema else None
         return await self.asker.ask(
             prompt, validate, max_tokens=tokens, part=part, schema=schema, covers=uids
         )
 
 
-def query_schema(uids: Sequence[str], config: PipelineConfig) -> dict[str, Any]:
-    """One required list of 1–3 texts for each UID."""
-    texts = {
-        "type": "array",
-        "items": {"type": "string"},
-        "minItems": config.min_queries,
-        "maxItems": config.max_queries,
-    }
-    return {
-        **object_schema({uid: {"$ref": "#/$defs/texts"} for uid in uids}),
-        "$defs": {"texts": texts},
-    }
-
-
-def read_queries(text: str, uids: Sequence[str], most: int) -> dict[str, list[str]]:
-    """UID → its texts; a missing list is left to the fallback. Raises AnswerRejected for anything
-    else that is not as asked.
+def query_answer(uids: Sequence[str], config: PipelineConfig) -> type[Strict]:
+    """The answer for these UIDs: a list of 1–3 texts each; a list that is missing or empty is left
+    to the fallback, but no server decodes one.
     """
-    answer = json_object(text)
-    faults = []
-    unknown = [key for key in answer if key not in set(uids)]
-    if unknown:
-        faults.append(f"{len(unknown)} keys that are no identifiers of the table")
-    found: dict[str, list[str]] = {}
-    for uid in uids:
-        texts = answer.get(uid, [])
-        if not isinstance(texts, list) or not all(isinstance(t, str) for t in texts):
-            faults.append(f"{uid}: not a list of texts")
-        elif len(texts) > most:
-            faults.append(f"{uid}: {len(texts)} texts, at most {most}")
-        elif any(len(t) > QUERY_CHARACTERS for t in texts):
-            faults.append(
-                f"{uid}: a text of more than {QUERY_CHARACTERS} characters is no search text"
-            )
-        elif not all(storable(t) for t in texts):
-            faults.append(f"{uid}: a text contains an invalid character")
-        elif kept := [" ".join(t.split()) for t in texts if t.strip()]:
-            found[uid] = kept
-    if faults:
-        raise AnswerRejected(faults)
-    return found
+    bounds: dict[str, Any] = {"minItems": config.min_queries, "maxItems": config.max_queries}
+    texts = Annotated[
+        list[Query],
+        Field(max_length=config.max_queries, json_schema_extra=bounds),
+    ]
+    named = TypeAliasType("texts", texts)  # type: ignore[misc]
+    fields: dict[str, Any] = {uid: (named, []) for uid in uids}
+    return create_model("QueryAnswer", __base__=Strict, **fields)
+
+
+def read_queries(text: str, answer: type[Strict]) -> dict[str, list[str]]:
+    """UID → its texts, without empty ones. Raises AnswerRejected."""
+    found = read_as(answer, json_object(text)).model_dump()
+    kept = {uid: [" ".join(t.split()) for t in texts if t.strip()] for uid, texts in found.items()}
+    return {uid: texts for uid, texts in kept.items() if texts}

@@ -12,18 +12,19 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from llm_runtime.base import ModelReply
 from llm_runtime.calls.budget import room
 from llm_runtime.calls.calling import Asker
 from llm_runtime.errors import AnswerRejected, TooLarge
 from llm_runtime.prompts import Rendered, load
+from llm_runtime.schema import Says, Strict, Thoughts
 from llm_runtime.structured import (
     as_reasoned,
     json_object,
-    keys_exactly,
     object_schema,
+    read_as,
     reasoned,
     with_ending,
 )
@@ -67,6 +68,21 @@ class Material:
         if self.summaries is None:
             return evidence_lines(self.evidence, most)
         return summary_lines(self.summaries, self.window.anchor)
+
+
+class RevisionAnswer(Strict):
+    """The timelines of one answer, each in the output protocol of the model."""
+
+    reasoning_summary: Thoughts
+    timelines: Annotated[list[dict[str, Any]], Says("is not a list of objects")]
+
+
+class TableAnswer(Strict):
+    """A timeline whose rows are a table."""
+
+    timeline_id: Any
+    data: str
+    reasoning: Thoughts
 
 
 @dataclass(frozen=True)
@@ -210,14 +226,9 @@ class PromptedReviser:
             for number, timeline in enumerate(
                 timelines_of(json_object(reply.text), count), start=1
             ):
-                faults = keys_exactly(
-                    timeline, ("timeline_id", "data", "reasoning"), f"timeline {number}"
-                )
-                if faults or not isinstance(timeline["data"], str):
-                    raise AnswerRejected(faults or [f"timeline {number}: data is not a text"])
-                rows = read_table(
-                    timeline["data"], asked, known, self.asker.model.name, f"timeline {number}"
-                )
+                what = f"timeline {number}"
+                data = read_as(TableAnswer, timeline, what).data
+                rows = read_table(data, asked, known, self.asker.model.name, what)
                 proposals.append([_cited(entry, material, by_uid) for entry in rows])
             if len(asked) == len(inventory):
                 _validated(material, proposals, count)
@@ -338,12 +349,7 @@ def revision_schema(
 
 def timelines_of(answer: dict[str, Any], count: int) -> list[dict[str, Any]]:
     """The list in an answer, of exactly that many objects. Raises AnswerRejected."""
-    faults = keys_exactly(answer, ("reasoning_summary", "timelines"), "answer")
-    if faults:
-        raise AnswerRejected(faults)
-    timelines = answer["timelines"]
-    if not isinstance(timelines, list) or not all(isinstance(t, dict) for t in timelines):
-        raise AnswerRejected(["timelines is not a list of objects"])
+    timelines = read_as(RevisionAnswer, answer, "answer").timelines
     if len(timelines) != count:
         raise AnswerRejected(
             [f"there are {len(timelines)} timelines, exactly {count} are asked for"]

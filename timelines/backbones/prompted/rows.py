@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated
 
+from pydantic import AfterValidator, Field, WithJsonSchema
+
+from llm_runtime.errors import AnswerRejected
+from llm_runtime.schema import Says, Strict
+from llm_runtime.structured import read_as
 from timelines.domain import MAX_CONTEXT, UID_PATTERN, Entry, InvariantError
 from timelines.pipeline.revision import ProposedEntry
 
 #: No time of a patient lies farther from the admission (228 years).
 MOST_HOURS = 2_000_000
-FIELDS = ("time", "lower", "upper", "known", "context")
 #: In the place of a row: as the text-only table has it; as the first timeline of the same answer
 #: has it.
 KEEP, FIRST = "keep", "first"
@@ -22,6 +26,38 @@ Row = Entry | ProposedEntry
 #: word → UID → the row that the word refers to.
 Standing = Mapping[str, Mapping[str, Row]]
 NOTHING: Standing = {}
+
+
+def plausible(hours: float | None) -> float | None:
+    """Hours that a patient's life can have. Raises ValueError."""
+    if hours is not None and not -MOST_HOURS <= hours <= MOST_HOURS:
+        raise ValueError("too far from the admission")
+    return hours
+
+
+Hours = Annotated[
+    float | None,
+    AfterValidator(plausible),
+    Says("is neither a number of hours nor null"),
+]
+
+
+class RowAnswer(Strict):
+    """A row of an answer in JSON, there a list of these fields in this order."""
+
+    time: Hours
+    lower: Hours
+    upper: Hours
+    known: Annotated[
+        int,
+        Field(ge=0, le=1),
+        WithJsonSchema({"type": "integer", "enum": [0, 1]}),
+        Says("is neither 0 nor 1"),
+    ]
+    context: Annotated[list[str], Says("is not a list of identifiers")] = []
+
+
+FIELDS = tuple(RowAnswer.model_fields)
 _NUMBER = re.compile(r"[+-]?\d{1,9}(?:\.\d{1,6})?\Z")
 _BOUNDS = re.compile(r"\[\s*([^,\[\]]*?)\s*,\s*([^,\[\]]*?)\s*\]\Z")
 _BAR = re.compile(r"(?<!\\)((?:\\\\)*)\|")
@@ -45,22 +81,15 @@ def from_json(
         return None, [
             f"{uid}: not a list of {', '.join(FIELDS[:-1])}, with or without a list of contexts"
         ]
-    hours, known = dict(zip(FIELDS[:3], value[:3], strict=True)), value[3]
-    named = (
-        value[4] if len(value) == len(FIELDS) else list(kept[KEEP].context) if KEEP in kept else []
-    )
-    faults = [
-        f"{uid}: {name} is neither a number of hours nor null"
-        for name, hour in hours.items()
-        if not _is_hours(hour)
-    ]
-    if isinstance(known, bool) or not isinstance(known, int) or known not in (0, 1):
-        faults.append(f"{uid}: known is neither 0 nor 1")
-    if not isinstance(named, list) or not all(isinstance(c, str) for c in named):
-        faults.append(f"{uid}: context is not a list of identifiers")
-    if faults:
-        return None, faults
-    return checked(uid, hours, bool(known), named, context, decided_by)
+    try:
+        row = read_as(RowAnswer, dict(zip(FIELDS, value, strict=False)), uid)
+    except AnswerRejected as rejected:
+        return None, list(rejected.reasons)
+    named: Sequence[str] = row.context
+    if len(value) < len(FIELDS) and KEEP in kept:
+        named = kept[KEEP].context
+    hours = {"time": row.time, "lower": row.lower, "upper": row.upper}
+    return checked(uid, hours, bool(row.known), named, context, decided_by)
 
 
 def _taken_over(
@@ -89,9 +118,8 @@ def checked(
         faults.append(f"{uid}: context identifiers must be different others")
     if faults:
         return None, faults
-    numbers = {name: None if value is None else float(value) for name, value in hours.items()}
     try:
-        entry = Entry(uid, numbers["time"], numbers["lower"], numbers["upper"], known, tuple(named))
+        entry = Entry(uid, hours["time"], hours["lower"], hours["upper"], known, tuple(named))
     except InvariantError:
         return None, [f"{uid}: the bounds do not contain the time, or are reversed"]
     return (
@@ -116,7 +144,7 @@ def read_hours(cell: str) -> tuple[float | None, bool]:
     text = cell.strip().replace("−", "-")
     if text.upper() in ("N/A", "NA", "NULL", "NONE"):
         return None, True
-    if not _NUMBER.match(text) or not _is_hours(float(text)):
+    if not _NUMBER.match(text) or abs(float(text)) > MOST_HOURS:
         return None, False
     return float(text), True
 
@@ -141,14 +169,3 @@ def read_context(cell: str) -> list[str] | None:
         return None
     named = [part.strip().strip("'\"") for part in text[1:-1].split(",") if part.strip()]
     return named if all(UID_PATTERN.fullmatch(name) for name in named) else None
-
-
-def _is_hours(value: Any) -> bool:
-    if value is None:
-        return True
-    # Compared before it is made a float: an integer of four hundred digits is one, and no hour.
-    return (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and -MOST_HOURS <= value <= MOST_HOURS
-    )

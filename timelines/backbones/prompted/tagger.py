@@ -13,12 +13,14 @@ from llm_runtime.calls.budget import room
 from llm_runtime.calls.calling import Asker, ask_in_parts, together
 from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import load
+from llm_runtime.schema import Strict, grammar
 from llm_runtime.structured import (
     as_reasoned,
     enclosed,
     json_object,
     keys_exactly,
     object_schema,
+    read_as,
     reasoned,
     storable,
 )
@@ -29,6 +31,13 @@ from timelines.pipeline.tagging import Chunk, TaggingRejected, chunk_note, in_or
 
 #: Tokens of an answer for each character of the note, at most.
 TOKENS_A_CHARACTER = 1.5
+
+
+class Event(Strict):
+    """An occurrence: words of the sentence, and the mention that names it."""
+
+    quote: str
+    mention: str
 
 
 @dataclass(frozen=True)
@@ -115,12 +124,14 @@ class PromptedTagger:
 
 def quote_schema(sentences: int, thinking: int = 1) -> dict[str, Any]:
     """Reasoning, then one required list for each sentence number."""
-    item = object_schema({"quote": {"type": "string"}, "mention": {"type": "string"}})
     lists = {
         str(n): {"type": "array", "items": {"$ref": "#/$defs/event"}}
         for n in range(1, sentences + 1)
     }
-    return {**object_schema(reasoned(lists, "reasoning", thinking)), "$defs": {"event": item}}
+    return {
+        **object_schema(reasoned(lists, "reasoning", thinking)),
+        "$defs": {"event": grammar(Event)},
+    }
 
 
 def read_quotes(text: str, note: str, sentences: Sequence[Sentence]) -> dict[str, list[TaggedSpan]]:
@@ -154,18 +165,15 @@ def read_quotes(text: str, note: str, sentences: Sequence[Sentence]) -> dict[str
 def _span(
     entry: object, note: str, sentence: Sentence, used: dict[str, int]
 ) -> tuple[TaggedSpan | None, str]:
-    if (
-        not isinstance(entry, dict)
-        or set(entry) != {"quote", "mention"}
-        or not all(isinstance(v, str) for v in entry.values())
-    ):
+    try:
+        event = read_as(Event, entry)
+    except AnswerRejected:
         return None, "an entry has exactly a quote and a mention"
-    quote, mention = entry["quote"], " ".join(entry["mention"].split())
-    if not quote.strip() or not mention:
+    quote, mention = event.quote.strip(), " ".join(event.mention.split())
+    if not quote or not mention:
         return None, "the quote or the mention is empty"
     if not storable(mention):
         return None, "the mention contains an invalid character"
-    quote = quote.strip()
     at = note.find(quote, used.get(quote, sentence.start), sentence.end)
     if at < 0:
         return None, "the sentence does not hold these words" + (

@@ -13,6 +13,7 @@ from llm_runtime.calls.budget import room
 from llm_runtime.calls.calling import Asker, ask_in_parts, together
 from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import load
+from llm_runtime.schema import grammar
 from llm_runtime.structured import (
     as_reasoned,
     enclosed,
@@ -22,7 +23,7 @@ from llm_runtime.structured import (
     reasoned,
 )
 from timelines.backbones.prompted.notes import with_uids
-from timelines.backbones.prompted.rows import NOTHING, Standing, from_json
+from timelines.backbones.prompted.rows import NOTHING, RowAnswer, Standing, from_json
 from timelines.backbones.prompted.tables import mention_table, read_table
 from timelines.domain import (
     MAX_CONTEXT,
@@ -132,16 +133,12 @@ def row_schema(context: Sequence[str], words: Sequence[str] = ()) -> dict[str, A
     stays small. Lists of exact length, without `items`, are what the grammars of the servers have in
     common.
     """
-    number = {"type": ["number", "null"]}
-    named = {
-        "type": "array",
-        "items": {"type": "string", "enum": list(context)},
-        "maxItems": MAX_CONTEXT,
-    }
-    fields = [number, number, number, {"type": "integer", "enum": [0, 1]}]
+    fields = list(grammar(RowAnswer)["properties"].values())
+    of_the_case = {"items": {"type": "string", "enum": list(context)}, "maxItems": MAX_CONTEXT}
+    fields[-1] = {**fields[-1], **of_the_case}
     lists = [
         {"type": "array", "prefixItems": f, "minItems": len(f), "maxItems": len(f)}
-        for f in (fields, [*fields, named])
+        for f in (fields[:-1], fields)
     ]
     return {"anyOf": [*([{"type": "string", "enum": list(words)}] if words else []), *lists]}
 

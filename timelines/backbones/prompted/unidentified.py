@@ -15,9 +15,9 @@ from llm_runtime.calls.budget import room
 from llm_runtime.calls.calling import Asker
 from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import Rendered, load
-from llm_runtime.structured import json_object, keys_exactly, storable
+from llm_runtime.structured import json_object, read_as, storable
 from timelines.backbones.prompted.notes import Shown, around, shortened_words
-from timelines.backbones.prompted.reviser import ROW_TOKENS, timelines_of
+from timelines.backbones.prompted.reviser import ROW_TOKENS, TableAnswer, timelines_of
 from timelines.backbones.prompted.rows import read_bounds, read_hours, split_row
 from timelines.backbones.prompted.tables import hours_text
 from timelines.backbones.prompted.timer import anchor_words
@@ -117,11 +117,7 @@ def read_unidentified(text: str, alternatives: int, decided_by: str) -> list[lis
 
 def _table(answer: dict[str, object], number: int, decided_by: str) -> list[NamedTime]:
     what = f"timeline {number}"
-    data = answer.get("data")
-    faults = keys_exactly(answer, ("timeline_id", "data", "reasoning"), what)
-    if faults or not isinstance(data, str):
-        raise AnswerRejected(faults or [f"{what}: data is not a text"])
-    lines = [line for line in data.split("\n") if line.strip()]
+    lines = [line for line in read_as(TableAnswer, answer, what).data.split("\n") if line.strip()]
     if not lines or [cell.casefold() for cell in split_row(lines[0])] != list(COLUMNS):
         raise AnswerRejected([f"{what}: the first line must be the header {'|'.join(COLUMNS)}"])
     read = [
