@@ -4,7 +4,7 @@ page ended, wherever that is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from django.db.models import Model, Q, QuerySet
@@ -14,7 +14,6 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.pagination import LimitOffsetPagination
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from adjudication.findings.changes import ChangeLine, Changes
 from adjudication.models import Finding, Game, JudgeRun
@@ -33,16 +32,14 @@ class ShortPages(LimitOffsetPagination):
     max_limit = MOST
 
 
-def page_of(request: Request, rows: QuerySet[M]) -> tuple[ShortPages, list[M]]:
-    """The asked rows, and what makes the answer of them."""
+def counted_page(
+    request: Request, rows: QuerySet[M], lines: Callable[[list[M]], Sequence[object]] = list
+) -> dict[str, Any]:
+    """{count, next, previous, results}: the asked rows, or the lines that are made of them."""
     pages = ShortPages()
     found = pages.paginate_queryset(rows, request)
-    return pages, list(found or [])
-
-
-def page_response(pages: ShortPages, bodies: Any) -> Response:
-    """{count, next, previous, results}."""
-    return pages.get_paginated_response(bodies)
+    answer: dict[str, Any] = pages.get_paginated_response(lines(list(found or []))).data
+    return answer
 
 
 def limit_of(request: Request, default: int = 100) -> int:

@@ -70,16 +70,13 @@ class AnswerButton:
 
 
 @dataclass(frozen=True, slots=True)
-class RowLine:
-    """A row of a timeline: `hours` in whole hours as said, `longer` the same in days or years where
+class RowLine(ShownRow):
+    """A row of a timeline with its whole hours in words; `longer` is the same in days or years, if
     that reads better.
     """
 
-    event: str
-    hours: str
-    longer: str
-    at: int | None
-    candidate: bool
+    words: str = ""
+    longer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +226,7 @@ def _row(row: ShownRow) -> RowLine:
         if row.hours is not None and abs(row.hours) >= SAY_HOURS_BELOW
         else ""
     )
-    return RowLine(row.event, whole_hours_words(row.hours), longer, row.hours, row.candidate)
+    return RowLine(row.event, row.hours, row.candidate, whole_hours_words(row.hours), longer)
 
 
 def _series(series: ShownSeries) -> SeriesBlock:

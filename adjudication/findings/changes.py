@@ -177,6 +177,7 @@ class Changes:
             *numbers,
         )
         related = (
+            "game__run",
             "game__comparison__encounter__dataset__study",
             "game__comparison__first",
             "game__comparison__second",

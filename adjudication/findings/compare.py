@@ -51,6 +51,10 @@ class CompareRow:
         return hours_words(self.row.second.time) if self.row.second else ""
 
     @property
+    def finding_ids(self) -> list[str]:
+        return [line.finding.public_id for line in self.findings]
+
+    @property
     def other_words(self) -> str:
         """What B says, where it does not say the same."""
         a, b = self.row.first, self.row.second

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from datetime import datetime
 
 from django.utils.safestring import SafeString, mark_safe
 
-from adjudication.findings.listing import sources_words
+from adjudication.findings.listing import FindingLine, finding_line, sources_words
 from adjudication.models import Finding
 from ehr.models import Encounter, EventSeries
 from ehr.presentation.wording import event_words, hours_words
@@ -33,20 +34,26 @@ _HOURS = re.compile(r"@\s*([+-]?\d{1,7}(?:\.\d{1,4})?)\s*h?\s*$")
 @dataclass(frozen=True, slots=True)
 class Quote:
     """The whole note in three pieces, escaped; the middle one is the quoted span, or else (not
-    `judged`) that of the finding's own row.
+    `judged`) that of the finding's own row. `text` is the middle one, not escaped.
     """
 
     before: SafeString
     span: SafeString
     after: SafeString
     judged: bool
+    start: int
+    end: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class CitedRow:
-    """A source row of the cited series; `cited` for those at the cited hour with the cited value."""
+    """A source row of the cited series, `hours` from admission; `cited` for those at the cited hour
+    with the cited value.
+    """
 
     row: RowLine
+    hours: float | None
     cited: bool
 
 
@@ -90,6 +97,30 @@ class Side:
     around: tuple[Neighbour, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingDetail(FindingLine):
+    """A finding with everything that it rests on."""
+
+    quote: Quote | None
+    series: CitedSeries | None
+    a_timeline: Side
+    b_timeline: Side
+
+
+def finding_detail(finding: Finding, encounter: Encounter) -> FindingDetail:
+    """Load what the finding rests on. Raises NoteChanged as `quote_of`."""
+    line = finding_line(finding)
+    a, b = sides_of_finding(finding, encounter)
+    quote = quote_of(finding, encounter)
+    return FindingDetail(
+        **{field.name: getattr(line, field.name) for field in fields(line)},
+        quote=quote if quote and quote.judged else None,
+        series=cited_series(finding, encounter),
+        a_timeline=a,
+        b_timeline=b,
+    )
+
+
 def quote_of(finding: Finding, encounter: Encounter) -> Quote | None:
     """The note around the quote, else around a row of the finding; None without either or without a
     note.
@@ -105,7 +136,8 @@ def quote_of(finding: Finding, encounter: Encounter) -> Quote | None:
     before, quoted, after = (
         mark_safe(text_html(piece)) for piece in (text[:start], text[start:end], text[end:])
     )
-    return Quote(before, quoted, after, judged=_quote_span(finding) is not None)
+    judged = _quote_span(finding) is not None
+    return Quote(before, quoted, after, judged, start, end, text[start:end])
 
 
 def _quote_span(finding: Finding) -> tuple[int, int] | None:
@@ -137,17 +169,20 @@ def cited_series(finding: Finding, encounter: Encounter) -> CitedSeries | None:
     match = _HOURS.search(citation)
     hours = None if match is None else float(match[1])
     lines = row_lines(encounter, in_time_order(encounter, series))
-    rows = [CitedRow(line, _is_cited(line, hours, citation, encounter)) for line in lines]
+    anchor, _ = stay(encounter)
+    rows = []
+    for line in lines:
+        at = None if line.at is None else anchor.hours(datetime.fromisoformat(line.at.iso))
+        shown = None if at is None else round(at, 3)
+        rows.append(CitedRow(line, shown, _is_cited(line, at, hours, citation)))
     middle = next((n for n, r in enumerate(rows) if r.cited), 0)
     start = max(0, min(middle - ROWS_SHOWN // 2, len(rows) - ROWS_SHOWN))
     return CitedSeries(series, event_words(series.event), tuple(rows[start : start + ROWS_SHOWN]))
 
 
-def _is_cited(line: RowLine, hours: float | None, citation: str, encounter: Encounter) -> bool:
-    if line.at is None or hours is None:
+def _is_cited(line: RowLine, at: float | None, hours: float | None, citation: str) -> bool:
+    if at is None or hours is None:
         return False
-    anchor, _ = stay(encounter)
-    at = anchor.hours(type(encounter.admitted_at).fromisoformat(line.at.iso))
     value = citation.rpartition(" @")[0].rpartition(" = ")[2] if " = " in citation else ""
     return abs(at - hours) <= HOURS_SLACK and (
         not value or _number_or_words(value) == _number_or_words(line.value)

@@ -174,11 +174,12 @@ def counted_by_type(findings: QuerySet[Finding]) -> list[tuple[str, str, int]]:
 
 @dataclass(frozen=True, slots=True)
 class SideLine:
-    """One side's row as it was judged."""
+    """One side's row as it was judged: `time` in whole hours, `hours` the same in words."""
 
     label: str
     source: str
     event: str | None
+    time: int | None
     hours: str
     charged: bool
 
@@ -217,6 +218,22 @@ class FindingLine:
     def sides(self) -> tuple[SideLine, SideLine]:
         return self.a, self.b
 
+    @property
+    def hours_apart(self) -> int | None:
+        """Whole hours between both times."""
+        a, b = self.a.time, self.b.time
+        return None if a is None or b is None else abs(a - b)
+
+    @property
+    def error(self) -> Category | None:
+        """The error that is charged."""
+        return Category(self.finding.category) if self.finding.category else None
+
+    @property
+    def points(self) -> float | None:
+        """What the error costs."""
+        return WEIGHTS[self.error] if self.error else None
+
 
 def finding_line(finding: Finding, game: Game | None = None) -> FindingLine:
     """The line of one finding of a judged game."""
@@ -233,6 +250,7 @@ def finding_line(finding: Finding, game: Game | None = None) -> FindingLine:
             "A",
             names[0],
             _event_text(judged.a_event),
+            finding.a_time,
             hour_words(judged.a_time) if judged.a_event else "",
             charged_a is True,
         ),
@@ -240,6 +258,7 @@ def finding_line(finding: Finding, game: Game | None = None) -> FindingLine:
             "B",
             names[1],
             _event_text(judged.b_event),
+            finding.b_time,
             hour_words(judged.b_time) if judged.b_event else "",
             charged_a is False,
         ),

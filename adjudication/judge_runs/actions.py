@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
@@ -15,7 +16,7 @@ from adjudication.judge_runs.data import LoadedGame, has_source, load_game, pair
 from adjudication.judge_runs.preparing import NothingToJudge, start_preparation, will_add_cases
 from adjudication.judge_runs.storage import save_findings
 from adjudication.judge_runs.tools import RULES, judge_of, models_of_judge
-from adjudication.judging.config import JudgeConfig, SourceUnknown, source_text
+from adjudication.judging.config import JudgeConfig, SourceUnknown
 from adjudication.judging.input import JudgedFinding, Unjudged
 from adjudication.models import Game, JudgePreparation, JudgeRun
 from ehr.models import Dataset
@@ -146,9 +147,9 @@ def _check(study: Study, datasets: Sequence[Dataset], sources: Sequence[SourceKe
         raise JudgingRefused("a judge compares two timelines or more: choose at least two sources")
     if len(set(sources)) < len(sources):
         raise JudgingRefused("a source is named twice")
-    if missing := [source_text(k) for k in sources if not has_source(datasets, k)]:
+    if missing := [k.written for k in sources if not has_source(datasets, k)]:
         # reads all timelines, hence only for this sentence
-        there = ", ".join(map(source_text, sources_of(datasets)))
+        there = ", ".join(k.written for k in sources_of(datasets))
         raise SourceUnknown(
             f"no timeline has the source {', '.join(missing)}; there are: {there or 'none yet'}"
         )
@@ -281,6 +282,16 @@ def judge_again(*, game: Game, by: User) -> int:
         Game.objects.filter(pk=game.pk, state__in=(JobState.FAILED, JobState.CANCELLED)),
         by,
     )
+
+
+#: What a study admin may do with a run, by its name in addresses.
+STEPS: Mapping[str, Callable[..., object]] = {
+    "pause": pause_judging,
+    "resume": resume_judging,
+    "cancel": cancel_judging,
+    "retry": partial(judge_failed_again, only=~UNJUDGED),
+    "unjudged": partial(judge_failed_again, only=UNJUDGED),
+}
 
 
 @transaction.atomic

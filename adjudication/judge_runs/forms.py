@@ -13,7 +13,7 @@ from django.db.models import Count
 from accounts.models import Study
 from adjudication.judge_runs.data import sources_of
 from adjudication.judge_runs.tools import PROMPTED, RULES
-from adjudication.judging.config import SEED, JudgeConfig, source_text
+from adjudication.judging.config import SEED, JudgeConfig
 from adjudication.judging.validation import FIXED_TOLERANCE, TOLERANCE
 from ehr.models import Dataset, Encounter
 from timelines.access.authoring import is_superseded
@@ -102,9 +102,7 @@ class JudgeForm(forms.Form):
         if len(found) == 1:
             cohorts.initial = [found[0].public_id]
         self._keys = {
-            source_text(k): k
-            for k in sources_of(list(found), closed)
-            if not is_superseded(k.source)
+            k.written: k for k in sources_of(list(found), closed) if not is_superseded(k.source)
         }
         self._offer("sources", [(name, key.label) for name, key in self._keys.items()])
         self.fields["sources"].initial = suggest_sources(list(self._keys.values()))
@@ -178,4 +176,4 @@ def suggest_sources(keys: Sequence[SourceKey]) -> list[str]:
     there is nothing else: with them the games, and the calls they cost, grow by the square."""
     first = [k for k in keys if k.alternative == 1]
     whole = [k for k in first if not variant_of(k.source)[1]]
-    return [source_text(k) for k in (whole if len(whole) > 1 else first)]
+    return [k.written for k in (whole if len(whole) > 1 else first)]

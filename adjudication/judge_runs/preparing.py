@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from adjudication.judge_runs.data import pairs_in
-from adjudication.judging.config import JudgeConfig, game_seed, source_text
+from adjudication.judging.config import JudgeConfig, game_seed
 from adjudication.models import Comparison, Game, JudgePreparation, JudgeRun
 from ehr.models import Dataset, Encounter
 from jobs.hints import SWEEP_LIMIT, send_hints
@@ -180,5 +180,5 @@ def _comparisons(pairs: Sequence[tuple[Timeline, Timeline]]) -> dict[tuple[int, 
 
 def _seed(config: JudgeConfig, first: Timeline, second: Timeline) -> int:
     encounter = first.encounter
-    keys = [source_text(SourceKey(t.source, t.kind, t.alternative)) for t in (first, second)]
+    keys = [SourceKey(t.source, t.kind, t.alternative).written for t in (first, second)]
     return game_seed(config.seed, encounter.dataset.name, encounter.case_id, *keys)

@@ -107,11 +107,19 @@ class GameTotals:
 
     @property
     def active(self) -> int:
-        return self.of(GameStatus.WAITING) + self.of(GameStatus.RUNNING)
+        return self.waiting + self.running
 
     @property
     def done(self) -> int:
         return self.total - self.active
+
+    @property
+    def waiting(self) -> int:
+        return self.of(GameStatus.WAITING)
+
+    @property
+    def running(self) -> int:
+        return self.of(GameStatus.RUNNING)
 
     @property
     def judged(self) -> int:

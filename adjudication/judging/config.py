@@ -66,14 +66,9 @@ def parse_source(text: str, known: Sequence[SourceKey]) -> SourceKey:
     fits = [k for k in fits if str(k.alternative) == (number or "1")]
     order = [TimelineKind.REFERENCE, TimelineKind.REVISED, TimelineKind.TEXT_ONLY]
     if not fits:
-        there = ", ".join(source_text(k) for k in known) or "none yet"
+        there = ", ".join(k.written for k in known) or "none yet"
         raise SourceUnknown(f"no timeline has the source {text.strip()!r}; there are: {there}")
     return min(fits, key=lambda k: order.index(TimelineKind(k.kind)))
-
-
-def source_text(key: SourceKey) -> str:
-    """As `parse_source` reads it."""
-    return f"{key.source}@{key.kind}" + (f"#{key.alternative}" if key.alternative > 1 else "")
 
 
 def pairing(first: SourceKey, second: SourceKey) -> str:

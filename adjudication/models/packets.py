@@ -130,3 +130,7 @@ class Assignment(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["packet", "person"], name="person_once_per_packet")
         ]
+
+    @property
+    def practised(self) -> bool:
+        return self.practised_at is not None

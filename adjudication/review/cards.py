@@ -34,7 +34,7 @@ def _line(assignment: Assignment) -> str:
     label = assignment.packet.label
     if assignment.signed_at is not None:
         return f"{label}: signed."
-    if assignment.practised_at is None:
+    if not assignment.practised:
         return f"{label}: practice comes first."
     progress = slots.progress(assignment=assignment)
     if progress.done and progress.done >= progress.total:

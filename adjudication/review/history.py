@@ -26,21 +26,39 @@ CLINICIAN = "clinician"
 
 @dataclass(frozen=True, slots=True)
 class AnswerLine:
-    """One current answer, in the labels that the person saw. `judge` and `upheld` only if they may
-    be seen.
+    """One current answer. `chosen`, and `judged` if it may be seen, are in the labels that the
+    person saw.
     """
 
     item: str
     number: int
     a: RowLine | None
     b: RowLine | None
-    answer: str
-    own_time: str
-    comment: str
+    decision: Decision
+    chosen: str
     flagged: bool
-    amended: bool
-    judge: str = ""
+    judged: str | None = None
     upheld: bool | None = None
+
+    @property
+    def answer(self) -> str:
+        return ANSWER_WORDS[self.chosen]
+
+    @property
+    def judge(self) -> str:
+        return ANSWER_WORDS[self.judged] if self.judged else ""
+
+    @property
+    def own_time(self) -> str:
+        return hours_entered(self.decision.own_time)
+
+    @property
+    def comment(self) -> str:
+        return self.decision.comment
+
+    @property
+    def amended(self) -> bool:
+        return self.decision.kind == Decision.Kind.AMENDMENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +132,10 @@ def _line(
         number=number,
         a=a,
         b=b,
-        answer=ANSWER_WORDS[unswapped(decision.answer, swapped)],
-        own_time=hours_entered(decision.own_time),
-        comment=decision.comment,
+        decision=decision,
+        chosen=unswapped(decision.answer, swapped),
         flagged=flagged,
-        amended=decision.kind == Decision.Kind.AMENDMENT,
-        judge=ANSWER_WORDS[unswapped(verdict, swapped)] if may.judge else "",
+        judged=unswapped(verdict, swapped) if may.judge else None,
         upheld=decision.answer == verdict if may.judge else None,
     )
 

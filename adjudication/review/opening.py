@@ -69,6 +69,15 @@ def own_item(assignment: Assignment, public_id: str) -> PacketItem:
     return item
 
 
+def signature_of(assignment: Assignment) -> Decision:
+    """The link of the chain with the current signature. Raises Http404 without one."""
+    links = Decision.objects.filter(assignment=assignment, kind=Decision.Kind.SIGN)
+    link = links.select_related("assignment__packet", "assignment__person").order_by("-sequence")
+    if (found := link.first()) is None or assignment.signed_at is None:
+        raise Http404
+    return found
+
+
 def answers_refusals(
     view: Callable[Concatenate[StudyRequest, P], HttpResponseBase],
 ) -> Callable[Concatenate[StudyRequest, P], HttpResponseBase]:

@@ -47,5 +47,5 @@ def answer_practice(*, assignment: Assignment, number: int, answer: str, by: Use
 
 def check_practised(assignment: Assignment) -> None:
     """Raises NotAllowed before the practice round is done: no item is handed out until then."""
-    if assignment.practised_at is None:
+    if not assignment.practised:
         raise NotAllowed(FIRST_PRACTICE)

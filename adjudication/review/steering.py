@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import Count
+from django.db.models import Count, Q, QuerySet
 
 from adjudication.access.eligibility import reasons_against
 from adjudication.models import Assignment, Decision, Packet, Slot
@@ -23,6 +23,10 @@ class PairingLine:
     counts: tuple[int, ...]
     total: int
     reviewers: int
+
+    @property
+    def strata(self) -> dict[str, int]:
+        return dict(zip(strata(), self.counts, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,21 @@ class Unfinished:
     answers: int
     unsigned: int
     disagreements: int
+
+
+def with_counts(found: QuerySet[Packet]) -> QuerySet[Packet]:
+    """Annotate packets with `item_count`, `people`, and the review's `slots` and `decided` ones."""
+    review = Q(items__slots__purpose=Slot.Purpose.REVIEW)
+    return found.select_related("study", "judge_run", "follows").annotate(
+        item_count=Count("items", distinct=True),
+        people=Count(
+            "assignments", filter=Q(assignments__withdrawn_at__isnull=True), distinct=True
+        ),
+        slots=Count("items__slots", filter=review, distinct=True),
+        decided=Count(
+            "items__slots", filter=review & Q(items__slots__decision__isnull=False), distinct=True
+        ),
+    )
 
 
 def strata() -> tuple[str, ...]:
@@ -109,7 +128,7 @@ def _state_words(assignment: Assignment, made: Progress) -> str:
         return "has not signed"
     if assignment.packet.state == Packet.State.DRAFT:
         return "waits for the packet to open"
-    if assignment.practised_at is None:
+    if not assignment.practised:
         return "has not practised yet"
     if made.done < made.total:
         return "at work"

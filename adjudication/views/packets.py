@@ -43,20 +43,10 @@ REFUSALS = (PacketRefused, InvalidTransition, NotAllowed, DecisionRefused)
 @study_role_required(Role.ADMIN)
 def packet_list(request: StudyRequest) -> HttpResponse:
     """All packets of the study, newest first."""
-    decided = Q(items__slots__purpose="review", items__slots__decision__isnull=False)
     closed = closed_to(request.user)
-    found = open_packets(
-        Packet.objects.filter(study=request.study).select_related("judge_run"), closed
-    )
-    found = found.annotate(
-        item_count=Count("items", distinct=True),
-        people=Count(
-            "assignments", filter=Q(assignments__withdrawn_at__isnull=True), distinct=True
-        ),
-        slots=Count("items__slots", filter=Q(items__slots__purpose="review"), distinct=True),
-        decided=Count("items__slots", filter=decided, distinct=True),
-    ).order_by("-created_at", "-pk")
-    page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+    found = open_packets(Packet.objects.filter(study=request.study), closed)
+    counted_packets = packet_page.with_counts(found).order_by("-created_at", "-pk")
+    page = Paginator(counted_packets, PER_PAGE).get_page(request.GET.get("page"))
     context = {"page": page, "runs": drawable_runs(request, closed), "closed": bool(closed.cases)}
     return render(request, "adjudication/packets.html", context)
 

@@ -74,6 +74,13 @@ class SourceKey:
         )
         return words + (f" {self.alternative}" if self.alternative > 1 else "")
 
+    @property
+    def written(self) -> str:
+        """ "rules@revised#2": how a person writes it in a form or a command."""
+        return f"{self.source}@{self.kind}" + (
+            f"#{self.alternative}" if self.alternative > 1 else ""
+        )
+
 
 @dataclass(frozen=True)
 class EvaluatedCase:

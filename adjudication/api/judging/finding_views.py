@@ -5,13 +5,13 @@ guards and exposure as on the pages.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from adjudication.access.closed import check_judge_run_is_open, closed_to, open_findings
 from adjudication.access.exposure import record_exposure
@@ -23,19 +23,13 @@ from adjudication.api.access import (
     person_of,
     studies_with,
 )
-from adjudication.api.errors import errors
 from adjudication.api.judging import serializers as bodies
-from adjudication.api.judging.bodies import (
-    change_body,
-    compared_body,
-    finding_body,
-    finding_detail_body,
-)
-from adjudication.api.judging.views import GAME_RELATED, TAGS, choice
+from adjudication.api.judging.views import GAME_RELATED, choice, judging_operation
 from adjudication.api.paging import AFTER, LIMIT, changes_after, findings_after, limit_of
 from adjudication.domain import Grounding
 from adjudication.findings.changes import Change, ChangeFilter, Changes
 from adjudication.findings.compare import labels_of, rows_of
+from adjudication.findings.evidence import FindingDetail, finding_detail
 from adjudication.findings.listing import (
     RERUNS,
     SIZES,
@@ -76,15 +70,13 @@ _FILTERED = ("type", "verdict", "grounding", "category", "size", "rerun", "sourc
 
 
 class Findings(ApiView):
-    """Findings."""
-
-    @extend_schema(
-        operation_id="finding_list",
-        tags=TAGS,
+    @judging_operation(
+        "finding_list",
+        bodies.FindingPageSerializer,
+        refuses=(400, 403),
         parameters=[*FILTERS, LIMIT, AFTER],
-        responses={200: bodies.FindingPageSerializer, **errors(400, 403)},
     )
-    def get(self, request: Request, run_id: str) -> Response:
+    def get(self, request: Request, run_id: str) -> dict[str, Any]:
         """Of one judge run, game by game. Those of cases that are closed to you are left out."""
         run, closed = judge_run_of(request, run_id), closed_to(person_of(request))
         check_judge_run_is_open(run, closed)
@@ -99,22 +91,12 @@ class Findings(ApiView):
             encounters={line.game.comparison.encounter for line in lines},
             page="findings",
         )
-        return Response(
-            bodies.FindingPageSerializer(
-                {"next": after, "results": [finding_body(line, run) for line in lines]}
-            ).data
-        )
+        return {"next": after, "results": lines}
 
 
 class FindingOne(ApiView):
-    """A finding."""
-
-    @extend_schema(
-        operation_id="finding",
-        tags=TAGS,
-        responses={200: bodies.FindingDetailSerializer, **errors(403, 409)},
-    )
-    def get(self, request: Request, finding_id: str) -> Response:
+    @judging_operation("finding", bodies.FindingDetailSerializer, refuses=(403, 409))
+    def get(self, request: Request, finding_id: str) -> FindingDetail:
         """One finding with everything that it rests on: the quote in its note, the cited series,
         both timelines around it.
         """
@@ -126,26 +108,24 @@ class FindingOne(ApiView):
         )
         check_user_may_see_game(page_request(request), found.game)
         encounter = found.game.comparison.encounter
-        body = finding_detail_body(found, encounter)
+        detail = finding_detail(found, encounter)
         record_exposure(user=person_of(request), encounters=[encounter], page="finding")
-        return Response(bodies.FindingDetailSerializer(body).data)
+        return detail
 
 
 class JudgeRunChanges(ApiView):
-    """What changed between two judge runs."""
-
-    @extend_schema(
-        operation_id="judge_run_changes",
-        tags=TAGS,
+    @judging_operation(
+        "judge_run_changes",
+        bodies.ChangesSerializer,
+        refuses=(400, 403),
         parameters=[
             choice("change", Change, "Only these; without it every change but `same`."),
             choice("type", TYPES, "Kind of difference."),
             LIMIT,
             AFTER,
         ],
-        responses={200: bodies.ChangesSerializer, **errors(400, 403)},
     )
-    def get(self, request: Request, run_id: str, later_id: str) -> Response:
+    def get(self, request: Request, run_id: str, later_id: str) -> dict[str, Any]:
         """Compare the findings of two runs, subject by subject, where both judged."""
         earlier, later = judge_run_of(request, run_id), judge_run_of(request, later_id)
         if earlier.pk == later.pk or earlier.study_id != later.study_id:
@@ -160,23 +140,19 @@ class JudgeRunChanges(ApiView):
         lines, following = changes_after(changes, (earlier, later), after, limit_of(request))
         seen = {line.either.game.comparison.encounter for line in lines}
         record_exposure(user=person_of(request), encounters=seen, page="judge changes")
-        body = {
+        return {
             "comparisons": None if after else changes.comparisons(),
-            "counts": (
-                None if after else {change.value: n for change, n in changes.counts().items()}
-            ),
+            "counts": None if after else changes.counts(),
             "next": following,
-            "results": [change_body(line, earlier, later) for line in lines],
+            "results": lines,
         }
-        return Response(bodies.ChangesSerializer(body).data)
 
 
 class CaseComparison(ApiView):
-    """Two timelines side by side."""
-
-    @extend_schema(
-        operation_id="case_comparison",
-        tags=TAGS,
+    @judging_operation(
+        "case_comparison",
+        bodies.ComparisonSerializer,
+        refuses=(403, 409),
         parameters=[
             OpenApiParameter(
                 "a", str, description="Public id of a timeline of the case; by default its first."
@@ -194,9 +170,8 @@ class CaseComparison(ApiView):
                 ),
             ),
         ],
-        responses={200: bodies.ComparisonSerializer, **errors(403, 409)},
     )
-    def get(self, request: Request, case_id: str) -> Response:
+    def get(self, request: Request, case_id: str) -> dict[str, Any]:
         """Both timelines of one case as one list of rows, a judge run's findings in place. 404
         where the case has fewer than two.
         """
@@ -214,16 +189,15 @@ class CaseComparison(ApiView):
             checked_text(note)
         record_exposure(user=page.user, encounters=[encounter], page="comparison")
         names = {choice.public_id: label for choice, label in labels}
-        body = {
+        return {
             "case": encounter.public_id,
             "timelines": [{"id": key, "label": label} for key, label in names.items()],
             "a": {"id": a.public_id, "label": names[a.public_id]},
             "b": {"id": b.public_id, "label": names[b.public_id]},
             "runs": [r.public_id for r in runs],
             "run": run.public_id if run else None,
-            "rows": [compared_body(row) for row in rows_of(a, b, run)],
+            "rows": rows_of(a, b, run),
         }
-        return Response(bodies.ComparisonSerializer(body).data)
 
 
 def _check_known(asked: Mapping[str, str], understood: Mapping[str, str]) -> None:

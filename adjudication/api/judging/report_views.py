@@ -6,21 +6,20 @@ They are unblinded: guards and exposure work as on the pages.
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from django.http import HttpResponse, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from accounts.audit.trail import record
 from accounts.permissions import NotAllowed
 from adjudication.access.closed import closed_to, has_closed_games
 from adjudication.access.eligibility import REFUSAL
 from adjudication.api.access import ApiView, judge_run_of, page_request, person_of
-from adjudication.api.errors import errors
 from adjudication.api.judging import serializers as bodies
-from adjudication.api.judging.views import TAGS
+from adjudication.api.judging.views import judging_operation
 from adjudication.api.table_files import TABLE_FILE, TABLE_FORM
 from adjudication.export_files import FORMATS
 from adjudication.findings.files import DICTIONARY, findings_file, games_file
@@ -43,14 +42,8 @@ _FILE = {
 
 
 class JudgeReport(ApiView):
-    """What a judge run adds up to."""
-
-    @extend_schema(
-        operation_id="judge_run_report",
-        tags=TAGS,
-        responses={200: bodies.JudgeReportSerializer, **errors(403)},
-    )
-    def get(self, request: Request, run_id: str) -> Response:
+    @judging_operation("judge_run_report", bodies.JudgeReportSerializer, refuses=(403,))
+    def get(self, request: Request, run_id: str) -> dict[str, Any]:
         """Ratings, error profile, sensitivity, strata, matchups, consistency: every table. Closed
         while cases of the run are to you.
         """
@@ -63,19 +56,17 @@ class JudgeReport(ApiView):
             object_type="adjudication.judgerun",
             object_id=run.public_id,
         )
-        values = {
+        return {
             "run": run.public_id,
             "tables": [json.loads(build(report).to_json()) for build in tables.TABLES.values()],
         }
-        return Response(bodies.JudgeReportSerializer(values).data)
 
 
 class JudgeReportTable(ApiView):
-    """A table of what a judge run adds up to."""
-
-    @extend_schema(
-        operation_id="judge_run_report_table",
-        tags=TAGS,
+    @judging_operation(
+        "judge_run_report_table",
+        TABLE_FILE,
+        refuses=(403,),
         parameters=[
             OpenApiParameter(
                 "name",
@@ -93,7 +84,6 @@ class JudgeReportTable(ApiView):
                 ),
             ),
         ],
-        responses={**TABLE_FILE, **errors(403)},
     )
     def get(self, request: Request, run_id: str, name: str, form: str) -> HttpResponse:
         """One table as a file. Closed while cases of the run are to you."""
@@ -101,11 +91,10 @@ class JudgeReportTable(ApiView):
 
 
 class FindingsFile(ApiView):
-    """All findings as a file."""
-
-    @extend_schema(
-        operation_id="findings_file",
-        tags=TAGS,
+    @judging_operation(
+        "findings_file",
+        _FILE,
+        refuses=(403,),
         parameters=[
             _FORM,
             OpenApiParameter(
@@ -115,7 +104,6 @@ class FindingsFile(ApiView):
                 description="Add words of notes, timelines, record and judge.",
             ),
         ],
-        responses={**_FILE, **errors(403)},
     )
     def get(self, request: Request, run_id: str, form: str) -> StreamingHttpResponse:
         """Of one judge run, reruns included, game by game. Those of cases that are closed to you
@@ -125,11 +113,7 @@ class FindingsFile(ApiView):
 
 
 class GamesFile(ApiView):
-    """All games as a file."""
-
-    @extend_schema(
-        operation_id="games_file", tags=TAGS, parameters=[_FORM], responses={**_FILE, **errors(403)}
-    )
+    @judging_operation("games_file", _FILE, refuses=(403,), parameters=[_FORM])
     def get(self, request: Request, run_id: str, form: str) -> StreamingHttpResponse:
         """Of one judge run, reruns included, also those without findings: with the file of findings
         all that ratings are made from. Those of cases that are closed to you are left out."""

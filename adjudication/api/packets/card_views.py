@@ -5,21 +5,20 @@ the closed packet reveals it.
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from accounts.permissions import NotAllowed
 from accounts.scoping import ANY_ROLE, scoped
 from adjudication.access.eligibility import may_see
 from adjudication.api.access import ApiView, page_request, person_of
-from adjudication.api.errors import errors
 from adjudication.api.packets import serializers as bodies
-from adjudication.api.packets.views import TAGS
+from adjudication.api.packets.views import packet_operation
 from adjudication.api.table_files import TABLE_FILE, TABLE_FORM
 from adjudication.models import Packet
 from adjudication.packets import export as packet_export
@@ -37,17 +36,12 @@ FORM = OpenApiParameter(
 TEXT = OpenApiParameter(
     "text", str, enum=["1"], description="Add what patients' notes and reviewers said."
 )
+DECISIONS_FILE = {(200, kind): OpenApiTypes.STR for kind in ("text/csv", "application/jsonl")}
 
 
 class ReportCard(ApiView):
-    """The report card."""
-
-    @extend_schema(
-        operation_id="packet_report",
-        tags=TAGS,
-        responses={200: bodies.ReportCardSerializer, **errors(403)},
-    )
-    def get(self, request: Request, public_id: str) -> Response:
+    @packet_operation("packet_report", bodies.ReportCardSerializer, refuses=(403,))
+    def get(self, request: Request, public_id: str) -> dict[str, Any]:
         """Every table of it. Study admins, and reviewers where the closed packet reveals it."""
         packet = _revealed_packet(request, public_id)
         card = card_of(packet)
@@ -56,20 +50,18 @@ class ReportCard(ApiView):
             *(tables.confusion(a) for a in card.agreements),
         ]
         record_opened(page_request(request), packet, "packet.report")
-        body = {
+        return {
             "packet": packet.public_id,
             "state": packet.state,
             "tables": [json.loads(table.to_json()) for table in found],
         }
-        return Response(bodies.ReportCardSerializer(body).data)
 
 
 class ReportCardTable(ApiView):
-    """A table of the report card."""
-
-    @extend_schema(
-        operation_id="packet_report_table",
-        tags=TAGS,
+    @packet_operation(
+        "packet_report_table",
+        TABLE_FILE,
+        refuses=(403,),
         parameters=[
             OpenApiParameter(
                 "name",
@@ -82,7 +74,6 @@ class ReportCardTable(ApiView):
             ),
             TABLE_FORM,
         ],
-        responses={**TABLE_FILE, **errors(403)},
     )
     def get(self, request: Request, public_id: str, name: str, form: str) -> HttpResponse:
         """One table as a file. Study admins, and reviewers where the closed packet reveals it."""
@@ -90,18 +81,7 @@ class ReportCardTable(ApiView):
 
 
 class DecisionsFile(ApiView):
-    """All decisions as a file."""
-
-    @extend_schema(
-        operation_id="packet_decisions",
-        tags=TAGS,
-        parameters=[FORM, TEXT],
-        responses={
-            (200, "text/csv"): OpenApiTypes.STR,
-            (200, "application/jsonl"): OpenApiTypes.STR,
-            **errors(403),
-        },
-    )
+    @packet_operation("packet_decisions", DECISIONS_FILE, refuses=(403,), parameters=[FORM, TEXT])
     def get(self, request: Request, public_id: str, form: str) -> StreamingHttpResponse:
         """Every link of the chain, a line each. Study admins, and reviewers where the closed packet
         reveals it.

@@ -5,15 +5,15 @@ admins.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from accounts.audit.trail import record
 from accounts.permissions import NotAllowed
@@ -29,24 +29,18 @@ from adjudication.api.access import (
     requested_studies,
     studies_with,
 )
-from adjudication.api.errors import errors
+from adjudication.api.operations import operation
 from adjudication.api.packets import serializers as bodies
-from adjudication.api.packets.bodies import (
-    drawn_body,
-    eligible_body,
-    packet_body,
-    packet_detail_body,
-    with_counts,
-)
-from adjudication.api.paging import LIMIT, OFFSET, page_of, page_response
+from adjudication.api.paging import LIMIT, OFFSET, counted_page
 from adjudication.api.review.serializers import UnsignRequestSerializer
 from adjudication.models import Assignment, JudgeRun, Packet
 from adjudication.packets import actions as packets
 from adjudication.packets.forms import AssignForm, DrawForm, members, quota_field
+from adjudication.review import steering
 from adjudication.review.decisions import unsign
 from adjudication.sampling.drawing import draw
 
-TAGS = ["packets"]
+packet_operation = partial(operation, "packets")
 _STEPS: Mapping[str, Callable[..., object]] = {
     "open": packets.open_packet,
     "close": packets.close_packet,
@@ -54,70 +48,70 @@ _STEPS: Mapping[str, Callable[..., object]] = {
 
 
 class Packets(ApiView):
-    """Packets."""
-
-    @extend_schema(
-        operation_id="packet_list",
-        tags=TAGS,
+    @packet_operation(
+        "packet_list",
+        bodies.PacketPageSerializer,
+        refuses=(403,),
         parameters=[STUDY, LIMIT, OFFSET],
-        responses={200: bodies.PacketPageSerializer, **errors(403)},
     )
-    def get(self, request: Request) -> Response:
+    def get(self, request: Request) -> dict[str, Any]:
         """Those of your studies, newest first."""
         found = open_packets(
             Packet.objects.filter(study__in=requested_studies(request, ADMINS)),
             closed_to(person_of(request)),
         )
-        pages, rows = page_of(request, with_counts(found).order_by("-created_at", "-pk"))
-        return page_response(
-            pages, bodies.PacketSerializer([packet_body(p) for p in rows], many=True).data
-        )
+        rows = steering.with_counts(found).order_by("-created_at", "-pk")
+        return counted_page(request, rows, lambda packets: [{"packet": p} for p in packets])
 
 
 class Eligible(ApiView):
-    """What may be drawn."""
-
-    @extend_schema(
-        operation_id="packet_eligible",
-        tags=TAGS,
-        responses={200: bodies.EligibleSerializer, **errors(403)},
-    )
-    def get(self, request: Request, run_id: str) -> Response:
+    @packet_operation("packet_eligible", bodies.EligibleSerializer, refuses=(403,))
+    def get(self, request: Request, run_id: str) -> dict[str, Any]:
         """Findings of a judge run by pairing and stratum, and what is excluded and why."""
         run = _drawable(request, run_id)
-        return Response(
-            bodies.EligibleSerializer(eligible_body(run, packets.eligible_findings(run))).data
-        )
+        eligible, pairings = packets.eligible_findings(run), packets.pairings_of(run)
+        counts, none = eligible.counts(), dict.fromkeys(steering.strata(), 0)
+        return {
+            "judge_run": run.public_id,
+            "pairings": {p: none | counts.get(p, {}) for p in pairings},
+            "excluded": eligible.excluded,
+            "cases": len(eligible.judged),
+            "complete_cases": sum(set(pairings) <= judged for judged in eligible.judged.values()),
+        }
 
 
 class Preview(ApiView):
-    """A draw to look at."""
-
-    @extend_schema(
-        operation_id="packet_preview",
-        tags=TAGS,
-        request=bodies.DrawSerializer,
-        responses={200: bodies.DrawnSerializer, **errors(400, 403)},
+    @packet_operation(
+        "packet_preview", bodies.DrawnSerializer, refuses=(400, 403), takes=bodies.DrawSerializer
     )
-    def post(self, request: Request, run_id: str) -> Response:
+    def post(self, request: Request, run_id: str) -> dict[str, Any]:
         """What a draw would give; nothing is stored. The `seed` of the answer draws the same again."""
         run = _drawable(request, run_id)
         form = _draw_form(request, run)
         design, seed = form.design(), form.cleaned_data["seed"]
         drawn = draw(packets.eligible_findings(run), design, seed)
-        return Response(bodies.DrawnSerializer(drawn_body(drawn, design.pairings, seed)).data)
+        counts = {p: dict.fromkeys(steering.strata(), 0) for p in design.pairings}
+        for finding in drawn.items:
+            counts[finding.pairing][finding.stratum] += 1
+        return {
+            "items": len(drawn.items),
+            "pairings": counts,
+            "cases": len(drawn.cases),
+            "shortages": drawn.shortages,
+            "excluded": drawn.excluded,
+            "seed": seed,
+        }
 
 
 class Draw(ApiView):
-    """A draw."""
-
-    @extend_schema(
-        operation_id="packet_draw",
-        tags=TAGS,
-        request=bodies.DrawSerializer,
-        responses={201: bodies.PacketDetailSerializer, **errors(400, 403, 422)},
+    @packet_operation(
+        "packet_draw",
+        bodies.PacketDetailSerializer,
+        refuses=(400, 403, 422),
+        takes=bodies.DrawSerializer,
+        status=HTTPStatus.CREATED,
     )
-    def post(self, request: Request, run_id: str) -> Response:
+    def post(self, request: Request, run_id: str) -> dict[str, Any]:
         """Draw a packet. It is a draft until it is opened."""
         run = _drawable(request, run_id)
         form = _draw_form(request, run)
@@ -126,41 +120,29 @@ class Draw(ApiView):
             study=run.study, judge_run=run, label=values["label"], design=form.design(), seed=values["seed"], reveal=values["reveal"],
             lease_minutes=values["lease_minutes"], by=person_of(request),
         )  # fmt: skip
-        return _packet_response(packet, HTTPStatus.CREATED)
+        return _detail(packet)
 
 
 class PacketOne(ApiView):
-    """A packet."""
-
-    @extend_schema(
-        operation_id="packet",
-        tags=TAGS,
-        responses={200: bodies.PacketDetailSerializer, **errors(403)},
-    )
-    def get(self, request: Request, public_id: str) -> Response:
+    @packet_operation("packet", bodies.PacketDetailSerializer, refuses=(403,))
+    def get(self, request: Request, public_id: str) -> dict[str, Any]:
         """One packet: items, reviewers, progress. Closed to its reviewers."""
-        return _packet_response(_packet(request, public_id))
+        return _detail(_packet(request, public_id))
 
-    @extend_schema(
-        operation_id="packet_delete", tags=TAGS, responses={204: None, **errors(403, 409)}
-    )
-    def delete(self, request: Request, public_id: str) -> Response:
+    @packet_operation("packet_delete", None, refuses=(403, 409))
+    def delete(self, request: Request, public_id: str) -> None:
         """Throw a draft away."""
         packets.delete_draft(packet=_packet(request, public_id), by=person_of(request))
-        return Response(status=HTTPStatus.NO_CONTENT)
 
 
 class PacketStep(ApiView):
-    """The life of a packet."""
-
-    @extend_schema(
-        operation_id="packet_step",
-        tags=TAGS,
+    @packet_operation(
+        "packet_step",
+        bodies.PacketDetailSerializer,
+        refuses=(403, 409, 422),
         parameters=[OpenApiParameter("action", str, OpenApiParameter.PATH, enum=list(_STEPS))],
-        request=None,
-        responses={200: bodies.PacketDetailSerializer, **errors(403, 409, 422)},
     )
-    def post(self, request: Request, public_id: str, action: str) -> Response:
+    def post(self, request: Request, public_id: str, action: str) -> dict[str, Any]:
         """Open: its items never change from then on. Close: what comes later does not stand. 422
         with all obstacles.
         """
@@ -168,61 +150,51 @@ class PacketStep(ApiView):
         if (step := _STEPS.get(action)) is None:
             raise Http404
         step(packet=packet, by=person_of(request))
-        return _packet_response(packet)
+        return _detail(packet)
 
 
 class Second(ApiView):
-    """Two people an item."""
-
-    @extend_schema(
-        operation_id="packet_second",
-        tags=TAGS,
-        request=bodies.SecondSerializer,
-        responses={200: bodies.SecondDoneSerializer, **errors(400, 403, 409, 422)},
+    @packet_operation(
+        "packet_second",
+        bodies.SecondDoneSerializer,
+        refuses=(400, 403, 409, 422),
+        takes=bodies.SecondSerializer,
     )
-    def post(self, request: Request, public_id: str) -> Response:
+    def post(self, request: Request, public_id: str) -> dict[str, int]:
         """Have two people decide on each item of a pairing, while the packet is a draft."""
         packet = _packet(request, public_id)
         pairing = read(bodies.SecondSerializer, request)["pairing"]
         count = packets.second_reviewer(packet=packet, pairing=pairing, by=person_of(request))
-        return Response(bodies.SecondDoneSerializer({"items": count}).data)
+        return {"items": count}
 
 
 class Changed(ApiView):
-    """Only what has changed."""
-
-    @extend_schema(
-        operation_id="packet_changed",
-        tags=TAGS,
-        request=bodies.ChangedSerializer,
-        responses={201: bodies.PacketDetailSerializer, **errors(400, 403, 422)},
+    @packet_operation(
+        "packet_changed",
+        bodies.PacketDetailSerializer,
+        refuses=(400, 403, 422),
+        takes=bodies.ChangedSerializer,
+        status=HTTPStatus.CREATED,
     )
-    def post(self, request: Request, public_id: str) -> Response:
+    def post(self, request: Request, public_id: str) -> dict[str, Any]:
         """Draw a packet of the findings that another judge run changed in this packet's cases."""
         packet = _packet(request, public_id)
         wanted = read(bodies.ChangedSerializer, request)["judge_run"]
         run = get_object_or_404(JudgeRun, study=packet.study, public_id=wanted)
-        return _packet_response(
+        return _detail(
             packets.draw_changed(packet=packet, judge_run=run, by=person_of(request)),
-            HTTPStatus.CREATED,
         )
 
 
 class Candidates(ApiView):
-    """Who could review."""
-
-    @extend_schema(
-        operation_id="packet_candidates",
-        tags=TAGS,
-        responses={200: bodies.CandidateSerializer(many=True), **errors(403)},
-    )
-    def get(self, request: Request, public_id: str) -> Response:
+    @packet_operation("packet_candidates", bodies.CandidateSerializer, refuses=(403,), many=True)
+    def get(self, request: Request, public_id: str) -> list[dict[str, Any]]:
         """Members of the study who are not in the packet, and why some may not review it."""
         packet = _packet(request, public_id)
         people = members(packet.study).exclude(
             review_assignments__in=packet.assignments.filter(withdrawn_at__isnull=True)
         )
-        lines = [
+        return [
             {
                 "person": p.public_id,
                 "username": p.get_username(),
@@ -230,19 +202,17 @@ class Candidates(ApiView):
             }
             for p in people
         ]
-        return Response(bodies.CandidateSerializer(lines, many=True).data)
 
 
 class Assignments(ApiView):
-    """Who reviews."""
-
-    @extend_schema(
-        operation_id="packet_assign",
-        tags=TAGS,
-        request=bodies.AssignSerializer,
-        responses={201: bodies.PacketDetailSerializer, **errors(400, 403, 422)},
+    @packet_operation(
+        "packet_assign",
+        bodies.PacketDetailSerializer,
+        refuses=(400, 403, 422),
+        takes=bodies.AssignSerializer,
+        status=HTTPStatus.CREATED,
     )
-    def post(self, request: Request, public_id: str) -> Response:
+    def post(self, request: Request, public_id: str) -> dict[str, Any]:
         """Put a member of the study into the packet. 403 with the reason for somebody who is not
         eligible.
         """
@@ -259,42 +229,33 @@ class Assignments(ApiView):
             pairings=pairings,
             by=person_of(request),
         )
-        return _packet_response(packet, HTTPStatus.CREATED)
+        return _detail(packet)
 
 
 class Withdraw(ApiView):
-    """Out of the packet."""
-
-    @extend_schema(
-        operation_id="packet_withdraw",
-        tags=TAGS,
-        request=None,
-        responses={200: bodies.PacketDetailSerializer, **errors(403, 422)},
-    )
-    def post(self, request: Request, public_id: str, assignment_id: str) -> Response:
+    @packet_operation("packet_withdraw", bodies.PacketDetailSerializer, refuses=(403, 422))
+    def post(self, request: Request, public_id: str, assignment_id: str) -> dict[str, Any]:
         """Take a person out: what they hold returns, what they decided stays."""
         packet = _packet(request, public_id)
         packets.withdraw_assignment(
             assignment=_assignment(packet, assignment_id), by=person_of(request)
         )
-        return _packet_response(packet)
+        return _detail(packet)
 
 
 class VoidSignature(ApiView):
-    """A signature taken back by an admin."""
-
-    @extend_schema(
-        operation_id="packet_unsign",
-        tags=TAGS,
-        request=UnsignRequestSerializer,
-        responses={200: bodies.PacketDetailSerializer, **errors(400, 403, 409, 422)},
+    @packet_operation(
+        "packet_unsign",
+        bodies.PacketDetailSerializer,
+        refuses=(400, 403, 409, 422),
+        takes=UnsignRequestSerializer,
     )
-    def post(self, request: Request, public_id: str, assignment_id: str) -> Response:
+    def post(self, request: Request, public_id: str, assignment_id: str) -> dict[str, Any]:
         """Void a reviewer's signature, with a reason; both stay in the chain."""
         packet = _packet(request, public_id)
         reason = read(UnsignRequestSerializer, request)["reason"]
         unsign(assignment=_assignment(packet, assignment_id), reason=reason, by=person_of(request))
-        return _packet_response(packet)
+        return _detail(packet)
 
 
 def _drawable(request: Request, run_id: str) -> JudgeRun:
@@ -329,10 +290,20 @@ def _packet(request: Request, public_id: str) -> Packet:
     return packet
 
 
-def _packet_response(packet: Packet, status: HTTPStatus = HTTPStatus.OK) -> Response:
-    """Respond with the packet's current state."""
-    found = with_counts(Packet.objects.filter(pk=packet.pk)).get()
-    return Response(bodies.PacketDetailSerializer(packet_detail_body(found)).data, status=status)
+def _detail(packet: Packet) -> dict[str, Any]:
+    """The packet's current state, its items and reviewers, and what is wrong."""
+    found = steering.with_counts(Packet.objects.filter(pk=packet.pk)).get()
+    third, settled = steering.disagreements(found)
+    return {
+        "packet": found,
+        "pairings": steering.pairing_lines(found),
+        "shortages": steering.shortages(found),
+        "assignments": steering.people(found),
+        "obstacles": packets.obstacles(found) if found.state == Packet.State.DRAFT else [],
+        "disagreements": third,
+        "settled": settled,
+        "chain_faults": [f"link {f.sequence}: {f.reason}" for f in steering.chain_faults(found)],
+    }
 
 
 def _assignment(packet: Packet, public_id: str) -> Assignment:

@@ -5,103 +5,78 @@ signature and its receipt.
 from __future__ import annotations
 
 from http import HTTPStatus
+from typing import Any
 
 from django.http import Http404
-from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from adjudication.api.access import page_request, person_of, read
-from adjudication.api.errors import Refusal, errors
+from adjudication.api.errors import Refusal
 from adjudication.api.review import serializers as bodies
-from adjudication.api.review.bodies import guesses_body, practice_body, review_body
-from adjudication.api.review.views import TAGS, ReviewView
+from adjudication.api.review.views import ReviewView, mine_of, place_in, review_operation
 from adjudication.blinding.practice import PracticeCase, practice_cases
 from adjudication.blinding.visibility import sides_swapped, unswapped
 from adjudication.models import Assignment, Decision, Packet, PracticeAnswer
 from adjudication.review import decisions, slots
-from adjudication.review.history import CLINICIAN
-from adjudication.review.opening import own_assignment, own_item
+from adjudication.review.history import CLINICIAN, GuessLine, guess_lines
+from adjudication.review.opening import own_item, signature_of
 from adjudication.review.practice import answer_practice
 from adjudication.review.trail import record_answers
 
 
 class Practice(ReviewView):
-    """The practice round."""
-
-    @extend_schema(
-        operation_id="review_practice_list",
-        tags=TAGS,
-        responses={200: bodies.PracticeLineSerializer(many=True), **errors()},
-    )
-    def get(self, request: Request, public_id: str) -> Response:
+    @review_operation("review_practice_list", bodies.PracticeLineSerializer, many=True)
+    def get(self, request: Request, public_id: str) -> list[dict[str, Any]]:
         """Its cases, and which you have answered. Items come once all are."""
         done = set(
-            PracticeAnswer.objects.filter(assignment=_mine(request, public_id)).values_list(
+            PracticeAnswer.objects.filter(assignment=mine_of(request, public_id)).values_list(
                 "number", flat=True
             )
         )
-        lines = [
+        return [
             {"number": case.number, "answered": case.number in done} for case in practice_cases()
         ]
-        return Response(bodies.PracticeLineSerializer(lines, many=True).data)
 
 
 class PracticeOne(ReviewView):
-    """A made-up case."""
-
-    @extend_schema(
-        operation_id="review_practice",
-        tags=TAGS,
-        responses={200: bodies.PracticeCaseSerializer, **errors()},
-    )
-    def get(self, request: Request, public_id: str, number: int) -> Response:
+    @review_operation("review_practice", bodies.PracticeCaseSerializer)
+    def get(self, request: Request, public_id: str, number: int) -> PracticeCase:
         """One case, like an item."""
-        _mine(request, public_id)
-        return Response(bodies.PracticeCaseSerializer(practice_body(_case(number))).data)
+        mine_of(request, public_id)
+        return _case(number)
 
-    @extend_schema(
-        operation_id="review_practice_answer",
-        tags=TAGS,
-        request=bodies.PracticeRequestSerializer,
-        responses={200: bodies.PracticeAnswerSerializer, **errors(400, 422)},
+    @review_operation(
+        "review_practice_answer",
+        bodies.PracticeAnswerSerializer,
+        refuses=(400, 422),
+        takes=bodies.PracticeRequestSerializer,
     )
-    def post(self, request: Request, public_id: str, number: int) -> Response:
+    def post(self, request: Request, public_id: str, number: int) -> dict[str, Any]:
         """Answer it; says which answer is right, and why."""
-        assignment, case = _mine(request, public_id), _case(number)
+        assignment, case = mine_of(request, public_id), _case(number)
         answer = read(bodies.PracticeRequestSerializer, request)["answer"]
         right = answer_practice(
             assignment=assignment, number=number, answer=answer, by=person_of(request)
         )
-        values = {"right": right, "answer": case.answer, "explanation": case.explanation}
-        return Response(bodies.PracticeAnswerSerializer(values).data)
+        return {"right": right, "answer": case.answer, "explanation": case.explanation}
 
 
 class BlindingCheck(ReviewView):
-    """Which side do you think a clinician wrote?"""
-
-    @extend_schema(
-        operation_id="review_check",
-        tags=TAGS,
-        responses={200: bodies.GuessSerializer(many=True), **errors(409)},
-    )
-    def get(self, request: Request, public_id: str) -> Response:
+    @review_operation("review_check", bodies.GuessSerializer, refuses=(409,), many=True)
+    def get(self, request: Request, public_id: str) -> list[GuessLine]:
         """The items that are asked about, once all are decided and while the packet is open."""
         assignment = _finished_assignment(request, public_id)
         record_answers(assignment=assignment)
-        return Response(bodies.GuessSerializer(guesses_body(assignment), many=True).data)
+        return guess_lines(assignment)
 
-    @extend_schema(
-        operation_id="review_guess",
-        tags=TAGS,
-        request=bodies.GuessRequestSerializer,
-        responses={204: None, **errors(400, 403, 409, 422)},
+    @review_operation(
+        "review_guess", None, refuses=(400, 403, 409, 422), takes=bodies.GuessRequestSerializer
     )
-    def post(self, request: Request, public_id: str) -> Response:
+    def post(self, request: Request, public_id: str) -> None:
         """Keep a guess; a later one on the same item replaces it."""
         assignment = _finished_assignment(request, public_id)
         values = read(bodies.GuessRequestSerializer, request)
-        if values["item"] not in {line["item"] for line in guesses_body(assignment)}:
+        if values["item"] not in {line.item for line in guess_lines(assignment)}:
             raise Http404
         item = own_item(assignment, values["item"])
         swapped = sides_swapped(assignment.seed, item.public_id)
@@ -114,23 +89,20 @@ class BlindingCheck(ReviewView):
             item=item,
             shown_swapped=swapped,
         )
-        return Response(status=HTTPStatus.NO_CONTENT)
 
 
 class Sign(ReviewView):
-    """The signature."""
-
-    @extend_schema(
-        operation_id="review_sign",
-        tags=TAGS,
-        request=bodies.SignRequestSerializer,
-        responses={200: bodies.ReceiptSerializer, **errors(400, 403, 409, 429)},
+    @review_operation(
+        "review_sign",
+        bodies.ReceiptSerializer,
+        refuses=(400, 403, 409, 429),
+        takes=bodies.SignRequestSerializer,
     )
-    def post(self, request: Request, public_id: str) -> Response:
+    def post(self, request: Request, public_id: str) -> Decision:
         """Sign your review with your password. 409 `not_finished` while items are left, 403
         `wrong_password`, 429 after too many.
         """
-        assignment = _mine(request, public_id)
+        assignment = mine_of(request, public_id)
         password = read(bodies.SignRequestSerializer, request)["password"]
         decisions.sign(
             assignment=assignment,
@@ -139,41 +111,29 @@ class Sign(ReviewView):
             request=page_request(request),
         )
         assignment.refresh_from_db()
-        return _receipt(assignment)
+        return signature_of(assignment)
 
 
 class Unsign(ReviewView):
-    """Taking the signature back."""
-
-    @extend_schema(
-        operation_id="review_unsign",
-        tags=TAGS,
-        request=bodies.UnsignRequestSerializer,
-        responses={200: bodies.ReviewSerializer, **errors(400, 409, 422)},
+    @review_operation(
+        "review_unsign",
+        bodies.ReviewSerializer,
+        refuses=(400, 409, 422),
+        takes=bodies.UnsignRequestSerializer,
     )
-    def post(self, request: Request, public_id: str) -> Response:
+    def post(self, request: Request, public_id: str) -> dict[str, Any]:
         """With a reason; both stay in the chain."""
-        assignment = _mine(request, public_id)
+        assignment = mine_of(request, public_id)
         reason = read(bodies.UnsignRequestSerializer, request)["reason"]
         decisions.unsign(assignment=assignment, reason=reason, by=person_of(request))
-        return Response(bodies.ReviewSerializer(review_body(_mine(request, public_id))).data)
+        return place_in(mine_of(request, public_id))
 
 
 class Receipt(ReviewView):
-    """The receipt."""
-
-    @extend_schema(
-        operation_id="review_receipt",
-        tags=TAGS,
-        responses={200: bodies.ReceiptSerializer, **errors()},
-    )
-    def get(self, request: Request, public_id: str) -> Response:
+    @review_operation("review_receipt", bodies.ReceiptSerializer)
+    def get(self, request: Request, public_id: str) -> Decision:
         """The receipt of your current signature; 404 if you have not signed."""
-        return _receipt(_mine(request, public_id))
-
-
-def _mine(request: Request, public_id: str) -> Assignment:
-    return own_assignment(page_request(request), public_id)
+        return signature_of(mine_of(request, public_id))
 
 
 def _case(number: int) -> PracticeCase:
@@ -185,7 +145,7 @@ def _case(number: int) -> PracticeCase:
 
 def _finished_assignment(request: Request, public_id: str) -> Assignment:
     """One's review with all items decided, in an open packet."""
-    assignment = _mine(request, public_id)
+    assignment = mine_of(request, public_id)
     progress = slots.progress(assignment=assignment)
     if (
         assignment.packet.state != Packet.State.OPEN
@@ -198,24 +158,3 @@ def _finished_assignment(request: Request, public_id: str) -> Assignment:
             "This check comes after the last item, while the packet is open.",
         )
     return assignment
-
-
-def _receipt(assignment: Assignment) -> Response:
-    link = (
-        Decision.objects.filter(assignment=assignment, kind=Decision.Kind.SIGN)
-        .order_by("-sequence")
-        .first()
-    )
-    if link is None or assignment.signed_at is None:
-        raise Http404
-    values = {
-        "packet": assignment.packet.public_id,
-        "review": assignment.public_id,
-        "signed_by": assignment.person.get_username(),
-        "signed_at": link.at,
-        "decided": link.detail.get("decided"),
-        "sequence": link.sequence,
-        "head": link.detail.get("head"),
-        "hash": link.hash,
-    }
-    return Response(bodies.ReceiptSerializer(values).data)

@@ -1,26 +1,38 @@
-"""Bodies of the blinded review. What a reviewer may see of an item is `visibility.BlindedItem`;
-nothing here adds to it.
+"""The blinded review as the API gives it. What a reviewer may see of an item is
+`visibility.BlindedItem`; nothing here adds to it. Each class is the one definition of its body;
+OpenAPI follows from it.
 """
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
-from rest_framework import serializers
+from rest_framework.serializers import (
+    BooleanField,
+    CharField,
+    ChoiceField,
+    DateTimeField,
+    FloatField,
+    IntegerField,
+    ListField,
+    RegexField,
+)
 
+from adjudication.api.operations import Body
 from adjudication.blinding.visibility import Question
+from adjudication.judging.input import whole_hours
 from adjudication.models import Assignment, Decision, Packet
 from adjudication.review.decisions import GUESSES, LONGEST_COMMENT, LONGEST_REASON
 from adjudication.review.slots import LONGEST_DRAFT
 
-Body = serializers.Serializer[Any]
 #: A request names as many items as somebody can have in hand.
 MOST_IN_HAND = 50
 LONGEST_ACTIVE = 86_400.0
 ONE_TOKEN = r"\A[0-9A-Za-z_-]{1,64}\Z"
 
 
-class HoursField(serializers.FloatField):
+class HoursField(FloatField):
     """A number that a float can hold."""
 
     def to_internal_value(self, data: Any) -> float:
@@ -33,36 +45,57 @@ class HoursField(serializers.FloatField):
             self.fail("invalid")
 
 
+class WholeHoursField(IntegerField):
+    """Hours as both sides say them: decimals would show which one has them from the record."""
+
+    def to_representation(self, value: Any) -> int:
+        hours = whole_hours(value)
+        assert hours is not None  # the framework writes null itself
+        return hours
+
+
+class MinuteField(CharField):
+    """A time of the record's own clock, to the minute."""
+
+    def to_representation(self, value: datetime) -> str:
+        """ISO 8601 with its offset."""
+        return value.isoformat(timespec="minutes")
+
+
 class ProgressSerializer(Body):
     """How far you are. `seconds_left` at your own pace, null before anything was decided."""
 
-    done = serializers.IntegerField()
-    total = serializers.IntegerField()
-    skipped = serializers.IntegerField()
-    flagged = serializers.IntegerField()
-    seconds_left = serializers.FloatField(allow_null=True)
+    done = IntegerField()
+    total = IntegerField()
+    skipped = IntegerField()
+    flagged = IntegerField()
+    seconds_left = FloatField(allow_null=True)
 
 
 class ReviewSerializer(Body):
     """Your place in a packet."""
 
-    id = serializers.CharField()
-    study = serializers.CharField()
-    packet = serializers.CharField(help_text="Public id of the packet.")
-    label = serializers.CharField()  # type: ignore[assignment]  # the framework's fields have a label of their own
-    role = serializers.ChoiceField(Assignment.Role.choices)
-    state = serializers.ChoiceField(Packet.State.choices, help_text="Of the packet.")
-    practised = serializers.BooleanField(help_text="Items come after the practice round.")
-    signed_at = serializers.DateTimeField(allow_null=True)
+    id = CharField(source="assignment.public_id")
+    study = CharField(source="assignment.packet.study.public_id")
+    packet = CharField(source="assignment.packet.public_id", help_text="Public id of the packet.")
+    label = CharField(source="assignment.packet.label")  # type: ignore[assignment]  # the framework's fields have a label of their own
+    role = ChoiceField(Assignment.Role.choices, source="assignment.role")
+    state = ChoiceField(
+        Packet.State.choices, source="assignment.packet.state", help_text="Of the packet."
+    )
+    practised = BooleanField(
+        source="assignment.practised", help_text="Items come after the practice round."
+    )
+    signed_at = DateTimeField(allow_null=True, source="assignment.signed_at")
     progress = ProgressSerializer()
 
 
 class ReviewRowSerializer(Body):
     """A row of a timeline; whole hours from admission, null for no time."""
 
-    event = serializers.CharField()
-    hours = serializers.IntegerField(allow_null=True)
-    candidate = serializers.BooleanField(help_text="Whether this is the row that is asked about.")
+    event = CharField()
+    hours = IntegerField(allow_null=True)
+    candidate = BooleanField(help_text="Whether this is the row that is asked about.")
 
 
 class ReviewSideSerializer(Body):
@@ -75,10 +108,10 @@ class ReviewSideSerializer(Body):
 class RecordRowSerializer(Body):
     """A row of the structured record; hours from admission."""
 
-    hours = serializers.FloatField(allow_null=True)
-    value = serializers.CharField()
-    unit = serializers.CharField()
-    time_kind = serializers.CharField()
+    hours = FloatField(allow_null=True)
+    value = CharField()
+    unit = CharField()
+    time_kind = CharField()
 
 
 class ReviewSeriesSerializer(Body):
@@ -86,47 +119,63 @@ class ReviewSeriesSerializer(Body):
     number.
     """
 
-    number = serializers.IntegerField()
-    event = serializers.CharField()
-    summary = serializers.CharField()
-    count = serializers.IntegerField()
+    number = IntegerField()
+    event = CharField()
+    summary = CharField()
+    count = IntegerField()
     rows = RecordRowSerializer(many=True)
 
 
 class SpanSerializer(Body):
     """A place in the note: code points, end-exclusive."""
 
-    start = serializers.IntegerField()
-    end = serializers.IntegerField()
+    start = IntegerField()
+    end = IntegerField()
+
+    def to_representation(self, instance: tuple[int, int]) -> dict[str, int]:
+        return super().to_representation(dict(zip(self.fields, instance, strict=True)))
 
 
 class DraftSerializer(Body):
     """What you have chosen and typed so far, in the labels that you see."""
 
-    answer = serializers.ChoiceField(Decision.Answer.choices, allow_blank=True)
-    own_time = serializers.FloatField(allow_null=True)
-    comment = serializers.CharField(allow_blank=True)
-    active_seconds = serializers.FloatField()
+    answer = ChoiceField(Decision.Answer.choices, allow_blank=True)
+    own_time = FloatField(allow_null=True)
+    comment = CharField(allow_blank=True)
+    active_seconds = FloatField()
 
 
-class ReviewItemSerializer(Body):
+class ItemIdSerializer(Body):
+    """Which item this is."""
+
+    id = CharField(source="item.item")
+
+
+class BlindedSerializer(Body):
+    """What may be seen of an item, made-up ones included: the fields of `BlindedItem`."""
+
+    question = ChoiceField([(q.value, q.words) for q in Question], source="item.question")
+    a = ReviewSideSerializer(source="item.left")
+    b = ReviewSideSerializer(source="item.right")
+    note = CharField(source="item.note")
+    spans = SpanSerializer(many=True, source="item.spans")
+    series = ReviewSeriesSerializer(many=True, source="item.series")
+
+
+class ReviewItemSerializer(ItemIdSerializer, BlindedSerializer):
     """One item as you see it. Which timeline is A is drawn for you alone, and stays so."""
 
-    id = serializers.CharField()
-    question = serializers.ChoiceField([(q.value, q.words) for q in Question])
-    a = ReviewSideSerializer()
-    b = ReviewSideSerializer()
-    note = serializers.CharField()
-    spans = SpanSerializer(many=True)
-    series = ReviewSeriesSerializer(many=True)
-    stay_hours = serializers.IntegerField(allow_null=True)
-    admitted_at = serializers.CharField(
-        allow_null=True, help_text="Hour zero by the record's own clock, which has no zone."
+    stay_hours = WholeHoursField(allow_null=True, source="item.stay_hours")
+    admitted_at = MinuteField(
+        allow_null=True,
+        source="item.admitted_at",
+        help_text="Hour zero by the record's own clock, which has no zone.",
     )
     draft = DraftSerializer()
-    flagged = serializers.BooleanField()
-    decision = serializers.CharField(
+    flagged = BooleanField()
+    decision = CharField(
         allow_null=True,
+        source="decision.public_id",
         help_text="Public id of your current decision; an amendment expects it.",
     )
 
@@ -141,8 +190,8 @@ class NextSerializer(Body):
 class NextRequestSerializer(Body):
     """`besides`: items that you have in hand already."""
 
-    besides = serializers.ListField(
-        child=serializers.CharField(max_length=20),
+    besides = ListField(
+        child=CharField(max_length=20),
         max_length=MOST_IN_HAND,
         required=False,
         default=list,
@@ -152,13 +201,11 @@ class NextRequestSerializer(Body):
 class DraftRequestSerializer(Body):
     """What to keep; A and B as you see them."""
 
-    answer = serializers.ChoiceField(
-        Decision.Answer.choices, required=False, allow_blank=True, default=""
-    )
+    answer = ChoiceField(Decision.Answer.choices, required=False, allow_blank=True, default="")
     own_time = HoursField(
         required=False, allow_null=True, default=None, help_text="Hours from admission."
     )
-    comment = serializers.CharField(
+    comment = CharField(
         required=False,
         allow_blank=True,
         default="",
@@ -173,56 +220,54 @@ class DecideRequestSerializer(Body):
     connection, it is stored once.
     """
 
-    token = serializers.RegexField(ONE_TOKEN, trim_whitespace=False)
-    answer = serializers.ChoiceField(Decision.Answer.choices, help_text="A and B as you see them.")
+    token = RegexField(ONE_TOKEN, trim_whitespace=False)
+    answer = ChoiceField(Decision.Answer.choices, help_text="A and B as you see them.")
     own_time = HoursField(
         required=False,
         allow_null=True,
         default=None,
         help_text="The time you would give, hours from admission.",
     )
-    comment = serializers.CharField(
+    comment = CharField(
         required=False,
         allow_blank=True,
         default="",
         trim_whitespace=False,
         max_length=LONGEST_COMMENT,
     )
-    flagged = serializers.BooleanField(required=False, default=False)
+    flagged = BooleanField(required=False, default=False)
     active_seconds = HoursField(required=False, default=0.0, min_value=0, max_value=LONGEST_ACTIVE)
 
 
 class AmendRequestSerializer(DecideRequestSerializer):
     """Another answer that replaces the current decision."""
 
-    expects = serializers.CharField(
-        max_length=20, help_text="Public id of the decision that it replaces."
-    )
+    expects = CharField(max_length=20, help_text="Public id of the decision that it replaces.")
 
 
 class TokenRequestSerializer(Body):
     """A step that needs nothing but its token."""
 
-    token = serializers.RegexField(ONE_TOKEN, trim_whitespace=False)
+    token = RegexField(ONE_TOKEN, trim_whitespace=False)
 
 
 class FlagRequestSerializer(Body):
     """Whether the item is marked for a second look."""
 
-    flagged = serializers.BooleanField()
+    flagged = BooleanField()
 
 
 class DecidedSerializer(Body):
     """What was stored."""
 
-    decision = serializers.CharField()
+    decision = CharField()
     progress = ProgressSerializer()
 
 
 class HeldSerializer(Body):
     """`held`: whether the item is still yours. The draft is stored either way."""
 
-    held = serializers.BooleanField()
+    held = BooleanField()
 
 
 class RowsSerializer(Body):
@@ -234,40 +279,40 @@ class RowsSerializer(Body):
 class AnswerSerializer(Body):
     """One of your current answers. `judge` and `upheld` are null unless the packet reveals them."""
 
-    item = serializers.CharField()
-    decision = serializers.CharField()
-    answer = serializers.ChoiceField(Decision.Answer.choices)
-    own_time = serializers.FloatField(allow_null=True)
-    comment = serializers.CharField(allow_blank=True)
-    flagged = serializers.BooleanField()
-    amended = serializers.BooleanField()
+    item = CharField()
+    decision = CharField(source="decision.public_id")
+    answer = ChoiceField(Decision.Answer.choices, source="chosen")
+    own_time = FloatField(allow_null=True, source="decision.own_time")
+    comment = CharField(allow_blank=True)
+    flagged = BooleanField()
+    amended = BooleanField()
     a = ReviewRowSerializer(allow_null=True)
     b = ReviewRowSerializer(allow_null=True)
-    judge = serializers.ChoiceField(Decision.Answer.choices, allow_null=True)
-    upheld = serializers.BooleanField(allow_null=True)
+    judge = ChoiceField(Decision.Answer.choices, allow_null=True, source="judged")
+    upheld = BooleanField(allow_null=True)
 
 
 class GuessSerializer(Body):
     """A question of the blinding check: which side comes from a clinician?"""
 
-    item = serializers.CharField()
+    item = CharField()
     a = ReviewRowSerializer(allow_null=True)
     b = ReviewRowSerializer(allow_null=True)
-    guess = serializers.ChoiceField([(g, g) for g in GUESSES], allow_blank=True)
+    guess = ChoiceField([(g, g) for g in GUESSES], allow_blank=True)
 
 
 class GuessRequestSerializer(Body):
     """Your guess on one of the asked items, in the labels that you see."""
 
-    token = serializers.RegexField(ONE_TOKEN, trim_whitespace=False)
-    item = serializers.CharField(max_length=20)
-    guess = serializers.ChoiceField([(g, g) for g in GUESSES])
+    token = RegexField(ONE_TOKEN, trim_whitespace=False)
+    item = CharField(max_length=20)
+    guess = ChoiceField([(g, g) for g in GUESSES])
 
 
 class SignRequestSerializer(Body):
     """Signing asks for the password again, however you authenticated."""
 
-    password = serializers.CharField(
+    password = CharField(
         trim_whitespace=False, max_length=4096, style={"input_type": "password"}, write_only=True
     )
 
@@ -275,50 +320,47 @@ class SignRequestSerializer(Body):
 class UnsignRequestSerializer(Body):
     """Why the signature is taken back."""
 
-    reason = serializers.CharField(max_length=LONGEST_REASON)
+    reason = CharField(max_length=LONGEST_REASON)
 
 
 class ReceiptSerializer(Body):
     """The receipt of a signature. `head` is the hash of the chain that it covers, `hash` its own."""
 
-    packet = serializers.CharField()
-    review = serializers.CharField()
-    signed_by = serializers.CharField()
-    signed_at = serializers.DateTimeField()
-    decided = serializers.IntegerField()
-    sequence = serializers.IntegerField()
-    head = serializers.CharField()
-    hash = serializers.CharField()
+    packet = CharField(source="assignment.packet.public_id")
+    review = CharField(source="assignment.public_id")
+    signed_by = CharField(source="assignment.person.get_username")
+    signed_at = DateTimeField(source="at")
+    decided = IntegerField(source="detail.decided")
+    sequence = IntegerField()
+    head = CharField(source="detail.head")
+    hash = CharField()
 
 
-class PracticeLineSerializer(Body):
+class NumberSerializer(Body):
+    """Which case of the practice round this is."""
+
+    number = IntegerField()
+
+
+class PracticeLineSerializer(NumberSerializer):
     """A case of the practice round."""
 
-    number = serializers.IntegerField()
-    answered = serializers.BooleanField()
+    answered = BooleanField()
 
 
-class PracticeCaseSerializer(Body):
+class PracticeCaseSerializer(NumberSerializer, BlindedSerializer):
     """A made-up case, like an item."""
-
-    number = serializers.IntegerField()
-    question = serializers.ChoiceField([(q.value, q.words) for q in Question])
-    a = ReviewSideSerializer()
-    b = ReviewSideSerializer()
-    note = serializers.CharField()
-    spans = SpanSerializer(many=True)
-    series = ReviewSeriesSerializer(many=True)
 
 
 class PracticeRequestSerializer(Body):
     """Your answer to a made-up case."""
 
-    answer = serializers.ChoiceField(Decision.Answer.choices)
+    answer = ChoiceField(Decision.Answer.choices)
 
 
 class PracticeAnswerSerializer(Body):
     """Which answer is right, and why."""
 
-    right = serializers.BooleanField()
-    answer = serializers.ChoiceField(Decision.Answer.choices)
-    explanation = serializers.CharField()
+    right = BooleanField()
+    answer = ChoiceField(Decision.Answer.choices)
+    explanation = CharField()

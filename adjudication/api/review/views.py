@@ -5,10 +5,10 @@ assigned person alone.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -16,25 +16,20 @@ from accounts.scoping import studies_of
 from adjudication.access.eligibility import assignments_of, may_see
 from adjudication.access.exposure import record_revealed
 from adjudication.api.access import ApiView, page_request, person_of, read
-from adjudication.api.errors import LATE, Refusal, errors
+from adjudication.api.errors import LATE, Refusal
+from adjudication.api.operations import operation
 from adjudication.api.review import serializers as bodies
-from adjudication.api.review.bodies import (
-    answers_body,
-    item_body,
-    progress_body,
-    review_body,
-    rows_body,
-)
-from adjudication.blinding.visibility import sides_swapped, unswapped
-from adjudication.models import Assignment, Packet, PacketItem
+from adjudication.blinding.visibility import RecordRow, sides_swapped, unswapped
+from adjudication.models import Assignment, Decision, ItemMark, Packet, PacketItem
 from adjudication.review import decisions, slots
-from adjudication.review.items import blinded_series_rows
-from adjudication.review.opening import closed_words, own_assignment, own_item
+from adjudication.review.history import AnswerLine, own_answers
+from adjudication.review.items import blind_item, blinded_series_rows
+from adjudication.review.opening import closed_words, decision_draft, own_assignment, own_item
 from adjudication.review.practice import check_practised
 from adjudication.review.trail import ROWS, record_answers, record_item
 from adjudication.states import InvalidTransition
 
-TAGS = ["review"]
+review_operation = partial(operation, "review")
 
 
 class ReviewView(ApiView):
@@ -54,14 +49,8 @@ class ReviewView(ApiView):
 
 
 class Reviews(ReviewView):
-    """The packets that you are assigned to."""
-
-    @extend_schema(
-        operation_id="review_list",
-        tags=TAGS,
-        responses={200: bodies.ReviewSerializer(many=True), **errors()},
-    )
-    def get(self, request: Request) -> Response:
+    @review_operation("review_list", bodies.ReviewSerializer, many=True)
+    def get(self, request: Request) -> list[dict[str, Any]]:
         """Your packets, open ones first, without drafts."""
         person = person_of(request)
         studies = set(studies_of(person).values_list("pk", flat=True))
@@ -70,51 +59,36 @@ class Reviews(ReviewView):
             for a in assignments_of(person)
             if a.packet.state != Packet.State.DRAFT and a.packet.study_id in studies
         ]
-        return Response(bodies.ReviewSerializer([review_body(a) for a in mine], many=True).data)
+        return [place_in(a) for a in mine]
 
 
 class Review(ReviewView):
-    """One of them."""
-
-    @extend_schema(
-        operation_id="review", tags=TAGS, responses={200: bodies.ReviewSerializer, **errors()}
-    )
-    def get(self, request: Request, public_id: str) -> Response:
+    @review_operation("review", bodies.ReviewSerializer)
+    def get(self, request: Request, public_id: str) -> dict[str, Any]:
         """Where you stand in one packet."""
-        return Response(bodies.ReviewSerializer(review_body(_mine(request, public_id))).data)
+        return place_in(mine_of(request, public_id))
 
 
 class NextItem(ReviewView):
-    """The queue."""
-
-    @extend_schema(
-        operation_id="review_next",
-        tags=TAGS,
-        request=bodies.NextRequestSerializer,
-        responses={200: bodies.NextSerializer, **errors(400, 403, 409)},
+    @review_operation(
+        "review_next",
+        bodies.NextSerializer,
+        refuses=(400, 403, 409),
+        takes=bodies.NextRequestSerializer,
     )
-    def post(self, request: Request, public_id: str) -> Response:
+    def post(self, request: Request, public_id: str) -> dict[str, Any]:
         """Lease the item to work on now: the one you hold, else the next free one in your order;
         skipped ones come last.
         """
         assignment = _practised_assignment(request, public_id)
         besides = read(bodies.NextRequestSerializer, request)["besides"]
         slot = slots.next_item(assignment=assignment, besides=besides)
-        item = None if slot is None else item_body(assignment, slot.item)
-        return Response(
-            bodies.NextSerializer({"item": item, "progress": progress_body(assignment)}).data
-        )
+        return _next(assignment, None if slot is None else slot.item)
 
 
 class Item(ReviewView):
-    """An item of your own choice."""
-
-    @extend_schema(
-        operation_id="review_item",
-        tags=TAGS,
-        responses={200: bodies.ReviewItemSerializer, **errors(403, 409)},
-    )
-    def get(self, request: Request, public_id: str, item_id: str) -> Response:
+    @review_operation("review_item", bodies.ReviewItemSerializer, refuses=(403, 409))
+    def get(self, request: Request, public_id: str, item_id: str) -> dict[str, Any]:
         """The item: decided on already, or leased to you (again); 409 `taken` where others have all
         its places.
         """
@@ -124,71 +98,57 @@ class Item(ReviewView):
         decided = slot.decision if slot else None
         if decided is None and slots.claim(assignment=assignment, item=item) is None:
             raise Refusal(HTTPStatus.CONFLICT, "taken", "Somebody else has that item now.")
-        return Response(bodies.ReviewItemSerializer(item_body(assignment, item, decided)).data)
+        return _in_hand(assignment, item, decided)
 
 
 class ItemSeries(ReviewView):
-    """The record beside an item."""
-
-    @extend_schema(
-        operation_id="review_series",
-        tags=TAGS,
-        responses={200: bodies.RowsSerializer, **errors(403)},
-    )
-    def get(self, request: Request, public_id: str, item_id: str, number: int) -> Response:
+    @review_operation("review_series", bodies.RowsSerializer, refuses=(403,))
+    def get(
+        self, request: Request, public_id: str, item_id: str, number: int
+    ) -> dict[str, tuple[RecordRow, ...]]:
         """All rows of one series of the record."""
         assignment, item = _item(request, public_id, item_id)
-        rows = rows_body(blinded_series_rows(item=item, number=number))
+        rows = blinded_series_rows(item=item, number=number)
         record_item(assignment=assignment, item=item, action=ROWS, series=number)
-        return Response(bodies.RowsSerializer({"rows": rows}).data)
+        return {"rows": rows}
 
 
 class Draft(ReviewView):
-    """What you have chosen and typed so far."""
-
-    @extend_schema(
-        operation_id="review_draft",
-        tags=TAGS,
-        request=bodies.DraftRequestSerializer,
-        responses={200: bodies.HeldSerializer, **errors(400, 403, 422)},
+    @review_operation(
+        "review_draft",
+        bodies.HeldSerializer,
+        refuses=(400, 403, 422),
+        takes=bodies.DraftRequestSerializer,
     )
-    def put(self, request: Request, public_id: str, item_id: str) -> Response:
+    def put(self, request: Request, public_id: str, item_id: str) -> dict[str, bool]:
         """Keep it, and renew the lease."""
         assignment, item = _item(request, public_id, item_id)
-        return Response(
-            bodies.HeldSerializer(
-                {"held": _keep(assignment, item, read(bodies.DraftRequestSerializer, request))}
-            ).data
-        )
+        return {"held": _keep(assignment, item, read(bodies.DraftRequestSerializer, request))}
 
 
 class Skip(ReviewView):
-    """Setting an item aside."""
-
-    @extend_schema(
-        operation_id="review_skip",
-        tags=TAGS,
-        request=bodies.DraftRequestSerializer,
-        responses={200: bodies.ProgressSerializer, **errors(400, 403, 409, 422)},
+    @review_operation(
+        "review_skip",
+        bodies.ProgressSerializer,
+        refuses=(400, 403, 409, 422),
+        takes=bodies.DraftRequestSerializer,
     )
-    def post(self, request: Request, public_id: str, item_id: str) -> Response:
+    def post(self, request: Request, public_id: str, item_id: str) -> slots.Progress:
         """Set the item aside with what was typed; it comes again after all others."""
         assignment, item = _item(request, public_id, item_id)
         _keep(assignment, item, read(bodies.DraftRequestSerializer, request))
         slots.skip(assignment=assignment, item=item)
-        return _progress(assignment)
+        return slots.progress(assignment=assignment)
 
 
 class Flag(ReviewView):
-    """A mark for a second look."""
-
-    @extend_schema(
-        operation_id="review_flag",
-        tags=TAGS,
-        request=bodies.FlagRequestSerializer,
-        responses={200: bodies.ProgressSerializer, **errors(400, 403)},
+    @review_operation(
+        "review_flag",
+        bodies.ProgressSerializer,
+        refuses=(400, 403),
+        takes=bodies.FlagRequestSerializer,
     )
-    def put(self, request: Request, public_id: str, item_id: str) -> Response:
+    def put(self, request: Request, public_id: str, item_id: str) -> slots.Progress:
         """Set the mark, or take it away."""
         assignment, item = _item(request, public_id, item_id)
         slots.flag(
@@ -196,19 +156,17 @@ class Flag(ReviewView):
             item=item,
             flagged=read(bodies.FlagRequestSerializer, request)["flagged"],
         )
-        return _progress(assignment)
+        return slots.progress(assignment=assignment)
 
 
 class Decide(ReviewView):
-    """Answering."""
-
-    @extend_schema(
-        operation_id="review_decide",
-        tags=TAGS,
-        request=bodies.DecideRequestSerializer,
-        responses={200: bodies.DecidedSerializer, **errors(400, 403, 409, 422)},
+    @review_operation(
+        "review_decide",
+        bodies.DecidedSerializer,
+        refuses=(400, 403, 409, 422),
+        takes=bodies.DecideRequestSerializer,
     )
-    def post(self, request: Request, public_id: str, item_id: str) -> Response:
+    def post(self, request: Request, public_id: str, item_id: str) -> dict[str, Any]:
         """Store your answer. 409 `late`: stored, but it does not count; 409 `conflict`: you have
         decided already, see `standing`.
 
@@ -216,27 +174,23 @@ class Decide(ReviewView):
         """
         assignment, item = _item(request, public_id, item_id, withdrawn=True)
         values = read(bodies.DecideRequestSerializer, request)
-        return _decision_response(
-            assignment, decisions.decide(**_values(request, assignment, item, values))
-        )
+        return _decided(assignment, decisions.decide(**_values(request, assignment, item, values)))
 
 
 class Amend(ReviewView):
-    """Answering otherwise."""
-
-    @extend_schema(
-        operation_id="review_amend",
-        tags=TAGS,
-        request=bodies.AmendRequestSerializer,
-        responses={200: bodies.DecidedSerializer, **errors(400, 403, 409, 422)},
+    @review_operation(
+        "review_amend",
+        bodies.DecidedSerializer,
+        refuses=(400, 403, 409, 422),
+        takes=bodies.AmendRequestSerializer,
     )
-    def post(self, request: Request, public_id: str, item_id: str) -> Response:
+    def post(self, request: Request, public_id: str, item_id: str) -> dict[str, Any]:
         """Replace your current decision; the earlier one stays in the chain. 409 `conflict` if the
         current decision is another one.
         """
         assignment, item = _item(request, public_id, item_id)
         values = read(bodies.AmendRequestSerializer, request)
-        return _decision_response(
+        return _decided(
             assignment,
             decisions.amend(
                 expects=values["expects"], **_values(request, assignment, item, values)
@@ -245,53 +199,75 @@ class Amend(ReviewView):
 
 
 class Undo(ReviewView):
-    """Taking back."""
-
-    @extend_schema(
-        operation_id="review_undo",
-        tags=TAGS,
-        request=bodies.TokenRequestSerializer,
-        responses={200: bodies.NextSerializer, **errors(400, 403, 409)},
+    @review_operation(
+        "review_undo",
+        bodies.NextSerializer,
+        refuses=(400, 403, 409),
+        takes=bodies.TokenRequestSerializer,
     )
-    def post(self, request: Request, public_id: str) -> Response:
+    def post(self, request: Request, public_id: str) -> dict[str, Any]:
         """Withdraw your last answer: its item is yours again, with your earlier choice. Null if you
         have no answer.
         """
         assignment = _practised_assignment(request, public_id)
         token = read(bodies.TokenRequestSerializer, request)["token"]
         undone = decisions.undo(assignment=assignment, token=token, by=person_of(request))
-        item = undone.undone.item if undone else None
-        shown = None if item is None else item_body(assignment, item)
-        return Response(
-            bodies.NextSerializer({"item": shown, "progress": progress_body(assignment)}).data
-        )
+        return _next(assignment, undone.undone.item if undone else None)
 
 
 class Answers(ReviewView):
-    """Your answers."""
-
-    @extend_schema(
-        operation_id="review_answers",
-        tags=TAGS,
-        responses={200: bodies.AnswerSerializer(many=True), **errors()},
-    )
-    def get(self, request: Request, public_id: str) -> Response:
+    @review_operation("review_answers", bodies.AnswerSerializer, many=True)
+    def get(self, request: Request, public_id: str) -> list[AnswerLine]:
         """Your answers that stand, in the order they were first given."""
-        assignment = _mine(request, public_id)
+        assignment = mine_of(request, public_id)
         may = may_see(person_of(request), assignment.packet)
-        found = answers_body(assignment, may)
+        found = own_answers(assignment, may)
         if may.judge and found:
             record_revealed(user=person_of(request), packet=assignment.packet, page="own answers")
         record_answers(assignment=assignment)
-        return Response(bodies.AnswerSerializer(found, many=True).data)
+        return found
 
 
-def _mine(request: Request, public_id: str, *, withdrawn: bool = False) -> Assignment:
+def mine_of(request: Request, public_id: str, *, withdrawn: bool = False) -> Assignment:
+    """The person's own review. Raises Http404."""
     return own_assignment(page_request(request), public_id, withdrawn=withdrawn)
 
 
+def place_in(assignment: Assignment) -> dict[str, Any]:
+    """Where the person is in the packet."""
+    return {"assignment": assignment, "progress": slots.progress(assignment=assignment)}
+
+
+def _next(assignment: Assignment, item: PacketItem | None) -> dict[str, Any]:
+    shown = None if item is None else _in_hand(assignment, item)
+    return {"item": shown, "progress": slots.progress(assignment=assignment)}
+
+
+def _in_hand(
+    assignment: Assignment, item: PacketItem, decided: Decision | None = None
+) -> dict[str, Any]:
+    """The blinded item with one's own draft or decision. The trail records it. Raises NoteChanged."""
+    draft = decision_draft(decided) if decided else slots.draft_of(assignment=assignment, item=item)
+    swapped = sides_swapped(assignment.seed, item.public_id)
+    marks = ItemMark.objects.filter(assignment=assignment, item=item, flagged=True)
+    flagged, shown = marks.exists(), blind_item(assignment=assignment, item=item)
+    record_item(assignment=assignment, item=item)
+    return {
+        "item": shown,
+        # Stored in the judge's labels.
+        "draft": {
+            "answer": unswapped(str(draft.get("answer") or ""), swapped),
+            "own_time": draft.get("own_time"),
+            "comment": str(draft.get("comment") or ""),
+            "active_seconds": float(draft.get("active_seconds") or 0.0),
+        },
+        "flagged": flagged,
+        "decision": decided,
+    }
+
+
 def _practised_assignment(request: Request, public_id: str) -> Assignment:
-    assignment = _mine(request, public_id)
+    assignment = mine_of(request, public_id)
     check_practised(assignment)
     return assignment
 
@@ -299,7 +275,7 @@ def _practised_assignment(request: Request, public_id: str) -> Assignment:
 def _item(
     request: Request, public_id: str, item_id: str, *, withdrawn: bool = False
 ) -> tuple[Assignment, PacketItem]:
-    assignment = _mine(request, public_id, withdrawn=withdrawn)
+    assignment = mine_of(request, public_id, withdrawn=withdrawn)
     item = own_item(assignment, item_id)
     check_practised(assignment)
     return assignment, item
@@ -324,14 +300,11 @@ def _values(
     }
 
 
-def _decision_response(assignment: Assignment, made: decisions.Decided) -> Response:
+def _decided(assignment: Assignment, made: decisions.Decided) -> dict[str, Any]:
     if made.late:
         raise Refusal(HTTPStatus.CONFLICT, "late", LATE)
-    return Response(
-        bodies.DecidedSerializer(
-            {"decision": made.decision.public_id, "progress": progress_body(assignment)}
-        ).data
-    )
+    progress = slots.progress(assignment=assignment)
+    return {"decision": made.decision.public_id, "progress": progress}
 
 
 def _keep(assignment: Assignment, item: PacketItem, values: Mapping[str, Any]) -> bool:
@@ -340,7 +313,3 @@ def _keep(assignment: Assignment, item: PacketItem, values: Mapping[str, Any]) -
     return slots.keep_draft(
         assignment=assignment, item=item, draft=draft, active_seconds=values["active_seconds"]
     ).leased
-
-
-def _progress(assignment: Assignment) -> Response:
-    return Response(bodies.ProgressSerializer(progress_body(assignment)).data)

@@ -21,7 +21,7 @@ from adjudication.judge_runs.actions import (
 from adjudication.judge_runs.data import sources_of
 from adjudication.judge_runs.preparing import execute_preparation
 from adjudication.judge_runs.tools import JUDGES, RULES, UnknownJudge
-from adjudication.judging.config import SEED, JudgeConfig, SourceUnknown, parse_source, source_text
+from adjudication.judging.config import SEED, JudgeConfig, SourceUnknown, parse_source
 from adjudication.judging.validation import FIXED_TOLERANCE, TOLERANCE
 from adjudication.models import Finding, Game, JudgePreparation, JudgeRun
 from jobs.actions import settle_abandoned
@@ -156,7 +156,7 @@ class Command(BaseCommand):
             **asked,
         )
         self._say(
-            f"judge run {run.public_id}: {_size(run)} of {', '.join(map(source_text, sources))} by"
+            f"judge run {run.public_id}: {_size(run)} of {', '.join(k.written for k in sources)} by"
             f" {run.judge_name}"
         )
         return run

@@ -4,8 +4,6 @@ do with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -24,13 +22,13 @@ from adjudication.access.closed import Closed, closed_to, open_games, open_judge
 from adjudication.access.judge_runs import _open_run, judge_run_of
 from adjudication.findings.changes import comparable_runs
 from adjudication.judge_runs import actions
-from adjudication.judge_runs.calls import run_spent, sides_of, source_names
+from adjudication.judge_runs.calls import run_spent
 from adjudication.judge_runs.forms import JudgeForm
+from adjudication.judge_runs.lines import GameLine, run_lines
 from adjudication.judge_runs.progress import (
     GameStatus,
     GameTotals,
     state_of,
-    status_of,
     totals_of,
     waiting_warning,
 )
@@ -47,40 +45,6 @@ from timelines.runs.page.controls import Choice, RunAction
 RUNS_PER_PAGE = 30
 GAMES_PER_PAGE = 50
 _REFUSALS = (actions.JudgingRefused, SourceUnknown, UnknownJudge, UnknownModel, ProviderError)
-_ACTIONS: Mapping[str, Callable[..., object]] = {
-    "pause": actions.pause_judging,
-    "resume": actions.resume_judging,
-    "cancel": actions.cancel_judging,
-    "retry": lambda *, run, by: actions.judge_failed_again(run=run, by=by, only=~actions.UNJUDGED),
-    "unjudged": lambda *, run, by: actions.judge_failed_again(
-        run=run, by=by, only=actions.UNJUDGED
-    ),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class RunLine:
-    """What the list says about a run."""
-
-    run: JudgeRun
-    totals: GameTotals
-    words: str
-    badge: str
-    sources: int
-
-
-@dataclass(frozen=True, slots=True)
-class GameLine:
-    """One game of the page."""
-
-    game: Game
-    status: GameStatus
-    first: str
-    second: str
-    #: Who was A; empty before it was judged.
-    a: str
-    findings: int
-    reasons: tuple[str, ...]
 
 
 @require_GET
@@ -94,8 +58,7 @@ def judge_runs(request: StudyRequest) -> HttpResponse:
         JudgeRun.objects.filter(study=request.study).prefetch_related("datasets"), closed
     )
     page = Paginator(runs, RUNS_PER_PAGE).get_page(request.GET.get("page"))
-    counted = totals_of(list(page.object_list), closed)
-    lines = [_line(run, counted[run.pk]) for run in page.object_list]
+    lines = run_lines(list(page.object_list), closed)
     context = {
         "page": page,
         "lines": lines,
@@ -175,16 +138,11 @@ def judge_run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
 def judge_run_action(request: StudyRequest, public_id: str, action: str) -> HttpResponse:
     """Pause, resume, cancel, retry what failed, or judge the unjudged again."""
     run = judge_run_of(request, public_id, roles=STUDY_ADMINS)
-    act = _ACTIONS.get(action)
+    act = actions.STEPS.get(action)
     if act is None:
         raise Http404
     act(run=run, by=request.user)
     return redirect("adjudication:judge_run", run.public_id)
-
-
-def _line(run: JudgeRun, totals: GameTotals) -> RunLine:
-    state = state_of(run, totals)
-    return RunLine(run, totals, state.words, state.badge, len(run.sources))
 
 
 def _live(request: StudyRequest, run: JudgeRun, closed: Closed) -> dict[str, Any]:
@@ -196,7 +154,7 @@ def _live(request: StudyRequest, run: JudgeRun, closed: Closed) -> dict[str, Any
     totals = totals_of([run], closed)[run.pk]
     show = request.GET.get("show", "")
     page, games = _page(request, run, totals, show, closed)
-    lines = [_game_line(game) for game in games]
+    lines = [GameLine(game, getattr(game, "found", 0)) for game in games]
     state = state_of(run, totals)
     return {
         "run": run,
@@ -248,27 +206,6 @@ def _page(
         listed.prefetch_related(
             "comparison__encounter__dataset__study", "comparison__first", "comparison__second"
         )
-    )
-
-
-def _game_line(game: Game) -> GameLine:
-    first, second = source_names(game.comparison)
-    status, sides = status_of(game), sides_of(game)
-    reasons = (
-        game.unjudged_reasons
-        if status is GameStatus.UNJUDGED
-        else game.reasons
-        if status is GameStatus.FAILED
-        else []
-    )
-    return GameLine(
-        game,
-        status,
-        first,
-        second,
-        sides[0] if sides else "",
-        getattr(game, "found", 0),
-        tuple(reasons),
     )
 
 

@@ -5,7 +5,7 @@ taking it back.
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -15,11 +15,11 @@ from accounts.ids import new_public_id
 from accounts.scoping import StudyRequest, study_role_required
 from accounts.sign_in.password_check import WrongPassword
 from adjudication.blinding.visibility import sides_swapped, unswapped
-from adjudication.models import Assignment, Decision, Packet
+from adjudication.models import Assignment, Packet
 from adjudication.review import decisions, slots
 from adjudication.review.decisions import DecisionRefused, NotFinished
 from adjudication.review.history import CLINICIAN, guess_lines
-from adjudication.review.opening import closed_words, own_assignment, own_item
+from adjudication.review.opening import closed_words, own_assignment, own_item, signature_of
 from adjudication.review.trail import record_answers
 from adjudication.states import InvalidTransition
 
@@ -129,7 +129,7 @@ def review_receipt(request: StudyRequest, public_id: str) -> HttpResponse:
     context = {
         "assignment": assignment,
         "packet": assignment.packet,
-        "link": _signature(assignment),
+        "link": signature_of(assignment),
     }
     return render(request, "adjudication/review_receipt.html", context)
 
@@ -139,7 +139,7 @@ def review_receipt(request: StudyRequest, public_id: str) -> HttpResponse:
 def review_receipt_file(request: StudyRequest, public_id: str) -> HttpResponse:
     """The same as a text file."""
     assignment = own_assignment(request, public_id)
-    link = _signature(assignment)
+    link = signature_of(assignment)
     lines = [
         "Receipt of a signed review",
         f"packet: {assignment.packet.public_id}",
@@ -161,17 +161,6 @@ def review_receipt_file(request: StudyRequest, public_id: str) -> HttpResponse:
     return HttpResponse(
         "\n".join([*lines, ""]), content_type="text/plain; charset=utf-8", headers=headers
     )
-
-
-def _signature(assignment: Assignment) -> Decision:
-    link = (
-        Decision.objects.filter(assignment=assignment, kind=Decision.Kind.SIGN)
-        .order_by("-sequence")
-        .first()
-    )
-    if link is None or assignment.signed_at is None:
-        raise Http404
-    return link
 
 
 def _guess(request: StudyRequest, assignment: Assignment, item_id: str, guessed: str) -> None:

@@ -79,12 +79,12 @@ def test_own_times_are_said_so_that_they_read_back(hours, words):
 def test_the_page_of_an_item():
     page = page_of(item())
     assert [
-        (s.label, s.row and s.row.hours, s.row and s.row.longer, s.missing) for s in page.sides
+        (s.label, s.row and s.row.words, s.row and s.row.longer, s.missing) for s in page.sides
     ] == [
         ("A", "−72 h", "−3 d", ""),
         ("B", "−72 h", "−3 d", ""),
     ]
-    assert [(r.event, r.hours, r.at, r.candidate) for r in page.sides[0].rows] == [
+    assert [(r.event, r.words, r.hours, r.candidate) for r in page.sides[0].rows] == [
         ("fever <b>", "−72 h", -72, True),
         ("cough", "N/A", None, False),
     ]

@@ -1,0 +1,65 @@
+"""One operation of the API: its description for OpenAPI and the form of its answer, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from http import HTTPStatus
+from typing import Any
+
+from django.http.response import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+
+from adjudication.api.errors import errors
+
+Body = serializers.Serializer[Any]
+#: (status, content type) → what the file is.
+Files = Mapping[tuple[int, str], OpenApiTypes]
+
+
+def operation(
+    tag: str,
+    name: str,
+    gives: type[Body] | Files | None,
+    refuses: Sequence[int] = (),
+    many: bool = False,
+    takes: type[Body] | None = None,
+    status: HTTPStatus = HTTPStatus.OK,
+    parameters: Sequence[OpenApiParameter] = (),
+) -> Callable[[Callable[..., Any]], Callable[..., HttpResponseBase]]:
+    """Answer with what the method returns, written and described by the serializer `gives`.
+
+    `many`: a list of them. Without `gives` the answer is empty (204). Methods for files return
+    their response themselves. `refuses`: statuses besides 401 and 404.
+    """
+    if gives is None:
+        answers: Mapping[Any, Any] = {HTTPStatus.NO_CONTENT.value: None}
+    elif isinstance(gives, Mapping):
+        answers = gives
+    else:
+        answers = {status.value: gives(many=True) if many else gives}
+
+    def made(method: Callable[..., Any]) -> Callable[..., HttpResponseBase]:
+        @extend_schema(
+            operation_id=name,
+            tags=[tag],
+            parameters=list(parameters),
+            request=takes,
+            responses={**answers, **errors(*refuses)},
+        )
+        @wraps(method)
+        def answer(*args: Any, **ids: Any) -> HttpResponseBase:
+            found = method(*args, **ids)
+            if gives is None:
+                return Response(status=HTTPStatus.NO_CONTENT)
+            if isinstance(gives, Mapping):
+                assert isinstance(found, HttpResponseBase)
+                return found
+            return Response(gives(found, many=many).data, status=status)
+
+        return answer
+
+    return made

@@ -1,0 +1,94 @@
+"""A judge run and a game as lists and the API show them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adjudication.access.closed import Closed
+from adjudication.judge_runs.calls import sides_of, source_names
+from adjudication.judge_runs.progress import (
+    GameStatus,
+    GameTotals,
+    RunState,
+    state_of,
+    status_of,
+    totals_of,
+    waiting_warning,
+)
+from adjudication.models import Game, JudgeRun
+from timelines.evaluation.values import SourceKey
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """A judge run and its counts, without the games that are closed to the person."""
+
+    run: JudgeRun
+    totals: GameTotals
+
+    @property
+    def state(self) -> RunState:
+        return state_of(self.run, self.totals)
+
+    @property
+    def warning(self) -> str:
+        return waiting_warning(self.run, self.totals)
+
+    @property
+    def sources(self) -> list[SourceKey]:
+        return [SourceKey(*source) for source in self.run.sources]
+
+    @property
+    def datasets(self) -> list[str]:
+        """Public ids."""
+        return [dataset.public_id for dataset in self.run.datasets.all()]
+
+    @property
+    def swap(self) -> bool:
+        return bool(self.run.config.get("swap"))
+
+
+def run_lines(runs: Sequence[JudgeRun], closed: Closed) -> list[RunLine]:
+    """Return a line for each run; all of them together take three queries."""
+    totals = totals_of(runs, closed)
+    return [RunLine(run, totals[run.pk]) for run in runs]
+
+
+@dataclass(frozen=True, slots=True)
+class GameLine:
+    """A game and how many findings it has; its run, comparison and timelines are loaded."""
+
+    game: Game
+    findings: int
+
+    @property
+    def status(self) -> GameStatus:
+        return status_of(self.game)
+
+    @property
+    def first(self) -> str:
+        return source_names(self.game.comparison)[0]
+
+    @property
+    def second(self) -> str:
+        return source_names(self.game.comparison)[1]
+
+    @property
+    def a(self) -> str | None:
+        """The source labelled A; None before the game was judged."""
+        sides = sides_of(self.game)
+        return sides[0] if sides else None
+
+    @property
+    def unjudged_reasons(self) -> list[str]:
+        return self.game.unjudged_reasons if self.status is GameStatus.UNJUDGED else []
+
+    @property
+    def failures(self) -> list[str]:
+        return self.game.reasons if self.status is GameStatus.FAILED else []
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why there is no result."""
+        return self.unjudged_reasons or self.failures
