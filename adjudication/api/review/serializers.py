@@ -57,8 +57,9 @@ class WholeHoursField(IntegerField):
 class MinuteField(CharField):
     """A time of the record's own clock, to the minute."""
 
-    def to_representation(self, value: datetime) -> str:
+    def to_representation(self, value: Any) -> str:
         """ISO 8601 with its offset."""
+        assert isinstance(value, datetime)
         return value.isoformat(timespec="minutes")
 
 
