@@ -10,12 +10,15 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, InstanceOf, ValidationError
 
 from llm_runtime.base import Message, ModelReply, ModelRequest
+from llm_runtime.schema import Says, Strict, faults
 
 FORMAT = "occurrent-exchange-1"
 #: What a model of the exchange has in its name where others have host and port.
@@ -35,6 +38,39 @@ read; one that is refused is asked for again, as a new request that says what wa
 
 The requests hold text of patients' notes and records. Treat this folder as you treat those.
 """
+
+
+#: Any text, also one with half a surrogate pair: the validator of the answer rejects that.
+Text = Annotated[InstanceOf[str], Says("is not a text")]
+
+
+class MessageFile(Strict, extra="ignore"):
+    """A message of a request."""
+
+    role: Literal["system", "user", "assistant"]
+    content: Text
+
+
+class RequestFile(Strict, extra="ignore"):
+    """What a request's digest is made of; the other fields say what it is for. Numbers are not
+    converted, so that the digest of an unchanged file is its name.
+    """
+
+    model: Text = ""
+    messages: list[MessageFile]
+    max_tokens: int
+    constrained_to: InstanceOf[dict[str, Any]] | None = Field(alias="schema")
+    temperature: int | float
+    seed: int | None
+    extra: InstanceOf[dict[str, Any]]
+
+
+class AnswerFile(Strict):
+    """`.answer.json`."""
+
+    text: Text
+    finish_reason: Literal["stop", "length"] = "stop"
+    model: Text = ""
 
 
 class AnswerRefused(ValueError):
@@ -113,39 +149,34 @@ def read_answer(path: Path) -> ModelReply:
         text = path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError):
         raise AnswerRefused(f"{path.name}: cannot be read as UTF-8") from None
-    values: Mapping[str, Any] = {"text": text} if path.suffix == ".txt" else _object(path, text)
-    answer, reason, model = (
-        values.get("text"),
-        values.get("finish_reason", "stop"),
-        values.get("model", ""),
-    )
-    unknown = set(values) - {"text", "finish_reason", "model"}
-    if (
-        unknown
-        or not isinstance(answer, str)
-        or not isinstance(model, str)
-        or reason not in ("stop", "length")
-    ):
+    try:
+        answer = AnswerFile.model_validate(
+            {"text": text} if path.suffix == ".txt" else json.loads(text)
+        )
+    except ValidationError as error:
         form = '{"text": …, "finish_reason": "stop" or "length", "model": …}'
         raise AnswerRefused(
-            f"{path.name}: not {form}; an answer that is JSON itself goes into .answer.txt"
-        )
-    if not answer.strip():
+            f"{path.name}: not {form} ({'; '.join(map(str, faults(error)))}); an answer that is"
+            " JSON itself goes into .answer.txt"
+        ) from None
+    except (ValueError, RecursionError):
+        raise AnswerRefused(f"{path.name}: not valid JSON") from None
+    if not answer.text.strip():
         raise AnswerRefused(f"{path.name}: the answer is empty")
-    return ModelReply(
-        answer, str(reason), raw={"file": path.name, **({"model": model} if model else {})}
-    )
+    by = {"model": answer.model} if answer.model else {}
+    return ModelReply(answer.text, answer.finish_reason, raw={"file": path.name, **by})
 
 
-def request_of(values: Mapping[str, Any]) -> ModelRequest:
-    """The request of a file or of the ledger. Raises KeyError, TypeError for anything else."""
+def request_of(values: object) -> ModelRequest:
+    """The request of a file or of the ledger. Raises ValueError for anything else."""
+    file = RequestFile.model_validate(values)
     return ModelRequest(
-        messages=tuple(Message(m["role"], m["content"]) for m in values["messages"]),
-        max_tokens=values["max_tokens"],
-        schema=values["schema"],
-        temperature=values["temperature"],
-        seed=values["seed"],
-        extra=values["extra"],
+        messages=tuple(Message(m.role, m.content) for m in file.messages),
+        max_tokens=file.max_tokens,
+        schema=file.constrained_to,
+        temperature=file.temperature,
+        seed=file.seed,
+        extra=file.extra,
     )
 
 
@@ -171,16 +202,8 @@ def _digest(path: Path) -> str:
     try:
         values = json.loads(path.read_bytes().decode("utf-8-sig"))
         return request_of(values).sha256(values["model"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, RecursionError):
         return ""
-
-
-def _object(path: Path, text: str) -> Mapping[str, Any]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        raise AnswerRefused(f"{path.name}: not valid JSON") from None
-    return value if isinstance(value, dict) else {}
 
 
 def _write(path: Path, text: str) -> None:

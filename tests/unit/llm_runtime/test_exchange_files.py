@@ -97,6 +97,28 @@ def test_an_answer_is_plain_text_or_text_with_what_became_of_it(
 
 
 @pytest.mark.parametrize(
+    "change",
+    [
+        {"max_tokens": "200"},
+        {"max_tokens": 200.0},
+        {"seed": True},
+        {"temperature": None},
+        {"messages": "be exact"},
+        {"schema": []},
+        {"extra": None},
+        {"messages": [{"role": "user"}]},
+    ],
+)
+def test_no_value_of_a_request_is_converted(tmp_path: Path, change: dict[str, object]) -> None:
+    """A converted value would give a changed file the digest of the file that went out."""
+    write_requests(tmp_path, [POSTED])
+    request = json.loads((tmp_path / f"{POSTED.sha256}.json").read_text(encoding="utf-8"))
+    with pytest.raises(ValueError, match=next(iter(change))) as refused:
+        request_of({**request, **change})
+    assert "be exact" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("x.answer.txt", b"\xff\xfe", "x.answer.txt: cannot be read as UTF-8"),
@@ -108,8 +130,14 @@ def test_an_answer_is_plain_text_or_text_with_what_became_of_it(
             "an answer that is JSON itself goes into .answer.txt",
         ),
         ("x.answer.json", b"[1]", "x.answer.json: not"),
-        ("x.answer.json", b'{"text": 1}', "x.answer.json: not"),
-        ("x.answer.json", b'{"text": "a", "finish_reason": "tired"}', "x.answer.json: not"),
+        ("x.answer.json", b'{"text": 1}', "text is not a text"),
+        ("x.answer.json", b'{"finish_reason": "stop"}', "missing text"),
+        (
+            "x.answer.json",
+            b'{"text": "a", "finish_reason": "tired"}',
+            "finish_reason is none of stop, length",
+        ),
+        ("x.answer.json", b'{"text": "a", "model": null}', "model is not a text"),
         ("x.answer.json", b"[" * 100_000, "x.answer.json: not valid JSON"),
     ],
 )
