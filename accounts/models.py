@@ -8,6 +8,7 @@ from django.db import models
 from knox.models import AbstractAuthToken
 
 from accounts.ids import PUBLIC_ID_LENGTH, new_public_id
+from accounts.wording import counted
 
 
 class User(AbstractUser):  # type: ignore[django-manager-missing]  # the library of tokens has no types
@@ -80,7 +81,7 @@ class SignInAttempts(models.Model):
         verbose_name_plural = "sign-in attempts"
 
     def __str__(self) -> str:
-        return f"{self.count} attempts"
+        return counted(self.count, "attempt")
 
 
 class ApiToken(AbstractAuthToken):

@@ -1,9 +1,12 @@
 """Strict readers for environment variables.
 
 Every reader names the variable it could not use and says how to fix it; a value is never guessed. A
-secret or an address may also come from a file: `NAME_FILE=/run/secrets/name` is read where `NAME`
-is not set, so that it needs to appear neither in a process listing nor in a compose file. Values
-are never repeated in the errors: they may be secrets.
+secret or an address may also come from a file: `NAME_FILE=/run/secrets/name` is read if `NAME` is
+not set, so that it needs to appear neither in a process listing nor in a compose file. Errors never
+repeat a value: it may be a secret.
+
+django-environ's FileAwareEnv reads such files too, but would not shorten this module: it takes an
+unknown switch for off, repeats values in errors and has no bounds, so every reader would stay.
 """
 
 from __future__ import annotations

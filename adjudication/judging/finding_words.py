@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from accounts.wording import noun_for
 from adjudication.domain import Finding, FindingType, Grounding, Relation, Side, Verdict
 from adjudication.scoring.errors import WEIGHTS, Category, charge
 from ehr.presentation.wording import hours_words, span_words
@@ -127,8 +128,8 @@ def flag_sentence(finding: Finding) -> str:
 
 def weight_words(category: Category) -> str:
     """ "1 point", "0.5 points"."""
-    weight = f"{WEIGHTS[category]:g}"
-    return f"{weight} point{'' if weight == '1' else 's'}"
+    weight = WEIGHTS[category]
+    return f"{weight:g} {noun_for(weight, 'point')}"
 
 
 def size_words(a_time: int | None, b_time: int | None) -> str:

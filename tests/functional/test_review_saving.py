@@ -55,7 +55,7 @@ def test_a_lost_connection_loses_and_doubles_nothing(reviewing, packed):
     second = in_hand(page)
     page.keyboard.press("4")
     page.keyboard.press("Enter")
-    expect(banner(page, "There is no connection")).to_contain_text("2 steps are kept")
+    expect(banner(page, "There is no connection")).to_contain_text("2 steps are stored")
     expect(page.locator("[data-saved]")).to_have_text("Not saved")
     expect(page.locator(".stage-wait")).to_have_text("Kept neither. Waiting for the next item…")
     kept = page.evaluate("JSON.stringify({...sessionStorage, ...localStorage})")

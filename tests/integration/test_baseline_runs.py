@@ -166,7 +166,7 @@ def test_from_the_command_line_in_its_usual_variant(monkeypatch):
             inline=True,
             stdout=out,
         )
-    assert "1 cases by llm_timeline:fake/unimodal" in out.getvalue()
+    assert "1 case by llm_timeline:fake/unimodal" in out.getvalue()
     assert "every case has been reconstructed by llm_timeline:fake/unimodal" in out.getvalue()
 
 

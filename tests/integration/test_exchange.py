@@ -192,8 +192,8 @@ def test_waiting_is_no_failure_and_posts_nothing_twice(tmp_path):
     assert waiting_words(run).startswith(
         "1 request waits for answers from outside: manage.py exchange export --run "
     )
-    assert exchange("export", run, tmp_path) == f"1 requests in {tmp_path}"
-    assert exchange("export", run, tmp_path) == f"1 requests in {tmp_path}"
+    assert exchange("export", run, tmp_path) == f"1 request in {tmp_path}"
+    assert exchange("export", run, tmp_path) == f"1 request in {tmp_path}"
 
 
 def test_bad_files_are_refused_by_name_and_the_good_ones_kept(tmp_path):

@@ -302,7 +302,7 @@ def command(*arguments: str) -> str:
 def test_the_command_works_inline_and_tells_how_far_it_is(backbone, hints, dataset):
     said = command("--dataset", "cohort", "--cases", "a", "--alternatives", "1", "--inline")
     run = Run.objects.get()
-    assert said.splitlines()[0] == f"run {run.public_id}: 1 cases by rules"
+    assert said.splitlines()[0] == f"run {run.public_id}: 1 case by rules"
     assert "3 of 7 stages done" in said
     assert said.splitlines()[-2:] == ["7 of 7 stages done", "finished"]
     assert Timeline.objects.filter(kind="revised").count() == 1
@@ -334,7 +334,7 @@ def test_waiting_without_any_worker_says_so_and_offers_to_work_inline(
 def test_missing_leaves_out_cases_that_are_done_or_under_way(backbone, hints, dataset):
     command("--dataset", "cohort", "--cases", "a", "--inline")
     said = command("--dataset", "cohort", "--missing", "--inline")
-    assert "1 cases by rules" in said
+    assert "1 case by rules" in said
     assert [c.encounter.case_id for c in Run.objects.latest("pk").cases.all()] == ["b"]
     assert (
         command("--dataset", "cohort", "--missing", "--inline")

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 
 from accounts.audit.trail import record
 from accounts.models import User
+from accounts.wording import counted
 from jobs.actions import wake
 from jobs.hints import send_hints
 from jobs.models import JobState
@@ -46,7 +47,7 @@ def waiting_words(run: Run) -> str:
     if not stands_still(run):
         return ""
     count = waiting_requests(run).values("request").distinct().count()
-    requests = "1 request waits" if count == 1 else f"{count} requests wait"
+    requests = counted(count, "request waits", "requests wait")
     return (
         f"{requests} for answers from outside: manage.py exchange export --run {run.public_id}"
         " --out FOLDER"

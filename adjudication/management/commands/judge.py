@@ -11,6 +11,7 @@ from django.db import close_old_connections
 from django.db.models import Count, QuerySet
 from kombu.exceptions import OperationalError
 
+from accounts.wording import counted
 from adjudication.judge_runs.actions import (
     UNJUDGED,
     JudgingRefused,
@@ -257,7 +258,7 @@ def _size(run: JudgeRun) -> str:
     return (
         f"{run.games.count()} games"
         if preparation.state == JobState.SUCCEEDED
-        else f"{preparation.total} cases"
+        else counted(preparation.total, "case")
     )
 
 

@@ -248,7 +248,7 @@ def _start_message(run: JudgeRun, closed: Closed) -> str:
     if totals.preparation is None:
         return f"{_games(totals.total)} wait to be judged."
     return (
-        f"The judge run over {totals.preparation.total} cases has started. Its games are being"
+        f"The judge run over {counted(totals.preparation.total, 'case')} has started. Its games are being"
         " added."
     )
 

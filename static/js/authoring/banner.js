@@ -1,5 +1,6 @@
 // What the page says of saving, what it notices, the history, and the way to submitting.
 import { element } from "../shared/dom.js";
+import { counted } from "../shared/words.js";
 import { resolveConflict } from "./conflict.js";
 import { canRedo, canUndo } from "./edits.js";
 import { form } from "./form.js";
@@ -18,8 +19,7 @@ const submitNow = submitDialog.querySelector("[data-submit-now]");
 const submitProblem = submitDialog.querySelector("[data-submit-problem]");
 
 function waitingWords() {
-  const count = state.pending.length;
-  return `Not saved: ${count} change${count === 1 ? " waits" : "s wait"}`;
+  return `Not saved: ${counted(state.pending.length, "change waits", "changes wait")}`;
 }
 const WORDS = {
   lost: () => `${waitingWords()}; trying again. Keep this page open.`,
@@ -88,7 +88,7 @@ export function submit() {
   const all = Author.inNote();
   const todo = all.filter((o) => !o.placed);
   const words = submitDialog.querySelector("[data-submit-words]");
-  const many = `${todo.length} occurrence${todo.length === 1 ? " is" : "s are"} not placed yet`;
+  const many = `${counted(todo.length, "occurrence is", "occurrences are")} not placed yet`;
   words.textContent = all.length
     ? `${many}. Say when, or N/A where no time can be defended.`
     : "Nothing is marked yet.";

@@ -1,6 +1,7 @@
 // The timeline was changed in another window. What touches other occurrences is saved on top of it;
 // for the rest the person decides.
 import { element } from "../shared/dom.js";
+import { counted } from "../shared/words.js";
 import { touchedBy } from "./edits.js";
 import * as Author from "./state.js";
 
@@ -58,7 +59,7 @@ export function resolveConflict(answer) {
 }
 
 function taken(count) {
-  const brought = `${count} occurrence${count === 1 ? " was" : "s were"} brought up to date`;
+  const brought = `${counted(count, "occurrence was", "occurrences were")} brought up to date`;
   return `The timeline was changed in another window: ${brought}, and your changes are saved on top.`;
 }
 

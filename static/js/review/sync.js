@@ -1,6 +1,7 @@
 // Saving: steps go out one after the other, each with its token, until the server has answered. A
 // lost connection loses nothing: the same token is sent again, and the server stores it once.
 import { token } from "../shared/token.js";
+import { counted } from "../shared/words.js";
 import * as Review from "./state.js";
 
 const { state } = Review;
@@ -25,7 +26,7 @@ const WORDS = {
 };
 function waiting() {
   const count = state.pending.length;
-  return count ? `${count} step${count === 1 ? " is" : "s are"} kept` : "What you chose is kept";
+  return count ? `${counted(count, "step is", "steps are")} stored` : "Your answers are stored";
 }
 
 // Quiet while all is well; a banner only when the person should know or do something.

@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.audit.trail import record
+from accounts.wording import counted
 from ehr.models import Dataset, Encounter
 from timelines.cases.datasets import find_dataset
 from timelines.formats.brat.writer import write_brat
@@ -119,7 +120,9 @@ class Command(BaseCommand):
             object_id=dataset.public_id,
             detail=detail,
         )
-        self.stdout.write(f"{count} occurrences of timelines written to {options['out']}")
+        self.stdout.write(
+            f"{counted(count, 'occurrence')} of timelines written to {options['out']}"
+        )
         if not options["run"]:
             self._say_other_runs(dataset, wanted)
         nameless = Q(variant=Variant.NO_UID.value) | Q(backbone__in=BASELINES)
@@ -147,7 +150,7 @@ class Command(BaseCommand):
         )
         there = finished_timelines().filter(case_run__run=study.run).values("encounter")
         if count := cases_of(dataset, wanted).filter(pk__in=others).exclude(pk__in=there).count():
-            cases = f"{count} case{' is' if count == 1 else 's are'}"
+            cases = counted(count, "case is", "cases are")
             self.stdout.write(
                 f"{cases} not in the study timeline ({run_words(study.run)}); the latest other run"
                 f" of {study.run.source} is taken."

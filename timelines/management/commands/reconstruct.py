@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from accounts.wording import counted
 from ehr.models import Dataset
 from llm_runtime.base import ProviderError
 from llm_runtime.roles import LANGUAGE_MODEL
@@ -217,7 +218,9 @@ class Command(BaseCommand):
             by=None,
         )
         kept = f", based on run {base.public_id}" if base else ""
-        self._say(f"run {run.public_id}: {run.preparation.total} cases by {run.source}{kept}")
+        self._say(
+            f"run {run.public_id}: {counted(run.preparation.total, 'case')} by {run.source}{kept}"
+        )
         return run
 
     def _done(self, runs: list[Run], options: dict[str, Any]) -> list[Run]:
