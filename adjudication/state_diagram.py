@@ -1,5 +1,5 @@
 """`python -m adjudication.state_diagram` writes docs/reference/review-states.md from the
-transitions; a test holds the two together.
+transitions; a test compares the two.
 """
 
 from __future__ import annotations

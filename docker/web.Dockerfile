@@ -1,4 +1,4 @@
-# The web process. It holds no model library; models run in the workers (gpu-worker.Dockerfile).
+# The web process. It has no model library; models run in the workers (gpu-worker.Dockerfile).
 FROM python:3.12-slim
 
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 OCCURRENT_ENV=production OCCURRENT_VAR=/var/lib/occurrent WEB_HOST=0.0.0.0

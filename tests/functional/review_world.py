@@ -2,7 +2,7 @@
 records, findings of every stratum.
 
 Two sources say what the shipped reference says: one with its times, one with its estimates from
-text alone, less some lines, with one told twice and one in other words. A stand-in judges them;
+text alone, less some lines, with one written twice and one in other words. A stand-in judges them;
 what it says is made up.
 """
 

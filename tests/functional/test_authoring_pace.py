@@ -1,4 +1,4 @@
-"""Whoever is quicker than the server, or pauses at the wrong moment, loses nothing: readings of a
+"""People who are quicker than the server, or pause at the wrong moment, lose nothing: readings of a
 time arrive late, in any order.
 """
 

@@ -37,7 +37,7 @@ def test_a_lost_connection_in_mid_edit_loses_and_doubles_nothing(editor, world):
     mark(page, "Denied headache", name="Headache denied", when="+0")
     row(page, "Fell at home").click()
     page.get_by_label("Name", exact=True).fill("Fall at home")
-    page.get_by_label("Reason").fill("told by the daughter")
+    page.get_by_label("Reason").fill("from the daughter")
     page.get_by_label("Reason").blur()
     banner = page.get_by_role("alert").filter(has_text="Not saved")
     expect(banner).to_contain_text("trying again. Keep this page open.")
@@ -58,7 +58,7 @@ def test_a_lost_connection_in_mid_edit_loses_and_doubles_nothing(editor, world):
         "Fall at home": -72.0,
         "Headache denied": 0.0,
     }
-    assert stored["Fall at home"].draft.reason == "told by the daughter"
+    assert stored["Fall at home"].draft.reason == "from the daughter"
 
 
 def test_an_answer_that_is_lost_on_its_way_is_asked_for_again_and_stored_once(editor, world):

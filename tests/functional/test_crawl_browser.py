@@ -1,4 +1,4 @@
-"""One page of each shape of address in a real browser, as whoever gets there: no error on the
+"""One page of each shape of address in a real browser, as each role: no error on the
 console, no failed request, no violation.
 """
 

@@ -46,7 +46,7 @@ def pressed(page: Page, name: str) -> None:
 def test_a_lost_connection_loses_and_doubles_nothing(reviewing, packed):
     page = reviewing()
     page.keyboard.press("c")
-    page.keyboard.type("told by the daughter")
+    page.keyboard.type("from the daughter")
     page.keyboard.press("Escape")
     page.wait_for_selector("#review[data-ahead]")
     page.context.set_offline(True)
@@ -69,7 +69,7 @@ def test_a_lost_connection_loses_and_doubles_nothing(reviewing, packed):
     expect(banner(page, "There is no connection")).to_be_hidden()
     stored = packed.decided()
     assert [(d.kind, d.item.public_id) for d in stored] == [("answer", first), ("answer", second)]
-    assert stored[0].comment == "told by the daughter"
+    assert stored[0].comment == "from the daughter"
     assert in_hand(page) not in (first, second)
 
 
@@ -110,9 +110,9 @@ def test_an_ended_session_costs_a_sign_in(reviewing, packed, client, live_server
     page.wait_for_selector("#review[data-ahead]")
     page.context.clear_cookies()
     first = answer(page, "3")
-    told = banner(page, "You were signed out")
-    expect(told).to_contain_text("Sign in as r.iyer in a new tab")
-    expect(told.get_by_role("link", name="Sign in in a new tab")).to_have_attribute(
+    signed_out = banner(page, "You were signed out")
+    expect(signed_out).to_contain_text("Sign in as r.iyer in a new tab")
+    expect(signed_out.get_by_role("link", name="Sign in in a new tab")).to_have_attribute(
         "target", "_blank"
     )
     page.keyboard.press("6")
@@ -126,9 +126,9 @@ def test_an_ended_session_costs_a_sign_in(reviewing, packed, client, live_server
             }
         ]
     )
-    told.get_by_role("button", name="I have signed in").click()
+    signed_out.get_by_role("button", name="I have signed in").click()
     all_saved(page)
-    expect(told).to_be_hidden()
+    expect(signed_out).to_be_hidden()
     pressed(page, "^6 Not a finding")
     assert [(d.kind, d.item.public_id) for d in packed.decided()] == [("answer", first)]
 
@@ -142,7 +142,9 @@ def test_what_was_chosen_is_there_on_another_device(reviewing, packed, new_windo
     page.keyboard.press("Enter")
     page.keyboard.press("c")
     with page.expect_response(
-        lambda told: told.url.endswith("/draft/") and "transfer" in (told.request.post_data or "")
+        lambda answer: (
+            answer.url.endswith("/draft/") and "transfer" in (answer.request.post_data or "")
+        )
     ) as response:
         page.keyboard.type("both miss the transfer")
         page.keyboard.press("Enter")
@@ -241,7 +243,7 @@ def test_pausing_forgets_nothing_and_holds_no_item_twice(reviewing, packed, page
     ready(page)
     assert in_hand(page) == before
     pressed(page, "^5 Unclear")
-    held = Slot.objects.filter(assignment=packed.assignment, decision__isnull=True)
-    assert held.count() <= 2, "the item on screen and the one after"
+    leased = Slot.objects.filter(assignment=packed.assignment, decision__isnull=True)
+    assert leased.count() <= 2, "the item on screen and the one after"
     assert slots.progress(assignment=packed.assignment).done == 0
     assert Decision.objects.count() == 0

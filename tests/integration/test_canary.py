@@ -1,4 +1,4 @@
-"""No log holds patient text: a case full of canaries is imported, reconstructed, opened, exported,
+"""No log has patient text: a case full of canaries is imported, reconstructed, opened, exported,
 made to fail; every log is read.
 """
 

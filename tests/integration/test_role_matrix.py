@@ -62,7 +62,7 @@ class Asked:
 
 
 def asked(client: Client, row: Row, path: str, world: World) -> Asked:
-    """Ask for the address. Whatever the answer is, nothing may store it."""
+    """Ask for the address. Nothing may store any answer."""
     data = dict(row.data(world))
     before = set(AuditEvent.objects.values_list("pk", flat=True))
     response = getattr(client, row.method)(path, data=data)
@@ -141,7 +141,7 @@ def signed_in(world: World, person: str) -> Client:
     return client
 
 
-#: What the trail calls reading of a case, a blinded item, or a file or page that holds them.
+#: What the trail calls reading of a case, a blinded item, or a file or page that has them.
 READING = {
     *EXPOSING,
     "record.open",
@@ -156,15 +156,15 @@ MADE_UP = {"adjudication:review_practice_case", "adjudication_api:review_practic
 
 
 def check_trail(found: Asked, row: Row, person: User | None) -> None:
-    """Whatever shows words of a note, a row or a timeline is in the trail; what shows nothing marks
+    """Everything that shows words of a note, a row or a timeline is in the trail; what shows nothing marks
     nobody as exposed.
     """
-    told = {event.action for event in found.events if event.actor == person}
+    recorded = {event.action for event in found.events if event.actor == person}
     if found.answer != 200:
-        assert not told & set(EXPOSING), "a refusal marks nobody as exposed"
+        assert not recorded & set(EXPOSING), "a refusal marks nobody as exposed"
         return
     shown = sorted(word for word in clinical_words() if word in found.text)
-    assert not shown or told & READING or row.name in MADE_UP, (
+    assert not shown or recorded & READING or row.name in MADE_UP, (
         f"{row.name} shows {shown} without a trace"
     )
 

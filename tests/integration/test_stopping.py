@@ -1,4 +1,4 @@
-"""Stopping a worker costs no attempt: it hands back what it does, or is given back by whoever had
+"""Stopping a worker costs no attempt: it hands back what it does, or is given back by the one that had
 to kill it. Real processes.
 """
 

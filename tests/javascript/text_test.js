@@ -3,7 +3,7 @@ import { indexed, levels, moved, pieces, tidied, wordAt } from "../../static/js/
 
 const AWKWARD = ["", "ab\r\n\t", "🫀é\u0301שלום", "👩\u200d⚕\ufe0f x", "1.5 🫀🫀 mg/dL"];
 
-Deno.test("offsets are code points, whatever the characters", () => {
+Deno.test("offsets are code points for all characters", () => {
   for (const text of AWKWARD) {
     const points = [...text];
     const note = indexed(text);

@@ -1,4 +1,4 @@
-"""The deployment file holds together. No engine runs here, so this is what can be said of it
+"""The deployment file is consistent. No engine runs here, so this is what can be said of it
 without one.
 """
 
@@ -63,13 +63,13 @@ def test_docker_compose_accepts_the_file(profile):
         "HOME": os.environ.get("HOME", ""),
         "ALLOWED_HOSTS": "occurrent.example.org",
     }
-    told = subprocess.run(
+    checked = subprocess.run(
         [*found[0], "--file", str(FILE), *profile, "config", "--quiet"],
         capture_output=True,
         text=True,
         env=environment,
     )
-    assert (told.returncode, told.stderr) == (0, "")
+    assert (checked.returncode, checked.stderr) == (0, "")
 
 
 def test_a_worker_with_a_card_can_fetch_its_weights_and_keep_them(compose):

@@ -1,4 +1,4 @@
-"""The environment's builder: outside the checkout, named by what it holds, resumed after an
+"""The environment's builder: outside the checkout, named by its contents, resumed after an
 interruption.
 """
 

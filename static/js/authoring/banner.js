@@ -62,7 +62,7 @@ function note(words, kind = "info") {
 const DONE = { undo: "Undone", redo: "Done again", split: "Split", merge: "Merged" };
 Author.on("said", (kind) => Author.announce(DONE[kind]));
 
-// The history page holds the list; here it is shown in a dialog.
+// The history page has the list; here it is shown in a dialog.
 export async function showHistory() {
   const box = historyDialog.querySelector("[data-history]");
   box.replaceChildren(element("p", "muted", "Loading…"));

@@ -122,7 +122,7 @@ async function look() {
   remember(data.rows);
   const at = [...found.children].findIndex((item) => item.contains(document.activeElement));
   found.replaceChildren(...data.rows.map(result));
-  // Whoever has gone into the list already stays in it.
+  // A person who is in the list already stays in it.
   if (at >= 0) {
     (found.children[Math.min(at, found.children.length - 1)]?.querySelector("button") ?? search)
       .focus();

@@ -15,11 +15,11 @@ function remove() {
   if (!o || o.busy || state.locked) return;
   const order = Author.ordered();
   const next = order[order.findIndex((x) => x.uid === o.uid) + 1] ?? order.at(-2);
-  const held = form.contains(document.activeElement);
+  const focused = form.contains(document.activeElement);
   Author.select(next && next.uid !== o.uid ? next.uid : null, "remove");
   Author.edit("remove", { uid: o.uid });
   Author.announce(`Removed: ${o.mention}. Control Z brings it back.`);
-  if (held) focusList();
+  if (focused) focusList();
 }
 
 function stepBack(kind) {

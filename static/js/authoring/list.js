@@ -50,7 +50,7 @@ function draw() {
   const number = new Map(Author.inNote().map((o, at) => [o.uid, at + 1]));
   const all = Author.ordered();
   const shown = todoOnly.checked ? all.filter((o) => !o.placed || o.uid === state.selected) : all;
-  const held = body.contains(document.activeElement)
+  const focused = body.contains(document.activeElement)
     ? document.activeElement.closest("tr").dataset.uid
     : null;
   const top = table.parentElement.scrollTop;
@@ -68,7 +68,7 @@ function draw() {
     : "nothing marked yet";
   light();
   ticked();
-  if (held) rowOf(held)?.focus();
+  if (focused) rowOf(focused)?.focus();
 }
 
 const rowOf = (uid) => body.querySelector(`tr[data-uid="${CSS.escape(uid)}"]`);

@@ -96,7 +96,7 @@ export function saved(answer) {
   }
 }
 
-// An occurrence that was made here has got its identifier: what waits for it is told.
+// A new occurrence has its identifier: publish it to those who wait for it.
 function renamed(before, after) {
   names.set(before, after);
   renameIn(state.pending, before, after);

@@ -15,7 +15,7 @@ const kept = new Map();
 // {uid, text} of each text that was committed and is still being read; a later one of the same
 // occurrence outdates it.
 const unread = new Set();
-let held = null;
+let editing = null;
 let asked = 0;
 let timer = null;
 
@@ -46,10 +46,10 @@ const inWords = (found) =>
   [found.time === null ? "N/A" : found.words, found.bounds].filter(Boolean).join(" · ");
 
 // A text that is being read, or that is no time, stays in the field.
-const holds = (o) => held !== null && Author.current(held) === o.uid;
+const isEditing = (o) => editing !== null && Author.current(editing) === o.uid;
 
 function settled(o) {
-  if (isWaiting(when) || holds(o)) return;
+  if (isWaiting(when) || isEditing(o)) return;
   if (o.unread) say(Author.momentWords(o), "waiting");
   else if (!o.placed) say("Not placed yet", "todo");
   else say(inWords(o) || "N/A", "read");
@@ -71,7 +71,7 @@ async function live() {
 async function commit() {
   const o = Author.selected();
   const text = when.value.trim();
-  held = null;
+  editing = null;
   if (!o) return;
   outdate(o.uid);
   if (text === whenText(o)) return;
@@ -85,7 +85,7 @@ async function commit() {
       unread: false,
     });
   }
-  held = o.uid;
+  editing = o.uid;
   const mine = { uid: o.uid, text };
   unread.add(mine);
   const { status, data } = await reading(text);
@@ -95,7 +95,7 @@ async function commit() {
     if (state.selected === uid) wrong(data.message);
     return;
   }
-  if (holds({ uid })) held = null;
+  if (isEditing({ uid })) editing = null;
   asked += 1;
   if (status !== 200) return Author.change(uid, { time_text: text });
   // Whether the note states it is its author's to say; the words decide it only where they say
@@ -114,7 +114,7 @@ async function commit() {
 function hurry() {
   for (const { uid, text } of unread) {
     const now = Author.current(uid);
-    if (holds({ uid: now })) held = null;
+    if (isEditing({ uid: now })) editing = null;
     Author.change(now, { time_text: text });
   }
   unread.clear();
@@ -175,14 +175,14 @@ when.addEventListener("keydown", async (event) => {
   const { selected } = state;
   const text = when.value;
   await commit();
-  // Whoever has gone on meanwhile, to another occurrence or to another text, is left there.
+  // A person who has gone on to another occurrence or text stays there.
   const stayed = Author.current(selected) === state.selected &&
     (when.value === text || when.value === whenText(Author.selected()));
   if (stayed && !when.hasAttribute("aria-invalid") && document.activeElement === when) backToNote();
 });
 known.addEventListener("change", () => Author.change(state.selected, { known: known.checked }));
 Author.on("form", (o) => {
-  if (!holds(o)) {
+  if (!isEditing(o)) {
     fill(when, whenText(o));
     when.removeAttribute("aria-invalid");
   }
@@ -194,12 +194,12 @@ Author.on("form", (o) => {
   settled(o);
 });
 Author.on("select", () => {
-  held = null;
+  editing = null;
   said(null, "");
 });
 Author.on("adopting", () => {
   drop(when);
   outdate(state.selected);
-  held = null;
+  editing = null;
 });
 Author.on("reshaping", hurry);

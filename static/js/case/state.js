@@ -70,7 +70,7 @@ export function step(order, direction, from, fromStart = false) {
   select(stepIn(shown, state.selected, direction, fromStart), from);
 }
 
-// The largest change first, whatever is selected; then on from there, until something else is
+// The largest change first; then on from there, until something else is
 // selected.
 let walking = false;
 export const stepByShift = (direction) => step(byShift, direction, "shift", !walking);

@@ -1,5 +1,5 @@
 // Draws the plots of the page, again when its width or theme changes, and saves each as PNG or SVG:
-// on paper, whatever the theme.
+// on paper, in any theme.
 import * as Look from "./look.js";
 
 const HEIGHT = 330;

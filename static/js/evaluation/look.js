@@ -1,5 +1,5 @@
 // How plots of an evaluation look: inks of the page or of paper, one colour and shape a source, one
-// dash a kind, labels at line ends. Told apart by deuteranopes and at least 3:1 on their ground; a
+// dash a kind, labels at line ends. Deuteranopes can distinguish them and at least 3:1 on their ground; a
 // shape and a dash say the same as the colour.
 const TONES = {
   light: ["#0062a3", "#b04400", "#00755a", "#8438a8", "#7a5b00", "#b8336f", "#455a64"],

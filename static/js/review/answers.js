@@ -66,7 +66,7 @@ function soon() {
   timer = setTimeout(keep, PAUSE);
 }
 
-const told = ({ answer, own_time: time, comment }) => JSON.stringify([answer, time, comment]);
+const comparable = ({ answer, own_time: time, comment }) => JSON.stringify([answer, time, comment]);
 
 // The draft is for another device and for a page that was closed; the decision itself carries
 // everything again.
@@ -76,7 +76,7 @@ async function keep() {
   if (!item || Review.mode !== "review" || "decided" in item.dataset) return;
   const body = values();
   if (!body) return;
-  const content = told(body);
+  const content = comparable(body);
   if (content === kept && performance.now() - keptAt < KEEP_EVERY) return;
   const { status, data } = await ask(`${item.dataset.url}draft/`, body);
   if (status !== 200) return;
@@ -106,7 +106,7 @@ Review.on("item", (item) => {
   clearTimeout(timer);
   // As it came from the server it is kept already.
   const begun = item && values();
-  [kept, keptAt] = [begun ? told(begun) : "", performance.now()];
+  [kept, keptAt] = [begun ? comparable(begun) : "", performance.now()];
 });
 Review.on("flush", keep);
 let before = 0;

@@ -1,4 +1,4 @@
-// Showing an item: it is swapped as a whole, the note stands at the marked place, both timelines at
+// Showing an item: it is swapped as a whole, the note scrolls to the marked place, both timelines at
 // the row in question.
 import { element } from "../shared/dom.js";
 import * as Review from "./state.js";
@@ -41,7 +41,7 @@ function within(pane, element, share) {
     pane.clientHeight * share;
 }
 
-// A timeline without the row stands where the other side has it: between the rows before and after
+// A timeline without the row scrolls to where the other side has it: between the rows before and after
 // that hour.
 function toCandidate(rows) {
   const own = rows.querySelector(".is-candidate");

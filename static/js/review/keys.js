@@ -9,7 +9,7 @@ import { again } from "./sync.js";
 const ANSWERS = ["A", "B", "BOTH", "NEITHER", "UNCLEAR", "NOT_A_FINDING"];
 const feedback = Review.find("[data-feedback]");
 
-// Whoever dictates, or types with an unsteady hand, can do without keys of a single character (WCAG
+// People who dictate, or type with an unsteady hand, can turn off keys of a single character (WCAG
 // 2.1.4); Enter and Tab stay.
 const keysWanted = Review.find("[data-keys-wanted]");
 try {
@@ -60,9 +60,9 @@ Review.root.addEventListener("click", (event) => {
 // Enter on a link or another button is that one's; on an answer it chooses it, and saves it once
 // chosen. A series has no use for it.
 function enter(event) {
-  const held = event.target.closest("button, a");
-  if (held && held.getAttribute("aria-pressed") !== "true") return;
-  if (held && !held.matches("[data-answer-value]")) return;
+  const focused = event.target.closest("button, a");
+  if (focused && focused.getAttribute("aria-pressed") !== "true") return;
+  if (focused && !focused.matches("[data-answer-value]")) return;
   event.preventDefault();
   commit();
 }

@@ -1,4 +1,4 @@
-// What the review page knows: where it stands in the packet, the item before the reviewer, and what
+// What the review page knows: its position in the packet, the item before the reviewer, and what
 // waits to be saved. Answers, comments and the next item live in this page's memory alone: nothing
 // of them is put into the browser's storage.
 import { announcerIn } from "../shared/dom.js";

@@ -74,7 +74,7 @@ def _two_submitted(world: World) -> dict[str, str]:
 
 
 def _authors_own(answer: int, *, admin: int = 404) -> dict[str, int | str]:
-    """What its author gets; that it is there at all is told to nobody else."""
+    """What its author gets; nobody else learns that it exists."""
     return dict(
         answers(
             anonymous=SIGN_IN,

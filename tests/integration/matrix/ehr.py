@@ -37,7 +37,7 @@ def _series(world: World) -> dict[str, str]:
     }
 
 
-#: Members who may open cases see it; the other study's admin is told that nothing is there.
+#: Members who may open cases see it; the other study's admin gets a 404.
 CASE_PAGE = answers(
     anonymous=SIGN_IN,
     clinician=200,

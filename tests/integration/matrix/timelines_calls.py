@@ -1,4 +1,4 @@
-"""Who may see what a model was asked and answered: whoever may open the case."""
+"""Everyone who may open the case may see what a model was asked and answered."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def test_stacks_of_a_log():
 
 class Editing(RuleBasedStateMachine):
     """Any edits, undos and redos: the draft after an undo is the draft before the edit, and every
-    draft holds.
+    draft is valid.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Tables as files: counts are numbers, columns stand as numbers do, and nothing is told that is not
+"""Tables as files: counts are numbers, columns are aligned like numbers, and nothing is shown that is not
 there.
 """
 

@@ -354,7 +354,7 @@ def test_a_cut_off_label_studio_file(tmp_path):
 def test_brat_annotations_attributes_and_notes(tmp_path):
     lines = [
         "T1\tFinding 2 7\tFever",
-        "#1\tAnnotatorNotes T1\ttime=-72 lower=-96, known=1; as told",
+        "#1\tAnnotatorNotes T1\ttime=-72 lower=-96, known=1; as written",
         "T2\tSymptom 26 31;33 37\tchest pain",
     ]
     lines += [

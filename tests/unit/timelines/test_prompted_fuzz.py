@@ -2,8 +2,8 @@
 protocol.
 
 Every answer begins valid and is spoiled in a way that models spoil them. A stage either refuses it
-(AnswerRejected) or what it lets through is complete, unchanged in identifiers and mentions, and
-holds every invariant: then the change was harmless.
+(AnswerRejected), or the result is complete, unchanged in identifiers and mentions, and satisfies
+every invariant: then the change was harmless.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cutting notes into segments: nothing lost, nothing added, every span covered exactly, whatever
+"""Cutting notes into segments: nothing lost, nothing added, every span covered exactly, with any
 the characters and the overlaps.
 """
 
