@@ -36,6 +36,7 @@ from tests.integration.judged import (
     judged_world,
     make_case,
 )
+from tests.integration.pages import text_of
 from tests.integration.reviewed import open_world
 from timelines.access.authoring import source_of, was_exposed
 from timelines.evaluation.values import SourceKey
@@ -62,13 +63,6 @@ def web(world):
 
 def at(name: str, *ids: str) -> str:
     return reverse(f"adjudication:{name}", args=ids)
-
-
-def text_of(response) -> str:
-    assert response.status_code == 200, response.status_code
-    return re.sub(
-        r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode()).replace("&nbsp;", " ")
-    )
 
 
 def listed(web, run: JudgeRun, **asked: str) -> int:

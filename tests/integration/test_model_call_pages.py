@@ -21,6 +21,7 @@ from llm_runtime.accounting import kind_of
 from llm_runtime.base import ModelRequest
 from llm_runtime.models import ModelCall
 from tests import factories
+from tests.integration.pages import markup_of
 from tests.integration.prompted_world import finish, serving, small_dataset
 from tests.model_server import Answer
 from tests.unit.timelines.prompted_answers import good_answer
@@ -118,7 +119,7 @@ def test_the_run_page_counts_the_prompts_that_show_a_note_in_part_and_leads_to_t
     shortened = (("Infer times from text", 1), ("Revise jointly", 2))
     assert run_spent(run).shortened == Shortened(shortened, (("case-0", case_run.public_id),))
     listed = reverse("timelines:case_calls", args=[run.public_id, case_run.public_id])
-    line = client.get(page).content.decode().partition('id="call-cuts"')[2].partition("</p>")[0]
+    line = markup_of(client.get(page)).partition('id="call-cuts"')[2].partition("</p>")[0]
     assert "1 prompt of “Infer times from text”" in line
     assert "2 prompts of “Revise jointly”" in line
     assert listed in line

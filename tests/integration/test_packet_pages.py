@@ -19,6 +19,7 @@ from adjudication.packets.forms import quota_field
 from adjudication.ratings.card_data import card_of
 from tests import factories
 from tests.integration.judged import StandIn, judged_run, judged_world
+from tests.integration.pages import markup_of
 from tests.integration.reviewed import (
     QUOTAS,
     alternating,
@@ -48,7 +49,7 @@ def test_what_may_be_drawn_stands_before_the_form_and_a_preview_draws_nothing(cl
     page = client.get(reverse("adjudication:packet_new", args=[judged.run.public_id]))
     assert "3 of 3 cases are judged in every pairing" in page.content.decode()
     assert page.context["eligible"][0][1] == [6, 3, 6, 3, 6]
-    shown = client.post(page.request["PATH_INFO"], fields(judged, do="preview")).content.decode()
+    shown = markup_of(client.post(page.request["PATH_INFO"], fields(judged, do="preview")))
     assert "This would be drawn: 20 items from among 3 cases" in shown
     assert 'action="#preview-title"' in shown
     assert '<h2 id="preview-title" tabindex="-1">' in shown, (
@@ -73,11 +74,13 @@ def test_a_packet_is_drawn_assigned_opened_and_closed(client, judged):
     assert set(packet.items.filter(pairing=pairing).values_list("quota", flat=True)) == {2}
 
     def act(action, **data):
-        return client.post(
-            reverse("adjudication:packet_action", args=[packet.public_id, action]),
-            data,
-            follow=True,
-        ).content.decode()
+        return markup_of(
+            client.post(
+                reverse("adjudication:packet_action", args=[packet.public_id, action]),
+                data,
+                follow=True,
+            )
+        )
 
     page = client.get(address).content.decode()
     assert "2 reviewers an item, 0 assigned" in page
@@ -133,9 +136,7 @@ def test_the_report_card_counts_what_stands(client, judged):
     )
 
     client.force_login(world.admin)
-    page = client.get(
-        reverse("adjudication:report_card", args=[world.packet.public_id])
-    ).content.decode()
+    page = markup_of(client.get(reverse("adjudication:report_card", args=[world.packet.public_id])))
     assert "100.0 (" in page
     assert f"{total} of {total} items decided" in page
     assert "the packet is still open" in page

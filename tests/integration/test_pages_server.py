@@ -17,6 +17,7 @@ from accounts.models import AuditEvent, Role
 from ehr.models import Encounter, EventSeries, RejectedRow, SourceRow
 from jobs.models import JobState
 from tests import factories
+from tests.integration.pages import markup_of, text_of
 from timelines.case_state import CaseState, case_state
 from timelines.models import STAGE_ORDER, CaseRun, Run, RunCount, StageRun
 from timelines.runs.progress import QUIET_AFTER
@@ -53,10 +54,6 @@ def queries_of(ask) -> int:
     with CaptureQueriesContext(connection) as found:
         assert ask().status_code == 200
     return len(found)
-
-
-def text_of(response) -> str:
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode()))
 
 
 def run_of(dataset, states: list[list[str]], **fields) -> Run:
@@ -110,9 +107,9 @@ def test_the_searched_text_is_in_no_address(web, study):
     for n in range(60):
         factories.make_encounter(dataset, title=f"Rarediagnosis {n}")
     for extra in ({}, HTMX):
-        body = web.post(
-            reverse("timelines:cases"), {"text": "rarediag", "sort": "-case"}, **extra
-        ).content.decode()
+        body = markup_of(
+            web.post(reverse("timelines:cases"), {"text": "rarediag", "sort": "-case"}, **extra)
+        )
         assert "page 1 of 2" in body
         assert not re.search(r'(?:href|action|hx-get|hx-post)="[^"]*rarediag', body)
 
@@ -183,8 +180,8 @@ def test_a_series_says_its_rows_in_hours_and_clock(web, encounter):
     )
     SourceRow.objects.filter(encounter=encounter, row_index=0).update(numeric_value=4.1)
     SourceRow.objects.filter(encounter=encounter, row_index=1).update(numeric_value=2.0)
-    shape = web.get(reverse("ehr:record", args=[encounter.public_id])).content.decode()
-    assert 'aria-label="numbers from 2.0 to 4.1"><path d="M2.0 2.0L118.0 22.0"/>' in shape
+    shape = markup_of(web.get(reverse("ehr:record", args=[encounter.public_id])))
+    assert 'aria-label="numbers from 2.0 to 4.1"> <path d="M2.0 2.0L118.0 22.0"/>' in shape
     shown = text_of(web.get(reverse("ehr:record", args=[encounter.public_id])))
     assert "lactate (blood) lab" in shown
     assert "2 mmol/L 2 −30 min 24 Feb, 14:08 +6.5 h HD 1, 21:08" in shown
@@ -237,9 +234,7 @@ def test_a_link_to_a_row_opens_the_series_that_holds_it_on_its_page(web, encount
     zinc = factories.make_series(encounter, "lab:zinc:", rows)
     EventSeries.objects.filter(pk=zinc.pk).update(priority=8)
     wanted = rows[130].row_index
-    body = web.get(
-        reverse("ehr:record", args=[encounter.public_id]), {"row": wanted}
-    ).content.decode()
+    body = markup_of(web.get(reverse("ehr:record", args=[encounter.public_id]), {"row": wanted}))
     assert f'<tr id="row-{wanted}" class="is-selected"' in body
     assert f'<tr class="series-detail" id="series-{zinc.pk}">' in body
     assert "page 2 of 2" in body
@@ -256,9 +251,9 @@ def test_a_link_to_no_row_opens_the_record_as_it_is(web, encounter, row):
 
 def test_a_link_to_a_row_without_a_time_opens_that_list(web, encounter):
     row = factories.make_row(encounter, "diagnosis:sepsis:", None)
-    body = web.get(
-        reverse("ehr:record", args=[encounter.public_id]), {"row": row.row_index}
-    ).content.decode()
+    body = markup_of(
+        web.get(reverse("ehr:record", args=[encounter.public_id]), {"row": row.row_index})
+    )
     assert f'<tr id="row-{row.row_index}" class="is-selected"' in body
 
 

@@ -4,7 +4,6 @@ pause and a cancellation.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 import pytest
@@ -19,6 +18,7 @@ from jobs.leases.claims import claim
 from jobs.leases.holding import hold_of
 from jobs.models import JobState
 from tests import factories
+from tests.integration.pages import text_of
 from timelines.models import CaseRun, Run, RunPreparation, StageRun
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs import actions, preparing
@@ -72,10 +72,6 @@ def add_one_batch(run: Run) -> None:
     job = claim(RunPreparation, run.preparation.pk)
     assert job is not None
     preparing._add_batch(job, hold_of(job), preparing.stages_of(Variant.FULL))
-
-
-def text_of(response) -> str:
-    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
 
 
 def test_a_start_costs_the_same_however_large_the_cohort(dataset):

@@ -34,3 +34,13 @@ def test_pairs_show_every_key(key):
         "{% load mappings %}{% for k, v in d|pairs %}{{ k }}={{ v }};{% endfor %}"
     ).render(Context({"d": {key: 3, "other": 4}}))
     assert shown == f"{'&lt;b&gt;' if key == '<b>' else key}=3;other=4;"
+
+
+def test_no_line_is_longer_than_160_characters():
+    long = [
+        f"{path.relative_to(ROOT).as_posix()}:{number}"
+        for path in sorted(ROOT.rglob("*.html"))
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1)
+        if len(line) > 160
+    ]
+    assert not long

@@ -166,6 +166,7 @@ def finding(request: StudyRequest, public_id: str) -> HttpResponse:
         "run": game.run,
         "encounter": encounter,
         "sides": sides,
+        "pair": list(zip(sides, (line.a, line.b), strict=True)),
         "verdict": verdict_sentence(value),
         "charge": charge_sentence(value, line.a.source, line.b.source),
         "flag": flag_sentence(value),

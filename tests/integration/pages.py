@@ -1,0 +1,18 @@
+"""Read the pages that the test client fetched."""
+
+from __future__ import annotations
+
+import re
+
+from django.http import HttpResponse
+
+
+def text_of(response: HttpResponse) -> str:
+    """Return the words of a page, with single blanks between them."""
+    words = re.sub(r"<[^>]+>", " ", response.content.decode())
+    return " ".join(words.replace("&nbsp;", " ").split())
+
+
+def markup_of(response: HttpResponse) -> str:
+    """Return a page on one line, as templates may break lines anywhere between words."""
+    return " ".join(response.content.decode().split())
