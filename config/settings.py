@@ -111,7 +111,8 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "accounts.requests.context_processors.study",
-            ]
+            ],
+            "builtins": ["accounts.templatetags.components"],
         },
     }
 ]

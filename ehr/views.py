@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
@@ -75,6 +75,7 @@ def record(request: StudyRequest, public_id: str) -> HttpResponse:
     context = {
         "encounter": encounter,
         "wanted": wanted,
+        "search": asdict(wanted),
         "page": page,
         "lines": series_lines(encounter, list(page.object_list)),
         "focus": focus,

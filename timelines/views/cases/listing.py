@@ -4,6 +4,8 @@ body only.
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -39,6 +41,7 @@ def cases(request: StudyRequest) -> HttpResponse:
     context = {
         "study": study,
         "wanted": wanted,
+        "search": asdict(wanted),
         "page": page,
         "rows": case_rows(list(page.object_list), closed=closed),
         "datasets": Dataset.objects.filter(study=study).order_by("name"),

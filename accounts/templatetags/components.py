@@ -1,0 +1,57 @@
+"""Parts that many pages share; every template can use them without `{% load %}`."""
+
+from __future__ import annotations
+
+from django import template
+from django.template.loader import render_to_string
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+
+register = template.Library()
+
+#: What may follow a bar in the words of a head.
+LOOKS = frozenset({"num", "extra", "num extra", "moment", "hidden"})
+
+
+@register.simple_block_tag(end_name="endtable")
+def table(
+    content: str, label: str = "", *, caption: str = "", look: str = "", wrap: str = ""
+) -> str:
+    """Return a table that scrolls sideways on its own and has a name for screen readers.
+
+    `look` and `wrap` are further classes of the table and of what scrolls.
+    """
+    given = {"content": content, "label": label or f"Table: {caption}", "caption": caption}
+    return render_to_string("_components/table.html", given | {"look": look, "wrap": wrap})
+
+
+@register.simple_block_tag(end_name="endempty_state")
+def empty_state(content: str, title: str) -> str:
+    """Return what a list without lines shows: what would be here, and how to get it."""
+    return render_to_string("_components/empty_state.html", {"content": content, "title": title})
+
+
+@register.simple_tag
+def heads(*words: str) -> SafeString:
+    """Return the head of a table; "Cases|num" is a column of numbers, "Open|hidden" is unseen.
+
+    Raises ValueError for any other word after the bar.
+    """
+    return format_html("<thead><tr>{}</tr></thead>", format_html_join("", "{}", map(_head, words)))
+
+
+def _head(words: str) -> tuple[SafeString]:
+    shown, _, look = words.partition("|")
+    if look and look not in LOOKS:
+        raise ValueError(f"heads: unknown look {look!r}; use one of {sorted(LOOKS)}")
+    if look == "hidden":
+        return (format_html('<th scope="col"><span class="visually-hidden">{}</span></th>', shown),)
+    kind = format_html(' class="{}"', look) if look else ""
+    return (format_html('<th scope="col"{}>{}</th>', kind, shown),)
+
+
+@register.simple_tag
+def poll(every: str) -> SafeString:
+    """Return the attributes that fetch an element's `hx-get` again and again, `every` so often."""
+    headers = """hx-headers='{"X-Background-Poll": "1"}'"""
+    return format_html('hx-trigger="every {}" hx-swap="outerHTML" {}', every, mark_safe(headers))
