@@ -27,6 +27,7 @@ from jobs.models import JobState
 from jobs.registry import kind_of
 from tests import factories
 from tests.integration.judged import KEYS, StandIn, judged_by
+from tests.integration.pages import markup_of
 from tests.marks import deep
 from timelines.domain import TimelineKind
 from timelines.models import Entry
@@ -285,7 +286,7 @@ def test_the_page_follows_the_preparation(client, dataset, admin):
     address = reverse("adjudication:judge_run", args=[run.public_id])
 
     def page() -> str:
-        return client.get(address).content.decode()
+        return markup_of(client.get(address))
 
     assert f"Preparing: 0 of {CASES + 1} cases" in page()
     assert 'hx-trigger="every 3s"' in page()

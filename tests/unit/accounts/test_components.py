@@ -1,0 +1,52 @@
+"""The parts that many pages share."""
+
+from __future__ import annotations
+
+import pytest
+from django.template import Context, Template
+
+
+def rendered(source: str, **context: object) -> str:
+    return " ".join(Template(source).render(Context(context)).split())
+
+
+def test_a_table_scrolls_has_a_name_and_escapes_it():
+    shown = rendered(
+        '{% table name look="figures" wrap="wide" %}<tbody>{{ cell }}</tbody>{% endtable %}',
+        name="<b>",
+        cell="<i>",
+    )
+    assert shown == (
+        '<div class="table-wrap wide" tabindex="0" role="region" aria-label="&lt;b&gt;">'
+        ' <table class="table figures"> <tbody>&lt;i&gt;</tbody> </table> </div>'
+    )
+
+
+def test_a_caption_names_the_table_too():
+    shown = rendered('{% table caption="Rates" %}{% endtable %}')
+    assert 'aria-label="Table: Rates"' in shown
+    assert '<caption class="visually-hidden">Rates</caption>' in shown
+
+
+def test_heads_say_their_look_after_a_bar():
+    assert rendered('{% heads "Run" "Cases|num" "Open|hidden" %}') == (
+        '<thead><tr><th scope="col">Run</th><th scope="col" class="num">Cases</th>'
+        '<th scope="col"><span class="visually-hidden">Open</span></th></tr></thead>'
+    )
+    with pytest.raises(ValueError, match="unknown look 'numb'"):
+        rendered('{% heads "Cases|numb" %}')
+
+
+def test_an_empty_list_says_what_would_be_here():
+    assert (
+        rendered(
+            '{% empty_state "No run yet" %}<p>{{ words }}</p>{% endempty_state %}', words="<b>"
+        )
+        == '<div class="empty"> <h2>No run yet</h2> <p>&lt;b&gt;</p> </div>'
+    )
+
+
+def test_what_polls_marks_its_requests():
+    assert rendered('<p {% poll "3s" %}>') == (
+        '<p hx-trigger="every 3s" hx-swap="outerHTML" hx-headers=\'{"X-Background-Poll": "1"}\'>'
+    )
