@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     GetCoreSchemaHandler,
     ValidationError,
@@ -32,6 +33,8 @@ _WORDS: Mapping[str, str] = {
 }
 #: Names of the fields in which a model thinks before it answers.
 REASONING = ("reasoning", "reasoning_summary")
+#: How pydantic begins its sentences, and how ours go on after the field.
+_INPUT = ("Input should be", "must be")
 #: Most missing fields that one message names.
 _MOST_NAMED = 20
 
@@ -58,6 +61,20 @@ class Says:
         )
 
 
+#: Of frozen settings: dataclasses of pydantic, which cannot be built with a wrong value.
+SETTINGS = ConfigDict(extra="forbid", hide_input_in_errors=True, allow_inf_nan=False)
+
+
+def _number(value: object) -> object:
+    if isinstance(value, str | bytes | bool):
+        raise ValueError("is no number")
+    return value
+
+
+#: For settings: a number as JSON spells it, 3 and 3.0 alike, but neither a text nor a boolean.
+Number = BeforeValidator(_number)
+
+
 @dataclass(frozen=True, slots=True)
 class FieldFault:
     """What is wrong at one place; `path` has names of fields and indices, "" for the whole value."""
@@ -69,11 +86,11 @@ class FieldFault:
         return f"{self.path} {self.reason}".strip()
 
 
-def faults(error: ValidationError) -> list[FieldFault]:
+def faults(error: ValidationError, *, named: bool = False) -> list[FieldFault]:
     """Every fault once, in the order of the fields.
 
     Missing and unknown fields of an object are one fault each. Unknown names are counted and not
-    quoted, for they are the input's.
+    quoted, for they are the input's; `named` quotes those of settings, which people write.
     """
     missing: dict[str, list[str]] = {}
     unknown: dict[str, int] = {}
@@ -82,6 +99,8 @@ def faults(error: ValidationError) -> list[FieldFault]:
         kind, loc = one["type"], one["loc"]
         if kind == "missing":
             missing.setdefault(_path(loc[:-1]), []).append(str(loc[-1]))
+        elif named and kind in ("extra_forbidden", "unexpected_keyword_argument"):
+            others[FieldFault(_path(loc), "is no setting")] = None
         elif kind == "extra_forbidden":
             unknown[_path(loc[:-1])] = unknown.get(_path(loc[:-1]), 0) + 1
         else:
@@ -102,7 +121,7 @@ def _reason(kind: str, words: str, context: Mapping[str, Any]) -> str:
         return f"is none of {context['expected']}".replace("'", "").replace(" or ", ", ")
     if kind.startswith("union_tag"):  # its words quote the input
         return "is of no known form"
-    return _WORDS.get(kind, words)
+    return _WORDS.get(kind) or words.removeprefix("Value error, ").replace(*_INPUT)
 
 
 #: What a model thinks before it answers: a text by the grammar, never read.

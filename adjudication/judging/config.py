@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any
+
+from pydantic.dataclasses import dataclass
 
 from adjudication.judging.validation import TOLERANCE, Tolerance
 from ehr.presentation.rendering import JUDGE_SERIES
+from llm_runtime.schema import SETTINGS
 from timelines.domain import TimelineKind
 from timelines.evaluation.values import SourceKey
 
@@ -23,7 +26,7 @@ class SourceUnknown(ValueError):
     retryable = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, config=SETTINGS)
 class JudgeConfig:
     """`swap` adds to every game its rerun in swapped positions; `uid_table` shows UIDs and spans to
     the judge.
@@ -32,7 +35,7 @@ class JudgeConfig:
     seed: int = SEED
     swap: bool = False
     uid_table: bool = False
-    tolerance: Tolerance = field(default=TOLERANCE)
+    tolerance: Tolerance = TOLERANCE
     series_limit: int = JUDGE_SERIES
 
     def to_dict(self) -> dict[str, Any]:
@@ -40,8 +43,8 @@ class JudgeConfig:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> JudgeConfig:
-        """Raises TypeError for a key that there is not."""
-        return cls(**{**plain, "tolerance": Tolerance(**plain.get("tolerance", asdict(TOLERANCE)))})
+        """Raises ValueError naming a setting that is unknown or of the wrong type."""
+        return cls(**plain)
 
 
 def game_seed(seed: int, *names: str) -> int:

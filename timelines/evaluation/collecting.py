@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timelines.evaluation.scoring import (
-    WIDEST,
     Paired,
     has_span,
     mention_distance,
@@ -20,6 +19,7 @@ from timelines.evaluation.scoring import (
     pair_by_span,
 )
 from timelines.evaluation.values import (
+    WIDEST,
     Basis,
     EvaluatedCase,
     EvaluationSettings,

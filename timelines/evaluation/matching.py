@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Method = Literal["greedy", "assignment"]
+from timelines.evaluation.values import Method
+
 #: Reference index, predicted index, distance.
 Pair = tuple[int, int, float]
 

@@ -17,7 +17,7 @@ from timelines.evaluation.collecting import Collected, Embed, vectors_of
 from timelines.evaluation.comparisons import differences
 from timelines.evaluation.figures import Cases, by_distance, cumulative, error_cdf, metrics
 from timelines.evaluation.resamples import Resamples
-from timelines.evaluation.scoring import WIDEST, Paired, has_span, matched
+from timelines.evaluation.scoring import Paired, has_span, matched
 from timelines.evaluation.values import (
     Basis,
     CaseResult,
@@ -67,13 +67,11 @@ def evaluate(
     `rho` names the timelines that stand for a source's revision at a reranker threshold; they give
     the ρ sweep and no result of their own. `rho_runs` names those that are runs in their own right:
     results, and points of the sweep where `rho` has none at that threshold. Raises ValueError where
-    basis `embedding` is asked for without `embed`, and for thresholds beyond 0.50.
+    basis `embedding` is asked for without `embed`.
     """
     by_vectors = Basis.EMBEDDING in settings.bases
     if by_vectors and embed is None:
         raise ValueError("the basis embedding needs an embedder")
-    if max(settings.threshold, *settings.sweep, 0.0) > WIDEST:
-        raise ValueError(f"thresholds go up to {WIDEST}, where S_max is fixed")
     scored, swept = Collected(settings), rho or {}
     for case in cases:
         found = scored.add(

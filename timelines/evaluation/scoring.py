@@ -9,23 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from timelines.evaluation.concordance import PairCounts, count_pairs
 from timelines.evaluation.distances import cosine_distance, levenshtein_distance
-from timelines.evaluation.matching import Method, greedy_order, match_events
+from timelines.evaluation.matching import greedy_order, match_events
 from timelines.evaluation.spans import match_spans
 from timelines.evaluation.strata import within_tolerance
-from timelines.evaluation.values import Basis, EvaluationSettings, MatchedPair, PlacedEvent
+from timelines.evaluation.values import WIDEST, Basis, EvaluationSettings, MatchedPair, PlacedEvent
 
 Numbers = NDArray[np.float64]
 Events = Sequence[PlacedEvent]
-
-#: The widest threshold of the sweep: pairs beyond it count nowhere.
-WIDEST = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +155,7 @@ def pair_by_distance(
     """
     if settings.method == "greedy":
         return Paired.of(reference, predicted, [p for p in greedy_order(distance) if p[2] < WIDEST])
-    pairs = match_events(distance, settings.threshold, cast(Method, settings.method))
+    pairs = match_events(distance, settings.threshold, settings.method)
     return Paired.of(reference, predicted, [(r, p, float(distance[r, p])) for r, p in pairs])
 
 

@@ -9,6 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass as pydantic_dataclass
+
+from llm_runtime.schema import SETTINGS, Number
 
 
 class Basis(StrEnum):
@@ -23,21 +29,28 @@ class Basis(StrEnum):
     LEVENSHTEIN = "levenshtein"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+#: The globally closest pair first, or the least total distance.
+Method = Literal["greedy", "assignment"]
+#: The widest threshold: pairs beyond it count nowhere, and S_max is fixed there.
+WIDEST = 0.5
+Threshold = Annotated[float, Number, Field(gt=0, le=WIDEST)]
+Rho = Annotated[float, Number, Field(ge=0, le=1)]
+
+
+@pydantic_dataclass(frozen=True, slots=True, kw_only=True, config=SETTINGS)
 class EvaluationSettings:
-    """Defaults are the protocol's; kept with every report."""
+    """Defaults are the protocol's; stored with every report."""
 
     bases: tuple[Basis, ...] = (Basis.SPAN, Basis.EMBEDDING)
-    #: "greedy" (globally closest pair first) or "assignment" (minimal total distance).
-    method: str = "greedy"
+    method: Method = "greedy"
     #: A pair counts when its distance is strictly below.
-    threshold: float = 0.1
-    sweep: tuple[float, ...] = tuple(round(n / 100, 2) for n in range(1, 51))
+    threshold: Threshold = 0.1
+    sweep: tuple[Threshold, ...] = tuple(round(n / 100, 2) for n in range(1, 51))
     iou: float = 0.4
-    resamples: int = 200
+    resamples: Annotated[int, Number, Field(ge=1)] = 200
     seed: int = 20260904
     #: ρ values of the sensitivity sweep; empty leaves it out.
-    rho_sweep: tuple[float, ...] = ()
+    rho_sweep: tuple[Rho, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -288,9 +289,25 @@ def test_s_max_is_the_largest_error_at_threshold_one_half_whatever_is_compared(m
     assert report.s_max == {"levenshtein": 90.0}
 
 
-def test_thresholds_beyond_one_half_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"go up to 0\.5"):
-        report_of(cases(), EvaluationSettings(bases=(Basis.LEVENSHTEIN,), threshold=0.6))
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"threshold": 0.6},
+        {"threshold": 0},
+        {"threshold": True},
+        {"sweep": [0.1, 0.6]},
+        {"resamples": 0},
+        {"resamples": "20"},
+        {"method": "closest"},
+        {"rho_sweep": [-0.1]},
+        {"seed": None},
+    ],
+)
+def test_settings_out_of_range_cannot_be_built(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        settings_from_plain(wrong)
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        EvaluationSettings(**wrong)
 
 
 def test_embedding_without_an_embedder_is_refused() -> None:

@@ -67,19 +67,34 @@ def test_json_holds_every_setting_and_missing_ones_take_the_default() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "named"),
+    ("values", "words"),
     [
-        ({"top_k": 3}, "top_k"),
-        ({"variant": "half"}, "half"),
-        ({"alternatives": 0}, "alternatives"),
-        ({"alternatives": True}, "alternatives"),
-        ({"alternatives": 2.5}, "alternatives"),
-        ({"rho_threshold": 1.5}, "rho_threshold"),
-        ({"rho_threshold": "0.05"}, "rho_threshold"),
-        ({"discharge_grace_hours": -1}, "discharge_grace_hours"),
-        ({"min_queries": 4}, "min_queries"),
+        ({"top_k": 3}, "top_k is no setting"),
+        ({"variant": "half"}, "variant is none of full, unimodal, "),
+        ({"alternatives": 0}, "alternatives must be greater than or equal to 1"),
+        ({"alternatives": True}, "alternatives is no number"),
+        ({"alternatives": 2.5}, "alternatives must be a valid integer"),
+        ({"alternatives": None}, "alternatives must be a valid integer"),
+        ({"rho_threshold": 1.5}, "rho_threshold must be less than or equal to 1"),
+        ({"rho_threshold": "0.05"}, "rho_threshold is no number"),
+        ({"discharge_grace_hours": -1}, "discharge_grace_hours must be greater than"),
+        ({"discharge_grace_hours": float("inf")}, "discharge_grace_hours must be a finite number"),
+        ({"min_queries": 4}, "min_queries exceeds max_queries"),
     ],
 )
-def test_a_wrong_setting_is_named(values: dict[str, object], named: str) -> None:
-    with pytest.raises(ConfigError, match=named):
+def test_a_wrong_setting_is_named(values: dict[str, object], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
         PipelineConfig.from_dict(values)
+
+
+def test_a_whole_number_may_have_a_decimal_point() -> None:
+    assert PipelineConfig.from_dict({"alternatives": 2.0, "discharge_grace_hours": 6}) == (
+        PipelineConfig(alternatives=2, discharge_grace_hours=6.0)
+    )
+
+
+def test_a_config_that_breaks_a_rule_cannot_be_built() -> None:
+    with pytest.raises(ValueError, match="alternatives"):
+        PipelineConfig(alternatives=0)
+    with pytest.raises(ValueError, match="min_queries exceeds max_queries"):
+        replace(PipelineConfig(), min_queries=4)

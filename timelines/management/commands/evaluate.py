@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from pydantic import ValidationError
 
 from ehr.models import Dataset
 from jobs.models import JobState
 from llm_runtime.base import ProviderError
+from llm_runtime.schema import faults
 from timelines.cases.datasets import find_dataset
 from timelines.evaluation.plain import report_from_plain, report_to_plain
 from timelines.evaluation.tables import Table, all_tables
@@ -182,20 +184,19 @@ def evaluated_already(datasets: Sequence[Dataset]) -> bool:
 
 def settings_of(options: dict[str, Any]) -> EvaluationSettings:
     """Settings from the command line. Raises CommandError naming the option."""
-    if not 0 < options["threshold"] <= 0.5:
-        raise CommandError("--threshold lies above 0 and not above 0.5")
-    if options["resamples"] < 1:
-        raise CommandError("--resamples is at least 1")
     bases = tuple(
         Basis(b) for b in dict.fromkeys(options["basis"] or (Basis.SPAN, Basis.EMBEDDING))
     )
-    return EvaluationSettings(
-        bases=bases,
-        method=options["method"],
-        threshold=options["threshold"],
-        resamples=options["resamples"],
-        rho_sweep=RHO if options["rho_sweep"] else (),
-    )
+    try:
+        return EvaluationSettings(
+            bases=bases,
+            method=options["method"],
+            threshold=options["threshold"],
+            resamples=options["resamples"],
+            rho_sweep=RHO if options["rho_sweep"] else (),
+        )
+    except ValidationError as error:
+        raise CommandError("; ".join(f"--{fault}" for fault in faults(error))) from None
 
 
 def written(report: Report, form: str | None) -> str:
