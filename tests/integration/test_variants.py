@@ -366,7 +366,7 @@ def test_the_command_bases_one_run_on_another(backbone, hints, dataset):
         command("--variants", "full,no_uid")
     with pytest.raises(CommandError, match="--variants takes names between commas, of: full"):
         command("--variants", "all", "--inline")
-    with pytest.raises(CommandError, match="rho_threshold must lie in 0…1"):
+    with pytest.raises(CommandError, match="rho_threshold must be less than or equal to 1"):
         command("--rho", "2")
 
 
