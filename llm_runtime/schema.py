@@ -7,6 +7,7 @@ enumerations are read from their texts.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,7 +22,7 @@ from pydantic import (
     WithJsonSchema,
 )
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
 Schema = dict[str, Any]
 _WORDS: Mapping[str, str] = {
@@ -29,12 +30,15 @@ _WORDS: Mapping[str, str] = {
     "dict_type": "is not an object",
     "model_type": "is not an object",
     "string_type": "is not a text",
+    "missing": "missing",
     "string_unicode": "is not a text",
 }
 #: Names of the fields in which a model thinks before it answers.
 REASONING = ("reasoning", "reasoning_summary")
 #: How pydantic begins its sentences, and how ours go on after the field.
 _INPUT = ("Input should be", "must be")
+#: What pydantic calls a field that a model or a dataclass does not have.
+_UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 #: Most missing fields that one message names.
 _MOST_NAMED = 20
 
@@ -86,30 +90,42 @@ class FieldFault:
         return f"{self.path} {self.reason}".strip()
 
 
-def faults(error: ValidationError, *, named: bool = False) -> list[FieldFault]:
-    """Every fault once, in the order of the fields.
+def faults(error: ValidationError) -> list[FieldFault]:
+    """Every fault once, in the order of the fields, for the model that is asked again.
 
-    Missing and unknown fields of an object are one fault each. Unknown names are counted and not
-    quoted, for they are the input's; `named` quotes those of settings, which people write.
+    Missing and unknown fields of an object are one fault each.
     """
     missing: dict[str, list[str]] = {}
-    unknown: dict[str, int] = {}
+    unknown: Counter[str] = Counter()
     others: dict[FieldFault, None] = {}
     for one in error.errors(include_url=False, include_input=False):
-        kind, loc = one["type"], one["loc"]
-        if kind == "missing":
-            missing.setdefault(_path(loc[:-1]), []).append(str(loc[-1]))
-        elif named and kind in ("extra_forbidden", "unexpected_keyword_argument"):
-            others[FieldFault(_path(loc), "is no setting")] = None
-        elif kind == "extra_forbidden":
-            unknown[_path(loc[:-1])] = unknown.get(_path(loc[:-1]), 0) + 1
+        at = _path(one["loc"][:-1])
+        if one["type"] == "missing":
+            missing.setdefault(at, []).append(str(one["loc"][-1]))
+        elif one["type"] in _UNKNOWN:
+            unknown[at] += 1
         else:
-            others[FieldFault(_path(loc), _reason(kind, one["msg"], one.get("ctx", {})))] = None
+            others[_fault(one)] = None
     return [
         *(FieldFault(at, f"missing {', '.join(n[:_MOST_NAMED])}") for at, n in missing.items()),
         *(FieldFault(at, f"{n} keys that were not asked for") for at, n in unknown.items()),
         *others,
     ]
+
+
+def field_faults(error: ValidationError) -> list[FieldFault]:
+    """Every fault once, each at its own field, for the person who wrote a file or a setting.
+    Unknown names are counted and not quoted, for they are the input's.
+    """
+    found = error.errors(include_url=False, include_input=False)
+    unknown = sum(one["type"] in _UNKNOWN for one in found)
+    known = [_fault(one) for one in found if one["type"] not in _UNKNOWN]
+    counted = [FieldFault("", f"fields with unknown names: {unknown}")] if unknown else []
+    return list(dict.fromkeys([*known, *counted]))
+
+
+def _fault(one: ErrorDetails) -> FieldFault:
+    return FieldFault(_path(one["loc"]), _reason(one["type"], one["msg"], one.get("ctx", {})))
 
 
 def _path(loc: tuple[int | str, ...]) -> str:

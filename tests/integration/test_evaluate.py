@@ -20,7 +20,6 @@ from llm_runtime.providers.lexical import LexicalReranker
 from tests import factories
 from tests.unit.timelines.reconstruction import ANDEXANET, LACTATE, NOTE, script
 from tests.unit.timelines.test_variants_pipeline import EveryVariant
-from timelines.domain import Polarity, TaggedSpan
 from timelines.evaluation.plain import case_from_plain, report_from_plain
 from timelines.evaluation.values import Basis, EvaluationSettings, SourceKey
 from timelines.evaluations.actions import EvaluationRefused, execute_evaluation, start_evaluation
@@ -65,13 +64,14 @@ def case_of(dataset: Dataset, case_id: str, *, reference: bool = True) -> None:
     if reference:
         lines = [
             ReferenceLine(
-                TaggedSpan(s.start, s.end, s.mention, Polarity.PRESENT),
-                6.5,
-                6.0,
-                7.0,
-                True,
-                (rows[0].row_index,),
-                "",
+                start=s.start,
+                end=s.end,
+                mention=s.mention,
+                time=6.5,
+                lower=6.0,
+                upper=7.0,
+                known=1,
+                rows=[rows[0].row_index],
             )
             for s in script().spans
         ]

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 from pydantic.dataclasses import dataclass
 
-from llm_runtime.schema import SETTINGS, Number, faults
+from llm_runtime.schema import SETTINGS, Number, field_faults
 
 
 class ConfigError(ValueError):
@@ -100,13 +100,13 @@ class PipelineConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> PipelineConfig:
-        """Missing settings take their default. Raises ConfigError naming an unknown setting or a
+        """Missing settings take their default. Raises ConfigError naming the field of every
         wrong value.
         """
         try:
             return _CONFIG.validate_python(dict(values))
         except ValidationError as error:
-            raise ConfigError("; ".join(map(str, faults(error, named=True)))) from None
+            raise ConfigError("; ".join(map(str, field_faults(error)))) from None
 
 
 _CONFIG = TypeAdapter(PipelineConfig)

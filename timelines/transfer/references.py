@@ -8,16 +8,19 @@ flatter every method that is measured against it.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, ValidationError
+from pydantic import Strict as Typed
 
 from ehr.formats.base import storable
 from ehr.formats.strict_json import BadJson, read_object
 from ehr.models import Encounter, Note, SourceRow
 from ehr.report import CaseReport
+from llm_runtime.schema import Says, Strict, field_faults
 from timelines import domain, models
 from timelines.domain import Entry, InvariantError, Polarity, TaggedSpan, TimelineKind
 from timelines.pipeline.uids import UidsUsedUp, assign_uids, identities_of, uid_rng
@@ -26,9 +29,6 @@ from timelines.runs import storage
 FILE = "reference.jsonl"
 SOURCE = "reference"
 DECIDED_BY = "reference author"
-REQUIRED = ("start", "end", "mention", "time", "lower", "upper", "known")
-#: `text_time` is the author's estimate from the note alone, which is not stored.
-OPTIONAL = ("text_time", "polarity", "rows", "why")
 LONGEST_FILE = 50_000_000
 LARGEST_ROW = 2**31 - 1
 
@@ -42,23 +42,63 @@ class Fault:
     reason: str
 
 
-@dataclass(frozen=True)
-class ReferenceLine:
-    """One authored occurrence. Hours from the anchor, None where it cannot be placed; `rows`
-    evidence this very occurrence.
+def _text(text: str) -> str:
+    if not storable(text):
+        raise ValueError("not text that can be stored")
+    return text
+
+
+def _words(text: str) -> str:
+    if not text.strip():
+        raise ValueError("no text")
+    return _text(text)
+
+
+Index = Annotated[int, Field(ge=0), Says("start and end are whole numbers from 0")]
+Hours = Annotated[float | None, Says("neither a number of hours nor null")]
+
+
+class ReferenceLine(Strict):
+    """One authored occurrence, a line of the file. Hours from the anchor, None where it cannot be
+    placed; `rows` evidence this very occurrence.
     """
 
-    span: TaggedSpan
-    time: float | None
-    lower: float | None
-    upper: float | None
-    known: bool
-    rows: tuple[int, ...]
-    why: str
+    start: Index
+    end: Index
+    mention: Annotated[str, AfterValidator(_words), Says("no text")]
+    time: Hours
+    lower: Hours
+    upper: Hours
+    known: Annotated[Literal[0, 1], Says("neither 0 nor 1")]
+    #: The author's estimate from the note alone, which is not stored.
+    text_time: Any = None
+    polarity: Annotated[Polarity, Typed(False), Says(f"not one of {', '.join(Polarity)}")] = (
+        Polarity.PRESENT
+    )
+    rows: Annotated[
+        list[Annotated[int, Field(ge=0, le=LARGEST_ROW)]] | None, Says("not a list of row numbers")
+    ] = None
+    why: Annotated[
+        Annotated[str, AfterValidator(_text)] | None, Says("not text that can be stored")
+    ] = None
+
+    @property
+    def span(self) -> TaggedSpan:
+        """Where the note names it. Raises InvariantError."""
+        return TaggedSpan(self.start, self.end, self.mention, self.polarity)
 
     def entry(self, uid: str) -> Entry:
+        """Its time under the identifier. Raises InvariantError where the bounds exclude it."""
         return Entry(
-            uid, self.time, self.lower, self.upper, self.known, (), DECIDED_BY, self.why, self.rows
+            uid,
+            self.time,
+            self.lower,
+            self.upper,
+            bool(self.known),
+            (),
+            DECIDED_BY,
+            self.why or "",
+            tuple(dict.fromkeys(self.rows or ())),
         )
 
 
@@ -116,97 +156,29 @@ def read_reference(
         if not raw.strip():
             continue
         try:
-            data = read_object(raw)
+            line = ReferenceLine.model_validate(read_object(raw))
         except BadJson as error:
             faults.append(Fault(number, "", str(error)))
             continue
-        found = [Fault(number, field, reason) for field, reason in _faults(data, note, known_rows)]
+        except ValidationError as error:
+            faults += [Fault(number, f.path, f.reason) for f in field_faults(error)]
+            continue
+        found = [Fault(number, field, reason) for field, reason in _faults(line, note, known_rows)]
         faults += found
         if not found:
-            lines.append(_line(data))
+            lines.append(line)
     return lines, faults
 
 
-def _faults(data: Mapping[str, Any], note: str, known_rows: set[int]) -> Iterator[tuple[str, str]]:
-    """(field, reason) of everything wrong with a line."""
-    missing = [name for name in REQUIRED if name not in data]
-    yield from ((name, "missing") for name in missing)
-    if missing:
-        return
-    unknown = len(data.keys() - {*REQUIRED, *OPTIONAL})
-    if unknown:
-        yield "", f"fields with unknown names: {unknown}"
-    start, end = data["start"], data["end"]
-    if not (_is_index(start) and _is_index(end)):
-        yield "start", "start and end are whole numbers from 0"
-    elif not start < end <= len(note):
-        yield (
-            "end",
-            f"the span [{start}, {end}) does not lie inside the note of {len(note)} characters",
-        )
-    if (
-        not isinstance(data["mention"], str)
-        or not data["mention"].strip()
-        or not storable(data["mention"])
-    ):
-        yield "mention", "no text"
-    why = data.get("why")
-    if why is not None and not (isinstance(why, str) and storable(why)):
-        yield "why", "not text that can be stored"
-    if data["known"] not in (0, 1):
-        yield "known", "neither 0 nor 1"
-    if data.get("polarity", Polarity.PRESENT.value) not in tuple(Polarity):
-        yield "polarity", f"not one of {', '.join(Polarity)}"
-    yield from _time_faults(data)
-    yield from _row_faults([] if data.get("rows") is None else data["rows"], known_rows)
-
-
-def _time_faults(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    wrong = [name for name in ("time", "lower", "upper") if not _is_hours(data[name])]
-    yield from ((name, "neither a number of hours nor null") for name in wrong)
-    if not wrong:
-        try:
-            Entry("0000", data["time"], data["lower"], data["upper"])
-        except InvariantError:
-            yield "lower", "the bounds do not hold the time between them"
-
-
-def _row_faults(rows: object, known_rows: set[int]) -> Iterator[tuple[str, str]]:
-    if not isinstance(rows, list) or not all(_is_index(row) and row <= LARGEST_ROW for row in rows):
-        yield "rows", "not a list of row numbers"
-        return
-    unknown = [row for row in rows if row not in known_rows]
+def _faults(line: ReferenceLine, note: str, known_rows: set[int]) -> Iterator[tuple[str, str]]:
+    """(field, reason) of what contradicts the case, or itself."""
+    if not line.start < line.end <= len(note):
+        place = f"[{line.start}, {line.end})"
+        yield "end", f"the span {place} does not lie inside the note of {len(note)} characters"
+    try:
+        line.entry("0000")
+    except InvariantError:
+        yield "lower", "the bounds do not hold the time between them"
+    unknown = [row for row in line.rows or () if row not in known_rows]
     if unknown:
         yield "rows", f"the record has no row {', '.join(str(row) for row in unknown[:5])}"
-
-
-def _is_index(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_hours(value: object) -> bool:
-    if value is None:
-        return True
-    try:
-        return (
-            isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        )
-    except OverflowError:
-        return False
-
-
-def _line(data: Mapping[str, Any]) -> ReferenceLine:
-    polarity = Polarity(data.get("polarity", Polarity.PRESENT.value))
-    return ReferenceLine(
-        span=TaggedSpan(data["start"], data["end"], data["mention"], polarity),
-        time=_hours(data["time"]),
-        lower=_hours(data["lower"]),
-        upper=_hours(data["upper"]),
-        known=bool(data["known"]),
-        rows=tuple(dict.fromkeys(data.get("rows") or [])),
-        why=data.get("why") or "",
-    )
-
-
-def _hours(value: float | None) -> float | None:
-    return None if value is None else float(value)

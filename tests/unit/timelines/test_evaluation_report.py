@@ -29,6 +29,7 @@ from timelines.evaluation.values import (
     CaseResult,
     EvaluatedCase,
     EvaluationSettings,
+    Method,
     PlacedEvent,
     Report,
     SourceKey,
@@ -279,7 +280,9 @@ def test_occurrences_without_a_span_are_reported() -> None:
 
 
 @pytest.mark.parametrize("method", ["greedy", "assignment"])
-def test_s_max_is_the_largest_error_at_threshold_one_half_whatever_is_compared(method: str) -> None:
+def test_s_max_is_the_largest_error_at_threshold_one_half_whatever_is_compared(
+    method: Method,
+) -> None:
     # "intubated" for "intubation" is 3 edits of 10: a pair at 0.5 with an error of 90 h, and none
     # at 0.1
     predicted = (event("1", "fever", -40), event("2", "intubated", 100))

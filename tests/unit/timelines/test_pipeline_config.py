@@ -69,7 +69,7 @@ def test_json_holds_every_setting_and_missing_ones_take_the_default() -> None:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"top_k": 3}, "top_k is no setting"),
+        ({"top_k": 3}, "fields with unknown names: 1"),
         ({"variant": "half"}, "variant is none of full, unimodal, "),
         ({"alternatives": 0}, "alternatives must be greater than or equal to 1"),
         ({"alternatives": True}, "alternatives is no number"),

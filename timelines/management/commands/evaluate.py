@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from ehr.models import Dataset
 from jobs.models import JobState
 from llm_runtime.base import ProviderError
-from llm_runtime.schema import faults
+from llm_runtime.schema import field_faults
 from timelines.cases.datasets import find_dataset
 from timelines.evaluation.plain import report_from_plain, report_to_plain
 from timelines.evaluation.tables import Table, all_tables
@@ -196,7 +196,7 @@ def settings_of(options: dict[str, Any]) -> EvaluationSettings:
             rho_sweep=RHO if options["rho_sweep"] else (),
         )
     except ValidationError as error:
-        raise CommandError("; ".join(f"--{fault}" for fault in faults(error))) from None
+        raise CommandError("; ".join(f"--{fault}" for fault in field_faults(error))) from None
 
 
 def written(report: Report, form: str | None) -> str:
