@@ -1,5 +1,6 @@
-"""How far two authors of one case agree: which occurrences both have, and how their times stand to
-each other. No Django.
+"""Measure how far two authors of one case agree. No Django.
+
+It says which occurrences both have, and how their times compare.
 
 Occurrences pair by their spans (IoU ≥ 0.4, as span recall pairs them), what is left over by its
 names (normalised Levenshtein distance below 0.1). Neither author is the truth: every figure here is
@@ -26,7 +27,10 @@ BY_SPAN, BY_NAME = "span", "name"
 
 @dataclass(frozen=True, slots=True)
 class Authored:
-    """One occurrence as one author has it; `time` in hours from admission, None for N/A."""
+    """One occurrence as one author has it.
+
+    `time` is in hours from admission, None for N/A.
+    """
 
     uid: str
     mention: str
@@ -44,8 +48,9 @@ class Authored:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One occurrence that both have. `how`: paired by span or by name, with the IoU or the distance
-    as `closeness`.
+    """One occurrence that both have.
+
+    `how`: paired by span or by name, with the IoU or the distance as `closeness`.
     """
 
     first: Authored
@@ -62,7 +67,10 @@ class Pair:
 
     @property
     def within(self) -> bool | None:
-        """Whether the times are equal within the protocol's tolerance; two N/A are, one N/A is not."""
+        """Return whether the times are equal within the protocol's tolerance.
+
+        Two N/A are equal; one N/A is not.
+        """
         if self.first.time is None or self.second.time is None:
             return self.first.time is self.second.time
         return bool(within_tolerance(self.first.time, self.second.time))
@@ -74,7 +82,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Agreement:
-    """What two authors share. Figures are None where there is nothing to take them from."""
+    """What two authors share. A figure without data is None."""
 
     pairs: tuple[Pair, ...]
     only_first: tuple[Authored, ...]
@@ -102,8 +110,9 @@ class Agreement:
 
     @property
     def concordance(self) -> float | None:
-        """Share of pairs of occurrences that both put in the same order, among those that neither
-        ties.
+        """Return the share of pairs that both put in the same order.
+
+        Pairs that either author ties are left out.
         """
         placed = self.placed
         return concordance([p.first.time for p in placed], [p.second.time for p in placed])
@@ -126,13 +135,17 @@ class Agreement:
 
     @property
     def shares(self) -> list[tuple[str, float | None]]:
-        """(words, share of the differences at most that large), from an hour to a year."""
+        """Return (words, share of differences at most that large).
+
+        From an hour to a year.
+        """
         return cumulative_shares(self.differences)
 
 
 def agreement(first: Sequence[Authored], second: Sequence[Authored]) -> Agreement:
-    """Pair the occurrences of two authors; pairs and leftovers in the order of the first's and the
-    second's list.
+    """Pair the occurrences of two authors.
+
+    Pairs and leftovers come in the order of the first's and the second's list.
     """
     matched = {
         (f, s): (BY_SPAN, iou)

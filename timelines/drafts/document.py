@@ -20,7 +20,10 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Change:
-    """What an edit does: `before` leaves, `after` comes; a UID in both is changed."""
+    """What an edit does: `before` leaves, `after` comes.
+
+    A UID in both is changed.
+    """
 
     before: tuple[DraftOccurrence, ...] = ()
     after: tuple[DraftOccurrence, ...] = ()
@@ -38,8 +41,9 @@ class Change:
 
 @dataclass(frozen=True)
 class Document:
-    """All occurrences of a draft over a note of `length` code points. Raises EditRefused for a span
-    or context that cannot be.
+    """All occurrences of a draft over a note of `length` code points.
+
+    Raises EditRefused for an impossible span or context.
     """
 
     length: int
@@ -80,8 +84,9 @@ def document_of(length: int, occurrences: Iterable[DraftOccurrence]) -> Document
 
 
 def applied(document: Document, change: Change) -> Document:
-    """The document after the change. Raises EditRefused where it is not as the change expects, or
-    would not hold afterwards.
+    """Return the document after the change.
+
+    Raises EditRefused if the document is not as the change expects, or would become invalid.
     """
     left = dict(document.occurrences)
     for o in change.before:
@@ -113,8 +118,9 @@ def removed(document: Document, uid: str) -> Change:
 
 
 def split(document: Document, uid: str, parts: Sequence[Values], new_uids: Sequence[str]) -> Change:
-    """Several occurrences for one: the first part keeps the UID (contexts that name it stay true),
-    the others get new ones.
+    """Replace one occurrence by several.
+
+    The first part keeps the UID, so contexts that name it stay true; the others get new ones.
 
     A part has the values of the whole where it says nothing else, except that its mention is its
     own.
@@ -132,8 +138,10 @@ def split(document: Document, uid: str, parts: Sequence[Values], new_uids: Seque
 
 
 def merged(document: Document, uids: Sequence[str], values: Values) -> Change:
-    """One occurrence for several: it keeps the UID, mention and time of the first named, spans all,
-    and has everyone's rows and context.
+    """Replace several occurrences by one.
+
+    It keeps the UID, mention and time of the first named, spans all, and has everyone's rows and
+    context.
 
     `values` says otherwise where the author does. Contexts that named the others name the merged
     one.
@@ -163,7 +171,10 @@ def merged(document: Document, uids: Sequence[str], values: Values) -> Change:
 def _followed(
     document: Document, replaced: Mapping[str, str | None]
 ) -> dict[DraftOccurrence, DraftOccurrence]:
-    """Those whose context names a replaced UID → the same with the new UID (None: without it)."""
+    """Point contexts that name a replaced UID to the new one.
+
+    None as the new UID removes the reference.
+    """
     found = {}
     for o in document.ordered:
         if o.uid not in replaced and any(uid in replaced for uid in o.context):

@@ -1,4 +1,4 @@
-"""What the page sends about an occurrence → checked fields of it. No Django.
+"""Check the fields of an occurrence that the page sends. No Django.
 
 The page is trusted with nothing: names, types and sizes are checked here, the protocol's invariants
 in `values` and `document`.
@@ -20,7 +20,9 @@ NO_TIME: dict[str, Any] = {"time": None, "lower": None, "upper": None, "known": 
 def fields_of(
     data: object, admitted: datetime, discharged: datetime | None = None
 ) -> dict[str, Any]:
-    """Those fields of an occurrence that `data` speaks of. Raises EditRefused, naming the field.
+    """Return the fields of an occurrence that `data` has.
+
+    Raises EditRefused, naming the field.
 
     `time_text` is read as typed (empty: not placed) and kept as `entered`; it changes `known` only
     if its words say "about". Explicit `lower` and `upper` go before the bounds it implies. `time`

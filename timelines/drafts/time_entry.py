@@ -1,4 +1,6 @@
-"""A time as a clinician types it → hours from admission (protocol section 1). No Django.
+"""Convert a time as a clinician types it to hours from admission.
+
+Protocol section 1. No Django.
 
 | typed                                          | read as                                                                   |
 |------------------------------------------------|---------------------------------------------------------------------------|
@@ -39,14 +41,20 @@ DECIMALS = 6
 
 
 class TimeNotUnderstood(ValueError):
-    """The text is no time; the message says which forms are, and quotes nothing."""
+    """The text is no time.
+
+    The message lists the known forms and quotes nothing.
+    """
 
     log_safe = True
 
 
 @dataclass(frozen=True, slots=True)
 class TimeEntry:
-    """What was read, in hours from admission; `time` None is N/A, perhaps within bounds."""
+    """A time that was read, in hours from admission.
+
+    `time` None is N/A, perhaps within bounds.
+    """
 
     time: float | None
     lower: float | None = None
@@ -118,8 +126,9 @@ _AT_DISCHARGE = re.compile(r"(?:(?:at|on) )?discharge")
 
 
 def read_time(text: str, admitted: datetime, discharged: datetime | None = None) -> TimeEntry:
-    """The hours that a text says. `admitted` is t = 0, naive local like all clocks. Raises
-    TimeNotUnderstood.
+    """Return the hours that a text says.
+
+    `admitted` is t = 0, naive local like all clocks. Raises TimeNotUnderstood.
     """
     said = _tidy(text)
     if not said or len(said) > LONGEST:
@@ -163,8 +172,10 @@ class _Reader:
         raise TimeNotUnderstood(UNDERSTOOD)
 
     def _range(self, first: str, last: str) -> TimeEntry:
-        """Both ends; a bare number takes unit and direction of the other end ("-4 to -2 d",
-        "between 4 and 2 days before").
+        """Return both ends of a range.
+
+        A bare number takes unit and direction of the other end ("-4 to -2 d", "between 4 and 2 days
+        before").
         """
         if re.fullmatch(rf"[+-]? ?{_NUMBER}", first) and (
             tail := re.fullmatch(rf"[+-]? ?{_NUMBER}( ?{_UNIT}.*)", last)
@@ -181,8 +192,9 @@ class _Reader:
         return found
 
     def _point_or_none(self, said: str) -> TimeEntry | None:
-        """None for words of no known form; raises TimeNotUnderstood for a form whose numbers cannot
-        be.
+        """Return the time, or None for words of no known form.
+
+        Raises TimeNotUnderstood for a known form with impossible numbers.
         """
         if _AT_ADMISSION.fullmatch(said):
             return TimeEntry(0.0)
@@ -255,8 +267,9 @@ class _Reader:
 
 
 def _tidy(text: str) -> str:
-    """Lower case, one kind of minus and space, a decimal point for a decimal comma. Raises
-    TimeNotUnderstood for "1,000".
+    """Normalise case, minus signs, spaces and the decimal comma.
+
+    Raises TimeNotUnderstood for "1,000".
     """
     said = re.sub(r"[\u2010-\u2015\u2212]", "-", text.casefold().replace("\u2026", ".."))
     if re.search(r"\d,\d{3}(?!\d)", said):
@@ -266,8 +279,9 @@ def _tidy(text: str) -> str:
 
 
 def _time_of(match: re.Match[str]) -> time:
-    """The clock of a match. Raises ValueError for a time of day that is none, and for an hour alone
-    ("HD 4 8").
+    """Return the clock time of a match.
+
+    Raises ValueError for an impossible time of day, and for an hour alone ("HD 4 8").
     """
     hour, minute, half = int(match["hour"]), match["minute"], match["half"]
     if half:

@@ -1,4 +1,6 @@
-"""What can be undone and redone, from the edit log alone: the history outlives the page. No Django.
+"""Decide what can be undone and redone, from the edit log alone.
+
+So the history outlives the page. No Django.
 
 An undo names the edit that it takes back, a redo the edit that it brings back; a new edit forgets
 what had been taken back.
@@ -16,8 +18,9 @@ MARKS = frozenset({"submit", "reopen"})
 
 @dataclass
 class Stacks:
-    """Numbers of the edits that can be taken back, and of those that can be brought back; the next
-    one last.
+    """Numbers of the edits that can be undone, and redone.
+
+    The next one is last.
     """
 
     undo: list[int] = field(default_factory=list)
@@ -43,7 +46,10 @@ def stacks(log: Iterable[tuple[int, str, int | None]]) -> Stacks:
 
 
 def taken_back(log: Iterable[tuple[int, str, int | None]]) -> set[int]:
-    """Numbers of the edits that an undo has taken back and no redo brought back, from the same log."""
+    """Return the edits that are undone and not redone.
+
+    Read from the same log.
+    """
     found: set[int] = set()
     for _, kind, target in log:
         if kind == UNDO:

@@ -1,5 +1,6 @@
-"""What one occurrence of a draft is: frozen, checked by itself, and the same as plain values for
-the page and the edit log.
+"""One occurrence of a draft: frozen, and checked when it is made.
+
+The page and the edit log get it as plain values.
 
 Offsets are code points of the note, end-exclusive; times are hours from admission. No Django.
 """
@@ -22,8 +23,9 @@ FARTHEST_HOURS = 200 * 8760.0
 
 
 class EditRefused(ValueError):
-    """An edit that would break an invariant of the protocol. `field` is the value at fault; the
-    message quotes no text.
+    """An edit that would break an invariant of the protocol.
+
+    `field` names the wrong value; the message quotes no text.
     """
 
     log_safe = True

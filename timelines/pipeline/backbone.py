@@ -1,5 +1,6 @@
-"""A backbone is four stages; nothing outside it knows which one ran (architecture, "A backbone is
-four stages").
+"""A backbone is four stages; other code cannot tell which one ran.
+
+Architecture, "A backbone is four stages".
 """
 
 from __future__ import annotations
@@ -31,19 +32,28 @@ def never_stop() -> None:
 
 class Tagger(Protocol):
     def tag(self, note: str) -> Sequence[TaggedSpan]:
-        """Every event occurrence of the note, in order of start; offsets in code points of `note`."""
+        """Return every event occurrence of the note, in order of start.
+
+        Offsets are code points of `note`.
+        """
         ...
 
 
 class TextTimer(Protocol):
     def infer(self, note: TaggedNote, anchor: Anchor) -> Timeline:
-        """A complete text-only timeline. Sees the note and the clock time of t = 0, never a row."""
+        """Return a complete text-only timeline.
+
+        It sees the note and the clock time of t = 0, never a row.
+        """
         ...
 
 
 class QueryWriter(Protocol):
     def write(self, note: TaggedNote) -> Mapping[str, Sequence[str]]:
-        """1–3 queries per UID, in order of importance. A missing UID falls back to its mention."""
+        """Return 1–3 queries for each UID, in order of importance.
+
+        A UID without queries is searched by its mention.
+        """
         ...
 
 
@@ -56,8 +66,9 @@ class Reviser(Protocol):
         window: Window,
         alternatives: int,
     ) -> Sequence[Timeline]:
-        """Exactly `alternatives` complete timelines; the first is primary. No UID is added, lost or
-        renamed.
+        """Return exactly `alternatives` complete timelines.
+
+        The first is primary. No UID is added, lost or renamed.
         """
         ...
 
@@ -73,8 +84,9 @@ class SummaryReviser(Protocol):
         window: Window,
         alternatives: int,
     ) -> Sequence[Timeline]:
-        """As `Reviser.revise`, from the words of series summaries: no row is seen, so no time rests
-        on one.
+        """Revise by the words of series summaries instead of rows.
+
+        It sees no row, so no time rests on one.
         """
         ...
 
@@ -91,7 +103,9 @@ class UnidentifiedReviser(Protocol):
         window: Window,
         alternatives: int,
     ) -> Sequence[Sequence[NamedTime]]:
-        """Exactly `alternatives` tables of event, time, bounds and `known`; the first is primary.
+        """Return exactly `alternatives` tables without identifiers.
+
+        A table has event, time, bounds and `known`; the first is primary.
 
         `spans` and `table` (the text-only estimates) are in narrative order, one line an
         occurrence; `evidence` names the occurrence that a row reached by its mention. Nothing

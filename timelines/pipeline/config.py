@@ -1,5 +1,6 @@
-"""Every number of the protocol's section 2 as a named setting; frozen with a run and recorded with
-it.
+"""Every number of the protocol's section 2 as a named setting.
+
+A run freezes and records them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from llm_runtime.schema import SETTINGS, Number, field_faults
 
 
 class ConfigError(ValueError):
-    """A setting that is unknown, of the wrong type or out of range; the message names it."""
+    """A setting that is unknown, of the wrong type or out of range.
+
+    The message names it.
+    """
 
 
 class Variant(StrEnum):
@@ -38,8 +42,9 @@ Rho = Annotated[float, Number, Field(ge=0, le=1)]
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=SETTINGS)
 class PipelineConfig:
-    """Defaults are the protocol's. `None` for a cap or threshold means: as the backbone or reranker
-    has it.
+    """The settings of a run; defaults are the protocol's.
+
+    `None` for a cap or threshold means the backbone's or the reranker's own.
     """
 
     variant: Variant = Variant.FULL
@@ -100,8 +105,9 @@ class PipelineConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> PipelineConfig:
-        """Missing settings take their default. Raises ConfigError naming the field of every
-        wrong value.
+        """Build a config; missing settings take their default.
+
+        Raises ConfigError naming the field of every wrong value.
         """
         try:
             return _CONFIG.validate_python(dict(values))

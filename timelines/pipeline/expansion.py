@@ -1,4 +1,4 @@
-"""Stage 5: from retained summaries to the source rows that revision will see.
+"""Stage 5: expand retained summaries to the rows that revision sees.
 
 A summary is never evidence for a time; the rows behind it are. Order (protocol section 2, stage 5):
 kept summaries → rows → drop rows later than discharge + 12 h → at most 3 rows a summary → a row
@@ -32,8 +32,9 @@ class Caps:
 
 @dataclass(frozen=True)
 class Expansion:
-    """`evidence` in inventory order; `without_evidence` are the UIDs that no row reached, in
-    inventory order.
+    """The rows of each UID, in inventory order.
+
+    `without_evidence` are the UIDs that no row reached, in inventory order.
     """
 
     evidence: tuple[Evidence, ...]
@@ -115,9 +116,11 @@ def expand(
 def choose_rows(
     rows: Iterable[SourceRow], mention: str, entry: Entry, limit: int
 ) -> list[SourceRow]:
-    """The `limit` best rows of one summary: literal value match with the mention, distance to the
-    text-only bounds, time, row index. Without any bound the distance is 0 for all; a single time
-    counts as both bounds."""
+    """Return the `limit` best rows of one summary.
+
+    Order: literal value match with the mention, distance to the text-only bounds, time, row index.
+    Without any bound the distance is 0 for all; a single time counts as both bounds.
+    """
 
     def key(row: SourceRow) -> tuple[bool, float, float, int]:
         time = row.time if row.time is not None else 0.0
@@ -132,8 +135,9 @@ def choose_rows(
 
 
 def distance_to_bounds(time: float, entry: Entry) -> float:
-    """Hours from `time` to the nearest bound; 0 inside. A missing bound is taken from the point
-    time, else open.
+    """Return the hours from `time` to the nearest bound; 0 inside.
+
+    A missing bound is taken from the point time, else open.
     """
     lower = entry.lower if entry.lower is not None else entry.time
     upper = entry.upper if entry.upper is not None else entry.time

@@ -1,5 +1,6 @@
-"""Stage 7: the chain span → UID → z⁰ → queries → evidence → z¹…zᴬ, put together and verified link
-by link.
+"""Stage 7: build and verify the chain behind every time.
+
+Span → UID → z⁰ → queries → evidence → z¹…zᴬ.
 
 Verified is what was stored, not what was meant to be stored: the task layer reads everything back
 first. Source: protocol section 2, stage 7.
@@ -27,7 +28,10 @@ from timelines.pipeline.uids import escape_mention, unescape_mention
 
 
 class BrokenChain(ValueError):
-    """Links of the chain that lead nowhere; `reasons` name UIDs, rows and offsets, never note text."""
+    """Links of the chain that lead nowhere.
+
+    `reasons` name UIDs, rows and offsets, never note text.
+    """
 
     log_safe = True
     retryable = False
@@ -39,8 +43,9 @@ class BrokenChain(ValueError):
 
 @dataclass(frozen=True)
 class Chain:
-    """Everything behind one occurrence, from the first link to the last. `quote` is the note's own
-    text, None without a span.
+    """Everything behind one occurrence, from first link to last.
+
+    `quote` is the note's own text, None without a span.
     """
 
     occurrence: Occurrence
@@ -76,7 +81,9 @@ def chains(result: Reconstruction) -> Iterator[Chain]:
 
 
 def verify(result: Reconstruction, *, note_sha256: str, latest: float | None = None) -> None:
-    """Raise BrokenChain, with every reason, unless the chain is complete and consistent.
+    """Raise BrokenChain unless the chain is complete and consistent.
+
+    The error has every reason.
 
     The note is the one that was imported; with markup put around every span and removed again it is
     the same note and gives the same spans; mentions are in their escaped form; every timeline has

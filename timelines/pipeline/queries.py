@@ -1,5 +1,6 @@
-"""Stage 4a: 1–3 retrieval queries per UID; a missing list falls back to the mention (protocol
-section 2).
+"""Stage 4a: 1–3 retrieval queries for each UID.
+
+A missing list is replaced by the mention (protocol section 2).
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ class QueryError(ValueError):
 def complete_queries(
     inventory: Inventory, written: Mapping[str, Sequence[str]], config: PipelineConfig
 ) -> tuple[Query, ...]:
-    """Queries of the whole inventory, in inventory order, each UID with 1…`max_queries`.
+    """Return the queries of the whole inventory, in inventory order.
+
+    Each UID has 1…`max_queries`.
 
     White space is collapsed, empty and repeated texts (ignoring case) are left out, and a UID left
     without any is asked for by its mention. Variant `no_query` asks for every mention verbatim.

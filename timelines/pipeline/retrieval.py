@@ -1,5 +1,6 @@
-"""Stage 4b: the series summaries that each query brings back, ranked twice; nothing that was seen
-is forgotten.
+"""Stage 4b: find and rank series summaries for each query.
+
+Every candidate is recorded.
 
 Dense: top 10 summaries of this encounter by cosine. Rerank: ρ of each pair. What passes the
 threshold and the top 3 of its query is kept; the fate of every other candidate says why it was not.
@@ -27,8 +28,9 @@ class SeriesSearch(Protocol):
     """The series of one encounter, searchable by vector."""
 
     def top_k(self, queries: Vectors, k: int) -> Sequence[Sequence[tuple[str, float]]]:
-        """For each row of `queries` (n, d): at most k (event, cosine), best first, ties by event
-        name.
+        """Return at most k (event, cosine) for each row of `queries` (n, d).
+
+        Best first, ties by event name.
         """
         ...
 
@@ -42,7 +44,9 @@ def retrieve(
     reranker: Reranker | None,
     config: PipelineConfig,
 ) -> tuple[Candidate, ...]:
-    """All candidates of all queries, in query order and dense rank, with scores and fate.
+    """Return all candidates of all queries, with scores and fate.
+
+    In query order and dense rank.
 
     `summaries` maps event → retrieval text. Without a reranker, or in variant `no_reranker`, cosine
     order decides, the threshold is off and the same caps hold.
@@ -75,8 +79,9 @@ def retrieve(
 def judged_again(
     candidates: Sequence[Candidate], reranker: Reranker | None, config: PipelineConfig
 ) -> tuple[Candidate, ...]:
-    """What `retrieve` would give under `config` for searches whose scores are known: only the fates
-    are decided anew.
+    """Decide the fates anew under `config`, with known scores.
+
+    The result is what `retrieve` would give.
 
     `candidates` are in the order in which `retrieve` gives them, of the same queries, embedder and
     reranker.
@@ -90,15 +95,19 @@ def judged_again(
 
 
 def rho_threshold(reranker: Reranker | None, config: PipelineConfig) -> float | None:
-    """The ρ that applies: none without a reranker, the run's own if set, else the reranker's."""
+    """Return the ρ that applies.
+
+    None without a reranker, the run's own if set, else the reranker's.
+    """
     if reranker is None:
         return None
     return reranker.threshold if config.rho_threshold is None else config.rho_threshold
 
 
 def select(candidates: Sequence[Candidate], threshold: float | None, top: int) -> list[Candidate]:
-    """Decide the fate of one query's candidates: ρ ≥ threshold, then the `top` best by ρ (cosine
-    without ρ).
+    """Decide the fate of one query's candidates.
+
+    ρ ≥ threshold, then the `top` best by ρ (cosine without ρ).
 
     Ties go to the better dense rank. Order of the input is kept.
     """

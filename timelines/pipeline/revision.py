@@ -1,5 +1,6 @@
-"""Stage 6: joint revision and its validator. What breaks a rule is rejected with its reasons, never
-repaired.
+"""Stage 6: joint revision and its validator.
+
+A revision that breaks a rule is rejected with reasons, never repaired.
 
 Rejected (protocol section 2): wrong number of alternatives; missing, repeated or unknown UID;
 changed mention; bounds that exclude their time; too many, repeated or unknown context UIDs.
@@ -25,7 +26,10 @@ from timelines.pipeline.backbone import Reviser
 
 
 class RevisionRejected(ValueError):
-    """A proposed revision that breaks the protocol; `reasons` name UIDs and rules, never note text."""
+    """A proposed revision that breaks the protocol.
+
+    `reasons` name UIDs and rules, never note text.
+    """
 
     def __init__(self, reasons: Sequence[str]) -> None:
         super().__init__("; ".join(reasons))
@@ -34,8 +38,9 @@ class RevisionRejected(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ProposedEntry:
-    """One row of a revised table as it was returned. `mention` None: the protocol in use does not
-    repeat mentions.
+    """One row of a revised table as it was returned.
+
+    `mention` None: the protocol in use does not repeat mentions.
     """
 
     uid: str
@@ -77,8 +82,9 @@ def accepted(
     evidence: Sequence[Evidence],
     alternatives: int,
 ) -> tuple[Timeline, ...]:
-    """What a revision returned, if it keeps its contract; `evidence` is what it was given. Raises
-    RevisionRejected.
+    """Return a revision's result if it is valid.
+
+    `evidence` is what the revision was given. Raises RevisionRejected.
     """
     proposals = [[_proposed(e) for e in timeline] for timeline in timelines]
     checked = validate_revision(inventory, proposals, alternatives)
@@ -103,8 +109,9 @@ def validate_revision(
     proposals: Sequence[Iterable[ProposedEntry]],
     alternatives: int,
 ) -> tuple[Timeline, ...]:
-    """Exactly `alternatives` complete revised timelines, numbered from 1, entries in inventory
-    order.
+    """Return exactly `alternatives` complete revised timelines.
+
+    They are numbered from 1, with entries in inventory order.
 
     Raises RevisionRejected with every reason found in every alternative.
     """

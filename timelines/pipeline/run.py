@@ -1,5 +1,6 @@
-"""The whole reconstruction of one case. A notebook calls `reconstruct`; the task layer runs the
-same seven stages one by one.
+"""The whole reconstruction of one case.
+
+A notebook calls `reconstruct`; the task layer runs the same seven stages one by one.
 """
 
 from __future__ import annotations
@@ -54,8 +55,9 @@ class Case:
 
 @dataclass(frozen=True)
 class Record:
-    """The structured record of one encounter: event → retrieval summary, event → rows, and its
-    vector search.
+    """The structured record of one encounter.
+
+    Event → retrieval summary, event → rows, and its vector search.
     """
 
     summaries: Mapping[str, str]
@@ -74,8 +76,9 @@ class Tools:
 
 
 def reconstruct(case: Case, record: Record, tools: Tools) -> Reconstruction:
-    """Note and record → both timelines and the chain behind every time. Raises the error of the
-    stage that failed.
+    """Build both timelines and the chain behind every time.
+
+    Raises the error of the stage that failed.
 
     Variant `unimodal` stops after the text-only timeline. Raises VariantUnsupported before any
     stage.
@@ -107,8 +110,10 @@ def reconstruct(case: Case, record: Record, tools: Tools) -> Reconstruction:
 def identify(
     case: Case, spans: Sequence[TaggedSpan], tools: Tools, in_use: InUse | None = None
 ) -> Inventory:
-    """Stage 2; seeded by the run's seed, the note and its spans, so that a repeated run gives the
-    same identifiers.
+    """Stage 2: give every span an identifier.
+
+    Seeded by the run's seed, the note and its spans, so that a repeated run gives the same
+    identifiers.
 
     `in_use` names the UIDs of the note's other inventories.
     """
@@ -125,8 +130,9 @@ def write_queries(note: TaggedNote, tools: Tools) -> tuple[Query, ...]:
 
 
 def search(queries: Sequence[Query], record: Record, tools: Tools) -> tuple[Candidate, ...]:
-    """Stage 4, what the queries bring back. Queries do not influence each other, so any part of
-    them can be searched by itself.
+    """Stage 4: find candidates for the queries.
+
+    Queries do not influence each other, so any part of them can be searched alone.
     """
     return retrieve(
         queries,
@@ -140,8 +146,9 @@ def search(queries: Sequence[Query], record: Record, tools: Tools) -> tuple[Cand
 
 @dataclass(frozen=True)
 class Expanded:
-    """What reaches revision: rows, or in variant `no_rows` summaries; and the UIDs that neither
-    reached.
+    """Input of revision: rows, or in variant `no_rows` summaries.
+
+    Also the UIDs that neither reached.
     """
 
     evidence: tuple[Evidence, ...]
@@ -151,8 +158,9 @@ class Expanded:
 
 @dataclass(frozen=True)
 class Revised:
-    """What revision gave: timelines over the inventory, or in variant `no_uid` timelines of events
-    without identifiers.
+    """Result of revision: timelines over the inventory.
+
+    In variant `no_uid` they are timelines of events without identifiers.
     """
 
     timelines: tuple[Timeline, ...] = ()
@@ -167,8 +175,9 @@ def expanded(
     window: Window,
     tools: Tools,
 ) -> Expanded:
-    """Stage 5; a backbone that does not pay for context has no case cap, every other one has the
-    run's.
+    """Stage 5: expand summaries to rows.
+
+    A backbone that does not pay for context has no case cap; every other one has the run's.
     """
     caps = Caps(
         tools.backbone.max_rows_per_occurrence,
@@ -193,7 +202,10 @@ def expanded(
 def revised_with(
     found: Expanded, note: TaggedNote, text_only: Timeline, window: Window, tools: Tools
 ) -> Revised:
-    """Stage 6, in the form the variant asks for. Raises RevisionRejected, VariantUnsupported."""
+    """Stage 6, in the form the variant asks for.
+
+    Raises RevisionRejected, VariantUnsupported.
+    """
     alternatives = tools.config.alternatives
     if tools.config.variant is Variant.NO_ROWS:
         by_summaries = summary_reviser(tools.backbone)
@@ -221,7 +233,10 @@ def revised_with(
 
 
 def verified(result: Reconstruction, case: Case, tools: Tools) -> Reconstruction:
-    """Stage 7: the same result, every link of its chain verified. Raises BrokenChain."""
+    """Stage 7: return the result with every link of its chain verified.
+
+    Raises BrokenChain.
+    """
     discharge = case.window.discharge
     verify(
         result,

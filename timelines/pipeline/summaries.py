@@ -1,5 +1,6 @@
-"""Stage 5 and 6 of variant `no_rows`: revision reads the summaries that were kept, and no row
-behind them.
+"""Stages 5 and 6 of variant `no_rows`.
+
+Revision reads the retained summaries, and no row behind them.
 
 Order (protocol section 2, stage 5, as far as it speaks of summaries): kept candidates → the same
 summary once an occurrence → the backbone's caps, by ρ, ties by inventory order, query ordinal and
@@ -21,8 +22,9 @@ from timelines.pipeline.revision import accepted
 def keep_summaries(
     inventory: Inventory, candidates: Iterable[Candidate], summaries: Mapping[str, str], caps: Caps
 ) -> tuple[KeptSummary, ...]:
-    """What reaches revision, in inventory order and by ρ within an occurrence; `summaries` maps
-    event → its text.
+    """Return the summaries that reach revision.
+
+    In inventory order and by ρ within an occurrence; `summaries` maps event → its text.
     """
     ordinal = {o.uid: o.ordinal for o in inventory}
 
@@ -55,8 +57,9 @@ def revise_by_summaries(
     *,
     alternatives: int,
 ) -> tuple[Timeline, ...]:
-    """As `revision.revise`: complete timelines, none of whose times rests on a row. Raises
-    RevisionRejected.
+    """Return complete timelines, none of whose times rests on a row.
+
+    Otherwise as `revision.revise`. Raises RevisionRejected.
     """
     timelines = reviser.revise_by_summaries(note, text_only, summaries, window, alternatives)
     return accepted(timelines, note.inventory, (), alternatives)

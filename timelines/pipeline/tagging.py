@@ -1,4 +1,6 @@
-"""Stage 1: every occurrence of the note as a span with exact offsets (protocol section 2).
+"""Stage 1: every occurrence of the note as a span with exact offsets.
+
+Protocol section 2.
 
 A tagger returns spans. One that rewrites the note with markup uses the functions below `tag`:
 chunks of a long note, the tolerant parser that puts markup back onto the clean note, and
@@ -31,7 +33,10 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 
 
 class TaggingRejected(ValueError):
-    """A tagging that breaks the protocol; `reasons` give offsets and numbers, never note text."""
+    """A tagging that breaks the protocol.
+
+    `reasons` give offsets and numbers, never note text.
+    """
 
     log_safe = True
 
@@ -49,7 +54,9 @@ class Chunk:
 
 
 def tag(tagger: Tagger, note: str) -> tuple[TaggedSpan, ...]:
-    """The tagger's spans without white space at their edges, in order of start, the longer first.
+    """Return the tagger's spans without white space at their edges.
+
+    In order of start, the longer first.
 
     Raises TaggingRejected for a span outside the note or without text, and for one span tagged
     twice with one mention.
@@ -85,13 +92,17 @@ def trimmed(span: TaggedSpan, note: str) -> TaggedSpan:
 
 
 def in_order(spans: Sequence[TaggedSpan]) -> tuple[TaggedSpan, ...]:
-    """Inventory order: by start, then the longer first; equal spans as they came."""
+    """Sort spans in inventory order: by start, then the longer first.
+
+    Equal spans keep their order.
+    """
     return tuple(sorted(spans, key=lambda s: (s.start, -s.end)))
 
 
 def chunk_note(note: str, config: PipelineConfig) -> tuple[Chunk, ...]:
-    """The whole note where it is short in lines and characters, else chunks without overlap that
-    together are the note.
+    """Cut a long note into chunks; a short one is a single chunk.
+
+    Chunks do not overlap and together are the note.
 
     A chunk has at most `tag_chunk_lines` lines and `tag_chunk_characters` code points. It ends at a
     line break, inside an over-long line after white space, and only in a run without any between
@@ -121,8 +132,9 @@ def _chunks(note: str, line_ends: Sequence[int], config: PipelineConfig) -> Iter
 
 
 def _cut(note: str, start: int, limit: int) -> int:
-    """Where to cut an over-long line: after its last white space before `limit`, else before a
-    character that can be cut alone.
+    """Return where to cut an over-long line.
+
+    After its last white space before `limit`, else before a character that can be cut alone.
     """
     for at in range(limit, start + 1, -1):
         if note[at - 1].isspace() and not (note[at - 1] == "\r" and note[at] == "\n"):
@@ -143,7 +155,9 @@ class _Open:
 
 
 def parse_tagged(tagged: str, note: str) -> tuple[TaggedSpan, ...]:
-    """The spans of a rewritten note, as offsets into the clean `note`; tags may nest and overlap.
+    """Return the spans of a rewritten note, as offsets into `note`.
+
+    Tags may nest and overlap.
 
     White space may differ, in the text and inside tags; every other character must be the note's.
     Text of the note that looks like markup is text. Raises TaggingRejected where the
@@ -154,7 +168,10 @@ def parse_tagged(tagged: str, note: str) -> tuple[TaggedSpan, ...]:
 
 
 class _Alignment:
-    """One walk along the rewritten text and the note; `at` is the note's next character."""
+    """One walk along the rewritten text and the note.
+
+    `at` is the note's next character.
+    """
 
     def __init__(self, note: str) -> None:
         self.note = note
@@ -223,8 +240,9 @@ class _Alignment:
 
 
 def render_tagged(note: str, inventory: Inventory) -> str:
-    """The note with `<tag_n mention="…">…</tag_n>` around each located occurrence, n counts in
-    inventory order from 1.
+    """Return the note with a tag around each located occurrence.
+
+    The form is `<tag_n mention="…">…</tag_n>`; n counts in inventory order from 1.
 
     Numbers that the note's own text uses in something like a tag are passed over, so that
     `parse_tagged` gives back exactly the inventory's spans (those without white space at their

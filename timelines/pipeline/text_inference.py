@@ -1,5 +1,6 @@
-"""Stage 3: the text-only ("unimodal") timeline. No structured evidence is visible here (protocol
-section 2).
+"""Stage 3: the text-only ("unimodal") timeline.
+
+It sees no structured evidence (protocol section 2).
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Stage 2: one persistent identifier per tagged span. From here on UID, mention and span never
-change (protocol section 2).
+"""Stage 2: one persistent identifier for each tagged span.
+
+From here on UID, mention and span never change (protocol section 2).
 
 Two inventories of one note never use one UID for different occurrences. Who stores an inventory
 passes the UIDs in use.
@@ -44,8 +45,9 @@ class UidsUsedUp(InvariantError):
 def assign_uids(
     spans: Sequence[TaggedSpan], *, rng: Random, in_use: InUse | None = None
 ) -> Inventory:
-    """Return an inventory in the order of `spans`, each with a UID drawn from `rng` and its mention
-    escaped.
+    """Return an inventory in the order of `spans`.
+
+    Each has a UID drawn from `rng` and its mention escaped.
 
     A UID that this inventory has, or that another one uses for a different occurrence, is drawn
     again. One that another uses for the same occurrence is taken: so a repeated run gets the UIDs
@@ -73,8 +75,9 @@ def draw_uids(identities: Sequence[Identity], *, rng: Random, in_use: InUse) -> 
 
 
 class Taken(Container[str]):
-    """The UIDs that an occurrence cannot have: of its own inventory, and of others if they mean
-    another occurrence.
+    """The UIDs that an occurrence cannot have.
+
+    Those of its own inventory, and of others if they mean another occurrence.
     """
 
     def __init__(self, own: Container[str], in_use: InUse, identity: Identity) -> None:
@@ -87,7 +90,10 @@ class Taken(Container[str]):
 
 
 def draw_uid(rng: Random, taken: Container[str]) -> str:
-    """Return four lower-case hex digits that are not `taken`. Raises UidsUsedUp."""
+    """Return four lower-case hex digits that are not `taken`.
+
+    Raises UidsUsedUp.
+    """
     for _ in range(CAPACITY):
         if (uid := f"{rng.randrange(CAPACITY):04x}") not in taken:
             return uid
@@ -117,13 +123,17 @@ def identities_of(spans: Iterable[TaggedSpan]) -> list[Identity]:
 
 
 def escape_mention(mention: str) -> str:
-    r"""The mention on one line, with `\`, `|` and `"` preceded by a backslash, so that tables and attributes hold it as it is.
+    r"""Return the mention on one line, its `\`, `|` and `"` escaped.
 
-    Done once, here: no later stage sees two forms of one mention.
+    A backslash precedes each, so that tables and attributes can have the mention as it is. Done
+    once, here: no later stage sees two forms of one mention.
     """
     return _SPECIAL.sub(r"\\\g<0>", " ".join(mention.split()))
 
 
 def unescape_mention(mention: str) -> str:
-    """The mention as people read it: the inverse of `escape_mention` on one-line mentions."""
+    """Return the mention as people read it.
+
+    The inverse of `escape_mention` on one-line mentions.
+    """
     return _ESCAPED.sub(r"\1", mention)

@@ -1,5 +1,6 @@
-"""Stage 6 of variant `no_uid`: revision sees no identifier in note, table or evidence, and answers
-in table form.
+"""Stage 6 of variant `no_uid`.
+
+Revision sees no identifier in note, table or evidence, and answers in table form.
 
 The answer is not compared with the inventory, so occurrences can be lost, merged or repeated: that
 is what the variant measures. Rejected are only a wrong number of alternatives and lines that are no
@@ -34,8 +35,9 @@ def revise_unidentified(
     *,
     alternatives: int,
 ) -> tuple[NamedTimeline, ...]:
-    """Take the identifiers away, let the reviser answer, number its tables from 1. Raises
-    RevisionRejected.
+    """Let the reviser answer without identifiers.
+
+    Its tables are numbered from 1. Raises RevisionRejected.
     """
     spans = named_spans(note)
     tables = reviser.revise_unidentified(
@@ -65,8 +67,9 @@ def named_spans(note: TaggedNote) -> list[TaggedSpan]:
 
 
 def named_table(note: TaggedNote, text_only: Timeline) -> list[NamedTime]:
-    """The text-only table: a line an occurrence, in inventory order, named by its mention; no
-    context, which is identifiers.
+    """Return the text-only table, one line for each occurrence.
+
+    In inventory order, named by mention; without context, which consists of identifiers.
     """
     mention = {o.uid: o.mention for o in note.inventory}
     return [

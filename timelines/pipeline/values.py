@@ -1,4 +1,4 @@
-"""Literal value match: does a mention state the value of a row, figure for figure?"""
+"""Literal value match: does a mention state the value of a row?"""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ _WORD = re.compile(r"[a-z]+")
 
 
 def numbers_in(text: str) -> frozenset[float]:
-    """The numbers that stand by themselves in a text: "BP 102/56" → 102, 56; "4.10" → 4.1; "1,200"
-    → 1200; not the 2 of "T2".
+    """Return the separate numbers of a text.
+
+    "BP 102/56" → 102, 56; "4.10" → 4.1; "1,200" → 1200; not the 2 of "T2".
     """
     return frozenset(float(n.replace(",", "")) for n in _NUMBER.findall(text))
 
 
 def states_value(mention: str, value: str) -> bool:
-    """True when the mention states the row's value: all of its numbers, or, for a value in
-    words, all of its words.
+    """Return whether the mention states the row's value.
+
+    All of its numbers, or, for a value in words, all of its words.
     """
     numbers = numbers_in(value)
     if numbers:

@@ -1,5 +1,6 @@
-"""What a variant asks of a backbone, and what its revision works with (protocol section 2,
-"Variants").
+"""What a variant needs of a backbone, and gives its revision.
+
+Protocol section 2, "Variants".
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ class VariantUnsupported(ValueError):
 
 
 def check_supported(backbone: Backbone, variant: Variant) -> None:
-    """Raise VariantUnsupported where the backbone lacks what the variant needs."""
+    """Raise VariantUnsupported if the backbone cannot run the variant."""
     if variant is Variant.NO_ROWS:
         summary_reviser(backbone)
     if variant is Variant.NO_UID:

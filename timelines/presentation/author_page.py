@@ -1,5 +1,6 @@
-"""What the editor page draws by itself beside the draft: where the note's sections begin, and the
-axis of its time strip. No Django.
+"""What the editor page draws beside the draft. No Django.
+
+The beginnings of the note's sections, and the axis of its time strip.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from timelines.presentation.segments import sections_of
 
 
 def layout(note: str) -> dict[str, Any]:
-    """Sections as code points with their labels in the margin, and the constants of the plot's axis
-    (hours).
+    """Return the sections and the constants of the plot's axis.
+
+    Sections are in code points, with their labels in the margin; the axis is in hours.
     """
     return {
         "sections": [{"start": s.start, "label": label_of(s.title)} for s in sections_of(note)],

@@ -1,5 +1,6 @@
-"""An occurrence of a draft as the editor page gets it: plain values and the words for its time. No
-Django.
+"""An occurrence of a draft as plain values for the editor page.
+
+It has the words for its time. No Django.
 """
 
 from __future__ import annotations

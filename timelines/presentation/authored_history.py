@@ -32,7 +32,7 @@ _DONE = {
 
 @dataclass(frozen=True)
 class HistoryLine:
-    """One edit: what was done, to which occurrences (mentions), and what came of it."""
+    """One edit: what was done, to which mentions, with which result."""
 
     done: str
     mentions: tuple[str, ...]
@@ -42,7 +42,10 @@ class HistoryLine:
 def history_line(
     kind: str, change: Change, undone: str, reason: str, anchor: Anchor
 ) -> HistoryLine:
-    """One edit of the log in words; `undone` is the kind of the edit that an undo or redo is about."""
+    """Return one edit of the log in words.
+
+    `undone` is the kind of the edit that an undo or redo is about.
+    """
     if kind == "submit":
         return HistoryLine("Submitted", (), "")
     if kind == "reopen":
@@ -57,7 +60,10 @@ def history_line(
 
 
 def _mentions(change: Change) -> tuple[str, ...]:
-    """The names of what the edit is about: what came, or what went where nothing came."""
+    """Return the names of the occurrences that the edit is about.
+
+    Those that came, or, if none came, those that went.
+    """
     before = {o.uid for o in change.before}
     new = [o for o in change.after if o.uid not in before]
     gone = [o for o in change.before if o.uid in change.removed]
@@ -65,7 +71,10 @@ def _mentions(change: Change) -> tuple[str, ...]:
 
 
 def _differences(change: Change, anchor: Anchor) -> Sequence[str]:
-    """What is different about each changed occurrence, without its own texts beyond the name."""
+    """Return what is different about each changed occurrence.
+
+    Of its own texts only the name is repeated.
+    """
     before = {o.uid: o for o in change.before}
     words: list[str] = []
     for o in change.after:

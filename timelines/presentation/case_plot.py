@@ -1,5 +1,6 @@
-"""What the case page's scripts draw: every occurrence of one timeline with its words, its place on
-the plot and what it is compared with.
+"""What the case page's scripts draw: every occurrence of a timeline.
+
+With its words, its place on the plot and what it is compared with.
 
 No Django here. Positions are shares of the plot's width (`timelines.presentation.plots`); words
 come from `wording`, so scripts compute neither.
@@ -30,8 +31,9 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One occurrence as one timeline has it. `key` is its UID, or a name of its own where the
-    source has no inventory.
+    """One occurrence as one timeline has it.
+
+    `key` is its UID, or a name of its own if the source has no inventory.
     """
 
     key: str

@@ -1,5 +1,6 @@
-"""What the plots of an evaluation draw, ready for JSON. No Django here; scripts choose ink and
-place labels, nothing else.
+"""What the plots of an evaluation draw, ready for JSON. No Django.
+
+Scripts choose ink and place labels, nothing else.
 
 Hours from admission; shares 0…1. Source: protocol section 3.
 """
@@ -19,8 +20,9 @@ RHO_METRICS = ("concordance", "aultc", "median_error")
 
 
 def payload(report: Report, basis: Basis) -> dict[str, Any]:
-    """Every curve of one basis. `tone` numbers the sources, so that a source has one colour on
-    every plot.
+    """Return every curve of one basis.
+
+    `tone` numbers the sources, so that a source has one colour on every plot.
     """
     results = main_results(report, basis)
     tones = {
@@ -53,7 +55,10 @@ def _named(key: SourceKey, tones: dict[str, int]) -> dict[str, Any]:
 
 
 def _sweep(result: SourceResult, threshold: float) -> list[list[Any]]:
-    """[threshold, match rate, concordance, AULTC, is the report's threshold] of every step."""
+    """Return one list for each step of the sweep.
+
+    [threshold, match rate, concordance, AULTC, whether it is the report's threshold].
+    """
     return [
         [*(_rounded(v) for v in step), int(abs(step[0] - threshold) < 1e-9)]
         for step in result.sweep
@@ -65,7 +70,10 @@ def _thinned(result: SourceResult) -> list[list[float | None]]:
 
 
 def _bands(results: Sequence[SourceResult], tones: dict[str, int]) -> list[dict[str, Any]]:
-    """Median error by distance from admission, one line a timeline: [words, median, low, high]."""
+    """Return the median error by distance from admission.
+
+    One list for each timeline and band: [words, median, low, high].
+    """
     found = []
     for result in results:
         points = [[words, *_three(median)] for words, _, median, _ in result.by_distance]

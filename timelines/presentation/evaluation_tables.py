@@ -1,5 +1,6 @@
-"""The tables of an evaluation as a page shows them: figures in words, best values marked,
-differences said in a sentence.
+"""The tables of an evaluation as a page shows them.
+
+Figures in words, best values marked, differences explained in a sentence.
 
 No Django here, and nothing is computed anew: every value comes from a
 `timelines.evaluation.values.Report`.
@@ -70,7 +71,10 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: a metric, read over the available cases or with missing cases counted as 0."""
+    """One column: a metric.
+
+    Read over the available cases or with missing cases counted as 0.
+    """
 
     metric: str
     head: str
@@ -81,7 +85,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """One timeline's figures. `first` of its group carries the group's name over `span` rows."""
+    """One timeline's figures.
+
+    `first` of its group carries the group's name over `span` rows.
+    """
 
     key: SourceKey
     name: str
@@ -102,7 +109,10 @@ class Head:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of figures; `treatments` is empty where every column is read in one way only."""
+    """A table of figures.
+
+    `treatments` is empty if every column is read in one way only.
+    """
 
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
@@ -149,7 +159,10 @@ class Comparison:
 
 
 def value_words(metric: str, value: float | None, *, signed: bool = False) -> str:
-    """Shares with three decimals, hours with two below ten and one above; a minus sign that is one."""
+    """Format a figure.
+
+    Shares have three decimals, hours two below ten and one above; a minus sign is a real one.
+    """
     if value is None:
         return NO_FIGURE
     places = 3 if metric not in HOURS else 2 if abs(value) < 10 else 1
@@ -176,18 +189,25 @@ def figure(metric: str, estimate: Estimate | None) -> Figure:
 
 
 def main_results(report: Report, basis: Basis) -> list[SourceResult]:
-    """What the main table compares: everything but variants and further alternatives."""
+    """Return what the main table compares.
+
+    Everything but variants and further alternatives.
+    """
     return [r for r in report.results if r.basis is basis and is_primary(r.key)]
 
 
 def is_primary(key: SourceKey) -> bool:
-    """Whether a timeline belongs into main tables: neither a variant's nor a further alternative."""
+    """Return whether a timeline belongs in main tables.
+
+    It is neither a variant's nor a further alternative.
+    """
     return key.alternative == 1 and not variant_of(key.source)[1]
 
 
 def ablation_results(report: Report, basis: Basis) -> list[SourceResult]:
-    """Each backbone with variants: its full timelines first, then what each variant changed; none
-    where there are no variants.
+    """Return each backbone with variants: the full timelines first.
+
+    Empty if there are no variants.
 
     A variant that revises keeps the text-only times of the full run, so these stand there once.
     """
@@ -205,8 +225,9 @@ def ablation_results(report: Report, basis: Basis) -> list[SourceResult]:
 
 
 def table_of(results: Sequence[SourceResult], metrics: Sequence[str], basis: Basis) -> Table:
-    """Figures of several timelines beside each other; two columns a metric where a compared
-    timeline misses a case.
+    """Build a table that compares several timelines.
+
+    A metric has two columns if a compared timeline misses a case.
     """
     twofold = any(r.missing_cases for r in results)
     columns = []
@@ -226,8 +247,9 @@ def table_of(results: Sequence[SourceResult], metrics: Sequence[str], basis: Bas
 def comparisons(
     differences: Iterable[Difference], basis: Basis, *, variants: bool
 ) -> list[Comparison]:
-    """What evidence changed within a source, or with `variants` what a variant changed against the
-    full one.
+    """Return what evidence changed within a source.
+
+    With `variants`: what a variant changed against the full one.
     """
     chosen = [d for d in differences if d.basis is basis]
     return [
@@ -280,8 +302,9 @@ def kind_words(key: SourceKey) -> str:
 def _marked(
     rows: Sequence[Row], columns: Sequence[Column], results: Sequence[SourceResult]
 ) -> list[Row]:
-    """The best of each column marked; equal words are equally best, and a column in which all are
-    equal has none.
+    """Mark the best of each column.
+
+    Equal words are equally best, and a column of equal values has no best.
 
     Nor has one whose figures rest on different cases, as those over the available ones do where a
     timeline misses a case.
@@ -354,8 +377,9 @@ def _difference(metric: str, estimate: Estimate, basis: Basis) -> DifferenceRow:
 
 
 def _interval_of_difference(metric: str, estimate: Estimate) -> str:
-    """The interval with its signs; a bound so near that it rounds to zero says on which side it
-    lies.
+    """Format the interval of a difference with its signs.
+
+    A bound that rounds to zero says on which side it is.
     """
     if estimate.low is None or estimate.high is None:
         return ""
@@ -382,8 +406,9 @@ def _verdict(metric: str, estimate: Estimate, excludes_zero: bool) -> str:
 
 @dataclass(frozen=True)
 class PublishedLine:
-    """One published timeline: figures for the columns of our table, nothing where none was
-    published.
+    """One published timeline.
+
+    It has figures for the columns of our table, nothing where none was published.
     """
 
     name: str
@@ -394,8 +419,9 @@ class PublishedLine:
 
 
 def published_lines(rows: Sequence[PublishedRow], table: Table) -> list[PublishedLine]:
-    """Published figures under the columns of a table of ours; they have no intervals, and nothing
-    of them is best.
+    """Return published figures under the columns of our table.
+
+    They have no intervals, and none of them is marked as best.
     """
     found = []
     for source in rows:
@@ -419,8 +445,9 @@ def published_lines(rows: Sequence[PublishedRow], table: Table) -> list[Publishe
 
 @dataclass(frozen=True)
 class BandGroup:
-    """Errors of one timeline by the distance of the reference time from admission: (words, events,
-    median error, share near enough).
+    """Errors of one timeline by the reference time's distance.
+
+    Each is (words, events, median error, share near enough).
     """
 
     label: str

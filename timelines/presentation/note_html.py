@@ -1,5 +1,6 @@
-"""The note as HTML: exactly its characters, cut into segments, each naming the occurrences that
-cover it.
+"""The note as HTML: exactly its characters, cut into segments.
+
+Each segment names the occurrences that cover it.
 
 No Django here; everything from the note is escaped by this module, and a carriage return is written
 as a character reference because a browser would otherwise fold CRLF into LF.
@@ -24,8 +25,9 @@ DEEPEST_LEVEL = 3
 
 
 def note_html(note: str, spans: Sequence[Span], status: Mapping[str, str]) -> str:
-    """HTML of the whole note. `status`: UID → status name. Span keys must be UIDs (they go into
-    attributes).
+    """Return the HTML of the whole note.
+
+    `status`: UID → status name. Span keys must be UIDs (they become attributes).
     """
     sections = sections_of(note)
     pieces = segments_of(len(note), spans, [section.start for section in sections])

@@ -1,5 +1,6 @@
-"""Which occurrence of one inventory is which of another, by the overlap of their spans in the same
-note.
+"""Match the occurrences of two inventories of the same note.
+
+By the overlap of their spans.
 
 No Django here. One-to-one, intersection over union at least `LEAST_OVERLAP`, largest first
 (protocol section 3, "Span recall").
@@ -24,7 +25,10 @@ def overlap(first: Span, second: Span) -> float:
 
 
 def paired(ours: Sequence[Span], theirs: Sequence[Span]) -> dict[str, str]:
-    """Our key → their key. Ties go to the earlier span of ours, then of theirs."""
+    """Return our key → their key.
+
+    Ties go to the earlier span of ours, then of theirs.
+    """
     ordered = sorted(theirs, key=lambda s: (s.start, s.end, s.key))
     starts = [s.start for s in ordered]
     longest = max((s.end - s.start for s in ordered), default=0)

@@ -1,5 +1,6 @@
-"""The timeline plot as data: a symmetric-log axis of hours, human ticks, lanes by kind, and rows
-inside a lane.
+"""The timeline plot as data.
+
+A symmetric-log axis of hours, human ticks, lanes by kind, and rows inside a lane.
 
 No Django and no plotting library here. Positions run from 0 to 1 across the plot; time zero
 (admission) is always at `ZERO`, so that cases and zooms can be compared at a glance. On each
@@ -96,13 +97,16 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """`past` and `future` are the hours shown on either side of admission, both positive."""
+    """The hours shown on either side of admission, both positive."""
 
     past: float
     future: float
 
     def position(self, hours: float) -> float:
-        """Hours → 0…1, increasing; times beyond the shown extent stand at the edge."""
+        """Map hours to 0…1, increasing.
+
+        Times beyond the shown extent are placed at the edge.
+        """
         if hours < 0:
             return ZERO * (1 - min(_bend(-hours) / _bend(self.past), 1.0))
         return ZERO + (1 - ZERO) * min(_bend(hours) / _bend(self.future), 1.0)
@@ -118,7 +122,10 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One occurrence on the plot. Times in hours; `time` None is not drawn and takes no row."""
+    """One occurrence on the plot.
+
+    Times in hours; `time` None is not drawn and takes no row.
+    """
 
     key: str
     lane: Lane
@@ -129,8 +136,9 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class LaneRows:
-    """One lane: how many occurrences, how many of them not placed, how many rows, and the row of
-    each placed key.
+    """One lane and the row of each placed key.
+
+    Also its counts of occurrences, of those not placed, and of rows.
     """
 
     lane: Lane
@@ -141,8 +149,9 @@ class LaneRows:
 
 
 def axis_for(times: Iterable[float], discharge: float | None) -> Axis:
-    """The extent that covers all times and the discharge; past and future each to the next step of
-    their ladder.
+    """Return the axis that covers all times and the discharge.
+
+    Past and future each extend to the next step of their ladder.
     """
     known = [*times, *([discharge] if discharge is not None else [])]
     return Axis(
@@ -152,8 +161,9 @@ def axis_for(times: Iterable[float], discharge: float | None) -> Axis:
 
 
 def axis_ladder() -> dict[str, Any]:
-    """The constants of the axis, for a script that draws the same one over times which change under
-    its hands.
+    """Return the constants of the axis.
+
+    A script draws the same axis over times that change while it is shown.
     """
     return {
         "zero": ZERO,
@@ -165,8 +175,9 @@ def axis_ladder() -> dict[str, Any]:
 
 
 def lanes(marks: Sequence[Mark], axis: Axis) -> list[LaneRows]:
-    """The lanes that have occurrences, in fixed order; in each, marks and their shifts share rows
-    where they stay apart.
+    """Return the lanes that have occurrences, in fixed order.
+
+    In each lane, marks and their shifts share rows if they do not touch.
     """
     found = []
     for lane in LANE_ORDER:
@@ -187,7 +198,10 @@ def lanes(marks: Sequence[Mark], axis: Axis) -> list[LaneRows]:
 
 
 def density(positions: Iterable[float], bins: int) -> list[int]:
-    """How many positions fall into each of `bins` equal parts of 0…1, for the overview strip."""
+    """Count the positions in each of `bins` equal parts of 0…1.
+
+    For the overview strip.
+    """
     counts = [0] * bins
     for position in positions:
         counts[min(int(position * bins), bins - 1)] += 1
@@ -208,7 +222,10 @@ def _extent(mark: Mark, axis: Axis) -> tuple[float, float]:
 
 
 def _packed(extents: dict[str, tuple[float, float]]) -> dict[str, int]:
-    """First row whose last mark ends far enough to the left; keys in order of their left end."""
+    """Assign rows: the first whose last mark ends far enough left.
+
+    Keys come in order of their left end.
+    """
     ends: list[float] = []
     row_of: dict[str, int] = {}
     for key, (left, right) in sorted(extents.items(), key=lambda item: item[1]):

@@ -1,5 +1,6 @@
-"""Cutting a note into pieces that carry exactly the occurrences covering them. Overlapping and
-nested spans all survive.
+"""Cut a note into pieces by the occurrences that cover them.
+
+Overlapping and nested spans all survive.
 
 No Django here. Offsets are code points of the note exactly as stored, end-exclusive; the pieces
 concatenate to the note.
@@ -25,8 +26,9 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of the note covered by the same occurrences throughout, shortest span first; none
-    for plain text.
+    """A stretch of the note covered by the same occurrences throughout.
+
+    Shortest span first; none for plain text.
     """
 
     start: int
@@ -36,7 +38,10 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A stretch of the note under one heading; `title` is empty before the first."""
+    """A stretch of the note under one heading.
+
+    `title` is empty before the first.
+    """
 
     title: str
     start: int
@@ -49,8 +54,9 @@ _LONGEST_TITLE = 60
 
 
 def sections_of(note: str) -> list[Section]:
-    """The note partitioned at the headings that begin a line, in order, without gaps. A heading
-    inside a line cuts nothing.
+    """Partition the note at the headings that begin a line.
+
+    In order, without gaps. A heading inside a line cuts nothing.
     """
     starts = [
         (s.start, s.title) for s in find_sections(note) if s.start == 0 or note[s.start - 1] == "\n"
@@ -67,8 +73,9 @@ def sections_of(note: str) -> list[Section]:
 
 
 def segments_of(length: int, spans: Sequence[Span], cuts: Sequence[int] = ()) -> list[Segment]:
-    """Partition [0, length) at every span's ends and at `cuts`. Raises ValueError for a span
-    outside the note.
+    """Partition [0, length) at every span's ends and at `cuts`.
+
+    Raises ValueError for a span outside the note.
     """
     for span in spans:
         if not 0 <= span.start < span.end <= length:
@@ -87,8 +94,9 @@ def segments_of(length: int, spans: Sequence[Span], cuts: Sequence[int] = ()) ->
 
 
 def levels_of(spans: Sequence[Span]) -> dict[str, int]:
-    """Which underline each span takes, 0 nearest the text: no two overlapping spans share one,
-    shorter spans lie nearer.
+    """Return the underline level of each span, 0 nearest the text.
+
+    No two overlapping spans share one; shorter spans are nearer.
     """
     taken: dict[str, int] = {}
     placed: list[Span] = []

@@ -1,4 +1,7 @@
-"""Find the sentence of an occurrence, for the first step of its provenance."""
+"""Find the sentence of an occurrence.
+
+It is the first step of the provenance.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,9 @@ LONGEST = 420
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Three pieces that follow each other in the note; `cut_before`/`cut_after` say that the
-    sentence goes on.
+    """Three pieces that follow each other in the note.
+
+    `cut_before` and `cut_after` say that the sentence goes on.
     """
 
     before: str
@@ -25,7 +29,10 @@ class Sentence:
 
 
 def sentence_around(note: str, start: int, end: int) -> Sentence:
-    """The sentence (or list line) of [start, end), each side cut to `LONGEST` code points."""
+    """Return the sentence (or list line) of [start, end).
+
+    Each side is cut to `LONGEST` code points.
+    """
     left_limit, right_limit = max(0, start - LONGEST), min(len(note), end + LONGEST)
     left = max((m.end() for m in _END.finditer(note, left_limit, start)), default=left_limit)
     right_match = _END.search(note, end, right_limit)

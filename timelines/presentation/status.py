@@ -1,5 +1,6 @@
-"""How the time of an occurrence was obtained: the one property that the page gives a colour and a
-line.
+"""How the time of an occurrence was obtained.
+
+The page shows this one property by colour and line.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ _LABELS = {
 
 
 def differs(first: float | None, second: float | None) -> bool:
-    """Whether two times (hours) differ beyond tolerance; a time and no time always do."""
+    """Return whether two times (hours) differ beyond tolerance.
+
+    A time and no time always do.
+    """
     if first is None or second is None:
         return first is not second
     return abs(first - second) >= max(

@@ -1,5 +1,6 @@
-"""How moments, bounds and shifts of a timeline are said: one place, so that note, plot, table and
-panel say the same.
+"""Words for moments, bounds and shifts of a timeline.
+
+One place, so that note, plot, table and panel use the same.
 
 No Django here. Hours, clocks and rows of the record are said by `ehr.presentation.wording`.
 """
@@ -30,8 +31,9 @@ LANE_WORDS: dict[Lane, str] = {
 
 
 def moment_words(hours: float | None, anchor: Anchor) -> str:
-    """A time with the clock beside it: "+6.5 h (HD 1, 21:08)", "−3 d 4 h (21 Feb, 10:38)"; far in
-    the past the clock is left out.
+    """Return a time with its clock: "+6.5 h (HD 1, 21:08)".
+
+    "−3 d 4 h (21 Feb, 10:38)" before admission; far in the past the clock is left out.
     """
     said = hours_words(hours)
     clock = clock_words(hours, anchor)
@@ -39,8 +41,9 @@ def moment_words(hours: float | None, anchor: Anchor) -> str:
 
 
 def clock_words(hours: float | None, anchor: Anchor) -> str:
-    """The clock of a time: hospital day and time from admission on (day 1 is the admission's date),
-    date and time before; "" far off.
+    """Return the clock of a time; "" far from admission.
+
+    Hospital day and time from admission on (day 1 is the admission's date), date and time before.
     """
     if hours is None or hours < SAY_DAY_AND_MONTH_FROM:
         return ""
@@ -49,8 +52,9 @@ def clock_words(hours: float | None, anchor: Anchor) -> str:
 
 
 def bounds_words(lower: float | None, upper: float | None) -> str:
-    """Bounds: "between −96 h and −48 h", "not before …", "not after …"; "" without any, "exactly …"
-    where they meet.
+    """Return bounds in words; "" without any.
+
+    "between −96 h and −48 h", "not before …", "not after …", or "exactly …" if they are equal.
     """
     if lower is None and upper is None:
         return ""
@@ -64,7 +68,9 @@ def bounds_words(lower: float | None, upper: float | None) -> str:
 
 
 def shift_words(before: float | None, after: float | None, *, cited: bool) -> str:
-    """Return what revision changed: "5 h later", "30 min earlier", "no longer placed", "unchanged".
+    """Return the change by revision: "5 h later", "unchanged".
+
+    Also "30 min earlier" and "no longer placed".
 
     What the text did not place is "placed by evidence" only if a row is `cited`.
     """
@@ -80,8 +86,9 @@ def shift_words(before: float | None, after: float | None, *, cited: bool) -> st
 
 
 def _bound(hours: float | None) -> str:
-    """Bounds up to ten days are said in hours, so that "between −96 h and −48 h" compares at a
-    glance.
+    """Format a bound; up to ten days it is in hours.
+
+    So "between −96 h and −48 h" compares at a glance.
     """
     if hours is not None and SAY_HOURS_BELOW <= abs(hours) < 10 * DAY:
         return f"{MINUS if hours < 0 else '+'}{round(abs(hours))} h"
