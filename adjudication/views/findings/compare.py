@@ -64,7 +64,7 @@ def compare(request: StudyRequest, public_id: str) -> HttpResponse:
         "run": run,
         "rows": rows,
         "counts": [(state, words, sum(r.state == state for r in rows)) for state, words in _STATES],
-        "told": sum(bool(r.findings) for r in rows),
+        "with_findings": sum(bool(r.findings) for r in rows),
         "data": json_script(payload(rows, anchor, discharge, text), "case-data"),
         "selected": next(
             (r.key for r in rows if any(line.finding.public_id == focused for line in r.findings)),

@@ -23,7 +23,7 @@ let shown = "";
 let chosen = null;
 
 const item = (row) => Case.items[Case.byUid.get(row.dataset.u)];
-const wanted = (one) => (shown === "told" ? Boolean(one.f) : !shown || one.s === shown);
+const wanted = (one) => (shown === "findings" ? Boolean(one.f) : !shown || one.s === shown);
 
 function filter() {
   for (const row of rows.values()) {
@@ -63,7 +63,7 @@ function side(name, one) {
 }
 
 function finding(one) {
-  const box = element("article", "told");
+  const box = element("article", "reported");
   const head = box.appendChild(element("p"));
   head.append(element("b", "", one.kind), `: ${one.held}`);
   if (one.flag) head.append(element("span", "badge badge-plain", one.flag));
@@ -97,7 +97,7 @@ function tell(one) {
       ...one.f.map(finding),
     );
   } else if (Case.root.dataset.judged) {
-    found.push(element("p", "muted", "The judge told no finding about this row."));
+    found.push(element("p", "muted", "The judge reported no finding about this row."));
   }
   const box = element("div", "compared");
   box.append(...found);

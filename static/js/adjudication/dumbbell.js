@@ -5,9 +5,9 @@ import { addTraces } from "../case/plot.js";
 addTraces(({ placed, lines, dots, inkOf }) => {
   const both = placed.filter((item) => item.a?.x !== undefined && item.b?.x !== undefined);
   const ends = (item) => [item.a.x, item.b.x];
-  const told = placed.filter((item) => item.f);
+  const reported = placed.filter((item) => item.f);
   const far = both.filter((item) => item.s === "differs");
-  const rings = (side) => told.filter((item) => item[side]?.x !== undefined);
+  const rings = (side) => reported.filter((item) => item[side]?.x !== undefined);
   // Where both stand close together A is a little above the line and B a little below it, so that
   // neither hides the other.
   const close = (item) =>
