@@ -16,6 +16,7 @@ from adjudication.models import Comparison, Finding, Game, JudgeRun
 from adjudication.scoring.errors import Category
 from jobs.models import JobState
 from tests import factories
+from tests.worlds import built_once
 from timelines.models import Authoring, Timeline
 
 #: (source, kind, errors of each kind a game): who errs more is rated lower.
@@ -46,6 +47,7 @@ class Rated:
     second: JudgeRun
 
 
+@built_once
 def rated_world(study: Study | None = None, *, cases: int = 16) -> Rated:
     """Judge every pair of the five sources of every case, twice."""
     dataset = factories.make_dataset(study)

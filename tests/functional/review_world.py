@@ -33,6 +33,7 @@ from jobs.models import JobState
 from tests import demo_cases, factories
 from tests.integration.judged import judged_by
 from tests.unit.adjudication.judge_games import raw
+from tests.worlds import built_once
 from timelines.domain import TimelineKind
 from timelines.evaluation.values import SourceKey
 from timelines.models import Entry
@@ -127,6 +128,7 @@ def judged_cases(
     return encounters, _judged(dataset)
 
 
+@built_once
 def packed_world(
     *,
     cases: int = 1,

@@ -24,6 +24,7 @@ from ehr.models import Dataset, Encounter
 from jobs.models import JobState
 from tests import factories
 from tests.unit.adjudication.judge_games import FIRST, NOTE, SECOND, raw, row_of
+from tests.worlds import built_once
 from timelines.domain import TimelineKind
 from timelines.evaluation.values import SourceKey
 from timelines.models import Entry, Timeline
@@ -167,6 +168,7 @@ def judged_run(
     return run
 
 
+@built_once
 def judged_world(cases: int = 2, *, swap: bool = False, study: Study | None = None) -> JudgedWorld:
     """A cohort of that many cases, three sources each, every pair judged. Needs a test that commits
     (`transaction=True`).

@@ -16,6 +16,7 @@ from adjudication.sampling.drawing import Design
 from jobs.leases.clock import database_time
 from tests import factories
 from tests.integration.judged import JudgedWorld, judged_world
+from tests.worlds import built_once
 
 _token = count(1)
 QUOTAS = {"TIMING decisive": 9, "TIMING UNCLEAR": 9, "one-sided": 9, "DUPLICATE": 9, "VALUE": 9}
@@ -48,6 +49,7 @@ def design_of(world: JudgedWorld, *, per_item: int = 1, pairings: int = 3) -> De
     )
 
 
+@built_once
 def drawn_review(
     *,
     cases: int = 1,
@@ -80,6 +82,7 @@ def add_reviewer(
     return made
 
 
+@built_once
 def open_review(
     *,
     cases: int = 1,
