@@ -6,6 +6,8 @@ PY := $(VENV)/bin/python
 PORT ?= 8000
 SERVE ?= 1
 PYTEST_ARGS ?=
+# Percent of lines and branches below which `make test` fails. Of a part of the tests, ask for none: COVERAGE_FLOOR=0.
+COVERAGE_FLOOR ?= 90
 TEST_WORKERS ?= logical
 
 .DEFAULT_GOAL := help
@@ -47,8 +49,13 @@ fix: setup  ## apply what the linter and formatter can
 	@$(VENV)/bin/deno lint --quiet --fix
 	@$(VENV)/bin/deno fmt --quiet
 
+# Compiled modules are kept: each test that starts a process would compile all of them again.
+unexport PYTHONDONTWRITEBYTECODE
 # Each worker has services of its own. Tests keep pytest's order: those in a browser come last.
-PYTEST := $(PY) -m pytest -n $(TEST_WORKERS) --maxprocesses 4
+PYTEST := -m pytest -n $(TEST_WORKERS) --maxprocesses 4
+APPS := accounts,jobs,llm_runtime,ehr,timelines,adjudication,config
+# Measures branches of what runs in the tests' own processes.
+MEASURED := -m slipcover --branch --source $(APPS) --omit "*/migrations/*" --json
 INTEGRATED := --dist loadgroup --no-loadscope-reorder
 
 # mypy and the import rules run beside the tests; their output follows that of pytest.
@@ -57,19 +64,21 @@ test: setup  ## every check and every test but the deep ones, on TEST_WORKERS co
 	@$(PY) -m ruff format --check .
 	@$(VENV)/bin/deno lint --quiet
 	@$(VENV)/bin/deno fmt --quiet --check
-	@output=$$(mktemp); trap 'rm -f "$$output"' EXIT; \
+	@output=$$(mktemp); trap 'rm -f "$$output" "$$output.json"' EXIT; \
 	  { $(PY) -m mypy . && $(VENV)/bin/lint-imports; } >"$$output" 2>&1 & types=$$!; \
-	  $(PYTEST) $(INTEGRATED) -m "not deep" $(PYTEST_ARGS); tests=$$?; \
+	  $(PY) $(MEASURED) --out "$$output.json" $(PYTEST) $(INTEGRATED) -m "not deep" $(PYTEST_ARGS); tests=$$?; \
 	  wait $$types; types=$$?; cat "$$output"; \
+	  $(PY) -m tests.coverage_floor "$$output.json" $(COVERAGE_FLOOR); covered=$$?; \
 	  [ $$types -eq 0 ] || echo "make test: mypy or the import rules failed (above)"; \
 	  [ $$tests -eq 0 ] || echo "make test: pytest failed (above the types)"; \
-	  [ $$tests -eq 0 ] && [ $$types -eq 0 ]
+	  [ $$covered -eq 0 ] || echo "make test: too little of the code ran (above)"; \
+	  [ $$tests -eq 0 ] && [ $$types -eq 0 ] && [ $$covered -eq 0 ]
 
 test-deep: setup  ## kills, load, real models and random examples, which `make test` leaves out
-	@$(PYTEST) $(INTEGRATED) -m "deep or hypothesis" --hypothesis-profile random --timeout 7200 $(PYTEST_ARGS)
+	@$(PY) $(PYTEST) $(INTEGRATED) -m "deep or hypothesis" --hypothesis-profile random --timeout 7200 $(PYTEST_ARGS)
 
 test-fast: setup  ## unit tests and spec tables: no database, no browser
-	@$(PYTEST) tests/unit tests/spec -m "not slow and not browser and not verification and not deep" $(PYTEST_ARGS)
+	@$(PY) $(PYTEST) tests/unit tests/spec -m "not slow and not browser and not verification and not deep" $(PYTEST_ARGS)
 
 bench: setup  ## the benchmarks, each against a peer or a limit
 	@$(if $(OWN_VENV),$(PYTHON) requirements/install.py --bench)

@@ -33,11 +33,12 @@ from tests.network import block_network
 from tests.services import VAR_VARIABLE, remove_dead_sessions, remove_session
 
 # The same examples in every run, however slow the machine. `make test-deep` looks for new ones.
-for profile, same in (("same", True), ("random", False)):
+for profile, same, most in (("same", True, 50), ("random", False, 200)):
     examples.register_profile(
         profile,
         deadline=None,
         derandomize=same,
+        max_examples=most,
         print_blob=True,
         suppress_health_check=[HealthCheck.too_slow],
     )

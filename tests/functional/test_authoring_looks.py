@@ -43,6 +43,7 @@ def test_a_case_is_chosen_and_the_protocol_said_before_anything_is_seen(enter, w
     picture(page, "list")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("theme", ["light", *deep("dark")])
 def test_axe_finds_nothing_and_pictures_are_taken(editor, enter, world, page, theme, complaints):
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")

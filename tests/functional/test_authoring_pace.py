@@ -68,6 +68,7 @@ def test_a_time_that_is_still_being_read_is_not_lost_by_splitting(editor, world,
     assert complaints == []
 
 
+@pytest.mark.deep
 def test_an_older_reading_never_replaces_a_newer_time(editor, world):
     page = editor()
     mark(page, "Fell at home")
@@ -99,6 +100,7 @@ def test_a_pause_and_then_enter_are_one_edit(editor):
     assert len(paused.routes) == 1, "one text is asked for once"
 
 
+@pytest.mark.deep
 def test_a_pause_between_two_words_keeps_the_space(editor, world):
     page = editor()
     mark(page, "Fell at home")
@@ -114,6 +116,7 @@ def test_a_pause_between_two_words_keeps_the_space(editor, world):
     assert "Fall at home" in by_mention(world)
 
 
+@pytest.mark.deep
 def test_who_has_gone_on_to_another_occurrence_is_left_there(editor, world):
     page = editor()
     mark(page, "Fell at home")
@@ -139,6 +142,7 @@ def test_who_has_gone_on_to_another_occurrence_is_left_there(editor, world):
     )
 
 
+@pytest.mark.deep
 def test_undoing_while_a_time_is_being_read_takes_that_time_back(editor, world):
     page = editor()
     mark(page, "Fell at home")

@@ -140,6 +140,7 @@ def test_a_timeline_is_authored_with_the_keyboard_alone(editor, world, complaint
     assert complaints == []
 
 
+@pytest.mark.deep
 def test_splitting_merging_submitting_and_opening_again_need_no_mouse(editor, world, complaints):
     page = editor()
     keys = page.keyboard
@@ -195,6 +196,7 @@ def test_splitting_merging_submitting_and_opening_again_need_no_mouse(editor, wo
     assert complaints == []
 
 
+@pytest.mark.deep
 def test_a_mark_is_split_where_its_words_are_chosen_though_it_is_not_selected(
     editor, world, complaints
 ):
@@ -212,6 +214,7 @@ def test_a_mark_is_split_where_its_words_are_chosen_though_it_is_not_selected(
     assert complaints == []
 
 
+@pytest.mark.deep
 def test_marks_are_split_merged_moved_and_taken_back(editor, world, complaints):
     page = editor()
     mark(page, "left thalamic hemorrhage with intraventricular extension", when="+1")
@@ -252,6 +255,7 @@ def test_marks_are_split_merged_moved_and_taken_back(editor, world, complaints):
     assert complaints == []
 
 
+@pytest.mark.deep
 def test_overlapping_and_nested_marks_stay_visible_and_reachable(editor, world):
     page = editor()
     mark(page, "Head CT showed a large left thalamic hemorrhage")
@@ -321,6 +325,7 @@ def test_a_submitted_timeline_is_locked_and_opened_again_with_a_reason(editor, w
     assert complaints == []
 
 
+@pytest.mark.deep
 def test_a_row_of_the_record_gives_its_time_and_is_cited(editor, world, complaints):
     page = editor()
     asked = []
@@ -355,6 +360,7 @@ def test_a_row_of_the_record_gives_its_time_and_is_cited(editor, world, complain
     assert complaints == []
 
 
+@pytest.mark.deep
 def test_in_the_assisted_protocol_suggestions_stand_beside_the_occurrence(editor, world):
     page = editor("assisted")
     mark(page, "Andexanet alfa was given")
@@ -370,6 +376,7 @@ def test_in_the_assisted_protocol_suggestions_stand_beside_the_occurrence(editor
     assert by_mention(world)["Andexanet alfa was given"].draft.rows == [taken.row_index]
 
 
+@pytest.mark.deep
 def test_the_history_tells_every_edit(editor):
     page = editor()
     mark(page, "Fell at home", when="-3 d")

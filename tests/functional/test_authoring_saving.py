@@ -61,6 +61,7 @@ def test_a_lost_connection_in_mid_edit_loses_and_doubles_nothing(editor, world):
     assert stored["Fall at home"].draft.reason == "from the daughter"
 
 
+@pytest.mark.deep
 def test_an_answer_that_is_lost_on_its_way_is_asked_for_again_and_stored_once(editor, world):
     page = editor()
     lost = []
@@ -81,6 +82,7 @@ def test_an_answer_that_is_lost_on_its_way_is_asked_for_again_and_stored_once(ed
     expect(page.locator("[data-rows] tr")).to_have_count(1)
 
 
+@pytest.mark.deep
 def test_leaving_with_unsaved_changes_is_asked_about(editor):
     page = editor()
     page.route("**/edits/", lambda route: route.abort())
@@ -91,6 +93,7 @@ def test_leaving_with_unsaved_changes_is_asked_about(editor):
     asked.value.dismiss()
 
 
+@pytest.mark.deep
 def test_after_signing_in_again_in_another_tab_the_waiting_changes_are_saved(
     editor, world, client, live_server
 ):
@@ -171,6 +174,7 @@ def test_two_windows_meet_and_the_person_decides_per_occurrence(editor, world, n
     )
 
 
+@pytest.mark.deep
 def test_two_authors_at_once_see_nothing_of_each_other_until_both_submitted(
     enter, world, new_window
 ):

@@ -37,6 +37,7 @@ def test_enter_at_once_after_selecting_marks_and_letters_go_to_the_new_name(
     assert complaints == []
 
 
+@pytest.mark.deep
 def test_enter_while_the_button_of_the_mouse_goes_up_marks(editor, world):
     page = editor()
     mark(page, "Fell at home", name="Fall at home", when="-3 d")
@@ -53,6 +54,7 @@ def test_enter_while_the_button_of_the_mouse_goes_up_marks(editor, world):
     assert set(by_mention(world)) == {"Fall at home", "Diet was advanced"}
 
 
+@pytest.mark.deep
 def test_a_typed_time_counts_as_estimated_until_its_author_says_that_the_note_states_it(
     editor, world
 ):

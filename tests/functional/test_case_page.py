@@ -161,6 +161,7 @@ def test_the_table_sorts_filters_and_moves_with_keys(opened, world):
     expect(page.locator(".case-table thead th", has_text="Bounds")).to_be_hidden()
 
 
+@pytest.mark.deep
 def test_thousands_of_rows_come_as_they_are_needed(opened, world):
     timeline = factories.make_bare_timeline(
         world.encounter, {f"event {n}": float(n) for n in range(2500)}, source="single step"
@@ -202,6 +203,7 @@ def test_note_plot_table_and_address_follow_one_selection(opened, world):
     assert selected(page) == world.uid("ct"), "a context occurrence is linked"
 
 
+@pytest.mark.deep
 def test_a_mark_of_the_plot_selects_its_occurrence(opened, world):
     page = opened(f"?o={world.uid('andexanet')}")
     expect(page.locator(".plot-ring")).to_be_visible()
@@ -215,6 +217,7 @@ def test_a_mark_of_the_plot_selects_its_occurrence(opened, world):
     page.wait_for_url(f"**o={world.uid('andexanet')}")
 
 
+@pytest.mark.deep
 def test_dragging_over_the_overview_filters_the_note(opened, world):
     page = opened()
     strip = page.locator("[data-overview]").bounding_box()
@@ -237,6 +240,7 @@ def test_dragging_over_the_overview_filters_the_note(opened, world):
     expect(page.locator(".seg.is-dim")).to_have_count(0)
 
 
+@pytest.mark.deep
 def test_a_candidate_series_opens_its_rows_in_place(opened, world):
     page = opened(f"?o={world.uid('andexanet')}")
     button = page.get_by_role("button", name="med:andexanet alfa:start")
@@ -248,6 +252,7 @@ def test_a_candidate_series_opens_its_rows_in_place(opened, world):
     expect(page.locator(".series-rows")).to_have_count(0)
 
 
+@pytest.mark.deep
 def test_on_a_phone_everything_can_be_read(opened):
     page = opened()
     page.set_viewport_size({"width": 390, "height": 844})
@@ -257,6 +262,7 @@ def test_on_a_phone_everything_can_be_read(opened):
     expect(page.locator(".lane").first).to_be_visible()
 
 
+@pytest.mark.deep
 def test_the_note_is_shown_with_exactly_its_stored_characters(opened, world):
     page = opened()
     shown = page.evaluate(
@@ -277,6 +283,7 @@ def test_markup_of_the_record_runs_nowhere(opened, world):
     assert page.complaints == []
 
 
+@pytest.mark.deep
 def test_panes_resize_with_keys_and_are_remembered(opened):
     page = opened()
     splitter = page.get_by_role("separator", name="Width of the note")
@@ -293,6 +300,7 @@ def test_panes_resize_with_keys_and_are_remembered(opened):
     )
 
 
+@pytest.mark.deep
 def test_the_theme_is_chosen_and_remembered(opened):
     page = opened()
     toggle = page.locator("[data-theme-toggle]")
@@ -319,6 +327,7 @@ def test_switching_the_timeline_keeps_the_occurrence(opened, world):
     expect(page.locator(f"{PANEL} h2")).to_have_text("Andexanet alfa was given")
 
 
+@pytest.mark.deep
 def test_many_references_do_not_cover_the_name_of_the_case(opened, world):
     times = dict.fromkeys(world.reference.inventory.occurrences.all(), 1.0)
     for source in ("author:ana", "author:ben", "author:a.third.clinician", "ward-system"):
@@ -336,6 +345,7 @@ def test_many_references_do_not_cover_the_name_of_the_case(opened, world):
     expect(page.get_by_role("link", name="Reference by ben")).to_be_in_viewport()
 
 
+@pytest.mark.deep
 def test_on_a_tablet_the_chain_is_a_drawer(opened, world):
     page = opened()
     page.set_viewport_size(TABLET)
@@ -367,6 +377,7 @@ def test_axe_finds_nothing_and_pictures_are_taken(opened, world, live_server, pa
     assert page.complaints == []
 
 
+@pytest.mark.deep
 def test_a_large_case_answers_a_click(opened, world, live_server, page):
     built = demo_cases.build(factories.make_dataset(world.study), demo_cases.large())
     opened()

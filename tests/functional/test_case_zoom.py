@@ -75,6 +75,7 @@ def drawn(page: Page) -> None:
     )
 
 
+@pytest.mark.deep
 def test_the_ring_of_what_is_pointed_at_goes_with_its_occurrence(case, complaints):
     uid = case.evaluate(
         "CasePage.items.find((item) => item.x > CasePage.data.zero && item.x < CasePage.data.discharge).u"
@@ -123,6 +124,7 @@ def test_lanes_take_the_height_that_their_occurrences_in_the_window_need(case):
     assert case.evaluate(LANES) == whole
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("width", [390, *deep(1440, 820)])
 def test_names_of_lanes_and_labels_of_the_axis_are_whole(case, width):
     case.set_viewport_size({"width": width, "height": 900})
@@ -141,6 +143,7 @@ def test_names_of_lanes_and_labels_of_the_axis_are_whole(case, width):
         case.evaluate("CasePage.setWindow(CasePage.data.zero, CasePage.data.zero + 0.1)")
 
 
+@pytest.mark.deep
 def test_the_walk_through_changes_begins_with_the_largest_one(case):
     order = case.evaluate("CasePage.byShift.map((index) => CasePage.items[index].u)")
     assert len(order) >= 4

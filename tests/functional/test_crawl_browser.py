@@ -78,6 +78,7 @@ def crawled() -> tuple[Demo, dict[str, list[Visit]]]:
     return demo, found
 
 
+@pytest.mark.deep
 def test_no_page_complains(live_server, page, enter):
     # In a thread of its own: stages and some views run event loops, and Playwright has one in this
     # thread.

@@ -85,6 +85,7 @@ def test_every_source_is_plotted_and_stands_in_the_table(opened):
     assert sorted(map(int, said), reverse=True) == list(map(int, said)), "best first"
 
 
+@pytest.mark.deep
 def test_a_plot_is_saved_as_a_picture(opened):
     page = opened()
     for format, magic in (("svg", b"<svg"), ("png", b"\x89PNG")):
@@ -94,6 +95,7 @@ def test_a_plot_is_saved_as_a_picture(opened):
         assert magic in Path(saved.value.path()).read_bytes()[:400]
 
 
+@pytest.mark.deep
 def test_tables_and_findings_are_fetched_as_files(opened):
     page = opened()
     with page.expect_download() as saved:
@@ -104,6 +106,7 @@ def test_tables_and_findings_are_fetched_as_files(opened):
     assert Path(saved.value.path()).read_bytes()[:4] == b"PAR1"
 
 
+@pytest.mark.deep
 def test_a_number_leads_to_its_findings(opened):
     page = opened()
     page.locator("#errors summary").click()
@@ -115,8 +118,8 @@ def test_a_number_leads_to_its_findings(opened):
 
 @pytest.mark.parametrize(
     ("theme", "size"),
-    [("light", WIDE), ("dark", TABLET), *deep(("light", TABLET), ("dark", WIDE))],
-    ids=["light-wide", "dark-tablet", "light-tablet", "dark-wide"],
+    [("dark", TABLET), *deep(("light", WIDE), ("light", TABLET), ("dark", WIDE))],
+    ids=["dark-tablet", "light-wide", "light-tablet", "dark-wide"],
 )
 def test_looks(opened, page, theme, size):
     page.emulate_media(color_scheme=theme)

@@ -130,6 +130,7 @@ def test_from_the_navigation_to_the_pairs_drawn_on_the_case_page(opened, world, 
     assert page.evaluate("window.hit") is None
 
 
+@pytest.mark.deep
 def test_tables_and_plots_are_saved_without_a_network(opened, evaluation):
     page = opened(f"/evaluations/{evaluation.public_id}/?basis=embedding")
     drawn(page)
@@ -167,6 +168,7 @@ def test_the_form_starts_one_and_its_page_follows_it(opened, world):
     assert page.locator("#evaluation-progress").get_attribute("hx-get") is None
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("theme", ["light", *deep("dark")])
 def test_axe_finds_nothing_and_pictures_are_taken(opened, world, evaluation, theme):
     make_evaluation(
@@ -198,6 +200,7 @@ def test_axe_finds_nothing_and_pictures_are_taken(opened, world, evaluation, the
             whole_picture(page, f"evaluation-{name}-{size['width']}-{theme}")
 
 
+@pytest.mark.deep
 def test_a_timeline_that_is_gone_leaves_its_figures(opened, world):
     evaluation = evaluated_world(world)
     stored = evaluation.cases.get()

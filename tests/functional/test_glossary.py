@@ -16,6 +16,7 @@ from tests import factories
 from tests.functional.case_world import build_world
 from tests.functional.test_pages import assert_accessible
 from tests.integration.evaluated import evaluated_world
+from tests.marks import deep
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -23,7 +24,7 @@ SIZES = {"wide": {"width": 1440, "height": 900}, "narrow": {"width": 390, "heigh
 ARTIFACTS = Path(os.environ.get("ARTIFACTS", "var/artifacts"))
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["dark", *deep("light")])
 @pytest.mark.parametrize("size", SIZES)
 def test_a_term_opens_its_definition_inside_the_window(
     scheme, size, live_server, browser, client, request

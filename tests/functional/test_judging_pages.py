@@ -112,6 +112,7 @@ def test_the_comparison_follows_the_keys_and_tells_the_findings(opened, world, j
     assert page.locator("[data-plot]").get_attribute("data-far") == "1"
 
 
+@pytest.mark.deep
 def test_the_comparison_filters_by_kind_search_and_window(opened, world, judged):
     page = ready(opened(comparison(world, judged)))
     shown = page.locator(".aligned tbody tr:visible")
@@ -131,6 +132,7 @@ def test_the_comparison_filters_by_kind_search_and_window(opened, world, judged)
     assert shown.count() < everything
 
 
+@pytest.mark.deep
 def test_another_timeline_is_chosen_and_a_finding_opens_in_its_place(opened, world, judged):
     page = ready(opened(comparison(world, judged)))
     page.locator("select[name=b]").select_option(world.reference.public_id)
@@ -147,6 +149,7 @@ def test_another_timeline_is_chosen_and_a_finding_opens_in_its_place(opened, wor
     expect(page.locator("#quote")).to_be_in_viewport()
 
 
+@pytest.mark.deep
 def test_quote_and_cited_row_are_in_sight_inside_their_boxes_on_a_tablet(opened, page, judged):
     def narrower(route):
         response = route.fetch()
@@ -189,12 +192,14 @@ def test_findings_are_narrowed_in_place_and_read_by_keyboard(opened, judged):
     expect(page.get_by_text("2 of 5 in this game")).to_be_visible()
 
 
+@pytest.mark.deep
 def test_a_click_anywhere_in_a_row_opens_the_finding(opened, judged):
     page = opened(f"/adjudication/runs/{judged.first.public_id}/findings/?type=DUPLICATE")
     page.locator(".findings tbody tr").first.locator("td").nth(4).click()
     expect(page.locator("h1")).to_contain_text("reported twice")
 
 
+@pytest.mark.deep
 def test_case_page_leads_to_the_comparison(opened, world):
     page = opened(world.address)
     page.get_by_role("link", name="Compare", exact=True).click()
@@ -204,8 +209,8 @@ def test_case_page_leads_to_the_comparison(opened, world):
 
 @pytest.mark.parametrize(
     ("theme", "size"),
-    [("dark", WIDE), ("light", TABLET), *deep(("dark", TABLET), ("light", WIDE))],
-    ids=["dark-wide", "light-tablet", "dark-tablet", "light-wide"],
+    [("light", TABLET), *deep(("dark", WIDE), ("dark", TABLET), ("light", WIDE))],
+    ids=["light-tablet", "dark-wide", "dark-tablet", "light-wide"],
 )
 def test_looks(opened, world, judged, page, theme, size):
     """Every page at both sizes in both themes: no sideways scrolling of the page, nothing that axe

@@ -15,6 +15,7 @@ from tests import factories
 from tests.functional.case_world import build_world
 from tests.functional.judged_pages import judge_world
 from tests.integration.evaluated import make_evaluation
+from tests.marks import deep
 from timelines.models import STAGE_ORDER, Evaluation, Run, StageRun
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -37,6 +38,7 @@ def text(page: Page) -> str:
     return re.sub(r"\s+", " ", page.locator("main").inner_text())
 
 
+@pytest.mark.deep
 def test_a_judge_run_that_ends_shows_where_it_leads(enter, page, world, admin, complaints):
     judged = judge_world(world)
     games = Game.objects.filter(run=judged.first)
@@ -120,7 +122,7 @@ def cancelled(world) -> int:
     )
 
 
-@pytest.mark.parametrize("kind", LOST)
+@pytest.mark.parametrize("kind", ["run", *deep(*(kind for kind in LOST if kind != "run"))])
 def test_cancel_asks_once_and_names_what_is_lost(enter, page, world, admin, complaints, kind):
     address, button = started(kind, world)
     enter(page, admin, address)

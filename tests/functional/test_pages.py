@@ -143,6 +143,7 @@ def test_the_case_list_is_searched_as_one_types_and_the_address_stays(admin_of, 
     assert page.evaluate("window.hit") is None
 
 
+@pytest.mark.deep
 def test_a_series_opens_below_its_row_with_the_keyboard(admin_of, live_server):
     encounter = factories.make_encounter(title=MARKUP)
     rows = [
@@ -171,6 +172,7 @@ def test_a_series_opens_below_its_row_with_the_keyboard(admin_of, live_server):
     assert page.evaluate("window.hit") is None
 
 
+@pytest.mark.deep
 def test_a_link_to_a_row_brings_it_into_view(admin_of, live_server):
     encounter = factories.make_encounter()
     for n in range(40):
@@ -186,6 +188,7 @@ def test_a_link_to_a_row_brings_it_into_view(admin_of, live_server):
     expect(marked).to_be_focused()
 
 
+@pytest.mark.deep
 def test_open_reasons_scroll_and_focus_outlive_the_polls(admin_of, live_server):
     run = unfinished_run()
     page = admin_of(run.study)
@@ -209,6 +212,7 @@ def test_open_reasons_scroll_and_focus_outlive_the_polls(admin_of, live_server):
     assert page.evaluate("window.hit") is None
 
 
+@pytest.mark.deep
 def test_a_poll_after_the_session_ended_leads_to_the_sign_in_page(admin_of, live_server):
     run = unfinished_run()
     page = admin_of(run.study)

@@ -68,6 +68,7 @@ def test_axe_finds_nothing_at_any_width(reviewing, packed, page, theme, complain
     assert foreign == []
 
 
+@pytest.mark.deep
 def test_changes_are_told_to_a_screen_reader(reviewing, page):
     reviewing()
     said = page.locator("[data-announce][role=status]")
@@ -82,6 +83,7 @@ def test_changes_are_told_to_a_screen_reader(reviewing, page):
     expect(said).to_contain_text("Taken back. Item 1 of ")
 
 
+@pytest.mark.deep
 def test_closing_the_help_by_its_button_does_not_answer(reviewing, page):
     reviewing()
     page.keyboard.press("?")

@@ -102,6 +102,7 @@ def test_a_key_typed_into_a_field_does_nothing_else(reviewing, packed):
     expect(page.locator("[data-do=flag]")).to_have_attribute("aria-pressed", "false")
 
 
+@pytest.mark.deep
 def test_enter_without_an_answer_and_held_keys_do_nothing(reviewing, packed):
     page = reviewing()
     first = in_hand(page)
@@ -141,6 +142,7 @@ def test_undo_brings_the_item_back_with_what_was_chosen(reviewing, packed):
     assert Slot.objects.get(item__public_id=first).decision.answer == "NEITHER"
 
 
+@pytest.mark.deep
 def test_a_skipped_item_comes_again_at_the_end(reviewing, packed):
     page = reviewing()
     skipped = in_hand(page)
@@ -159,6 +161,7 @@ def test_a_skipped_item_comes_again_at_the_end(reviewing, packed):
     assert Decision.objects.filter(packet=packed.packet, kind="answer").count() == total
 
 
+@pytest.mark.deep
 def test_a_flag_is_kept_and_taken_away(reviewing, packed):
     page = reviewing()
     item = in_hand(page)
@@ -173,6 +176,7 @@ def test_a_flag_is_kept_and_taken_away(reviewing, packed):
     assert not ItemMark.objects.get(item__public_id=item).flagged
 
 
+@pytest.mark.deep
 def test_the_record_is_at_hand_by_keys(reviewing):
     page = reviewing()
     chosen = page.locator("[data-series][aria-selected=true]")
@@ -193,6 +197,7 @@ def test_the_record_is_at_hand_by_keys(reviewing):
     expect(panel.locator("tbody tr")).to_have_count(rows)
 
 
+@pytest.mark.deep
 def test_an_answer_is_saved_from_wherever_the_record_was_read(reviewing, packed):
     page = reviewing()
     first = in_hand(page)
@@ -206,6 +211,7 @@ def test_an_answer_is_saved_from_wherever_the_record_was_read(reviewing, packed)
     assert [d.item.public_id for d in packed.decided()] == [first]
 
 
+@pytest.mark.deep
 def test_keys_of_a_single_character_can_be_switched_off(reviewing, packed):
     page = reviewing()
     first = in_hand(page)
@@ -227,6 +233,7 @@ def test_keys_of_a_single_character_can_be_switched_off(reviewing, packed):
     assert len(packed.decided()) == 1, "buttons and Enter do everything"
 
 
+@pytest.mark.deep
 def test_changing_an_answer_touches_no_other(reviewing, packed):
     page = reviewing()
     first, second = answer(page, "1"), answer(page, "2")
@@ -244,6 +251,7 @@ def test_changing_an_answer_touches_no_other(reviewing, packed):
     assert Slot.objects.get(item__public_id=second).decision.kind == "answer"
 
 
+@pytest.mark.deep
 def test_an_item_fills_one_screen_with_the_place_and_both_rows_in_sight(reviewing):
     page = reviewing()
     for _ in range(4):
@@ -341,6 +349,7 @@ def test_from_the_last_item_to_the_receipt_and_back(reviewing, packed, page):
     assert packed.kinds()[-3:] == ["sign", "unsign", "amendment"]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("reveal", ["never", "after_close"])
 def test_after_closing_the_judge_is_shown_where_the_policy_says_so(reviewing, packed, page, reveal):
     factories.change_past_guards(Packet.objects.filter(pk=packed.packet.pk), reveal=reveal)
@@ -355,6 +364,7 @@ def test_after_closing_the_judge_is_shown_where_the_policy_says_so(reviewing, pa
     expect(page.get_by_role("columnheader", name="My answer")).to_be_visible()
 
 
+@pytest.mark.deep
 def test_review_is_in_the_navigation_of_those_who_review(enter, packed, page):
     enter(page, packed.reviewer, "/")
     expect(page.get_by_role("main")).to_contain_text("Validation sample: 0 of")

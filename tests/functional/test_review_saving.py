@@ -92,6 +92,7 @@ def test_an_answer_lost_on_its_way_is_asked_for_again_and_stored_once(reviewing,
     assert packed.kinds() == ["answer"]
 
 
+@pytest.mark.deep
 def test_leaving_with_an_answer_on_its_way_is_asked_about(reviewing, page):
     reviewing()
     page.route("**/decide/", lambda route: route.abort())
@@ -105,6 +106,7 @@ def test_leaving_with_an_answer_on_its_way_is_asked_about(reviewing, page):
     all_saved(page)
 
 
+@pytest.mark.deep
 def test_an_ended_session_costs_a_sign_in(reviewing, packed, client, live_server):
     page = reviewing()
     page.wait_for_selector("#review[data-ahead]")
@@ -133,6 +135,7 @@ def test_an_ended_session_costs_a_sign_in(reviewing, packed, client, live_server
     assert [(d.kind, d.item.public_id) for d in packed.decided()] == [("answer", first)]
 
 
+@pytest.mark.deep
 def test_what_was_chosen_is_there_on_another_device(reviewing, packed, new_window):
     page = reviewing()
     item = in_hand(page)
@@ -193,6 +196,7 @@ def taken_by_another(packed: Packed, item_id: str) -> None:
     assert not made.late
 
 
+@pytest.mark.deep
 def test_a_late_answer_is_told_so_and_kept(reviewing, packed):
     page = reviewing()
     item = in_hand(page)
@@ -207,6 +211,7 @@ def test_a_late_answer_is_told_so_and_kept(reviewing, packed):
     assert in_hand(page) != item
 
 
+@pytest.mark.deep
 def test_an_answer_after_closing_is_kept_as_late_and_ends_the_page(reviewing, packed):
     page = reviewing()
     page.wait_for_selector("#review[data-ahead]")
@@ -220,6 +225,7 @@ def test_an_answer_after_closing_is_kept_as_late_and_ends_the_page(reviewing, pa
     assert packed.kinds() == ["late", "late"]
 
 
+@pytest.mark.deep
 def test_an_impatient_hand_answers_once(reviewing, packed):
     page = reviewing()
     page.wait_for_selector("#review[data-ahead]")
@@ -233,6 +239,7 @@ def test_an_impatient_hand_answers_once(reviewing, packed):
     expect(page.get_by_role("button", name=re.compile("Save, next"))).to_be_disabled()
 
 
+@pytest.mark.deep
 def test_pausing_forgets_nothing_and_holds_no_item_twice(reviewing, packed, page):
     reviewing()
     before = in_hand(page)

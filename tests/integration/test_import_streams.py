@@ -316,6 +316,7 @@ def large_mimic(root: Path, rows: int) -> Path:
     return root
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_killed_import_goes_on_after_its_last_block(tmp_path, process_environment):

@@ -31,6 +31,7 @@ from adjudication.review import decisions, slots
 from tests import factories
 from tests.integration.judged import StandIn, judged_run, judged_world
 from tests.integration.reviewing import Review, add_reviewer, design_of, token
+from tests.marks import deep
 from timelines.models import Timeline
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
@@ -375,7 +376,7 @@ CLOSED = {
 }
 
 
-@pytest.mark.parametrize("role", ["reviewer", "adjudicator"])
+@pytest.mark.parametrize("role", ["reviewer", *deep("adjudicator")])
 def test_a_blinded_reviewer_meets_no_secret_at_any_address(review: Review, role: str) -> None:
     reviewer, third = review.assignments[1], review.assignments[2]
     answer_some(reviewer)
@@ -387,6 +388,7 @@ def test_a_blinded_reviewer_meets_no_secret_at_any_address(review: Review, role:
     assert {name for name, _ in patterns()} - set(opened) == set()
 
 
+@pytest.mark.deep
 def test_whoever_else_they_are_they_meet_neither_the_judges_nor_a_colleagues_answer(
     review: Review,
 ) -> None:
@@ -399,6 +401,7 @@ def test_whoever_else_they_are_they_meet_neither_the_judges_nor_a_colleagues_ans
     assert not {name for name in opened if opened[name]} & CLOSED
 
 
+@pytest.mark.deep
 def test_the_walk_finds_what_it_looks_for(review: Review) -> None:
     """An admin who is not in the packet may see all of it: so the secrets are where the walk would
     find them.

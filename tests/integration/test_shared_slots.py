@@ -188,6 +188,7 @@ def test_more_workers_than_slots_take_turns(process_environment):
     assert server.most_at_once == 1
 
 
+@pytest.mark.deep
 def test_the_slots_of_a_killed_worker_come_back(process_environment):
     hang = {"seconds": 600.0}
 

@@ -91,6 +91,7 @@ def test_a_child_that_keeps_ending_is_restarted_with_pauses_and_given_up(embedde
     assert embedded.status(embedded_only) == {"postgres": False, "broker": False}
 
 
+@pytest.mark.deep
 def test_a_child_that_has_run_for_long_is_never_given_up(embedded_only):
     with Supervisor(embedded_only, say=lambda line: None) as supervisor:
         child = Child("failing", [sys.executable, "-c", "raise SystemExit(3)"], was_steady=True)

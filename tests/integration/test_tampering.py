@@ -20,6 +20,7 @@ from django.db import DatabaseError, connection, transaction
 from accounts.audit.chain import chain_faults, current_head
 from accounts.models import AuditEvent, AuditLink
 from adjudication.access.exposure import record_exposure
+from adjudication.models import Slot
 from adjudication.packets import actions as packets
 from adjudication.review import decisions, slots
 from tests import factories
@@ -39,7 +40,7 @@ ROWS = {
     "adjudication_packetitem": "true",
     "adjudication_assignment": "true",
     "adjudication_decision": "true",
-    "adjudication_slot": "true",
+    "adjudication_slot": "purpose = 'review' OR decision_id IS NOT NULL",
     "adjudication_finding": "id IN (SELECT finding_id FROM adjudication_packetitem)",
     "adjudication_game": "id IN (SELECT f.game_id FROM adjudication_finding f JOIN adjudication_packetitem i ON i.finding_id = f.id)",
     "adjudication_comparison": f"id IN ({_COMPARED})",
@@ -266,6 +267,15 @@ def test_each_row_that_is_taken_away_is_missed(world, owner):
         for key in keys(table)[:2]:
             outcome = tamper(f"DELETE FROM {table} WHERE {place(table, key)}", owner=owner)
             assert outcome.refused or (outcome.reported and owner), f"{table}: {key}"
+
+
+def test_a_third_persons_slot_that_is_taken_away_is_missed_while_two_differ(world):
+    """The application itself takes it away when one of the two changes an answer."""
+    mine = world.assignments[0].decisions.filter(answer="A").latest("pk")
+    decide(world.assignments[1], mine.item, "B")
+    slot = Slot.objects.get(item=mine.item, purpose=Slot.Purpose.ADJUDICATION)
+    outcome = tamper(f"DELETE FROM adjudication_slot WHERE id = {slot.pk}", owner=False)
+    assert outcome.refused or outcome.reported
 
 
 def test_an_exposure_is_missed_with_its_link_too_unless_it_was_the_last_event(world):

@@ -135,6 +135,7 @@ def test_messages_carry_the_hard_limit_of_their_kind(monkeypatch, backbone, sett
     assert sent == [getattr(settings, setting) + HARD_SECONDS]
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 def test_a_worker_process_that_hangs_is_replaced_and_its_stage_has_failed_with_the_sentence(
     supervised,  # noqa: F811

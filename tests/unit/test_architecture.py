@@ -2,6 +2,7 @@
 light.
 """
 
+import re
 import shutil
 import subprocess
 import sys
@@ -73,46 +74,66 @@ def test_the_rules_hold(copy):
     assert result.returncode == 0, result.stdout
 
 
-@pytest.mark.parametrize(
-    ("module", "statement", "contract"),
-    [
-        ("accounts/intruder.py", "import jobs.models", "layers"),
-        ("jobs/intruder.py", "from ehr import models", "layers"),
-        ("llm_runtime/intruder.py", "def late():\n    import timelines.domain", "layers"),
-        ("ehr/intruder.py", "import timelines.models", "layers"),
-        ("timelines/intruder.py", "import adjudication", "layers"),
-        ("adjudication/intruder.py", "import config.settings", "layers"),
-        ("timelines/pipeline/intruder.py", "from django.db import models", "plain"),
-        ("timelines/backbones/intruder.py", "import accounts.models", "plain"),
-        ("timelines/backbones/intruder.py", "def late():\n    import psycopg", "plain"),
-        ("ehr/intruder.py", "def late():\n    import torch", "models"),
-        ("llm_runtime/intruder.py", "import transformers", "models"),
-        ("accounts/models_intruder.py", "import vllm", "models"),
-        (
-            "timelines/models/intruder.py",
-            "def late():\n    from timelines.runs import actions",
-            "models-know-no-actions",
-        ),
-        (
-            "adjudication/models/intruder.py",
-            "from llm_runtime.providers import scripted",
-            "models-know-no-actions",
-        ),
-        ("timelines/cases/intruder.py", "from timelines.views.cases import page", "views-are-ends"),
-        ("adjudication/findings/intruder.py", "import adjudication.api.urls", "views-are-ends"),
-        ("accounts/audit/intruder.py", "from accounts.sign_in import throttle", "no-circles"),
-    ],
-)
-def test_a_broken_rule_fails(copy, module, statement, contract):
-    intruder = copy / module
-    intruder.parent.mkdir(parents=True, exist_ok=True)
-    intruder.write_text(statement + "\n")
+#: (package, what a module there imports, the contract that it breaks).
+INTRUDERS = [
+    ("accounts", "import jobs.models", "layers"),
+    ("jobs", "from ehr import models", "layers"),
+    ("llm_runtime", "def late():\n    import timelines.domain", "layers"),
+    ("ehr", "import timelines.models", "layers"),
+    ("timelines", "import adjudication", "layers"),
+    ("adjudication", "import config.settings", "layers"),
+    ("timelines/pipeline", "from django.db import models", "plain"),
+    ("timelines/backbones", "import accounts.models", "plain"),
+    ("timelines/backbones", "def late():\n    import psycopg", "plain"),
+    ("ehr", "def late():\n    import torch", "models"),
+    ("llm_runtime", "import transformers", "models"),
+    ("accounts", "import vllm", "models"),
+    (
+        "timelines/models",
+        "def late():\n    from timelines.runs import actions",
+        "models-know-no-actions",
+    ),
+    (
+        "adjudication/models",
+        "from llm_runtime.providers import scripted",
+        "models-know-no-actions",
+    ),
+    ("timelines/cases", "from timelines.views.cases import page", "views-are-ends"),
+    ("adjudication/findings", "import adjudication.api.urls", "views-are-ends"),
+    ("accounts/audit", "from accounts.sign_in import throttle", "no-circles"),
+]
+
+
+@pytest.fixture(scope="module")
+def broken(copy):
+    """What the check says of a tree with every intruder in it, by the name of a contract."""
+    made = [copy / f"{intruder(number)}.py" for number in range(len(INTRUDERS))]
+    for path, (_, statement, _) in zip(made, INTRUDERS, strict=True):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(statement + "\n")
     try:
         result = lint(copy)
     finally:
-        intruder.unlink()
+        for path in made:
+            path.unlink()
     assert result.returncode == 1, result.stdout
-    assert f"{CONTRACTS[contract]['name']} BROKEN" in result.stdout
+    _, _, found = result.stdout.partition("\nBroken contracts\n")
+    parts = re.split(r"\n([^\n]+)\n-+\n", found)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def intruder(number: int) -> str:
+    """The path of an intruder, without its ending."""
+    return f"{INTRUDERS[number][0]}/intruder_{number}"
+
+
+@pytest.mark.parametrize("number", range(len(INTRUDERS)), ids=[i[2] for i in INTRUDERS])
+def test_a_broken_rule_is_named(broken, number):
+    package, _, contract = INTRUDERS[number]
+    # Circles are said of an app, the rest of a module.
+    app = f"No cycles are allowed in {package.partition('/')[0]}."
+    said = app if contract == "no-circles" else intruder(number).replace("/", ".")
+    assert said in broken[CONTRACTS[contract]["name"]]
 
 
 @pytest.mark.parametrize("module", [module for module in PLAIN_MODULES if exists(module)])

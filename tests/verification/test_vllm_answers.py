@@ -82,6 +82,7 @@ def test_thirty_identifiers_are_all_answered_in_their_order(server):
     assert list(json_object(accepted[0].reply.text)) == list(note.inventory.uids)
 
 
+@pytest.mark.deep
 def test_a_table_is_a_whole_timeline_or_none(server):
     note = marked_note(1)
     ledger = MemoryLedger()
@@ -114,6 +115,7 @@ def test_a_note_longer_than_the_context_is_refused_before_it_is_sent(server):
     assert ledger.calls == []
 
 
+@pytest.mark.deep
 def test_tokens_that_the_server_takes_away_never_shorten_an_answer(server):
     # A context set too large by hand: nobody but the server notices, and it says nothing.
     client = model(server, context=100_000)
@@ -163,6 +165,7 @@ def test_a_failed_call_is_a_model_error_that_quotes_nothing(server):
     assert "Doe" not in str(caught.value)
 
 
+@pytest.mark.deep
 def test_two_timelines_may_keep_rows_and_take_over_those_of_the_first(server):
     note = marked_note(4)
     ledger = MemoryLedger()

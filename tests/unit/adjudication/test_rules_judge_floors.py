@@ -20,6 +20,7 @@ from adjudication.judging.rules.judge import RulesJudge
 from adjudication.planting.recall import Tally, overall, pool_tallies, rates, tally, verdicts
 from adjudication.planting.twins import Plant
 from ehr.summarise import Series
+from tests.marks import deep
 from tests.unit.adjudication.judge_games import candidates
 from tests.unit.adjudication.planted_games import DEMO, QUALITY, games, read_case
 from timelines.backbones.rules.tagging.tagger import RuleTagger
@@ -63,7 +64,7 @@ def measured(folders: Sequence[Path], view: View) -> Tally:
 
 
 @pytest.mark.parametrize("folders", [DEMO, QUALITY], ids=["demo", "quality"])
-@pytest.mark.parametrize("view", [as_planted, other_inventory, without_places])
+@pytest.mark.parametrize("view", [as_planted, *deep(other_inventory, without_places)])
 def test_planted_differences_are_found_and_little_else(folders: Sequence[Path], view: View) -> None:
     counts = measured(folders, view)
     recall, precision = overall(counts)

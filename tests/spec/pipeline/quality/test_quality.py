@@ -20,7 +20,11 @@ def test_every_case_belongs_to_one_part() -> None:
     assert sorted(path.name for path in FOLDER.iterdir() if path.is_dir()) == sorted(BLIND + TUNED)
 
 
-@pytest.fixture(scope="module", params=[BLIND, TUNED], ids=["blind", "tuned"])
+@pytest.fixture(
+    scope="module",
+    params=[BLIND, pytest.param(TUNED, marks=pytest.mark.deep)],
+    ids=["blind", "tuned"],
+)
 def figures(request: pytest.FixtureRequest) -> Measured:
     return measured(request.param)
 
