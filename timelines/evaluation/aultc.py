@@ -1,5 +1,6 @@
-"""How far predicted times lie from the reference times, on a log scale: the area under the CDF of
-log(1 + error).
+"""How far predicted times are from reference times, on a log scale.
+
+The area under the CDF of log(1 + error).
 
 No Django. Errors are absolute differences in hours. Source: protocol section 3; the paper's
 appendix (time discrepancy and AULTC).
@@ -18,7 +19,9 @@ U = math.log(60 * 24 * 365.26)
 
 
 def aultc(errors: ArrayLike, s_max: float) -> float | None:
-    """The area as the paper prints it, 0…1, larger is better; None without errors.
+    """Return the area as the paper prints it, 0…1, larger is better.
+
+    None without errors.
 
     With x(1) ≤ … ≤ x(k) the sorted log(1 + error), x(0) = 0 and L = log(1 + s_max): [Σ (x(i) −
     x(i−1)) · i/k + (L − x(k))] / L. Summed by parts this is 1 − (Σ x − x(k)) / (k·L), which is
@@ -35,8 +38,9 @@ def aultc(errors: ArrayLike, s_max: float) -> float | None:
 
 
 def aultc_ref(errors: ArrayLike) -> float | None:
-    """1 − mean(min(x, U)) / U with x = log(1 + error in hours) and a horizon that no report
-    changes; None without errors.
+    """Return 1 − mean(min(x, U)) / U with x = log(1 + error in hours).
+
+    No report changes the horizon U. None without errors.
 
     Raises ValueError for NaN, infinity or negative errors.
     """
@@ -45,8 +49,9 @@ def aultc_ref(errors: ArrayLike) -> float | None:
 
 
 def log_errors(errors: ArrayLike) -> NDArray[np.float64]:
-    """log(1 + error) of a flat list of errors in hours. Raises ValueError for NaN, infinity or a
-    negative error.
+    """Return log(1 + error) of a flat list of errors in hours.
+
+    Raises ValueError for NaN, infinity or a negative error.
     """
     hours = np.asarray(errors, dtype=np.float64).ravel()
     if not np.isfinite(hours).all() or (hours < 0).any():
@@ -55,7 +60,10 @@ def log_errors(errors: ArrayLike) -> NDArray[np.float64]:
 
 
 def check_s_max(logs: NDArray[np.float64], s_max: float) -> None:
-    """Raises ValueError unless `s_max` is finite, at least 0 and no smaller than any error."""
+    """Raise ValueError unless `s_max` fits the errors.
+
+    It is finite, at least 0 and no smaller than any error.
+    """
     if not math.isfinite(s_max) or s_max < 0:
         raise ValueError("s_max is a finite number of hours from 0 up")
     if logs.size and logs.max() > np.log1p(s_max):

@@ -1,5 +1,7 @@
-"""How sure a figure is: cases drawn with replacement, the statistic anew on each draw, the middle
-95 % of what comes out.
+"""How sure a figure is.
+
+Cases are drawn with replacement, the statistic is computed anew on each draw, and the middle 95 %
+of the results is the interval.
 
 No Django. The case is the unit, since events of one admission are not independent. Matching is done
 once, before. Source: protocol section 3 ("Intervals").
@@ -24,8 +26,9 @@ FEWEST_CASES = 2
 def resample_indices(
     n_cases: int, resamples: int = RESAMPLES, seed: int = SEED
 ) -> NDArray[np.intp]:
-    """Draw the cases of each resample, shape (resamples, n_cases), shared by all figures that
-    are to be compared.
+    """Draw the cases of each resample, shape (resamples, n_cases).
+
+    All figures that are to be compared share them.
 
     Raises ValueError for a negative number of cases or fewer than one resample.
     """
@@ -41,8 +44,9 @@ def resample_indices(
 def percentile_interval(
     values: ArrayLike | Sequence[float | None], level: float = LEVEL
 ) -> Interval:
-    """The middle `level` of a statistic over resamples, linear between order statistics; None and
-    NaN stand for no data.
+    """Return the middle `level` of a statistic over resamples.
+
+    Linear between order statistics; None and NaN mean no data.
 
     (None, None) where nothing is left. Raises ValueError for infinity.
     """

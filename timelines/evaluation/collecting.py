@@ -1,4 +1,6 @@
-"""Pairing the cases of a report one by one, and keeping of them what its figures need.
+"""Pair the cases of a report one by one.
+
+Only what the report's figures need is stored.
 
 No Django. Matching is done once a case, timeline and basis (protocol section 3).
 """
@@ -52,7 +54,10 @@ class Collected:
     def add(
         self, case: EvaluatedCase, vectors: dict[str, NDArray[np.float64]] | None
     ) -> dict[tuple[SourceKey, Basis], Paired]:
-        """Pair every timeline of a case. `vectors` has one for each mention on basis `embedding`."""
+        """Pair every timeline of a case.
+
+        `vectors` has one for each mention on basis `embedding`.
+        """
         found = {
             (key, basis): self._pair(case, key, basis, vectors)
             for key in case.timelines
@@ -104,16 +109,18 @@ class Collected:
             )
 
     def comparable(self, key: SourceKey, basis: Basis) -> bool:
-        """Whether a source takes part on a basis: on spans, only where it and the reference have
-        some.
+        """Return whether a source takes part on a basis.
+
+        On spans, only if it and the reference have some.
         """
         return basis is not Basis.SPAN or bool(
             self.spans.get(key, (0, 0))[0] and self.reference_spans[0]
         )
 
     def s_max(self, basis: Basis) -> float | None:
-        """The largest error of any compared source at threshold 0.50. A resample repeats cases and
-        so cannot exceed it.
+        """Return the largest error of any compared source at threshold 0.50.
+
+        A resample repeats cases and so cannot exceed it.
         """
         return max(
             (

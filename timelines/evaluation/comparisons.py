@@ -1,5 +1,6 @@
-"""Differences between two timelines over the cases that both have, with paired intervals (protocol
-section 3).
+"""Differences between two timelines over the cases that both have.
+
+With paired intervals (protocol section 3).
 
 No Django. Two kinds of comparison are made of a report's sources: the text-only timeline of a
 source against its revised one, and the revised timeline of a full run against that of each of its
@@ -24,8 +25,9 @@ MEDIAN_COMMON, LOG_COMMON = "median_error_common", "mean_log_error_common"
 
 
 def differences(by_key: Mapping[tuple[SourceKey, Basis], Cases]) -> tuple[Difference, ...]:
-    """Text-only → revised of each source that is no variant of another one there, then full →
-    variant.
+    """Compare text-only with revised, then full with variant.
+
+    Text-only → revised of each source that is no variant of another one there.
     """
     found = []
     for key, basis in by_key:
@@ -50,8 +52,9 @@ def _compared_with(first: SourceKey, keys: list[SourceKey]) -> list[SourceKey]:
 def difference(
     first: SourceKey, second: SourceKey, basis: Basis, one: Cases, two: Cases
 ) -> Difference:
-    """Second minus first on the cases both have; matched pairs of each, and errors on the reference
-    events both place.
+    """Return second minus first on the cases both have.
+
+    From the matched pairs of each, and errors on the reference events that both place.
     """
     both = one.available & two.available
     a, b = one.only(both), two.only(both)
@@ -95,8 +98,9 @@ def _estimated(
 def _common(
     one: Paired | None, two: Paired | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The errors of both on the reference events that both match and place, in the order of these
-    events.
+    """Return both errors on reference events that both match and place.
+
+    In the order of these events.
     """
     if one is None or two is None:
         return np.empty(0), np.empty(0)

@@ -1,5 +1,6 @@
-"""Do predicted times stand in the order of the reference times? Two conventions of the concordance
-index.
+"""Are predicted times in the order of the reference times?
+
+Two conventions of the concordance index.
 
 No Django. Times in hours from admission. Source: protocol section 3; the paper's appendix (temporal
 concordance).
@@ -18,8 +19,9 @@ Times = Sequence[float | None]
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
-    """Pairs of matched events with different reference times, by what the predicted times say of
-    their order.
+    """Pairs of matched events with different reference times.
+
+    Counted by the order of their predicted times.
     """
 
     concordant: int
@@ -29,7 +31,10 @@ class PairCounts:
 
     @property
     def concordance(self) -> float | None:
-        """Concordant over those with different predicted times; None where there are none."""
+        """Return concordant over pairs with different predicted times.
+
+        None if there are none.
+        """
         compared = self.concordant + self.discordant
         return self.concordant / compared if compared else None
 
@@ -41,8 +46,9 @@ class PairCounts:
 
 
 def concordance(reference: Times, predicted: Times) -> float | None:
-    """Share of pairs in the right order among pairs with different reference and different
-    predicted times.
+    """Return the share of pairs in the right order.
+
+    Among pairs with different reference and different predicted times.
 
     `reference` and `predicted` are the times of the matched events of one case, in the same order.
     Events with N/A (None) on either side are left out. Times differ when the numbers differ. None
@@ -53,8 +59,9 @@ def concordance(reference: Times, predicted: Times) -> float | None:
 
 
 def concordance_ref(reference: Times, predicted: Times) -> float | None:
-    """As `concordance`, but pairs with equal predicted times are compared and count ½: the c-index
-    of lifelines.
+    """Return the c-index of lifelines.
+
+    As `concordance`, but pairs with equal predicted times are compared and count ½.
 
     The convention of the code that the paper's authors released. None and errors as in
     `concordance`.
@@ -98,7 +105,9 @@ def _equal_pairs(labels: NDArray[np.intp]) -> int:
 
 
 def _inversions(ranks: NDArray[np.intp]) -> int:
-    """Pairs of positions i < j with ranks[i] > ranks[j]; ranks are whole numbers from 0.
+    """Count pairs of positions i < j with ranks[i] > ranks[j].
+
+    Ranks are whole numbers from 0.
 
     Bit by bit from the highest: two ranks that agree in all higher bits are out of order when a 1
     comes before a 0. The ranks are then sorted by that bit too, in linear time, keeping the order

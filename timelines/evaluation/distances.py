@@ -1,4 +1,6 @@
-"""How far apart two mentions are: by the angle of their embeddings, or by the letters to change.
+"""How far apart two mentions are.
+
+By the angle of their embeddings, or by the letters to change.
 
 No Django, and no embedder: vectors are made elsewhere. Source: protocol section 3 ("Matching").
 """
@@ -17,8 +19,9 @@ DECIMALS = 12
 
 
 def cosine_distance(ref_vectors: ArrayLike, pred_vectors: ArrayLike) -> NDArray[np.float64]:
-    """1 − cosine, 0…2, shape (n_ref, n_pred), for vectors of shapes (n_ref, d) and (n_pred, d);
-    lengths need not be 1.
+    """Return 1 − cosine, 0…2, shape (n_ref, n_pred).
+
+    For vectors of shapes (n_ref, d) and (n_pred, d); lengths need not be 1.
 
     A vector of zeros has no direction and is at distance 1 from everything. Either side may be
     empty. Raises ValueError for vectors that are not finite or differ in size.
@@ -32,8 +35,9 @@ def cosine_distance(ref_vectors: ArrayLike, pred_vectors: ArrayLike) -> NDArray[
 
 
 def levenshtein_distance(refs: Sequence[str], preds: Sequence[str]) -> NDArray[np.float64]:
-    """Fewest insertions, deletions and substitutions of code points over the longer text's length,
-    0…1, shape (n_ref, n_pred).
+    """Return edits over the longer length, 0…1, shape (n_ref, n_pred).
+
+    Edits are the fewest insertions, deletions and substitutions of code points.
 
     Texts are compared as they are: case and spaces count. Two empty texts are at distance 0. Each
     row is computed against all predictions at once, one step a character of the reference.
@@ -75,8 +79,9 @@ def _letters(text: str) -> NDArray[np.uint32]:
 def _edits(
     text: NDArray[np.uint32], letters: NDArray[np.uint32], lengths: NDArray[np.intp]
 ) -> NDArray[np.int32]:
-    """Edits from one text to each row of `letters` (rows are padded; `lengths` tells how much of
-    each counts).
+    """Count edits from one text to each row of `letters`.
+
+    Rows are padded; `lengths` says how much of each counts.
 
     Wagner and Fischer's table, a row at a time. The cost of insertions runs along the row:
     subtracting the column number turns it into a running minimum.

@@ -1,4 +1,6 @@
-"""Pooled figures of one source over cases, each with its interval from the report's resamples.
+"""Pooled figures of one source over cases.
+
+Each has its interval from the report's resamples.
 
 No Django. The available-case figure leaves out cases without the timeline; the other counts their
 match rate and concordance 0 and an error S_max for each of their timed reference events (protocol
@@ -30,7 +32,9 @@ NO_REFERENCE_ROWS = "no paired reference occurrence has rows"
 
 @dataclass(frozen=True)
 class Cases:
-    """One source over all cases of a report in order: None where the case has no such timeline.
+    """One source over all cases of a report, in order.
+
+    None for a case without such a timeline.
 
     `reference_sizes` and `reference_timed` count each case's reference events, and those with a
     time.
@@ -55,7 +59,10 @@ class Cases:
         return [0 if p is None else _COUNTS[of](p) for p in self.paired]
 
     def sizes(self, *, missing: bool) -> list[int]:
-        """Reference events a case; without `missing` only of cases that have the timeline."""
+        """Return the number of reference events of each case.
+
+        Without `missing` only of cases that have the timeline.
+        """
         return [
             n if here or missing else 0
             for n, here in zip(self.reference_sizes, self.available, strict=True)
@@ -66,7 +73,10 @@ class Cases:
         return [gone if p is None else getattr(p.order, convention) for p in self.paired]
 
     def errors_with_missing(self) -> list[Numbers]:
-        """As `errors`, with S_max for each timed reference event of a missing case."""
+        """Return `errors` with S_max for missing cases.
+
+        One for each timed reference event of a missing case.
+        """
         worst = self.s_max or 0.0
         return [
             np.full(timed, worst) if p is None else p.errors
@@ -74,8 +84,9 @@ class Cases:
         ]
 
     def only(self, kept: NDArray[np.bool_]) -> Cases:
-        """The same source as if it, and its reference, had the kept cases alone; the resamples
-        stay.
+        """Return the source as if it had the given cases alone.
+
+        So has its reference; the resamples stay.
         """
         return replace(
             self,
@@ -102,8 +113,9 @@ _COUNTS = {
 
 
 def metrics(cases: Cases, *, missing: bool = False) -> dict[str, Estimate]:
-    """Every figure of `values.METRICS`. With `missing`, cases without the timeline count as the
-    protocol says.
+    """Return every figure of `values.METRICS`.
+
+    With `missing`, cases without the timeline count as the protocol says.
     """
     return {name: estimate(cases, name, missing=missing) for name in FIGURES}
 
@@ -238,8 +250,9 @@ def cumulative(cases: Cases) -> tuple[tuple[str, Estimate], ...]:
 
 
 def by_distance(cases: Cases) -> tuple[tuple[str, int, Estimate, Estimate], ...]:
-    """Errors grouped by |reference time|: (words, pairs with both times, median error, share within
-    tolerance).
+    """Return errors grouped by |reference time|.
+
+    Each is (words, pairs with both times, median error, share within tolerance).
     """
     bands = [
         np.empty(0, dtype=int) if p is None else band_indices(p.reference_times[p.placed])
@@ -266,8 +279,9 @@ def by_distance(cases: Cases) -> tuple[tuple[str, int, Estimate, Estimate], ...]
 
 
 def error_cdf(cases: Cases, points: int = 400) -> tuple[tuple[float, float], ...]:
-    """(hours, share of errors up to it) at no more than `points` of the sorted errors, the largest
-    among them.
+    """Return (hours, share of errors up to it) for the plot.
+
+    At no more than `points` of the sorted errors, the largest among them.
     """
     pooled = np.sort(_pooled(cases.errors))
     if not pooled.size:
@@ -279,7 +293,10 @@ def error_cdf(cases: Cases, points: int = 400) -> tuple[tuple[float, float], ...
 def mean_log_error(
     errors: Sequence[Numbers], resamples: Resamples
 ) -> tuple[float | None, Numbers, int]:
-    """Mean of ln(1 + |Δ|) over pooled errors in hours, its resamples, and how many errors."""
+    """Return the mean of ln(1 + |Δ|) over pooled errors in hours.
+
+    Also its resamples, and how many errors.
+    """
     sums, sizes = [float(np.log1p(e).sum()) for e in errors], [e.size for e in errors]
     return (
         (sum(sums) / sum(sizes) if sum(sizes) else None),

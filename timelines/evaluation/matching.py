@@ -1,5 +1,6 @@
-"""Pairs of reference and predicted events by the distance of their words, each event in one pair at
-most.
+"""Pair reference and predicted events by the distance of their words.
+
+Each event is in one pair at most.
 
 No Django. Source: protocol section 3 ("Matching") and the paper's recursive best match (appendix,
 event match rate).
@@ -25,7 +26,9 @@ FEW = 1 / 16
 def match_events(
     distance: ArrayLike, threshold: float = 0.1, method: Method = "greedy"
 ) -> list[tuple[int, int]]:
-    """The (reference index, predicted index) pairs whose distance is strictly below the threshold.
+    """Return the pairs with a distance strictly below the threshold.
+
+    Each is (reference index, predicted index).
 
     `distance` has shape (n_ref, n_pred) and finite values; either side may be empty, which gives no
     pairs. `greedy`: the globally closest pair of unmatched events again and again, ties (exactly
@@ -46,8 +49,9 @@ def match_events(
 
 
 def greedy_order(distance: ArrayLike) -> list[Pair]:
-    """The whole greedy matching, min(n_ref, n_pred) triples (reference index, predicted index,
-    distance) in the order taken.
+    """Return the whole greedy matching, in the order taken.
+
+    min(n_ref, n_pred) triples (reference index, predicted index, distance).
 
     Distances never fall along it, so the matching at any threshold is a prefix of it (see `cut`).
     Same rules and errors as `match_events`. O(n_ref · n_pred · log).
@@ -56,8 +60,9 @@ def greedy_order(distance: ArrayLike) -> list[Pair]:
 
 
 def cut(order: Sequence[Pair], threshold: float) -> list[tuple[int, int]]:
-    """The pairs of a greedy order below a threshold: what `match_events` gives there, without
-    matching anew.
+    """Return the pairs of a greedy order below a threshold.
+
+    They are what `match_events` gives there, without matching anew.
     """
     return [(r, p) for r, p, _ in order[: bisect_left(order, threshold, key=lambda pair: pair[2])]]
 
@@ -74,8 +79,9 @@ def _checked(distance: ArrayLike) -> NDArray[np.float64]:
 
 
 def _in_order(matrix: NDArray[np.float64]) -> list[Pair]:
-    """The greedy matching by rounds: two events that are each other's closest, of those left, are a
-    greedy pair.
+    """Compute the greedy matching by rounds.
+
+    Two events that are each other's closest, of those left, are a greedy pair.
 
     No other pair with either of them comes earlier in the order (distance, reference index,
     predicted index), and `argmin` breaks ties as that order does; the closest of all left is such a
@@ -98,8 +104,9 @@ def _in_order(matrix: NDArray[np.float64]) -> list[Pair]:
 
 
 def _sorted_out(matrix: NDArray[np.float64]) -> list[Pair]:
-    """The same matching from one stable sort of all distances, which leaves equal ones by
-    reference, then predicted index.
+    """Compute the same matching from one stable sort of all distances.
+
+    The sort leaves equal ones by reference, then predicted index.
     """
     order = np.argsort(matrix, axis=None, kind="stable")
     free_rows, free_columns = [True] * matrix.shape[0], [True] * matrix.shape[1]
@@ -114,8 +121,10 @@ def _sorted_out(matrix: NDArray[np.float64]) -> list[Pair]:
 
 
 def _assigned(matrix: NDArray[np.float64], threshold: float) -> list[tuple[int, int]]:
-    """A pair at or above the threshold costs more than all others together, so none is taken while
-    one below can be added.
+    """Compute the optimal assignment below the threshold.
+
+    A pair at or above the threshold costs more than all others together, so none is taken while one
+    below can be added.
 
     Distances below are laid on 0…1 first, to keep that cost small beside the precision of a float.
     If several assignments are equally good, the solver's choice applies; it is the same for the

@@ -1,5 +1,6 @@
-"""How sources of runs are named: a backbone with its models, then what the run leaves out or sets
-otherwise, with slashes between.
+"""How sources of runs are named.
+
+A backbone with its models, then what the run leaves out or sets otherwise, with slashes between.
 
 No Django. "rules", "rules/no_uid", "rules/rho=0.1", "prompted:GLM-4.6/no_rows/rho=0.1". Imported
 sources may hold slashes too.
@@ -14,8 +15,9 @@ _RHO = "rho="
 
 
 def variant_of(source: str) -> tuple[str, str]:
-    """A source as (backbone, variant): "rules/no_uid" → ("rules", "no_uid"); "" for the full one
-    and for other sources' names.
+    """Split a source into (backbone, variant).
+
+    "rules/no_uid" → ("rules", "no_uid"); "" for the full one and for other sources' names.
     """
     base, _, rest = source.partition("/")
     return (base, rest) if rest.split("/")[0] in VARIANTS or rest.startswith(_RHO) else (source, "")

@@ -1,5 +1,6 @@
-"""Convert reports to plain JSON values and back without loss; refuse a stored report of
-another form is refused.
+"""Convert reports to plain JSON values and back without loss.
+
+A stored report of another form is refused.
 
 No Django. pydantic does the work from the types in `values.py`.
 """
@@ -24,7 +25,10 @@ def report_to_plain(report: Report) -> dict[str, Any]:
 
 
 def report_from_plain(plain: object) -> Report:
-    """The report again. Raises pydantic's ValidationError, a ValueError, naming the field."""
+    """Return the report of plain values.
+
+    Raises pydantic's ValidationError, a ValueError, naming the field.
+    """
     return _REPORT.validate_python(plain)
 
 

@@ -1,5 +1,6 @@
-"""Figures that were published for this method and the baselines, on a cohort that is not here:
-context, never a result of ours.
+"""Published figures for this method and the baselines.
+
+Their cohort is not here: they are context, never a result of ours.
 
 No Django. Source: the tables of the method's publication (`published.json`); 40 cases at the
 matching threshold 0.1.
@@ -23,8 +24,9 @@ _PATH = Path(__file__).with_name("published.json")
 
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
-    """One method of the main table, or one variant of the ablation table; None where nothing was
-    published.
+    """One method of the main table, or one variant of the ablation.
+
+    None if nothing was published.
     """
 
     name: str
@@ -44,8 +46,9 @@ def main_table() -> tuple[PublishedRow, ...]:
 
 @cache
 def ablation_table() -> tuple[PublishedRow, ...]:
-    """The variants of one backbone, `ABLATED`, named after it ("GLM-5.2 no_rows"); `unimodal` has
-    its figures as text-only.
+    """Return the variants of one backbone, `ABLATED`.
+
+    They are named after it ("GLM-5.2 no_rows"); `unimodal` has its figures as text-only.
     """
     rows = json.loads(_PATH.read_text(encoding="utf-8"))["ablations_glm"]
     return tuple(

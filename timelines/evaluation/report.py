@@ -1,5 +1,6 @@
-"""A whole evaluation: compare every source, kind and alternative with the reference, with intervals
-(protocol section 3).
+"""Compare every source, kind and alternative with the reference.
+
+With intervals (protocol section 3).
 
 No Django: a notebook gives `evaluate` its cases and gets values back. Every interval of a report
 comes from the same resamples of its cases, so differences are paired; matching is done once a case
@@ -61,8 +62,9 @@ def evaluate(
     rho_runs: Mapping[SourceKey, tuple[str, float]] | None = None,
     on_case: Callable[[CaseResult], None] = lambda result: None,
 ) -> Report:
-    """Hold every timeline of `cases` against their references. Cases are taken one by one and
-    handed to `on_case` when paired.
+    """Compare every timeline of `cases` with their references.
+
+    Cases are taken one by one and passed to `on_case` when paired.
 
     `rho` names the timelines that stand for a source's revision at a reranker threshold; they give
     the ρ sweep and no result of their own. `rho_runs` names those that are runs in their own right:
@@ -146,8 +148,9 @@ def _sweep(
     resamples: Resamples,
     s_max: Mapping[str, float | None],
 ) -> Sweep:
-    """Threshold → match rate, concordance, AULTC, on the available cases. An assignment is made for
-    one threshold and has no sweep.
+    """Return threshold → match rate, concordance, AULTC.
+
+    On the available cases. An assignment is made for one threshold and has no sweep.
     """
     if basis is Basis.SPAN or scored.settings.method != "greedy":
         return ()
@@ -170,8 +173,9 @@ def _points(cases: Cases) -> tuple[float | None, float | None, float | None]:
 def _alternatives(
     main: Mapping[tuple[SourceKey, Basis], Cases], settings: EvaluationSettings
 ) -> tuple[SourceResult, ...]:
-    """Alternatives 1…A of a source on the cases where all of them are valid; nothing for a source
-    with a single one.
+    """Return figures of the alternatives 1…A of a source.
+
+    On the cases for which all of them are valid; nothing for a source with a single one.
     """
     found = []
     for basis in settings.bases:
@@ -196,7 +200,10 @@ def _strata(
     settings: EvaluationSettings,
     s_max: Mapping[str, float | None],
 ) -> tuple[StratumResult, ...]:
-    """Each dataset by itself, with resamples of its own cases, where there are several."""
+    """Return each dataset separately if there are several.
+
+    With resamples of its own cases.
+    """
     names = sorted(set(scored.strata))
     if len(names) < 2:
         return ()
@@ -261,8 +268,9 @@ def _case_result(
 
 
 def _case_metrics(paired: Paired, size: int) -> dict[str, Estimate]:
-    """The figures of one case, which has no interval. AULTC only with its fixed horizon: S_max is
-    known once every case is paired.
+    """Return the figures of one case, which has no interval.
+
+    AULTC only with its fixed horizon: S_max is known once every case is paired.
     """
     citing, with_rows, right = paired.evidence
     placed = len(paired.errors)

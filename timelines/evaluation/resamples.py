@@ -1,4 +1,6 @@
-"""Many figures over the same resamples of cases at once, without looking at events again.
+"""Many figures over the same resamples of cases at once.
+
+Events are looked at once.
 
 No Django. A resample is a weight for each case, how often it was drawn; pooled figures follow from
 sums a case times weights. All methods give an array of shape (resamples,), NaN where a resample has
@@ -31,8 +33,9 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Resamples:
-    """`indices` (resamples, n_cases): the cases of each resample, as `resample_indices` draws them
-    with the same seed.
+    """`indices` (resamples, n_cases): the cases of each resample.
+
+    As `resample_indices` draws them with the same seed.
     """
 
     indices: NDArray[np.intp]
@@ -54,23 +57,26 @@ class Resamples:
         return weights
 
     def ratio(self, numerators: ArrayLike, denominators: ArrayLike) -> Values:
-        """Pooled share: sum of a number a case over the sum of another, as matched over reference
-        events. NaN for 0 / 0.
+        """Return the pooled share: sum of one number over sum of another.
+
+        One of each for a case, as matched over reference events. NaN for 0 / 0.
 
         Raises ValueError where a list has not one number a case, as every method does.
         """
         return _divided(self._summed(numerators), self._summed(denominators))
 
     def median_of_cases(self, values: Sequence[float | None] | ArrayLike) -> Values:
-        """Median over cases of one figure a case, as concordance; cases without one (None, NaN) are
-        left out.
+        """Return the median over cases of one figure for each case.
+
+        As concordance; cases without one (None, NaN) are left out.
         """
         drawn = np.sort(self._per_case(values)[self.indices], axis=1)  # NaN comes last
         return _middle(drawn, np.count_nonzero(~np.isnan(drawn), axis=1))
 
     def aultc(self, errors: Sequence[ArrayLike], s_max: float) -> Values:
-        """Pooled AULTC of the errors of each case, in hours; `s_max`, range and errors raised as in
-        `aultc.aultc`.
+        """Return the pooled AULTC of the errors of each case, in hours.
+
+        `s_max`, range and raised errors as in `aultc.aultc`.
         """
         logs = self._logs(errors)
         for case in logs:
@@ -84,7 +90,10 @@ class Resamples:
         return 1 - _divided(total - np.where(count > 0, free, 0), count * math.log1p(s_max))
 
     def aultc_ref(self, errors: Sequence[ArrayLike]) -> Values:
-        """Pooled AULTC with the fixed horizon; errors raised as in `aultc.aultc_ref`."""
+        """Return the pooled AULTC with the fixed horizon.
+
+        Raises errors as `aultc.aultc_ref`.
+        """
         logs = self._logs(errors)
         return (
             1
@@ -106,8 +115,9 @@ class Resamples:
         )
 
     def interval(self, values: ArrayLike) -> Interval:
-        """The 95 % percentile interval of what a method gave; (None, None) without data or with
-        fewer than two cases.
+        """Return the 95 % percentile interval of a method's result.
+
+        (None, None) without data or with fewer than two cases.
         """
         return percentile_interval(values) if self.n_cases >= FEWEST_CASES else (None, None)
 
@@ -135,7 +145,10 @@ def _divided(above: Values, below: Values) -> Values:
 
 
 def _middle(rows: Values, counts: NDArray[np.intp]) -> Values:
-    """The median of the first `counts` of each sorted row; NaN where there are none."""
+    """Return the median of the first `counts` of each sorted row.
+
+    NaN if there are none.
+    """
     if not rows.shape[1]:
         return np.full(len(rows), np.nan)
     at = np.arange(len(rows))
@@ -151,8 +164,9 @@ def _middle(rows: Values, counts: NDArray[np.intp]) -> Values:
 
 
 def _weighted_middle(ordered: Values, upto: NDArray[np.int64]) -> float:
-    """The median of sorted values that stand several times each, NaN of none; `upto` is how many
-    stand up to each of them.
+    """Return the median of sorted values that occur several times each.
+
+    NaN of none; `upto` counts the values up to each of them.
     """
     if not upto.size or not upto[-1]:
         return math.nan

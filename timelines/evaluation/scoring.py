@@ -1,5 +1,6 @@
-"""One source in one case under one basis: what was paired, and the numbers that every pooled figure
-is made of.
+"""One source in one case under one basis.
+
+Its pairs, and the numbers from which every pooled figure is made.
 
 No Django. Pairing is done once; thresholds only cut it (protocol section 3, "Matching").
 """
@@ -26,8 +27,9 @@ Events = Sequence[PlacedEvent]
 
 @dataclass(frozen=True, eq=False)
 class Paired:
-    """The pairs in the order taken, as arrays of one length; times in hours, NaN for N/A. Small,
-    since a report keeps all of them.
+    """The pairs in the order taken, as arrays of one length.
+
+    Times in hours, NaN for N/A. Small, since a report stores all of them.
     """
 
     #: Occurrences of the prediction, and rows that all of them cite.
@@ -111,7 +113,9 @@ class Paired:
 
     @property
     def evidence(self) -> tuple[int, int, int]:
-        """(pairs that cite rows, pairs whose reference has rows, pairs that cite one of the
+        """Count pairs by the rows that they cite.
+
+        (pairs that cite rows, pairs whose reference has rows, pairs that cite one of the
         reference's rows).
         """
         return int(self.cites.sum()), int(self.has_rows.sum()), int(self.cites_right.sum())
@@ -123,7 +127,10 @@ _ARRAYS = tuple(
 
 
 def matched(paired: Paired, reference: Events, predicted: Events) -> tuple[MatchedPair, ...]:
-    """The pairs as a drill-down shows them; the events are those that were paired."""
+    """Return the pairs as a drill-down shows them.
+
+    The events are those that were paired.
+    """
     triples = zip(
         paired.references.tolist(),
         paired.predictions.tolist(),
@@ -150,8 +157,9 @@ def pair_by_span(reference: Events, predicted: Events, iou: float) -> Paired:
 def pair_by_distance(
     reference: Events, predicted: Events, distance: Numbers, settings: EvaluationSettings
 ) -> Paired:
-    """All pairs up to WIDEST of the whole greedy matching, or those of the optimal assignment at
-    the report's threshold.
+    """Return all pairs up to WIDEST of the whole greedy matching.
+
+    Or those of the optimal assignment at the report's threshold.
     """
     if settings.method == "greedy":
         return Paired.of(reference, predicted, [p for p in greedy_order(distance) if p[2] < WIDEST])
@@ -162,8 +170,9 @@ def pair_by_distance(
 def mention_distance(
     basis: Basis, reference: Events, predicted: Events, vectors: dict[str, Numbers] | None
 ) -> Numbers:
-    """(n_ref, n_pred) distances of mentions. `vectors` has one for each mention on basis
-    `embedding`.
+    """Return (n_ref, n_pred) distances of mentions.
+
+    `vectors` has one for each mention on basis `embedding`.
     """
     refs, preds = [e.mention for e in reference], [e.mention for e in predicted]
     if not refs or not preds:

@@ -1,5 +1,6 @@
-"""Pairs of reference and predicted occurrences by how much of the note's text they share;
-independent of any embedder.
+"""Pair reference and predicted occurrences by shared note text.
+
+Independent of any embedder.
 
 No Django. Spans are half-open code-point offsets (start, end) of one note. Source: protocol section
 3 ("Span recall").
@@ -17,8 +18,9 @@ Span = tuple[int, int]
 def match_spans(
     reference_spans: Sequence[Span | None], predicted_spans: Sequence[Span | None], iou: float = 0.4
 ) -> list[tuple[int, int, float]]:
-    """(reference index, predicted index, IoU) of the matched spans in the order taken, each span in
-    one pair at most.
+    """Return (reference index, predicted index, IoU) of matched spans.
+
+    In the order taken, each span in one pair at most.
 
     The largest overlap first among pairs whose intersection over union is at least `iou` (not
     strict), ties to the lower reference, then the lower predicted index. An occurrence without a
@@ -44,7 +46,10 @@ def match_spans(
 
 
 def span_iou(first: Span, second: Span) -> float:
-    """Intersection over union of two spans, 0…1; 0 where they share nothing or are empty."""
+    """Return the intersection over union of two spans, 0…1.
+
+    0 if they share nothing or are empty.
+    """
     shared = min(first[1], second[1]) - max(first[0], second[0])
     return shared / (max(first[1], second[1]) - min(first[0], second[0])) if shared > 0 else 0.0
 

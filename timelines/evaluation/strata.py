@@ -1,5 +1,6 @@
-"""Errors in groups: within which span of time, at what distance from admission, and near enough to
-count as equal.
+"""Errors in groups.
+
+By their size, by distance from admission, and whether they are small enough to count as equal.
 
 No Django. Times and errors in hours. Source: protocol section 3 ("Error strata"), section 4
 (tolerance).
@@ -34,8 +35,9 @@ TOLERANCE_SHARE = 0.1
 
 
 def cumulative_shares(errors: ArrayLike) -> list[tuple[str, float | None]]:
-    """(words, share of errors at most that large) for each of HORIZONS; shares are None without
-    errors.
+    """Return (words, share of errors at most that large).
+
+    For each of HORIZONS; shares are None without errors.
 
     Raises ValueError for NaN, infinity or negative errors.
     """
@@ -49,8 +51,9 @@ def cumulative_shares(errors: ArrayLike) -> list[tuple[str, float | None]]:
 
 
 def band_indices(reference_times: ArrayLike) -> NDArray[np.intp]:
-    """Which of BANDS each reference time belongs to, by its distance from admission in either
-    direction.
+    """Return which of BANDS each reference time belongs to.
+
+    By its distance from admission in either direction.
     """
     return np.searchsorted(
         [hours for _, hours in HORIZONS],
@@ -60,8 +63,9 @@ def band_indices(reference_times: ArrayLike) -> NDArray[np.intp]:
 
 
 def within_tolerance(first: ArrayLike, second: ArrayLike) -> NDArray[np.bool_]:
-    """Whether |Δ| < max(3, 0.1 · max(|first|, |second|)), strictly, for times in the same order (or
-    two times).
+    """Return whether |Δ| < max(3, 0.1 · max(|first|, |second|)).
+
+    Strictly, for times in the same order (or two times).
     """
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     return np.asarray(

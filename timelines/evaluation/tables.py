@@ -1,5 +1,6 @@
-"""Tables of a report as plain cells, and as CSV, LaTeX and JSON. Pages, command and downloads write
-the same ones.
+"""Tables of a report as plain cells, and as CSV, LaTeX and JSON.
+
+Pages, command and downloads write the same ones.
 
 No Django. Every cell comes from the report; a figure that there is none of carries its reason.
 """
@@ -76,7 +77,10 @@ TableRow = tuple[Content, ...]
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of words and figures. `heads` names every column; the first `labels` of them are words."""
+    """Rows of words and figures.
+
+    `heads` names every column; the first `labels` of them are words.
+    """
 
     name: str
     title: str
@@ -84,8 +88,10 @@ class Table:
     rows: tuple[TableRow, ...]
 
     def to_csv(self) -> str:
-        """A column a value, and for figures one each for the ends of the interval that any line
-        has; safe for spreadsheets.
+        """Return the table as CSV, safe for spreadsheets.
+
+        One column for each value, and for figures one each for the ends of the interval that any
+        line has.
         """
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
@@ -178,8 +184,9 @@ def cell(estimate: Estimate | None, metric: str) -> Cell:
 
 
 def main(report: Report, basis: Basis, *, published: bool = False) -> Table:
-    """Every source, text-only and revised, with every metric over the available cases and, where
-    cases are missing, with these as 0.
+    """Return every source, text-only and revised, with every metric.
+
+    Over the available cases and, if cases are missing, with these as 0.
 
     Variants of a source that is there too stand in its ablation table instead.
     """
@@ -230,7 +237,10 @@ def _published_rows(width: int) -> list[TableRow]:
 
 
 def ablation(report: Report, basis: Basis, source: str, *, published: bool = False) -> Table:
-    """The variants of one backbone: full, text-only, and each run that leaves a part out."""
+    """Return the variants of one backbone.
+
+    Full, text-only, and each run that leaves a part out.
+    """
     results = {r.key: r for r in report.results if r.basis is basis}
     keys = [("full", SourceKey(source, "revised")), ("unimodal", SourceKey(source, "text_only"))]
     keys += [
@@ -269,7 +279,10 @@ def ablation(report: Report, basis: Basis, source: str, *, published: bool = Fal
 
 
 def strata(report: Report, basis: Basis) -> Table:
-    """Cumulative shares of errors, and errors by the distance of the reference from admission."""
+    """Return cumulative shares of errors, and errors by distance.
+
+    The distance is that of the reference from admission.
+    """
     results = [r for r in report.results if r.basis is basis]
     heads = ("Source", "Group", "Events", "Median error, h", "Share")
     rows: list[TableRow] = []
@@ -349,8 +362,9 @@ def datasets(report: Report, basis: Basis) -> Table:
 
 
 def rho(report: Report, basis: Basis) -> Table:
-    """Revised timelines over the reranker's threshold. The sweep is made on the report's first
-    basis, whichever is asked for.
+    """Return revised timelines over the reranker's threshold.
+
+    The sweep is made on the report's first basis, for any requested basis.
     """
     first = report.settings.bases[0]
     shown = (
@@ -386,7 +400,10 @@ TABLES: Mapping[str, Callable[[Report, Basis], Table]] = {
 
 
 def backbones(report: Report) -> list[str]:
-    """Sources of full runs: those that are no variant and have a revision of their own."""
+    """Return the sources of full runs.
+
+    They are no variant and have a revision of their own.
+    """
     sources = list(dict.fromkeys(key.source for key in report.keys))
     return [
         s
@@ -397,8 +414,9 @@ def backbones(report: Report) -> list[str]:
 
 
 def all_tables(report: Report, basis: Basis) -> list[Table]:
-    """Every table of the report that has rows, ablations included; the ρ sweep, of which there is
-    one, with the first basis.
+    """Return every table of the report that has rows.
+
+    With ablations; the one ρ sweep comes with the first basis.
     """
     found = [
         make(report, basis)

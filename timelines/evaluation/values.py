@@ -1,5 +1,6 @@
-"""What an evaluation is made of and what it returns; every page, file and command shows these
-values and computes none.
+"""What an evaluation is made of and what it returns.
+
+Every page, file and command shows these values and computes none.
 
 No Django. Times and errors in hours from admission. Source: protocol section 3.
 """
@@ -55,8 +56,9 @@ class EvaluationSettings:
 
 @dataclass(frozen=True, slots=True)
 class PlacedEvent:
-    """One occurrence of one timeline as evaluation sees it. `rows` are the row indices its time
-    rests on.
+    """One occurrence of one timeline as evaluation sees it.
+
+    `rows` are the row indices its time rests on.
     """
 
     key: str
@@ -69,7 +71,10 @@ class PlacedEvent:
 
 @dataclass(frozen=True, slots=True)
 class SourceKey:
-    """One column of comparison: a source, the kind of its timeline and the alternative."""
+    """One column of comparison.
+
+    A source, the kind of its timeline and the alternative.
+    """
 
     source: str
     kind: str
@@ -77,8 +82,9 @@ class SourceKey:
 
     @property
     def label(self) -> str:
-        """ "rules · revised", with the alternative where it is not the first; "reference" alone
-        where both words are the same.
+        """Return "rules · revised", with the alternative unless it is first.
+
+        "reference" alone if both words are the same.
         """
         words = (
             self.source
@@ -97,8 +103,9 @@ class SourceKey:
 
 @dataclass(frozen=True)
 class EvaluatedCase:
-    """Input: one case with its reference and the timelines compared with it. `stratum` is
-    its dataset.
+    """One case with its reference and the timelines to compare.
+
+    `stratum` is its dataset.
     """
 
     case_id: str
@@ -109,8 +116,9 @@ class EvaluatedCase:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure with its 95 % case-level percentile bootstrap interval. No data is None with a
-    `why`, never 0.
+    """A figure with its 95 % case-level percentile bootstrap interval.
+
+    No data is None with a `why`, never 0.
 
     `n` is what the figure counts over (events, pairs or cases; the metric says which).
     """
@@ -140,7 +148,10 @@ METRICS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class SourceResult:
-    """Everything about one source under one basis. On basis `span`, `match_rate` is span recall."""
+    """Everything about one source under one basis.
+
+    On basis `span`, `match_rate` is span recall.
+    """
 
     key: SourceKey
     basis: Basis
@@ -166,8 +177,9 @@ class SourceResult:
 
 @dataclass(frozen=True)
 class Difference:
-    """Second minus first on the cases both have, matched pairs of each; paired case-level
-    bootstrap.
+    """Second minus first on the cases both have.
+
+    From matched pairs of each; paired case-level bootstrap.
 
     `median_error_common` is over reference events that both match and place.
     """
@@ -180,8 +192,9 @@ class Difference:
 
 @dataclass(frozen=True)
 class MatchedPair:
-    """A reference occurrence and the predicted one it was paired with; `distance` is 1 - IoU on
-    basis `span`.
+    """A reference occurrence and its predicted partner.
+
+    `distance` is 1 - IoU on basis `span`.
     """
 
     reference: str
@@ -193,7 +206,10 @@ class MatchedPair:
 
 @dataclass(frozen=True)
 class CaseSource:
-    """One source in one case. `available` False: the case has no such timeline."""
+    """One source in one case.
+
+    `available` False: the case has no such timeline.
+    """
 
     key: SourceKey
     basis: Basis
@@ -215,8 +231,9 @@ class CaseResult:
 
 @dataclass(frozen=True)
 class StratumResult:
-    """The cases of one dataset by themselves. Strata differ in more than their source: a comparison
-    across them is descriptive.
+    """The cases of one dataset alone.
+
+    Strata differ in more than their source: a comparison across them is descriptive.
     """
 
     stratum: str
@@ -236,8 +253,10 @@ class RhoPoint:
 
 @dataclass(frozen=True)
 class Report:
-    """One evaluation. `s_max` is the largest error at threshold 0.50 over all compared sources and
-    resamples, a basis each.
+    """One evaluation.
+
+    `s_max` has for each basis the largest error at threshold 0.50 over all compared sources and
+    resamples.
     """
 
     settings: EvaluationSettings

@@ -1,5 +1,6 @@
-"""Laying a foreign copy of a note over ours. They may differ in white space and line endings; every
-other character must be the same.
+"""Align a foreign copy of a note with ours.
+
+They may differ in white space and line endings; every other character must be the same.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from timelines.formats.values import Unreadable
 
 
 def is_blank(character: str) -> bool:
-    """White space, byte order marks, and the control characters that some formats cannot hold and
-    write as blanks.
+    """Return whether a character is blank.
+
+    White space, byte order marks, and control characters that some formats replace by blanks.
     """
     return (
         character.isspace()
@@ -24,8 +26,9 @@ def is_blank(character: str) -> bool:
 
 @dataclass(frozen=True)
 class Alignment:
-    """Positions of the inked (not blank) characters of two texts that agree in all of them; None:
-    the texts are the same.
+    """Positions of the inked (not blank) characters of two texts.
+
+    The texts agree in all of them; None: the texts are the same.
     """
 
     ours: tuple[int, ...] | None = None
@@ -48,8 +51,10 @@ class Alignment:
 
 
 def align(theirs: str, ours: str) -> Alignment:
-    """Raises Unreadable, which names the offset of the first difference and no text, where the
-    texts are not the same note.
+    """Align two texts of one note.
+
+    Raises Unreadable, which names the offset of the first difference and no text, if they are not
+    the same note.
     """
     if theirs == ours:
         return Alignment()
@@ -77,8 +82,9 @@ def same_ink(a: str, b: str) -> bool:
 def widest(
     own: tuple[int | None, int | None], place: tuple[int, int], note: str
 ) -> tuple[int, int]:
-    """Our own record of a span where it differs from the place found by blanks at its ends alone,
-    else the place.
+    """Return our own record of a span, or the place that was found.
+
+    Our record if it differs from the place by blanks at its ends alone.
     """
     start, end = own
     if start is None or end is None or not start <= place[0] < place[1] <= end <= len(note):

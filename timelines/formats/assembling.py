@@ -1,5 +1,6 @@
-"""Assemble whole timelines from a file: a timeline is valid as a whole or rejected with
-every fault named.
+"""Assemble whole timelines from a file.
+
+A timeline is valid as a whole or rejected with every fault named.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from timelines.pipeline.uids import InUse, Taken, draw_uid, uid_rng, unescape_me
 
 
 def files_of(path: Path, *suffixes: str) -> list[Path]:
-    """The file itself, or all files below the folder that end so, in order. Raises Unreadable where
-    there is none.
+    """Return the file itself, or the folder's files with that ending.
+
+    In order. Raises Unreadable if there is none.
     """
     if path.is_file():
         return [path]
@@ -41,8 +43,9 @@ def files_of(path: Path, *suffixes: str) -> list[Path]:
 
 
 def read_text(path: Path, *, exactly: bool = False) -> str:
-    """The file's text with its line ends, without a byte order mark unless `exactly` (offsets count
-    it). Raises Unreadable.
+    """Return the file's text with its line ends.
+
+    Without a byte order mark unless `exactly` (offsets count it). Raises Unreadable.
     """
     try:
         return path.read_bytes().decode("utf-8" if exactly else "utf-8-sig")
@@ -53,8 +56,9 @@ def read_text(path: Path, *, exactly: bool = False) -> str:
 
 
 def stem_of(path: Path) -> str:
-    """The file's name up to its first known ending: `20001.xml.txt` and `20001.bsv` are of the case
-    20001.
+    """Return the file's name up to its first known ending.
+
+    `20001.xml.txt` and `20001.bsv` are of the case 20001.
     """
     name = path.name
     while (shorter := _without_ending(name)) != name:
@@ -82,8 +86,9 @@ def case_of(heading: Heading, cases: Cases) -> CaseFacts:
 def assembled(
     file: str, heading: Heading, items: Sequence[Event | Fault], facts: CaseFacts
 ) -> Iterator[Foreign | Fault]:
-    """The timeline if all its items are events that fit together and into the note, else what is
-    wrong with it.
+    """Return the timeline, or what is wrong with it.
+
+    It is valid if all its items are events that fit together and into the note.
     """
     faults = [item for item in items if isinstance(item, Fault)]
     events = tuple(item for item in items if isinstance(item, Event))
@@ -104,8 +109,9 @@ def assembled(
 def grouped(
     file: str, lines: Iterable[tuple[int, Heading | None, Event | Fault]], cases: Cases
 ) -> Iterator[Foreign | Fault]:
-    """Timelines of a file whose lines say themselves where they belong: by case, source, kind and
-    alternative, in order of appearance.
+    """Group lines that name their timeline themselves.
+
+    By case, source, kind and alternative, in order of appearance.
 
     A line that cannot be attributed (heading None) spoils the timelines before and after it: it may
     be a lost part of either.
@@ -148,7 +154,7 @@ def _beside(fault: Fault) -> Fault:
 
 
 def located(events: Sequence[Event], note: str) -> tuple[Event, ...]:
-    """The events, those whose place is sought with it where the rule of `locating` finds one."""
+    """Add the places that `locating` finds to the events that need one."""
     missing = [n for n, e in enumerate(events) if e.sought and e.start is None]
     places = locate([unescape_mention(events[n].mention) for n in missing], note)
     found = list(events)
@@ -167,8 +173,9 @@ def domain_of(
     alternative: int = 1,
     in_use: InUse | None = None,
 ) -> tuple[domain.Inventory, domain.Timeline]:
-    """Inventory and timeline as they are stored. Events without an identifier get one; the same
-    `seed` gives the same.
+    """Return inventory and timeline as they are stored.
+
+    Events without an identifier get one; the same `seed` gives the same.
 
     An event whose identifier another inventory of the note has `in_use` for another occurrence gets
     a new one, in contexts too. Raises InvariantError for identifiers that occur twice, contexts

@@ -1,5 +1,6 @@
-"""The data dictionary of the exports: written beside every table, and as a page of the
-documentation.
+"""The data dictionary of the exports.
+
+It is written beside every table, and is a page of the documentation.
 
 `python -m timelines.formats.dictionary` writes docs/reference/timeline-export.md; a test compares
 the two.

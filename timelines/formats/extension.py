@@ -1,5 +1,6 @@
-"""What foreign formats have no field for: all values of a line as one JSON object, and names of
-files that tell cases apart.
+"""What foreign formats have no field for.
+
+All values of a line as one JSON object, and names of files that distinguish cases.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 
 
 def values_of(line: Line, ordinal: int) -> dict[str, Any]:
-    """The documented columns without `evidence`, which is the record's, and the line's place in its
-    timeline.
+    """Return the documented columns of a line and its place.
+
+    Without `evidence`, which is the record's.
     """
     values = line_values(line, with_note_text=False)
     del values["evidence"]
@@ -26,13 +28,18 @@ def values_of(line: Line, ordinal: int) -> dict[str, Any]:
 
 
 def as_json(values: dict[str, Any]) -> str:
-    """ASCII on one line: a format that cannot hold some character can hold this."""
+    """Return JSON in ASCII on one line.
+
+    A format that lacks some characters can still carry it.
+    """
     return json.dumps(values, ensure_ascii=True)
 
 
 def file_name(name: str) -> str:
-    """A name for files: the name itself where a file system takes it, else with a piece of its
-    digest, so that no two are the same.
+    """Return a name for files.
+
+    The name itself if a file system takes it, else with a piece of its digest, so that no two are
+    the same.
     """
     safe = _UNSAFE.sub("_", name)
     return (
@@ -46,7 +53,10 @@ def folder_name(line: Line) -> str:
 
 
 def with_notes(cases: Iterable[CaseLines]) -> Iterator[tuple[CaseLines, str, tuple[Line, ...]]]:
-    """(case, note, timeline) of every timeline that has occurrences and a note to show them in."""
+    """Return (case, note, timeline) of every timeline to show.
+
+    It has occurrences, and a note to show them in.
+    """
     for case in cases:
         for timeline in case.timelines:
             if case.note is not None and timeline:
@@ -54,5 +64,8 @@ def with_notes(cases: Iterable[CaseLines]) -> Iterator[tuple[CaseLines, str, tup
 
 
 def is_shown(line: Line, note: str) -> bool:
-    """Whether a tool can mark the line's span: it has one, and something can be seen there."""
+    """Return whether a tool can mark the line's span.
+
+    It has one, and something can be seen there.
+    """
     return line.start is not None and not all(is_blank(c) for c in note[line.start : line.end])

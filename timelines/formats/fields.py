@@ -1,5 +1,6 @@
-"""Reading one event from named values: the keys of our exports, which every format's extension
-place carries as well.
+"""Read one event from named values.
+
+They are the keys of our exports, which every format's extension place carries as well.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ def object_of(text: str) -> dict[str, Any]:
 
 
 def heading_of(values: Mapping[str, Any], name: str = "") -> Heading:
-    """Which timeline the values belong to; `name` (a file's) replaces a missing case_id.
-    Raises Unreadable.
+    """Return which timeline the values belong to.
+
+    `name` (a file's) replaces a missing case_id. Raises Unreadable.
     """
     alternative = whole(values, "alternative")
     if alternative is not None and not 1 <= alternative <= 2**15 - 1:
@@ -97,8 +99,9 @@ def check_bounds(event: Event) -> None:
 
 
 def stored_mention(value: object) -> str:
-    """The mention as inventories store it: what is escaped already stays as it is. Raises
-    Unreadable.
+    """Return the mention as inventories store it.
+
+    What is escaped already stays as it is. Raises Unreadable.
     """
     mention = text_of(value, "mention")
     if not mention.strip():
@@ -131,8 +134,9 @@ def hours(value: object, field: str) -> float | None:
 
 
 def whole(values: Mapping[str, Any], field: str) -> int | None:
-    """Read a whole number that fits a database column; None if there is none. Raises
-    Unreadable.
+    """Read a whole number that fits a database column; None without one.
+
+    Raises Unreadable.
     """
     value = values.get(field)
     if value is None or value == "":

@@ -9,8 +9,9 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Write to the yielded path; it becomes `path` when the block ends well, and goes when it does
-    not.
+    """Write to the yielded path, which becomes `path` at the end.
+
+    It is removed if the block fails.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")

@@ -1,5 +1,6 @@
-"""What every export is made of: one occurrence of one timeline, with the rows its time rests on. No
-Django here.
+"""One occurrence of one timeline, with the rows its time rests on.
+
+Every export consists of them. No Django here.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from typing import Any, Protocol
 
 
 class Stay(Protocol):
-    """What a format needs to know of a case: its id, the patient's key, and clock times of
-    admission and discharge.
+    """What a format needs to know of a case.
+
+    Its id, the patient's key, and clock times of admission and discharge.
     """
 
     @property
@@ -27,8 +29,9 @@ class Stay(Protocol):
 
 @dataclass(frozen=True)
 class Cited:
-    """A row that a time rests on; query and scores are None where no search brought it
-    (references).
+    """A row that a time rests on.
+
+    Query and scores are None if no search found it (references).
     """
 
     row_index: int
@@ -45,8 +48,9 @@ class Cited:
 
 @dataclass(frozen=True)
 class Line:
-    """One occurrence of one timeline. `mention` is complete; a source without an inventory has its
-    event text there.
+    """One occurrence of one timeline.
+
+    `mention` is complete; a source without an inventory has its event text there.
     """
 
     case_id: str
@@ -88,7 +92,10 @@ class CaseLines:
 
 
 def line_values(line: Line, *, with_note_text: bool) -> dict[str, Any]:
-    """The line as plain values, in the documented order (`timelines.formats.dictionary`)."""
+    """Return the line as plain values, in the documented order.
+
+    See `timelines.formats.dictionary`.
+    """
     values: dict[str, Any] = {
         "case_id": line.case_id,
         "source": line.source,

@@ -1,4 +1,6 @@
-"""Spans for mentions that come without offsets: found by their exact words, never guessed.
+"""Find spans for mentions that come without offsets.
+
+By their exact words, never guessed.
 
 The rule. A mention matches a place if the note has its very characters there (a run of white
 space matches any run of white space), not inside a longer word. Then
@@ -21,8 +23,9 @@ Place = tuple[int, int]
 
 
 def locate(mentions: Sequence[str], note: str) -> list[Place | None]:
-    """A place (code points, end-exclusive) or None for each mention, in order. Mentions as people
-    read them, not escaped.
+    """Return a place or None for each mention, in order.
+
+    Places are code points, end-exclusive. Mentions are as people read them, not escaped.
     """
     listed: dict[str, list[int]] = {}
     for number, mention in enumerate(mentions):

@@ -1,5 +1,6 @@
-"""What every reader of foreign timelines takes and yields: cases to point into, timelines read
-whole, faults that quote nothing.
+"""What every reader of foreign timelines takes and returns.
+
+Cases to point into, timelines read whole, faults that quote nothing.
 
 No Django here. Times are hours from the encounter's anchor; offsets code points of our note,
 end-exclusive.
@@ -15,8 +16,9 @@ from timelines.domain import Anchor, Lane, Polarity, TimelineKind
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something unusable: its place and why. `field` is a path or name of the format, never
-    its content.
+    """Something unusable: its place and why.
+
+    `field` is a path or name of the format, never its content.
     """
 
     file: str
@@ -47,8 +49,9 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Which timeline a line belongs to, as far as its file says. `case` is a case id or the name of
-    a file.
+    """Which timeline a line belongs to, as far as its file says.
+
+    `case` is a case id or the name of a file.
     """
 
     case: str
@@ -59,9 +62,10 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    r"""One occurrence and when it happened. `mention` as inventories store it (`\`, `|`, `"` escaped, on one line).
+    r"""One occurrence and when it happened.
 
-    `uid` is None where the file gives none; `context` and `rows` are empty then or name the file's own identifiers.
+    `mention` is as inventories store it (`\`, `|`, `"` escaped, on one line). `uid` is None if the
+    file gives none; then `context` and `rows` are empty or name the file's own identifiers.
     """
 
     mention: str

@@ -1,4 +1,4 @@
-"""brat standoff: `.ann` files, each with its `.txt` beside it where there is one.
+"""brat standoff: `.ann` files, each with its `.txt` if there is one.
 
 Every text-bound annotation (T) is an occurrence. An attribute Absent, Negated or Negation makes it
 absent. Its AnnotatorNotes hold either our JSON or `time=… lower=… upper=… known=… confidence=…`.
@@ -105,7 +105,10 @@ def _event(
 
 
 def fragments(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """The span without its line breaks: an annotation of brat stays on one line."""
+    """Return the span without its line breaks.
+
+    An annotation of brat stays on one line.
+    """
     return [(m.start(), m.end()) for m in re.compile(r"[^\r\n]+").finditer(text, start, end)]
 
 
@@ -123,7 +126,10 @@ def _bound(line: str) -> tuple[str, str, list[tuple[int, int]], str]:
 
 
 def _notes(lines: list[tuple[int, str]]) -> dict[str, dict[str, Any]]:
-    """Annotation → what its notes say. Free words of an annotator are no fault and are not read."""
+    """Return annotation → what its notes say.
+
+    Free words of an annotator are no fault and are not read.
+    """
     found: dict[str, dict[str, Any]] = {}
     for number, line in lines:
         head, _, words = line.partition("\t")
@@ -152,7 +158,10 @@ def _absent(lines: list[tuple[int, str]]) -> set[str]:
 
 
 def _loose(file: str, number: int, line: str) -> tuple[float, dict[str, Any], Event | Fault]:
-    """(position in the inventory, values, event) of an occurrence that no annotation can carry."""
+    """Return an occurrence that no annotation can carry.
+
+    As (position in the inventory, values, event).
+    """
     try:
         values = object_of(line)
         order = values.get("ordinal")

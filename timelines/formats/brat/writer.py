@@ -1,5 +1,6 @@
-"""brat standoff: a folder a timeline, in it for each case the note, its annotations, and what no
-annotation can carry.
+"""brat standoff: one folder for each timeline.
+
+It has for each case the note, its annotations, and what no annotation can carry.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ CONFIGURATION = "[entities]\n{entities}\n[relations]\n[events]\n[attributes]\nAb
 
 
 def write_brat(cases: Iterable[CaseLines], out: Path) -> int:
-    """`OUT/SOURCE-KIND-ALTERNATIVE/CASE.txt` and `.ann`, offsets in code points; returns how many
-    occurrences.
+    """Write `OUT/SOURCE-KIND-ALTERNATIVE/CASE.txt` and `.ann`.
+
+    Offsets are in code points. Returns how many occurrences.
 
     Occurrences without a place in the note stand in `CASE.unlocated.jsonl` beside them, which brat
     does not read.
@@ -38,8 +40,10 @@ def write_brat(cases: Iterable[CaseLines], out: Path) -> int:
 
 
 def standoff(note: str, lines: Sequence[Line]) -> Iterator[str]:
-    """The annotation file's lines: entity, attribute of negated ones, and a note with everything as
-    JSON, for each located occurrence.
+    """Return the annotation file's lines.
+
+    For each located occurrence an entity, an attribute if it is negated, and a note with everything
+    as JSON.
     """
     numbered = [(ordinal, line) for ordinal, line in enumerate(lines) if is_shown(line, note)]
     for number, (ordinal, line) in enumerate(numbered, start=1):

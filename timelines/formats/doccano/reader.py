@@ -1,5 +1,6 @@
-"""doccano JSONL: one document a line, spans as `label`/`labels` ([start, end, label]) or `entities`
-(start_offset, end_offset, label).
+"""doccano JSONL: one document on each line.
+
+Spans are `label`/`labels` ([start, end, label]) or `entities` (start_offset, end_offset, label).
 
 Every span is an occurrence. doccano itself knows no times: an entity may carry our keys (`time`,
 `lower`, `upper`, `known`, `confidence`, `mention`, `polarity`, `lane`) beside its own, else its
@@ -25,8 +26,9 @@ _Span = tuple[int, int]
 
 
 def read_doccano(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
-    """A file, or a folder of `.jsonl` files. `case_id` is in the document or its `meta`, else
-    the file is named by the case.
+    """Read a file, or a folder of `.jsonl` files.
+
+    `case_id` is in the document or its `meta`, else the case names the file.
     """
     for file in files_of(path, ".jsonl"):
         try:
@@ -95,7 +97,10 @@ def _over(event: Event, place: _Span) -> Event:
 
 
 def _marks(document: Mapping[str, Any]) -> Iterator[tuple[str, _Span, dict[str, Any]]]:
-    """(place in the document, span, our keys) of every span. Raises Unreadable."""
+    """Return (place in the document, span, our keys) of every span.
+
+    Raises Unreadable.
+    """
     field = next(
         (name for name in ("entities", "label", "labels") if document.get(name)), "entities"
     )

@@ -1,5 +1,6 @@
-"""doccano JSONL: one document a timeline of a case, spans as entities; everything else in keys that
-doccano keeps as metadata.
+"""doccano JSONL: one document for each timeline of a case.
+
+Spans are entities; everything else is in keys that doccano keeps as metadata.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""`event,time[,confidence]` as tables of commas or bars, the form in which single-step baselines
-answer.
+"""`event,time[,confidence]` as tables of commas or bars.
+
+Single-step baselines answer in this form.
 
 One file a case, named by it, with or without a heading; or one table with a column `case_id`. Times
 are hours from admission, or N/A. A fourth column `occurrent` in files that we wrote has
@@ -41,8 +42,9 @@ def read_csv(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
 
 
 def read_bsv(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
-    """`*.bsv` (also `.psv`, `.txt`): events and times by bars; a bar inside an event is preceded by
-    a backslash.
+    """Read `*.bsv` (also `.psv`, `.txt`): events and times by bars.
+
+    A backslash precedes a bar inside an event.
     """
     for file in files_of(path, ".bsv", ".psv", ".txt"):
         try:
@@ -58,7 +60,10 @@ def read_bsv(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
 
 
 def split_bars(line: str) -> list[str]:
-    r"""Cells between bars that no backslash escapes; `\|` stays as it is, being the stored form of a mention."""
+    r"""Return the cells between bars that no backslash escapes.
+
+    `\|` stays as it is: mentions are stored in this form.
+    """
     cells = _BAR.sub("\\1\n", line).split("\n")
     cells = [cell.strip() for cell in cells]
     return cells[1:-1] if len(cells) > 3 and not cells[0] and not cells[-1] else cells
@@ -134,7 +139,10 @@ def _plain(values: dict[str, str]) -> Event:
 
 
 def _agreeing(own: Event, values: dict[str, str]) -> Event:
-    """A line whose plain cells were changed no longer is what its JSON says. Raises Unreadable."""
+    """Check that a line agrees with its JSON.
+
+    A line whose plain cells were changed does not. Raises Unreadable.
+    """
     plain = _plain(values)
     if (plain.mention, plain.time, plain.confidence) != (own.mention, own.time, own.confidence):
         raise Unreadable(

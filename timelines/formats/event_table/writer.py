@@ -1,5 +1,6 @@
-"""Events and times by bars: `event|time|confidence`, hours or N/A, as single-step baselines answer;
-the fourth column has the rest.
+"""Events and times by bars: `event|time|confidence`, hours or N/A.
+
+As single-step baselines answer; the fourth column has the rest.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from timelines.formats.lines import CaseLines, Line
 
 
 def write_bsv(cases: Iterable[CaseLines], out: Path) -> int:
-    """`OUT/SOURCE-KIND-ALTERNATIVE/CASE.bsv` with a heading; returns how many occurrences."""
+    """Write `OUT/SOURCE-KIND-ALTERNATIVE/CASE.bsv` with a heading.
+
+    Returns how many occurrences.
+    """
     count = 0
     for case in cases:
         for timeline in case.timelines:

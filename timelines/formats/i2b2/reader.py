@@ -1,5 +1,6 @@
-"""i2b2-2012 XML (temporal relations challenge): the note in TEXT, and the layers EVENT, TIMEX3,
-SECTIME and TLINK in TAGS.
+"""i2b2-2012 XML of the temporal relations challenge.
+
+The note is in TEXT, the layers EVENT, TIMEX3, SECTIME and TLINK are in TAGS.
 
 Every EVENT is an occurrence of any modality; NEG makes it absent. Offsets count from 1 at
 the note's first character, the end being exclusive: "Admission" at the beginning of a note is start
@@ -111,8 +112,9 @@ def _foreign(tag: Tag, words: str, found: Placed) -> Event:
 
 
 def _shift(text: str, events: list[Tag]) -> int:
-    """What is taken from the file's offsets: 1 as published, 0 where only that gives all quoted
-    texts.
+    """Return what to subtract from the file's offsets.
+
+    1 as published, 0 if only that gives all quoted texts.
     """
     for shift in (1, 0):
         try:
@@ -125,8 +127,9 @@ def _shift(text: str, events: list[Tag]) -> int:
 
 
 def _offsets(text: str, tag: Tag, shift: int) -> tuple[int, int]:
-    """The event's span in the note of the file. Raises Unreadable where it does not hold the text
-    that the tag quotes.
+    """Return the event's span in the note of the file.
+
+    Raises Unreadable if the span does not have the text that the tag quotes.
     """
     first, last = tag.attributes.get("start", ""), tag.attributes.get("end", "")
     if (

@@ -1,5 +1,6 @@
-"""When the events of an i2b2-2012 file happened, as far as its own layers say; nothing is inferred
-beyond them.
+"""When the events of an i2b2-2012 file happened, by its own layers.
+
+Nothing is inferred beyond them.
 
 A date in TIMEX3 (`val`, types DATE and TIME) or SECTIME (`dvalue`) is a period: a year, month, day,
 hour, minute or second. A TLINK between an event and such a period says
@@ -44,8 +45,9 @@ _INVERSE = {
 
 @dataclass(frozen=True)
 class Period:
-    """Hours from the anchor, both ends included; `section` for a section time, `exact` where
-    nothing says approximately.
+    """Hours from the anchor, both ends included.
+
+    `section` for a section time, `exact` if nothing says approximately.
     """
 
     begin: float
@@ -66,8 +68,9 @@ class Placed:
 
 
 def period_of(value: str, anchor: Anchor) -> tuple[float, float] | None:
-    """The ends of an ISO 8601 calendar value in hours from the anchor; None for anything else
-    (durations, weeks, parts of days).
+    """Return the ends of an ISO 8601 calendar value in hours.
+
+    From the anchor; None for anything else (durations, weeks, parts of days).
     """
     found = _VALUE.fullmatch(value.strip())
     if not found:
@@ -110,8 +113,9 @@ def periods_of(layers: Layers, anchor: Anchor) -> dict[str, Period]:
 
 
 def check_admission(layers: Layers, anchor: Anchor) -> None:
-    """A file whose admission is on another day than the case's would be placed wrongly as a whole.
-    Raises Unreadable.
+    """Check that the file's admission is on the case's day.
+
+    Else all its times would be wrong. Raises Unreadable.
     """
     for tag in layers.of("SECTIME"):
         ends = period_of(tag.attributes.get("dvalue", ""), anchor)
@@ -130,7 +134,10 @@ def check_admission(layers: Layers, anchor: Anchor) -> None:
 
 
 def placed(layers: Layers, anchor: Anchor) -> dict[str, Placed]:
-    """EVENT id → what the links say of it; events without a link to a dated period are missing."""
+    """Return EVENT id → what the links say of it.
+
+    Events without a link to a dated period are missing.
+    """
     periods = periods_of(layers, anchor)
     events = {tag.attributes.get("id", "") for tag in layers.of("EVENT")}
     links: dict[str, list[tuple[str, Period, str]]] = {}

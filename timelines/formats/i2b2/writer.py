@@ -1,5 +1,6 @@
-"""i2b2-2012 XML: the note, an EVENT an occurrence, its time as a TIMEX3 outside the text with a
-TLINK; the rest beside them.
+"""i2b2-2012 XML: the note, and an EVENT for each occurrence.
+
+Its time is a TIMEX3 outside the text with a TLINK; the rest is beside them.
 
 Values that the layout has no attribute for are written to a processing instruction `<?occurrent
 {…}?>` after the EVENT, which XML readers skip. Characters that XML cannot hold are written as
@@ -49,8 +50,9 @@ def write_i2b2(cases: Iterable[CaseLines], out: Path) -> int:
 
 
 def document(note: str, timeline: Sequence[Line], encounter: Stay) -> Iterator[str]:
-    """The lines of the file. Offsets count from 1 at the note's first character, as in the released
-    corpus.
+    """Return the lines of the file.
+
+    Offsets count from 1 at the note's first character, as in the released corpus.
     """
     anchor = Anchor(encounter.admitted_at)
     yield '<?xml version="1.0" encoding="UTF-8" ?>'
@@ -79,8 +81,9 @@ def document(note: str, timeline: Sequence[Line], encounter: Stay) -> Iterator[s
 
 
 def cdata(note: str) -> str:
-    """The note inside a CDATA section: its end mark is split, carriage returns, which XML readers
-    drop there, stand outside.
+    """Return the note inside a CDATA section.
+
+    Its end mark is split; carriage returns, which XML readers drop there, are outside.
     """
     text = _FORBIDDEN.sub(" ", note).replace("]]>", "]]]]><![CDATA[>")
     return text.replace("\r", "]]>&#13;<![CDATA[")
@@ -107,8 +110,9 @@ def _event(note: str, line: Line, number: int) -> str:
 
 
 def _times(note: str, timeline: Sequence[Line], anchor: Anchor) -> Iterator[str]:
-    """A TIMEX3 of no text for each distinct clock time (to the second) and a TLINK to it from each
-    of its events.
+    """Return a TIMEX3 for each clock time, and TLINKs to them.
+
+    Each distinct time (to the second) is a TIMEX3 of no text, with a TLINK from each of its events.
     """
     found: dict[str, list[tuple[int, Line]]] = {}
     for number, line in enumerate(timeline):

@@ -1,5 +1,6 @@
-"""The layers of one i2b2-2012 file, with the line of every tag. A document type or an entity
-declaration is refused before it is read.
+"""The layers of one i2b2-2012 file, with the line of every tag.
+
+A document type or an entity declaration is refused before it is read.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ class Tag:
 
 @dataclass
 class Layers:
-    """The text and the tags in order. `own`: line and JSON of our processing instructions."""
+    """The text and the tags in order.
+
+    `own`: line and JSON of our processing instructions.
+    """
 
     text: str = ""
     tags: list[Tag] = field(default_factory=list)
@@ -35,8 +39,10 @@ class Layers:
 
 
 def layers_of(data: bytes) -> Layers:
-    """Raises Unreadable with the line for XML that is not well formed, of another kind, or declares
-    a document type or entities.
+    """Read the layers of XML text.
+
+    Raises Unreadable with the line if it is not well formed, is of another kind, or declares a
+    document type or entities.
     """
     found, path, pieces = Layers(), list[str](), list[str]()
     parser = expat.ParserCreate()

@@ -1,4 +1,6 @@
-"""Label Studio JSON: a list of tasks, each with one annotation (or one prediction).
+"""Label Studio JSON: a list of tasks, each with one annotation.
+
+Or with one prediction.
 
 Every labelled region of the text is an occurrence. Controls of the same region say the rest, by
 their `from_name`: a number or a text area `time`, `lower`, `upper`, `confidence`; a text area
@@ -27,8 +29,9 @@ _Region = tuple[str, dict[str, Any], dict[str, Any]]
 
 
 def read_label_studio(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
-    """A file, or a folder of `.json` files. `data.case_id` names the case, else the file of a
-    single task is named by it.
+    """Read a file, or a folder of `.json` files.
+
+    `data.case_id` names the case, else the file of a single task does.
     """
     for file in files_of(path, ".json"):
         try:
@@ -114,8 +117,9 @@ def _task(file: Path, place: str, task: Any, name: str, cases: Cases) -> Iterato
 
 
 def _result(task: dict[str, Any]) -> tuple[str, list[Any]]:
-    """The one annotation that counts: not cancelled; a prediction where nobody annotated. Raises
-    Unreadable where there are several.
+    """Return the one annotation that counts.
+
+    Not cancelled; a prediction if nobody annotated. Raises Unreadable if there are several.
     """
     for field in ("annotations", "completions", "predictions"):
         found = [
@@ -136,8 +140,9 @@ def _result(task: dict[str, Any]) -> tuple[str, list[Any]]:
 
 
 def _regions(result: list[Any]) -> Iterator[_Region]:
-    """(place, value with offsets, what the region's controls say) of every region of the text, in
-    order.
+    """Return every region of the text, in order.
+
+    Each as (place, value with offsets, what the region's controls say).
     """
     said: dict[object, dict[str, Any]] = {}
     for item in result:
@@ -176,8 +181,9 @@ def _regions(result: list[Any]) -> Iterator[_Region]:
 
 
 def _still(own: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
-    """What we wrote of a region; where its time was changed since then, only what does not hang on
-    the time.
+    """Return what we wrote of a region.
+
+    If its time was changed since then, only what does not depend on the time.
     """
     if own.get("time") == values.get("time"):
         return own
@@ -202,8 +208,9 @@ def _control(name: object, value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _counting(text: str, values: list[dict[str, Any]]) -> Callable[[int], int]:
-    """How the file counts, as a function to our code points. Raises Unreadable where the quoted
-    texts fit neither way of counting.
+    """Return how the file counts, as a function to our code points.
+
+    Raises Unreadable if the quoted texts fit neither way of counting.
     """
     units = [n for n, c in enumerate(text) for _ in range(1 + (ord(c) > 0xFFFF))] + [len(text)]
     as_units: Callable[[int], int] = lambda n: units[n] if n < len(units) else len(text) + 1  # noqa: E731

@@ -1,5 +1,6 @@
-"""Label Studio JSON: one task a timeline of a case, its spans as the regions of one annotation;
-everything else in `meta` and `data`.
+"""Label Studio JSON: one task for each timeline of a case.
+
+Its spans are the regions of one annotation; everything else is in `meta` and `data`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from timelines.formats.lines import CaseLines, Line
 
 
 def write_label_studio(cases: Iterable[CaseLines], out: Path) -> int:
-    """A JSON list written task by task, offsets in code points; returns how many occurrences.
+    """Write a JSON list task by task, offsets in code points.
+
+    Returns how many occurrences.
 
     The labelling interface names the text `text`, its labels `label`, a number per region `time`,
     choices per region `polarity`.

@@ -1,5 +1,6 @@
-"""Our own exports read again: JSONL, CSV, Parquet and MEDS. Each line names its case, source, kind
-and alternative.
+"""Read our own exports: JSONL, CSV, Parquet and MEDS.
+
+Each line names its case, source, kind and alternative.
 """
 
 from __future__ import annotations
@@ -51,8 +52,9 @@ def read_parquet(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
 
 
 def read_meds(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
-    """A MEDS dataset that we wrote: `data/*.parquet` below the folder. Its order is put back by the
-    column `ordinal`.
+    """Read a MEDS dataset that we wrote.
+
+    `data/*.parquet` below the folder. The column `ordinal` restores the order.
     """
     for file in files_of(path / "data" if (path / "data").is_dir() else path, ".parquet"):
         try:
@@ -69,8 +71,9 @@ def read_meds(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
 
 
 def read_own_csv(file: str, text: str, cases: Cases) -> Iterator[Foreign | Fault]:
-    """A table with our headings; text that was kept from spreadsheets by an apostrophe is what it
-    was.
+    """Read a table with our headings.
+
+    Removes the apostrophe that protects text from spreadsheets.
     """
     yield from grouped(file, _csv_lines(file, text, cases), cases)
 
@@ -118,7 +121,10 @@ def _line(file: str, number: int, values: Mapping[str, Any], cases: Cases) -> _L
 
 
 def check_span_text(event: Event, text: object, heading: Heading, cases: Cases) -> None:
-    """Where a line quotes its span, our note must say the same there. Raises Unreadable."""
+    """Check a line's quoted span against our note.
+
+    Raises Unreadable if they differ.
+    """
     if not text or event.start is None:
         return
     facts = cases(heading.case)

@@ -31,7 +31,10 @@ def write_jsonl(cases: Iterable[CaseLines], out: Path, *, with_note_text: bool) 
 
 
 def write_csv(cases: Iterable[CaseLines], out: Path, *, with_note_text: bool) -> int:
-    """A table with a heading, and its data dictionary beside it; returns how many lines."""
+    """Write a table with a heading, and its data dictionary.
+
+    Returns how many lines.
+    """
     names = [f.name for f in dictionary.fields(with_note_text=with_note_text)]
     count = 0
     with replacing(out) as part, part.open("w", encoding="utf-8", newline="") as file:
@@ -47,14 +50,18 @@ def write_csv(cases: Iterable[CaseLines], out: Path, *, with_note_text: bool) ->
 
 
 def safe_cell(text: str) -> str:
-    """Text that a spreadsheet shows and does not calculate. Taking one apostrophe away again gives
-    the text (`imports.tables`).
+    """Return text that a spreadsheet shows and does not calculate.
+
+    Removing one apostrophe gives the text again (`formats.tables.reader`).
     """
     return f"'{text}" if text.lstrip("'").startswith(FORMULA) else text
 
 
 def _cell(value: Any) -> Any:
-    """Numbers as they are, lists of identifiers by spaces, evidence as JSON, nothing as nothing."""
+    """Return a cell.
+
+    Numbers as they are, lists of identifiers by spaces, evidence as JSON, nothing as nothing.
+    """
     if isinstance(value, str):
         return safe_cell(value)
     if isinstance(value, list):
