@@ -315,7 +315,7 @@ def test_the_theme_is_chosen_and_remembered(opened):
 
 def test_switching_the_timeline_keeps_the_occurrence(opened, world):
     page = opened(f"?o={world.uid('andexanet')}")
-    page.get_by_role("link", name="Text only").click()
+    page.get_by_role("link", name="From the note").click()
     page.wait_for_url("**t=*")
     page.wait_for_selector("#case[data-ready]")
     assert selected(page) == world.uid("andexanet")

@@ -181,8 +181,8 @@ def test_the_main_table_has_both_readings_and_marks_the_best_over_the_same_cases
 def test_differences_say_in_words_whether_the_interval_excludes_zero(web, evaluation):
     shown = text_of(web.get(address_of(evaluation)))
     assert "rules · revised minus rules · text-only" in shown
-    assert "Concordance +0.033 +0.012 to +0.051 Better: interval excludes zero" in shown
-    assert "AULTC +0.049 −0.004 to +0.090 Open: interval includes zero" in shown
+    assert "Concordance +0.033 +0.012 to +0.051 Better (95 % CI excludes 0)" in shown
+    assert "AULTC +0.049 −0.004 to +0.090 No clear difference (95 % CI includes 0)" in shown
     assert "No figure: the reference cites no row" in shown
 
 

@@ -397,11 +397,11 @@ def _verdict(metric: str, estimate: Estimate, excludes_zero: bool) -> str:
     if estimate.low is None or estimate.high is None:
         return "No interval: too few cases"
     if not excludes_zero:
-        return "Open: interval includes zero"
+        return "No clear difference (95 % CI includes 0)"
     if metric in NEUTRAL:
-        return f"{'Higher' if estimate.value > 0 else 'Lower'}: interval excludes zero"
+        return f"{'Higher' if estimate.value > 0 else 'Lower'} (95 % CI excludes 0)"
     better = (estimate.value < 0) if metric in LOWER_IS_BETTER else (estimate.value > 0)
-    return f"{'Better' if better else 'Worse'}: interval excludes zero"
+    return f"{'Better' if better else 'Worse'} (95 % CI excludes 0)"
 
 
 @dataclass(frozen=True)

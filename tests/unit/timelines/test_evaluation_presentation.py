@@ -140,12 +140,12 @@ def test_rows_of_one_source_stand_together_under_its_name():
 @pytest.mark.parametrize(
     ("metric", "estimate", "verdict"),
     [
-        ("aultc", Estimate(0.03, 0.01, 0.05), "Better: interval excludes zero"),
-        ("aultc", Estimate(-0.03, -0.05, -0.01), "Worse: interval excludes zero"),
-        ("median_error", Estimate(-3.0, -4.0, -1.0), "Better: interval excludes zero"),
-        ("median_error_common", Estimate(3.0, 1.0, 4.0), "Worse: interval excludes zero"),
-        ("numeric_share", Estimate(0.1, 0.05, 0.2), "Higher: interval excludes zero"),
-        ("aultc", Estimate(0.03, 0.0, 0.05), "Open: interval includes zero"),
+        ("aultc", Estimate(0.03, 0.01, 0.05), "Better (95 % CI excludes 0)"),
+        ("aultc", Estimate(-0.03, -0.05, -0.01), "Worse (95 % CI excludes 0)"),
+        ("median_error", Estimate(-3.0, -4.0, -1.0), "Better (95 % CI excludes 0)"),
+        ("median_error_common", Estimate(3.0, 1.0, 4.0), "Worse (95 % CI excludes 0)"),
+        ("numeric_share", Estimate(0.1, 0.05, 0.2), "Higher (95 % CI excludes 0)"),
+        ("aultc", Estimate(0.03, 0.0, 0.05), "No clear difference (95 % CI includes 0)"),
         ("aultc", Estimate(0.03), "No interval: too few cases"),
         ("aultc", Estimate(None, why="nothing matched"), "No figure: nothing matched"),
     ],

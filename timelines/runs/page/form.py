@@ -79,7 +79,7 @@ class LaunchForm(forms.Form):
         to_field_name="public_id",
         empty_label="nothing: read every note anew",
         help_text=(
-            "A finished full run whose occurrences and text-only times are kept, so that variants"
+            "Reuse the occurrences and times from the note of a finished full run, so that variants"
             " differ in the varied stage alone."
         ),
     )
