@@ -188,7 +188,7 @@ def test_findings_are_narrowed_in_place_and_read_by_keyboard(opened, judged):
     expect(page.locator("#verdict-title")).to_contain_text("is right")
     page.wait_for_load_state()
     page.keyboard.press("j")
-    expect(page.locator("h1")).to_contain_text("different time")
+    expect(page.locator("h1")).to_contain_text("Different time")
     expect(page.get_by_text("2 of 5 in this game")).to_be_visible()
 
 
@@ -196,7 +196,7 @@ def test_findings_are_narrowed_in_place_and_read_by_keyboard(opened, judged):
 def test_a_click_anywhere_in_a_row_opens_the_finding(opened, judged):
     page = opened(f"/adjudication/runs/{judged.first.public_id}/findings/?type=DUPLICATE")
     page.locator(".findings tbody tr").first.locator("td").nth(4).click()
-    expect(page.locator("h1")).to_contain_text("reported twice")
+    expect(page.locator("h1")).to_contain_text("Reported twice")
 
 
 @pytest.mark.deep

@@ -108,7 +108,7 @@ def started(kind: str, world) -> tuple[str, str]:
 LOST = {
     "run": "1 stage that wait will not be done. The 1 stage done so far stay stored.",
     "judge run": "1 game will not be judged",
-    "evaluation": "What it has computed so far is lost",
+    "evaluation": "Everything computed so far will be deleted",
 }
 
 
