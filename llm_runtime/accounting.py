@@ -1,5 +1,6 @@
-"""What calls cost and what became of them, counted in SQL. Answers found in the ledger are counted
-apart: nothing was paid for them.
+"""What calls cost and how they ended, counted in SQL.
+
+Answers found in the ledger are counted apart: nothing was paid for them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ KINDS_SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """`seconds` are those of the calls, which run side by side. `refused` counts paid attempts that
+    """Counts of calls and tokens.
+
+    `seconds` are those of the calls, which run side by side. `refused` counts paid attempts that
     gave no answer, by outcome.
 
     Tokens are those that servers reported; None if calls were made and no server reported any
@@ -46,7 +49,10 @@ class Spent:
         )
 
     def figures(self) -> dict[str, float | None]:
-        """Plain values for exports, without the outcomes; null means no server reported tokens."""
+        """Return plain values for exports, without the outcomes.
+
+        Null means no server reported tokens.
+        """
         return {
             "calls": self.calls,
             "reused": self.reused,
@@ -122,8 +128,9 @@ def total(parts: Iterable[Spent]) -> Spent:
 
 
 def reason_kinds(calls: QuerySet[ModelCall], most: int = KINDS_SHOWN) -> list[tuple[str, int]]:
-    """(kind of fault, how many paid attempts had it), most frequent first; identifiers and numbers
-    are left out of the words.
+    """Return (kind of fault, number of paid attempts with it).
+
+    Most frequent first; identifiers and numbers are left out of the words.
     """
     counted: Counter[str] = Counter()
     for reasons in (

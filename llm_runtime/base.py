@@ -21,8 +21,9 @@ Vectors = NDArray[np.float32]
 
 
 class ProviderError(RuntimeError):
-    """A provider cannot be built or used; the message says what is missing and how to supply it,
-    never what was asked or answered.
+    """A provider cannot be built or used.
+
+    The message says what is missing and how to supply it, never what was asked or answered.
 
     Trying again would fail the same way, unless a subclass says otherwise.
     """
@@ -33,8 +34,9 @@ class ProviderError(RuntimeError):
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Text → vectors. `name` is stored beside every vector: vectors of two names are never
-    compared.
+    """Text → vectors.
+
+    `name` is stored beside every vector: vectors of two names are never compared.
 
     Synchronous code waits for a call with `llm_runtime.calls.blocking.run_blocking`.
     """
@@ -49,8 +51,9 @@ class Embedder(Protocol):
     async def embed_queries(
         self, texts: Sequence[str], *, batch_size: int | None = None
     ) -> Vectors:
-        """(len(texts), dimension), L2-normalised, in input order; instruction-tuned models add
-        their query instruction.
+        """Return (len(texts), dimension), L2-normalised, in input order.
+
+        Instruction-tuned models add their query instruction.
         """
         ...
 
@@ -83,8 +86,9 @@ class Reranker(Protocol):
         cosines: Sequence[float] | None = None,
         batch_size: int | None = None,
     ) -> Sequence[float]:
-        """One score a document, in input order. `cosines` are the dense scores retrieval already
-        has; a model may ignore them.
+        """Return one score for each document, in input order.
+
+        `cosines` are the dense scores that retrieval already has; a model may ignore them.
         """
         ...
 
@@ -97,8 +101,9 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One call. `schema` asks for constrained decoding to that JSON schema where the server
-    supports it.
+    """One call.
+
+    `schema` asks for constrained decoding to that JSON schema if the server supports it.
     """
 
     messages: tuple[Message, ...]
@@ -110,8 +115,9 @@ class ModelRequest:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def sha256(self, model: str) -> str:
-        """Of everything that decides the answer, `model` included: equal requests have equal
-        digests, on every machine.
+        """Return the digest of everything that decides the answer.
+
+        With `model`: equal requests have equal digests, on every machine.
         """
         parts = {
             "model": model,
@@ -128,7 +134,9 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """What came back, unparsed. `finish_reason` "length" means that the text is cut.
+    """An unparsed reply.
+
+    `finish_reason` "length" means that the text is cut.
 
     `reasoning` is what the server sent apart from the answer (reasoning models); it is kept and
     never parsed.
@@ -145,8 +153,10 @@ class ModelReply:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a model can take. `context` counts tokens of prompt and answer together; `concurrency`
-    calls at once to its endpoint.
+    """What a model can take.
+
+    `context` counts tokens of prompt and answer together; `concurrency` calls at once to its
+    endpoint.
     """
 
     context: int
@@ -170,33 +180,38 @@ class LanguageModel(Protocol):
 
     @property
     def extra(self) -> Mapping[str, Any]:
-        """Fields of the server's own that the settings send with every request. They decide
-        answers, so `Asker` writes them into each.
+        """Return the server's own fields that every request carries.
+
+        They come from the settings and decide answers, so `Asker` writes them into each request.
         """
         ...
 
     async def generate(self, request: ModelRequest) -> ModelReply:
-        """One reply. Raises a ModelError (`llm_runtime.errors`) that says what became of the
-        request.
+        """Return one reply.
+
+        Raises a ModelError (`llm_runtime.errors`) that says how the request ended.
         """
         ...
 
     async def count_tokens(self, messages: Sequence[Message]) -> int:
-        """Tokens of the rendered prompt, by the model's own tokenizer where the server offers it,
-        else an upper estimate.
+        """Return the tokens of the rendered prompt.
+
+        By the model's own tokenizer if the server offers it, else an upper estimate.
         """
         ...
 
 
 @runtime_checkable
 class Served(Protocol):
-    """What a model behind a server has besides: facts to learn from it, and connections that belong
-    to one event loop.
+    """Additions of a model behind a server.
+
+    Facts to learn from it, and connections that belong to one event loop.
     """
 
     async def learn(self) -> None:
-        """Ask the server for what the settings leave open, once. Raises Unavailable,
-        RequestRefused.
+        """Ask the server once for what the settings leave open.
+
+        Raises Unavailable, RequestRefused.
         """
         ...
 

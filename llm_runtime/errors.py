@@ -11,12 +11,16 @@ from llm_runtime.base import ProviderError
 
 
 class ModelError(ProviderError):
-    """No usable reply. Subclasses say whether waiting, shrinking or giving up is the remedy."""
+    """No usable reply.
+
+    Subclasses say whether waiting, shrinking or giving up is the remedy.
+    """
 
 
 class Unavailable(ModelError):
-    """The server could not be reached, broke off, was too slow or too busy (connect, timeout, 429,
-    5xx); later it may answer.
+    """The server gave no reply; later it may answer.
+
+    Unreachable, broken off, too slow or too busy (connect, timeout, 429, 5xx).
     """
 
     retryable = True
@@ -25,8 +29,9 @@ class Unavailable(ModelError):
 
 
 class Pending(ModelError):
-    """The answer comes from outside, by files, and is not there yet (`llm_runtime.exchange`). The
-    request is kept meanwhile.
+    """The answer comes from outside, by files, and is not there yet.
+
+    See `llm_runtime.exchange`. The request stays stored.
     """
 
     retryable = True
@@ -47,22 +52,30 @@ class PromptTooLong(TooLarge):
 
 
 class SchemaRefused(TooLarge):
-    """The server cannot compile the JSON schema (too large, or a keyword it does not know)."""
+    """The server cannot compile the JSON schema.
+
+    It is too large, or has a keyword that the server does not know.
+    """
 
 
 class Truncated(TooLarge):
-    """The answer was cut at max_tokens (`finish_reason` "length"), or the server clamped max_tokens
-    silently.
+    """The answer was cut at max_tokens.
+
+    `finish_reason` is "length", or the server clamped max_tokens silently.
     """
 
 
 class RequestRefused(ModelError):
-    """The server refuses the request for good: unknown model, bad key, malformed field."""
+    """The server refuses the request for good.
+
+    Unknown model, bad key, malformed field.
+    """
 
 
 class AnswerRejected(ValueError):
-    """A validator refused an answer; `reasons` say what to do better, are shown to the model, and
-    never quote patient text.
+    """A validator refused an answer.
+
+    `reasons` say what to do better, are shown to the model, and never quote patient text.
     """
 
     log_safe = True
@@ -73,7 +86,10 @@ class AnswerRejected(ValueError):
 
 
 class AttemptsExhausted(ModelError):
-    """Every attempt of the fixed policy was refused; `reasons` of each, in order."""
+    """Every attempt of the fixed policy was refused.
+
+    `reasons` of each, in order.
+    """
 
     def __init__(self, what: str, reasons: Sequence[Sequence[str]]) -> None:
         attempts = "; ".join(

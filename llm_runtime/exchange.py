@@ -1,5 +1,6 @@
-"""The post of the ledger: requests that wait for an answer from outside, and the answers that come
-back (docs/reference/exchange.md).
+"""The ledger's requests to outside, and the answers that come back.
+
+See docs/reference/exchange.md.
 
 A request that is out is a call with the outcome `pending`; its answer is a row `answered`, whose
 endpoint is "exchange". The poster finds the answer in the ledger as it finds any other,
@@ -32,8 +33,9 @@ from llm_runtime.models import ModelCall, ModelRequestText, Outcome
 
 @dataclass
 class Brought:
-    """What came of reading a folder: `answered` are the digests whose answers are there now,
-    `known` of them were there before.
+    """The result of reading a folder.
+
+    `answered` are the digests whose answers are there now, `known` of them were there before.
 
     `left` counts answers to what others asked, whose requests lie in the same folder or were posted
     by another run: theirs to bring.
@@ -66,8 +68,9 @@ def posted(calls: QuerySet[ModelCall]) -> list[Posted]:
 
 
 def bring(folder: Path, owner_type: str, owner_ids: Collection[str], by: str = "") -> Brought:
-    """Store every answer in the folder to a request of these owners; what is refused stops none of
-    the others. Raises OSError.
+    """Store every answer in the folder to a request of these owners.
+
+    A refused answer stops none of the others. Raises OSError.
 
     An answer that is there already is taken again only where it is the same, which changes nothing.
     """
@@ -98,7 +101,10 @@ def _asking(sha256: str, owner_type: str, owner_ids: Collection[str]) -> ModelCa
 
 
 def _of_others(folder: Path, sha256: str) -> bool:
-    """Whether the request lies in the folder unchanged, or anyone here has posted it."""
+    """Return whether the request is known.
+
+    It is in the folder unchanged, or anyone here has posted it.
+    """
     return (
         holds_request(folder, sha256)
         or ModelCall.objects.filter(request_id=sha256, outcome=Outcome.PENDING).exists()
@@ -107,7 +113,10 @@ def _of_others(folder: Path, sha256: str) -> bool:
 
 @transaction.atomic
 def _answer(call: ModelCall, reply: ModelReply, path: Path, by: str) -> bool:
-    """Store the reply; False where it is there already. Raises AnswerRefused where another one is."""
+    """Store the reply; return False if it is there already.
+
+    Raises AnswerRefused if another one is.
+    """
     ModelRequestText.objects.select_for_update().get(pk=call.request_id)
     kept = kept_reply(call.request_id)
     if kept is not None:

@@ -1,5 +1,6 @@
-"""The ledger in the database: every call is stored as it ends, and a request that was ever answered
-is not sent again.
+"""The ledger in the database.
+
+Every call is stored as it ends, and a request that was ever answered is not sent again.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _OUTCOMES: Mapping[str, Outcome] = {
 
 @dataclass(frozen=True, slots=True)
 class DatabaseLedger:
-    """Store the calls of one owner and find answers to the requests of all owners.
+    """Store the calls of one owner; find answers for all owners.
 
     It works on the connection of the thread that waits for the coroutine (`async_to_sync`). Rows of
     a worker that lost its lease are kept too: they say what happened, and what they cost was spent.
@@ -42,7 +43,7 @@ class DatabaseLedger:
     owner_id: str
 
     async def find(self, request_sha256: str) -> ModelReply | None:
-        """The first reply that came to that very request; None where there is none."""
+        """Return the first reply to the same request; None without one."""
         return await sync_to_async(kept_reply)(request_sha256)
 
     async def too_large(self, request_sha256: str) -> TooLarge | None:
@@ -54,8 +55,9 @@ class DatabaseLedger:
         await sync_to_async(self._store)(call, reused=False)
 
     async def reuse(self, call: Call) -> None:
-        """Store that a kept reply served this owner. It carries the reply, so that it stays when
-        the first owner goes.
+        """Store that a stored reply served this owner.
+
+        The entry carries the reply, so that it stays when the first owner is deleted.
         """
         await sync_to_async(self._store)(call, reused=True)
 
@@ -98,8 +100,9 @@ class DatabaseLedger:
         )
 
     def _posted(self, request_sha256: str) -> bool:
-        """Whether this owner's request is out already; a stage that looks for its answer does not
-        post it again.
+        """Return whether this owner has posted the request already.
+
+        A stage that looks for its answer does not post it again.
         """
         own = ModelCall.objects.filter(
             owner_type=self.owner_type, owner_id=self.owner_id, request_id=request_sha256
@@ -108,7 +111,7 @@ class DatabaseLedger:
 
 
 def _is_first_use(request_sha256: str) -> bool:
-    """Whether the reply to that request came from outside and no call has taken it up yet."""
+    """Return whether no call has used the outside reply yet."""
     replies = ModelCall.objects.filter(request_id=request_sha256, response__isnull=False)
     return not replies.exclude(outcome=Outcome.ANSWERED).exists()
 
@@ -140,7 +143,9 @@ def outcome_of(call: Call) -> Outcome:
 
 
 def parameters(request: ModelRequest) -> dict[str, Any]:
-    """Return the settings of the request; for a schema only whether it had one.
+    """Return the settings of the request.
+
+    For a schema only whether it had one.
 
     The stored text of the request contains the schema.
     """
@@ -153,8 +158,9 @@ def parameters(request: ModelRequest) -> dict[str, Any]:
 
 
 def request_body(request: ModelRequest) -> str:
-    """The request as ASCII JSON. NUL and lone surrogates, which PostgreSQL's text does not hold,
-    are escapes there.
+    """Return the request as ASCII JSON.
+
+    PostgreSQL's text has no NUL and no lone surrogates: they are escapes there.
     """
     return json.dumps(asdict(request))
 

@@ -1,4 +1,4 @@
-"""Find the files of a model that runs in a worker, and check that they are the expected ones.
+"""Find and check the files of a model that runs in a worker.
 
 Places are tried in order: `MODEL_FOLDER`, the Hugging Face cache, Python packages. Nothing is
 downloaded. Every file that decides results is compared with its SHA-256, so results do not depend
@@ -62,7 +62,10 @@ class ModelFiles:
                 yield Path(location) / folder
 
     def _cached(self) -> Iterator[Path]:
-        """Yield the snapshot of the revision; a download that was interrupted does not count."""
+        """Yield the snapshot of the revision.
+
+        A download that was interrupted does not count.
+        """
         try:
             from huggingface_hub import try_to_load_from_cache
         except ImportError:

@@ -1,5 +1,6 @@
-"""Every call of a language model, as it was made and answered. The table is append-only: the
-database refuses changes.
+"""Every call of a language model, as it was made and answered.
+
+The table is append-only: the database refuses changes.
 
 A call belongs to its owner (`owner_type`, `owner_id`: opaque to this app); it goes when its
 owner goes, and not before.
@@ -36,8 +37,9 @@ POST = (Outcome.PENDING, Outcome.ANSWERED)
 
 
 class ModelRequestText(models.Model):
-    """A rendered request, kept once however often it was sent. `body` is ASCII JSON, so that any
-    character survives.
+    """A rendered request, stored once for any number of calls.
+
+    `body` is ASCII JSON, so that any character survives.
     """
 
     sha256 = models.CharField(max_length=64, primary_key=True)
@@ -45,8 +47,10 @@ class ModelRequestText(models.Model):
 
 
 class ModelCall(models.Model):
-    """One attempt. `response` is ASCII JSON of the reply (text, finish_reason, reasoning, raw);
-    null where none came.
+    """One attempt.
+
+    `response` is ASCII JSON of the reply (text, finish_reason, reasoning, raw); null without a
+    reply.
     """
 
     public_id = models.CharField(
@@ -131,8 +135,9 @@ class EndpointShare(models.Model):
 
 
 class ServedTokens(models.Model):
-    """What a server said once, in tokens: the length of a prompt (`of` is the digest of its
-    messages) or its context (`server_facts`).
+    """What a server said once, in tokens.
+
+    The length of a prompt (`of` is the digest of its messages) or its context (`server_facts`).
 
     It belongs to no owner: without the prompt the digest tells nothing.
     """

@@ -1,4 +1,6 @@
-"""Prompts as files: strict fields, a version by hash, and data that cannot pass for instructions.
+"""Prompts as files.
+
+Strict fields, a version by hash, and data that cannot pass for instructions.
 
 A prompt file is Markdown with one or more parts, each begun by a line `=== system ===` or `=== user
 ===`. Fields are written `{{name}}`. A field written `{{name|data}}` is wrapped in a pair of markers
@@ -29,15 +31,19 @@ _FIELD = re.compile(r"\{\{\s*(?P<name>[a-z][a-z0-9_]*)\s*(?P<data>\|\s*data\s*)?
 
 
 class PromptError(ValueError):
-    """A prompt file or its fields do not fit; the message names prompt and field, never a value."""
+    """A prompt file or its fields do not fit.
+
+    The message names prompt and field, never a value.
+    """
 
     log_safe = True
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A prompt with its fields filled in; `name` is the file's, `sha256` that of its text with
-    everything taken in.
+    """A prompt with its fields filled in.
+
+    `name` is the file's, `sha256` that of its text with all included parts.
     """
 
     name: str
@@ -50,7 +56,10 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt file, read. `fields` maps each field to whether it is delimited as data."""
+    """A prompt file that was read.
+
+    `fields` maps each field to whether it is delimited as data.
+    """
 
     name: str
     sha256: str
@@ -58,7 +67,10 @@ class Prompt:
     fields: Mapping[str, bool]
 
     def render(self, **values: str) -> Rendered:
-        """Fill in exactly the prompt's fields. Raises PromptError for a missing or unknown one."""
+        """Fill in exactly the prompt's fields.
+
+        Raises PromptError for a missing or unknown one.
+        """
         missing = sorted(set(self.fields) - set(values))
         unknown = sorted(set(values) - set(self.fields))
         if missing or unknown:
@@ -79,8 +91,11 @@ class Prompt:
 
 
 def delimited(name: str, data: str) -> str:
-    """The data between two markers that carry a tag which the data does not hold. The same data
-    gives the same markers, so that a shared prefix stays shared."""
+    """Return the data between two markers with a tag.
+
+    The data does not contain the tag. The same data gives the same markers, so that a shared prefix
+    stays shared.
+    """
     salt = 0
     while True:
         tag = hashlib.sha256(f"{salt}:{data}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
@@ -92,8 +107,9 @@ def delimited(name: str, data: str) -> str:
 
 
 def load(name: str, folder: Path = PROMPTS) -> Prompt:
-    """The prompt `timelines/tag` → `prompts/timelines/tag.md`. Raises PromptError where it is
-    missing or has no part.
+    """Load the prompt `timelines/tag` from `prompts/timelines/tag.md`.
+
+    Raises PromptError if it is missing or has no part.
     """
     return _load(name, folder)
 

@@ -1,4 +1,6 @@
-"""Roles, not model names: code asks for "the embedder", a mapping says which provider that is.
+"""Roles, not model names.
+
+Code asks for "the embedder"; a mapping says which provider that is.
 
 The setting MODEL_ROLES is role → {"provider": name, **options}, or role → the name of an entry of
 MODEL_ENDPOINTS, which maps names to such options. `language_model` sets every role of a
@@ -68,8 +70,9 @@ PROVIDERS: Mapping[str, tuple[str, str]] = {
 
 
 class ModelRoles:
-    """The providers of one process, built on first use from a role mapping and a catalogue of named
-    models.
+    """The providers of one process, built on first use.
+
+    From a role mapping and a catalogue of named models.
     """
 
     def __init__(
@@ -81,9 +84,11 @@ class ModelRoles:
         slots: Slots = LOCAL_SLOTS,
         facts: ServerFacts = NO_FACTS,
     ) -> None:
-        """`secret` reads the variable that an `api_key_env` names; by default the process
-        environment, or a file it points to. `slots` hold the limits of endpoints; by default over
-        this process alone. `facts` keep what servers said; by default nothing.
+        """Set the roles, endpoints, secrets, slots and facts.
+
+        `secret` reads the variable that an `api_key_env` names; by default the process environment,
+        or a file it points to. `slots` limit the requests to endpoints; by default over this
+        process alone. `facts` store what servers said; by default nothing.
         """
         self._roles = roles
         self.endpoints: Mapping[str, Spec] = endpoints or {}
@@ -108,8 +113,9 @@ class ModelRoles:
         return provider
 
     def language_model(self, role: str, choice: str | None = None) -> LanguageModel:
-        """The role's model, or the entry of the catalogue that is chosen in its place. Raises
-        ProviderError.
+        """Return the role's model, or the entry chosen in its place.
+
+        Entries are those of the catalogue. Raises ProviderError.
         """
         provider = self.provider(role, choice)
         # Not isinstance: before 3.12 that reads every attribute, and `limits` may have to be
@@ -127,8 +133,9 @@ class ModelRoles:
         return role in self._roles or FALLBACKS.get(role) in self._roles
 
     def spec(self, role: str, choice: str | None = None) -> Spec:
-        """The provider and options of a role, or of the entry chosen in its place. Raises
-        ProviderError where nothing is set.
+        """Return provider and options of a role, or of a chosen entry.
+
+        Raises ProviderError if nothing is set.
         """
         if choice is None and not self.has(role):
             raise ProviderError(
@@ -205,8 +212,10 @@ def _object(spec: object, what: str) -> Spec:
 
 
 def _secret(variable: str) -> str:
-    """The value of an environment variable, or of the file that `variable`_FILE names. Raises
-    ProviderError, without the value.
+    """Return a secret from the environment.
+
+    The value of the variable, or of the file that `variable`_FILE names. Raises ProviderError,
+    without the value.
     """
     if os.environ.get(variable):
         return os.environ[variable].strip()

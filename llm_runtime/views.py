@@ -1,4 +1,7 @@
-"""The Models page: what is configured, and in a fragment of its own, whether it can be reached."""
+"""The Models page.
+
+What is configured, and in a fragment of its own, whether it can be reached.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +39,9 @@ def health(request: HttpRequest) -> HttpResponse:
 
 
 def _with_last_error(line: Health) -> Health:
-    """The latest call of that model that got no reply, of any study: its reasons hold no patient
-    text.
+    """Add the latest call of that model that got no reply.
+
+    Of any study: its reasons have no patient text.
     """
     if not line.endpoint:
         return line

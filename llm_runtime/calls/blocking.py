@@ -1,4 +1,7 @@
-"""Embedders and rerankers from synchronous code: stages of the pipeline, pages and commands."""
+"""Call embedders and rerankers from synchronous code.
+
+Stages of the pipeline, pages and commands.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ T = TypeVar("T")
 
 
 def run_blocking(call: Coroutine[Any, Any, T]) -> T:
-    """Run a call on its own event loop; return its result or raise its exception.
+    """Run a call on its own event loop.
+
+    Returns its result or raises its exception.
 
     Where this thread runs an event loop already (a notebook), the call gets another thread, and
     this one waits all the same.

@@ -1,5 +1,6 @@
-"""How many tokens an answer may have: counted by the server's own tokenizer, never left to a silent
-clamp.
+"""How many tokens an answer may have.
+
+Counted by the server's own tokenizer, never left to a silent clamp.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ SPARE = 1200
 async def room(
     model: LanguageModel, messages: Sequence[Message], *, at_least: int, at_most: int
 ) -> int:
-    """Tokens the answer may have: what the context leaves beside the prompt, at most `at_most`.
+    """Return how many tokens the answer may have.
+
+    What the context leaves beside the prompt, at most `at_most`.
 
     Raises PromptTooLong where less than `at_least` is left.
     """

@@ -1,4 +1,6 @@
-"""Ask a model until its answer is valid: a fixed retry policy that stores every attempt.
+"""Ask a model until its answer is valid.
+
+A fixed retry policy that stores every attempt.
 
 Source: protocol section 2, "Rejected output".
 
@@ -40,8 +42,9 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One attempt as it is kept. `reasons` are why its answer was refused, or what became of it;
-    empty when it was accepted.
+    """One attempt as it is stored.
+
+    `reasons` say why its answer was refused, or how it ended; empty when it was accepted.
 
     `error` is the class of a ModelError where no reply came, "AnswerRejected" where the answer was
     refused, "" where it was accepted. `covers` names what the answer decides (UIDs, or "start:end"
@@ -69,11 +72,14 @@ class Ledger(Protocol):
     """Where calls are kept. Nothing a model said is thrown away."""
 
     async def find(self, request_sha256: str) -> ModelReply | None:
-        """Return the stored reply to the same request, from any run; None if there is none."""
+        """Return the stored reply to the same request; None without one.
+
+        From any run.
+        """
         ...
 
     async def too_large(self, request_sha256: str) -> TooLarge | None:
-        """Return the size refusal that a server gave the same request; None if there is none."""
+        """Return the size refusal of the same request; None without one."""
         ...
 
     async def keep(self, call: Call) -> None:
@@ -115,9 +121,7 @@ class MemoryLedger:
 
 
 def too_large(errors: Collection[str]) -> TooLarge | None:
-    """The refusal of a request that a smaller one would not meet, if these classes of errors hold
-    one.
-    """
+    """Return the size refusal among these classes of errors, or None."""
     for kind in (PromptTooLong, SchemaRefused):
         if kind.__name__ in errors:
             return kind("the server refused this request as too large before, and is away now")
@@ -151,8 +155,9 @@ class Asker:
         schema: Mapping[str, Any] | None = None,
         covers: Sequence[str] = (),
     ) -> T:
-        """The first valid answer, as `validate` returns it; it refuses one by raising
-        AnswerRejected.
+        """Return the first valid answer, as `validate` returns it.
+
+        `validate` refuses an answer by raising AnswerRejected.
 
         Raises AttemptsExhausted after the last refused attempt; TooLarge (also where the last
         attempt of a round was cut at `max_tokens`) where a smaller request is needed; Unavailable
@@ -216,8 +221,11 @@ class Asker:
         raise AttemptsExhausted(part, refused)
 
     def run(self, main: Callable[..., Awaitable[T]], *args: Any) -> T:
-        """What `main(*args)` returns, from synchronous code: on an event loop of its own, with what
-        the server must tell first learned and the connections closed after."""
+        """Run `main(*args)` from synchronous code and return its result.
+
+        On an event loop of its own. First it learns what the server must say; afterwards it closes
+        the connections.
+        """
 
         async def whole() -> T:
             served = self.model if isinstance(self.model, Served) else None
@@ -232,7 +240,10 @@ class Asker:
         return async_to_sync(whole)()
 
     async def _reply(self, call: Call) -> tuple[ModelReply, bool, Call]:
-        """The ledger's reply or a new one, whether it was paid for, and the call with it."""
+        """Return the ledger's reply or a new one.
+
+        With whether it was paid for, and the call with it.
+        """
         found = await self.ledger.find(call.request_sha256)
         if found is not None:
             return found, False, replace(call, reply=found)
@@ -259,8 +270,9 @@ class Asker:
 
 
 async def _surely(storing: Awaitable[None]) -> None:
-    """Let the storing end even where its caller is cancelled meanwhile: an answer that was paid for
-    is kept.
+    """Finish saving even if the caller is cancelled.
+
+    The answer was paid for.
     """
     task = asyncio.ensure_future(storing)
     try:
@@ -288,8 +300,9 @@ def _complaint(refused: Sequence[Sequence[str]]) -> tuple[Message, ...]:
 async def ask_in_parts(
     items: Sequence[Item], ask: Callable[[Sequence[Item]], Awaitable[Mapping[str, T]]]
 ) -> dict[str, T]:
-    """Ask for all items at once, and where that is too large for schema, context or answer, for its
-    halves.
+    """Ask for all items at once, and for halves if that is too large.
+
+    Too large for schema, context or answer.
 
     Nothing is dropped: the result covers every item. Raises TooLarge where a single item does not
     fit.
@@ -307,8 +320,9 @@ async def ask_in_parts(
 
 
 async def together(waiting: Sequence[Awaitable[T]]) -> list[T]:
-    """The results in order. When one fails the others are cancelled, which frees the server, and
-    the first error is raised.
+    """Return the results in order.
+
+    When one fails the others are cancelled, which frees the server, and the first error is raised.
 
     One whose answer comes from outside (Pending) stops no other: each goes on as far as it gets, so
     that all that is wanted is known.

@@ -1,5 +1,6 @@
-"""What servers said of prompts and of themselves, kept so that work whose answers are all stored
-needs no server.
+"""What servers said of prompts and of themselves.
+
+It is stored so that work whose answers are all stored needs no server.
 
 A request's token limit follows from the tokens of its prompt and the context of its model, and the
 limit is part of the digest under which the ledger finds the answer: without the same figures it

@@ -1,4 +1,4 @@
-"""How the slots of an endpoint are divided among the processes that want some."""
+"""How processes share the slots of an endpoint."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 
 def divided(limit: int, wanted: Sequence[tuple[str, int]]) -> Mapping[str, int]:
-    """Holder → slots, of `limit`: one each in the given order, and again, until nobody wants more
-    or none is left.
+    """Return holder → slots, of `limit`.
+
+    One each in the given order, and again, until nobody wants more or none is left.
     """
     shares = dict.fromkeys((holder for holder, _ in wanted), 0)
     left, open_ = limit, [(holder, n) for holder, n in wanted if n > 0]

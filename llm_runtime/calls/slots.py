@@ -1,4 +1,6 @@
-"""Limit the concurrent requests of an endpoint: each request takes a slot and returns it.
+"""Limit the concurrent requests of an endpoint.
+
+Each request takes a slot and returns it.
 
 `LocalSlots` limits all threads and event loops of a process; `shared_slots.SharedSlots` limits all
 processes that share a database. Slots go to the longest-waiting caller first.
@@ -19,8 +21,9 @@ class Slots(Protocol):
     """Where slots of endpoints are taken from."""
 
     def slot(self, endpoint: str, limit: int) -> AbstractAsyncContextManager[None]:
-        """One of the endpoint's `limit` slots, waited for without end; cancelling the task that
-        waits gives up its place.
+        """Take one of the endpoint's `limit` slots, waiting without end.
+
+        Cancelling the task that waits gives up its place.
         """
         ...
 
@@ -33,8 +36,9 @@ class _Waiter:
 
 
 class Gate:
-    """Lets at most `ceiling` through at once, in the order in which they came; the ceiling may
-    change at any time.
+    """Lets at most `ceiling` through at once, in order of arrival.
+
+    The ceiling may change at any time.
 
     `changed` is called, outside of any lock, whenever somebody begins to wait or leaves.
     """
@@ -61,15 +65,19 @@ class Gate:
             return self._in_use, len(self._waiting), self._ceiling
 
     def freeze(self) -> tuple[int, int]:
-        """Let nobody else in until `open`, beyond those who take the place of one that leaves;
-        (slots in use, tasks that wait).
+        """Let nobody else in until `open`.
+
+        Except those who take the place of one that leaves. Returns (slots in use, tasks that wait).
         """
         with self._lock:
             self._ceiling = min(self._ceiling, self._in_use)
             return self._in_use, len(self._waiting)
 
     def open(self, ceiling: int) -> None:
-        """Set the ceiling and let in whom it has room for. Those who are in stay in."""
+        """Set the ceiling and let in those it has room for.
+
+        Those who are in stay in.
+        """
         with self._lock:
             self._ceiling = ceiling
             self._admit()

@@ -1,5 +1,6 @@
-"""A model whose calls end when they are no longer wanted: the request is dropped, and the server
-stops generating.
+"""A model whose calls end when they are no longer wanted.
+
+The request is dropped, and the server stops generating.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class StoppableModel:
-    """`check` raises where the work must stop (cancelled, lease lost); its exception is passed on,
-    and the request dropped.
+    """A model that calls `check` while it waits.
+
+    `check` raises if the work must stop (cancelled, lease lost); its exception is passed on, and
+    the request dropped.
     """
 
     model: LanguageModel

@@ -1,5 +1,6 @@
-"""Models that are asked by files: their answers come later, from any model or person, also from
-behind an air gap.
+"""Models that are asked by files.
+
+Their answers come later, from any model or person, also from behind an air gap.
 
 `ExchangeModel` leaves its requests in the ledger, where `manage.py exchange` takes them out and
 brings the answers back. `ReplayModel` works from a folder directly: it answers what has an answer
@@ -30,8 +31,10 @@ CHARACTERS_A_TOKEN = 2.5
 
 
 class ExchangeModel:
-    """`model` is what answers, as runs and sources call it; the other options are those of a model
-    server's entry.
+    """A model that answers by files.
+
+    `model` is the name that runs and sources use; the other options are those of a model server's
+    entry.
 
     Raises ProviderError for an output that is neither schema nor table.
     """
@@ -75,8 +78,9 @@ class ExchangeModel:
 
 
 class ReplayModel(ExchangeModel):
-    """As `ExchangeModel`, with the files of `folder` in place of the ledger's. Raises ProviderError
-    where it is no folder.
+    """As `ExchangeModel`, with a folder's files instead of the ledger.
+
+    Raises ProviderError if `folder` is no folder.
     """
 
     def __init__(self, *, folder: str, **options: Any) -> None:
@@ -86,8 +90,10 @@ class ReplayModel(ExchangeModel):
             raise ProviderError("folder must be a folder that is there")
 
     async def generate(self, request: ModelRequest) -> ModelReply:
-        """The answer in the folder. Raises RequestRefused where it cannot be taken, Pending where
-        there is none: the request then is.
+        """Return the answer in the folder.
+
+        Raises RequestRefused if it cannot be used, Pending if there is none: then the request is
+        there.
         """
         posted = Posted(request, self.name)
         try:

@@ -1,5 +1,6 @@
-"""What providers share that ask a server through the client library of OpenAI: the library, its
-three jittered attempts, addresses.
+"""What providers share that use the client library of OpenAI.
+
+The library, its three jittered attempts, addresses.
 
 The client's own retries are off. Error texts of a server may quote the prompt, so none of them is
 passed on.
@@ -26,8 +27,9 @@ _BUSY = frozenset({408, 409, 425, 429})
 
 
 def client_library(who: str) -> ModuleType:
-    """The package openai; importing it takes a second or more the first time. Raises ProviderError
-    where it is missing; `who` needs it.
+    """Import the package openai, a second or more the first time.
+
+    Raises ProviderError if it is missing; `who` needs it.
     """
     try:
         import openai
@@ -37,7 +39,10 @@ def client_library(who: str) -> ModuleType:
 
 
 def host_of(base_url: str, port: int) -> str:
-    """Host and port of an address. Raises ProviderError where it is none; `port` is the example's."""
+    """Return host and port of an address.
+
+    Raises ProviderError if there is none; `port` is the example's.
+    """
     parts = urlsplit(base_url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise ProviderError(
@@ -54,7 +59,9 @@ async def tried(
     tries: int = TRIES,
     backoff: float = 1.0,
 ) -> Answer:
-    """The answer to a call, tried again on connect, timeout, 429 and 5xx, never on 400.
+    """Return the answer to a call, with retries.
+
+    After connect, timeout, 429 and 5xx, never after 400.
 
     `refusal` makes the error of a status and the server's words; `backoff` is seconds before the
     second try, twice that before the third. Raises Unavailable, and what `refusal` makes.

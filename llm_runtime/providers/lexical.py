@@ -1,4 +1,4 @@
-"""The CPU default reranker: a transparent score of our own, not a trained model.
+"""The CPU default reranker: a transparent score, not a trained model.
 
     ρ = (W_COSINE·c + W_OVERLAP·o + W_VALUE·v) / (weights of the terms that apply), 0…1
 

@@ -40,7 +40,10 @@ class MiniLMEmbedder:
     async def embed_queries(
         self, texts: Sequence[str], *, batch_size: int | None = None
     ) -> Vectors:
-        """Queries and documents are embedded alike: this model has no query instruction."""
+        """Embed queries as documents.
+
+        This model has no query instruction.
+        """
         return await self._thread.run(self._embed, texts, batch_size or self._batch_size)
 
     async def embed_documents(

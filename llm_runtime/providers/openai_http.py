@@ -1,5 +1,6 @@
-"""Language models behind an OpenAI-compatible server: vLLM first; llama.cpp's server and others
-answer the same calls.
+"""Language models behind an OpenAI-compatible server.
+
+vLLM first; llama.cpp's server and others answer the same calls.
 
 Three jittered attempts on connect, timeout, 429 and 5xx, never on 400 (see `http_client`), and
 every outcome becomes one of `llm_runtime.errors`.
@@ -92,7 +93,10 @@ class OpenAIModel:
 
     @property
     def limits(self) -> Limits:
-        """Raises ProviderError where the context length is neither set nor learned yet."""
+        """Return the limits.
+
+        Raises ProviderError if the context length is neither set nor learned yet.
+        """
         if self._context is None:
             raise ProviderError(f"{self.name}: the context length is not known yet")
         return Limits(
@@ -103,8 +107,9 @@ class OpenAIModel:
         )
 
     async def learn(self) -> None:
-        """Ask the server for the context length where it is not set, once. Raises Unavailable,
-        RequestRefused.
+        """Ask the server once for the context length unless it is set.
+
+        Raises Unavailable, RequestRefused.
 
         While the server is away the length that it said last will do.
         """
@@ -139,7 +144,10 @@ class OpenAIModel:
         }
 
     async def generate(self, request: ModelRequest) -> ModelReply:
-        """One reply. Raises Unavailable, PromptTooLong, SchemaRefused, RequestRefused."""
+        """Return one reply.
+
+        Raises Unavailable, PromptTooLong, SchemaRefused, RequestRefused.
+        """
         fields: dict[str, Any] = {
             "model": self.model,
             "messages": [{"role": m.role, "content": m.content} for m in request.messages],
@@ -159,8 +167,9 @@ class OpenAIModel:
             return self._reply(await self._tried(lambda: client.chat.completions.create(**fields)))
 
     async def count_tokens(self, messages: Sequence[Message]) -> int:
-        """As the server's tokenizer renders the chat; an upper estimate where it does not offer
-        that (other than vLLM).
+        """Return the tokens of the chat as the server renders it.
+
+        An upper estimate if it does not offer that (other than vLLM).
 
         Messages that were counted before are not sent again. Counting takes no slot: it would wait
         for answers that others have begun to write.
@@ -200,8 +209,9 @@ class OpenAIModel:
         return True
 
     async def served(self, tries: int = TRIES) -> Mapping[str, Any]:
-        """What the endpoint says of this model (`max_model_len` with vLLM). Raises RequestRefused
-        where it does not serve it.
+        """Return what the endpoint says of this model.
+
+        `max_model_len` with vLLM. Raises RequestRefused if it does not serve the model.
         """
         client, _ = self._client()
         page = await self._tried(client.models.list, tries)
@@ -212,14 +222,16 @@ class OpenAIModel:
         raise RequestRefused(f"the server at {self.endpoint} does not serve the model {self.model}")
 
     def ready(self) -> None:
-        """Import the client library, which takes a second or more the first time. Raises
-        ProviderError where it is missing.
+        """Import the client library, a second or more the first time.
+
+        Raises ProviderError if it is missing.
         """
         _ = self._library
 
     async def state(self) -> tuple[Mapping[str, Any], str]:
-        """(what the endpoint says of this model, its metrics as text or ""), asked once each.
-        Raises Unavailable, RequestRefused.
+        """Return (what the endpoint says of this model, its metrics).
+
+        Metrics are text or ""; both are asked once. Raises Unavailable, RequestRefused.
         """
         client, _ = self._client()
         try:
@@ -251,7 +263,10 @@ class OpenAIModel:
             self._clients.pop(loop, None)
 
     async def close(self) -> None:
-        """Close the connections of the running event loop; the next call opens new ones."""
+        """Close the connections of the running event loop.
+
+        The next call opens new ones.
+        """
         client, _ = self._clients.pop(asyncio.get_running_loop(), (None, None))
         if client is not None:
             await client.close()

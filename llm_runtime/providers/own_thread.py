@@ -1,5 +1,6 @@
-"""The thread in which a model of this process computes, so that an event loop that waits for it
-stays free.
+"""The thread in which a model of this process computes.
+
+An event loop that waits for it stays free.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ T = TypeVar("T")
 
 
 class OwnThread:
-    """One thread for one model: calls take turns, since weights on a card or on shared cores gain
-    nothing from two at once.
+    """One thread for one model.
+
+    Calls take turns, since weights on a card or on shared cores gain nothing from two at once.
     """
 
     def __init__(self, name: str) -> None:

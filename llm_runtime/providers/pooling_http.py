@@ -1,5 +1,6 @@
-"""Embedders and rerankers behind an HTTP server: vLLM with `--runner pooling`, or another that
-answers `/v1/embeddings` and `/v1/rerank`.
+"""Embedders and rerankers behind an HTTP server.
+
+vLLM with `--runner pooling`, or another that answers `/v1/embeddings` and `/v1/rerank`.
 
 One server serves one model. Batches go out at once, as many as the endpoint has slots for. Three
 jittered attempts on connect, timeout, 429 and 5xx; every outcome is one of `llm_runtime.errors`.
@@ -79,14 +80,16 @@ class _Pooling:
         self._open: dict[asyncio.AbstractEventLoop, tuple[Any, int]] = {}
 
     def ready(self) -> None:
-        """Import the client library, which takes a second or more the first time. Raises
-        ProviderError where it is missing.
+        """Import the client library, a second or more the first time.
+
+        Raises ProviderError if it is missing.
         """
         _ = self._library
 
     async def state(self) -> tuple[Mapping[str, Any], str]:
-        """(what the endpoint says of this model, its metrics as text or ""), asked once each.
-        Raises Unavailable, RequestRefused.
+        """Return (what the endpoint says of this model, its metrics).
+
+        Metrics are text or ""; both are asked once. Raises Unavailable, RequestRefused.
         """
         async with self._client() as client:
             page = await self._tried(lambda: client.get("/models", cast_to=dict[str, Any]), 1)
@@ -148,14 +151,18 @@ class _Pooling:
 
 
 class HTTPEmbedder(_Pooling):
-    """Embedder over `/v1/embeddings`. With a `task`, queries are written as Qwen3-Embedding was
-    trained on them (`Instruct: …`).
+    """Embedder over `/v1/embeddings`.
+
+    With a `task`, queries are written as Qwen3-Embedding was trained on them (`Instruct: …`).
     """
 
     _dimension: int | None = None
 
     async def dimension(self) -> int:
-        """As the server's vectors have it; asked for once. Raises Unavailable, RequestRefused."""
+        """Return the dimension of the server's vectors, asked for once.
+
+        Raises Unavailable, RequestRefused.
+        """
         if self._dimension is None:
             self._dimension = (await self._embed(["length"], 1)).shape[1]
         return self._dimension
@@ -201,8 +208,9 @@ class HTTPEmbedder(_Pooling):
 
 
 class HTTPReranker(_Pooling):
-    """Reranker over `/v1/rerank`. `threshold` belongs to the model (0.05 to Qwen3's P(yes)) and has
-    to be given.
+    """Reranker over `/v1/rerank`.
+
+    `threshold` belongs to the model (0.05 to Qwen3's P(yes)) and is required.
 
     With a `task`, query and documents are written as Qwen3-Reranker was trained on them. Compare
     the scores of a newly served model with its reference (`qwen_reranker`) once: wrong rankings
@@ -221,7 +229,10 @@ class HTTPReranker(_Pooling):
         cosines: Sequence[float] | None = None,
         batch_size: int | None = None,
     ) -> Sequence[float]:
-        """The server's relevance of each document, in input order; the cosines are not looked at."""
+        """Return the server's relevance of each document, in input order.
+
+        The cosines are not used.
+        """
         size = batch_size or RERANK_BATCH
         asked, listed = (
             self._formed("query", query),

@@ -1,5 +1,6 @@
-"""Qwen3-Embedding and Qwen3-Reranker through transformers, exactly as their references compute
-(protocol section 2, stage 4).
+"""Qwen3-Embedding and Qwen3-Reranker through transformers.
+
+They compute exactly as their references (protocol section 2, stage 4).
 
 Embedding: `Instruct: …\\nQuery:…` on queries only, left padding, the last token's state, L2.
 Reranker: the probability of "yes" between "yes" and "no" as the next token, at most 8192 tokens.
@@ -42,8 +43,9 @@ _SUFFIX = "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
 
 
 class QwenEmbedder(WeightsEmbedder):
-    """Embedder by last-token pooling. `model` is a name or a folder; `name` is stored beside every
-    vector.
+    """Embedder by last-token pooling.
+
+    `model` is a name or a folder; `name` is stored beside every vector.
     """
 
     padding = "left"
@@ -133,8 +135,9 @@ class QwenReranker(WeightsInWorker):
 
     @cached_property
     def _frame(self) -> tuple[list[int], list[int], int, int]:
-        """(prefix tokens, suffix tokens, the token "yes", the token "no"). Raises ProviderError
-        where these are no single tokens.
+        """Return (prefix tokens, suffix tokens, token "yes", token "no").
+
+        Raises ProviderError if "yes" or "no" is no single token.
         """
         tokenizer = self._loaded.tokenizer
         tokens = []

@@ -1,4 +1,6 @@
-"""Providers whose answers are known beforehand: for tests, demonstrations of plumbing and dry runs.
+"""Providers whose answers are known beforehand.
+
+For tests, demonstrations and dry runs.
 
 They are ordinary providers, chosen by role like any other, and none of them understands anything.
 """
@@ -19,8 +21,9 @@ _AMPLE = Limits(context=128_000)
 
 
 class HashingEmbedder:
-    """Bag of words hashed into `dimension` signed buckets. Equal words, equal direction; same on
-    every machine.
+    """Bag of words hashed into `dimension` signed buckets.
+
+    Equal words, equal direction; same on every machine.
     """
 
     def __init__(self, *, dimension: int = 64) -> None:
@@ -78,7 +81,9 @@ class ScriptedReranker:
 
 
 class ScriptedModel:
-    """Answers from a list in order, or by a function of the request, and remembers the requests.
+    """Answers from a list in order, or by a function of the request.
+
+    It remembers the requests.
 
     Raises ProviderError when the list is over. Tokens are counted as four characters each.
     """

@@ -1,4 +1,6 @@
-"""Sentence embedders of the BERT family through transformers: mean pooling over the tokens, L2.
+"""Sentence embedders of the BERT family through transformers.
+
+Mean pooling over the tokens, L2.
 
 For matching events in an evaluation (the PubMedBERT family) and for the baseline TKW2 (MedTE).
 `model` is a name or a folder; a machine without a network needs the folder. Queries and documents

@@ -1,4 +1,6 @@
-"""vLLM in the worker's own process, for a GPU worker that owns its card and needs no server.
+"""vLLM in the worker's own process.
+
+For a GPU worker that owns its card and needs no server.
 
 Requests that come while a batch is being computed wait and form the next one, so the engine's
 continuous batching stays full. vLLM fails a whole batch for one conversation that is too long, so
@@ -34,8 +36,9 @@ class _Waiting:
 
 
 class LocalVllm:
-    """One engine a process. `engine` goes to `vllm.LLM` as it is (tensor_parallel_size, dtype,
-    gpu_memory_utilization…).
+    """One engine for each process.
+
+    `engine` goes to `vllm.LLM` unchanged (tensor_parallel_size, dtype, gpu_memory_utilization…).
 
     `extra` has sampling parameters that replace a request's own (temperature, top_p…)
     and `chat_template_kwargs`. Raises ProviderError for an output that is neither schema nor table,

@@ -1,5 +1,6 @@
-"""Loading weights through transformers and computing with them, the same way for every provider
-that computes in the worker.
+"""Load weights through transformers and compute with them.
+
+The same way for every provider that computes in the worker.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ def batches_by_length(texts: Sequence[str], size: int) -> Iterator[list[int]]:
 def load_weights(
     kind: str, model: str, device: str = "", dtype: str = "", *, padding: str = "right"
 ) -> Loaded:
-    """Weights and tokenizer of a model by name or folder, for the class `kind` of transformers.
+    """Load weights and tokenizer of a model by name or folder.
+
+    For the class `kind` of transformers.
 
     A CUDA card with bfloat16 where there is one, else the CPU with float32, unless said otherwise.
     `padding` is the side: models that are read at their last token need "left", those with absolute
@@ -61,8 +64,9 @@ def load_weights(
 
 
 class WeightsInWorker:
-    """A model by name or folder, read at its first use and computed with in a thread of its own;
-    `name` is stored beside what it says.
+    """A model by name or folder that computes in a thread of its own.
+
+    It is read at its first use. `name` is stored beside its results.
     """
 
     #: The class of transformers, and the side on which shorter texts are padded.
@@ -81,8 +85,9 @@ class WeightsInWorker:
 
 
 class WeightsEmbedder(WeightsInWorker):
-    """Embedder whose vectors are one pooled state of the last layer, of length 1. `batch` is how
-    many texts are computed at once.
+    """Embedder by one pooled state of the last layer, of length 1.
+
+    `batch` is how many texts are computed at once.
     """
 
     batch = 32
@@ -102,8 +107,9 @@ class WeightsEmbedder(WeightsInWorker):
         return await self._thread.run(self._embed, list(texts), batch_size or self.batch)
 
     def _pooled(self, hidden: Any, mask: Any) -> Any:
-        """One vector (texts × dimension) of the states (texts × tokens × dimension) and the tokens
-        that count (texts × tokens).
+        """Return one vector (texts × dimension) for each text.
+
+        From the states (texts × tokens × dimension) and the tokens that count (texts × tokens).
         """
         raise NotImplementedError
 

@@ -1,4 +1,7 @@
-"""The models that this installation has set: MODEL_ROLES and MODEL_ENDPOINTS, built once a process."""
+"""The models that this installation has set, built once a process.
+
+From MODEL_ROLES and MODEL_ENDPOINTS.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,13 @@ from llm_runtime.servers.stored_facts import StoredFacts
 
 @lru_cache(maxsize=1)
 def configured_roles() -> ModelRoles:
-    """The providers behind the roles. Keys are read from the variables that the settings name, and
-    stand in no setting.
+    """Return the providers behind the roles.
+
+    Keys are read from the variables that the settings name, and are in no setting.
 
     The limits of their endpoints hold over all processes on this database, and so does what their
-    servers said of prompts."""
+    servers said of prompts.
+    """
     roles = {**DEFAULT_ROLES, **settings.MODEL_ROLES}
     return ModelRoles(
         roles,

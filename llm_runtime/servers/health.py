@@ -1,5 +1,6 @@
-"""What the configured models say of themselves when asked: reachable or not, context length, load.
-Short waits, never an exception.
+"""What the configured models say of themselves when asked.
+
+Reachable or not, context length, load. Short waits, never an exception.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ _WAITING = re.compile(r"^vllm:num_requests_waiting(?:\{[^}]*\})? (\S+)$", re.MUL
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """One configured model. `roles` it serves by the settings, `names` under which runs may choose
-    it.
+    """One configured model.
+
+    `roles` it serves by the settings, `names` under which runs may choose it.
 
     `reachable` is None for a model that is not asked: one of the worker's process, or one that is
     asked by files. `running` and `waiting` are requests at the server, where it says so (vLLM's
@@ -47,8 +49,10 @@ class Health:
 
 
 def health_of(roles: ModelRoles, wanted: Sequence[str]) -> list[Health]:
-    """Every model that serves one of the roles, or has a name in the catalogue; servers are asked
-    all at once.
+    """Return the health of every configured model.
+
+    Those that serve one of the roles, or have a name in the catalogue; all servers are asked at
+    once.
     """
     return asyncio.run(_all(list(_uses(roles, wanted).values())))
 

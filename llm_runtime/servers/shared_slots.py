@@ -1,4 +1,4 @@
-"""The slots of endpoints, shared by all processes that work on one database.
+"""Share the slots of endpoints among all processes of one database.
 
 A process asks for a number of slots at a time, not for each request: one thread keeps a row for
 each endpoint that is in use (`EndpointShare`), with the slots the process wants and has. Its limit
@@ -36,8 +36,9 @@ TURN = 2.0
 
 
 class SharedSlots:
-    """Slots of this process by the database's leave. Without an answer of the database for longer
-    than the lease nothing new goes out.
+    """Slots of this process, granted by the database.
+
+    If the database does not answer for longer than the lease, no new request is sent.
     """
 
     def __init__(self, *, lease: float = LEASE, tick: float = TICK, turn: float = TURN) -> None:
@@ -105,15 +106,19 @@ class _Share:
         self.gate = Gate(0, self._changed)
 
     def _changed(self) -> None:
-        """Look at once where a slot is missing here, or where one that came free is missed
-        elsewhere; else the next tick will do.
+        """Settle at once if a slot is missing, else at the next tick.
+
+        Missing here, or one that came free is missing elsewhere.
         """
         in_use, waiting, ceiling = self.gate.usage()
         if self._contended or not in_use or (waiting and in_use >= ceiling):
             self._look()
 
     def settle(self, lease: float, turn: float) -> bool:
-        """Bring row and gate up to date; True where nothing is wanted and no row is left."""
+        """Bring row and gate up to date.
+
+        Returns True if nothing is wanted and no row is left.
+        """
         in_use, waiting = self.gate.freeze()
         wanted = in_use + waiting
         if not wanted and not self._stored:
@@ -137,7 +142,10 @@ class _Share:
         return not wanted
 
     def _settled(self, in_use: int, wanted: int, lease: timedelta, turn: timedelta) -> int:
-        """Return how many may be in use now. Slots above that stay occupied until they end."""
+        """Return how many may be in use now.
+
+        Slots above that stay occupied until they end.
+        """
         now = _locked(self.endpoint)
         rows = EndpointShare.objects.filter(endpoint=self.endpoint)
         if not wanted:
@@ -165,8 +173,9 @@ class _Share:
 
 
 def _locked(endpoint: str) -> datetime:
-    """Wait until this transaction is the only one that divides the endpoint's slots; the time on
-    the database's clock then.
+    """Wait until no other transaction divides the endpoint's slots.
+
+    Returns the time on the database's clock then.
     """
     with connection.cursor() as cursor:
         cursor.execute(

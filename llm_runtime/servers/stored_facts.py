@@ -1,4 +1,7 @@
-"""The figures of servers in the database (`llm_runtime.calls.server_facts`)."""
+"""Figures of servers in the database.
+
+See `llm_runtime.calls.server_facts`.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ from llm_runtime.models import ServedTokens
 
 
 class StoredFacts:
-    """Shared by all processes on the database. It works on the connection of the thread that waits
-    for the coroutine.
+    """Shared by all processes on the database.
+
+    It works on the connection of the thread that waits for the coroutine.
     """
 
     async def find(self, model: str, of: str) -> int | None:
