@@ -17,7 +17,7 @@ from adjudication.api.errors import errors
 
 Body = serializers.Serializer[Any]
 #: (status, content type) → what the file is.
-Files = Mapping[tuple[int, str], OpenApiTypes]
+Files = Mapping[tuple[int, str], OpenApiTypes | type[Body]]
 
 
 def operation(

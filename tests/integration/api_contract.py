@@ -1,0 +1,78 @@
+"""Whether an answer of the API is what its OpenAPI description says: status, type and every field."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from typing import Any
+
+from django.http.response import HttpResponseBase
+from drf_spectacular.generators import SchemaGenerator
+from jsonschema import Draft202012Validator
+
+#: Any address may give these: wrong method, too much, no JSON, too often.
+EVERYWHERE = {"405", "413", "415", "429"}
+ERROR = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+
+
+class NotDescribed(AssertionError):
+    """How an answer differs from its description."""
+
+
+@cache
+def description() -> dict[str, Any]:
+    """The document that clients get."""
+    found: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
+    return found
+
+
+def check_answer(method: str, route: str, response: HttpResponseBase) -> None:
+    """Raise NotDescribed if the answer of an address is not as described.
+
+    `route` is as Django resolves it: "api/packets/<public_id:public_id>/".
+    """
+    path = "/" + re.sub(r"<\w+:(\w+)>", r"{\1}", route)
+    operations = description()["paths"].get(path)
+    if operations is None or method == "OPTIONS":
+        return
+    status, name = str(response.status_code), f"{method} {path} {response.status_code}"
+    answers = operations.get("get" if method == "HEAD" else method.lower(), {}).get("responses", {})
+    if status not in answers and status not in EVERYWHERE:
+        raise NotDescribed(f"{name}: this status is not described")
+    content = answers[status].get("content", {}) if status in answers else ERROR
+    kind = response.headers.get("Content-Type", "").partition(";")[0]
+    if (content or kind) and kind not in content:
+        raise NotDescribed(f"{name}: {kind!r} is not one of {[*content]}")
+    if kind == "application/json" and method != "HEAD":
+        assert not response.streaming
+        schema = json.dumps(content[kind]["schema"], sort_keys=True)
+        check_body(name, schema, json.loads(response.getvalue()))
+
+
+def check_body(name: str, schema: str, body: object) -> None:
+    """Raise NotDescribed with the places where the body differs; values are not repeated."""
+    faults = [
+        f"{error.json_path}: {error.validator}" for error in validator(schema).iter_errors(body)
+    ]
+    if faults:
+        raise NotDescribed(f"{name}: {'; '.join(sorted(faults)[:5])}")
+
+
+@cache
+def validator(schema: str) -> Draft202012Validator:
+    """OpenAPI 3.0 as JSON Schema; a field that is not described is a fault."""
+    components = strict(description()["components"])
+    return Draft202012Validator({**strict(json.loads(schema)), "components": components})
+
+
+def strict(node: Any) -> Any:
+    """The schema with `nullable` as a type, and objects closed to undescribed fields."""
+    if isinstance(node, list):
+        return [strict(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    plain = {key: strict(value) for key, value in node.items() if key != "nullable"}
+    if isinstance(node.get("properties"), dict) and "type" in node:
+        plain.setdefault("additionalProperties", False)
+    return {"anyOf": [plain, {"type": "null"}]} if node.get("nullable") is True else plain

@@ -1,0 +1,28 @@
+"""Every answer of the API in these tests is compared with its OpenAPI description."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from unittest import mock
+
+import pytest
+from django.test import Client
+
+from tests.integration.api_contract import check_answer
+
+
+@pytest.fixture(autouse=True, scope="session")
+def described_answers() -> Iterator[None]:
+    """Fail a test in which the API gives an answer that is not described."""
+    plain = Client.request
+
+    def request(self: Client, **environ: Any) -> Any:
+        response = plain(self, **environ)
+        match = response.resolver_match
+        if match is not None and match.route.startswith("api/"):
+            check_answer(environ["REQUEST_METHOD"], match.route, response)
+        return response
+
+    with mock.patch.object(Client, "request", request):
+        yield
