@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from django.db.models import QuerySet
+from django.forms import BaseForm
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiParameter
@@ -16,6 +17,13 @@ from rest_framework.views import APIView
 from accounts.models import Role, Study, User
 from accounts.permissions import CASE_READERS, NotAllowed
 from accounts.scoping import StudyRequest, studies_of
+from adjudication.access.closed import (
+    Closed,
+    check_judge_run_is_open,
+    closed_to,
+    has_closed_games,
+)
+from adjudication.access.eligibility import REFUSAL
 from adjudication.api.errors import handle
 from adjudication.models import JudgeRun
 
@@ -105,6 +113,31 @@ def judge_run_of(
     """
     runs = JudgeRun.objects.select_related("study", "created_by").prefetch_related("datasets")
     return get_object_or_404(runs, study__in=studies_with(request, roles), public_id=public_id)
+
+
+def open_judge_run(request: Request, public_id: str) -> tuple[JudgeRun, Closed]:
+    """Such a run, and what of it is closed to the person. Raises NotAllowed if all of it is."""
+    run, closed = judge_run_of(request, public_id), closed_to(person_of(request))
+    check_judge_run_is_open(run, closed)
+    return run, closed
+
+
+def summed_judge_run(
+    request: Request, public_id: str, roles: frozenset[Role] = CASE_READERS
+) -> JudgeRun:
+    """Such a run without closed games: its sums would show them. Raises Http404, NotAllowed."""
+    run = judge_run_of(request, public_id, roles)
+    if has_closed_games(run, closed_to(person_of(request))):
+        raise NotAllowed(REFUSAL)
+    return run
+
+
+def check_form(form: BaseForm, whole: str = "__all__") -> None:
+    """Raise ValidationError by field; faults of the form as a whole go by `whole`."""
+    if not form.is_valid():
+        raise serializers.ValidationError(
+            {name.replace("__all__", whole): list(map(str, e)) for name, e in form.errors.items()}
+        )
 
 
 def read(kind: type[serializers.Serializer[Any]], request: Request) -> Mapping[str, Any]:

@@ -13,9 +13,9 @@ from typing import Any
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.http import Http404
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse
-from rest_framework import serializers
 from rest_framework.exceptions import APIException, NotFound, ValidationError
 from rest_framework.response import Response
+from rest_framework.serializers import CharField, DictField, IntegerField, ListField, Serializer
 from rest_framework.views import exception_handler
 
 from accounts.permissions import NotAllowed
@@ -63,23 +63,19 @@ class Refusal(APIException):
         self.more = more
 
 
-class ErrorSerializer(serializers.Serializer[Any]):
+class ErrorSerializer(Serializer[Any]):
     """The body of every 4xx response."""
 
-    code = serializers.CharField(help_text="A word for programs.")
-    detail = serializers.CharField(help_text="A sentence for people.")
-    fields = serializers.DictField(  # type: ignore[assignment]  # the name of the framework's own property, which only bodies go by
-        child=serializers.ListField(child=serializers.CharField()),
+    code = CharField(help_text="A word for programs.")
+    detail = CharField(help_text="A sentence for people.")
+    fields = DictField(  # type: ignore[assignment]  # the name of the framework's own property, which only bodies go by
+        child=ListField(child=CharField()),
         required=False,
         help_text="What is wrong with which field.",
     )
-    standing = serializers.CharField(
-        required=False, help_text="409: public id of your current decision."
-    )
-    left = serializers.IntegerField(
-        required=False, help_text="409 not_finished: items still to decide."
-    )
-    retry_after = serializers.IntegerField(
+    standing = CharField(required=False, help_text="409: public id of your current decision.")
+    left = IntegerField(required=False, help_text="409 not_finished: items still to decide.")
+    retry_after = IntegerField(
         required=False, help_text="429 throttled at signing: seconds to wait."
     )
 

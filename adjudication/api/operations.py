@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from http import HTTPStatus
 from typing import Any
@@ -16,6 +16,13 @@ from rest_framework.response import Response
 from adjudication.api.errors import errors
 
 Body = serializers.Serializer[Any]
+
+
+def values(kind: Iterable[str]) -> list[tuple[str, str]]:
+    """Choices of a field that are described by themselves."""
+    return [(str(value), str(value)) for value in kind]
+
+
 #: (status, content type) → what the file is.
 Files = Mapping[tuple[int, str], OpenApiTypes | type[Body]]
 
@@ -33,7 +40,7 @@ def operation(
     """Answer with what the method returns, written and described by the serializer `gives`.
 
     `many`: a list of them. Without `gives` the answer is empty (204). Methods for files return
-    their response themselves. `refuses`: statuses besides 401 and 404.
+    their response themselves. `refuses`: statuses besides 401 and 404, and 400 for a body.
     """
     if gives is None:
         answers: Mapping[Any, Any] = {HTTPStatus.NO_CONTENT.value: None}
@@ -48,7 +55,7 @@ def operation(
             tags=[tag],
             parameters=list(parameters),
             request=takes,
-            responses={**answers, **errors(*refuses)},
+            responses={**answers, **errors(*refuses, *([400] if takes else []))},
         )
         @wraps(method)
         def answer(*args: Any, **ids: Any) -> HttpResponseBase:

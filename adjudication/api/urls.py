@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
+from adjudication.api.access import ApiView
 from adjudication.api.judging import finding_views as findings
 from adjudication.api.judging import report_views as report
 from adjudication.api.judging import views as judging
@@ -17,90 +18,62 @@ app_name = "adjudication_api"
 _RUN = "judge-runs/<public_id:run_id>/"
 _PACKET = "packets/<public_id:public_id>/"
 _PERSON = f"{_PACKET}assignments/<public_id:assignment_id>/"
-_ITEM = "review/<public_id:public_id>/items/<public_id:item_id>/"
-urlpatterns: list[URLPattern] = [
-    path("judge-runs/", judging.JudgeRuns.as_view(), name="judge_runs"),
-    path("judge-runs/choices/", judging.JudgeChoices.as_view(), name="judge_choices"),
-    path(_RUN, judging.JudgeRunOne.as_view(), name="judge_run"),
-    path(f"{_RUN}games/", judging.Games.as_view(), name="judge_games"),
-    path(f"{_RUN}games/files/<slug:form>/", report.GamesFile.as_view(), name="games_file"),
-    path(f"{_RUN}findings/", findings.Findings.as_view(), name="findings"),
-    path(f"{_RUN}findings/files/<slug:form>/", report.FindingsFile.as_view(), name="findings_file"),
-    path(f"{_RUN}report/", report.JudgeReport.as_view(), name="judge_report"),
-    path(
-        f"{_RUN}report/<slug:name>/<slug:form>/",
-        report.JudgeReportTable.as_view(),
-        name="judge_report_table",
-    ),
-    path(
-        f"{_RUN}changes/<public_id:later_id>/",
-        findings.JudgeRunChanges.as_view(),
-        name="judge_changes",
-    ),
-    path(
-        f"{_RUN}actions/<slug:action>/", judging.JudgeRunAction.as_view(), name="judge_run_action"
-    ),
-    path("games/<public_id:game_id>/", judging.GameOne.as_view(), name="judge_game"),
-    path("games/<public_id:game_id>/again/", judging.GameAgain.as_view(), name="judge_game_again"),
-    path("findings/<public_id:finding_id>/", findings.FindingOne.as_view(), name="finding"),
-    path(
-        "cases/<public_id:case_id>/comparison/",
-        findings.CaseComparison.as_view(),
-        name="comparison",
-    ),
-    path(f"{_RUN}eligible/", packets.Eligible.as_view(), name="packet_eligible"),
-    path(f"{_RUN}draw/preview/", packets.Preview.as_view(), name="packet_preview"),
-    path(f"{_RUN}draw/", packets.Draw.as_view(), name="packet_draw"),
-    path("packets/", packets.Packets.as_view(), name="packets"),
-    path(_PACKET, packets.PacketOne.as_view(), name="packet"),
-    path(f"{_PACKET}actions/<slug:action>/", packets.PacketStep.as_view(), name="packet_step"),
-    path(f"{_PACKET}second/", packets.Second.as_view(), name="packet_second"),
-    path(f"{_PACKET}changed/", packets.Changed.as_view(), name="packet_changed"),
-    path(f"{_PACKET}candidates/", packets.Candidates.as_view(), name="packet_candidates"),
-    path(f"{_PACKET}assignments/", packets.Assignments.as_view(), name="packet_assign"),
-    path(f"{_PERSON}withdraw/", packets.Withdraw.as_view(), name="packet_withdraw"),
-    path(f"{_PERSON}unsign/", packets.VoidSignature.as_view(), name="packet_unsign"),
-    path(f"{_PACKET}report/", report_card.ReportCard.as_view(), name="packet_report"),
-    path(
+_REVIEW = "review/<public_id:public_id>/"
+_ITEM = f"{_REVIEW}items/<public_id:item_id>/"
+_ADDRESSES: list[tuple[str, type[ApiView], str]] = [
+    ("judge-runs/", judging.JudgeRuns, "judge_runs"),
+    ("judge-runs/choices/", judging.JudgeChoices, "judge_choices"),
+    (_RUN, judging.JudgeRunOne, "judge_run"),
+    (f"{_RUN}games/", judging.Games, "judge_games"),
+    (f"{_RUN}games/files/<slug:form>/", report.GamesFile, "games_file"),
+    (f"{_RUN}findings/", findings.Findings, "findings"),
+    (f"{_RUN}findings/files/<slug:form>/", report.FindingsFile, "findings_file"),
+    (f"{_RUN}report/", report.JudgeReport, "judge_report"),
+    (f"{_RUN}report/<slug:name>/<slug:form>/", report.JudgeReportTable, "judge_report_table"),
+    (f"{_RUN}changes/<public_id:later_id>/", findings.JudgeRunChanges, "judge_changes"),
+    (f"{_RUN}actions/<slug:action>/", judging.JudgeRunAction, "judge_run_action"),
+    ("games/<public_id:game_id>/", judging.GameOne, "judge_game"),
+    ("games/<public_id:game_id>/again/", judging.GameAgain, "judge_game_again"),
+    ("findings/<public_id:finding_id>/", findings.FindingOne, "finding"),
+    ("cases/<public_id:case_id>/comparison/", findings.CaseComparison, "comparison"),
+    (f"{_RUN}eligible/", packets.Eligible, "packet_eligible"),
+    (f"{_RUN}draw/preview/", packets.Preview, "packet_preview"),
+    (f"{_RUN}draw/", packets.Draw, "packet_draw"),
+    ("packets/", packets.Packets, "packets"),
+    (_PACKET, packets.PacketOne, "packet"),
+    (f"{_PACKET}actions/<slug:action>/", packets.PacketStep, "packet_step"),
+    (f"{_PACKET}second/", packets.Second, "packet_second"),
+    (f"{_PACKET}changed/", packets.Changed, "packet_changed"),
+    (f"{_PACKET}candidates/", packets.Candidates, "packet_candidates"),
+    (f"{_PACKET}assignments/", packets.Assignments, "packet_assign"),
+    (f"{_PERSON}withdraw/", packets.Withdraw, "packet_withdraw"),
+    (f"{_PERSON}unsign/", packets.VoidSignature, "packet_unsign"),
+    (f"{_PACKET}report/", report_card.ReportCard, "packet_report"),
+    (
         f"{_PACKET}report/<slug:name>/<slug:form>/",
-        report_card.ReportCardTable.as_view(),
-        name="packet_report_table",
+        report_card.ReportCardTable,
+        "packet_report_table",
     ),
-    path(
-        f"{_PACKET}decisions/<slug:form>/",
-        report_card.DecisionsFile.as_view(),
-        name="packet_decisions",
-    ),
-    path("review/", review.Reviews.as_view(), name="reviews"),
-    path("review/<public_id:public_id>/", review.Review.as_view(), name="review"),
-    path("review/<public_id:public_id>/next/", review.NextItem.as_view(), name="review_next"),
-    path("review/<public_id:public_id>/undo/", review.Undo.as_view(), name="review_undo"),
-    path("review/<public_id:public_id>/answers/", review.Answers.as_view(), name="review_answers"),
-    path(
-        "review/<public_id:public_id>/practice/",
-        review_end.Practice.as_view(),
-        name="review_practice",
-    ),
-    path(
-        "review/<public_id:public_id>/practice/<number:number>/",
-        review_end.PracticeOne.as_view(),
-        name="review_practice_case",
-    ),
-    path(
-        "review/<public_id:public_id>/check/",
-        review_end.BlindingCheck.as_view(),
-        name="review_check",
-    ),
-    path("review/<public_id:public_id>/sign/", review_end.Sign.as_view(), name="review_sign"),
-    path("review/<public_id:public_id>/unsign/", review_end.Unsign.as_view(), name="review_unsign"),
-    path(
-        "review/<public_id:public_id>/receipt/", review_end.Receipt.as_view(), name="review_receipt"
-    ),
-    path(_ITEM, review.Item.as_view(), name="review_item"),
-    path(f"{_ITEM}series/<number:number>/", review.ItemSeries.as_view(), name="review_series"),
-    path(f"{_ITEM}draft/", review.Draft.as_view(), name="review_draft"),
-    path(f"{_ITEM}skip/", review.Skip.as_view(), name="review_skip"),
-    path(f"{_ITEM}flag/", review.Flag.as_view(), name="review_flag"),
-    path(f"{_ITEM}decide/", review.Decide.as_view(), name="review_decide"),
-    path(f"{_ITEM}amend/", review.Amend.as_view(), name="review_amend"),
+    (f"{_PACKET}decisions/<slug:form>/", report_card.DecisionsFile, "packet_decisions"),
+    ("review/", review.Reviews, "reviews"),
+    (_REVIEW, review.Review, "review"),
+    (f"{_REVIEW}next/", review.NextItem, "review_next"),
+    (f"{_REVIEW}undo/", review.Undo, "review_undo"),
+    (f"{_REVIEW}answers/", review.Answers, "review_answers"),
+    (f"{_REVIEW}practice/", review_end.Practice, "review_practice"),
+    (f"{_REVIEW}practice/<number:number>/", review_end.PracticeOne, "review_practice_case"),
+    (f"{_REVIEW}check/", review_end.BlindingCheck, "review_check"),
+    (f"{_REVIEW}sign/", review_end.Sign, "review_sign"),
+    (f"{_REVIEW}unsign/", review_end.Unsign, "review_unsign"),
+    (f"{_REVIEW}receipt/", review_end.Receipt, "review_receipt"),
+    (_ITEM, review.Item, "review_item"),
+    (f"{_ITEM}series/<number:number>/", review.ItemSeries, "review_series"),
+    (f"{_ITEM}draft/", review.Draft, "review_draft"),
+    (f"{_ITEM}skip/", review.Skip, "review_skip"),
+    (f"{_ITEM}flag/", review.Flag, "review_flag"),
+    (f"{_ITEM}decide/", review.Decide, "review_decide"),
+    (f"{_ITEM}amend/", review.Amend, "review_amend"),
+]
+urlpatterns: list[URLPattern] = [
+    path(address, view.as_view(), name=name) for address, view, name in _ADDRESSES
 ]

@@ -19,11 +19,12 @@ from adjudication.access.games import check_user_may_see_game
 from adjudication.api.access import (
     ApiView,
     judge_run_of,
+    open_judge_run,
     page_request,
     person_of,
     studies_with,
 )
-from adjudication.api.judging import serializers as bodies
+from adjudication.api.judging import bodies
 from adjudication.api.judging.views import GAME_RELATED, choice, judging_operation
 from adjudication.api.paging import AFTER, LIMIT, changes_after, findings_after, limit_of
 from adjudication.domain import Grounding
@@ -72,14 +73,13 @@ _FILTERED = ("type", "verdict", "grounding", "category", "size", "rerun", "sourc
 class Findings(ApiView):
     @judging_operation(
         "finding_list",
-        bodies.FindingPageSerializer,
+        bodies.FindingPage,
         refuses=(400, 403),
         parameters=[*FILTERS, LIMIT, AFTER],
     )
     def get(self, request: Request, run_id: str) -> dict[str, Any]:
         """Of one judge run, game by game. Those of cases that are closed to you are left out."""
-        run, closed = judge_run_of(request, run_id), closed_to(person_of(request))
-        check_judge_run_is_open(run, closed)
+        run, closed = open_judge_run(request, run_id)
         asked = {name: str(value) for name, value in request.query_params.items()}
         wanted = FindingFilter.of(asked, len(run.sources))
         _check_known(asked, {name: getattr(wanted, name) for name in _FILTERED})
@@ -95,7 +95,7 @@ class Findings(ApiView):
 
 
 class FindingOne(ApiView):
-    @judging_operation("finding", bodies.FindingDetailSerializer, refuses=(403, 409))
+    @judging_operation("finding", bodies.FindingDetail, refuses=(403, 409))
     def get(self, request: Request, finding_id: str) -> FindingDetail:
         """One finding with everything that it rests on: the quote in its note, the cited series,
         both timelines around it.
@@ -116,7 +116,7 @@ class FindingOne(ApiView):
 class JudgeRunChanges(ApiView):
     @judging_operation(
         "judge_run_changes",
-        bodies.ChangesSerializer,
+        bodies.Changes,
         refuses=(400, 403),
         parameters=[
             choice("change", Change, "Only these; without it every change but `same`."),
@@ -151,7 +151,7 @@ class JudgeRunChanges(ApiView):
 class CaseComparison(ApiView):
     @judging_operation(
         "case_comparison",
-        bodies.ComparisonSerializer,
+        bodies.Comparison,
         refuses=(403, 409),
         parameters=[
             OpenApiParameter(

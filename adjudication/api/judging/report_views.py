@@ -14,16 +14,12 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
 from accounts.audit.trail import record
-from accounts.permissions import NotAllowed
-from adjudication.access.closed import closed_to, has_closed_games
-from adjudication.access.eligibility import REFUSAL
-from adjudication.api.access import ApiView, judge_run_of, page_request, person_of
-from adjudication.api.judging import serializers as bodies
+from adjudication.api.access import ApiView, judge_run_of, page_request, person_of, summed_judge_run
+from adjudication.api.judging import bodies
 from adjudication.api.judging.views import judging_operation
-from adjudication.api.table_files import TABLE_FILE, TABLE_FORM
+from adjudication.api.tables import TABLE_FILE, TABLE_FORM
 from adjudication.export_files import FORMATS
 from adjudication.findings.files import DICTIONARY, findings_file, games_file
-from adjudication.models import JudgeRun
 from adjudication.ratings.reports import current_report, rated_table
 from adjudication.reports.league import tables
 
@@ -42,12 +38,12 @@ _FILE = {
 
 
 class JudgeReport(ApiView):
-    @judging_operation("judge_run_report", bodies.JudgeReportSerializer, refuses=(403,))
+    @judging_operation("judge_run_report", bodies.JudgeReport, refuses=(403,))
     def get(self, request: Request, run_id: str) -> dict[str, Any]:
         """Ratings, error profile, sensitivity, strata, matchups, consistency: every table. Closed
         while cases of the run are to you.
         """
-        run = _open_judge_run(request, run_id)
+        run = summed_judge_run(request, run_id)
         report = current_report(run)
         record(
             actor=person_of(request),
@@ -87,7 +83,7 @@ class JudgeReportTable(ApiView):
     )
     def get(self, request: Request, run_id: str, name: str, form: str) -> HttpResponse:
         """One table as a file. Closed while cases of the run are to you."""
-        return rated_table(page_request(request), _open_judge_run(request, run_id), name, form)
+        return rated_table(page_request(request), summed_judge_run(request, run_id), name, form)
 
 
 class FindingsFile(ApiView):
@@ -118,14 +114,3 @@ class GamesFile(ApiView):
         """Of one judge run, reruns included, also those without findings: with the file of findings
         all that ratings are made from. Those of cases that are closed to you are left out."""
         return games_file(page_request(request), judge_run_of(request, run_id), form)
-
-
-def _open_judge_run(request: Request, public_id: str) -> JudgeRun:
-    """Return a judge run with no case closed to the person: its sums reveal each case.
-
-    Raises Http404, NotAllowed.
-    """
-    run = judge_run_of(request, public_id)
-    if has_closed_games(run, closed_to(person_of(request))):
-        raise NotAllowed(REFUSAL)
-    return run

@@ -18,7 +18,6 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from adjudication.access.closed import (
-    check_judge_run_is_open,
     closed_to,
     open_games,
     open_judge_runs,
@@ -29,8 +28,10 @@ from adjudication.api.access import (
     ADMINS,
     STUDY,
     ApiView,
+    check_form,
     judge_run_of,
     one_study,
+    open_judge_run,
     page_request,
     person_of,
     read,
@@ -38,7 +39,7 @@ from adjudication.api.access import (
     studies_with,
 )
 from adjudication.api.errors import Refusal
-from adjudication.api.judging import serializers as bodies
+from adjudication.api.judging import bodies
 from adjudication.api.operations import operation
 from adjudication.api.paging import AFTER, LIMIT, OFFSET, counted_page, games_after, limit_of
 from adjudication.findings.listing import FindingLine, finding_line
@@ -75,7 +76,7 @@ class GameDetail(GameLine):
 class JudgeRuns(ApiView):
     @judging_operation(
         "judge_run_list",
-        bodies.JudgeRunPageSerializer,
+        bodies.JudgeRunPage,
         refuses=(403,),
         parameters=[STUDY, LIMIT, OFFSET],
     )
@@ -92,33 +93,28 @@ class JudgeRuns(ApiView):
 
     @judging_operation(
         "judge_run_start",
-        bodies.JudgeRunDetailSerializer,
-        refuses=(400, 403, 422),
-        takes=bodies.JudgeStartSerializer,
+        bodies.JudgeRunDetail,
+        refuses=(403, 422),
+        takes=bodies.JudgeStart,
         status=HTTPStatus.CREATED,
     )
     def post(self, request: Request) -> RunLine:
         """Start a judge over every two of the sources in each case that has both. Study admins."""
         studies_with(request, ADMINS)
-        values = read(bodies.JudgeStartSerializer, request)
+        values = read(bodies.JudgeStart, request)
         study = one_study(request, values["study"])
         form = JudgeForm(
             {**values, "cases": "\n".join(values["cases"])},
             study=study,
             closed=closed_to(person_of(request)).cases,
         )
-        if not form.is_valid():
-            raise serializers.ValidationError(
-                {name: [str(w) for w in words] for name, words in form.errors.items()}
-            )
+        check_form(form)
         run = actions.start_judging(study=study, by=person_of(request), **form.arguments())
         return _line(request, run)
 
 
 class JudgeChoices(ApiView):
-    @judging_operation(
-        "judge_choices", bodies.JudgeChoicesSerializer, refuses=(400, 403), parameters=[STUDY]
-    )
+    @judging_operation("judge_choices", bodies.JudgeChoices, refuses=(400, 403), parameters=[STUDY])
     def get(self, request: Request) -> dict[str, Any]:
         """Cohorts, sources and language models that a run of the study can be started with. Study
         admins.
@@ -135,18 +131,17 @@ class JudgeChoices(ApiView):
 
 
 class JudgeRunOne(ApiView):
-    @judging_operation("judge_run", bodies.JudgeRunDetailSerializer, refuses=(403,))
+    @judging_operation("judge_run", bodies.JudgeRunDetail, refuses=(403,))
     def get(self, request: Request, run_id: str) -> RunLine:
         """One judge run: its progress and all its settings."""
-        run = judge_run_of(request, run_id)
-        check_judge_run_is_open(run, closed_to(person_of(request)))
-        return _line(request, run)
+        run, closed = open_judge_run(request, run_id)
+        return run_lines([run], closed)[0]
 
 
 class JudgeRunAction(ApiView):
     @judging_operation(
         "judge_run_action",
-        bodies.JudgeRunDetailSerializer,
+        bodies.JudgeRunDetail,
         refuses=(403,),
         parameters=[
             OpenApiParameter("action", str, OpenApiParameter.PATH, enum=list(actions.STEPS))
@@ -166,7 +161,7 @@ class JudgeRunAction(ApiView):
 class Games(ApiView):
     @judging_operation(
         "judge_game_list",
-        bodies.GamePageSerializer,
+        bodies.GamePage,
         refuses=(400, 403),
         parameters=[choice("status", GameStatus, "Only those."), LIMIT, AFTER],
     )
@@ -174,8 +169,7 @@ class Games(ApiView):
         """Of one judge run, with why a judge's answer did not hold. Those of cases that are closed
         to you are left out.
         """
-        run, closed = judge_run_of(request, run_id), closed_to(person_of(request))
-        check_judge_run_is_open(run, closed)
+        run, closed = open_judge_run(request, run_id)
         games = open_games(Game.objects.filter(run=run), closed)
         if status := request.query_params.get("status", ""):
             if status not in list(GameStatus):
@@ -194,7 +188,7 @@ class Games(ApiView):
 
 
 class GameOne(ApiView):
-    @judging_operation("judge_game", bodies.GameDetailSerializer, refuses=(403,))
+    @judging_operation("judge_game", bodies.GameDetail, refuses=(403,))
     def get(self, request: Request, game_id: str) -> GameDetail:
         """One game with its findings."""
         games = Game.objects.select_related(*GAME_RELATED)

@@ -17,9 +17,9 @@ from accounts.permissions import NotAllowed
 from accounts.scoping import ANY_ROLE, scoped
 from adjudication.access.eligibility import may_see
 from adjudication.api.access import ApiView, page_request, person_of
-from adjudication.api.packets import serializers as bodies
+from adjudication.api.packets import bodies
 from adjudication.api.packets.views import packet_operation
-from adjudication.api.table_files import TABLE_FILE, TABLE_FORM
+from adjudication.api.tables import TABLE_FILE, TABLE_FORM
 from adjudication.models import Packet
 from adjudication.packets import export as packet_export
 from adjudication.ratings.card import CLOSED, card_table, record_opened
@@ -40,7 +40,7 @@ DECISIONS_FILE = {(200, kind): OpenApiTypes.STR for kind in ("text/csv", "applic
 
 
 class ReportCard(ApiView):
-    @packet_operation("packet_report", bodies.ReportCardSerializer, refuses=(403,))
+    @packet_operation("packet_report", bodies.ReportCard, refuses=(403,))
     def get(self, request: Request, public_id: str) -> dict[str, Any]:
         """Every table of it. Study admins, and reviewers where the closed packet reveals it."""
         packet = _revealed_packet(request, public_id)

@@ -12,27 +12,27 @@ from typing import Any
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiParameter
-from rest_framework import serializers
 from rest_framework.request import Request
 
 from accounts.audit.trail import record
 from accounts.permissions import NotAllowed
-from adjudication.access.closed import closed_to, has_closed_games, open_packets
-from adjudication.access.eligibility import REFUSAL, may_see, reasons_against
+from adjudication.access.closed import closed_to, open_packets
+from adjudication.access.eligibility import may_see, reasons_against
 from adjudication.api.access import (
     ADMINS,
     STUDY,
     ApiView,
-    judge_run_of,
+    check_form,
     person_of,
     read,
     requested_studies,
     studies_with,
+    summed_judge_run,
 )
 from adjudication.api.operations import operation
-from adjudication.api.packets import serializers as bodies
+from adjudication.api.packets import bodies
 from adjudication.api.paging import LIMIT, OFFSET, counted_page
-from adjudication.api.review.serializers import UnsignRequestSerializer
+from adjudication.api.review.bodies import UnsignRequest
 from adjudication.models import Assignment, JudgeRun, Packet
 from adjudication.packets import actions as packets
 from adjudication.packets.forms import AssignForm, DrawForm, members, quota_field
@@ -50,7 +50,7 @@ _STEPS: Mapping[str, Callable[..., object]] = {
 class Packets(ApiView):
     @packet_operation(
         "packet_list",
-        bodies.PacketPageSerializer,
+        bodies.PacketPage,
         refuses=(403,),
         parameters=[STUDY, LIMIT, OFFSET],
     )
@@ -65,10 +65,10 @@ class Packets(ApiView):
 
 
 class Eligible(ApiView):
-    @packet_operation("packet_eligible", bodies.EligibleSerializer, refuses=(403,))
+    @packet_operation("packet_eligible", bodies.Eligible, refuses=(403,))
     def get(self, request: Request, run_id: str) -> dict[str, Any]:
         """Findings of a judge run by pairing and stratum, and what is excluded and why."""
-        run = _drawable(request, run_id)
+        run = summed_judge_run(request, run_id, ADMINS)
         eligible, pairings = packets.eligible_findings(run), packets.pairings_of(run)
         counts, none = eligible.counts(), dict.fromkeys(steering.strata(), 0)
         return {
@@ -81,12 +81,10 @@ class Eligible(ApiView):
 
 
 class Preview(ApiView):
-    @packet_operation(
-        "packet_preview", bodies.DrawnSerializer, refuses=(400, 403), takes=bodies.DrawSerializer
-    )
+    @packet_operation("packet_preview", bodies.Drawn, refuses=(403,), takes=bodies.Draw)
     def post(self, request: Request, run_id: str) -> dict[str, Any]:
         """What a draw would give; nothing is stored. The `seed` of the answer draws the same again."""
-        run = _drawable(request, run_id)
+        run = summed_judge_run(request, run_id, ADMINS)
         form = _draw_form(request, run)
         design, seed = form.design(), form.cleaned_data["seed"]
         drawn = draw(packets.eligible_findings(run), design, seed)
@@ -106,14 +104,14 @@ class Preview(ApiView):
 class Draw(ApiView):
     @packet_operation(
         "packet_draw",
-        bodies.PacketDetailSerializer,
-        refuses=(400, 403, 422),
-        takes=bodies.DrawSerializer,
+        bodies.PacketDetail,
+        refuses=(403, 422),
+        takes=bodies.Draw,
         status=HTTPStatus.CREATED,
     )
     def post(self, request: Request, run_id: str) -> dict[str, Any]:
         """Draw a packet. It is a draft until it is opened."""
-        run = _drawable(request, run_id)
+        run = summed_judge_run(request, run_id, ADMINS)
         form = _draw_form(request, run)
         values = form.cleaned_data
         packet = packets.draw_packet(
@@ -124,7 +122,7 @@ class Draw(ApiView):
 
 
 class PacketOne(ApiView):
-    @packet_operation("packet", bodies.PacketDetailSerializer, refuses=(403,))
+    @packet_operation("packet", bodies.PacketDetail, refuses=(403,))
     def get(self, request: Request, public_id: str) -> dict[str, Any]:
         """One packet: items, reviewers, progress. Closed to its reviewers."""
         return _detail(_packet(request, public_id))
@@ -138,7 +136,7 @@ class PacketOne(ApiView):
 class PacketStep(ApiView):
     @packet_operation(
         "packet_step",
-        bodies.PacketDetailSerializer,
+        bodies.PacketDetail,
         refuses=(403, 409, 422),
         parameters=[OpenApiParameter("action", str, OpenApiParameter.PATH, enum=list(_STEPS))],
     )
@@ -155,15 +153,12 @@ class PacketStep(ApiView):
 
 class Second(ApiView):
     @packet_operation(
-        "packet_second",
-        bodies.SecondDoneSerializer,
-        refuses=(400, 403, 409, 422),
-        takes=bodies.SecondSerializer,
+        "packet_second", bodies.SecondDone, refuses=(403, 409, 422), takes=bodies.Second
     )
     def post(self, request: Request, public_id: str) -> dict[str, int]:
         """Have two people decide on each item of a pairing, while the packet is a draft."""
         packet = _packet(request, public_id)
-        pairing = read(bodies.SecondSerializer, request)["pairing"]
+        pairing = read(bodies.Second, request)["pairing"]
         count = packets.second_reviewer(packet=packet, pairing=pairing, by=person_of(request))
         return {"items": count}
 
@@ -171,15 +166,15 @@ class Second(ApiView):
 class Changed(ApiView):
     @packet_operation(
         "packet_changed",
-        bodies.PacketDetailSerializer,
-        refuses=(400, 403, 422),
-        takes=bodies.ChangedSerializer,
+        bodies.PacketDetail,
+        refuses=(403, 422),
+        takes=bodies.Changed,
         status=HTTPStatus.CREATED,
     )
     def post(self, request: Request, public_id: str) -> dict[str, Any]:
         """Draw a packet of the findings that another judge run changed in this packet's cases."""
         packet = _packet(request, public_id)
-        wanted = read(bodies.ChangedSerializer, request)["judge_run"]
+        wanted = read(bodies.Changed, request)["judge_run"]
         run = get_object_or_404(JudgeRun, study=packet.study, public_id=wanted)
         return _detail(
             packets.draw_changed(packet=packet, judge_run=run, by=person_of(request)),
@@ -187,7 +182,7 @@ class Changed(ApiView):
 
 
 class Candidates(ApiView):
-    @packet_operation("packet_candidates", bodies.CandidateSerializer, refuses=(403,), many=True)
+    @packet_operation("packet_candidates", bodies.Candidate, refuses=(403,), many=True)
     def get(self, request: Request, public_id: str) -> list[dict[str, Any]]:
         """Members of the study who are not in the packet, and why some may not review it."""
         packet = _packet(request, public_id)
@@ -207,9 +202,9 @@ class Candidates(ApiView):
 class Assignments(ApiView):
     @packet_operation(
         "packet_assign",
-        bodies.PacketDetailSerializer,
-        refuses=(400, 403, 422),
-        takes=bodies.AssignSerializer,
+        bodies.PacketDetail,
+        refuses=(403, 422),
+        takes=bodies.Assign,
         status=HTTPStatus.CREATED,
     )
     def post(self, request: Request, public_id: str) -> dict[str, Any]:
@@ -217,9 +212,8 @@ class Assignments(ApiView):
         eligible.
         """
         packet = _packet(request, public_id)
-        form = AssignForm(dict(read(bodies.AssignSerializer, request)), packet=packet)
-        if not form.is_valid():
-            raise _invalid(form)
+        form = AssignForm(dict(read(bodies.Assign, request)), packet=packet)
+        check_form(form)
         values = form.cleaned_data
         pairings = [values["pairing"]] if values["pairing"] else []
         packets.assign(
@@ -233,7 +227,7 @@ class Assignments(ApiView):
 
 
 class Withdraw(ApiView):
-    @packet_operation("packet_withdraw", bodies.PacketDetailSerializer, refuses=(403, 422))
+    @packet_operation("packet_withdraw", bodies.PacketDetail, refuses=(403, 422))
     def post(self, request: Request, public_id: str, assignment_id: str) -> dict[str, Any]:
         """Take a person out: what they hold returns, what they decided stays."""
         packet = _packet(request, public_id)
@@ -245,27 +239,14 @@ class Withdraw(ApiView):
 
 class VoidSignature(ApiView):
     @packet_operation(
-        "packet_unsign",
-        bodies.PacketDetailSerializer,
-        refuses=(400, 403, 409, 422),
-        takes=UnsignRequestSerializer,
+        "packet_unsign", bodies.PacketDetail, refuses=(403, 409, 422), takes=UnsignRequest
     )
     def post(self, request: Request, public_id: str, assignment_id: str) -> dict[str, Any]:
         """Void a reviewer's signature, with a reason; both stay in the chain."""
         packet = _packet(request, public_id)
-        reason = read(UnsignRequestSerializer, request)["reason"]
+        reason = read(UnsignRequest, request)["reason"]
         unsign(assignment=_assignment(packet, assignment_id), reason=reason, by=person_of(request))
         return _detail(packet)
-
-
-def _drawable(request: Request, run_id: str) -> JudgeRun:
-    """Return the judge run. Raise Http404, and NotAllowed if it has games that are closed to the
-    person: counts would show them.
-    """
-    run = judge_run_of(request, run_id, ADMINS)
-    if has_closed_games(run, closed_to(person_of(request))):
-        raise NotAllowed(REFUSAL)
-    return run
 
 
 def _packet(request: Request, public_id: str) -> Packet:
@@ -314,17 +295,8 @@ def _assignment(packet: Packet, public_id: str) -> Assignment:
 
 def _draw_form(request: Request, run: JudgeRun) -> DrawForm:
     """The page's own form, filled from the body. Raises ValidationError."""
-    values: dict[str, Any] = dict(read(bodies.DrawSerializer, request))
+    values: dict[str, Any] = dict(read(bodies.Draw, request))
     quotas = {quota_field(stratum): n for stratum, n in values.pop("quotas").items()}
     form = DrawForm({"pairings": list(packets.pairings_of(run)), **values, **quotas}, judge_run=run)
-    if not form.is_valid():
-        raise _invalid(form)
+    check_form(form, whole="quotas")
     return form
-
-
-def _invalid(form: DrawForm | AssignForm) -> serializers.ValidationError:
-    named = {
-        name.replace("__all__", "quotas"): [str(w) for w in words]
-        for name, words in form.errors.items()
-    }
-    return serializers.ValidationError(named)

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 
 from adjudication.api.access import page_request, person_of, read
 from adjudication.api.errors import Refusal
-from adjudication.api.review import serializers as bodies
+from adjudication.api.review import bodies
 from adjudication.api.review.views import ReviewView, mine_of, place_in, review_operation
 from adjudication.blinding.practice import PracticeCase, practice_cases
 from adjudication.blinding.visibility import sides_swapped, unswapped
@@ -25,7 +25,7 @@ from adjudication.review.trail import record_answers
 
 
 class Practice(ReviewView):
-    @review_operation("review_practice_list", bodies.PracticeLineSerializer, many=True)
+    @review_operation("review_practice_list", bodies.PracticeLine, many=True)
     def get(self, request: Request, public_id: str) -> list[dict[str, Any]]:
         """Its cases, and which you have answered. Items come once all are."""
         done = set(
@@ -39,7 +39,7 @@ class Practice(ReviewView):
 
 
 class PracticeOne(ReviewView):
-    @review_operation("review_practice", bodies.PracticeCaseSerializer)
+    @review_operation("review_practice", bodies.PracticeCase)
     def get(self, request: Request, public_id: str, number: int) -> PracticeCase:
         """One case, like an item."""
         mine_of(request, public_id)
@@ -47,14 +47,14 @@ class PracticeOne(ReviewView):
 
     @review_operation(
         "review_practice_answer",
-        bodies.PracticeAnswerSerializer,
-        refuses=(400, 422),
-        takes=bodies.PracticeRequestSerializer,
+        bodies.PracticeAnswer,
+        refuses=(422,),
+        takes=bodies.PracticeRequest,
     )
     def post(self, request: Request, public_id: str, number: int) -> dict[str, Any]:
         """Answer it; says which answer is right, and why."""
         assignment, case = mine_of(request, public_id), _case(number)
-        answer = read(bodies.PracticeRequestSerializer, request)["answer"]
+        answer = read(bodies.PracticeRequest, request)["answer"]
         right = answer_practice(
             assignment=assignment, number=number, answer=answer, by=person_of(request)
         )
@@ -62,20 +62,18 @@ class PracticeOne(ReviewView):
 
 
 class BlindingCheck(ReviewView):
-    @review_operation("review_check", bodies.GuessSerializer, refuses=(409,), many=True)
+    @review_operation("review_check", bodies.Guess, refuses=(409,), many=True)
     def get(self, request: Request, public_id: str) -> list[GuessLine]:
         """The items that are asked about, once all are decided and while the packet is open."""
         assignment = _finished_assignment(request, public_id)
         record_answers(assignment=assignment)
         return guess_lines(assignment)
 
-    @review_operation(
-        "review_guess", None, refuses=(400, 403, 409, 422), takes=bodies.GuessRequestSerializer
-    )
+    @review_operation("review_guess", None, refuses=(403, 409, 422), takes=bodies.GuessRequest)
     def post(self, request: Request, public_id: str) -> None:
         """Keep a guess; a later one on the same item replaces it."""
         assignment = _finished_assignment(request, public_id)
-        values = read(bodies.GuessRequestSerializer, request)
+        values = read(bodies.GuessRequest, request)
         if values["item"] not in {line.item for line in guess_lines(assignment)}:
             raise Http404
         item = own_item(assignment, values["item"])
@@ -93,17 +91,14 @@ class BlindingCheck(ReviewView):
 
 class Sign(ReviewView):
     @review_operation(
-        "review_sign",
-        bodies.ReceiptSerializer,
-        refuses=(400, 403, 409, 429),
-        takes=bodies.SignRequestSerializer,
+        "review_sign", bodies.Receipt, refuses=(403, 409, 429), takes=bodies.SignRequest
     )
     def post(self, request: Request, public_id: str) -> Decision:
         """Sign your review with your password. 409 `not_finished` while items are left, 403
         `wrong_password`, 429 after too many.
         """
         assignment = mine_of(request, public_id)
-        password = read(bodies.SignRequestSerializer, request)["password"]
+        password = read(bodies.SignRequest, request)["password"]
         decisions.sign(
             assignment=assignment,
             password=password,
@@ -116,21 +111,18 @@ class Sign(ReviewView):
 
 class Unsign(ReviewView):
     @review_operation(
-        "review_unsign",
-        bodies.ReviewSerializer,
-        refuses=(400, 409, 422),
-        takes=bodies.UnsignRequestSerializer,
+        "review_unsign", bodies.Review, refuses=(409, 422), takes=bodies.UnsignRequest
     )
     def post(self, request: Request, public_id: str) -> dict[str, Any]:
         """With a reason; both stay in the chain."""
         assignment = mine_of(request, public_id)
-        reason = read(bodies.UnsignRequestSerializer, request)["reason"]
+        reason = read(bodies.UnsignRequest, request)["reason"]
         decisions.unsign(assignment=assignment, reason=reason, by=person_of(request))
         return place_in(mine_of(request, public_id))
 
 
 class Receipt(ReviewView):
-    @review_operation("review_receipt", bodies.ReceiptSerializer)
+    @review_operation("review_receipt", bodies.Receipt)
     def get(self, request: Request, public_id: str) -> Decision:
         """The receipt of your current signature; 404 if you have not signed."""
         return signature_of(mine_of(request, public_id))

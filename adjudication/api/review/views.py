@@ -18,7 +18,7 @@ from adjudication.access.exposure import record_revealed
 from adjudication.api.access import ApiView, page_request, person_of, read
 from adjudication.api.errors import LATE, Refusal
 from adjudication.api.operations import operation
-from adjudication.api.review import serializers as bodies
+from adjudication.api.review import bodies
 from adjudication.blinding.visibility import RecordRow, sides_swapped, unswapped
 from adjudication.models import Assignment, Decision, ItemMark, Packet, PacketItem
 from adjudication.review import decisions, slots
@@ -49,7 +49,7 @@ class ReviewView(ApiView):
 
 
 class Reviews(ReviewView):
-    @review_operation("review_list", bodies.ReviewSerializer, many=True)
+    @review_operation("review_list", bodies.Review, many=True)
     def get(self, request: Request) -> list[dict[str, Any]]:
         """Your packets, open ones first, without drafts."""
         person = person_of(request)
@@ -63,31 +63,26 @@ class Reviews(ReviewView):
 
 
 class Review(ReviewView):
-    @review_operation("review", bodies.ReviewSerializer)
+    @review_operation("review", bodies.Review)
     def get(self, request: Request, public_id: str) -> dict[str, Any]:
         """Where you stand in one packet."""
         return place_in(mine_of(request, public_id))
 
 
 class NextItem(ReviewView):
-    @review_operation(
-        "review_next",
-        bodies.NextSerializer,
-        refuses=(400, 403, 409),
-        takes=bodies.NextRequestSerializer,
-    )
+    @review_operation("review_next", bodies.Next, refuses=(403, 409), takes=bodies.NextRequest)
     def post(self, request: Request, public_id: str) -> dict[str, Any]:
         """Lease the item to work on now: the one you hold, else the next free one in your order;
         skipped ones come last.
         """
         assignment = _practised_assignment(request, public_id)
-        besides = read(bodies.NextRequestSerializer, request)["besides"]
+        besides = read(bodies.NextRequest, request)["besides"]
         slot = slots.next_item(assignment=assignment, besides=besides)
         return _next(assignment, None if slot is None else slot.item)
 
 
 class Item(ReviewView):
-    @review_operation("review_item", bodies.ReviewItemSerializer, refuses=(403, 409))
+    @review_operation("review_item", bodies.ReviewItem, refuses=(403, 409))
     def get(self, request: Request, public_id: str, item_id: str) -> dict[str, Any]:
         """The item: decided on already, or leased to you (again); 409 `taken` where others have all
         its places.
@@ -102,7 +97,7 @@ class Item(ReviewView):
 
 
 class ItemSeries(ReviewView):
-    @review_operation("review_series", bodies.RowsSerializer, refuses=(403,))
+    @review_operation("review_series", bodies.Rows, refuses=(403,))
     def get(
         self, request: Request, public_id: str, item_id: str, number: int
     ) -> dict[str, tuple[RecordRow, ...]]:
@@ -114,57 +109,41 @@ class ItemSeries(ReviewView):
 
 
 class Draft(ReviewView):
-    @review_operation(
-        "review_draft",
-        bodies.HeldSerializer,
-        refuses=(400, 403, 422),
-        takes=bodies.DraftRequestSerializer,
-    )
+    @review_operation("review_draft", bodies.Held, refuses=(403, 422), takes=bodies.DraftRequest)
     def put(self, request: Request, public_id: str, item_id: str) -> dict[str, bool]:
         """Keep it, and renew the lease."""
         assignment, item = _item(request, public_id, item_id)
-        return {"held": _keep(assignment, item, read(bodies.DraftRequestSerializer, request))}
+        return {"held": _keep(assignment, item, read(bodies.DraftRequest, request))}
 
 
 class Skip(ReviewView):
     @review_operation(
-        "review_skip",
-        bodies.ProgressSerializer,
-        refuses=(400, 403, 409, 422),
-        takes=bodies.DraftRequestSerializer,
+        "review_skip", bodies.Progress, refuses=(403, 409, 422), takes=bodies.DraftRequest
     )
     def post(self, request: Request, public_id: str, item_id: str) -> slots.Progress:
         """Set the item aside with what was typed; it comes again after all others."""
         assignment, item = _item(request, public_id, item_id)
-        _keep(assignment, item, read(bodies.DraftRequestSerializer, request))
+        _keep(assignment, item, read(bodies.DraftRequest, request))
         slots.skip(assignment=assignment, item=item)
         return slots.progress(assignment=assignment)
 
 
 class Flag(ReviewView):
-    @review_operation(
-        "review_flag",
-        bodies.ProgressSerializer,
-        refuses=(400, 403),
-        takes=bodies.FlagRequestSerializer,
-    )
+    @review_operation("review_flag", bodies.Progress, refuses=(403,), takes=bodies.FlagRequest)
     def put(self, request: Request, public_id: str, item_id: str) -> slots.Progress:
         """Set the mark, or take it away."""
         assignment, item = _item(request, public_id, item_id)
         slots.flag(
             assignment=assignment,
             item=item,
-            flagged=read(bodies.FlagRequestSerializer, request)["flagged"],
+            flagged=read(bodies.FlagRequest, request)["flagged"],
         )
         return slots.progress(assignment=assignment)
 
 
 class Decide(ReviewView):
     @review_operation(
-        "review_decide",
-        bodies.DecidedSerializer,
-        refuses=(400, 403, 409, 422),
-        takes=bodies.DecideRequestSerializer,
+        "review_decide", bodies.Decided, refuses=(403, 409, 422), takes=bodies.DecideRequest
     )
     def post(self, request: Request, public_id: str, item_id: str) -> dict[str, Any]:
         """Store your answer. 409 `late`: stored, but it does not count; 409 `conflict`: you have
@@ -173,23 +152,20 @@ class Decide(ReviewView):
         The same token again gives the same answer and stores nothing.
         """
         assignment, item = _item(request, public_id, item_id, withdrawn=True)
-        values = read(bodies.DecideRequestSerializer, request)
+        values = read(bodies.DecideRequest, request)
         return _decided(assignment, decisions.decide(**_values(request, assignment, item, values)))
 
 
 class Amend(ReviewView):
     @review_operation(
-        "review_amend",
-        bodies.DecidedSerializer,
-        refuses=(400, 403, 409, 422),
-        takes=bodies.AmendRequestSerializer,
+        "review_amend", bodies.Decided, refuses=(403, 409, 422), takes=bodies.AmendRequest
     )
     def post(self, request: Request, public_id: str, item_id: str) -> dict[str, Any]:
         """Replace your current decision; the earlier one stays in the chain. 409 `conflict` if the
         current decision is another one.
         """
         assignment, item = _item(request, public_id, item_id)
-        values = read(bodies.AmendRequestSerializer, request)
+        values = read(bodies.AmendRequest, request)
         return _decided(
             assignment,
             decisions.amend(
@@ -199,24 +175,19 @@ class Amend(ReviewView):
 
 
 class Undo(ReviewView):
-    @review_operation(
-        "review_undo",
-        bodies.NextSerializer,
-        refuses=(400, 403, 409),
-        takes=bodies.TokenRequestSerializer,
-    )
+    @review_operation("review_undo", bodies.Next, refuses=(403, 409), takes=bodies.TokenRequest)
     def post(self, request: Request, public_id: str) -> dict[str, Any]:
         """Withdraw your last answer: its item is yours again, with your earlier choice. Null if you
         have no answer.
         """
         assignment = _practised_assignment(request, public_id)
-        token = read(bodies.TokenRequestSerializer, request)["token"]
+        token = read(bodies.TokenRequest, request)["token"]
         undone = decisions.undo(assignment=assignment, token=token, by=person_of(request))
         return _next(assignment, undone.undone.item if undone else None)
 
 
 class Answers(ReviewView):
-    @review_operation("review_answers", bodies.AnswerSerializer, many=True)
+    @review_operation("review_answers", bodies.Answer, many=True)
     def get(self, request: Request, public_id: str) -> list[AnswerLine]:
         """Your answers that stand, in the order they were first given."""
         assignment = mine_of(request, public_id)

@@ -12,14 +12,14 @@ from rest_framework.serializers import (
     DictField,
     FloatField,
     IntegerField,
-    JSONField,
     ListField,
     URLField,
 )
 
-from adjudication.api.operations import Body
+from adjudication.api.operations import Body, values
+from adjudication.api.tables import Table
 from adjudication.domain import FindingType, Grounding, Relation, Verdict
-from adjudication.findings.changes import Change
+from adjudication.findings import changes
 from adjudication.judge_runs.forms import JUDGES, TOLERANCES
 from adjudication.judge_runs.progress import GameStatus
 from adjudication.judging.config import SEED
@@ -27,7 +27,7 @@ from adjudication.scoring.errors import Category
 from timelines.domain import Polarity
 
 
-class PageSerializer(Body):
+class Page(Body):
     """A counted page; `next` and `previous` are addresses."""
 
     count = IntegerField()
@@ -35,7 +35,7 @@ class PageSerializer(Body):
     previous = URLField(allow_null=True)
 
 
-class SourceSerializer(Body):
+class Source(Body):
     """What is compared. `written` is how a run is started with it."""
 
     source = CharField()  # type: ignore[assignment]  # the framework's fields have a source of their own
@@ -45,7 +45,7 @@ class SourceSerializer(Body):
     written = CharField()
 
 
-class CountsSerializer(Body):
+class Counts(Body):
     """Games by result. Unjudged: the judge returned no valid answer. That differs from no findings."""
 
     waiting = IntegerField()
@@ -56,7 +56,7 @@ class CountsSerializer(Body):
     cancelled = IntegerField()
 
 
-class JudgeRunSerializer(Body):
+class JudgeRun(Body):
     """One judge over the pairs of chosen sources of a cohort."""
 
     id = CharField(source="run.public_id")
@@ -70,15 +70,15 @@ class JudgeRunSerializer(Body):
     judge_name = CharField(source="run.judge_name")
     judge_version = CharField(source="run.judge_version")
     datasets = ListField(child=CharField())
-    sources = SourceSerializer(many=True)
+    sources = Source(many=True)
     swap = BooleanField(help_text="Whether every game is judged again in exchanged positions.")
-    games = CountsSerializer(source="totals")
+    games = Counts(source="totals")
     findings = IntegerField(source="totals.findings")
     created_at = DateTimeField(source="run.created_at")
     created_by = CharField(allow_null=True, source="run.created_by.get_username")
 
 
-class JudgeRunDetailSerializer(JudgeRunSerializer):
+class JudgeRunDetail(JudgeRun):
     """With everything that its answers depend on, as it was frozen."""
 
     config = DictField(source="run.config")
@@ -92,38 +92,38 @@ class JudgeRunDetailSerializer(JudgeRunSerializer):
     )
 
 
-class JudgeRunPageSerializer(PageSerializer):
+class JudgeRunPage(Page):
     """Judge runs."""
 
-    results = JudgeRunSerializer(many=True)
+    results = JudgeRun(many=True)
 
 
-class CohortSerializer(Body):
+class Cohort(Body):
     """A dataset that can be judged."""
 
     id = CharField(source="public_id")
     name = CharField()
 
 
-class JudgeChoicesSerializer(Body):
+class JudgeChoices(Body):
     """What a run can be started with."""
 
     study = CharField()
-    datasets = CohortSerializer(many=True)
-    sources = SourceSerializer(many=True)
+    datasets = Cohort(many=True)
+    sources = Source(many=True)
     models = ListField(child=CharField())
 
 
-class JudgeStartSerializer(Body):
+class JudgeStart(Body):
     """What is judged, and by whom. Only `sources` and `datasets` have no default."""
 
-    study = CharField(required=False, default="", allow_blank=True, max_length=20)
+    study = CharField(default="", allow_blank=True, max_length=20)
     datasets = ListField(child=CharField(max_length=20), min_length=1)
     sources = ListField(
         child=CharField(max_length=300), min_length=2, help_text="`written` of the choices."
     )
     judge = ChoiceField(JUDGES, default="rules")
-    model = CharField(required=False, default="", allow_blank=True, max_length=200)
+    model = CharField(default="", allow_blank=True, max_length=200)
     swap = BooleanField(default=False)
     uid_table = BooleanField(default=False)
     tolerance = ChoiceField(TOLERANCES, default="scaled")
@@ -131,10 +131,10 @@ class JudgeStartSerializer(Body):
     cases = ListField(
         child=CharField(max_length=200), default=list, max_length=100_000, help_text="Case ids."
     )
-    label = CharField(required=False, default="", allow_blank=True, max_length=180)  # type: ignore[assignment]  # as above
+    label = CharField(default="", allow_blank=True, max_length=180)  # type: ignore[assignment]  # as above
 
 
-class FindingSideSerializer(Body):
+class FindingSide(Body):
     """One side as it was judged: whole hours from admission, null for no time or no row."""
 
     source = CharField()  # type: ignore[assignment]  # as above
@@ -143,7 +143,7 @@ class FindingSideSerializer(Body):
     charged = BooleanField()
 
 
-class FindingSerializer(Body):
+class Finding(Body):
     """One validated finding in the judge's labels, and who is charged with what after unblinding."""
 
     id = CharField(source="finding.public_id")
@@ -152,29 +152,27 @@ class FindingSerializer(Body):
     case = CharField(source="game.comparison.encounter.public_id")
     case_id = CharField(source="game.comparison.encounter.case_id")
     swapped = BooleanField(source="game.swapped")
-    type = ChoiceField([(t.value, t.value) for t in FindingType], source="finding.type")
-    verdict = ChoiceField([(v.value, v.value) for v in Verdict], source="finding.verdict")
-    polarity = ChoiceField([(p.value, p.value) for p in Polarity], source="finding.polarity")
-    a = FindingSideSerializer()
-    b = FindingSideSerializer()
+    type = ChoiceField(values(FindingType), source="finding.type")
+    verdict = ChoiceField(values(Verdict), source="finding.verdict")
+    polarity = ChoiceField(values(Polarity), source="finding.polarity")
+    a = FindingSide()
+    b = FindingSide()
     apart = IntegerField(
         allow_null=True, source="hours_apart", help_text="Whole hours between both times."
     )
-    grounding = ChoiceField([(g.value, g.value) for g in Grounding], source="finding.grounding")
-    relation = ChoiceField(
-        [(r.value, r.value) for r in Relation], allow_null=True, source="finding.relation"
-    )
+    grounding = ChoiceField(values(Grounding), source="finding.grounding")
+    relation = ChoiceField(values(Relation), allow_null=True, source="finding.relation")
     note_evidence = CharField(allow_null=True, source="finding.note_evidence")
     table_evidence = CharField(allow_null=True, source="finding.table_evidence")
     reason = CharField(allow_blank=True, source="finding.reason")
     flagged = BooleanField(
         source="finding.flagged", help_text="A difference in time within tolerance."
     )
-    category = ChoiceField([(c.value, c.value) for c in Category], allow_null=True, source="error")
+    category = ChoiceField(values(Category), allow_null=True, source="error")
     weight = FloatField(allow_null=True, source="points")
 
 
-class NextPageSerializer(Body):
+class NextPage(Body):
     """So many and where the next ones are."""
 
     next = CharField(
@@ -182,13 +180,13 @@ class NextPageSerializer(Body):
     )
 
 
-class FindingPageSerializer(NextPageSerializer):
+class FindingPage(NextPage):
     """So many findings and where the next ones are."""
 
-    results = FindingSerializer(many=True)
+    results = Finding(many=True)
 
 
-class GameSerializer(Body):
+class Game(Body):
     """One judging of two timelines of one case. `a` is the source behind the label A; null before
     it was judged.
     """
@@ -203,7 +201,7 @@ class GameSerializer(Body):
     swapped = BooleanField(
         source="game.swapped", help_text="Whether this is the rerun in exchanged positions."
     )
-    status = ChoiceField([(s.value, s.value) for s in GameStatus])
+    status = ChoiceField(values(GameStatus))
     findings = IntegerField()
     unjudged_reasons = ListField(child=CharField())
     failures = ListField(child=CharField())
@@ -212,19 +210,19 @@ class GameSerializer(Body):
     rounds = IntegerField(source="game.rounds", help_text="How often it was asked for again.")
 
 
-class GameDetailSerializer(GameSerializer):
+class GameDetail(Game):
     """With its findings."""
 
-    told = FindingSerializer(many=True)
+    told = Finding(many=True)
 
 
-class GamePageSerializer(NextPageSerializer):
+class GamePage(NextPage):
     """So many games and where the next ones are."""
 
-    results = GameSerializer(many=True)
+    results = Game(many=True)
 
 
-class QuoteSerializer(Body):
+class Quote(Body):
     """Position of the quote in the case's note: code points, end-exclusive."""
 
     start = IntegerField()
@@ -232,7 +230,7 @@ class QuoteSerializer(Body):
     text = CharField()
 
 
-class CitedRowSerializer(Body):
+class CitedRow(Body):
     """A row of the cited series; `cited` for those at the cited hour with the cited value."""
 
     hours = FloatField(allow_null=True)
@@ -241,16 +239,16 @@ class CitedRowSerializer(Body):
     cited = BooleanField()
 
 
-class CitedSeriesSerializer(Body):
+class CitedSeries(Body):
     """The series that the table evidence is about, with the rows nearest to the cited hour."""
 
     event = CharField(source="series.event")
     summary = CharField(source="series.summary")
     count = IntegerField(source="series.count")
-    rows = CitedRowSerializer(many=True)
+    rows = CitedRow(many=True)
 
 
-class NeighbourSerializer(Body):
+class Neighbour(Body):
     """A row of the timeline around; `own` is the finding's."""
 
     event = CharField()
@@ -259,7 +257,7 @@ class NeighbourSerializer(Body):
     own = BooleanField()
 
 
-class FindingTimelineSerializer(Body):
+class FindingTimeline(Body):
     """One side's timeline around its row. Hours as stored, not the whole hours that were judged."""
 
     timeline = CharField(source="timeline.public_id")
@@ -267,27 +265,27 @@ class FindingTimelineSerializer(Body):
     hours = FloatField(allow_null=True, source="entry.time")
     lower = FloatField(allow_null=True, source="entry.lower")
     upper = FloatField(allow_null=True, source="entry.upper")
-    around = NeighbourSerializer(many=True)
+    around = Neighbour(many=True)
 
 
-class FindingDetailSerializer(FindingSerializer):
+class FindingDetail(Finding):
     """With everything that it rests on."""
 
-    quote = QuoteSerializer(allow_null=True)
-    series = CitedSeriesSerializer(allow_null=True)
-    a_timeline = FindingTimelineSerializer()
-    b_timeline = FindingTimelineSerializer()
+    quote = Quote(allow_null=True)
+    series = CitedSeries(allow_null=True)
+    a_timeline = FindingTimeline()
+    b_timeline = FindingTimeline()
 
 
-class ChangeSerializer(Body):
+class Change(Body):
     """One subject in two judge runs; a side is null where the finding is new or gone."""
 
-    change = ChoiceField([(c.value, c.words) for c in Change])
-    before = FindingSerializer(allow_null=True)
-    after = FindingSerializer(allow_null=True)
+    change = ChoiceField([(c.value, c.words) for c in changes.Change])
+    before = Finding(allow_null=True)
+    after = Finding(allow_null=True)
 
 
-class ChangesSerializer(Body):
+class Changes(Body):
     """What became of each subject, over comparisons that both runs judged."""
 
     comparisons = IntegerField(
@@ -301,17 +299,17 @@ class ChangesSerializer(Body):
     next = CharField(
         allow_null=True, help_text="Ask again with `after` set to this; null after the last page."
     )
-    results = ChangeSerializer(many=True)
+    results = Change(many=True)
 
 
-class TimelineSerializer(Body):
+class Timeline(Body):
     """A timeline of the case."""
 
     id = CharField()
     label = CharField()  # type: ignore[assignment]  # as above
 
 
-class PlacedSerializer(Body):
+class Placed(Body):
     """A row of one timeline; hours from admission."""
 
     event = CharField(source="mention")
@@ -322,44 +320,33 @@ class PlacedSerializer(Body):
     absent = BooleanField()
 
 
-class ComparedRowSerializer(Body):
+class ComparedRow(Body):
     """One line of both timelines together. `how` says why the two rows match."""
 
     number = IntegerField()
     state = ChoiceField(["differs", "agrees", "only-a", "only-b"])
     how = CharField(allow_null=True, source="row.how")
-    a = PlacedSerializer(allow_null=True, source="row.first")
-    b = PlacedSerializer(allow_null=True, source="row.second")
+    a = Placed(allow_null=True, source="row.first")
+    b = Placed(allow_null=True, source="row.second")
     findings = ListField(child=CharField(), source="finding_ids", help_text="Public ids.")
 
 
-class ComparisonSerializer(Body):
+class Comparison(Body):
     """Two timelines of one case side by side, with one judge run's findings in place."""
 
     case = CharField()
-    timelines = TimelineSerializer(many=True)
-    a = TimelineSerializer()
-    b = TimelineSerializer()
+    timelines = Timeline(many=True)
+    a = Timeline()
+    b = Timeline()
     runs = ListField(child=CharField(), help_text="Judge runs that judged these two, newest first.")
     run = CharField(allow_null=True)
-    rows = ComparedRowSerializer(many=True)
+    rows = ComparedRow(many=True)
 
 
-class TableSerializer(Body):
-    """A table. A cell is a text, a count, or a figure as {value, low, high, why}: with its interval
-    if it has one, or null and why.
-    """
-
-    name = CharField()
-    title = CharField()
-    heads = ListField(child=CharField())
-    rows = ListField(child=ListField(child=JSONField()))
-
-
-class JudgeReportSerializer(Body):
+class JudgeReport(Body):
     """What a judge run adds up to: ratings, error profile, sensitivity, strata, matchups,
     consistency.
     """
 
     run = CharField()
-    tables = TableSerializer(many=True)
+    tables = Table(many=True)

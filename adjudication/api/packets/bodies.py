@@ -18,26 +18,27 @@ from rest_framework.serializers import (
     ValidationError,
 )
 
-from adjudication.api.judging.serializers import PageSerializer, TableSerializer
-from adjudication.api.operations import Body
-from adjudication.api.review.serializers import ProgressSerializer
-from adjudication.models import Assignment, Packet
+from adjudication import models
+from adjudication.api.judging.bodies import Page
+from adjudication.api.operations import Body, values
+from adjudication.api.review.bodies import Progress
+from adjudication.api.tables import Table
 from adjudication.packets.actions import LONGEST_LABEL
 from adjudication.packets.forms import LONGEST_LEASE, MOST
 from adjudication.sampling.drawing import CASES, QUOTAS, Stratum
 
-STRATA = [(s.value, s.value) for s in Stratum]
+STRATA = values(Stratum)
 
 
-class PacketSerializer(Body):
+class Packet(Body):
     """A drawn sample of findings for blinded review."""
 
     id = CharField(source="packet.public_id")
     study = CharField(source="packet.study.public_id")
     judge_run = CharField(source="packet.judge_run.public_id")
     label = CharField(source="packet.label")  # type: ignore[assignment]  # the framework's fields have a label of their own
-    state = ChoiceField(Packet.State.choices, source="packet.state")
-    reveal = ChoiceField(Packet.Reveal.choices, source="packet.reveal")
+    state = ChoiceField(models.Packet.State.choices, source="packet.state")
+    reveal = ChoiceField(models.Packet.Reveal.choices, source="packet.reveal")
     seed = IntegerField(source="packet.seed")
     lease_minutes = IntegerField(source="packet.lease_minutes")
     follows = CharField(
@@ -56,7 +57,7 @@ class PacketSerializer(Body):
     closed_at = DateTimeField(allow_null=True, source="packet.closed_at")
 
 
-class PairingSerializer(Body):
+class Pairing(Body):
     """Items of one pairing by stratum."""
 
     pairing = CharField()
@@ -65,7 +66,7 @@ class PairingSerializer(Body):
     reviewers = IntegerField(help_text="How many decide on each item.")
 
 
-class ShortageSerializer(Body):
+class Shortage(Body):
     """A quota that could not be met."""
 
     pairing = CharField()
@@ -75,29 +76,29 @@ class ShortageSerializer(Body):
     redistributed = IntegerField(help_text="How many other strata gave instead.")
 
 
-class PersonSerializer(Body):
+class Person(Body):
     """Somebody of the packet."""
 
     id = CharField(source="assignment.public_id", help_text="Public id of the assignment.")
     person = CharField(source="assignment.person.public_id")
     username = CharField(source="assignment.person.get_username")
-    role = ChoiceField(Assignment.Role.choices, source="assignment.role")
+    role = ChoiceField(models.Assignment.Role.choices, source="assignment.role")
     pairings = ListField(child=CharField(), source="assignment.pairings", help_text="Empty: all.")
     practised = BooleanField(source="assignment.practised")
     signed_at = DateTimeField(allow_null=True, source="assignment.signed_at")
     withdrawn_at = DateTimeField(allow_null=True, source="assignment.withdrawn_at")
-    progress = ProgressSerializer()
+    progress = Progress()
     late = IntegerField(help_text="Answers that came too late to count.")
     reasons = ListField(child=CharField(), help_text="Why they must not decide on this packet.")
 
 
-class PacketDetailSerializer(PacketSerializer):
+class PacketDetail(Packet):
     """A packet with its items, reviewers and open problems."""
 
     design = DictField(source="packet.design")
-    pairings = PairingSerializer(many=True)
-    shortages = ShortageSerializer(many=True)
-    assignments = PersonSerializer(many=True)
+    pairings = Pairing(many=True)
+    shortages = Shortage(many=True)
+    assignments = Person(many=True)
     obstacles = ListField(child=CharField(), help_text="Why it cannot be opened now.")
     disagreements = IntegerField(help_text="Items for a third person.")
     settled = IntegerField(help_text="How many of them are decided.")
@@ -106,13 +107,13 @@ class PacketDetailSerializer(PacketSerializer):
     )
 
 
-class PacketPageSerializer(PageSerializer):
+class PacketPage(Page):
     """Packets."""
 
-    results = PacketSerializer(many=True)
+    results = Packet(many=True)
 
 
-class CandidateSerializer(Body):
+class Candidate(Body):
     """A member of the study who is not in the packet; `reasons` why they may not review it."""
 
     person = CharField()
@@ -120,7 +121,7 @@ class CandidateSerializer(Body):
     reasons = ListField(child=CharField())
 
 
-class EligibleSerializer(Body):
+class Eligible(Body):
     """What of a judge run may be drawn, and what not."""
 
     judge_run = CharField()
@@ -146,7 +147,7 @@ class QuotasField(DictField):
         return {s: found.get(s, 0) for s in QUOTAS}
 
 
-class DrawSerializer(Body):
+class Draw(Body):
     """How to draw. The defaults are the protocol's; the same findings, settings and seed draw the
     same packet.
     """
@@ -158,12 +159,10 @@ class DrawSerializer(Body):
         child=CharField(max_length=300), required=False, help_text="All by default."
     )
     quotas = QuotasField(
-        required=False,
         default=lambda: dict(QUOTAS),
         help_text="Stratum → findings from each pairing.",
     )
     cases = IntegerField(
-        required=False,
         default=CASES,
         min_value=1,
         max_value=MOST,
@@ -171,7 +170,6 @@ class DrawSerializer(Body):
         help_text="Null: every one.",
     )
     second = CharField(
-        required=False,
         default="",
         allow_blank=True,
         max_length=300,
@@ -180,57 +178,57 @@ class DrawSerializer(Body):
     redistribute = BooleanField(
         default=False, help_text="Where a stratum is short, draw more of the others."
     )
-    reveal = ChoiceField(Packet.Reveal.choices, default=Packet.Reveal.AFTER_CLOSE.value)
-    lease_minutes = IntegerField(required=False, default=30, min_value=1, max_value=LONGEST_LEASE)
-    seed = IntegerField(
-        required=False, default=lambda: secrets.randbelow(10**9), min_value=0, max_value=2**62
+    reveal = ChoiceField(
+        models.Packet.Reveal.choices, default=models.Packet.Reveal.AFTER_CLOSE.value
     )
+    lease_minutes = IntegerField(default=30, min_value=1, max_value=LONGEST_LEASE)
+    seed = IntegerField(default=lambda: secrets.randbelow(10**9), min_value=0, max_value=2**62)
 
 
-class DrawnSerializer(Body):
+class Drawn(Body):
     """What a draw would give. Pairing → stratum → items."""
 
     items = IntegerField()
     pairings = DictField(child=DictField(child=IntegerField()))
     cases = IntegerField()
-    shortages = ShortageSerializer(many=True)
+    shortages = Shortage(many=True)
     excluded = DictField(child=IntegerField())
     seed = IntegerField()
 
 
-class AssignSerializer(Body):
+class Assign(Body):
     """Who comes into the packet, and what they decide on."""
 
     person = CharField(max_length=20, help_text="Public id of a member of the study.")
-    role = ChoiceField(Assignment.Role.choices, default=Assignment.Role.REVIEWER.value)
-    pairing = CharField(
-        required=False, default="", allow_blank=True, max_length=300, help_text="Empty: all items."
+    role = ChoiceField(
+        models.Assignment.Role.choices, default=models.Assignment.Role.REVIEWER.value
     )
+    pairing = CharField(default="", allow_blank=True, max_length=300, help_text="Empty: all items.")
 
 
-class SecondSerializer(Body):
+class Second(Body):
     """The pairing whose items two people decide on."""
 
     pairing = CharField(max_length=300)
 
 
-class SecondDoneSerializer(Body):
+class SecondDone(Body):
     """How many items that touched."""
 
     items = IntegerField()
 
 
-class ChangedSerializer(Body):
+class Changed(Body):
     """The judge run whose findings are compared with the packet's own."""
 
     judge_run = CharField(max_length=20)
 
 
-class ReportCardSerializer(Body):
+class ReportCard(Body):
     """The judge's report card: uphold rates raw and standardised, strata, agreement, disagreements,
     times, reviews still needed.
     """
 
     packet = CharField()
-    state = ChoiceField(Packet.State.choices)
-    tables = TableSerializer(many=True)
+    state = ChoiceField(models.Packet.State.choices)
+    tables = Table(many=True)

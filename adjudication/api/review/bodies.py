@@ -19,7 +19,7 @@ from rest_framework.serializers import (
     RegexField,
 )
 
-from adjudication.api.operations import Body
+from adjudication.api.operations import Body, values
 from adjudication.blinding.visibility import Question
 from adjudication.judging.input import whole_hours
 from adjudication.models import Assignment, Decision, Packet
@@ -63,7 +63,14 @@ class MinuteField(CharField):
         return value.isoformat(timespec="minutes")
 
 
-class ProgressSerializer(Body):
+class CommentField(CharField):
+    """What somebody types, every blank of it."""
+
+    def __init__(self, max_length: int) -> None:
+        super().__init__(allow_blank=True, default="", trim_whitespace=False, max_length=max_length)
+
+
+class Progress(Body):
     """How far you are. `seconds_left` at your own pace, null before anything was decided."""
 
     done = IntegerField()
@@ -73,7 +80,7 @@ class ProgressSerializer(Body):
     seconds_left = FloatField(allow_null=True)
 
 
-class ReviewSerializer(Body):
+class Review(Body):
     """Your place in a packet."""
 
     id = CharField(source="assignment.public_id")
@@ -88,10 +95,10 @@ class ReviewSerializer(Body):
         source="assignment.practised", help_text="Items come after the practice round."
     )
     signed_at = DateTimeField(allow_null=True, source="assignment.signed_at")
-    progress = ProgressSerializer()
+    progress = Progress()
 
 
-class ReviewRowSerializer(Body):
+class ReviewRow(Body):
     """A row of a timeline; whole hours from admission, null for no time."""
 
     event = CharField()
@@ -99,14 +106,14 @@ class ReviewRowSerializer(Body):
     candidate = BooleanField(help_text="Whether this is the row that is asked about.")
 
 
-class ReviewSideSerializer(Body):
+class ReviewSide(Body):
     """One side. `row` is null where this timeline does not hold the event."""
 
-    row = ReviewRowSerializer(allow_null=True)
-    timeline = ReviewRowSerializer(many=True)
+    row = ReviewRow(allow_null=True)
+    timeline = ReviewRow(many=True)
 
 
-class RecordRowSerializer(Body):
+class RecordRow(Body):
     """A row of the structured record; hours from admission."""
 
     hours = FloatField(allow_null=True)
@@ -115,7 +122,7 @@ class RecordRowSerializer(Body):
     time_kind = CharField()
 
 
-class ReviewSeriesSerializer(Body):
+class ReviewSeries(Body):
     """A series of the record. `rows` are those nearest to the candidates; ask for all by its
     number.
     """
@@ -124,10 +131,10 @@ class ReviewSeriesSerializer(Body):
     event = CharField()
     summary = CharField()
     count = IntegerField()
-    rows = RecordRowSerializer(many=True)
+    rows = RecordRow(many=True)
 
 
-class SpanSerializer(Body):
+class Span(Body):
     """A place in the note: code points, end-exclusive."""
 
     start = IntegerField()
@@ -137,7 +144,7 @@ class SpanSerializer(Body):
         return super().to_representation(dict(zip(self.fields, instance, strict=True)))
 
 
-class DraftSerializer(Body):
+class Draft(Body):
     """What you have chosen and typed so far, in the labels that you see."""
 
     answer = ChoiceField(Decision.Answer.choices, allow_blank=True)
@@ -146,24 +153,24 @@ class DraftSerializer(Body):
     active_seconds = FloatField()
 
 
-class ItemIdSerializer(Body):
+class ItemId(Body):
     """Which item this is."""
 
     id = CharField(source="item.item")
 
 
-class BlindedSerializer(Body):
+class Blinded(Body):
     """What may be seen of an item, made-up ones included: the fields of `BlindedItem`."""
 
     question = ChoiceField([(q.value, q.words) for q in Question], source="item.question")
-    a = ReviewSideSerializer(source="item.left")
-    b = ReviewSideSerializer(source="item.right")
+    a = ReviewSide(source="item.left")
+    b = ReviewSide(source="item.right")
     note = CharField(source="item.note")
-    spans = SpanSerializer(many=True, source="item.spans")
-    series = ReviewSeriesSerializer(many=True, source="item.series")
+    spans = Span(many=True, source="item.spans")
+    series = ReviewSeries(many=True, source="item.series")
 
 
-class ReviewItemSerializer(ItemIdSerializer, BlindedSerializer):
+class ReviewItem(ItemId, Blinded):
     """One item as you see it. Which timeline is A is drawn for you alone, and stays so."""
 
     stay_hours = WholeHoursField(allow_null=True, source="item.stay_hours")
@@ -172,7 +179,7 @@ class ReviewItemSerializer(ItemIdSerializer, BlindedSerializer):
         source="item.admitted_at",
         help_text="Hour zero by the record's own clock, which has no zone.",
     )
-    draft = DraftSerializer()
+    draft = Draft()
     flagged = BooleanField()
     decision = CharField(
         allow_null=True,
@@ -181,42 +188,33 @@ class ReviewItemSerializer(ItemIdSerializer, BlindedSerializer):
     )
 
 
-class NextSerializer(Body):
+class Next(Body):
     """The item that is now yours; null where none is left for you."""
 
-    item = ReviewItemSerializer(allow_null=True)
-    progress = ProgressSerializer()
+    item = ReviewItem(allow_null=True)
+    progress = Progress()
 
 
-class NextRequestSerializer(Body):
+class NextRequest(Body):
     """`besides`: items that you have in hand already."""
 
     besides = ListField(
         child=CharField(max_length=20),
         max_length=MOST_IN_HAND,
-        required=False,
         default=list,
     )
 
 
-class DraftRequestSerializer(Body):
+class DraftRequest(Body):
     """What to keep; A and B as you see them."""
 
-    answer = ChoiceField(Decision.Answer.choices, required=False, allow_blank=True, default="")
-    own_time = HoursField(
-        required=False, allow_null=True, default=None, help_text="Hours from admission."
-    )
-    comment = CharField(
-        required=False,
-        allow_blank=True,
-        default="",
-        trim_whitespace=False,
-        max_length=LONGEST_DRAFT,
-    )
-    active_seconds = HoursField(required=False, default=0.0, min_value=0, max_value=LONGEST_ACTIVE)
+    answer = ChoiceField(Decision.Answer.choices, allow_blank=True, default="")
+    own_time = HoursField(allow_null=True, default=None, help_text="Hours from admission.")
+    comment = CommentField(LONGEST_DRAFT)
+    active_seconds = HoursField(default=0.0, min_value=0, max_value=LONGEST_ACTIVE)
 
 
-class DecideRequestSerializer(Body):
+class DecideRequest(Body):
     """Your answer. `token` is made by you for this answer alone: sent again after a lost
     connection, it is stored once.
     """
@@ -224,60 +222,53 @@ class DecideRequestSerializer(Body):
     token = RegexField(ONE_TOKEN, trim_whitespace=False)
     answer = ChoiceField(Decision.Answer.choices, help_text="A and B as you see them.")
     own_time = HoursField(
-        required=False,
         allow_null=True,
         default=None,
         help_text="The time you would give, hours from admission.",
     )
-    comment = CharField(
-        required=False,
-        allow_blank=True,
-        default="",
-        trim_whitespace=False,
-        max_length=LONGEST_COMMENT,
-    )
-    flagged = BooleanField(required=False, default=False)
-    active_seconds = HoursField(required=False, default=0.0, min_value=0, max_value=LONGEST_ACTIVE)
+    comment = CommentField(LONGEST_COMMENT)
+    flagged = BooleanField(default=False)
+    active_seconds = HoursField(default=0.0, min_value=0, max_value=LONGEST_ACTIVE)
 
 
-class AmendRequestSerializer(DecideRequestSerializer):
+class AmendRequest(DecideRequest):
     """Another answer that replaces the current decision."""
 
     expects = CharField(max_length=20, help_text="Public id of the decision that it replaces.")
 
 
-class TokenRequestSerializer(Body):
+class TokenRequest(Body):
     """A step that needs nothing but its token."""
 
     token = RegexField(ONE_TOKEN, trim_whitespace=False)
 
 
-class FlagRequestSerializer(Body):
+class FlagRequest(Body):
     """Whether the item is marked for a second look."""
 
     flagged = BooleanField()
 
 
-class DecidedSerializer(Body):
+class Decided(Body):
     """What was stored."""
 
     decision = CharField()
-    progress = ProgressSerializer()
+    progress = Progress()
 
 
-class HeldSerializer(Body):
+class Held(Body):
     """`held`: whether the item is still yours. The draft is stored either way."""
 
     held = BooleanField()
 
 
-class RowsSerializer(Body):
+class Rows(Body):
     """All rows of a series, in order of time."""
 
-    rows = RecordRowSerializer(many=True)
+    rows = RecordRow(many=True)
 
 
-class AnswerSerializer(Body):
+class Answer(Body):
     """One of your current answers. `judge` and `upheld` are null unless the packet reveals them."""
 
     item = CharField()
@@ -287,30 +278,30 @@ class AnswerSerializer(Body):
     comment = CharField(allow_blank=True)
     flagged = BooleanField()
     amended = BooleanField()
-    a = ReviewRowSerializer(allow_null=True)
-    b = ReviewRowSerializer(allow_null=True)
+    a = ReviewRow(allow_null=True)
+    b = ReviewRow(allow_null=True)
     judge = ChoiceField(Decision.Answer.choices, allow_null=True, source="judged")
     upheld = BooleanField(allow_null=True)
 
 
-class GuessSerializer(Body):
+class Guess(Body):
     """A question of the blinding check: which side comes from a clinician?"""
 
     item = CharField()
-    a = ReviewRowSerializer(allow_null=True)
-    b = ReviewRowSerializer(allow_null=True)
-    guess = ChoiceField([(g, g) for g in GUESSES], allow_blank=True)
+    a = ReviewRow(allow_null=True)
+    b = ReviewRow(allow_null=True)
+    guess = ChoiceField(values(GUESSES), allow_blank=True)
 
 
-class GuessRequestSerializer(Body):
+class GuessRequest(Body):
     """Your guess on one of the asked items, in the labels that you see."""
 
     token = RegexField(ONE_TOKEN, trim_whitespace=False)
     item = CharField(max_length=20)
-    guess = ChoiceField([(g, g) for g in GUESSES])
+    guess = ChoiceField(values(GUESSES))
 
 
-class SignRequestSerializer(Body):
+class SignRequest(Body):
     """Signing asks for the password again, however you authenticated."""
 
     password = CharField(
@@ -318,13 +309,13 @@ class SignRequestSerializer(Body):
     )
 
 
-class UnsignRequestSerializer(Body):
+class UnsignRequest(Body):
     """Why the signature is taken back."""
 
     reason = CharField(max_length=LONGEST_REASON)
 
 
-class ReceiptSerializer(Body):
+class Receipt(Body):
     """The receipt of a signature. `head` is the hash of the chain that it covers, `hash` its own."""
 
     packet = CharField(source="assignment.packet.public_id")
@@ -337,29 +328,29 @@ class ReceiptSerializer(Body):
     hash = CharField()
 
 
-class NumberSerializer(Body):
+class Number(Body):
     """Which case of the practice round this is."""
 
     number = IntegerField()
 
 
-class PracticeLineSerializer(NumberSerializer):
+class PracticeLine(Number):
     """A case of the practice round."""
 
     answered = BooleanField()
 
 
-class PracticeCaseSerializer(NumberSerializer, BlindedSerializer):
+class PracticeCase(Number, Blinded):
     """A made-up case, like an item."""
 
 
-class PracticeRequestSerializer(Body):
+class PracticeRequest(Body):
     """Your answer to a made-up case."""
 
     answer = ChoiceField(Decision.Answer.choices)
 
 
-class PracticeAnswerSerializer(Body):
+class PracticeAnswer(Body):
     """Which answer is right, and why."""
 
     right = BooleanField()

@@ -1,0 +1,29 @@
+"""Tables of reports, in bodies and as files."""
+
+from __future__ import annotations
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.serializers import CharField, JSONField, ListField
+
+from adjudication.api.operations import Body
+from adjudication.ratings.card import FORMATS
+
+
+class Table(Body):
+    """A table. A cell is a text, a count, or a figure as {value, low, high, why}: with its interval
+    if it has one, or null and why.
+    """
+
+    name = CharField()
+    title = CharField()
+    heads = ListField(child=CharField())
+    rows = ListField(child=ListField(child=JSONField()))
+
+
+#: Tables as files; their names are those of the report's own `tables`.
+TABLE_FORM = OpenApiParameter("form", str, OpenApiParameter.PATH, enum=list(FORMATS))
+TABLE_FILE = {
+    (200, kind): Table if form == "json" else OpenApiTypes.STR
+    for form, (kind, _) in FORMATS.items()
+}
