@@ -81,7 +81,11 @@ class FirstPasswordMiddleware:
             return self._get_response(request)
         if request.path.startswith("/api/"):
             return JsonResponse(
-                {"detail": "Replace the one-time password on the sign-in pages first."}, status=403
+                {
+                    "code": "not_allowed",
+                    "detail": "Replace the one-time password on the sign-in pages first.",
+                },
+                status=403,
             )
         return redirect("accounts:password_change")
 

@@ -11,8 +11,9 @@ from django.http.response import HttpResponseBase
 from drf_spectacular.generators import SchemaGenerator
 from jsonschema import Draft202012Validator
 
-#: Any address may give these: wrong method, too much, no JSON, too often.
-EVERYWHERE = {"405", "413", "415", "429"}
+#: Any address may give these: odd text in the address, a one-time password, wrong method, too much,
+#: no JSON, too often.
+EVERYWHERE = {"400", "403", "405", "413", "415", "429"}
 ERROR = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
 
 

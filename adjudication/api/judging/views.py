@@ -17,6 +17,8 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from accounts.models import Role
+from accounts.permissions import CASE_READERS
 from adjudication.access.closed import (
     closed_to,
     open_games,
@@ -191,9 +193,7 @@ class GameOne(ApiView):
     @judging_operation("judge_game", bodies.GameDetail, refuses=(403,))
     def get(self, request: Request, game_id: str) -> GameDetail:
         """One game with its findings."""
-        games = Game.objects.select_related(*GAME_RELATED)
-        game = get_object_or_404(games, run__study__in=studies_with(request), public_id=game_id)
-        check_user_may_see_game(page_request(request), game)
+        game = _game(request, game_id, CASE_READERS)
         record_exposure(
             user=person_of(request), encounters=[game.comparison.encounter], page="game"
         )
@@ -206,11 +206,7 @@ class GameAgain(ApiView):
     @judging_operation("judge_game_again", None, refuses=(403, 409))
     def post(self, request: Request, game_id: str) -> None:
         """Give one failed, cancelled or unjudged game another go. Study admins."""
-        games = Game.objects.select_related(*GAME_RELATED)
-        game = get_object_or_404(
-            games, run__study__in=studies_with(request, ADMINS), public_id=game_id
-        )
-        check_user_may_see_game(page_request(request), game)
+        game = _game(request, game_id, ADMINS)
         if not actions.judge_again(game=game, by=person_of(request)):
             raise Refusal(
                 HTTPStatus.CONFLICT,
@@ -221,3 +217,11 @@ class GameAgain(ApiView):
 
 def _line(request: Request, run: JudgeRun) -> RunLine:
     return run_lines([run], closed_to(person_of(request)))[0]
+
+
+def _game(request: Request, public_id: str, roles: frozenset[Role]) -> Game:
+    """Such a game, if the person may see its case. Raises Http404, NotAllowed."""
+    games = Game.objects.filter(run__study__in=studies_with(request, roles))
+    game = get_object_or_404(games.select_related(*GAME_RELATED), public_id=public_id)
+    check_user_may_see_game(page_request(request), game)
+    return game
