@@ -1,6 +1,5 @@
-"""Read one event from named values.
-
-They are the keys of our exports, which every format's extension place carries as well.
+"""Reading one event from named values: the keys of our exports, which every format's extension
+place carries as well.
 """
 
 from __future__ import annotations
@@ -8,9 +7,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
+from pydantic import Strict as Typed
+
+from llm_runtime.schema import Says, Strict, field_faults
 from timelines.domain import (
     MAX_CONTEXT,
     UID_PATTERN,
@@ -26,7 +28,7 @@ from timelines.pipeline.uids import escape_mention, unescape_mention
 #: How files say that an occurrence cannot be placed.
 NOT_PLACED = frozenset({"", "n/a", "na", "none", "null"})
 _LARGEST_INT = 2**31 - 1
-_Word = TypeVar("_Word", bound=StrEnum)
+M = TypeVar("M", bound=Strict)
 
 
 def object_of(text: str) -> dict[str, Any]:
@@ -40,78 +42,7 @@ def object_of(text: str) -> dict[str, Any]:
     return value
 
 
-def heading_of(values: Mapping[str, Any], name: str = "") -> Heading:
-    """Return which timeline the values belong to.
-
-    `name` (a file's) replaces a missing case_id. Raises Unreadable.
-    """
-    alternative = whole(values, "alternative")
-    if alternative is not None and not 1 <= alternative <= 2**15 - 1:
-        raise Unreadable("alternative", "alternatives count from 1")
-    case = values.get("case_id")
-    return Heading(
-        case=name if case in (None, "") else text_of(str(case), "case_id"),
-        source=text_of(values.get("source") or "", "source") or None,
-        kind=_word(values, "kind", TimelineKind),
-        alternative=alternative,
-    )
-
-
-def event_of(values: Mapping[str, Any]) -> Event:
-    """Raises Unreadable at the first field that does not hold."""
-    start, end = whole(values, "start"), whole(values, "end")
-    if (start is None) != (end is None):
-        raise Unreadable("end", "a span has both ends or none")
-    if start is not None and end is not None and not 0 <= start < end:
-        raise Unreadable("end", "the span is empty or reversed")
-    uid = _uid(values.get("uid4") or None, "uid4")
-    known = values.get("known")
-    if known not in (None, 0, 1):
-        raise Unreadable("known", "neither 0 nor 1")
-    event = Event(
-        mention=stored_mention(values.get("mention")),
-        start=start,
-        end=end,
-        time=hours(values.get("time"), "time"),
-        lower=hours(values.get("lower"), "lower"),
-        upper=hours(values.get("upper"), "upper"),
-        known=None if known is None else bool(known),
-        confidence=hours(values.get("confidence"), "confidence"),
-        polarity=_word(values, "polarity", Polarity) or Polarity.PRESENT,
-        lane=_word(values, "lane", Lane) or Lane.FINDING,
-        uid=uid,
-        context=_context(values.get("context"), uid),
-        decided_by=text_of(values.get("decided_by") or "", "decided_by"),
-        reason=text_of(values.get("reason") or "", "reason"),
-        rows=_rows(values.get("rows")),
-        sought="start" not in values and "uid4" not in values,
-    )
-    check_bounds(event)
-    return event
-
-
-def check_bounds(event: Event) -> None:
-    """Raises Unreadable where the bounds do not hold the time."""
-    try:
-        Entry("0000", event.time, event.lower, event.upper)
-    except InvariantError:
-        raise Unreadable("lower", "the bounds do not hold the time between them") from None
-
-
-def stored_mention(value: object) -> str:
-    """Return the mention as inventories store it.
-
-    What is escaped already stays as it is. Raises Unreadable.
-    """
-    mention = text_of(value, "mention")
-    if not mention.strip():
-        raise Unreadable("mention", "no text")
-    return (
-        mention if escape_mention(unescape_mention(mention)) == mention else escape_mention(mention)
-    )
-
-
-def hours(value: object, field: str) -> float | None:
+def hours(value: object, field: str = "") -> float | None:
     """A finite number (as such or in words), None for N/A. Raises Unreadable."""
     if isinstance(value, str):
         if value.strip().lower() in NOT_PLACED:
@@ -133,12 +64,11 @@ def hours(value: object, field: str) -> float | None:
     return number
 
 
-def whole(values: Mapping[str, Any], field: str) -> int | None:
+def whole(value: object, field: str = "") -> int | None:
     """Read a whole number that fits a database column; None without one.
 
     Raises Unreadable.
     """
-    value = values.get(field)
     if value is None or value == "":
         return None
     if isinstance(value, str) and value.isascii() and value.isdigit():
@@ -148,7 +78,7 @@ def whole(values: Mapping[str, Any], field: str) -> int | None:
     return value
 
 
-def text_of(value: object, field: str) -> str:
+def text_of(value: object, field: str = "") -> str:
     """Text that the database can hold. Raises Unreadable."""
     if not isinstance(value, str):
         raise Unreadable(field, "not text" if value is not None else "missing")
@@ -160,37 +90,136 @@ def text_of(value: object, field: str) -> str:
     return value
 
 
-def _word(values: Mapping[str, Any], field: str, kind: type[_Word]) -> _Word | None:
-    value = values.get(field)
-    if value is None or value == "":
-        return None
-    if not isinstance(value, str) or value not in tuple(kind):
-        raise Unreadable(field, f"not one of {', '.join(kind)}")
-    return kind(value)
+def stored_mention(value: object) -> str:
+    """Return the mention as inventories store it.
+
+    What is escaped already stays as it is. Raises Unreadable.
+    """
+    mention = text_of(value, "mention")
+    if not mention.strip():
+        raise Unreadable("mention", "no text")
+    return (
+        mention if escape_mention(unescape_mention(mention)) == mention else escape_mention(mention)
+    )
 
 
-def _uid(value: object, field: str) -> str | None:
-    if value is not None and not (isinstance(value, str) and UID_PATTERN.fullmatch(value)):
-        raise Unreadable(field, "not four lower-case hex digits")
-    return value
+def _identifier(uid: str) -> str:
+    if not UID_PATTERN.fullmatch(uid):
+        raise ValueError("no identifier")
+    return uid
 
 
-def _context(value: object, uid: str | None) -> tuple[str, ...]:
-    listed = value.split() if isinstance(value, str) else [] if value is None else value
-    if not isinstance(listed, list):
-        raise Unreadable("context", "not a list of identifiers")
-    found = tuple(u for item in listed if (u := _uid(item, "context")))
-    if len(found) > MAX_CONTEXT or len(set(found)) < len(found) or uid in found:
+def _named(case: object) -> str | None:
+    return None if case is None or case == "" else text_of(str(case))
+
+
+#: Formats leave a field out, or leave it empty, where they have no value.
+_EMPTY = BeforeValidator(lambda value: None if value == "" else value)
+_FALSE = BeforeValidator(lambda value: value or None)
+Hours = Annotated[float | None, BeforeValidator(hours)]
+Whole = Annotated[int | None, BeforeValidator(whole)]
+Mention = Annotated[str, BeforeValidator(stored_mention)]
+Text = Annotated[str, BeforeValidator(lambda value: text_of(value or ""))]
+Uid = Annotated[str, AfterValidator(_identifier), Says("not four lower-case hex digits")]
+Row = Annotated[int, Field(ge=0, le=_LARGEST_INT)]
+
+
+class HeadingLine(Strict, extra="ignore"):
+    """The keys of our exports that name a timeline."""
+
+    alternative: Annotated[
+        Annotated[int, Field(ge=1, le=2**15 - 1), Says("alternatives count from 1")] | None,
+        BeforeValidator(whole),
+    ] = None
+    case_id: Annotated[str | None, BeforeValidator(_named)] = None
+    source: Text = ""
+    kind: Annotated[
+        TimelineKind | None, Typed(False), _EMPTY, Says(f"not one of {', '.join(TimelineKind)}")
+    ] = None
+
+
+class EventLine(Strict, extra="ignore"):
+    """The keys of our exports that say what happened, and when."""
+
+    start: Whole = None
+    end: Whole = None
+    uid4: Annotated[Uid | None, _FALSE] = None
+    known: Annotated[Literal[0, 1] | None, Says("neither 0 nor 1")] = None
+    mention: Mention
+    time: Hours = None
+    lower: Hours = None
+    upper: Hours = None
+    confidence: Hours = None
+    polarity: Annotated[
+        Polarity | None, Typed(False), _EMPTY, Says(f"not one of {', '.join(Polarity)}")
+    ] = None
+    lane: Annotated[Lane | None, Typed(False), _EMPTY, Says(f"not one of {', '.join(Lane)}")] = None
+    context: Annotated[
+        list[Uid | None] | None,
+        BeforeValidator(lambda value: value.split() if isinstance(value, str) else value),
+        Says("not a list of identifiers, each four lower-case hex digits"),
+    ] = None
+    decided_by: Text = ""
+    reason: Text = ""
+    rows: Annotated[list[Row] | None, Says("not a list of row numbers from 0")] = None
+
+
+def read_line(kind: type[M], values: Mapping[str, Any]) -> M:
+    """The values as the model. Raises Unreadable at the first field with a fault."""
+    try:
+        return kind.model_validate(dict(values))
+    except ValidationError as error:
+        first = field_faults(error)[0]
+        raise Unreadable(first.path, first.reason) from None
+
+
+def heading_of(values: Mapping[str, Any], name: str = "") -> Heading:
+    """Return which timeline the values belong to.
+
+    `name` (a file's) replaces a missing case_id. Raises Unreadable.
+    """
+    line = read_line(HeadingLine, values)
+    case = name if line.case_id is None else line.case_id
+    return Heading(case, line.source or None, line.kind, line.alternative)
+
+
+def event_of(values: Mapping[str, Any]) -> Event:
+    """Raises Unreadable at the first field with a fault."""
+    line = read_line(EventLine, values)
+    if (line.start is None) != (line.end is None):
+        raise Unreadable("end", "a span has both ends or none")
+    if line.start is not None and line.end is not None and not line.start < line.end:
+        raise Unreadable("end", "the span is empty or reversed")
+    context = tuple(uid for uid in line.context or () if uid)
+    if len(context) > MAX_CONTEXT or len(set(context)) < len(context) or line.uid4 in context:
         raise Unreadable(
             "context", f"not at most {MAX_CONTEXT} identifiers of distinct other occurrences"
         )
-    return found
+    event = Event(
+        mention=line.mention,
+        start=line.start,
+        end=line.end,
+        time=line.time,
+        lower=line.lower,
+        upper=line.upper,
+        known=None if line.known is None else bool(line.known),
+        confidence=line.confidence,
+        polarity=line.polarity or Polarity.PRESENT,
+        lane=line.lane or Lane.FINDING,
+        uid=line.uid4,
+        context=context,
+        decided_by=line.decided_by,
+        reason=line.reason,
+        rows=tuple(dict.fromkeys(line.rows or ())),
+        sought="start" not in values and "uid4" not in values,
+    )
+    check_bounds(event)
+    return event
 
 
-def _rows(value: object) -> tuple[int, ...]:
-    listed = [] if value is None else value
-    if not isinstance(listed, list) or any(
-        isinstance(r, bool) or not isinstance(r, int) or not 0 <= r <= _LARGEST_INT for r in listed
-    ):
-        raise Unreadable("rows", "not a list of row numbers from 0")
-    return tuple(dict.fromkeys(listed))
+def check_bounds(event: Event) -> None:
+    """Raises Unreadable where the bounds do not hold the time."""
+    try:
+        Entry("0000", event.time, event.lower, event.upper)
+    except InvariantError:
+        raise Unreadable("lower", "the bounds do not hold the time between them") from None

@@ -139,7 +139,7 @@ def test_a_bar_after_a_backslash_is_part_of_the_event(line, cells):
         ("event|time\nFever|inf\n", "a.bsv, line 2, time: not a finite number"),
         ("event|time\nFever\n", "a.bsv, line 2: 1 cells; a line is event, time"),
         ("event|time\nFever|1|2\n", "a.bsv, line 2: 3 cells; a line is event, time"),
-        ("event|time\n|1\n", "a.bsv, line 2, mention: no text"),
+        ("event|time\n|1\n", "a.bsv, line 2, event: no text"),
         ("event|time|confidence\nFever|1|high\n", "a.bsv, line 2, confidence: neither"),
         (
             'event|time|confidence|occurrent\nFever|2||{"mention": "Fever", "time": 1.0}\n',
@@ -147,7 +147,7 @@ def test_a_bar_after_a_backslash_is_part_of_the_event(line, cells):
         ),
         ('event|time|confidence|occurrent\nFever|1||{"mention": "Fev\n', "a.bsv, line 2: not JSON"),
         ("Fever|1|\x00\n", "a.bsv, line 1, confidence: neither"),
-        ("Fe\x00ver|1\n", "a.bsv, line 1, mention: contains a character"),
+        ("Fe\x00ver|1\n", "a.bsv, line 1, event: contains a character"),
         ("", "a.bsv: no events"),
     ],
 )

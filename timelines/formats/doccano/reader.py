@@ -120,8 +120,8 @@ def _marks(document: Mapping[str, Any]) -> Iterator[tuple[str, _Span, dict[str, 
         else:
             raise Unreadable(f"{field}[{n}]", "neither an entity nor [start, end, label]")
         span = (
-            whole({"start_offset": start}, "start_offset"),
-            whole({"end_offset": end}, "end_offset"),
+            whole(start, "start_offset"),
+            whole(end, "end_offset"),
         )
         if span[0] is None or span[1] is None:
             raise Unreadable(f"{field}[{n}]", "no offsets")

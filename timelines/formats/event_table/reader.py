@@ -15,10 +15,20 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from llm_runtime.schema import Strict
 from timelines.formats.assembling import assembled, case_of, files_of, grouped, read_text, stem_of
-from timelines.formats.fields import event_of, heading_of, hours, object_of, stored_mention
+from timelines.formats.fields import Hours, Mention, event_of, heading_of, object_of, read_line
 from timelines.formats.tables.reader import NEEDED, read_own_csv
 from timelines.formats.values import Cases, Event, Fault, Foreign, Heading, Unreadable
+
+
+class EventRow(Strict, extra="ignore"):
+    """The cells of a line that a person or a model wrote."""
+
+    time: Hours = None
+    confidence: Hours = None
+    event: Mention
+
 
 COLUMNS = ("event", "time", "confidence", "occurrent")
 _BAR = re.compile(r"(?<!\\)((?:\\\\)*)\|")
@@ -129,13 +139,8 @@ def _item(
 
 
 def _plain(values: dict[str, str]) -> Event:
-    time, confidence = (
-        hours(values.get("time", ""), "time"),
-        hours(values.get("confidence", ""), "confidence"),
-    )
-    return Event(
-        mention=stored_mention(values["event"]), time=time, confidence=confidence, sought=True
-    )
+    line = read_line(EventRow, values)
+    return Event(mention=line.event, time=line.time, confidence=line.confidence, sought=True)
 
 
 def _agreeing(own: Event, values: dict[str, str]) -> Event:

@@ -159,8 +159,8 @@ def _regions(result: list[Any]) -> Iterator[_Region]:
         value, key = item.get("value"), item.get("id")
         if (
             not isinstance(value, dict)
-            or whole(value, "start") is None
-            or whole(value, "end") is None
+            or whole(value.get("start"), "start") is None
+            or whole(value.get("end"), "end") is None
         ):
             raise Unreadable(f"result[{n}]", "a region without offsets of characters")
         if isinstance(key, str | int) and key in seen:
