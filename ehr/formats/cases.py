@@ -8,13 +8,21 @@ Django here.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pyarrow as pa
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    InstanceOf,
+    PlainValidator,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from ehr.formats.base import (
     LONGEST_CASE_ID,
@@ -31,13 +39,76 @@ from ehr.formats.base import (
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.row_files import Block, read_rows
 from ehr.formats.strict_json import BadJson, read_object
+from llm_runtime.schema import Says, Strict, field_faults
 
 ENCOUNTER, NOTE, REFERENCE = "encounter.json", "note.txt", "reference.jsonl"
 ROW_FILES = ("rows.csv", "rows.csv.gz", "rows.parquet")
-ANCHORS = ("admission", "presentation")
-TEXTS = {"case_id": LONGEST_CASE_ID, "title": LONGEST_TITLE, "subject_key": LONGEST_CASE_ID}
-TIMES = ("admitted_at", "discharged_at")
 LONGEST_ENCOUNTER = 1 << 20
+
+
+def _shown(longest: int) -> AfterValidator:
+    """A check of texts that pages show."""
+
+    def check(text: str) -> str:
+        if len(text) > longest:
+            raise ValueError(f"longer than {longest} characters")
+        if not text.isprintable():
+            raise ValueError("has characters that cannot be shown")
+        return text
+
+    return AfterValidator(check)
+
+
+def _named(case_id: str) -> str:
+    if not case_id.strip():
+        raise ValueError("the case_id is empty")
+    return case_id
+
+
+def _local(value: Any) -> datetime:
+    time = datetime.fromisoformat(value) if isinstance(value, str) else None
+    if time is None or time.tzinfo is not None:
+        raise ValueError("no local time")
+    return time
+
+
+Text = Annotated[InstanceOf[str], Says("not text")]
+#: Identifiers may be numbers in the file; 0 is one.
+Key = Annotated[
+    Text,
+    BeforeValidator(lambda key: "" if key is None else str(key) if type(key) is int else key),
+]
+Moment = Annotated[
+    datetime,
+    PlainValidator(_local),
+    Says("not a local date and time like 2150-01-31T08:30:00"),
+]
+_EMPTY = BeforeValidator(lambda value: None if value == "" else value)
+
+
+class EncounterFile(Strict, extra="ignore"):
+    """`encounter.json`; null and "" are as good as leaving a field out."""
+
+    case_id: Annotated[Key, AfterValidator(_named), _shown(LONGEST_CASE_ID)]
+    admitted_at: Moment
+    discharged_at: Annotated[Moment | None, _EMPTY] = None
+    title: Annotated[
+        Text, BeforeValidator(lambda title: "" if title is None else title), _shown(LONGEST_TITLE)
+    ] = ""
+    anchor: Annotated[
+        Literal["admission", "presentation"],
+        BeforeValidator(lambda anchor: "admission" if anchor in (None, "") else anchor),
+        Says("not one of admission, presentation"),
+    ] = "admission"
+    subject_key: Annotated[Key, _shown(LONGEST_CASE_ID)] = ""
+
+    @field_validator("discharged_at")
+    @classmethod
+    def _in_order(cls, discharged: datetime | None, info: ValidationInfo) -> datetime | None:
+        admitted = info.data.get("admitted_at")
+        if discharged and admitted and discharged < admitted:
+            raise ValueError("before the admission")
+        return discharged
 
 
 def case_folders(root: Path) -> list[Path]:
@@ -119,62 +190,14 @@ def _encounter(folder: Path, rejections: list[Rejection]) -> EncounterRecord | N
     except BadJson as error:
         rejections.append(Rejection(name, str(error), error.line))
         return None
-    faults = list(_faults(data))
-    rejections += [Rejection(name, reason, field=key) for key, reason in faults]
-    unknown = len(data.keys() - {*TEXTS, *TIMES, "anchor"})
+    unknown = len(data.keys() - EncounterFile.model_fields.keys())
     if unknown:
         rejections.append(Rejection(name, f"fields with unknown names, not read: {unknown}"))
-    if faults:
-        return None
-    return EncounterRecord(
-        case_id=str(data["case_id"]),
-        admitted_at=datetime.fromisoformat(data["admitted_at"]),
-        discharged_at=datetime.fromisoformat(data["discharged_at"])
-        if data.get("discharged_at")
-        else None,
-        title=str(data.get("title") or ""),
-        anchor=data.get("anchor") or ANCHORS[0],
-        subject_key=str(_value(data, "subject_key")),
-    )
-
-
-def _value(data: dict[str, Any], key: str) -> Any:
-    """The value, "" where there is none; 0 and false are values."""
-    return "" if data.get(key) is None else data[key]
-
-
-def _faults(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """(field, reason) of everything that is wrong with an encounter."""
-    for key, longest in TEXTS.items():
-        value = _value(data, key)
-        if not isinstance(value, str) and (key == "title" or type(value) is not int):
-            yield key, "not text"
-        elif key == "case_id" and not str(value).strip():
-            yield key, "the case_id is missing or empty"
-        elif len(str(value)) > longest:
-            yield key, f"longer than {longest} characters"
-        elif not str(value).isprintable():
-            yield key, "has characters that cannot be shown"
-    times = {key: _naive(data.get(key)) for key in TIMES}
-    for key, time in times.items():
-        if time is None and (key == "admitted_at" or _value(data, key) != ""):
-            yield key, "not a local date and time like 2150-01-31T08:30:00"
-    if (
-        times["admitted_at"]
-        and times["discharged_at"]
-        and times["discharged_at"] < times["admitted_at"]
-    ):
-        yield "discharged_at", "before the admission"
-    if data.get("anchor") not in (None, "", *ANCHORS):
-        yield "anchor", f"not one of {', '.join(ANCHORS)}"
-
-
-def _naive(value: Any) -> datetime | None:
     try:
-        time = datetime.fromisoformat(value)
-    except (TypeError, ValueError):
+        return EncounterRecord(**dict(EncounterFile.model_validate(data)))
+    except ValidationError as error:
+        rejections += [Rejection(name, f.reason, field=f.path) for f in field_faults(error)]
         return None
-    return time if time.tzinfo is None else None
 
 
 def _note(folder: Path, rejections: list[Rejection], limits: Limits) -> NoteRecord | None:
