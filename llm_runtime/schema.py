@@ -144,8 +144,23 @@ def _reason(kind: str, words: str, context: Mapping[str, Any]) -> str:
 Thoughts = Annotated[Any, WithJsonSchema({"type": "string"})]
 
 
+_ORDER = (
+    "type", "properties", "items", "minItems", "maxItems", "enum", "required",
+    "additionalProperties",
+)  # fmt: skip
+
+
 class _Grammar(GenerateJsonSchema):
     """A JSON schema without titles, in which every field is required: a server decodes by it."""
+
+    def sort(self, value: Any, parent_key: str | None = None) -> Any:
+        """Order keywords as people write them, so that the texts of requests stay the same."""
+        if not isinstance(value, dict):
+            return [self.sort(v) for v in value] if isinstance(value, list) else value
+        names = list(value)
+        if parent_key != "properties":
+            names.sort(key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER))
+        return {name: self.sort(value[name], name) for name in names}
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -183,7 +198,7 @@ def grammar(kind: type[BaseModel], thinking: int = 1, /, **narrowed: Schema) -> 
     made = _grammar(kind)
     fields = {**made["properties"], **narrowed}
     named = [name for name in made["properties"] if thinking or name not in REASONING]
-    return {**made, "properties": {name: fields[name] for name in named}, "required": named}
+    return made | {"properties": {name: fields[name] for name in named}, "required": named}
 
 
 @lru_cache(maxsize=64)  # some models are made for one call
