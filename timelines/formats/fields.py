@@ -1,5 +1,6 @@
-"""Reading one event from named values: the keys of our exports, which every format's extension
-place carries as well.
+"""Read one event from named values.
+
+They are the keys of our exports, which every format's extension place carries as well.
 """
 
 from __future__ import annotations
