@@ -66,10 +66,17 @@ def test_the_same_note_spans_and_seed_give_the_same_identifiers():
 def test_every_identifier_of_a_note_can_be_drawn_and_no_more():
     taken = {f"{n:04x}" for n in range(CAPACITY)} - {"0f0f"}
     assert draw_uid(Drawn(1, 2, 0x0F0F), taken) == "0f0f"
-    assert draw_uid(Random(0), taken) == "0f0f"
+    assert draw_uid(Unlucky(0), taken) == "0f0f"
     with pytest.raises(UidsUsedUp, match=r"no free UID.* 65,536") as raised:
         draw_uid(Random(0), taken | {"0f0f"})
     assert raised.value.retryable is False
+
+
+class Unlucky(Random):
+    """A generator that draws one taken number again and again."""
+
+    def randrange(self, *args: int, **kwargs: int) -> int:  # type: ignore[override]
+        return 1
 
 
 class Narrow(Random):
