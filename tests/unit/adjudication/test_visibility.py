@@ -150,6 +150,15 @@ def test_the_series_that_share_words_with_the_rows_come_first_with_rows() -> Non
     assert sorted(s.event for s in shown) == sorted(s.event for s in series)
 
 
+def test_of_two_series_that_share_as_many_words_the_shorter_name_comes_first() -> None:
+    row = (RecordRow(1.0, "4"),)
+    long = RecordSeries("lab:lactate dehydrogenase in body fluid", "", 1, 1, row)
+    short = RecordSeries("lab:lactate", "", 2, 1, row)
+    assert series_order([long, short], ["lactate 4.1"]) == [1, 0]
+    both = RecordSeries("lab:lactate peritoneal fluid", "", 9, 1, row)
+    assert series_order([long, short, both], ["lactate in peritoneal fluid"])[0] == 2
+
+
 def test_the_rows_nearest_to_either_hour_come_in_order_of_time() -> None:
     rows = [RecordRow(float(h), str(h), index=h) for h in range(100)] + [
         RecordRow(None, "?", index=100)
