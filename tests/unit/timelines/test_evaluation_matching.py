@@ -3,6 +3,7 @@
 import itertools
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from timelines.evaluation import matching
 from timelines.evaluation.matching import cut, greedy_order, match_events
 
 NAN, INF = float("nan"), float("inf")
@@ -72,6 +74,17 @@ def test_larger_matrices_with_duplicate_events(seed, decimals):
     matrix[random.integers(0, 45, 15)] = matrix[3]
     matrix[:, random.integers(0, 60, 15)] = matrix[:, [5]]
     assert [(r, p) for r, p, _ in greedy_order(matrix)] == recursion(matrix)
+
+
+@pytest.mark.parametrize("shape", [(40, 50), (50, 40)])
+def test_where_most_distances_are_equal_all_are_sorted_at_once(shape, monkeypatch):
+    """So few pairs a round that the rest is sorted as a whole."""
+    sorted_out = Mock(side_effect=matching._sorted_out)
+    monkeypatch.setattr(matching, "_sorted_out", sorted_out)
+    matrix = np.full(shape, 0.5)
+    matrix[7, 9] = matrix[30, 2] = 0.25
+    assert [(r, p) for r, p, _ in greedy_order(matrix)] == recursion(matrix)
+    assert sorted_out.call_count == 1
 
 
 def test_a_chain_where_each_choice_frees_the_next():
