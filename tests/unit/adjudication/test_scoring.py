@@ -466,3 +466,22 @@ def test_published_error_profiles_add_up_to_the_decisive_counts() -> None:
         assert sum(row[at] * row[-1] for row in by_source.values()) == pytest.approx(
             PUBLISHED["decisive_counts"][category.value], abs=rounding
         )
+
+
+@pytest.mark.parametrize("charges", [(np.inf, 1.0), (1.0, np.inf), (np.nan, 0.0), (-1.0, 2.0)])
+def test_a_charge_that_is_no_charge_is_refused(charges: tuple[float, float]) -> None:
+    with pytest.raises(ValueError, match="finite and not negative"):
+        share(*charges)
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 2), (2, 0), (-1, 1)])
+def test_a_game_of_a_source_that_is_not_there_is_refused(first: int, second: int) -> None:
+    with pytest.raises(ValueError, match="outside 0…1"):
+        ratings([first], [second], [1.0], 2)
+
+
+def test_every_resample_is_drawn() -> None:
+    """Of like cases each resample has the same sums."""
+    mine, points = shares._resample_sums(np.full(5, 2.0), np.full(5, 3.0), 7, seed=1)
+    assert mine.tolist() == [10.0] * 7
+    assert points.tolist() == [15.0] * 7
