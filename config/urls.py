@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
@@ -27,9 +26,7 @@ for prefix, module in (
     ("", "ehr.urls"),
     ("", "timelines.urls"),
     ("", "adjudication.urls"),
-    ("api/", "timelines.api.urls"),
     ("api/", "adjudication.api.urls"),
     ("api/", "adjudication.api.urls_unknown"),
 ):
-    if find_spec(module) is not None:
-        urlpatterns.append(path(prefix, include(module)))
+    urlpatterns.append(path(prefix, include(module)))
