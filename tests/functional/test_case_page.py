@@ -135,6 +135,10 @@ def test_the_plot_and_its_window_answer_to_keys(opened, world):
     page.keyboard.press("Enter")
     expect(page.locator(".lane").first).to_have_attribute("aria-expanded", "false")
     expect(page.locator(".lane").first).to_be_focused()
+    drawn = page.evaluate_handle("document.activeElement")
+    page.set_viewport_size({"width": WIDE["width"] - 100, "height": WIDE["height"]})
+    page.wait_for_function("lane => !lane.isConnected", arg=drawn)
+    expect(page.locator(".lane").first).to_be_focused()
 
 
 def test_the_table_sorts_filters_and_moves_with_keys(opened, world):

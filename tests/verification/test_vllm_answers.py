@@ -22,6 +22,7 @@ from llm_runtime.errors import (
 )
 from llm_runtime.prompts import Rendered
 from llm_runtime.structured import json_object, object_schema
+from tests.marks import deep
 from tests.verification.asking import ANCHOR, WINDOW, marked_note, model, plainly
 from timelines.backbones.prompted.reviser import PromptedReviser
 from timelines.backbones.prompted.timer import PromptedTimer
@@ -68,12 +69,13 @@ def test_the_server_tells_its_context_and_counts_as_it_charges(server):
     assert reply.tokens_cached is not None
 
 
-def test_thirty_identifiers_are_all_answered_in_their_order(server):
-    note = marked_note(30)
+@pytest.mark.parametrize("identifiers", [8, *deep(30)])
+def test_identifiers_are_all_answered_in_their_order(server, identifiers):
+    note = marked_note(identifiers)
     ledger = MemoryLedger()
     timer = PromptedTimer(
         Asker("timer", model(server), ledger, extra=plainly(server)),
-        PipelineConfig(infer_batch_size=30),
+        PipelineConfig(infer_batch_size=identifiers),
     )
     timeline = timer.infer(note, ANCHOR)
     assert tuple(e.uid for e in timeline) == note.inventory.uids

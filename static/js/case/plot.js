@@ -297,6 +297,8 @@ function drawAxis() {
 }
 
 function drawLanes() {
+  // The focus outlives a drawing: the window may move while a person is on a lane.
+  const focused = [...laneColumn.children].indexOf(document.activeElement);
   laneColumn.replaceChildren();
   layout.lanes.forEach((lane) => {
     const made = laneButton(lane);
@@ -306,12 +308,13 @@ function drawLanes() {
     made.addEventListener("click", () => {
       if (!collapsed.delete(lane.label)) collapsed.add(lane.label);
       Case.remembered.set("collapsed", [...collapsed]);
-      const again = [...laneColumn.children].indexOf(made);
+      // Some browsers do not focus a button that is clicked.
+      made.focus();
       draw();
-      laneColumn.children[again].focus();
     });
     laneColumn.append(made);
   });
+  laneColumn.children[focused]?.focus({ preventScroll: true });
 }
 
 const visible = (item) => Boolean(layout && item && item.x !== undefined && Case.inWindow(item));

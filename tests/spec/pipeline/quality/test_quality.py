@@ -13,7 +13,7 @@ BLIND = ("22081550", "24982426", "29279905")
 #: Their errors were looked at while the rules were improved.
 TUNED = ("20291550", "23819016", "26275841")
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.deep, pytest.mark.timeout(600)]
 
 
 def test_every_case_belongs_to_one_part() -> None:
@@ -22,7 +22,7 @@ def test_every_case_belongs_to_one_part() -> None:
 
 @pytest.fixture(
     scope="module",
-    params=[BLIND, pytest.param(TUNED, marks=pytest.mark.deep)],
+    params=[BLIND, TUNED],
     ids=["blind", "tuned"],
 )
 def figures(request: pytest.FixtureRequest) -> Measured:
