@@ -222,6 +222,7 @@ def test_a_poll_after_the_session_ended_leads_to_the_sign_in_page(admin_of, live
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("theme", ["dark", *deep("light")])
 def test_axe_finds_nothing_and_pictures_are_taken(admin_of, live_server, page, theme):
     run = unfinished_run()

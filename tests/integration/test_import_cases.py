@@ -318,6 +318,7 @@ def test_two_imports_of_one_dataset_exclude_each_other(tmp_path, process_environ
     assert issubclass(ImportBusy, RuntimeError)
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_an_import_that_is_killed_goes_on_where_it_stopped(tmp_path, process_environment):
