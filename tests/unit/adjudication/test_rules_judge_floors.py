@@ -110,7 +110,10 @@ def test_a_timeline_read_by_the_judge_s_own_rules_gains_nothing_by_it() -> None:
     assert for_rules <= 0.1 * (for_reference + for_rules)
 
 
-def test_a_case_of_300_occurrences_and_900_series_takes_well_under_two_seconds() -> None:
+def test_a_case_twice_as_large_takes_no_more_than_its_pairs_do() -> None:
+    """Every occurrence is compared with every other one: four times the work, and some room. The
+    seconds themselves are nothing that a test can promise.
+    """
     largest = max(DEMO, key=lambda folder: len(read_case(folder)[2]))
     note, anchor, reference, series, rows = read_case(largest)
     rows_of = (reference * 2)[:300]
@@ -128,9 +131,20 @@ def test_a_case_of_300_occurrences_and_900_series_takes_well_under_two_seconds()
     assert len(given.series) == 900
     # loads the language pipeline
     RulesJudge().judge(judge_input(first[:1], second[:1], note="Fever.", anchor=anchor, seed=1))
-    begun = time.process_time()
-    RulesJudge().judge(given)
-    assert time.process_time() - begun < 2.0
+    half = judge_input(
+        first[:150], second[:150], note=note, anchor=anchor, seed=1, series=named[:450], rows=rows
+    )
+    assert seconds_of(given) < 8 * seconds_of(half)
+
+
+def seconds_of(given: JudgeInput) -> float:
+    """Processor time of a judgement, the least of three."""
+    took = []
+    for _ in range(3):
+        begun = time.process_time()
+        RulesJudge().judge(given)
+        took.append(time.process_time() - begun)
+    return min(took)
 
 
 def _text_only(note: str, folder: Path) -> list[Candidate]:
