@@ -1,4 +1,4 @@
-"""Starting a judge over the pairs of a cohort, and every change of its games' state."""
+"""Start a judge over the pairs of a cohort, and change its games' state."""
 
 from __future__ import annotations
 
@@ -34,20 +34,21 @@ from timelines.runs.versions import code_revision, prompt_hashes
 
 #: Owner of these calls in the ledger.
 CALLS_OWNER = "adjudication.game"
-#: A game without a valid answer of its judge: failed as a job, `unjudged` on pages.
+#: A game without a valid answer: failed as a job, `unjudged` on pages.
 UNJUDGED = Q(state=JobState.FAILED, outcome=Game.Outcome.UNJUDGED)
 
 
 class JudgingRefused(ValueError):
-    """A judge run that cannot be started; the message says what to change, without patient text."""
+    """A refused judge run; the message says what to change, no patient text."""
 
     log_safe = True
     retryable = False
 
 
 class NotJudged(Exception):
-    """The judge returned no valid answer. The game is `unjudged` and may be judged again; the game
-    stores the judge's reasons.
+    """The judge returned no valid answer.
+
+    The game is `unjudged`, stores the judge's reasons and may be judged again.
     """
 
     log_safe = True
@@ -68,11 +69,11 @@ def start_judging(
     by: User | None,
     tell_workers: bool = True,
 ) -> JudgeRun:
-    """Freeze the judge and let a game be added for every two of `sources` that a case has, and its
-    swapped rerun where `config.swap`.
+    """Freeze the judge and add a game for every pair of `sources` of a case.
 
-    `adjudication.judge_runs.preparing` adds them. The sides are drawn by `config.seed`, the case
-    and the sources. Raises JudgingRefused, SourceUnknown, UnknownJudge, UnknownModel,
+    With `config.swap` each pair gets a second game with exchanged sides.
+    `adjudication.judge_runs.preparing` adds the games. The sides are drawn from `config.seed`, the
+    case and the sources. Raises JudgingRefused, SourceUnknown, UnknownJudge, UnknownModel,
     ProviderError.
     """
     config = config or JudgeConfig()
@@ -113,11 +114,11 @@ def find_equal_run(
     config: JudgeConfig | None = None,
     cases: Sequence[str] = (),
 ) -> JudgeRun | None:
-    """The latest run of the very judge, its model and version included, that has a game, not
-    cancelled, for all that would be judged.
+    """Return the latest run by the same judge that covers all these games.
 
-    A run that is still adding those cases is one, too. It may still be under way. Raises
-    UnknownJudge, UnknownModel, ProviderError.
+    Judge, model, version and settings are equal. The run has a game, not cancelled, for every pair,
+    or is still adding those cases; it may not have ended. Raises UnknownJudge, UnknownModel,
+    ProviderError.
     """
     config = config or JudgeConfig()
     judging = judge_of(judge, config, models_of_judge(judge, model))
@@ -148,7 +149,7 @@ def _check(study: Study, datasets: Sequence[Dataset], sources: Sequence[SourceKe
     if len(set(sources)) < len(sources):
         raise JudgingRefused("a source is named twice")
     if missing := [k.written for k in sources if not has_source(datasets, k)]:
-        # reads all timelines, hence only for this sentence
+        # reads all timelines, so only for this message
         there = ", ".join(k.written for k in sources_of(datasets))
         raise SourceUnknown(
             f"no timeline has the source {', '.join(missing)}; there are: {there or 'none yet'}"
@@ -156,11 +157,10 @@ def _check(study: Study, datasets: Sequence[Dataset], sources: Sequence[SourceKe
 
 
 def execute_game(game_id: int) -> JobState | None:
-    """Judge the game if it waits; returns its new state, None where there was nothing to do (done,
-    claimed, paused).
+    """Judge the game if it is queued; return its new state.
 
-    Judged outside any transaction. Findings and outcome are stored in the transaction that ends the
-    attempt: no other end has them.
+    None if there was nothing to do (done, claimed, paused). The judge runs outside any transaction.
+    Findings and outcome are stored in the transaction that ends the attempt, and only there.
     """
     if not Game.objects.filter(pk=game_id, run__paused_at__isnull=True).exists():
         return None
@@ -191,7 +191,7 @@ def _limit(game: Game) -> TimeLimit:
 
 @dataclass(frozen=True)
 class _Judged:
-    """What a judge was given, and what it answered."""
+    """The input of a judge and its answer."""
 
     loaded: LoadedGame
     answer: list[JudgedFinding] | Unjudged
@@ -211,7 +211,7 @@ def _judged(game: Game, hold: Hold) -> _Judged:
 
 
 def _store(game: Game, judged: _Judged) -> None:
-    """Game and findings, inside the transaction that ends the attempt."""
+    """Store game and findings, inside the transaction that ends the attempt."""
     answer, loaded = judged.answer, judged.loaded
     unjudged = isinstance(answer, Unjudged)
     save_findings(game, game.comparison, loaded, [] if isinstance(answer, Unjudged) else answer)
@@ -234,7 +234,7 @@ def pause_judging(*, run: JudgeRun, by: User) -> None:
 
 @transaction.atomic
 def resume_judging(*, run: JudgeRun, by: User) -> None:
-    """Go on where the run was paused."""
+    """Continue a paused run."""
     if JudgeRun.objects.filter(pk=run.pk, paused_at__isnull=False).update(paused_at=None):
         send_hints(
             Game,
@@ -249,21 +249,20 @@ def resume_judging(*, run: JudgeRun, by: User) -> None:
 
 @transaction.atomic
 def cancel_judging(*, run: JudgeRun, by: User) -> int:
-    """Cancel what waits and ask what runs to stop; returns how many games that touched. What is
-    judged stays.
+    """Cancel queued games and stop running ones; return how many.
 
-    The preparation comes first: once it is asked to stop it adds no further game.
+    Results of judged games stay. The preparation is cancelled first, so that it adds no further
+    game.
     """
     cancel_all(jobs=JudgePreparation.objects.filter(run=run), by=by, study=run.study)
     return cancel_all(jobs=run.games.all(), by=by, study=run.study)
 
 
 def judge_failed_again(*, run: JudgeRun, by: User, only: Q | None = None) -> int:
-    """Give every failed, cancelled or unjudged game another go, a language model with attempts of
-    its own; returns how many.
+    """Retry every failed, cancelled or unjudged game; return how many.
 
-    `only` narrows it: UNJUDGED or ~UNJUDGED. A preparation that ended early goes on, too, unless
-    only the unjudged are asked for.
+    A language model gets new attempts. `only` narrows it: UNJUDGED or ~UNJUDGED. A preparation that
+    ended early is retried too, unless `only` is UNJUDGED.
     """
     with transaction.atomic():
         if only != UNJUDGED:
@@ -276,7 +275,7 @@ def judge_failed_again(*, run: JudgeRun, by: User, only: Q | None = None) -> int
 
 
 def judge_again(*, game: Game, by: User) -> int:
-    """As `judge_failed_again`, for one game."""
+    """Retry one game, as `judge_failed_again`."""
     return _again(
         game.run,
         Game.objects.filter(pk=game.pk, state__in=(JobState.FAILED, JobState.CANCELLED)),

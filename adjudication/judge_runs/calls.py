@@ -27,7 +27,7 @@ class PairingSpent:
 
 @dataclass(frozen=True, slots=True)
 class JudgeSpent:
-    """A run's calls; `kinds` are the faults of refused attempts, most frequent first."""
+    """A run's calls; `kinds` are faults of rejected attempts and their counts."""
 
     pairings: tuple[PairingSpent, ...]
     kinds: tuple[tuple[str, int], ...]
@@ -35,13 +35,13 @@ class JudgeSpent:
 
 
 def calls_of(games: QuerySet[Game]) -> QuerySet[ModelCall]:
-    """The calls that were made for these games."""
+    """Return the calls that were made for these games."""
     ids = games.order_by().annotate(name=Cast("pk", CharField())).values("name")
     return ModelCall.objects.filter(owner_type=CALLS_OWNER, owner_id__in=ids)
 
 
 def run_spent(run: JudgeRun, closed: Closed = OPEN) -> JudgeSpent:
-    """Return it by pairing, in order of their names, and in all, without the closed games."""
+    """Return the run's calls by pairing and in all, without closed games."""
     games = open_games(Game.objects.filter(run=run), closed)
     spent = spent_by_owner(calls_of(games))
     grouped: dict[str, list[Spent]] = {}
@@ -56,7 +56,7 @@ def run_spent(run: JudgeRun, closed: Closed = OPEN) -> JudgeSpent:
 
 
 def pairings_of(games: QuerySet[Game]) -> Mapping[int, str]:
-    """Game id → what its two sources are called on unblinded pages."""
+    """Map a game id to the names of its two sources on unblinded pages."""
     sides = [
         f"comparison__{side}__{part}"
         for side in ("first", "second")
@@ -69,12 +69,12 @@ def pairings_of(games: QuerySet[Game]) -> Mapping[int, str]:
 
 
 def timeline_label(timeline: Timeline) -> str:
-    """A timeline as unblinded pages call it: "rules · revised"."""
+    """Name a timeline on unblinded pages: "rules · revised"."""
     return SourceKey(timeline.source, timeline.kind, timeline.alternative).label
 
 
 def sides_of(game: Game) -> tuple[str, str] | None:
-    """(who was A, who was B); None before the game was judged."""
+    """Return (source labelled A, source labelled B); None if not yet judged."""
     if game.a_is_first is None:
         return None
     first, second = source_names(game.comparison)

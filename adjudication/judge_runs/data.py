@@ -1,6 +1,4 @@
-"""The games of a cohort out of the database: which pairs of timelines there are, and what a judge
-is given for one of them.
-"""
+"""Read the games of a cohort from the database, and the input of a judge."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ CASES_AT_ONCE = 500
 
 @dataclass(frozen=True)
 class LoadedGame:
-    """A game as its judge gets it, and what its answer is stored with.
+    """A game as its judge gets it, and the data to store its answer with.
 
     `entries`: row number → its entry. `input_sha256` covers everything that may change the
     findings: the note, both timelines as judged, the record and the settings.
@@ -47,7 +45,7 @@ class LoadedGame:
 
 @dataclass(frozen=True)
 class Material:
-    """What a case's games have in common. Hours from the anchor."""
+    """What the games of a case have in common, in hours from the anchor."""
 
     note: str
     anchor: domain.Anchor
@@ -55,8 +53,8 @@ class Material:
     rows: tuple[domain.SourceRow, ...]
 
 
-#: Every (source, kind, alternative) there is, one step in the index for each: a plain DISTINCT
-#: would read every timeline.
+#: Every (source, kind, alternative), with one index step for each: a plain DISTINCT would read
+#: every timeline.
 _KEYS = """
 WITH RECURSIVE keys AS (
     (SELECT source, kind, alternative FROM timelines_timeline ORDER BY source, kind, alternative LIMIT 1)
@@ -72,8 +70,9 @@ SELECT source, kind, alternative FROM keys
 
 
 def sources_of(datasets: Sequence[Dataset], closed: Collection[int] = ()) -> list[SourceKey]:
-    """Return every source, kind and alternative with timelines in these datasets, references first,
-    leaving out `closed` encounters.
+    """Return every source with timelines in these datasets, references first.
+
+    A source is a name, kind and alternative. Leaves out `closed` encounters.
     """
     with connection.cursor() as cursor:
         cursor.execute(_KEYS)
@@ -86,8 +85,9 @@ def sources_of(datasets: Sequence[Dataset], closed: Collection[int] = ()) -> lis
 
 
 def has_source(datasets: Sequence[Dataset], key: SourceKey, closed: Collection[int] = ()) -> bool:
-    """Return whether any case of these datasets, but the `closed` encounters, has a timeline of the
-    source.
+    """Return whether any case of these datasets has a timeline of the source.
+
+    Leaves out `closed` encounters.
     """
     timelines = Timeline.objects.filter(encounter__dataset__in=datasets).exclude(
         encounter__in=list(closed)
@@ -98,8 +98,9 @@ def has_source(datasets: Sequence[Dataset], key: SourceKey, closed: Collection[i
 def pairs_of(
     datasets: Sequence[Dataset], sources: Sequence[SourceKey], cases: Sequence[str] = ()
 ) -> Iterator[tuple[Timeline, Timeline]]:
-    """Every two finished timelines of one case by different ones of `sources`, in the order of
-    `sources`; case after case.
+    """Yield every pair of finished timelines of a case, case by case.
+
+    The two are of different `sources`, in the order of `sources`.
     """
     encounters = (
         Encounter.objects.filter(dataset__in=datasets)
@@ -116,7 +117,7 @@ def pairs_of(
 def pairs_in(
     encounters: Sequence[Encounter], sources: Sequence[SourceKey]
 ) -> Iterator[tuple[Timeline, Timeline]]:
-    """The pairs of these cases, as `pairs_of`, in one query."""
+    """Yield the pairs of these cases, as `pairs_of`, in one query."""
     names = sorted({k.source for k in sources})
     chosen = chosen_of_cases([e.pk for e in encounters], Selection(sources=names))
     for encounter in encounters:
@@ -130,7 +131,7 @@ def pairs_in(
 
 
 def pairable(dataset: Dataset, source: SourceKey, cases: Sequence[str] = ()) -> Iterator[Timeline]:
-    """The finished timeline of that source of each case that has one."""
+    """Yield the finished timeline of that source for each case that has one."""
     encounters = Encounter.objects.filter(dataset=dataset).order_by("case_id")
     for encounter in (encounters.filter(case_id__in=cases) if cases else encounters).iterator(
         chunk_size=200
@@ -142,7 +143,7 @@ def pairable(dataset: Dataset, source: SourceKey, cases: Sequence[str] = ()) -> 
 
 
 def load_game(game: Game, config: JudgeConfig) -> LoadedGame:
-    """Note, timelines, summaries and rows of one game. Raises NoteChanged, PermanentFailure."""
+    """Load a game's input. Raises NoteChanged, PermanentFailure."""
     comparison = Comparison.objects.select_related("encounter", "first", "second").get(
         pk=game.comparison_id
     )
@@ -161,7 +162,7 @@ def load_game(game: Game, config: JudgeConfig) -> LoadedGame:
         uid_table=config.uid_table,
         limit=config.series_limit,
     )
-    # Each row's candidate is the very object that was read: equal rows stay apart.
+    # Map by object, not by value: equal rows stay apart.
     entry = {id(c): pk for c, pk in (*first, *second)}
     return LoadedGame(
         given,
@@ -172,8 +173,9 @@ def load_game(game: Game, config: JudgeConfig) -> LoadedGame:
 
 
 def material_of(encounter: Encounter) -> Material:
-    """Note, hour zero, summaries and rows of a case. Raises NoteChanged, PermanentFailure without a
-    note.
+    """Load note, hour zero, summaries and rows of a case.
+
+    Raises NoteChanged, and PermanentFailure if there is no note.
     """
     note = note_of(encounter)
     if note is None:
@@ -192,7 +194,7 @@ def material_of(encounter: Encounter) -> Material:
 
 
 def candidates_of(timeline: Timeline) -> list[tuple[Candidate, int]]:
-    """The rows of a stored timeline in its order, each with its entry's primary key."""
+    """Return the rows of a stored timeline in its order, with entry keys."""
     rows = (
         Entry.objects.filter(timeline=timeline)
         .select_related("occurrence")
@@ -226,7 +228,7 @@ def _candidate(entry: Entry) -> Candidate:
 
 
 def rows_table(encounter: Encounter) -> pa.Table:
-    """All source rows of the encounter as columns (`ehr.schema.ROWS`), by row index."""
+    """Return the encounter's source rows as `ehr.schema.ROWS`, by row index."""
     names = list(ROWS.names)
     rows = (
         SourceRow.objects.filter(dataset_id=encounter.dataset_id, encounter_id=encounter.pk)
@@ -244,7 +246,7 @@ def rows_table(encounter: Encounter) -> pa.Table:
 
 
 def source_rows(table: pa.Table, anchor: domain.Anchor) -> list[domain.SourceRow]:
-    """The same rows with hours from the anchor."""
+    """Return the same rows with hours from the anchor."""
     return [
         domain.SourceRow(
             r["row_index"],
@@ -261,8 +263,9 @@ def source_rows(table: pa.Table, anchor: domain.Anchor) -> list[domain.SourceRow
 
 
 def input_digest(given: JudgeInput, config: JudgeConfig) -> str:
-    """Hash all that a judge decides from, without the labels: what prompts show, and the places and
-    source rows that rules read.
+    """Hash all that a judge decides from, without the labels.
+
+    That is what prompts show, and the places and source rows that rules read.
     """
     sides = [given.a_rows, given.b_rows] if given.a_is_first else [given.b_rows, given.a_rows]
     settings = {k: v for k, v in config.to_dict().items() if k not in ("seed", "swap")}
@@ -276,7 +279,10 @@ def input_digest(given: JudgeInput, config: JudgeConfig) -> str:
 
 
 def _row_content(row: CandidateRow, config: JudgeConfig) -> list[Any]:
-    """Without its number, which is drawn; bounds and context count where the judge is shown them."""
+    """Return what counts of a row: no drawn number, bounds only if shown.
+
+    Bounds and context count if the judge is shown them.
+    """
     c = row.source
     shown = [c.lower, c.upper, c.known, *c.context] if config.uid_table else []
     return [row.event, row.time, c.uid, c.polarity, c.start, c.end, *shown]

@@ -1,6 +1,4 @@
-"""The form that starts a judge run: what is judged, by whom, and in which positions. Defaults are
-the protocol's.
-"""
+"""The form that starts a judge run. Defaults are the protocol's."""
 
 from __future__ import annotations
 
@@ -145,8 +143,9 @@ class JudgeForm(forms.Form):
         return cleaned
 
     def arguments(self) -> dict[str, Any]:
-        """The keyword arguments of `adjudication.judge_runs.actions.start_judging`, but for `study`
-        and `by`.
+        """Return keyword arguments for `start_judging`, but `study` and `by`.
+
+        See `adjudication.judge_runs.actions.start_judging`.
         """
         data = self.cleaned_data
         tolerance = FIXED_TOLERANCE if data["tolerance"] == "fixed" else TOLERANCE
@@ -172,8 +171,11 @@ class JudgeForm(forms.Form):
 
 
 def suggest_sources(keys: Sequence[SourceKey]) -> list[str]:
-    """What most studies compare: whole systems in their first alternative. Variants only where
-    there is nothing else: with them the games, and the calls they cost, grow by the square."""
+    """Return the sources selected by default: whole systems, alternative 1.
+
+    Variants only if there is nothing else: the number of games, and of the calls they cost, grows
+    by the square of the sources.
+    """
     first = [k for k in keys if k.alternative == 1]
     whole = [k for k in first if not variant_of(k.source)[1]]
     return [k.written for k in (whole if len(whole) > 1 else first)]

@@ -22,7 +22,7 @@ from timelines.evaluation.values import SourceKey
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """A judge run and its counts, without the games that are closed to the person."""
+    """A judge run and its counts, without games closed to the person."""
 
     run: JudgeRun
     totals: GameTotals
@@ -57,7 +57,10 @@ def run_lines(runs: Sequence[JudgeRun], closed: Closed) -> list[RunLine]:
 
 @dataclass(frozen=True, slots=True)
 class GameLine:
-    """A game and how many findings it has; its run, comparison and timelines are loaded."""
+    """A game and its number of findings; related rows are already loaded.
+
+    These are its run, comparison and timelines.
+    """
 
     game: Game
     findings: int
@@ -76,7 +79,7 @@ class GameLine:
 
     @property
     def a(self) -> str | None:
-        """The source labelled A; None before the game was judged."""
+        """The source labelled A; None if the game is not yet judged."""
         sides = sides_of(self.game)
         return sides[0] if sides else None
 

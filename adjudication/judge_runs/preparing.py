@@ -1,9 +1,8 @@
-"""Adding the games of a judge run. A job of its own, so that starting one takes as long for 100,000
-cases as for one.
+"""Add the games of a judge run, in a job of its own.
 
-A batch is one transaction behind the job's fence, together with the cursor, as for runs
-(`timelines.runs.preparing`, docs/adr/0038-scale.md). The timelines of a case are chosen when its
-batch is added.
+Starting a run therefore takes as long for 100,000 cases as for one. A batch and its cursor are
+stored in one transaction behind the job's fence, as for runs (`timelines.runs.preparing`,
+docs/adr/0038-scale.md). The timelines of a case are chosen when its batch is added.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from jobs.worker import work
 from timelines.evaluation.values import SourceKey
 from timelines.models import Timeline
 
-#: Games of one transaction, about: a second or less, so that a cancellation is obeyed soon.
+#: Approximate games per transaction: a second or less, so that a cancellation takes effect soon.
 GAMES_A_BATCH = 2000
 
 
@@ -41,8 +40,9 @@ class NothingToJudge(ValueError):
 def start_preparation(
     run: JudgeRun, cases: Sequence[str], *, tell_workers: bool = True
 ) -> JudgePreparation:
-    """Add a small cohort's games now; let a worker add those of a large one. No `cases` means all.
-    Raises NothingToJudge.
+    """Add a small cohort's games now; let a worker add those of a large one.
+
+    No `cases` means all. Raises NothingToJudge.
     """
     wanted = sorted(set(cases)) or None
     there = Encounter.objects.filter(dataset__in=run.datasets.all())
@@ -56,15 +56,17 @@ def start_preparation(
 
 
 def execute_preparation(preparation_id: int, *, tell_workers: bool = True) -> JobState | None:
-    """Add the games that are missing if the job waits; returns its new state, None if there was
-    nothing to do.
+    """Add the missing games if the job is queued; return its new state.
+
+    None if there was nothing to do.
     """
     return work(JudgePreparation, preparation_id, partial(_prepare, tell_workers=tell_workers))
 
 
 def will_add_cases(run: JudgeRun, datasets: Sequence[Dataset], cases: Sequence[str]) -> bool:
-    """Whether the run is under preparation, and all these cases (none: whole datasets) are among
-    those it was started for.
+    """Return whether the run is being prepared for all these cases.
+
+    No `cases` means whole datasets.
     """
     preparation = JudgePreparation.objects.filter(
         run=run, state__in=(JobState.QUEUED, JobState.RUNNING)
@@ -89,8 +91,9 @@ def _prepare(preparation: JudgePreparation, hold: Hold, *, tell_workers: bool) -
 
 
 def _add_batch(preparation: JudgePreparation, hold: Hold, *, tell_workers: bool) -> bool:
-    """Add the games of the next cases; False if there are none left. Raises JobCancelled,
-    LostLease.
+    """Add the games of the next cases; False if there are none left.
+
+    Raises JobCancelled, LostLease.
     """
     run = preparation.run
     with batch_guard(hold):
@@ -115,7 +118,7 @@ def _add_batch(preparation: JudgePreparation, hold: Hold, *, tell_workers: bool)
 
 
 def _next_cases(preparation: JudgePreparation) -> list[Encounter]:
-    """The cases of the next batch, in order of dataset and case id; all of them of one dataset."""
+    """Return the next batch's cases of one dataset, by dataset and case id."""
     datasets = preparation.run.datasets.filter(pk__gte=preparation.dataset_at).order_by("pk")
     for dataset in datasets.values_list("pk", flat=True):
         after = preparation.cursor if dataset == preparation.dataset_at else ""
@@ -134,7 +137,7 @@ def _wanted(preparation: JudgePreparation, cases: QuerySet[Encounter]) -> QueryS
 
 
 def _cases_a_batch(run: JudgeRun) -> int:
-    """So many cases that their games, if each has all sources, are about GAMES_A_BATCH."""
+    """Return how many cases have about GAMES_A_BATCH games with all sources."""
     sources, config = len(run.sources), JudgeConfig.from_dict(run.config)
     return max(1, GAMES_A_BATCH // (sources * (sources - 1) // 2 * (2 if config.swap else 1)))
 
@@ -160,8 +163,9 @@ def _add_games(
 
 
 def _comparisons(pairs: Sequence[tuple[Timeline, Timeline]]) -> dict[tuple[int, int], int]:
-    """(first, second) → the comparison, made where there is none. One order for all runs, so that
-    two never wait for each other.
+    """Map (first, second) to the comparison; create what is missing.
+
+    All runs create in the same order, so that two never deadlock.
     """
     Comparison.objects.bulk_create(
         (

@@ -1,4 +1,4 @@
-"""Progress of a judge run: its games by result, and whether anybody works on it."""
+"""Progress of a judge run: games by result, and a warning if it waits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from timelines.runs.progress import QUIET_AFTER, Preparation, preparation_of
 
 
 class GameStatus(StrEnum):
-    """State of a game on pages. Unjudged differs from failed: the judge returned no valid answer."""
+    """State of a game on pages; unjudged means no valid answer, not failed."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -39,8 +39,8 @@ class GameStatus(StrEnum):
         return Q(state=state, outcome=outcome)
 
 
-#: (state, outcome) of a game. Constraints of the table see to it that there are no other pairs once
-#: a transaction has ended.
+#: (state, outcome) of a game. Constraints of the table allow no other pairs at the end of a
+#: transaction.
 _PAIRS: Mapping[GameStatus, tuple[JobState, str]] = {
     GameStatus.WAITING: (JobState.QUEUED, ""),
     GameStatus.RUNNING: (JobState.RUNNING, ""),
@@ -52,7 +52,7 @@ _PAIRS: Mapping[GameStatus, tuple[JobState, str]] = {
 
 
 def status_of(game: Game) -> GameStatus:
-    """The same rule for one game in hand."""
+    """Return the status of one game, by the same rule."""
     if game.state == JobState.FAILED and game.outcome == Game.Outcome.UNJUDGED:
         return GameStatus.UNJUDGED
     return _OF_STATE[JobState(game.state)]
@@ -70,16 +70,17 @@ _OF_STATE = {
 
 @dataclass(frozen=True, slots=True)
 class GameTotals:
-    """How many games of a run stand where. `done` are those that need nothing more unless a person
-    asks for it.
+    """Number of a run's games by status.
+
+    `done` games need nothing more unless a person asks for it.
     """
 
     counts: Mapping[GameStatus, int] = field(default_factory=dict)
     findings: int = 0
-    #: When any of this last changed; None where something of the run is closed to the person, since
-    #: that would be shown by it.
+    #: Time of the last change; None if anything of the run is closed to the person, because the
+    #: time would reveal it.
     moved_at: datetime | None = None
-    #: Adding the games, as long as it is not done.
+    #: The job that adds the games, until it is done.
     preparation: Preparation | None = None
 
     @property
@@ -88,12 +89,12 @@ class GameTotals:
 
     @property
     def under_way(self) -> bool:
-        """True while anything may still change without a person: then pages keep asking."""
+        """True while anything may change without a person, so that pages poll."""
         return self.preparing or self.active > 0
 
     @property
     def retryable(self) -> bool:
-        """True if games failed or were cancelled, or never came to be."""
+        """True if games failed, were cancelled or were never added."""
         return bool(
             self.failed or self.cancelled or (self.preparation is not None and not self.preparing)
         )
@@ -139,8 +140,9 @@ class GameTotals:
 
 
 def totals_of(runs: Sequence[JudgeRun], closed: Closed = OPEN) -> dict[int, GameTotals]:
-    """Return run id → its counts without the closed games. Reads what is counted already
-    (`JudgeCount`), and closed games alone.
+    """Map run ids to their counts without the closed games.
+
+    Reads stored counts (`JudgeCount`) and counts only the closed games.
     """
     counts: dict[int, Counter[GameStatus]] = {run.pk: Counter() for run in runs}
     findings: Counter[int] = Counter()
@@ -179,7 +181,7 @@ def _subtract(
     counts: Mapping[int, Counter[GameStatus]],
     findings: Counter[int],
 ) -> None:
-    """Take the closed games and their findings out of the counts; they are few."""
+    """Subtract the closed games and their findings; they are few."""
     games = Game.objects.filter(closed.condition("comparison__"), run__in=runs).order_by()
     for run, state, outcome, n in games.values_list("run_id", "state", "outcome").annotate(
         n=Count("*")
@@ -193,14 +195,14 @@ def _subtract(
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """The run's state in a word, and the badge that goes with it."""
+    """The run's state in a word, and its badge."""
 
     words: str
     badge: str
 
 
 def state_of(run: JudgeRun, totals: GameTotals) -> RunState:
-    """At work while anything may change, then what is left undone, worst first."""
+    """Return the run's state: under way, else the worst remaining problem."""
     if totals.under_way:
         if run.paused_at is not None:
             return RunState("Paused", "waiting")
@@ -217,7 +219,10 @@ def state_of(run: JudgeRun, totals: GameTotals) -> RunState:
 
 
 def waiting_warning(run: JudgeRun, totals: GameTotals) -> str:
-    """Return a sentence if games have waited long without any sign of a worker, else an empty text."""
+    """Return a warning if games have waited long with no sign of a worker.
+
+    Else "".
+    """
     running = totals.of(GameStatus.RUNNING) or (
         totals.preparation and totals.preparation.state == JobState.RUNNING
     )

@@ -1,4 +1,4 @@
-"""What the sources of a judge run are called in its files and its report."""
+"""The labels of a judge run's sources in its files and its report."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ SIDES = tuple(
 
 
 def labels_of_run(run: JudgeRun) -> list[str]:
-    """In the run's order."""
+    """Return the labels in the run's order."""
     return [SourceKey(*source).label for source in run.sources]
 
 
 def label_among(labels: Sequence[str], source: str, kind: str, alternative: int) -> str:
-    """The timeline's label as the run has it: a submission that was superseded since is still its
-    author's.
+    """Return the timeline's label in the run.
+
+    A submission superseded since the run keeps its author's label.
     """
     label = SourceKey(source, kind, alternative).label
     return (
@@ -33,7 +34,8 @@ def label_among(labels: Sequence[str], source: str, kind: str, alternative: int)
 
 
 def labels_of_sides(labels: Sequence[str], sides: Sequence[Any]) -> tuple[str, str]:
-    """Return the labels of a comparison's two timelines; `sides` are the values at SIDES, `labels`
-    those of the run.
+    """Return the labels of a comparison's two timelines.
+
+    `sides` are the values at SIDES, `labels` those of the run.
     """
     return label_among(labels, *sides[:3]), label_among(labels, *sides[3:])

@@ -1,5 +1,6 @@
-"""Storing what a judge said: each finding in the game's labels, with the entries, the span and the
-charge behind it.
+"""Store a judge's findings in the game's labels.
+
+Each gets its entries, its span in the note and its charge.
 """
 
 from __future__ import annotations
@@ -81,9 +82,10 @@ def _row(
 
 
 def subject_of(finding: DomainFinding, given: JudgeInput, comparison: Comparison) -> str:
-    """Hash what a finding is about: the case, the two sources, its type and its occurrences, first
-    timeline first. Verdict, evidence and hours are not in it: a judge may change its mind about
-    one subject.
+    """Hash what a finding is about, first timeline first.
+
+    That is the case, the two sources, its type and its occurrences. Verdict, evidence and hours are
+    left out: a judge may change its mind about one subject.
     """
     in_order = finding if given.a_is_first else with_labels_swapped(finding)
     rows = [given.by_row[n][1] if n is not None else None for n in (in_order.a_row, in_order.b_row)]

@@ -1,4 +1,4 @@
-"""The annotation protocol behind each case's reference, by which a report is stratified."""
+"""The annotation protocol of each case's reference, to stratify a report."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ WITHOUT = "no reference"
 
 
 def strata(run: JudgeRun, cases: set[int]) -> dict[int, str]:
-    """Encounter → annotation protocol of its reference: an author's, as it was written; else
-    imported, or none.
+    """Map an encounter to the annotation protocol of its reference.
+
+    It is the protocol an author used, else "imported reference" or "no reference".
     """
     found = dict.fromkeys(cases, WITHOUT)
     references = Timeline.objects.filter(

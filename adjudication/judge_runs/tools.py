@@ -1,4 +1,4 @@
-"""The judges there are, built for one game or for saying who they are."""
+"""The known judges, built for one game or to read name and version."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ JUDGE = "judge"
 
 
 class UnknownJudge(ValueError):
-    """The message names the known ones."""
+    """An unknown judge; the message names the known ones."""
 
     log_safe = True
     retryable = False
 
 
 def models_of_judge(judge: str, model: str = "") -> dict[str, dict[str, Any]]:
-    """What a judge run records of its language model; `model` names an entry of MODEL_ENDPOINTS, ""
-    takes what MODEL_ROLES says.
+    """Return what a judge run records of its language model.
 
-    Raises UnknownJudge, UnknownModel, ProviderError.
+    `model` names an entry of MODEL_ENDPOINTS; "" uses MODEL_ROLES. Raises UnknownJudge,
+    UnknownModel, ProviderError.
     """
     if judge not in JUDGES:
         raise UnknownJudge(f"unknown judge {judge!r}; known: {', '.join(JUDGES)}")
@@ -57,12 +57,12 @@ def judge_of(
     check: Callable[[], None] | None = None,
     round: int = 0,
 ) -> Judge:
-    """The judge of a run; a prompted one asks through `ledger`, and is stopped where `check`
-    raises. Raises ProviderError.
+    """Build the judge of a run.
+
+    A prompted one asks through `ledger`, and stops if `check` raises. Raises ProviderError.
     """
     if judge == RULES:
-        # Loaded where it is used: its reading of notes brings a language pipeline that the web
-        # process does without.
+        # Imported here: reading notes loads a language pipeline that the web process does not need.
         built: Judge = importlib.import_module("adjudication.judging.rules.judge").RulesJudge(
             config.tolerance, check or never_stop
         )

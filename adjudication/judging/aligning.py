@@ -1,9 +1,8 @@
-"""Two timelines of one case as one list: which row of one is which row of the other. No Django
-here.
+"""Match the rows of two timelines of one case. No Django.
 
-Shared UIDs first; else spans of the same note that overlap (IoU at least 0.4), then the same words,
-then nearly the same (normalised Levenshtein distance below 0.1), each one-to-one as evaluation
-pairs them (protocol section 3, "Matching").
+Rules in order (protocol section 3, "Matching"): equal UIDs; overlapping spans of the same note (IoU
+at least 0.4); equal words; nearly equal words (normalised Levenshtein distance below 0.1). Each
+pairs one-to-one, as evaluation does.
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ from timelines.evaluation.distances import levenshtein_distance
 from timelines.evaluation.matching import match_events
 from timelines.evaluation.spans import match_spans
 
-#: Nearly the same words are looked for among no more pairs of rows than this, so that a page of any
-#: size comes at once.
+#: Above this many pairs of rows, nearly equal words are not compared: a page must load at once.
 MOST_NEAR_PAIRS = 40_000
 
 
@@ -33,8 +31,9 @@ class How(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedRow:
-    """One row of a timeline. `time`, `lower`, `upper` in hours from admission; `entry` names it to
-    the caller.
+    """One row of a timeline.
+
+    `time`, `lower` and `upper` are hours from admission. `entry` identifies the row to the caller.
     """
 
     entry: int
@@ -51,7 +50,7 @@ class PlacedRow:
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """A row of either timeline or a pair of both; `how` is None where only one side has it."""
+    """A row of either timeline or a pair; `how` is None if unmatched."""
 
     first: PlacedRow | None
     second: PlacedRow | None
@@ -71,7 +70,7 @@ class Aligned:
 def align_rows(
     first: Sequence[PlacedRow], second: Sequence[PlacedRow], *, shared_uids: bool
 ) -> list[Aligned]:
-    """Every row of both once, by the earlier of its times, those without any last.
+    """Return each row of both once, by its earlier time, untimed rows last.
 
     `shared_uids`: both timelines are of one inventory, so that a UID means the same in both.
     """
@@ -109,7 +108,7 @@ def _new_pairs(
     match: Callable[[Sequence[PlacedRow], Sequence[PlacedRow]], list[tuple[int, int]]],
     how: How,
 ) -> list[tuple[int, int, How]]:
-    """Pairs among the rows that no earlier rule has taken."""
+    """Return pairs among the rows that no earlier rule has matched."""
     used = list(taken)
     used_ours, used_theirs = {a for a, _, _ in used}, {b for _, b, _ in used}
     ours = [n for n in range(len(first)) if n not in used_ours]
@@ -127,7 +126,7 @@ def _spans(first: Sequence[PlacedRow], second: Sequence[PlacedRow]) -> list[tupl
 
 
 def _same_words(first: Sequence[PlacedRow], second: Sequence[PlacedRow]) -> list[tuple[int, int]]:
-    """Pair rows with the same words in their order, if the words occur several times."""
+    """Pair rows with equal words; repeated words pair in row order."""
     waiting: dict[str, list[int]] = {}
     for n, row in enumerate(second):
         waiting.setdefault(_folded_words(row), []).append(n)

@@ -1,5 +1,7 @@
-"""The one definition of a finding as judges answer it: the validator reads it, and the grammar for
-constrained decoding is made of it (protocol section 4, "Finding"). No Django here.
+"""The definition of a finding as judges answer it. No Django.
+
+The validator reads it, and the grammar for constrained decoding is generated from it (protocol
+section 4, "Finding").
 """
 
 from __future__ import annotations
@@ -31,8 +33,10 @@ Time = Annotated[int | Literal["N/A"] | None, Says(f"and its row and event are {
 
 
 class FindingAnswer(Strict):
-    """One finding. Which of its fields belong together, and whether rows, quotes and citations are
-    the game's own, is left to `adjudication.judging.validation`.
+    """One finding, each field checked by its type.
+
+    `adjudication.judging.validation` checks how the fields go together, and that rows, quotes and
+    citations belong to the game.
     """
 
     type: Annotated[FindingType, Typed(False)]
@@ -55,7 +59,7 @@ class FindingAnswer(Strict):
 
 
 class Findings(Strict):
-    """The answer to a game that a schema constrains; its reasoning is not read."""
+    """The answer of a model under a schema; the reasoning is not read."""
 
     reasoning: Thoughts = None
     findings: list[Any]

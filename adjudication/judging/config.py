@@ -1,4 +1,4 @@
-"""What a judge run freezes, and how its sources are written. No Django here."""
+"""The settings that a judge run freezes, and its source names. No Django."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from llm_runtime.schema import SETTINGS
 from timelines.domain import TimelineKind
 from timelines.evaluation.values import SourceKey
 
-#: The seed of the protocol's resamples serves the order of labels too.
+#: The seed of the protocol's resamples, also used to draw the labels.
 SEED = 20260904
 
 
 class SourceUnknown(ValueError):
-    """A source that is written wrongly, not there, or ambiguous; the message says what there is."""
+    """A malformed, unknown or ambiguous source; the message lists the known."""
 
     log_safe = True
     retryable = False
@@ -28,8 +28,10 @@ class SourceUnknown(ValueError):
 
 @dataclass(frozen=True, kw_only=True, config=SETTINGS)
 class JudgeConfig:
-    """`swap` adds to every game its rerun in swapped positions; `uid_table` shows UIDs and spans to
-    the judge.
+    """Settings of a judge run.
+
+    `swap` judges every game a second time with exchanged positions. `uid_table` shows UIDs and
+    spans to the judge.
     """
 
     seed: int = SEED
@@ -43,23 +45,24 @@ class JudgeConfig:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> JudgeConfig:
-        """Raises ValueError naming a setting that is unknown or of the wrong type."""
+        """Build it; raise ValueError naming an unknown setting or wrong type."""
         return cls(**plain)
 
 
 def game_seed(seed: int, *names: str) -> int:
-    """The seed of one game out of the run's: the same case and sources draw the same sides whenever
-    they are judged.
+    """Derive a game's seed from the run's seed, the case and the sources.
+
+    The same case and sources therefore get the same sides in every run with that seed.
     """
     digest = hashlib.sha256("\x1f".join([str(seed), *names]).encode()).digest()
     return int.from_bytes(digest[:4], "big")
 
 
 def parse_source(text: str, known: Sequence[SourceKey]) -> SourceKey:
-    """`source`, `source@kind` or `source@kind#alternative` among those there are.
+    """Return the source written as `source`, `source@kind` or with `#number`.
 
-    A bare name is its reference, else its first revised timeline, else its text-only one. Raises
-    SourceUnknown.
+    The form with `#number` is `source@kind#alternative`. A bare name means its reference, else its
+    first revised timeline, else its text-only one. Raises SourceUnknown if it is not among `known`.
     """
     name, at, rest = text.strip().rpartition("@")
     if not at:
@@ -75,5 +78,5 @@ def parse_source(text: str, known: Sequence[SourceKey]) -> SourceKey:
 
 
 def pairing(first: SourceKey, second: SourceKey) -> str:
-    """What a pair of sources is called on unblinded pages: "rules · revised | reference"."""
+    """Name a pair on unblinded pages: "rules · revised | reference"."""
     return f"{first.label} | {second.label}"

@@ -1,8 +1,7 @@
-"""Findings in the words of the unblinded pages: the kind of difference, the judge's verdict, and why
-a side is charged.
+"""Findings in the words of the unblinded pages. No Django.
 
-No Django here. A and B are the judge's labels; names of sources are given by the caller. Source:
-protocol section 4, "Charging".
+They name the kind of difference, the judge's verdict and the reason for a charge (protocol section
+4, "Charging"). A and B are the judge's labels; the caller gives the names of the sources.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ UNSETTLED: Mapping[FindingType, str] = {
 
 
 def verdict_words(finding: Finding) -> str:
-    """Return the verdict in words short enough for a table: "A right", "supported", "extra copy"."""
+    """Return the verdict in table words: "A right", "supported", "extra copy"."""
     verdict, holder = finding.verdict, finding.holder
     if verdict is Verdict.UNCLEAR:
         return "unclear"
@@ -104,8 +103,9 @@ def verdict_sentence(finding: Finding) -> str:
 
 
 def charge_sentence(finding: Finding, name_a: str, name_b: str) -> str:
-    """Who is charged with what, at what weight and why, or why nobody is. `name_a`, `name_b`: the
-    sources behind the labels.
+    """Return which source is charged with what, or why none is.
+
+    Includes weight and reason. `name_a`, `name_b`: the sources behind the labels.
     """
     charged = charge(finding)
     if charged is None:
@@ -119,7 +119,7 @@ def charge_sentence(finding: Finding, name_a: str, name_b: str) -> str:
 
 
 def flag_sentence(finding: Finding) -> str:
-    """Why a finding is flagged; "" for one that is not."""
+    """Say why a finding is flagged; return "" if it is not."""
     if not finding.flagged:
         return ""
     ratings = "The finding counts; ratings are also shown without it."
@@ -127,20 +127,20 @@ def flag_sentence(finding: Finding) -> str:
 
 
 def weight_words(category: Category) -> str:
-    """ "1 point", "0.5 points"."""
+    """Return the category's weight in words: "1 point", "0.5 points"."""
     weight = WEIGHTS[category]
     return f"{weight:g} {noun_for(weight, 'point')}"
 
 
 def size_words(a_time: int | None, b_time: int | None) -> str:
-    """How far apart two whole hours are; "" where a side has none."""
+    """Return how far apart two whole hours are; "" if either is missing."""
     if a_time is None or b_time is None:
         return ""
     return "same hour" if a_time == b_time else span_words(float(abs(a_time - b_time)))
 
 
 def hour_words(time: int | None) -> str:
-    """A judged time, as the judge saw it: whole hours from admission."""
+    """Return a judged time in words, from whole hours after admission."""
     return hours_words(None if time is None else float(time))
 
 

@@ -1,8 +1,8 @@
-"""What a judge is given and what it gives back (protocol section 4, "Input"). No Django here.
+"""The input and the answer of a judge. No Django.
 
-Two timelines stand under the labels A and B; which source is behind a label is known to the caller
-alone, and no name of a source is anywhere in here. Row numbers are opaque and belong to a row, not
-to a label: they stay the same when the labels are swapped.
+Protocol section 4, "Input". Two timelines get the labels A and B. Only the caller knows which
+source is behind a label; no source name is in the input. Row numbers are opaque and belong to a
+row, not to a label: they stay the same when the labels are swapped.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from ehr.presentation.rendering import JUDGE_SERIES, judge_record, judge_shown
 from ehr.summarise import Series
 from timelines.domain import Anchor, Polarity, SourceRow
 
-#: Row numbers are drawn from as many numbers a row, beginning here: nothing can be read from one.
+#: Row numbers are drawn at random from four times as many numbers, so they reveal nothing.
 ROW_NUMBERS_FROM, ROW_NUMBERS_EACH = 100, 4
 _BARE_BAR = re.compile(r"(?<!\\)((?:\\\\)*)\|")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """One row of a timeline that goes to a judge. `time`, `lower` and `upper` in hours from
-    admission, None for N/A or open.
+    """One row of a timeline as input for a judge.
 
-    `uid`, span and context are known where the timeline belongs to an inventory.
+    `time`, `lower` and `upper` are hours from admission, None for N/A or open. `uid`, span and
+    context are set if the timeline belongs to an inventory.
     """
 
     event: str
@@ -47,10 +47,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class CandidateRow:
-    """A row as it is judged: its number, its words on one line with bars escaped, its time in whole
-    hours (None for N/A).
+    """A row as it is judged.
 
-    `source` is the candidate behind it, with its UID; a prompt shows of it no more than `uid_table`
+    `row` is its number, `event` its words on one line with bars escaped, `time` in whole hours
+    (None for N/A). `source` is the original row with its UID; a prompt shows only what `uid_table`
     allows.
     """
 
@@ -86,7 +86,7 @@ class JudgeInput:
 
     @cached_property
     def by_row(self) -> dict[int, tuple[Side, CandidateRow]]:
-        """Row number → its side and the row with its UID: the private map that resolves findings."""
+        """Map a row number to its side and row; resolves findings, stays private."""
         return {
             r.row: (side, r)
             for side, rows in ((Side.A, self.a_rows), (Side.B, self.b_rows))
@@ -95,18 +95,19 @@ class JudgeInput:
 
     @cached_property
     def by_series(self) -> dict[str, Series]:
-        """Supplied summaries by their event names on one line, as the record shows them."""
+        """Map event names, on one line as the record shows them, to summaries."""
         return {" ".join(s.event.split()): s for s in self.series}
 
     def swapped(self) -> JudgeInput:
-        """The same game with the labels exchanged; row numbers stay."""
+        """Return the same game with the labels exchanged; row numbers stay."""
         return replace(self, a_rows=self.b_rows, b_rows=self.a_rows, a_is_first=not self.a_is_first)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedFinding:
-    """A valid finding with what its evidence was resolved to: `[start, end)` of the note, and the
-    event name of the series.
+    """A valid finding with its resolved evidence.
+
+    `note_span` is `[start, end)` in the note, `series_event` the event name of the cited series.
     """
 
     finding: Finding
@@ -116,7 +117,7 @@ class JudgedFinding:
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """No valid answer, which differs from no findings. `reasons` never quote patient text."""
+    """No valid answer, unlike no findings; `reasons` never quote patient text."""
 
     reasons: tuple[str, ...]
 
@@ -131,7 +132,7 @@ class Judge(Protocol):
     def version(self) -> str: ...
 
     def judge(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
-        """Every difference that was found ([] for none), or that the game could not be judged."""
+        """Return every difference, [] for none, or Unjudged."""
         ...
 
 
@@ -148,12 +149,11 @@ def judge_input(
     uid_table: bool = False,
     limit: int = JUDGE_SERIES,
 ) -> JudgeInput:
-    """The game of two timelines: which is A is drawn by `seed`, and is the other one with `swap`
-    (the rerun in swapped positions).
+    """Return the game of two timelines; `seed` draws which one is A.
 
-    Rows are put in order of time, N/A last, so that the order of its rows does not reveal a
-    source. `series` are all of the encounter; at most `limit` are supplied. Raises ValueError where
-    `uid_table` is asked for rows without UIDs.
+    `swap` exchanges the two (the second game in swapped positions). Rows are sorted by time, N/A
+    last, so that their order does not reveal a source. `series` are all of the encounter; at most
+    `limit` are supplied. Raises ValueError if `uid_table` is set and a row has no UID.
     """
     if uid_table and any(c.uid is None for c in (*first, *second)):
         raise ValueError("a table of UIDs needs a UID for every row of both timelines")
@@ -182,7 +182,7 @@ def judge_input(
 
 
 def whole_hours(hours: float | None) -> int | None:
-    """To the nearest whole hour, halves away from zero; None stays None."""
+    """Round to the nearest whole hour, halves away from zero; None stays None."""
     if hours is None:
         return None
     below = math.floor(abs(hours))
@@ -191,7 +191,7 @@ def whole_hours(hours: float | None) -> int | None:
 
 
 def with_labels_swapped(finding: Finding) -> Finding:
-    """Exchange the labels of a finding: type, verdict and sides; nothing else changes."""
+    """Exchange the labels of a finding: type, verdict and sides, no more."""
     types = {FindingType.A_ONLY: FindingType.B_ONLY, FindingType.B_ONLY: FindingType.A_ONLY}
     verdicts = {Verdict.A: Verdict.B, Verdict.B: Verdict.A}
     return replace(
@@ -216,5 +216,5 @@ def _number_rows(given: Sequence[Candidate], numbers: Sequence[int]) -> tuple[Ca
 
 
 def one_line(event: str) -> str:
-    r"""The words on one line, each bar written `\|` so that it is no column."""
+    r"""Return the words on one line, each bar as `\|` so it ends no column."""
     return _BARE_BAR.sub(r"\1\\|", " ".join(event.split()))

@@ -1,18 +1,20 @@
-"""Find a quote in the note, ignoring kinds of quotation marks and white space (protocol section 4).
-No Django.
+"""Find a quote in the note (protocol section 4). No Django.
+
+Kinds of quotation marks and white space are ignored.
 """
 
 from __future__ import annotations
 
-#: What a judge writes where it looked for evidence and there is none.
+#: What a judge writes if it looked for evidence and there is none.
 NOT_FOUND = "none found"
 #: A quote that has a double quotation mark is written with single ones, so every kind is one.
 _MARKS = str.maketrans(dict.fromkeys("\"'`´‘’‚‛“”„‟′″«»‹›", "'"))
 
 
 def plain(text: str) -> tuple[str, list[int]]:
-    """The text with one kind of quotation mark and single spaces, none at its ends; and for each
-    character its offset in `text`.
+    """Return the text with single spaces and one kind of quotation mark.
+
+    No space is left at its ends. The second value has, for each character, its offset in `text`.
     """
     characters: list[str] = []
     offsets: list[int] = []
@@ -30,11 +32,10 @@ def plain(text: str) -> tuple[str, list[int]]:
 
 
 def locate(quote: str, note: str) -> tuple[int, int] | None:
-    """`[start, end)` of the quote's first place in the note, in code points; None where it does not
-    stand there word for word.
+    """Return the quote's first place in the note, None if it is not there.
 
-    A quote has a letter or digit, and does not begin or end within a word or number: "4" does not
-    quote "14".
+    `[start, end)` in code points. A quote must have a letter or digit, and must not begin or end
+    within a word or number: "4" does not quote "14".
     """
     wanted, _ = plain(quote)
     if not any(c.isalnum() for c in wanted):

@@ -1,9 +1,8 @@
-"""Check whether a supplied summary has a cited event, with that value at that time (protocol section
-4). No Django.
+"""Check that a supplied summary shows a cited value at a cited time.
 
-It is cited as `<type> = <value> @ <hours>`, the type copied as the summary names it, the hours
-counted from admission ("+6h", "-12h", or "NA" where the record has no time); ` = <value>` is left
-out where only the time matters.
+Protocol section 4. A citation has the form `<type> = <value> @ <hours>`. The type is copied from
+the summary; hours count from admission ("+6h", "-12h", or "NA" if the record has no time). Without
+` = <value>` only the time is checked. No Django.
 """
 
 from __future__ import annotations
@@ -29,8 +28,10 @@ _FORM = "table_evidence is not of the form <type> = <value> @ <hours from admiss
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """`text` is the stored citation (None for null), `series` the event name of its summary, None if
-    none is cited.
+    """A citation after its check.
+
+    `text` is the stored citation (None for null), `series` the event name of its summary (None if
+    none is cited), `faults` what is wrong.
     """
 
     text: str | None = None
@@ -39,7 +40,7 @@ class Cited:
 
 
 def read_table_evidence(value: str | None, supplied: Mapping[str, Series], anchor: Anchor) -> Cited:
-    """The citation, checked. `supplied` are the summaries by their names on one line."""
+    """Check a citation; `supplied` maps one-line names to their summaries."""
     if value is None or value.strip().casefold() == NOT_FOUND:
         return Cited(None if value is None else NOT_FOUND)
     text = " ".join(value.split())
@@ -57,13 +58,14 @@ def read_table_evidence(value: str | None, supplied: Mapping[str, Series], ancho
 
 
 def _readings(what: str, supplied: Mapping[str, Series]) -> Iterator[tuple[Series, str | None]]:
-    """(series, value or None) for every way to read `<type> = <value>`: either may hold an equals
-    sign itself.
+    """Yield every reading of `<type> = <value>` as (series, value or None).
+
+    Type and value may both contain an equals sign, so there can be several.
     """
     for at, end in [(m.start(), m.end()) for m in re.finditer(r" ?= ?", what)] + [
         (len(what), len(what))
     ]:
-        # The list puts a colon after the type, which may be taken for one of its own.
+        # The list puts a colon after the type; a judge may copy it as part of the type.
         series = supplied.get(what[:at]) or supplied.get(what[:at].removesuffix(":"))
         if series is not None:
             yield series, what[end:] if at < len(what) else None
@@ -77,8 +79,8 @@ def _is_shown(series: Series, value: str | None, hours: float | None, anchor: An
             return True
     if series.observations is not None or series.numbers is not None:
         return False
-    # A long series of words shows its values without times and its times without values: any of
-    # them within its extent is possible.
+    # The summary of a long series of words has no value together with its time: accept any listed
+    # value at any time within the series' extent.
     known = value is None or any(
         _same_value(value, v, u) for v, _ in series.top_values for u in series.units or ("",)
     )
@@ -111,7 +113,7 @@ def _same_time(seen: Observation, hours: float | None, anchor: Anchor) -> bool:
 
 
 def _same_value(cited: str, value: str, unit: str) -> bool:
-    """As written, with or without the unit; numbers by their value."""
+    """Compare values as written, with or without unit; numbers by value."""
     bare, shown = cited.casefold(), " ".join(value.split()).casefold()
     measure = unit.casefold()
     if measure and bare.endswith(measure) and bare != shown:

@@ -1,8 +1,7 @@
-"""From what a judge answered to findings, or to every reason why not (protocol section 4,
-"Finding"). No Django here.
+"""Validate a judge's answer (protocol section 4, "Finding"). No Django.
 
-Nothing is repaired: an answer is valid or rejected as a whole. Reasons name the finding's number and
-the rule. They never repeat the note, a row or the answer, because they are logged and shown.
+Nothing is repaired: an answer is valid or rejected as a whole. Reasons name the finding's number
+and the rule. They never repeat the note, a row or the answer, because they are logged and shown.
 """
 
 from __future__ import annotations
@@ -23,15 +22,16 @@ from timelines.evaluation.strata import LEAST_TOLERANCE, TOLERANCE_SHARE
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """Times are equal when |Δ| < max(`least` hours, `share` of the larger distance from admission),
-    by whole hours.
+    """When two times, in whole hours, count as equal.
+
+    They do if |Δ| < max(`least` hours, `share` of the larger distance from admission).
     """
 
     least: float = LEAST_TOLERANCE
     share: float = TOLERANCE_SHARE
 
     def equal(self, first: int | None, second: int | None) -> bool:
-        """Two N/A are equal; N/A and a time are not."""
+        """Return whether two times are equal: N/A equals N/A, and no other time."""
         if first is None or second is None:
             return first is second
         return abs(first - second) < max(self.least, self.share * max(abs(first), abs(second)))
@@ -45,8 +45,9 @@ TOLERANCE = Tolerance()
 def validate_findings(
     raw: Sequence[object], given: JudgeInput, tolerance: Tolerance = TOLERANCE
 ) -> list[JudgedFinding]:
-    """The findings of one answer; [] for no findings. Raises AnswerRejected with the faults of all
-    of them.
+    """Return the findings of one answer, [] for none.
+
+    Raises AnswerRejected with the faults of all findings.
     """
     found: list[JudgedFinding] = []
     faults: list[str] = []
@@ -70,7 +71,7 @@ def validate_findings(
 def validate_finding(
     raw: object, given: JudgeInput, tolerance: Tolerance = TOLERANCE
 ) -> JudgedFinding:
-    """One finding. Raises AnswerRejected with every fault found."""
+    """Return one finding; raise AnswerRejected with every fault."""
     said = read_as(FindingAnswer, raw)
     a, a_faults = _side(said.a_row, said.a_event, said.a_time, Side.A, given)
     b, b_faults = _side(said.b_row, said.b_event, said.b_time, Side.B, given)
@@ -113,8 +114,9 @@ def validate_finding(
 def _side(
     number: int | None, event: str | None, time: int | str | None, side: Side, given: JudgeInput
 ) -> tuple[CandidateRow | None, list[str]]:
-    """The supplied row that a side of the finding is about: all three fields are its own, or all
-    three are null.
+    """Return the supplied row of one side of a finding, and any faults.
+
+    Number, event and time must all be that row's, or all be null (no row on this side).
     """
     name = side.lower()
     if number is None and event is None and time is None:
@@ -134,7 +136,10 @@ def _side(
 
 
 def _words(event: str) -> str:
-    r"""Compared without regard to white space, kinds of quotation marks, and whether a bar is written `|` or `\|`."""
+    r"""Return the words without differences that do not count.
+
+    These are white space, kinds of quotation marks, and whether a bar is written `|` or `\|`.
+    """
     return re.sub(r"\\+(?=\|)", "", plain(event)[0])
 
 

@@ -1,9 +1,9 @@
-"""The JSON schema of a judge's answer to one game: as much of protocol section 4 as a grammar can
-express. No Django here.
+"""The JSON schema of a judge's answer to one game. No Django.
 
-Each type of finding is the grammar of `FindingAnswer` with narrower fields: the sides, verdicts and
-relations that are legal for it, and on each side no other row numbers, words and times than that
-timeline has. Which of them belong together, quotes and citations are left to the validator.
+It expresses as much of protocol section 4 as a grammar can. Each type of finding is the grammar of
+`FindingAnswer` with narrower fields: only the sides, verdicts and relations that are legal for it,
+and on each side only the row numbers, words and times of that timeline. The validator checks
+quotes, citations and which values go together.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ _ONE_SIDED_VERDICTS = (Verdict.A, Verdict.B, Verdict.UNCLEAR)
 
 
 def answer_schema(given: JudgeInput, thinking: int) -> Schema:
-    """`{"reasoning", "findings": [...]}`, every field of a finding required; no reasoning where
-    `thinking` is 0 tokens.
+    """Return the schema of `{"reasoning", "findings": [...]}`.
+
+    Every field of a finding is required. No reasoning if `thinking` is 0 tokens.
     """
     shapes = list(_shapes(bool(given.a_rows), bool(given.b_rows)))
     findings: Schema = {"items": {"anyOf": shapes}} if shapes else {"maxItems": 0}
@@ -37,7 +38,7 @@ def answer_schema(given: JudgeInput, thinking: int) -> Schema:
 
 
 def _shapes(a: bool, b: bool) -> Iterator[Schema]:
-    """One schema a kind of finding; `a`, `b`: whether that timeline has rows at all."""
+    """Yield one schema per kind of finding; `a`, `b`: has that timeline rows?"""
     related = _one_of(Relation)
     if a and b:
         yield _finding(_TWO_SIDED, Verdict, "ab")
@@ -73,7 +74,7 @@ def _finding(
 
 
 def _side(side: str, rows: Sequence[CandidateRow]) -> dict[str, Schema]:
-    """The numbers, words and times that a timeline has."""
+    """Return the numbers, words and times that a timeline has."""
     if not rows:
         return {}
     parts: dict[str, list[Any]] = {

@@ -1,7 +1,7 @@
-"""The judge by a language model: one call a game, the fixed retry policy, the validator every judge
-shares (protocol section 4).
+"""The judge by a language model (protocol section 4).
 
-No name of a source reaches the prompt: all that is rendered is in JudgeInput, which has none.
+One call per game, with the fixed retry policy and the validator that every judge uses. No source
+name reaches the prompt: it renders only JudgeInput, which has none.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from timelines.backbones.prompted.timer import anchor_words
 from timelines.pipeline.uids import draw_uid
 
 PROMPT, PROMPT_ARRAY = "adjudication/judge", "adjudication/judge_array"
-#: Tokens of an answer: room for a few findings at least, for one about every row at most.
+#: Tokens of an answer: at least room for a few findings, at most for one about every row.
 LEAST_TOKENS, FINDING_TOKENS = 400, 250
 HEADER = "row | event | time"
 UID_HEADER = "row | uid4 | event | time | bounds | known | context uid4s | source words"
@@ -34,8 +34,9 @@ UID_HEADER = "row | uid4 | event | time | bounds | known | context uid4s | sourc
 
 @dataclass(frozen=True)
 class PromptedJudge:
-    """`asker` is that of role "judge". A server that cannot constrain an answer to a schema gets a
-    bare list instead.
+    """`asker` asks for role "judge".
+
+    A server that cannot constrain an answer to a schema is asked for a bare list instead.
     """
 
     asker: Asker
@@ -47,13 +48,15 @@ class PromptedJudge:
 
     @property
     def version(self) -> str:
-        """Of the prompt that is used first: another text is another judge."""
+        """Return the hash of the prompt used first: another text, another judge."""
         return load(PROMPT if self.asker.model.limits.schema else PROMPT_ARRAY).sha256[:12]
 
     def judge(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
-        """The findings; Unjudged where every attempt was refused or the game does not fit the
-        model. Raises Unavailable, Pending and RequestRefused, of which none says anything about the
-        game."""
+        """Return the findings, or Unjudged if the model gave no valid answer.
+
+        Unjudged: every attempt was rejected, or the game does not fit the model. Raises
+        Unavailable, Pending and RequestRefused; none of them says anything about the game.
+        """
         return self.asker.run(self.judged, given)
 
     async def judged(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
@@ -97,7 +100,7 @@ class PromptedJudge:
 def render_game(
     given: JudgeInput, tolerance: Tolerance = TOLERANCE, *, schema: bool = True
 ) -> Rendered:
-    """The prompt of one game; note, timelines and record stand in it as data."""
+    """Render the prompt of one game, with note, timelines and record as data."""
     return load(PROMPT if schema else PROMPT_ARRAY).render(
         anchor=anchor_words(given.anchor),
         tolerance=tolerance_words(tolerance),
@@ -110,8 +113,10 @@ def render_game(
 
 
 def tolerance_words(tolerance: Tolerance) -> str:
-    """ "3 hours, or less than 10 percent of the distance of the farther one from time 0, whichever
-    is more," or "3 hours".
+    """Return the tolerance in words: "3 hours", with the share if it has one.
+
+    "3 hours, or less than 10 percent of the distance of the farther one from time 0, whichever is
+    more,".
     """
     hours = f"{tolerance.least:g} hours"
     if not tolerance.share:
@@ -123,8 +128,9 @@ def tolerance_words(tolerance: Tolerance) -> str:
 
 
 def timeline_table(side: Side, given: JudgeInput) -> str:
-    """`row | event | time` a line; with `uid_table` the six columns of the inventory and the words
-    of the span beside them.
+    """Return the rows of a side, one `row | event | time` a line.
+
+    With `uid_table`, the inventory's columns and the words of the span too.
     """
     rows = given.a_rows if side is Side.A else given.b_rows
     if not given.uid_table:
@@ -134,9 +140,12 @@ def timeline_table(side: Side, given: JudgeInput) -> str:
 
 
 def _distinct_events(given: JudgeInput) -> Mapping[Side, Mapping[str, str]]:
-    """Side → UIDs that the prompt replaces there: two inventories may have one in common by chance,
-    and equal UIDs are read as one occurrence. The line with the higher row number gets another one,
-    so that swapping the labels swaps the tables and no more."""
+    """Map each side to the UIDs that the prompt replaces there.
+
+    Two inventories may share a UID by chance, and equal UIDs are read as one occurrence. The line
+    with the higher row number gets another UID, so that swapping the labels swaps the tables and no
+    more.
+    """
     rows = {
         side: {r.uid: r for r in of if r.uid is not None}
         for side, of in ((Side.A, given.a_rows), (Side.B, given.b_rows))
@@ -174,7 +183,7 @@ def _uid_line(row: CandidateRow, note: str, shown: Mapping[str, str]) -> str:
 def read_answer(
     text: str, given: JudgeInput, tolerance: Tolerance = TOLERANCE, *, schema: bool
 ) -> list[JudgedFinding]:
-    """The findings of a reply in either form; [] for none. Raises AnswerRejected."""
+    """Return the findings of a reply in either form, or raise AnswerRejected."""
     if not schema:
         return validate_findings(json_array(text), given, tolerance)
     answer = read_as(Findings, json_object(text))

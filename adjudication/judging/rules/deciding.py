@@ -1,8 +1,7 @@
-"""Who is right about a difference, from note and record, or nobody where they do not settle it
-(protocol section 4, "judge").
+"""Decide a difference from note and record (protocol section 4, "judge").
 
-Clinicians review what is decided, so a decision needs evidence that speaks for one side and not for
-the other. No Django here.
+If they do not settle it, neither side is right. Clinicians review the decisions, so each needs
+evidence for one side that does not equally support the other. No Django.
 """
 
 from __future__ import annotations
@@ -24,30 +23,30 @@ from adjudication.judging.validation import Tolerance
 from ehr.presentation.wording import hours_words
 from timelines.domain import Entry
 
-#: A row of the record decides at this cost or less, and only where the other time has none, or one
-#: that fits worse by `_CLEARLY`.
+#: A row of the record decides if its cost is at most `_FITS`, and the other time has no row or one
+#: that costs more by `_CLEARLY`.
 _FITS, _CLEARLY = 0.5, 0.4
-#: Bounds of the note's reading no wider than this many hours, or this share of its distance from
-#: admission, settle a time.
+#: The note's reading settles a time if its bounds are at most this many hours wide, or at most this
+#: share of its distance from admission.
 _NARROW_HOURS, _NARROW_SHARE = 6.0, 0.2
-#: Shares of an event's words in its sentence. From the first on, the sentence mentions the event; up
-#: to the second, it mentions nothing like it.
+#: Shares of an event's words that occur in a sentence. At `_MENTIONED` or more, the sentence
+#: mentions the event; at `_UNMENTIONED` or less, nothing like it.
 _MENTIONED, _UNMENTIONED = 0.5, 0.34
-#: A timeline that has the very hour of the judge's own reading this often was read by the same
-#: rules: the reading is no second witness. One that has the hours of one timeline more often than
-#: those of the other by this share leans to it. Fewer rows are too few to say.
+#: If the judge's own reading gives a timeline's exact hour for `_SAME_READER` of its rows, that
+#: timeline was made by the same rules and the reading is no second witness. If the shares of the
+#: two timelines differ by more than `_PARTIAL`, it favours one. Fewer rows are too few to say.
 _SAME_READER, _PARTIAL, _ENOUGH_ROWS = 0.8, 0.05, 30
-#: Words less apart than this may tell the same event.
+#: Wordings closer than this may name the same event.
 _ALIKE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`right` is the row judged right, None if nothing is settled; `rejected`: the only row is
-    judged wrong.
+    """The decision on one difference, with its reason and evidence.
 
-    `quote` is a place in the note, `table` a line of evidence; `sought`: the note was searched in
-    vain.
+    `right` is the row judged right, None if nothing is settled. `rejected`: the only row is judged
+    wrong. `quote` is a place in the note, `table` a line of evidence. `sought`: the note was
+    searched without result.
     """
 
     right: CandidateRow | None
@@ -59,7 +58,7 @@ class Decision:
 
 
 class Ruling:
-    """Decides the differences of one game. Nothing depends on labels."""
+    """Decides the differences of one game, independently of the labels."""
 
     def __init__(self, reading: CaseReading, tolerance: Tolerance) -> None:
         self.reading, self.tolerance = reading, tolerance
@@ -75,8 +74,10 @@ class Ruling:
         )
 
     def timing(self, one: CandidateRow, other: CandidateRow) -> Decision:
-        """The time that the note's own expression gives, or that a row of the very occurrence
-        records, and the other time has neither.
+        """Decide for the time that the note or a row of the record supports.
+
+        The note supports a time by its own expression, the record by a row of that very occurrence.
+        Nothing is settled if both times are supported, or note and record disagree.
         """
         one, other = _in_order(one, other)
         entry = self.reading.entry(one) or self.reading.entry(other)
@@ -99,8 +100,8 @@ class Ruling:
                 None, "neither the note nor the record settles which time is right", quote
             )
         row = rows[0] if right is one else rows[1]
-        # A row that no supplied summary shows cannot be cited, and so is no evidence that anybody
-        # could look at.
+        # A row that no supplied summary shows cannot be cited, so nobody could check it as
+        # evidence.
         support = row if row is not None and row.cost <= _FITS and row.cited is not None else None
         table = support.cited if support is not None else None
         if table is None and (by_note is None or quote is None):
@@ -120,7 +121,10 @@ class Ruling:
         return Decision(right, "; ".join(reasons), quote, table)
 
     def value(self, one: CandidateRow, other: CandidateRow) -> Decision:
-        """Decide by the number in the note at the event's place, if only one row has it."""
+        """Decide by the number at the event's place in the note.
+
+        Nothing is settled unless exactly one row has it.
+        """
         one, other = _in_order(one, other)
         span = self.reading.spans.get(one.row) or self.reading.spans.get(other.row)
         if span is None:
@@ -141,12 +145,11 @@ class Ruling:
         return Decision(None, "the note does not settle which value is right", quote)
 
     def alone(self, row: CandidateRow, others: Sequence[CandidateRow]) -> Decision:
-        """Judge right what the note mentions at its place; wrong if neither note nor record has
-        anything like it.
+        """Decide on an event that only one timeline has.
 
-        Nothing is settled for words that name no clinical concept, for what the note denies and the
-        row does not (or the other way round), and for what the other timeline may tell in another
-        row.
+        The row is right if the note mentions it at its place, and wrong if neither note nor record
+        has anything like it. Nothing is settled if its words name no clinical concept, if note and
+        row differ in affirming or denying it, or if the other timeline may have it as another row.
         """
         span = self.reading.spans.get(row.row)
         if span is None:
@@ -176,7 +179,7 @@ class Ruling:
         return Decision(row, "the note tells it, and the other timeline does not have it", quote)
 
     def repeated(self, row: CandidateRow, pattern: CandidateRow) -> Decision:
-        """An extra copy where both rows are of one place of the note."""
+        """Reject the copy if both rows have the same place in the note."""
         span = self.reading.spans.get(row.row)
         quote = self.reading.quoted(span) if span else None
         if row.source.start is None or quote is None or self.reading.spans.get(pattern.row) != span:
@@ -189,8 +192,10 @@ class Ruling:
         )
 
     def unsupported(self, row: CandidateRow) -> bool:
-        """No place in the note, most of its words nowhere in the note, and its rarer words nowhere
-        in the record.
+        """Return whether neither note nor record has anything like the row.
+
+        It has no place in the note, most of its words are not in the note, and its rarer words are
+        not in the record.
         """
         if row.row in self.reading.spans:
             return False
@@ -202,7 +207,7 @@ class Ruling:
         return len(unknown) > len(words) / 2 and most <= max(_UNMENTIONED * len(words), 0)
 
     def is_detail(self, row: CandidateRow, others: Sequence[CandidateRow]) -> bool:
-        """Whether the other side has part of it: a row at an overlapping place, at an equal time."""
+        """Return whether another row overlaps its place, at an equal time."""
         span = self.reading.spans.get(row.row)
         if span is None:
             return False
@@ -217,11 +222,10 @@ class Ruling:
 
     @cached_property
     def _independent(self) -> bool:
-        """Whether the judge's reading of the note is a witness of its own: neither what one of the
-        timelines was made of, nor partial.
+        """Return whether the judge's reading of the note is independent.
 
-        It is partial where it has the very hours of one timeline clearly more often than those of
-        the other.
+        It is not if a timeline was made by the same rules, or if it has the exact hours of one
+        timeline clearly more often than those of the other.
         """
         shares = []
         for rows in (self.reading.given.a_rows, self.reading.given.b_rows):
@@ -239,11 +243,11 @@ class Ruling:
     def _maybe_elsewhere(
         self, row: CandidateRow, span: Span, others: Sequence[CandidateRow]
     ) -> bool:
-        """Whether the other side has it in another row at an equal time: in the same sentence, or
-        with similar words and no other number.
+        """Return whether the other side may have it as another row.
 
-        Two sources word one event differently more often than a sentence has two events of one
-        hour: "neo off", "phenylephrine stopped".
+        That row is at an equal time, in the same sentence or with similar words and no other number. Two sources word
+        one event differently more often than a sentence has two events of one hour: "neo off",
+        "phenylephrine stopped".
         """
         stated = numbers(row.event, also_times=False)
         start, end = self.reading.sentence(span)
@@ -277,14 +281,17 @@ class Ruling:
         return self.tolerance.equal(row.time, round(entry.time))
 
     def _within(self, row: CandidateRow, entry: Entry) -> bool:
-        """Whether the bounds of the note's reading allow the time; open bounds allow it."""
+        """Return whether the bounds of the note's reading allow the time."""
         if row.time is None:
             return False
         low = entry.lower is None or row.time >= entry.lower - 1
         return low and (entry.upper is None or row.time <= entry.upper + 1)
 
     def _against(self, right: CandidateRow, wrong: CandidateRow, entry: Entry | None) -> bool:
-        """Whether the note's reading is nearer to the time that the record does not have."""
+        """Return whether the note's reading is nearer to the other row's time.
+
+        The other time is the one that the record does not have.
+        """
         if entry is None or entry.time is None or right.time is None:
             return entry is not None and entry.time is not None
         if wrong.time is None:
@@ -293,8 +300,9 @@ class Ruling:
 
 
 def _in_order(one: CandidateRow, other: CandidateRow) -> tuple[CandidateRow, CandidateRow]:
-    """The row that brings its own place first, else the lower row number: an order that does not
-    depend on labels.
+    """Order two rows without regard to labels.
+
+    A row with its own place comes first, else the lower row number.
     """
     first, second = sorted((one, other), key=lambda r: (r.source.start is None, r.row))
     return first, second
@@ -303,8 +311,9 @@ def _in_order(one: CandidateRow, other: CandidateRow) -> tuple[CandidateRow, Can
 def _recorded_row(
     one: CandidateRow, other: CandidateRow, first: RowSupport | None, second: RowSupport | None
 ) -> CandidateRow | None:
-    """The row whose time the record has, where it does not have the other's or has it clearly
-    worse.
+    """Return the row whose time the record has, None if neither or both.
+
+    A row wins if the record does not have the other's time or has it clearly worse.
     """
     costs = [s.cost if s is not None else float("inf") for s in (first, second)]
     if min(costs) > _FITS or abs(costs[0] - costs[1]) < _CLEARLY:

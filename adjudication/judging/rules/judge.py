@@ -1,9 +1,8 @@
-"""The judge without a language model: it pairs the rows of two timelines, and lets note and record
-decide what differs.
+"""The judge without a language model. No Django.
 
-It decides for a side only if note or record settle it, and abstains otherwise. It is deterministic,
-and charges do not depend on which timeline is called A. It gets no source names. No Django here.
-Source: protocol section 4.
+It pairs the rows of two timelines and decides differences from note and record (protocol section
+4). It decides for a side only if they settle it, and abstains otherwise. It is deterministic, and
+charges do not depend on which timeline is called A. It gets no source names.
 """
 
 from __future__ import annotations
@@ -20,13 +19,14 @@ from timelines.domain import Polarity
 from timelines.pipeline.backbone import Check, never_stop
 
 NAME = "rules"
-#: Raised whenever a rule changes what comes out; recorded with every game.
+#: Raised whenever a change of rules changes findings; recorded with every game.
 VERSION = "3"
 
 
 class RulesJudge:
-    """Judge by rules. `tolerance` says which times are equal; `check` interrupts it between two
-    rows.
+    """Judge by rules.
+
+    `tolerance` says which times are equal; `check` may interrupt it between two rows.
     """
 
     def __init__(self, tolerance: Tolerance = TOLERANCE, check: Check = never_stop) -> None:
@@ -42,7 +42,7 @@ class RulesJudge:
         return VERSION
 
     def judge(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
-        """Return every difference, in the order of row numbers; Unjudged if there is no note."""
+        """Return every difference by row number; Unjudged if there is no note."""
         if not given.note.strip():
             return Unjudged(("the note is empty",))
         return _Game(given, self.tolerance, self.check).findings()
@@ -53,7 +53,7 @@ class _Game:
         self.given, self.tolerance, self.check = given, tolerance, check
         self.ruling = Ruling(CaseReading(given), tolerance)
         self.pairing: Pairing = pair_rows(given, tolerance)
-        #: Rows of occurrences that differ from every unpaired one.
+        #: Rows of matched occurrences, which differ from every unpaired occurrence.
         self._settled = {r.row for pair in self.pairing.pairs if is_linked(*pair) for r in pair}
 
     def findings(self) -> list[JudgedFinding]:
@@ -103,8 +103,10 @@ class _Game:
     def _one_sided(
         self, kind: FindingType, decision: Decision, row: CandidateRow, relation: Relation | None
     ) -> JudgedFinding:
-        """`decision.right` is the row where its holder is right, anything else where the other side
-        is.
+        """Return the finding for a row that only one timeline has.
+
+        `decision.right` is the row if its timeline is right; `decision.rejected` means that the
+        other is.
         """
         sides = (row, None) if self._side(row) is Side.A else (None, row)
         verdict = Verdict.UNCLEAR

@@ -1,8 +1,7 @@
-"""Find the rows of two timelines for the same occurrence (protocol section 4, "match"): by
-identifier, by place in the note, by words.
+"""Pair rows of two timelines for the same occurrence. No Django.
 
-Nothing here depends on which timeline is called A: swapping the labels swaps the sides of the
-result and nothing else. No Django.
+Rows match by identifier, by place in the note, or by words (protocol section 4, "match"). Swapping
+the labels swaps the sides of the result and changes nothing else.
 """
 
 from __future__ import annotations
@@ -24,21 +23,23 @@ from adjudication.judging.rules.words import (
 from adjudication.judging.validation import Tolerance
 from timelines.evaluation.matching import match_events
 
-#: Least overlap of two spans of the same occurrence, as in evaluation.
+#: Least overlap (IoU) of two spans of the same occurrence, as in evaluation.
 _OVERLAP = 0.4
-#: Most distance of wordings: with overlapping spans, with places in the note that differ, and where
-#: a place is not known.
+#: Largest distance of wordings: with overlapping spans, with different places in the note, and with
+#: an unknown place.
 _SAME_PLACE, _OTHER_PLACE, _NO_PLACE = 0.75, 0.1, 0.35
-#: What contradicting numbers, and a week or more apart, add to the distance of a pair, so that
-#: repeats pair by value and time.
+#: Added to a pair's distance for contradicting numbers, and for times a week or more apart, so that
+#: repeated events pair by value and time.
 _OTHER_NUMBER, _OTHER_TIME, _FAR_HOURS = 0.1, 0.1, 168.0
 _APART = 9.0
 
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """`pairs` are (A, B). `copies` are (row, the row of the same timeline it repeats). `alone` are
-    rows that only their timeline has.
+    """The rows of a game, sorted.
+
+    `pairs` are (A, B). `copies` are (row, the row of the same timeline it repeats). `alone` are
+    rows that only one timeline has.
     """
 
     pairs: tuple[tuple[CandidateRow, CandidateRow], ...]
@@ -47,8 +48,9 @@ class Pairing:
 
 
 def pair_rows(given: JudgeInput, tolerance: Tolerance) -> Pairing:
-    """Sort every row of the game into pairs, copies and rows alone. A row that the other side has
-    within its own rows is left out.
+    """Sort every row of the game into pairs, copies and rows alone.
+
+    Leaves out a row that the other side covers with its own rows.
     """
     pairs = _by_identifier(given.a_rows, given.b_rows)
     pairs += _equal_pairs(given.a_rows, given.b_rows, pairs, tolerance)
@@ -69,10 +71,11 @@ def pair_rows(given: JudgeInput, tolerance: Tolerance) -> Pairing:
 
 
 def contradict_values(one: CandidateRow, other: CandidateRow) -> bool:
-    """Whether the words of a pair contradict each other: one denies the other, or a number differs.
+    """Return whether the words of a pair contradict each other.
 
-    Wordings of two inventories may put the same facts otherwise ("two boluses of 500", "1 litre"):
-    between those only one number in otherwise like words counts, and none that says when.
+    They do if one denies the other or a number differs. Two inventories may word the same facts
+    differently ("two boluses of 500", "1 litre"). Between them a number counts only if it is the
+    only one that differs, the words are alike, and it does not say when.
     """
     linked = is_linked(one, other)
     if not linked and float(wording_distances([one.event], [other.event])[0, 0]) >= _NO_PLACE:
@@ -85,15 +88,16 @@ def contradict_values(one: CandidateRow, other: CandidateRow) -> bool:
 
 
 def is_linked(one: CandidateRow, other: CandidateRow) -> bool:
-    """Whether two rows are of one occurrence of one inventory: the same UID at the same place."""
+    """Return whether two rows have the same UID at the same place."""
     return one.uid is not None and one.uid == other.uid and one.source.start == other.source.start
 
 
 def _by_identifier(
     a: Sequence[CandidateRow], b: Sequence[CandidateRow]
 ) -> list[tuple[CandidateRow, CandidateRow]]:
-    """Two inventories may have a UID in common by chance, so the place in the note must be the same
-    too.
+    """Pair rows with the same UID at the same place in the note.
+
+    Two inventories may have a UID in common by chance, so the place must match too.
     """
     theirs = {(r.uid, r.source.start): r for r in reversed(b) if r.uid is not None}
     pairs = []
@@ -112,8 +116,9 @@ def _equal_pairs(
     pairs: Sequence[tuple[CandidateRow, CandidateRow]],
     tolerance: Tolerance,
 ) -> list[tuple[CandidateRow, CandidateRow]]:
-    """Of the rows without a partner those alike in words, place and time, earliest first: what both
-    have twice, neither repeats.
+    """Pair unpaired rows with equal words, place and time, earliest first.
+
+    An event that both timelines have twice is therefore repeated by neither.
     """
     gone = {r.row for pair in pairs for r in pair}
     theirs = [r for r in b if r.row not in gone]
@@ -133,7 +138,7 @@ def _unpaired_rows(
     copies: list[tuple[CandidateRow, CandidateRow]],
     tolerance: Tolerance,
 ) -> list[CandidateRow]:
-    """The rows without a partner; those that repeat a row which has one are put among the `copies`."""
+    """Return the unpaired rows; add those that repeat a pair to `copies`."""
     partners = [pair[side] for pair in pairs]
     gone = {r.row for r in partners} | {copy.row for copy, _ in copies}
     left = []
@@ -149,7 +154,7 @@ def _unpaired_rows(
 
 
 def _repeats(row: CandidateRow, partners: CandidateRow, tolerance: Tolerance) -> bool:
-    """The same words, from the same place of the note, at equal times."""
+    """Return whether both have equal words, places and times."""
     return (
         row.event.casefold() == partners.event.casefold()
         and row.source.polarity is partners.source.polarity
@@ -161,7 +166,7 @@ def _repeats(row: CandidateRow, partners: CandidateRow, tolerance: Tolerance) ->
 def _by_distance(
     a: Sequence[CandidateRow], b: Sequence[CandidateRow], tolerance: Tolerance
 ) -> list[tuple[CandidateRow, CandidateRow]]:
-    """The closest first. Ties go to the earlier row of either side, whichever side is named first."""
+    """Pair the closest first; ties go to the earlier row of either side."""
     if not a or not b:
         return []
     wording = wording_distances([r.event for r in a], [r.event for r in b])
@@ -186,8 +191,9 @@ def _by_distance(
 
 
 def _limit(overlap: float, agrees: bool) -> float:
-    """Most distance of the wordings of a pair; `overlap` is negative where a row has no place in
-    the note.
+    """Return the largest distance of wordings that a pair may have.
+
+    `overlap` is negative if a row has no place in the note.
     """
     if overlap >= _OVERLAP:
         return _SAME_PLACE
@@ -197,7 +203,7 @@ def _limit(overlap: float, agrees: bool) -> float:
 
 
 def _overlaps(a: Sequence[CandidateRow], b: Sequence[CandidateRow]) -> NDArray[np.float64]:
-    """Intersection over union of the spans, −1 where either row has none."""
+    """Return the spans' intersection over union, −1 if either row has none."""
     (a_start, a_end), (b_start, b_end) = (_spans(rows) for rows in (a, b))
     shared = np.minimum(a_end[:, None], b_end[None]) - np.maximum(a_start[:, None], b_start[None])
     union = np.maximum(a_end[:, None], b_end[None]) - np.minimum(a_start[:, None], b_start[None])
@@ -219,8 +225,9 @@ def _spans(rows: Sequence[CandidateRow]) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _is_covered(row: CandidateRow, others: Sequence[CandidateRow], tolerance: Tolerance) -> bool:
-    """Whether the other side has it in longer or shorter rows: all its words, at an equal time, at
-    the same place of the note.
+    """Return whether the other side has the row within longer or shorter rows.
+
+    They have all its words, at an equal time, at the same place in the note.
     """
     words = content_words(row.event)
     same = [
@@ -238,7 +245,7 @@ def _is_covered(row: CandidateRow, others: Sequence[CandidateRow], tolerance: To
 
 
 def _overlap(one: CandidateRow, other: CandidateRow) -> bool | None:
-    """Whether the places overlap; None where either row has none."""
+    """Return whether the places overlap; None if either row has none."""
     a, b = one.source, other.source
     if a.start is None or a.end is None or b.start is None or b.end is None:
         return None

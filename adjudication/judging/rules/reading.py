@@ -1,8 +1,7 @@
-"""What note and record say about the rows of a game, read by the rules of the rules backbone. No
-Django here.
+"""Note and record of a game, read by the rules backbone. No Django.
 
-Times in hours from admission. The reading is of the note, not of a timeline: it is the same
-whichever timeline is called A.
+Times are hours from admission. The note is read, not a timeline, so the result does not depend on
+which timeline is called A.
 """
 
 from __future__ import annotations
@@ -42,20 +41,19 @@ Span = tuple[int, int]
 
 #: Hours around a time in which a row records it: charting is rounded.
 ROW_HOURS = 1.0
-#: Longest sentence that is quoted whole; of longer ones the words of the event alone.
+#: Longest sentence, in characters, quoted whole; from longer ones only the event's words.
 _QUOTE_LENGTH = 300
-#: Rows whose cost is at most this much higher fit as well.
+#: Rows whose cost is higher by at most this fit equally well.
 _AS_WELL = 0.1
 _CLAUSE_END = re.compile(r"[.;:,()\n]|\b(?:and|but|however|although|except)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class RowSupport:
-    """A row of the record that is the occurrence; `cost` as in the rules backbone (0 fits
-    perfectly).
+    """A row of the record for the same occurrence.
 
-    `only`: no other moment of its series fits as well. `cited`: as table evidence, None where no
-    supplied summary shows it.
+    `cost` is as in the rules backbone (0 fits perfectly). `only`: no other moment of its series
+    fits as well. `cited`: the row as table evidence, None if no supplied summary shows it.
     """
 
     row: SourceRow
@@ -66,8 +64,9 @@ class RowSupport:
 
 
 class CaseReading:
-    """Note and record of one game. Raises nothing; what cannot be read has no place, no entry and
-    no rows.
+    """Note and record of one game. Raises nothing.
+
+    Rows that cannot be read have no place, no entry and no support.
     """
 
     def __init__(self, given: JudgeInput) -> None:
@@ -80,8 +79,9 @@ class CaseReading:
 
     @cached_property
     def spans(self) -> Mapping[int, Span]:
-        """Row number → its place in the note. A row without one gets the first place of its exact
-        words.
+        """Map a row number to its place in the note.
+
+        A row without one gets the first place of its exact words.
         """
         found = {}
         for row in (*self.given.a_rows, *self.given.b_rows):
@@ -106,8 +106,9 @@ class CaseReading:
         return [(s.start, s.end) for s in self._analysis.sentences]
 
     def quoted(self, span: Span) -> Span | None:
-        """What is quoted for a span: its sentence, or the whole words of the span where that is
-        long; None without a letter or digit.
+        """Return the text to quote for a span; None without a letter or digit.
+
+        It is the span's sentence, or the whole words of the span if the sentence is long.
         """
         note = self.given.note
         start, end = self.sentence(span)
@@ -120,13 +121,14 @@ class CaseReading:
         return (start, end) if locate(note[start:end], note) is not None else None
 
     def entry(self, row: CandidateRow) -> Entry | None:
-        """When the note alone puts the row's occurrence; None for rows without a place in it."""
+        """Return the time that the note alone gives; None without a place."""
         uid = self._uid_of.get(self.spans.get(row.row, (-1, -1)))
         return None if uid is None else self._timeline.by_uid[uid]
 
     def support(self, row: CandidateRow, time: float | None) -> RowSupport | None:
-        """The best row of the record that is the row's occurrence within an hour of `time`; None
-        where there is none.
+        """Return the best row of the record within an hour of `time`, else None.
+
+        The row is for the same occurrence.
         """
         uid = self._uid_of.get(self.spans.get(row.row, (-1, -1)))
         if uid is None or time is None:
@@ -134,8 +136,8 @@ class CaseReading:
         near = self._rows[
             bisect_left(self._times, time - ROW_HOURS) : bisect_right(self._times, time + ROW_HOURS)
         ]
-        # Without bounds: compare a row with the words of the occurrence, not with a time that either
-        # timeline gives.
+        # No bounds: compare a row with the words of the occurrence, not with a time of either
+        # timeline.
         found: list[RowVerdict] = self._row_judge.verdicts(
             self._readings[uid], Entry(uid, None), near
         )
@@ -155,8 +157,9 @@ class CaseReading:
         return RowSupport(best.row, best.cost, best.reason, only, cite_row(best.row, self.given))
 
     def is_clinical(self, row: CandidateRow) -> bool:
-        """Whether its words name something clinical: a subject that the record could have, or a
-        term of the lexicon but a place.
+        """Return whether its words name something clinical.
+
+        That is a subject that the record could have, or a term of the lexicon other than a place.
         """
         event = row.source.event
         return bool(vocabulary().find(event)) or any(
@@ -164,8 +167,10 @@ class CaseReading:
         )
 
     def polarity(self, span: Span) -> Polarity | None:
-        """Absent where the place or its clause denies, present where nothing before it in its
-        sentence does, None between the two.
+        """Return whether the note affirms or denies the event at a place.
+
+        Absent if the place or its clause denies it, present if nothing before it in its sentence
+        denies it, else None.
         """
         before = self.given.note[self.sentence(span)[0] : span[0]]
         own = _CLAUSE_END.split(before)[-1] + self.given.note[span[0] : span[1]]
@@ -186,8 +191,9 @@ class CaseReading:
 
     @cached_property
     def _tagged(self) -> TaggedNote:
-        """The note with every place of either timeline, once. Of two wordings it has the one whose
-        text comes first.
+        """The note tagged with every place of either timeline once.
+
+        If two wordings share a place, the one that sorts first is used.
         """
         wording: dict[Span, CandidateRow] = {}
         for row in sorted(
@@ -230,8 +236,9 @@ class CaseReading:
 
 
 def cite_row(row: SourceRow, given: JudgeInput) -> str | None:
-    """The row as table evidence, `<type> = <value> @ <hours>`; None where the supplied summaries do
-    not show it.
+    """Return the row as table evidence, `<type> = <value> @ <hours>`.
+
+    None if no supplied summary shows it.
     """
     name = " ".join(row.event.split())
     value = " ".join(row.value.split())

@@ -1,5 +1,6 @@
-"""The words of an event as the rules judge compares them: content words, numbers, and how alike two
-wordings are. No Django.
+"""The words of an event as the rules judge compares them. No Django.
+
+Content words, numbers, and the distance of two wordings.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from timelines.evaluation.distances import cosine_distance
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:\.\d+)?")
 _NUMBER = re.compile(r"(?<![\w#.])\d+(?:\.\d+)?(?!\w*(?:st|nd|rd|th)\b)")
-#: Numbers that say when and not how much: ordinals of days, and lengths of time.
+#: Numbers that give a time, not an amount: ordinals of days, and durations.
 _DAY_BEFORE = re.compile(r"\b(?:pod|hd|days?|#)\s*$|\d:$", re.IGNORECASE)
 _TIME_AFTER = re.compile(
     r"\s*-?\s*(?:more\s+)?(?:h|hr|hours?|min|minutes?|days?|weeks?|months?|years?(?!\W*old)|am|pm)\b|:\d",
@@ -38,15 +39,16 @@ _SIZE = 3
 
 
 def content_words(text: str) -> frozenset[str]:
-    """Lower-case words without endings of number and tense, and numbers; without articles,
-    prepositions and negations.
+    """Return lower-case words without inflectional endings, and numbers.
+
+    Leaves out articles, prepositions and negations.
     """
     words = (w for w in _WORD.findall(text.casefold()) if not _EMPTY_WORD.fullmatch(w))
     return frozenset(_stem(w) for w in words)
 
 
 def numbers(text: str, *, also_times: bool) -> Counter[float]:
-    """The numbers of an event; those that say when it was only with `also_times`."""
+    """Return the numbers of an event; those of its time only if `also_times`."""
     found = []
     for match in _NUMBER.finditer(text):
         of_time = (
@@ -60,27 +62,32 @@ def numbers(text: str, *, also_times: bool) -> Counter[float]:
 
 
 def one_denies(first: str, second: str) -> bool:
-    """Whether one is said to be absent, and the other has no word of denial."""
+    """Return whether one denies its event and the other has no word of denial."""
     return any(
         denies(a) and _DENIAL.search(b) is None for a, b in ((first, second), (second, first))
     )
 
 
 def denies(text: str) -> bool:
-    """Whether an event as a whole is said to be absent: "no fever". A negative result of something
-    done is not.
+    """Return whether an event as a whole is denied: "no fever".
+
+    A negative result of something done is not a denial.
     """
     return _DENIAL.match(text.lstrip()) is not None
 
 
 def contradict(first: Counter[float], second: Counter[float]) -> bool:
-    """Whether each has a number that the other lacks; a number in only one is a detail."""
+    """Return whether each has a number that the other lacks.
+
+    A number in only one of them is a detail.
+    """
     return bool(first - second) and bool(second - first)
 
 
 def wording_distances(first: Sequence[str], second: Sequence[str]) -> NDArray[np.float64]:
-    """1 − cosine of the counts of letter triples, numbers left out, shape (len(first),
-    len(second)), 0…1.
+    """Return 1 − cosine of letter triple counts, ignoring numbers.
+
+    Shape (len(first), len(second)), values 0…1.
     """
     counts = [_triples(text) for text in (*first, *second)]
     vocabulary = {t: i for i, t in enumerate(sorted({t for c in counts for t in c}))}
@@ -104,7 +111,10 @@ def _triples(text: str) -> Counter[str]:
 
 
 def _stem(word: str) -> str:
-    """Enough that "transfusions", "transfusion" and "transfused" meet; numbers by their value."""
+    """Reduce a word to its stem, a number to its value.
+
+    "transfusions", "transfusion" and "transfused" get the same stem.
+    """
     if word[0].isdigit():
         return f"{float(word):g}"
     for ending in (
