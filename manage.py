@@ -1,6 +1,7 @@
 #!/usr/bin/env python
-"""Django's command line for this project; starts the embedded services before any command that
-needs them.
+"""Django's command line for this project.
+
+It starts the embedded services before any command that needs them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ WITHOUT_SERVICES = frozenset(
 
 
 def main(arguments: list[str]) -> None:
-    """Run the command named on the command line; a setting or service at fault is said in one line."""
+    """Run a command; print a faulty setting or service in one line."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from django.core.management import execute_from_command_line
 
@@ -46,7 +47,10 @@ def needs_services(arguments: list[str]) -> bool:
 
 
 def lacks_connection(error: Exception) -> bool:
-    """Return True if the error comes from reaching the database, not from what was asked of it."""
+    """Return True if the database could not be reached.
+
+    Errors of a query return False.
+    """
     from django.db import OperationalError
     from psycopg import OperationalError as Cause
 

@@ -1,5 +1,6 @@
-"""Every change to accounts, studies and memberships. `by=None` is the command line of the machine
-itself.
+"""Every change to accounts, studies and memberships.
+
+`by=None` is the command line of the machine itself.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ class LastAdmin(Exception):
 
 @transaction.atomic
 def create_study(*, name: str, by: User | None) -> Study:
-    """A new study. Someone who creates one becomes its admin. Raises ValidationError for a taken or
-    empty name.
+    """Create a study; its creator becomes its admin.
+
+    Raises ValidationError for a taken or empty name.
     """
     study = Study(name=name.strip())
     study.full_clean()
@@ -43,15 +45,19 @@ def create_study(*, name: str, by: User | None) -> Study:
 
 @transaction.atomic
 def add_role(*, study: Study, user: User, role: Role, by: User | None) -> bool:
-    """Give the person the role in the study; False where they had it. Raises NotAllowed."""
+    """Give the person the role in the study; return False if they had it.
+
+    Raises NotAllowed.
+    """
     _check(by, study)
     return _store_role(study, user, role, by)
 
 
 @transaction.atomic
 def remove_role(*, study: Study, user: User, role: Role, by: User | None) -> bool:
-    """Take the role away; False where they did not have it. Raises NotAllowed; LastAdmin for a
-    study's last active admin.
+    """Take the role away; return False if the person did not have it.
+
+    Raises NotAllowed; LastAdmin for a study's last active admin.
     """
     _check(by, study)
     # two admins who remove each other at once take turns
@@ -71,10 +77,10 @@ def remove_role(*, study: Study, user: User, role: Role, by: User | None) -> boo
 def create_account(
     *, username: str, study: Study, role: Role, by: User | None, one_time: bool = True
 ) -> tuple[User, str]:
-    """Create an account with a generated password, which is returned and not stored. `one_time`: it
-    must be replaced at the first sign-in.
+    """Create an account; return it and its generated password.
 
-    Raises NotAllowed, AccountExists, ValidationError (a user name with odd characters).
+    The password is not stored. With `one_time` it must be replaced at the first sign-in. Raises
+    NotAllowed, AccountExists, ValidationError (a user name with odd characters).
     """
     _check(by, study)
     if User.objects.filter(username__iexact=username).exists():
@@ -91,10 +97,10 @@ def create_account(
 
 @transaction.atomic
 def reset_password(*, user: User, by: User | None, one_time: bool = True) -> str:
-    """Set a new generated password and return it once; every session of the person ends.
+    """Set a new generated password and return it once.
 
-    Raises NotAllowed unless `by` manages every study the person is in: anyone who sets a password
-    can sign in with it.
+    Every session of the person ends. Raises NotAllowed unless `by` manages every study the person
+    is in: anyone who sets a password can sign in with it.
     """
     if by is not None:
         _check_reset(user, by)
@@ -114,10 +120,10 @@ def reset_password(*, user: User, by: User | None, one_time: bool = True) -> str
 
 @transaction.atomic
 def set_active(*, user: User, active: bool, by: User | None) -> bool:
-    """Deactivate an account, which ends its sessions and tokens, or activate it again; False if it
-    was so already.
+    """Deactivate or activate an account; return False if nothing changed.
 
-    Raises NotAllowed for anyone but a superuser, and for one's own account.
+    Deactivating ends its sessions and tokens. Raises NotAllowed for anyone but a superuser, and for
+    one's own account.
     """
     if by is not None and (not by.is_superuser or not by.is_active or by.pk == user.pk):
         raise NotAllowed("Another superuser has to do this.")
@@ -136,8 +142,9 @@ def set_active(*, user: User, active: bool, by: User | None) -> bool:
 
 @transaction.atomic
 def change_own_password(*, by: User, new_password: str) -> None:
-    """Replace the person's own password; the form has checked the old one. Raises ValidationError
-    for a weak one.
+    """Replace the person's own password; the form has checked the old one.
+
+    Raises ValidationError for a weak one.
     """
     validate_password(new_password, by)
     by.set_password(new_password)

@@ -1,5 +1,6 @@
-"""The admin site's pages (superusers only): people, studies, memberships and the trail to read;
-accounts to deactivate.
+"""The admin site's pages, for superusers only.
+
+They show people, studies, memberships and the trail, and can deactivate accounts.
 """
 
 from __future__ import annotations
@@ -71,8 +72,9 @@ class AuditEventAdmin(ReadOnlyAdmin):
     date_hierarchy = "at"
 
     def get_exclude(self, request: HttpRequest, obj: Any = None) -> list[str] | None:
-        """Leave the details out for a person to whom something is closed: they count what was found
-        in cases.
+        """Leave the details out for a person who may not open everything.
+
+        The details count results in cases.
         """
         return (
             ["detail"] if isinstance(request.user, User) and closes_anything(request.user) else None

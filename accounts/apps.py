@@ -6,8 +6,9 @@ class AccountsConfig(AppConfig):
     name = "accounts"
 
     def ready(self) -> None:
-        """Connect groups to memberships and the trail to sign-ins; add tokens to the API's
-        description; add pages to the navigation.
+        """Connect signals; add tokens to the API's description, pages to the menu.
+
+        Groups follow memberships, and the trail records sign-ins.
         """
         from accounts import groups
         from accounts.api_access import schema as api_schema  # noqa: F401  # the scheme is known once its class is defined

@@ -15,8 +15,9 @@ from accounts.sign_in.password_check import Purpose, WrongPassword, check_passwo
 
 
 class SignInForm(AuthenticationForm):
-    """Name and password; says how long a locked pair has to wait, and never whether the name
-    exists.
+    """Name and password of a sign-in.
+
+    It says how long a locked pair has to wait, and never whether the name exists.
     """
 
     error_messages = {
@@ -49,8 +50,9 @@ class OwnPasswordForm(PasswordChangeForm):
         self.request = request
 
     def clean_old_password(self) -> str:
-        """Check it like a sign-in: this page must not be a place to guess passwords. Raises
-        ValidationError.
+        """Check the old password like a sign-in. Raises ValidationError.
+
+        The throttle prevents guessing passwords on this page.
         """
         password: str = self.cleaned_data["old_password"]
         try:
@@ -65,8 +67,9 @@ class OwnPasswordForm(PasswordChangeForm):
         return password
 
     def clean(self) -> dict[str, Any]:
-        """Refuse the old one again, which is known only after it was checked. Raises
-        ValidationError.
+        """Reject the old password as the new one. Raises ValidationError.
+
+        The old one is known only after it was checked.
         """
         cleaned: dict[str, Any] = super().clean() or {}
         if "old_password" in cleaned and cleaned["old_password"] == cleaned.get("new_password1"):

@@ -1,4 +1,4 @@
-"""The glossary: one file for GLOSSARY.md, the help page and the tooltips of pages.
+"""The glossary: one file for GLOSSARY.md, the help page and tooltips.
 
 `python -m accounts.glossary` writes GLOSSARY.md; a test compares the two.
 """
@@ -47,7 +47,7 @@ def by_spelling() -> Mapping[str, Term]:
 
 @cache
 def spelling_pattern() -> re.Pattern[str]:
-    """Return a pattern for whole words that are spellings of terms, longest first."""
+    """Return a pattern for whole words that are terms, longest first."""
     longest_first = sorted(by_spelling(), key=len, reverse=True)
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
 

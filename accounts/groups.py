@@ -1,5 +1,6 @@
-"""The three roles as groups, in step with memberships: someone is in a group as long as they hold
-that role in any study.
+"""The three roles as groups, in step with memberships.
+
+A person is in a group while they have that role in any study.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ def create_groups(**kwargs: Any) -> None:
 
 
 def sync_groups(user: User) -> None:
-    """Put the person into exactly the groups of their roles; groups of other origin stay."""
+    """Put the person into exactly the groups of their roles.
+
+    Groups of other origin stay.
+    """
     names = {
         GROUP_OF_ROLE[Role(role)]
         for role in Membership.objects.filter(user=user).values_list("role", flat=True)

@@ -1,4 +1,7 @@
-"""Random public identifiers for URLs. A case_id may be a record number, so no URL ever carries one."""
+"""Random public identifiers for URLs.
+
+A case_id may be a record number, so no URL ever has one.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 
 
 def new_public_id() -> str:
-    """Twelve characters of an alphabet without look-alikes: 59 bits, unguessable and short enough
-    to read out.
+    """Return twelve characters of an alphabet without look-alikes.
+
+    They have 59 bits: unguessable, and short enough to read out.
     """
     return "".join(secrets.choice(ALPHABET) for _ in range(PUBLIC_ID_LENGTH))

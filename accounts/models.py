@@ -1,4 +1,4 @@
-"""People, studies, memberships and the audit trail. Nothing clinical is stored here."""
+"""People, studies, memberships and the audit trail; nothing clinical."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from accounts.wording import counted
 
 
 class User(AbstractUser):  # type: ignore[django-manager-missing]  # the library of tokens has no types
-    """A person who signs in. Custom from the first migration so that it can grow."""
+    """A person who signs in.
+
+    Custom from the first migration, so that it can grow.
+    """
 
     public_id = models.CharField(
         max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
@@ -29,7 +32,10 @@ class Role(models.TextChoices):
 
 
 class Study(models.Model):
-    """Owns datasets, runs, packets and memberships; every page and query is scoped by it."""
+    """Owns datasets, runs, packets and memberships.
+
+    Every page and query is scoped by it.
+    """
 
     public_id = models.CharField(
         max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
@@ -48,7 +54,7 @@ class Study(models.Model):
 
 
 class Membership(models.Model):
-    """One role of one person in one study; a person may hold several."""
+    """One role of one person in one study; a person may have several."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(
@@ -71,7 +77,10 @@ class Membership(models.Model):
 
 
 class SignInAttempts(models.Model):
-    """Failed sign-ins of one pair of name and address, by digest (`accounts.sign_in.throttle`)."""
+    """Failed sign-ins of one pair of name and address, by digest.
+
+    See `accounts.sign_in.throttle`.
+    """
 
     key = models.CharField(max_length=64, primary_key=True)
     count = models.PositiveIntegerField()
@@ -85,16 +94,17 @@ class SignInAttempts(models.Model):
 
 
 class ApiToken(AbstractAuthToken):
-    """What a program names itself with instead of a session. The token itself is stored nowhere:
-    only its digest, and how it begins.
+    """A token that a program authenticates with instead of a session.
+
+    The token is not stored, only its digest and its first characters.
     """
 
     public_id = models.CharField(
         max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
     )
     label = models.CharField(max_length=100)
-    #: Django's digest of the password that the person had then: with another password the token
-    #: ends, as sessions do.
+    #: Django's digest of the password that the person had then. A new password ends the token, as
+    #: it ends sessions.
     password_hash = models.CharField(max_length=64)
     last_used_at = models.DateTimeField(null=True)
 
@@ -106,11 +116,11 @@ class ApiToken(AbstractAuthToken):
 
 
 class AuditEvent(models.Model):
-    """Who opened, changed or exported what. Append-only: a database trigger refuses UPDATE and
-    DELETE.
+    """Who opened, changed or exported what.
 
-    `object_type` and `object_id` are opaque to this app (an id of an upper app); `detail` never
-    has patient text, only counts, states and ids.
+    Append-only: a database trigger refuses UPDATE and DELETE. `object_type` and `object_id` are
+    opaque to this app (an id of an upper app). `detail` never has patient text, only counts, states
+    and ids.
     """
 
     at = models.DateTimeField(auto_now_add=True, db_index=True)
@@ -136,16 +146,15 @@ class AuditEvent(models.Model):
 
 
 class AuditLink(models.Model):
-    """The place of an event in the chain of the audit trail; made by a database trigger (migration
-    0004), never by the application.
+    """The place of an event in the chain of the audit trail.
 
-    `hash` covers the event and the hash of the link before, so that an event that was changed,
-    taken away or put in between is noticed.
+    A database trigger (migration 0004) makes it, never the application. `hash` covers the event and
+    the hash of the previous link, so that a changed, removed or inserted event is noticed.
     """
 
     #: 1, 2, 3, … without a gap.
     sequence = models.BigIntegerField(primary_key=True)
-    #: Without a constraint: an event that is gone shall be noticed, not take its link with it.
+    #: Without a constraint: a missing event shall be noticed, not take its link with it.
     event = models.OneToOneField(
         AuditEvent, on_delete=models.DO_NOTHING, db_constraint=False, related_name="link"
     )

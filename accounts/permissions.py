@@ -1,4 +1,7 @@
-"""Object rules: `check_user_can_x` raises with a reason that the page shows, `user_can_x` wraps it."""
+"""Object rules.
+
+`check_user_can_x` raises with a reason that the page shows; `user_can_x` wraps it.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,9 @@ STUDY_ADMINS = frozenset({Role.ADMIN})
 
 
 def roles_in(user: User, study: Study) -> frozenset[Role]:
-    """The person's roles in the study; none for people who are not active. Being a superuser gives
-    none.
+    """Return the person's roles in the study; none if the person is inactive.
+
+    Being a superuser gives no role.
     """
     if not user.is_active:
         return frozenset()
@@ -31,8 +35,9 @@ def roles_in(user: User, study: Study) -> frozenset[Role]:
 
 
 def check_user_has_role(user: User, study: Study, *roles: Role) -> None:
-    """Raise NotAllowed unless the person has one of `roles` in the study (any role at all where
-    none is named).
+    """Raise NotAllowed unless the person has one of `roles` in the study.
+
+    If no role is named, any role suffices.
     """
     own_roles = roles_in(user, study)
     if not own_roles:
@@ -43,7 +48,10 @@ def check_user_has_role(user: User, study: Study, *roles: Role) -> None:
 
 
 def check_user_can_open_cases(user: User, study: Study) -> None:
-    """Clinicians and study admins. A blinded reviewer sees cases only through the review queue."""
+    """Raise NotAllowed unless the person is a clinician or a study admin.
+
+    A blinded reviewer sees cases only through the review queue.
+    """
     check_user_has_role(user, study, Role.CLINICIAN, Role.ADMIN)
 
 

@@ -1,4 +1,7 @@
-"""What upper apps add to pages of this one, in `AppConfig.ready`. This app knows none of them."""
+"""Cards, menu entries and page guards that upper apps register.
+
+They do so in `AppConfig.ready`; this app knows none of them.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,9 @@ class Link:
 
 @dataclass(frozen=True)
 class Card:
-    """One box of the home page. A template of the app's own gets it as `card`, with its data in
-    `card.context`.
+    """One box of the home page.
+
+    A template of the app's own gets it as `card`, with its data in `card.context`.
     """
 
     title: str
@@ -32,8 +36,9 @@ class Card:
 
 @dataclass(frozen=True)
 class NavItem:
-    """An entry of the main navigation, shown to people with one of `roles` in the active study and,
-    if given, with `concerns` true for them.
+    """An entry of the main navigation, for people with one of `roles`.
+
+    The roles are those in the active study. If `concerns` is given, it must be true as well.
     """
 
     label: str
@@ -42,7 +47,7 @@ class NavItem:
     concerns: Callable[[User, Study], bool] | None = None
 
 
-#: Builds a card for this person in this study; None where there is nothing to say.
+#: Builds a card for this person in this study; None if there is nothing to show.
 HomeCard = Callable[[User, Study], Card | None]
 #: Why this person must not open that object now, as a sentence for them; None to let them.
 PageGuard = Callable[[User, str, str], str | None]
@@ -63,7 +68,7 @@ def register_home_card(build: HomeCard, *, order: int = 100) -> None:
 
 
 def register_study_card(build: HomeCard, *, order: int = 100) -> None:
-    """Add a card to the study page, which admins see; lower `order` comes first."""
+    """Add a card to the study page of admins; lower `order` comes first."""
     if build not in (known for _, known in _study_cards):
         _study_cards.append((order, build))
 
@@ -77,8 +82,9 @@ def register_nav_item(item: NavItem, *, order: int = 100) -> None:
 def register_page_guard(
     guard: PageGuard, closed: ClosedObjects, object_types: Iterable[str]
 ) -> None:
-    """Add a guard for objects of these types. Pages of one object ask `guard(user, object_type,
-    object_id)`, all others ask `closed`.
+    """Add a guard for objects of these types.
+
+    Pages of one object ask `guard(user, object_type, object_id)`, all others ask `closed`.
     """
     _page_guards[guard] = (closed, frozenset(object_types))
 
@@ -101,8 +107,9 @@ def _built(registered: list[tuple[int, HomeCard]], user: User, study: Study) -> 
 def nav_items(
     roles: frozenset[Role], user: User | None = None, study: Study | None = None
 ) -> list[NavItem]:
-    """Return the entries for these roles in the study, in order. Entries that concern only some
-    people need `user`.
+    """Return the entries for these roles in the study, in order.
+
+    Entries that concern only some people need `user` and `study`.
     """
     items = (
         item for _, item in sorted(_nav_items, key=lambda entry: entry[0]) if item.roles & roles
@@ -123,7 +130,7 @@ def veto(user: User, object_type: str, object_id: str) -> str | None:
 
 
 def closed_objects(user: User, object_type: str) -> frozenset[str]:
-    """Return the ids of all objects of that type that are closed to the person now."""
+    """Return the ids of the type's objects that are closed to the person now."""
     lists = (closed for closed, types in _page_guards.values() if object_type in types)
     return frozenset(object_id for closed in lists for object_id in closed(user, object_type))
 

@@ -1,5 +1,6 @@
-"""Everything is seen from within one study: which ones a person has, which one is active, and the
-decorators that views wear.
+"""Limit everything to one study.
+
+This module has the studies of a person, the active one, and the decorators of views.
 """
 
 from __future__ import annotations
@@ -66,8 +67,9 @@ def scoped(
 
 
 def active_study(request: HttpRequest) -> Study | None:
-    """The study chosen in this session, else the person's first by name, else None. Read once a
-    request.
+    """Return the study chosen in this session, else the first by name.
+
+    Returns None for a person without a study. Read once a request.
     """
     found = getattr(request, "_active_study", _UNREAD)
     if found is _UNREAD:
@@ -81,8 +83,9 @@ def active_study(request: HttpRequest) -> Study | None:
 
 
 def set_active_study(request: HttpRequest, public_id: str) -> Study:
-    """Choose the study for this session; raises Http404 for one that the person is not a member of,
-    or that does not exist.
+    """Choose the study for this session.
+
+    Raises Http404 if it does not exist or the person is not a member.
     """
     study = studies_of(request.user).filter(public_id=public_id).first()
     if study is None:
@@ -98,11 +101,11 @@ def study_role_required(
     [Callable[Concatenate[StudyRequest, P], HttpResponseBase]],
     Callable[Concatenate[HttpRequest, P], HttpResponseBase],
 ]:
-    """For views: sign-in, an active study (`request.study`), and one of `roles` in it (any role
-    where none is named).
+    """Require sign-in, an active study, and one of `roles` in it.
 
-    Raises NotAllowed (a 403 page with the reason). It guards the active study only: a view that
-    takes an id looks it up with `scoped`, which asks for the role in that object's own study.
+    For views; the study is `request.study`. If no role is named, any role suffices. Raises
+    NotAllowed (a 403 page with the reason). It guards the active study only: a view that takes an
+    id looks it up with `scoped`, which asks for the role in that object's own study.
     """
 
     def decorate(

@@ -1,4 +1,7 @@
-"""Loads the Celery application with Django, in every process alike, so that `shared_task` finds it."""
+"""Load the Celery application with Django in every process.
+
+`shared_task` needs it there.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,6 @@ class ProjectConfig(AppConfig):
     name = "config"
 
     def ready(self) -> None:
-        """Bind the task decorators to our Celery application, and register the checks of the
-        project.
-        """
+        """Bind the task decorators to our Celery application and register checks."""
         import config.celery
         import config.database_roles  # noqa: F401

@@ -22,14 +22,15 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
 # A worker that is asked to end waits for its tasks. They hand their jobs back at their next check,
-# so that it need not wait long.
+# so the wait is short.
 worker_shutting_down.connect(ask_to_stop)
 
 
 @setup_logging.connect
 def keep_our_logging(**options: Any) -> None:
-    """Leave logging as Django's settings made it: Celery does not configure logging if a receiver is
-    connected to this signal.
+    """Leave logging as Django's settings made it.
+
+    Celery does not configure logging if a receiver is connected to this signal.
     """
     from config.logging import install_exception_hooks
 

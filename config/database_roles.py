@@ -1,5 +1,6 @@
-"""The two roles of the database in this process: the application's by default, the owner's for
-migrations.
+"""The two roles of the database in this process.
+
+The process uses the application's role by default, and the owner's for migrations.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def roles_are_separate() -> bool:
 
 @contextmanager
 def connected_as_owner() -> Iterator[None]:
-    """Connect this process as the owner of the tables, and as before afterwards."""
+    """Connect as the owner of the tables, then restore the connection."""
     before = connection.settings_dict
     owner = database_settings(settings.DATABASE_OWNER_URL)
     if not roles_are_separate() or before["USER"] == owner["USER"]:
@@ -48,8 +49,9 @@ def connected_as_owner() -> Iterator[None]:
 
 
 def prepare_application_role(database: BaseDatabaseWrapper) -> None:
-    """Let the application's role read and write rows, as the owner. Raises RoleError if the role is
-    missing and cannot be created.
+    """Let the application's role read and write rows, as the owner.
+
+    Raises RoleError if the role is missing and cannot be created.
     """
     if not roles_are_separate():
         return
@@ -72,7 +74,7 @@ def check_application_role(
         return []
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_user")
-        # Without a role of its own in DATABASE_URL, the application connects as this process does.
+        # If DATABASE_URL names no role, the application connects with the role of this process.
         role = database_settings(settings.DATABASE_URL)["USER"] or cursor.fetchone()[0]
         found = excess(cursor, role)
     hint = (
@@ -86,8 +88,9 @@ def check_application_role(
 
 
 def _create(database: BaseDatabaseWrapper, role: str) -> None:
-    """Create the application's role with the password of DATABASE_URL, which leaves this process
-    only as its SCRAM hash.
+    """Create the application's role with the password of DATABASE_URL.
+
+    The password leaves this process only as its SCRAM hash.
     """
     password = database_settings(settings.DATABASE_URL)["PASSWORD"]
     secret = database.connection.pgconn.encrypt_password(

@@ -28,16 +28,18 @@ Value = TypeVar("Value")
 
 
 class EnvError(Exception):
-    """An environment variable is missing or malformed; the message names it and says how to fix it,
-    without its value.
+    """An environment variable is missing or malformed.
+
+    The message names the variable and says how to fix it, without its value.
     """
 
     log_safe = True
 
 
 def environment(dotenv: Path = BASE_DIR / ".env") -> Mapping[str, str]:
-    """The process environment, and behind it the `NAME=value` lines of the checkout's `.env`;
-    raises EnvError for other lines.
+    """Return the process environment, backed by the checkout's `.env`.
+
+    `.env` has `NAME=value` lines; other lines raise EnvError.
     """
     if not dotenv.exists():
         return os.environ
@@ -69,8 +71,9 @@ class Env:
         self._source = environment() if source is None else source
 
     def text(self, name: str, default: str | None = None) -> str:
-        """The value of `name`, or of the file that `name`_FILE points to, or `default`; raises
-        EnvError without any.
+        """Return the value of `name`, or of the file that `name`_FILE points to.
+
+        Returns `default` if neither is set; raises EnvError if there is no default.
         """
         value = self._raw(name)
         if value is not None:
@@ -137,8 +140,9 @@ class Env:
         return value
 
     def url(self, name: str, *, schemes: tuple[str, ...], default: str | None = None) -> str:
-        """An address whose scheme is one of `schemes` and which says where to go (a host or a
-        path).
+        """Return an address with one of `schemes` and with a host or a path.
+
+        Raises EnvError for any other address.
         """
         value = self.text(name, default)
         if value == default:
@@ -168,7 +172,7 @@ class Env:
         return value
 
     def _raw(self, name: str) -> str | None:
-        """The stripped value; None where the variable is absent or blank and no file is named."""
+        """Return the stripped value, or None if it is blank and no file is named."""
         value = self._source.get(name, "").strip()
         file_name = self._source.get(f"{name}_FILE", "").strip()
         if value and file_name:

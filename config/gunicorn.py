@@ -1,5 +1,6 @@
-"""How gunicorn serves the web process (`gunicorn -c python:config.gunicorn config.wsgi`): threads,
-structured logs, no access log.
+"""Gunicorn's settings: threads, structured logs, no access log.
+
+Used as `gunicorn -c python:config.gunicorn config.wsgi`.
 """
 
 from __future__ import annotations

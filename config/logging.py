@@ -1,10 +1,11 @@
-"""Structured logs without patient text: one JSON object a line on standard error.
+"""Structured logs without patient text: one JSON object a line.
 
-What may hold text from notes, rows, models or addresses never reaches a line. Our own messages are
-written by us and keep their arguments; of other libraries' messages the arguments survive only as
-numbers and single identifiers, and the whole message only where the library is known to log
-constant templates. An exception is reported by type and place; its message only where its class
-says that it is ours to show (`log_safe = True`), because messages of unknown classes quote values.
+The lines go to standard error. Anything that may have text from notes, rows, models or addresses
+never reaches a line. We write our own messages, and they keep their arguments. Of other libraries'
+messages, the arguments survive only as numbers and single identifiers; the whole message survives
+only if the library is known to log constant templates. An exception is reported by type and place.
+Its message is logged only if its class allows it (`log_safe = True`), because messages of unknown
+classes quote values.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ MAX_CAUSES = 5
 
 
 def logging_config(*, level: str) -> dict[str, Any]:
-    """The logging configuration of every process, for `logging.config.dictConfig`."""
+    """Return every process's configuration for `logging.config.dictConfig`."""
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -48,9 +49,9 @@ def logging_config(*, level: str) -> dict[str, Any]:
                 name: {"handlers": [], "propagate": True}
                 for name in ("django", "django.server", "gunicorn.error")
             },
-            # Addresses with their query strings; config.request_log has what is needed.
+            # These lines have addresses with query strings; config.request_log has what is needed.
             "gunicorn.access": {"handlers": [], "level": "CRITICAL", "propagate": False},
-            # Statements with their parameters, at any level.
+            # These lines have statements with their parameters, at any level.
             "django.db.backends": {"handlers": [], "level": "CRITICAL", "propagate": False},
             "celery.worker.strategy": {"level": "WARNING"},
             # A line for every request to a model server; each call is a row of the ledger.
@@ -60,8 +61,9 @@ def logging_config(*, level: str) -> dict[str, Any]:
 
 
 def install_exception_hooks() -> None:
-    """Send uncaught exceptions of the process and of its threads through the logs instead of
-    printing them with their messages.
+    """Log uncaught exceptions instead of printing them with their messages.
+
+    This covers the main thread and all other threads of the process.
     """
     logger = logging.getLogger("config.uncaught")
 
@@ -80,8 +82,9 @@ def install_exception_hooks() -> None:
 
 
 class JsonFormatter(logging.Formatter):
-    """One record as one line of JSON; raises nothing for odd records, since a log line must never
-    stop the work.
+    """Format one record as one line of JSON.
+
+    It raises nothing for odd records: a log line must never stop the work.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -99,7 +102,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def message_of(record: logging.LogRecord) -> str:
-    """The record's message with everything removed that might be text from outside."""
+    """Return the record's message without anything that may be outside text."""
     library = record.name.split(".", 1)[0]
     constant = isinstance(record.msg, str) and not record.name.startswith("django.security")
     if not constant or (library not in OURS and library not in TEMPLATED):
@@ -119,8 +122,10 @@ def message_of(record: logging.LogRecord) -> str:
 
 
 def fields_of(record: logging.LogRecord) -> dict[str, Any]:
-    """What our code added (`extra={...}`; values other than scalars by type), and a request by
-    method, route and status.
+    """Return the fields of `extra` and of the request.
+
+    Only our own code's `extra` counts; values other than scalars are named by type. A request is
+    given by method, route and status.
     """
     ours = record.name.split(".", 1)[0] in OURS
     fields = {
@@ -140,8 +145,9 @@ def fields_of(record: logging.LogRecord) -> dict[str, Any]:
 
 
 def describe(error: BaseException, depth: int = 0) -> dict[str, Any]:
-    """An exception by type, database code, place and cause; its message only where its class allows
-    that.
+    """Describe an exception by type, database code, place and cause.
+
+    The message is included only if the exception's class allows it.
     """
     kind = type(error)
     described: dict[str, Any] = {"type": f"{kind.__module__}.{kind.__qualname__}"}
@@ -163,7 +169,7 @@ def describe(error: BaseException, depth: int = 0) -> dict[str, Any]:
 
 
 def _own(value: Any) -> Any:
-    """An argument of one of our messages: text and numbers stay, other values are named by type."""
+    """Return text and numbers unchanged, other values as their type's name."""
     return value if isinstance(value, str | int | float | None) else type(value).__name__
 
 

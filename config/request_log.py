@@ -1,5 +1,6 @@
-"""One log line a request: method, route, status and time. The route is the pattern, not the
-address: addresses may be mistyped text.
+"""Log one line a request: method, route, status and time.
+
+The route is the pattern, not the address: addresses may be mistyped text.
 """
 
 from __future__ import annotations

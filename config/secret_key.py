@@ -1,5 +1,6 @@
-"""The signing key of an embedded installation: made on first use, stored next to its data, readable
-by its owner alone.
+"""The signing key of an embedded installation.
+
+It is made on first use and stored next to the data; only its owner can read it.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ FILE_NAME = "secret_key"
 
 
 def stored_secret_key(directory: Path) -> str:
-    """Return the key in `directory`; make it if there is none. Two processes that start together end
-    up with the same key.
+    """Return the key in `directory`; make it if there is none.
 
-    Raises EnvError for a file that cannot be read or written, or that is no key.
+    Two processes that start together get the same key. Raises EnvError if the file cannot be read
+    or written, or is not a key.
     """
     path = directory / FILE_NAME
     way_out = "Remove it: the next start makes a new one, and everyone signs in again."
@@ -37,8 +38,9 @@ def stored_secret_key(directory: Path) -> str:
 
 
 def _create(path: Path) -> None:
-    """Write a key aside and link it into place. The first process to link wins, and no reader ever
-    sees half a key.
+    """Write a key to a temporary file and link it into place.
+
+    The first process to link wins, and no reader ever sees half a key.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")

@@ -117,8 +117,8 @@ TEMPLATES: list[dict[str, Any]] = [
     }
 ]
 
-# Data. The embedded services are addressed here and started elsewhere (manage.py, `make services`),
-# so that importing the settings starts nothing.
+# Data. The embedded services are addressed here and started by manage.py or `make services`, so
+# that importing the settings starts nothing.
 
 POSTGRESQL = ("postgresql", "postgres")
 DATABASE_URL = env.url("DATABASE_URL", schemes=POSTGRESQL, default=SERVICES.database_url)
@@ -141,8 +141,9 @@ BROKER_URL = env.url(
 
 
 def database_settings(url: str) -> dict[str, Any]:
-    """Django's connection settings for a PostgreSQL address; psycopg parses it, so socket
-    directories and options work as written.
+    """Return Django's connection settings for a PostgreSQL address.
+
+    psycopg parses it, so socket directories and options work as written.
     """
     parts = {name: value for name, value in conninfo_to_dict(url).items() if value is not None}
     return {
@@ -242,8 +243,8 @@ CONTENT_SECURITY_POLICY = {
 
 LANGUAGE_CODE = "en-gb"
 USE_I18N = False
-# Notes and rows carry the record's own local clock without a zone; only the application's own
-# moments (claims, audit) are zoned.
+# Notes and rows have the record's local clock without a zone. Only the application's own times
+# (claims, audit) have a zone.
 USE_TZ = True
 TIME_ZONE = "UTC"
 
@@ -252,7 +253,7 @@ STATIC_URL = "static/"
 # files and sets this.
 HASHED_STATIC = env.boolean("HASHED_STATIC", PRODUCTION)
 STATIC_ROOT = BASE_DIR / "staticfiles" if PRODUCTION else SERVICES.var / "static"
-# The plot's script comes from its Python package, found without importing it.
+# The plot's script comes from its Python package, which is not imported for it.
 PLOTLY = find_spec("plotly")
 STATICFILES_DIRS = [
     BASE_DIR / "static",
@@ -279,8 +280,8 @@ MEDIA_ROOT = SERVICES.var / "files"
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        # The first one says what a request without a name is answered with: 401, and how to name
-        # oneself.
+        # The first class decides the answer to an unauthenticated request: 401, and how to
+        # authenticate.
         "accounts.api_access.authentication.ApiTokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
@@ -293,8 +294,8 @@ REST_FRAMEWORK = {
 }
 # Tokens are stored as digests, in a model of our own (`accounts.api_access.tokens`).
 KNOX_TOKEN_MODEL = "accounts.ApiToken"
-# Its own migrations would make a table of the model that is replaced, which nothing empties and
-# which keeps others from being emptied.
+# Its own migrations would create a table of the replaced model. Nothing empties that table, and it
+# prevents other tables from being emptied.
 MIGRATION_MODULES = {"knox": None}
 REST_KNOX = {
     "TOKEN_TTL": timedelta(days=env.integer("API_TOKEN_DAYS", 90, minimum=1)),

@@ -1,5 +1,6 @@
-"""Static files of a deployment: compressed, and named by their content so that browsers may keep
-them for a year.
+"""Static files of a deployment: compressed, and named by their content.
+
+Browsers may cache them for a year.
 """
 
 from __future__ import annotations
@@ -9,18 +10,19 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
 class StaticFilesMiddleware(WhiteNoiseMiddleware):
-    """Lets browsers keep files that are named by their content for a year; the library's own answer
-    is ten.
+    """Lets browsers cache files named by their content for a year.
+
+    The library's default is ten years.
     """
 
     FOREVER = 365 * 24 * 60 * 60
 
 
 class HashedStorage(CompressedManifestStaticFilesStorage):
-    """Rewrites references inside stylesheets and inside the pages' own scripts.
+    """Rewrites references inside stylesheets and inside pages' own scripts.
 
     The base class also follows `sourceMappingURL` comments and fails if the map is not shipped, as
-    in most minified scripts of packages: those are left as they are.
+    in most minified scripts of packages: those are not changed.
 
     A module's import names the hashed file, so that a browser never mixes modules of two versions.
     The formatter writes every import as these patterns expect it. A circle of imports has no

@@ -1,4 +1,4 @@
-"""The root of all addresses: each app brings its own, the API lives under /api/."""
+"""The root of all addresses: each app's own, and the API under /api/."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
     path("api/schema/", SpectacularAPIView.as_view(), name="api-schema"),
-    # The split view serves its start-up script as a file of its own, which the content security
-    # policy allows. It has no description of itself to give, so it takes no OPTIONS.
+    # The start-up script of the split view is a file of its own, as the content security policy
+    # requires. It has no description of itself, so it takes no OPTIONS.
     path(
         "api/docs/",
         SpectacularSwaggerSplitView.as_view(

@@ -1,5 +1,6 @@
-"""Every change of a job's state, as conditional updates over `jobs.states`. What a worker does
-takes its hold; what a person does, `by`.
+"""Every change of a job's state, as conditional updates by `jobs.states`.
+
+A worker's changes need its hold; a person's changes need `by`.
 """
 
 from __future__ import annotations
@@ -23,26 +24,31 @@ from jobs.states import FINAL, InvalidTransition, next_state, sources
 FIRST_BACKOFF = timedelta(seconds=5)
 BACKOFF_GROWTH = 4
 LONGEST_BACKOFF = timedelta(minutes=10)
-#: How often a job waits for a service that is away before its case fails: with the longest backoff,
+#: Most outages of a service that a job waits out before its case fails: with the longest backoff,
 #: well over half a day.
 MOST_OUTAGES = 100
 
 
 def backoff(attempt: int) -> timedelta:
-    """The wait after failed attempt number `attempt` (from 1): 5 s, 20 s, 80 s, …, at most ten
-    minutes.
+    """Return the wait after failed attempt number `attempt` (from 1).
+
+    5 s, 20 s, 80 s, …, at most ten minutes.
     """
     return min(FIRST_BACKOFF * BACKOFF_GROWTH ** (min(attempt, 10) - 1), LONGEST_BACKOFF)
 
 
 def release(*, jobs: QuerySet[Any]) -> int:
-    """Queue the blocked ones of `jobs`, whose earlier step is done; returns how many."""
+    """Queue the blocked ones of `jobs`; return how many.
+
+    Call it when their earlier step is done.
+    """
     return _move(jobs, "release", queued_at=database_time(), hinted_at=None)
 
 
 def finish(*, hold: Hold, then: Callable[[], None] | None = None) -> None:
-    """The work is done; `then` (storing a result, releasing what waited for it) happens in the same
-    transaction. Raises LostLease.
+    """Store that the work is done. Raises LostLease.
+
+    `then` runs in the same transaction (it stores a result or releases the next jobs).
     """
     with write_guard(hold):
         if then is not None:
@@ -63,13 +69,12 @@ def fail(
     patient: bool = False,
     then: Callable[[], None] | None = None,
 ) -> JobState:
-    """End the attempt as failed: requeue the job after a backoff while attempts are left, else fail
-    it. Return the new state.
+    """End the attempt as failed; return the new state.
 
-    `outage`: a service that the job needs is away. The job waits without using up the attempt, at
-    most MOST_OUTAGES times; a `patient` job waits for a person without limit (see `wake`).
-    `reasons` are words an admin can act on, never patient text. `then` happens in the same
-    transaction. Raises LostLease.
+    The job is requeued after a backoff while attempts are left, else it fails. `outage`: a service
+    that the job needs is away. The job waits without using up the attempt, at most MOST_OUTAGES
+    times; a `patient` job waits for a person without limit (see `wake`). `reasons` are words an
+    admin can act on, never patient text. `then` runs in the same transaction. Raises LostLease.
     """
     numbered = [f"attempt {hold.attempt}: {reason}" for reason in reasons]
     with write_guard(hold):
@@ -106,10 +111,10 @@ def fail(
 
 
 def requeue(*, hold: Hold, then: Callable[[], None] | None = None) -> JobState:
-    """Requeue the job without using up the attempt; `then` happens in the same transaction. Return
-    the new state.
+    """Requeue the job without using up the attempt; return the new state.
 
-    A job with a cancel request is cancelled instead: nobody would claim it again. Raises LostLease.
+    `then` runs in the same transaction. A job with a cancel request is cancelled instead, because
+    no worker would claim it again. Raises LostLease.
     """
     with write_guard(hold):
         if hold.cancelled.is_set():
@@ -123,8 +128,9 @@ def requeue(*, hold: Hold, then: Callable[[], None] | None = None) -> JobState:
 
 
 def wake(*, jobs: QuerySet[Any]) -> int:
-    """Let those of `jobs` that wait in the queue for a later time be done now; returns how many.
-    What they waited for is there.
+    """Run delayed queued jobs of `jobs` now; return how many.
+
+    Call it when what they waited for is available.
     """
     return int(
         jobs.filter(state=JobState.QUEUED, not_before__gt=database_time()).update(
@@ -140,21 +146,26 @@ def stop(*, hold: Hold) -> None:
 
 
 def cancel(*, job: ClaimableJob, by: User, study: Study | None) -> None:
-    """Cancel one job; a running one is asked to stop. Raises InvalidTransition where it has ended."""
+    """Cancel one job; ask a running one to stop.
+
+    Raises InvalidTransition if it has ended.
+    """
     _single(job, "cancel", cancel_all(jobs=_rows(job), by=by, study=study))
 
 
 def retry(*, job: ClaimableJob, by: User, study: Study | None) -> None:
-    """Queue a failed or cancelled job again with all its attempts. Raises InvalidTransition
-    otherwise.
+    """Queue a failed or cancelled job again with all its attempts.
+
+    Raises InvalidTransition otherwise.
     """
     _single(job, "retry", retry_all(jobs=_rows(job), by=by, study=study))
 
 
 @transaction.atomic
 def cancel_all(*, jobs: QuerySet[Any], by: User, study: Study | None) -> int:
-    """Cancel those of `jobs` that wait and ask those that run to stop; returns how many it touched.
-    One audit event.
+    """Cancel those of `jobs` that wait and ask those that run to stop.
+
+    Returns how many jobs it changed. One audit event.
     """
     _lock(jobs)
     waiting = _move(jobs, "cancel", finished_at=database_time(), cancel_requested=True)
@@ -165,11 +176,10 @@ def cancel_all(*, jobs: QuerySet[Any], by: User, study: Study | None) -> int:
 
 @transaction.atomic
 def retry_all(*, jobs: QuerySet[Any], by: User, study: Study | None, waits: bool = False) -> int:
-    """Give failed and cancelled ones of `jobs` all their attempts again; returns how many. One
-    audit event.
+    """Retry failed and cancelled ones of `jobs` with all their attempts.
 
-    They are queued, or with `waits` blocked, for steps that come after another that is retried too.
-    Reasons stay.
+    Returns how many. One audit event. The jobs are queued, or with `waits` blocked, if their step
+    comes after another that is retried too. Reasons stay.
     """
     count = _move(
         jobs,
@@ -190,8 +200,9 @@ def retry_all(*, jobs: QuerySet[Any], by: User, study: Study | None, waits: bool
 
 
 def settle_abandoned(*, jobs: QuerySet[Any]) -> int:
-    """End expired jobs that nobody may reclaim: asked to stop → cancelled, no attempt left →
-    failed. Returns how many.
+    """End expired jobs that nobody may reclaim; return how many.
+
+    Jobs asked to stop become cancelled; jobs with no attempt left become failed.
     """
     lost = jobs.filter(expired())
     ended = {"finished_at": database_time(), "lease_expires_at": None}
@@ -211,11 +222,10 @@ def settle_abandoned(*, jobs: QuerySet[Any]) -> int:
 
 
 def give_back(*, jobs: QuerySet[Any], workers: Sequence[str]) -> int:
-    """Queue again what these processes ("machine:pid") were doing when they were ended, without the
-    attempt. Returns how many.
+    """Requeue the jobs of ended processes without using up the attempt.
 
-    Only for processes that are gone and ended through no fault of the job. What was asked to stop
-    is cancelled.
+    `workers` are "machine:pid". Returns how many. Only for processes that have ended through no
+    fault of the job. A job that was asked to stop is cancelled.
     """
     theirs = Q(pk__in=[])
     for worker in workers:

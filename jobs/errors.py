@@ -1,12 +1,13 @@
-"""What ends the work on a job early. Their messages are ours and safe to log; other exceptions'
-messages are not.
+"""Exceptions that end the work on a job early.
+
+Their messages are ours and safe to log; other exceptions' messages are not.
 """
 
 from __future__ import annotations
 
 
 class LostLease(Exception):
-    """Another worker has the job now, or may take it; nothing more may be written."""
+    """Another worker has the job or may take it: write nothing more."""
 
     log_safe = True
 
@@ -18,20 +19,25 @@ class JobCancelled(Exception):
 
 
 class RequeueJob(Exception):
-    """The rest of the job is stored as work of another kind, for the workers of another queue. No
-    failure.
+    """The rest of the job is stored as work for workers of another queue.
+
+    This is no failure.
     """
 
     log_safe = True
 
 
 class WorkerStops(RequeueJob):
-    """The worker was asked to end: another worker does the job, and the attempt does not count."""
+    """The worker was asked to end.
+
+    Another worker does the job, and the attempt does not count.
+    """
 
 
 class PermanentFailure(Exception):
-    """Trying again would fail the same way. The message is stored and shown: words an admin can act
-    on, never patient text.
+    """Trying again would fail the same way.
+
+    The message is stored and shown: words an admin can act on, never patient text.
     """
 
     log_safe = True
@@ -43,8 +49,9 @@ class OutOfTime(PermanentFailure):
 
 
 def reason_of(error: BaseException) -> str:
-    """Return the stored reason of a failure: the class, and the message only if the class marks it
-    as safe (`log_safe`).
+    """Return the stored reason of a failure: the class and a safe message.
+
+    The message is left out unless the class marks it as safe (`log_safe`).
     """
     name = type(error).__name__
     message = str(error)

@@ -1,10 +1,9 @@
-"""Hints for workers that a row waits. A hint may be lost or doubled without harm: the row is the
-queue.
+"""Hints for workers that a row waits.
 
-The broker has few hints at a time for any number of waiting rows: workers pull further ones as they
-finish (`pull_hints`), and the sweeper repeats lost ones (`resend_hints`). A hint expires when it
-would be repeated, and none is sent to a queue that has plenty, so that nothing piles up while
-workers are away.
+A hint may be lost or doubled without harm: the row is the queue. The broker has few hints at a time
+for any number of waiting rows: workers request more as they finish (`pull_hints`), and the sweeper
+repeats lost ones (`resend_hints`). A hint expires when it would be repeated, and a queue with
+plenty of hints gets no more, so that nothing piles up while workers are away.
 """
 
 from __future__ import annotations
@@ -28,11 +27,10 @@ from jobs.registry import JobKind, kind_of
 
 logger = logging.getLogger(__name__)
 
-#: If nobody claimed a row this long after its hint, the hint is sent again, and its first message has
-#: expired.
+#: If nobody claimed a row this long after its hint, the hint is sent again. Its first message has
+#: then expired.
 RESEND_AFTER = timedelta(minutes=2)
-#: Hints of one kind under way: enough to keep every worker busy, too few to pile up behind long
-#: stages.
+#: Most pending hints of one kind: enough for every worker, too few to pile up behind long stages.
 SWEEP_LIMIT = 200
 #: Messages of one queue after which it gets no more.
 QUEUE_LIMIT = 1000
@@ -42,8 +40,9 @@ PULL_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A task for one row. `time_limit`: seconds after which the worker kills the process that does
-    it.
+    """A task for one row.
+
+    `time_limit`: seconds after which the worker kills the process that does the task.
     """
 
     task: Any
@@ -56,8 +55,9 @@ _next_pull: dict[type[ClaimableJob], float] = {}
 
 
 def send_hints(job_class: type[ClaimableJob], job_ids: Sequence[int]) -> None:
-    """Send hints for the first of these rows as soon as the transaction commits; hints for the
-    others follow when these are claimed.
+    """Send hints for the first of these rows when the transaction commits.
+
+    Hints for the others follow when these are claimed.
     """
     if job_ids:
         ids = list(job_ids)[:SWEEP_LIMIT]
@@ -66,8 +66,9 @@ def send_hints(job_class: type[ClaimableJob], job_ids: Sequence[int]) -> None:
 
 
 def resend_hints(kind: JobKind) -> int:
-    """Send hints for rows that wait without one: half for rows that never had a hint, half for those
-    with the oldest hints. Return how many.
+    """Send hints for rows that wait without one; return how many.
+
+    Half go to rows that never had a hint, half to those with the oldest hints.
     """
     jobs = kind.runnable(kind.job_class._default_manager.filter(cancel_requested=False))
     before = database_time(-RESEND_AFTER)
@@ -94,10 +95,10 @@ def resend_hints(kind: JobKind) -> int:
 
 
 def pull_hints(job_class: type[ClaimableJob], job_id: int) -> None:
-    """Send hints for rows of the same run if most of the last ones were claimed; at most once in
-    PULL_SECONDS in each process.
+    """Send hints for rows of the same run if most earlier ones were claimed.
 
-    So a worker gets work of the run it works on, which its queue serves, before other work.
+    This happens at most once in PULL_SECONDS in each process. A worker so gets work of its current
+    run, which its queue serves, before other work.
     """
     if time.monotonic() < _next_pull.get(job_class, 0.0):
         return
@@ -114,8 +115,9 @@ def pull_hints(job_class: type[ClaimableJob], job_id: int) -> None:
 
 
 def post(messages: Iterable[Message]) -> None:
-    """Put messages on the broker as far as its queues have room. If it is away, the rows wait for
-    the sweeper.
+    """Put messages on the broker as far as its queues have room.
+
+    If the broker is away, the rows wait for the sweeper.
     """
     room: dict[str, int] = {}
     left_out = 0
@@ -144,7 +146,10 @@ def post(messages: Iterable[Message]) -> None:
 
 
 def messages_in(queue: str) -> int:
-    """How many messages wait in a queue of the broker. Raises OperationalError, OSError."""
+    """Return how many messages wait in a queue of the broker.
+
+    Raises OperationalError, OSError.
+    """
     with current_app.connection_for_write() as broker:
         try:
             with broker.channel() as channel:

@@ -1,4 +1,7 @@
-"""How long a job may take, by whether it computes here or asks language models (settings)."""
+"""The time limits of jobs, from the settings.
+
+Jobs that compute here and jobs that ask language models have different limits.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,7 @@ from django.conf import settings
 
 from jobs.leases.hold import TimeLimit
 
-#: After its limit and this, a worker process whose job has not ended is killed by its worker: the
-#: last resort.
+#: A worker kills its process if the job has not ended so long after its limit: the last resort.
 HARD_SECONDS = 60.0
 
 
@@ -18,5 +20,8 @@ def limit_of(*, asks_models: bool) -> TimeLimit:
 
 
 def hard_limit(*, asks_models: bool) -> float:
-    """Seconds after which the worker kills the process that does the job (Celery's `time_limit`)."""
+    """Return the seconds after which the worker kills a job's process.
+
+    This is Celery's `time_limit`.
+    """
     return limit_of(asks_models=asks_models).seconds + HARD_SECONDS

@@ -1,5 +1,6 @@
-"""The abstract job: a database row that is its own queue entry (architecture, "Who may import
-whom").
+"""The abstract job: a database row that is its own queue entry.
+
+See architecture, "Who may import whom".
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class ClaimableJob(models.Model):
     state = models.CharField(max_length=20, choices=JobState.choices, default=JobState.QUEUED)
     attempt = models.PositiveSmallIntegerField(default=0)
     max_attempts = models.PositiveSmallIntegerField(default=3)
-    #: How often it went back to wait for a service that was away; such a wait uses up no attempt.
+    #: How often it waited for a service that was away; such a wait uses up no attempt.
     outages = models.PositiveSmallIntegerField(default=0)
     fence = models.BigIntegerField(default=0)
     worker = models.CharField(max_length=200, blank=True)
@@ -85,17 +86,17 @@ class ClaimableJob(models.Model):
 
 
 class PreparationJob(ClaimableJob):
-    """A job that adds the cases of a run, batch by batch in the order of their ids
-    (`jobs.preparing`).
+    """A job that adds the cases of a run, batch by batch by case id.
+
+    See `jobs.preparing`.
     """
 
-    #: Case ids that were asked for; null means all.
+    #: Requested case ids; null means all.
     wanted = ArrayField(models.TextField(), null=True, blank=True)
-    #: How many cases there were when the run was started, and how many of them have been dealt
-    #: with.
+    #: How many cases there were when the run was started, and how many of them are done.
     total = models.PositiveIntegerField()
     prepared = models.PositiveIntegerField(default=0)
-    #: Case id of the last case that was dealt with.
+    #: Case id of the last case that is done.
     cursor = models.TextField(blank=True)
 
     class Meta(ClaimableJob.Meta):

@@ -1,5 +1,6 @@
-"""Preparing a run batch by batch, so that starting it takes as long for 100,000 cases as for one
-(docs/adr/0038-scale.md).
+"""Prepare a run batch by batch.
+
+Starting it then takes as long for 100,000 cases as for one (docs/adr/0038-scale.md).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ AT_ONCE = 200
 
 
 def prepare_now(preparation: P, prepare: Callable[[P, Hold], None]) -> None:
-    """Do the whole preparation inside the caller's transaction, which has just created it."""
+    """Do the whole preparation inside the transaction that created it."""
     job = claim(type(preparation), preparation.pk)
     assert job is not None
     hold = hold_of(job)
@@ -33,19 +34,22 @@ def prepare_now(preparation: P, prepare: Callable[[P, Hold], None]) -> None:
 
 @contextmanager
 def batch_guard(hold: Hold) -> Iterator[None]:
-    """A transaction for one batch. Raises JobCancelled and LostLease before anything is stored."""
+    """Open a transaction for one batch.
+
+    Raises JobCancelled and LostLease before anything is stored.
+    """
     hold.check()
     with write_guard(hold):
-        # the guard has locked the job: from here on nobody can ask it to stop before the batch is
-        # stored
+        # The guard has locked the job: nobody can ask it to stop before the batch is stored.
         hold.check()
         _forget_plans()
         yield
 
 
 def wanted_cases(preparation: PreparationJob) -> QuerySet[Any]:
-    """The case ids that were asked for, as a subquery: a hundred thousand of them are not sent
-    along with every batch.
+    """Return the requested case ids as a subquery.
+
+    A hundred thousand of them are then not sent along with every batch.
     """
     rows = type(preparation)._default_manager.filter(pk=preparation.pk)
     return rows.annotate(case=Func(F("wanted"), function="unnest")).values("case")

@@ -1,5 +1,6 @@
-"""Which kinds of jobs exist. Upper apps register theirs in `AppConfig.ready`, so that the sweeper
-can look after them.
+"""The kinds of jobs.
+
+Upper apps register theirs in `AppConfig.ready`; the sweeper reads them here.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def register(
     runnable: Runnable = lambda jobs: jobs,
     beside: Beside | None = None,
 ) -> None:
-    """Make a job class known; registering it again replaces what was registered."""
+    """Register a job class; a second registration replaces the first."""
     _kinds[job_class] = JobKind(
         job_class, send, runnable, beside or (lambda job_id: job_class._default_manager.none())
     )

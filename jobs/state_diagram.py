@@ -1,5 +1,6 @@
-"""`python -m jobs.state_diagram` writes docs/reference/job-states.md from the transitions; a test
-compares the two.
+"""Write docs/reference/job-states.md from the transitions.
+
+Run `python -m jobs.state_diagram`; a test compares the two.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Every state of a job and every way out of it. No Django: a notebook, the docs and the database
-actions read the same table.
+"""Every state of a job and every transition.
+
+The module does not use Django: a notebook, the docs and the database actions read the same table.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ TRANSITIONS: Mapping[str, Mapping[str, str]] = {
         "reclaim": "running",  # the lease ran out and another worker takes over
         "request_cancel": "running",  # the worker is asked; it stops at its next check
         "finish": "succeeded",
-        # a failure that may pass (waits out a backoff), or handed on to other workers
+        # a failure that may pass (after a backoff), or work given to other workers
         "requeue": "queued",
         "fail": "failed",
         "stop": "cancelled",  # the worker obeyed, or was lost after it was asked
@@ -28,8 +29,9 @@ FINAL = frozenset(("succeeded", "failed", "cancelled"))
 
 
 class InvalidTransition(Exception):
-    """A transition that the job's state does not allow. The message has two words of the table
-    above, never patient text.
+    """A transition that the job's state does not allow.
+
+    The message has two words of the table above, never patient text.
     """
 
     log_safe = True
@@ -41,8 +43,9 @@ class InvalidTransition(Exception):
 
 
 def next_state(state: str, happening: str) -> str:
-    """The state that `happening` leads to; raises InvalidTransition where the table has no such
-    way.
+    """Return the state that `happening` leads to.
+
+    Raises InvalidTransition if the table has no such transition.
     """
     try:
         return TRANSITIONS[state][happening]
@@ -51,8 +54,9 @@ def next_state(state: str, happening: str) -> str:
 
 
 def sources(happening: str) -> list[str]:
-    """The states in which `happening` may happen, in the table's order; raises KeyError for an
-    unknown word.
+    """Return the states that allow `happening`, in the table's order.
+
+    Raises KeyError for an unknown word.
     """
     found = [state for state, ways in TRANSITIONS.items() if happening in ways]
     if not found:
@@ -61,5 +65,8 @@ def sources(happening: str) -> list[str]:
 
 
 def can(state: str, happening: str) -> bool:
-    """True where the table has that way (a page asks before it shows a button)."""
+    """Return True if the table has that transition.
+
+    A page asks before it shows a button.
+    """
     return happening in TRANSITIONS.get(state, {})

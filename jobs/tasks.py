@@ -1,4 +1,7 @@
-"""The sweeper, started by beat every few seconds (settings, CELERY_BEAT_SCHEDULE)."""
+"""The sweeper, which beat starts every few seconds.
+
+See the setting CELERY_BEAT_SCHEDULE.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,9 @@ logger = logging.getLogger(__name__)
 
 @shared_task(name="jobs.tasks.sweep")
 def sweep() -> None:
-    """End abandoned jobs, and send hints again for rows that wait: lost messages, past backoffs,
-    expired leases.
+    """End abandoned jobs, and send hints again for rows that wait.
+
+    Rows wait because of lost messages, past backoffs or expired leases.
     """
     for kind in registry.kinds():
         ended = settle_abandoned(jobs=kind.job_class._default_manager.all())

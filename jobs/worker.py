@@ -33,16 +33,19 @@ def work(
     lease: timedelta | None = None,
     limit: Callable[[J], TimeLimit] | None = None,
 ) -> JobState | None:
-    """Claim the job, run `do(job, hold)` under a heartbeat, and store its end. Return None if the job
-    cannot be claimed.
+    """Claim the job, run `do(job, hold)` with a heartbeat, store the outcome.
 
-    `do` stores its results inside `write_guard(hold)`. Its exceptions become reasons (`reason_of`);
-    one with `retryable = False` fails the job at once, one with `outage = True` uses up no attempt,
-    and with `patient = True` waits without end (`jobs.actions.fail`). `then(job)` runs in the
-    transaction that finishes the job, so that what follows is released with it or not at all, and
-    `failed(job, error)` in the one in which the attempt fails. RequeueJob puts the job back for
-    other workers at once. A job whose worker loses the lease or the database is left to the sweeper.
-    One that takes longer than `limit(job)` fails. Never raises for a failed job.
+    Returns None if the job cannot be claimed. Never raises for a failed job.
+
+    `do` stores its results inside `write_guard(hold)`. Its exceptions become reasons (`reason_of`).
+    One with `retryable = False` fails the job at once; one with `outage = True` uses up no attempt,
+    and with `patient = True` waits without end (`jobs.actions.fail`). RequeueJob requeues the job
+    for other workers at once.
+
+    `then(job)` runs in the transaction that finishes the job, so that the next jobs are released
+    with it or not at all. `failed(job, error)` runs in the transaction in which the attempt fails.
+    A job whose worker loses the lease or the database is left to the sweeper. One that takes longer
+    than `limit(job)` fails.
     """
     job = claim(job_class, job_id, lease=lease)
     if job is None:
@@ -64,7 +67,10 @@ def work(
 
 
 def _fail_overdue(hold: Hold) -> None:
-    """Fail the job from the heartbeat's thread; the process ends only by its worker's manager."""
+    """Fail the job from the heartbeat's thread.
+
+    Only the worker's manager ends the process.
+    """
     assert hold.limit is not None
     logger.warning(
         "%s %s is past its limit of %s s", hold.job_class.__name__, hold.job_id, hold.limit.seconds

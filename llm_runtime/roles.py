@@ -24,16 +24,15 @@ from llm_runtime.calls.slots import LOCAL_SLOTS, Slots
 
 EMBEDDER = "embedder"
 RERANKER = "reranker"
-#: The embedder by which events of two timelines are matched in an evaluation; the embedder where it
-#: is not set by itself.
+#: The embedder that matches events of two timelines in an evaluation; defaults to the embedder.
 MATCHER = "matcher"
-#: The embedder by which the baseline TKW2 finds rows for its events (mean pooling, of the MedTE
-#: class); else the embedder.
+#: The embedder with which the baseline TKW2 retrieves rows for its events (mean pooling, of the
+#: MedTE class); defaults to the embedder.
 TKW2_EMBEDDER = "tkw2_embedder"
 #: Sets every language role that has no setting of its own.
 LANGUAGE_MODEL = "language_model"
 LANGUAGE_ROLES = ("tagger", "timer", "query_writer", "reviser", "judge")
-#: Role → the role whose model serves it where it has none of its own.
+#: Role → the role whose model serves it if it has no model of its own.
 FALLBACKS: Mapping[str, str] = {
     **dict.fromkeys(LANGUAGE_ROLES, LANGUAGE_MODEL),
     MATCHER: EMBEDDER,
@@ -48,7 +47,7 @@ DEFAULT_ROLES: Mapping[str, Spec | str] = {
     RERANKER: {"provider": "lexical"},
 }
 
-#: provider name → where its class lives. Importing the module costs no heavy package.
+#: provider name → module and class. Importing the module loads no heavy package.
 PROVIDERS: Mapping[str, tuple[str, str]] = {
     "openai": ("llm_runtime.providers.openai_http", "OpenAIModel"),
     "exchange": ("llm_runtime.providers.exchange", "ExchangeModel"),
@@ -129,7 +128,7 @@ class ModelRoles:
         return model
 
     def has(self, role: str) -> bool:
-        """Whether a model is set for the role, by itself or by its fallback."""
+        """Return True if a model is set for the role or for its fallback."""
         return role in self._roles or FALLBACKS.get(role) in self._roles
 
     def spec(self, role: str, choice: str | None = None) -> Spec:
@@ -197,8 +196,10 @@ def _build(role: str, spec: Spec, secret: Callable[[str], str]) -> Any:
 
 
 def _unfit(error: TypeError) -> str:
-    """ "OpenAIModel.__init__() missing 1 required keyword-only argument: 'model'" → "missing 1
-    required option: 'model'".
+    """Shorten Python's message about missing arguments to one about options.
+
+    "OpenAIModel.__init__() missing 1 required keyword-only argument: 'model'" → "missing 1 required
+    option: 'model'".
     """
     return re.sub(r"^[\w.]+\(\) |keyword(?:-only)? (?=argument)", "", str(error)).replace(
         "argument", "option"

@@ -1,6 +1,6 @@
-"""pydantic models of what enters the program: validation whose faults name fields and never repeat
-the input, and the grammar of the same model for constrained decoding. No Django.
+"""pydantic models of input, with faults that never repeat the input.
 
+A fault names its field. The same model gives the grammar for constrained decoding. No Django.
 Values are taken as they are: a text is no number, a boolean is no integer, NaN is no hour. Only
 enumerations are read from their texts.
 """
@@ -33,7 +33,7 @@ _WORDS: Mapping[str, str] = {
     "missing": "missing",
     "string_unicode": "is not a text",
 }
-#: Names of the fields in which a model thinks before it answers.
+#: Fields for a model's thinking before its answer.
 REASONING = ("reasoning", "reasoning_summary")
 #: How pydantic begins its sentences, and how ours go on after the field.
 _INPUT = ("Input should be", "must be")
@@ -53,7 +53,10 @@ class Strict(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Says:
-    """Give every fault of a field the same words. Write it last in `Annotated[…]`."""
+    """Give every fault of a field the same words.
+
+    Write it last in `Annotated[…]`.
+    """
 
     reason: str
 
@@ -81,7 +84,10 @@ Number = BeforeValidator(_number)
 
 @dataclass(frozen=True, slots=True)
 class FieldFault:
-    """What is wrong at one place; `path` has names of fields and indices, "" for the whole value."""
+    """A fault at one place of a value.
+
+    `path` has names of fields and indices, "" for the whole value.
+    """
 
     path: str
     reason: str
@@ -91,9 +97,10 @@ class FieldFault:
 
 
 def faults(error: ValidationError) -> list[FieldFault]:
-    """Every fault once, in the order of the fields, for the model that is asked again.
+    """Return every fault once, in the order of the fields.
 
-    Missing and unknown fields of an object are one fault each.
+    They are sent to the model that is asked again. Missing and unknown fields of an object are one
+    fault each.
     """
     missing: dict[str, list[str]] = {}
     unknown: Counter[str] = Counter()
@@ -114,8 +121,10 @@ def faults(error: ValidationError) -> list[FieldFault]:
 
 
 def field_faults(error: ValidationError) -> list[FieldFault]:
-    """Every fault once, each at its own field, for the person who wrote a file or a setting.
-    Unknown names are counted and not quoted, for they are the input's.
+    """Return every fault once, each at its own field.
+
+    They are for the person who wrote a file or a setting. Unknown names are counted and not quoted,
+    because they are the input's.
     """
     found = error.errors(include_url=False, include_input=False)
     unknown = sum(one["type"] in _UNKNOWN for one in found)
@@ -140,7 +149,7 @@ def _reason(kind: str, words: str, context: Mapping[str, Any]) -> str:
     return _WORDS.get(kind) or words.removeprefix("Value error, ").replace(*_INPUT)
 
 
-#: What a model thinks before it answers: a text by the grammar, never read.
+#: A model's thinking before its answer: a text by the grammar, never read.
 Thoughts = Annotated[Any, WithJsonSchema({"type": "string"})]
 
 
@@ -151,10 +160,16 @@ _ORDER = (
 
 
 class _Grammar(GenerateJsonSchema):
-    """A JSON schema without titles, in which every field is required: a server decodes by it."""
+    """A JSON schema without titles, in which every field is required.
+
+    A server decodes by it.
+    """
 
     def sort(self, value: Any, parent_key: str | None = None) -> Any:
-        """Order keywords as people write them, so that the texts of requests stay the same."""
+        """Order keywords as people write them.
+
+        The order is fixed, so that the texts of requests stay the same.
+        """
         if not isinstance(value, dict):
             return [self.sort(v) for v in value] if isinstance(value, list) else value
         names = list(value)
@@ -190,10 +205,10 @@ class _Grammar(GenerateJsonSchema):
 
 
 def grammar(kind: type[BaseModel], thinking: int = 1, /, **narrowed: Schema) -> Schema:
-    """The JSON schema that constrains a server's decoding to values of the model.
+    """Return the JSON schema that constrains decoding to values of the model.
 
-    `narrowed` replaces the rules of fields by narrower ones; without tokens for `thinking` the
-    field of that purpose is left out.
+    `narrowed` replaces the rules of fields by narrower ones. With 0 tokens for `thinking`, the
+    reasoning field is left out.
     """
     made = _grammar(kind)
     fields = {**made["properties"], **narrowed}

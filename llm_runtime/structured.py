@@ -1,5 +1,6 @@
-"""From the text of a reply to the value in it. Strict: what is not exactly there is refused with
-its reasons, never mended.
+"""Read the value from the text of a reply.
+
+Reading is strict: an incorrect value is refused with its reasons, never corrected.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ _ANSWER = re.compile(r"<answer>(?P<body>.*?)</answer>", re.DOTALL | re.IGNORECAS
 
 
 def answer_text(text: str) -> str:
-    """The answer without the thinking that a reasoning model writes before it (`<think>…</think>`,
-    also without its beginning).
+    """Return the answer without the thinking that comes before it.
+
+    A reasoning model writes `<think>…</think>`, sometimes without the first tag. Raises
+    AnswerRejected if the thinking does not end.
     """
     ends = list(_THINK_END.finditer(text))
     if ends:
@@ -58,8 +61,9 @@ def enclosed(text: str) -> str:
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """The one JSON object of a reply, which may stand in a code fence. Raises AnswerRejected; a key
-    that occurs twice is refused.
+    """Return the one JSON object of a reply, which may be in a code fence.
+
+    Raises AnswerRejected, also if a key occurs twice.
     """
     value = _json_value(text)
     if not isinstance(value, dict):
@@ -68,7 +72,10 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def json_array(text: str) -> list[Any]:
-    """The one JSON list of a reply, by the rules of `json_object`. Raises AnswerRejected."""
+    """Return the one JSON list of a reply, by the rules of `json_object`.
+
+    Raises AnswerRejected.
+    """
     value = _json_value(text)
     if not isinstance(value, list):
         raise AnswerRejected(["the answer must be one JSON list"])
@@ -106,8 +113,9 @@ def _json_value(text: str) -> Any:
 
 
 def read_as(kind: type[M], value: object, what: str = "") -> M:
-    """The value as the model of an answer. Raises AnswerRejected with every fault found; `what` is
-    written before each.
+    """Return the value as the model of an answer.
+
+    Raises AnswerRejected with every fault; `what` is written before each.
     """
     try:
         return kind.model_validate(value)
@@ -125,7 +133,10 @@ def storable(text: str) -> bool:
 
 
 def keys_exactly(value: Mapping[str, Any], wanted: Sequence[str], what: str) -> list[str]:
-    """Faults of an object's keys: missing and unknown ones, the first twenty of each."""
+    """Return missing and unknown keys of an object, twenty names at most.
+
+    Unknown keys are counted, not named.
+    """
     missing = [key for key in wanted if key not in value]
     unknown = [key for key in value if key not in set(wanted)]
     faults = []
@@ -138,7 +149,10 @@ def keys_exactly(value: Mapping[str, Any], wanted: Sequence[str], what: str) -> 
 
 
 def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """A JSON schema of an object with exactly these properties, all required, in this order."""
+    """Return a JSON schema of an object with exactly these properties.
+
+    All are required, in this order.
+    """
     return {
         "type": "object",
         "properties": dict(properties),
@@ -148,14 +162,15 @@ def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def reasoned(properties: Mapping[str, Any], name: str, tokens: int) -> dict[str, Any]:
-    """Properties that begin with a reasoning of that name, so that the model may think before it
-    answers; none for 0 tokens.
+    """Return properties that begin with a text field for the reasoning.
+
+    The model can so think before it answers. With 0 tokens the field is left out.
     """
     return {**({name: {"type": "string"}} if tokens else {}), **properties}
 
 
 def as_reasoned(prompt: Rendered, tokens: int) -> Rendered:
-    """Return the prompt; for 0 tokens with a remark that its schema leaves out the reasoning.
+    """Return the prompt; for 0 tokens, remark that it asks for no reasoning.
 
     The remark comes last, so that the beginning is the same for every model.
     """

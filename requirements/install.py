@@ -1,13 +1,12 @@
-"""Build the project's virtual environment outside the checkout, and say where it is.
+"""Build the project's virtual environment outside the checkout.
 
     python3 requirements/install.py --path      print the environment's folder
     python3 requirements/install.py             build it, or finish an interrupted build
     python3 requirements/install.py --bench     add the benchmarks' peers to it
 
-The folder's name carries a hash of the lock files and of the Python version: another lock is
-another environment, and one that was finished is never touched again. A stamp written last tells a
-finished build from an interrupted one. Standard library only: nothing is installed yet when this
-runs.
+The folder's name has a hash of the lock files and of the Python version: another lock is another
+environment, and a finished one never changes again. A stamp written last marks a finished build.
+Standard library only: nothing is installed yet when this runs.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-# Outside the hash-locked files: its CPU and CUDA builds differ in hash, and pip takes whichever
-# build this machine is set up for.
+# Outside the hash-locked files: its CPU and CUDA builds differ in hash, and pip chooses the build
+# that this machine is set up for.
 TORCH = "torch==2.13.0"
 LOCKS = ("web.txt", "models.txt", "dev.txt")
 BENCH_LOCK = "bench.txt"
@@ -71,7 +70,10 @@ def environment_folder() -> Path:
 
 
 def cache_folder(kind: str, parts: list[bytes]) -> Path:
-    """A folder in the user's cache, named by kind and a digest of what its contents depend on."""
+    """Return a folder in the user's cache, named by kind and a digest.
+
+    The digest covers `parts`, everything that the contents depend on.
+    """
     digest = hashlib.sha256(b"\0".join(parts)).hexdigest()[:12]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return cache / "occurrent" / f"{kind}-{digest}"
@@ -87,8 +89,9 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def _build(folder: Path) -> None:
-    """Create the environment; every step may be repeated, so an interrupted build is simply run
-    again.
+    """Create the environment.
+
+    Every step can be repeated, so an interrupted build is simply run again.
     """
 
     def steps() -> None:
@@ -112,8 +115,9 @@ def _build(folder: Path) -> None:
 
 
 def _install(folder: Path, locks: list[str]) -> None:
-    """Install exactly what the locks list. Without following dependencies: the locks are complete,
-    and torch must stay as it is.
+    """Install exactly what the locks list.
+
+    Dependencies are not followed: the locks are complete, and torch must not change.
     """
     files = [word for lock in locks for word in ("--requirement", str(HERE / lock))]
     command = [
@@ -150,7 +154,10 @@ def python(folder: Path) -> str:
 
 
 def run(command: list[str], **environment: str) -> None:
-    """Run a command with additions to the environment. Raises CalledProcessError."""
+    """Run a command with additions to the environment.
+
+    Raises CalledProcessError.
+    """
     subprocess.run(command, env={**os.environ, **environment}, check=True)
 
 

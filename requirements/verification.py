@@ -1,11 +1,12 @@
-"""Build the environment of the verification tests outside the checkout: vLLM for the CPU and a
-small real model.
+"""Build the environment of the verification tests outside the checkout.
+
+It has vLLM for the CPU and a small real model.
 
     python3 requirements/verification.py --path      print the folder
     python3 requirements/verification.py             build it, or finish an interrupted build
 
-vLLM's own pins clash with the application's, so it is never installed beside it and only spoken to
-over HTTP. Standard library only.
+vLLM's own pins clash with the application's, so it has its own environment and is only used over
+HTTP. Standard library only.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def environment_folder() -> Path:
 
 
 def model_folder(folder: Path) -> Path:
-    """Where the converted model lies in the environment's folder."""
+    """Return the converted model's folder in the environment's folder."""
     return folder / "models" / "SmolLM2-135M-Instruct"
 
 

@@ -1,4 +1,7 @@
-"""The admin site for superusers alone, signed in to by the same throttled page as everything else."""
+"""The admin site, for superusers only, with the common sign-in page.
+
+That page limits failed attempts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The admin site itself; apart from its AppConfig, because importing it needs the app registry."""
+"""The admin site itself.
+
+It is not in the AppConfig's module, because importing it needs the app registry.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,9 @@ from accounts.models import User
 
 
 class ReadOnly:
-    """What an admin page may do: show. Every change is an action of an app, which checks and
-    records it.
+    """An admin page that shows rows and changes none.
+
+    Every change is an action of an app, which checks and records it.
     """
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -47,8 +51,9 @@ class ReadOnlyInline(ReadOnly, InlineModelAdmin):
 
 
 class SuperuserAdminSite(AdminSite):
-    """Admits active superusers; `is_staff` alone opens nothing. Nothing is changed here but through
-    actions.
+    """An admin site for active superusers; `is_staff` alone opens nothing.
+
+    Changes are made through actions only.
     """
 
     site_header = "Occurrent administration"
@@ -61,8 +66,10 @@ class SuperuserAdminSite(AdminSite):
         admin_class: type[ModelAdmin[Any]] | None = None,
         **options: Any,
     ) -> None:
-        """Register read-only pages. Those that libraries bring (groups, tokens) would change rows
-        past the actions, and are left out.
+        """Register read-only pages only.
+
+        The pages of libraries (groups, tokens) would change rows without the actions, and are left
+        out.
         """
         if admin_class is not None and issubclass(admin_class, ReadOnlyAdmin):
             super().register(model_or_iterable, admin_class, **options)
@@ -75,8 +82,9 @@ class SuperuserAdminSite(AdminSite):
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Send people who are not signed in to the throttled sign-in page; raises PermissionDenied
-        for the others.
+        """Send people who are not signed in to the sign-in page.
+
+        Raises PermissionDenied for the others. The sign-in page limits failed attempts.
         """
         if request.user.is_authenticated:
             raise PermissionDenied

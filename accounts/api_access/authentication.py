@@ -30,7 +30,10 @@ REFUSAL = (
 
 
 class ApiTokenAuthentication(TokenAuthentication):
-    """Finds the person by the token's digest. Raises AuthenticationFailed (401), Throttled (429)."""
+    """Authenticates a person by the digest of a token.
+
+    Raises AuthenticationFailed (401), Throttled (429).
+    """
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
         """(person, token), or None where no token was sent."""
@@ -60,8 +63,10 @@ class ApiTokenAuthentication(TokenAuthentication):
         return user, token
 
     def validate_user(self, token: ApiToken) -> tuple[User, ApiToken]:
-        """As the sign-in page would: an active account with its own password, the same as when the
-        token was made.
+        """Check that the account is active, with its own, unchanged password.
+
+        The sign-in page asks for the same. Raises AuthenticationFailed if the password is a
+        one-time one or has changed since the token was made.
         """
         user: User = token.user
         hashes = [user.get_session_auth_hash(), *user.get_session_auth_fallback_hash()]

@@ -1,4 +1,4 @@
-"""Bodies of API requests: JSON objects as the framework reads them, with values that can be stored."""
+"""Bodies of API requests: JSON objects with values that can be stored."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from accounts.requests.guard import OddValue, check_json
 
 
 class CheckedJSONParser(JSONParser):
-    """Raises ParseError or ValidationError (400) if the framework's own parser would fail or give
+    """Parses a JSON object and checks that it can be stored.
+
+    Raises ParseError or ValidationError (400) if the framework's own parser would fail or return
     what cannot be stored.
     """
 

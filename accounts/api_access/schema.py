@@ -1,5 +1,6 @@
-"""Describe tokens for OpenAPI. A module of its own, because the framework's settings import token
-classes before this one.
+"""Describe tokens for OpenAPI.
+
+This is a separate module, because the framework's settings import token classes before it.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 
 
 class ApiTokenScheme(OpenApiAuthenticationExtension):
-    """`accounts.api_access.authentication` as an HTTP bearer token. Defining the class is what
-    makes it known.
+    """`accounts.api_access.authentication` as an HTTP bearer token.
+
+    Defining the class registers it.
     """
 
     target_class = "accounts.api_access.authentication.ApiTokenAuthentication"

@@ -1,5 +1,6 @@
-"""Tokens of the API: issued and shown once, stored as digests, revoked, and ended by a new
-password. `by=None` is the command line.
+"""Tokens of the API: issue, store as digests, list and revoke.
+
+A token is shown once; a new password ends it. `by=None` is the command line.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from accounts.audit.trail import record
 from accounts.models import ApiToken, User
 from accounts.permissions import NotAllowed
 
-#: So many may stand at once.
+#: Most valid tokens of one person at a time.
 MOST = 10
 LONGEST_LABEL = 100
 
@@ -25,9 +26,9 @@ class TokenRefused(ValueError):
 
 @transaction.atomic
 def issue_token(*, user: User, label: str, by: User | None) -> tuple[ApiToken, str]:
-    """Issue a token, returned once and not stored; it ends after API_TOKEN_DAYS days.
+    """Issue a token; return it with its secret, which is not stored.
 
-    Raises NotAllowed, TokenRefused.
+    It ends after API_TOKEN_DAYS days. Raises NotAllowed, TokenRefused.
     """
     _check_own(user, by)
     # simultaneous requests take turns

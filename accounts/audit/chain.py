@@ -1,5 +1,6 @@
-"""Check the chain of the audit trail for events changed, removed or added past its trigger
-(docs/adr/0034-audit-chain.md).
+"""Check the audit trail's chain for changed, removed or added events.
+
+These are changes past its trigger (docs/adr/0034-audit-chain.md).
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from django.db import connection
 
 from accounts.models import AuditLink
 
-#: As many faults are reported; one that goes deep would bring a line for each event.
+#: Most faults to report; a fault early in the chain would give one line for each event.
 MOST = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A place in the chain and its hash; written "12:ab…" where people note it."""
+    """A place in the chain and its hash, noted by people as "12:ab…"."""
 
     sequence: int
     hash: str
@@ -57,8 +58,9 @@ def current_head() -> Head:
 
 
 def chain_faults(noted: Sequence[Head] = ()) -> list[AuditFault]:
-    """Everything that is wrong, at most MOST. `noted`: heads from earlier, which the chain must
-    still contain.
+    """Return every fault of the chain, at most MOST.
+
+    `noted` are earlier heads, which the chain must still contain.
     """
     with connection.cursor() as cursor:
         cursor.execute(_FAULTS, [MOST])
@@ -76,8 +78,8 @@ def chain_faults(noted: Sequence[Head] = ()) -> list[AuditFault]:
     ]
 
 
-# The hash is written out here again, so that a changed function in the database
-# (`accounts_audit_hash`) is noticed.
+# The hash is computed here too, so that a changed function in the database (`accounts_audit_hash`)
+# is noticed.
 _FAULTS = """
 WITH links AS (
     SELECT sequence, event_id, hash, lag(sequence, 1, 0::bigint) OVER w AS before, lag(hash, 1, '') OVER w AS previous

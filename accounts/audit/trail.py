@@ -1,5 +1,6 @@
-"""The append-only trail of who opened, changed or exported what. A database trigger refuses every
-other write to it.
+"""The append-only trail of who opened, changed or exported what.
+
+A database trigger refuses every other write to it.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ def record(
     object_id: str = "",
     detail: Mapping[str, Any] | None = None,
 ) -> AuditEvent:
-    """Append one event. `action` is dotted lower-case words ("case.open"); `object_id` the object's
-    public id.
+    """Append one event.
 
+    `action` is dotted lower-case words ("case.open"); `object_id` is the object's public id.
     `detail` has counts, states and ids, never patient text: flat, scalars, texts of at most 200
     characters. Raises ValueError for anything else.
     """
@@ -52,8 +53,9 @@ def record_each(
     object_ids: Iterable[str],
     detail: Mapping[str, Any] | None = None,
 ) -> list[AuditEvent]:
-    """Append one event for each object, in one statement: for a page that shows many. As `record`
-    otherwise.
+    """Append one event for each object, in one statement.
+
+    Pages that show many objects use it. Arguments and errors are those of `record`.
     """
     if not ACTION.fullmatch(action):
         raise ValueError("an audit action is dotted lower-case words")

@@ -15,7 +15,10 @@ from accounts.scoping import active_study, roles_in, studies_of
 
 @dataclass(frozen=True)
 class NavLink:
-    """A link of the main navigation, and whether the page is its own or one of its section."""
+    """A link of the main navigation.
+
+    `is_page`: the current page is the link's own. `is_section`: it is in the link's section.
+    """
 
     label: str
     address: str
@@ -24,8 +27,9 @@ class NavLink:
 
 
 def study(request: HttpRequest) -> dict[str, Any]:
-    """`active_study`, `studies` (for the switcher), `study_roles` and `nav_links`; nothing for
-    people not signed in.
+    """Return `active_study`, `studies`, `study_roles` and `nav_links`.
+
+    `studies` are for the switcher. People who are not signed in get nothing.
     """
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:

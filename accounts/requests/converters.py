@@ -1,5 +1,6 @@
-"""The parts of addresses: strict, so that an address with anything else in it is not found before
-any query.
+"""The parts of addresses.
+
+They are strict: an address with anything else in it gives 404 before any query.
 """
 
 from __future__ import annotations
@@ -50,8 +51,9 @@ class NumberConverter:
 
 
 def register_converters() -> None:
-    """Make `<public_id:…>`, `<uid4:…>` and `<number:…>` known; words such as actions and formats
-    are `<slug:…>`.
+    """Register `<public_id:…>`, `<uid4:…>` and `<number:…>`.
+
+    Words such as actions and formats are `<slug:…>`.
     """
     register_converter(PublicIdConverter, "public_id")
     register_converter(Uid4Converter, "uid4")

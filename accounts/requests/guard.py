@@ -1,9 +1,8 @@
-"""Requests with text or numbers that no column can store get 400 with a sentence before any view
-reads them.
+"""Reject requests with text or numbers that no column can store.
 
-Addresses are strict by their converters (`accounts.requests.converters`). What remains is checked
-here, once for all views: query strings, forms, cookies of sessions, and by `check_json` the bodies
-of JSON.
+They get 400 with a sentence before any view reads them. Addresses are strict by their converters
+(`accounts.requests.converters`). The rest is checked here, once for all views: query strings,
+forms, cookies of sessions, and by `check_json` the bodies of JSON.
 """
 
 from __future__ import annotations
@@ -38,8 +37,9 @@ LARGEST = 2**63 - 1
 
 
 class OddValue(ValueError):
-    """A value that cannot be stored, in that field of a body; the message is a sentence and quotes
-    nothing.
+    """A value that cannot be stored, in that field of a body.
+
+    The message is a sentence and quotes nothing.
     """
 
     log_safe = True
@@ -50,7 +50,7 @@ class OddValue(ValueError):
 
 
 class RequestGuardMiddleware:
-    """Refuses what `refusal_of` names; ignores a session cookie that no session can have."""
+    """Refuses what `refusal_of` names; ignores impossible session cookies."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
@@ -72,16 +72,17 @@ class RequestGuardMiddleware:
 
 
 def refusal_of(request: HttpRequest) -> str | None:
-    """Return why the request cannot be taken, None if it can. Raises what Django raises for forms
-    that it cannot read.
+    """Return why the request cannot be accepted, None if it can.
+
+    Raises what Django raises for forms that it cannot read.
     """
-    # Another encoding may not even be one of text; it must be refused before `GET` and `POST`
-    # decode by it.
+    # Another encoding may not even be one of text. It must be refused before `GET` and `POST` use
+    # it to decode.
     if request.encoding and codecs.lookup(request.encoding).name != "utf-8":
         request.encoding = "utf-8"
         return NOT_UTF8
-    # The API takes JSON alone (`check_json`). A form that is read here would look to it like an
-    # empty body, not like one to refuse.
+    # The API accepts only JSON (`check_json`). If a form were read here, the API would see an empty
+    # body and not refuse it.
     form = _texts(request.POST) if not request.path_info.startswith(API) else ()
     if any(ODD.search(text) for text in (*_texts(request.GET), *form)):
         return ODD_TEXT
@@ -98,8 +99,9 @@ def refuse(request: HttpRequest, sentence: str, status: int = 400) -> HttpRespon
 
 
 def check_json(body: Mapping[str, Any]) -> None:
-    """Raise OddValue for texts and numbers of a JSON object that cannot be stored, however deep
-    they are.
+    """Raise OddValue for texts and numbers of an object that cannot be stored.
+
+    All levels of the JSON object are checked.
     """
     for name, value in body.items():
         if ODD.search(name):
@@ -120,8 +122,9 @@ def _oddness(value: Any) -> str | None:
 
 
 def _leaves(found: Any) -> Iterator[Any]:
-    """Every key and value below; without recursion, because a body may be as deep as the
-    interpreter's own limit.
+    """Yield every key and value below.
+
+    There is no recursion, because a body may be as deep as the interpreter's own limit.
     """
     waiting = [found]
     while waiting:

@@ -1,5 +1,6 @@
-"""JSON in and out for pages of our own: a body is an object of the right content type, a refusal
-says so in a sentence.
+"""JSON in and out for our own pages.
+
+A body is an object of the right content type; a refusal says so in a sentence.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ JSON = "application/json"
 
 
 class BadBody(ValueError):
-    """A body that is no JSON object; `status` is what to answer. The message quotes nothing."""
+    """A body that is no JSON object; the message quotes nothing.
+
+    `status` is the status of the response.
+    """
 
     log_safe = True
 
@@ -27,9 +31,9 @@ class BadBody(ValueError):
 
 
 def json_body(request: HttpRequest) -> dict[str, Any]:
-    """The object in the body. Raises BadBody: 415 for another content type, 413 for too much, 400
-    for anything but an object.
+    """Return the object in the body.
 
+    Raises BadBody: 415 for another content type, 413 for too much, 400 for anything but an object.
     The content type matters: a form of another site cannot send JSON without asking first.
     """
     if request.content_type != JSON:
@@ -55,8 +59,9 @@ def refusal(message: str, status: int, **more: Any) -> JsonResponse:
 
 
 def text_in(body: dict[str, Any], name: str) -> str:
-    """Return a text of a body that `json_body` read, empty if there is none. Raises BadBody for
-    anything else.
+    """Return a text of a body that `json_body` read, empty if there is none.
+
+    Raises BadBody for anything else.
     """
     found = body.get(name, "")
     if not isinstance(found, str):

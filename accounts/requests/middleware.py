@@ -1,4 +1,4 @@
-"""Limits on sessions, and the first thing that a person with a one-time password must do."""
+"""Limits on sessions, and the forced replacement of one-time passwords."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 STARTED = "session_started_at"
 ACTIVE = "session_active_at"
-#: Polling fragments send this header (`hx-headers`), so that an unattended page does not keep its
-#: session alive.
+#: Polling fragments send this header (`hx-headers`), so that an unattended page does not extend its
+#: session.
 BACKGROUND_HEADER = "X-Background-Poll"
 
 
 class NoStoreMiddleware:
-    """Keeps browsers and proxies from storing any answer of the application: after the sign-out no
-    note is left on the disk.
+    """Prevents browsers and proxies from storing any response.
 
-    All answers, not only those to a session: programs sign in by a token, which other middleware
-    does not see.
+    After the sign-out no note is left on the disk. All responses are covered, not only those to a
+    session: programs sign in by a token, which other middleware does not see.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -39,8 +38,10 @@ class NoStoreMiddleware:
 
 
 class SessionLimitMiddleware:
-    """Signs out after SESSION_COOKIE_AGE seconds without a person's request, and after
-    SESSION_LONGEST_HOURS in any case.
+    """Signs out idle people, and everyone after a maximum time.
+
+    The limits are SESSION_COOKIE_AGE seconds without a person's request, and SESSION_LONGEST_HOURS
+    in any case.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -63,8 +64,9 @@ class SessionLimitMiddleware:
 
 
 class FirstPasswordMiddleware:
-    """Leads a person whose password is a one-time password to the page that replaces it; everything
-    else waits.
+    """Redirects a person with a one-time password to replace it first.
+
+    Every other page has to wait.
     """
 
     def __init__(self, get_response: GetResponse) -> None:

@@ -1,5 +1,6 @@
-"""Password checks behind the throttle; `accounts.sign_in.password_check` is where they are asked
-for.
+"""Password checks behind the throttle.
+
+`accounts.sign_in.password_check` calls them.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from accounts.sign_in import throttle
 
 
 class ThrottledBackend(ModelBackend):
-    """Checks passwords like Django's, but spends one of the pair's attempts before each check.
+    """Checks passwords like Django, after spending one of the pair's attempts.
 
-    Spending first means that a hundred guesses sent at once get no more checks than five sent in
-    turn. A success gives the attempts back. Calls without a request (commands) are not throttled.
+    A hundred guesses sent at once so get no more checks than five sent in turn. A success gives the
+    attempts back. Calls without a request (commands) are not throttled.
     """
 
     def authenticate(
@@ -28,8 +29,9 @@ class ThrottledBackend(ModelBackend):
         password: str | None = None,
         **kwargs: Any,
     ) -> User | None:
-        """The user, or None for a wrong name or password; raises PermissionDenied while the pair is
-        locked.
+        """Return the user, or None for a wrong name or password.
+
+        Raises PermissionDenied while the pair is locked.
         """
         if request is None or username is None:
             return super().authenticate(request, username=username, password=password, **kwargs)

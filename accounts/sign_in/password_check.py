@@ -1,7 +1,8 @@
-"""The one place that checks a password: sign-in, the password form, the signature of a review.
+"""The only place that checks a password.
 
-All of them share the throttle of the account and address (`accounts.sign_in.throttle`), and every
-refusal is in the audit trail (`accounts.sign_in.signals`). A test finds checks elsewhere
+Sign-in, the password form and the signature of a review use it. They share the throttle of the
+account and address (`accounts.sign_in.throttle`), and every refusal is in the audit trail
+(`accounts.sign_in.signals`). A test reports checks elsewhere
 (tests/integration/test_accounts_password_checks.py).
 """
 
@@ -18,7 +19,7 @@ from accounts.sign_in import throttle
 
 
 class Purpose(StrEnum):
-    """What the password is asked for; the audit trail notes it with a refusal."""
+    """The purpose of a password check, recorded in the trail if it fails."""
 
     SIGN_IN = "sign_in"
     NEW_PASSWORD = "new_password"
@@ -26,8 +27,9 @@ class Purpose(StrEnum):
 
 
 class WrongPassword(PermissionDenied):
-    """The password is wrong, or the account and address have to wait: `wait` is then the number of
-    seconds.
+    """The password is wrong, or the account and address have to wait.
+
+    `wait` is then the number of seconds.
     """
 
     log_safe = True
@@ -44,10 +46,10 @@ class WrongPassword(PermissionDenied):
 def check_password_of(
     username: str, password: str, *, request: HttpRequest | None, purpose: Purpose
 ) -> User:
-    """Return the active person with that name and password. Raises WrongPassword.
+    """Return the active person with that name and password.
 
-    Call it outside a transaction: a rollback would give the attempt back. Without a request
-    (commands) nothing is throttled.
+    Raises WrongPassword. Call it outside a transaction: a rollback would give the attempt back.
+    Without a request (commands) nothing is throttled.
     """
     user = authenticate(request, username=username, password=password, purpose=purpose)
     if user is None:

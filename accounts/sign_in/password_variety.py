@@ -1,4 +1,7 @@
-"""A validator for what Django's own ones let pass: `aaaaaaaaaaaa`, `123123123123`, `qwertyuiopas`."""
+"""A validator for weak passwords that Django's own validators accept.
+
+Examples: `aaaaaaaaaaaa`, `123123123123`, `qwertyuiopas`.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,9 @@ _ROWS = ("1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm", "1qaz2wsx3edc4rfv5t
 
 
 class VariedPasswordValidator:
-    """Refuses passwords with fewer than `least` characters that the ones before do not foretell
-    (`varied_characters`).
+    """Rejects passwords with too few characters that are hard to predict.
+
+    `least` is the minimum of `varied_characters`.
     """
 
     def __init__(self, least: int = 10) -> None:
@@ -35,10 +39,10 @@ class VariedPasswordValidator:
 
 
 def varied_characters(password: str) -> int:
-    """Count the characters that neither go on with a run (of one character, an alphabet or a
-    keyboard row) nor repeat a pair.
+    """Count the characters that the ones before do not predict.
 
-    "aaaaaaaaaaaa" has 2, "abcdefabcdef" 3, "qwertyuiopas" 4.
+    A predictable character continues a run (of one character, an alphabet or a keyboard row) or
+    repeats a pair. "aaaaaaaaaaaa" has 2, "abcdefabcdef" 3, "qwertyuiopas" 4.
     """
     text = password.casefold()
     seen: set[str] = set()

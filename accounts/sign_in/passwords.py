@@ -9,8 +9,9 @@ _GROUPS, _GROUP_LENGTH = 4, 5
 
 
 def generated_password() -> str:
-    """Twenty characters without look-alikes in four groups (115 bits), easy to copy by hand:
-    "h7Kpw-…".
+    """Return twenty characters without look-alikes in four groups (115 bits).
+
+    They are easy to copy by hand: "h7Kpw-…".
     """
     return "-".join(
         "".join(secrets.choice(_ALPHABET) for _ in range(_GROUP_LENGTH)) for _ in range(_GROUPS)

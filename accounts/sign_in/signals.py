@@ -1,5 +1,6 @@
-"""Sign-in, sign-out and failed sign-in go to the audit trail. The name that was typed does not: it
-may be a password.
+"""Record sign-in, sign-out and failed sign-in in the audit trail.
+
+The name as typed is not recorded: it may be a password.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ def on_sign_out(request: HttpRequest | None, user: Any, **kwargs: Any) -> None:
 def on_failure(
     credentials: dict[str, Any], request: HttpRequest | None = None, **kwargs: Any
 ) -> None:
-    """A password was refused, at the sign-in or where it is asked for again; the account is named
-    where there is one.
+    """Record a refused password, at the sign-in or a later check.
+
+    The account is named if there is one.
     """
     name, purpose = (
         str(credentials.get("username", "")),

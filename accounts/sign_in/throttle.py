@@ -1,7 +1,8 @@
-"""Failed sign-ins, counted in the database for each pair of name and address, on database time.
+"""Count failed sign-ins for each pair of name and address.
 
-Why not a package: the counting is one locked row, and the usual packages store the names as typed,
-where people now and then type their password (docs/adr/0012-accounts-roles-scoping.md).
+The counts are in the database, on database time. Why not a package: the counting is one locked row,
+and the usual packages store the names as typed, and people now and then type their password there
+(docs/adr/0012-accounts-roles-scoping.md).
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ def key_of(request: HttpRequest, username: str) -> str:
 
 
 def client_address(request: HttpRequest) -> str:
-    """The client's address; behind our own proxy (BEHIND_PROXY) the one that the proxy appended
-    last.
+    """Return the client's address.
+
+    Behind our own proxy (BEHIND_PROXY) it is the last one, which the proxy appended.
     """
     if settings.SECURE_PROXY_SSL_HEADER:
         forwarded: str = request.META.get("HTTP_X_FORWARDED_FOR", "")
@@ -43,8 +45,9 @@ def client_address(request: HttpRequest) -> str:
 
 
 def spend(key: str) -> bool:
-    """Use up one attempt; False where none is left. The wait begins with the last attempt and is
-    not prolonged by further ones.
+    """Use up one attempt; return False if none is left.
+
+    The wait begins with the last attempt; further attempts do not extend it.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
@@ -78,8 +81,9 @@ def seconds_locked(key: str) -> int:
 
 
 def words_for(seconds: int) -> str:
-    """How long to wait, as a person would say it: "40 seconds", "1 minute", "14 minutes" (rounded
-    up).
+    """Return the wait in words: "40 seconds", "1 minute", "14 minutes".
+
+    Minutes are rounded up.
     """
     if seconds < 60:
         return counted(seconds, "second")

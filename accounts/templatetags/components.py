@@ -1,4 +1,4 @@
-"""Parts that many pages share; every template can use them without `{% load %}`."""
+"""Parts of pages that every template can use without `{% load %}`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ LOOKS = frozenset({"num", "extra", "num extra", "moment", "hidden"})
 def table(
     content: str, label: str = "", *, caption: str = "", look: str = "", wrap: str = ""
 ) -> str:
-    """Return a table that scrolls sideways on its own and has a name for screen readers.
+    """Return a table that scrolls sideways and has a name for screen readers.
 
-    `look` and `wrap` are further classes of the table and of what scrolls.
+    `look` and `wrap` are more classes: of the table and of the element that scrolls.
     """
     given = {"content": content, "label": label or f"Table: {caption}", "caption": caption}
     return render_to_string("_components/table.html", given | {"look": look, "wrap": wrap})
@@ -27,15 +27,16 @@ def table(
 
 @register.simple_block_tag(end_name="endempty_state")
 def empty_state(content: str, title: str) -> str:
-    """Return what a list without lines shows: what would be here, and how to get it."""
+    """Return the content of an empty list: what it is for and how to fill it."""
     return render_to_string("_components/empty_state.html", {"content": content, "title": title})
 
 
 @register.simple_tag
 def heads(*words: str) -> SafeString:
-    """Return the head of a table; "Cases|num" is a column of numbers, "Open|hidden" is unseen.
+    """Return the head of a table.
 
-    Raises ValueError for any other word after the bar.
+    "Cases|num" is a column of numbers, "Open|hidden" is unseen. Raises ValueError for any other
+    word after the bar.
     """
     return format_html("<thead><tr>{}</tr></thead>", format_html_join("", "{}", map(_head, words)))
 
@@ -52,6 +53,6 @@ def _head(words: str) -> tuple[SafeString]:
 
 @register.simple_tag
 def poll(every: str) -> SafeString:
-    """Return the attributes that fetch an element's `hx-get` again and again, `every` so often."""
+    """Return the attributes that repeat an element's `hx-get` at an interval."""
     headers = """hx-headers='{"X-Background-Poll": "1"}'"""
     return format_html('hx-trigger="every {}" hx-swap="outerHTML" {}', every, mark_safe(headers))

@@ -22,7 +22,10 @@ _USED = "glossary_terms"
 
 @register.simple_tag(takes_context=True)
 def terms(context: Context, words: object) -> SafeString:
-    """Return the escaped words with a button for each term; outside a page, the words alone."""
+    """Return the escaped words with a button for each term.
+
+    Without a request, no buttons are added.
+    """
     text = str(words)
     request = context.get("request")
     if request is None:

@@ -12,7 +12,8 @@ register = template.Library()
 
 @register.filter
 def pairs(mapping: Mapping[str, Any]) -> ItemsView[str, Any]:
-    """Return keys with their values. `mapping.items` in a template gives the value of a key "items"
-    if there is one.
+    """Return keys with their values.
+
+    `mapping.items` in a template gives the value of a key "items" if there is one.
     """
     return mapping.items()

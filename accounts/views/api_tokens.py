@@ -1,4 +1,4 @@
-"""A person's own tokens of the API: the list, a new one shown once, and ending one."""
+"""A person's own API tokens: list, create (shown once) and revoke."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from accounts.api_access.tokens import (
 @require_http_methods(["GET", "POST"])
 @login_required
 def api_tokens(request: HttpRequest) -> HttpResponse:
-    """The tokens that stand; a POST makes one, which is shown in the answer and never again."""
+    """Show the valid tokens; a POST creates one.
+
+    The new token is in this response and never shown again.
+    """
     assert request.user.is_authenticated
     secret, error = "", ""
     if request.method == "POST":

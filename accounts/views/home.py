@@ -1,4 +1,4 @@
-"""The home page, made of the cards that the apps registered, and the choice of a study."""
+"""The home page with the apps' registered cards; the choice of a study."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from accounts.scoping import active_study, set_active_study
 @require_GET
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
-    """What needs this person in the active study; someone without any study learns how to get into
-    one.
+    """Show what needs this person in the active study.
+
+    Someone without a study reads how to join one.
     """
     study = active_study(request)
     cards = home_cards(request.user, study) if study and request.user.is_authenticated else []
@@ -25,6 +26,6 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def switch_study(request: HttpRequest) -> HttpResponse:
-    """Make another study of the person's the active one and start from its home page."""
+    """Make another study of the person's the active one; go to its home page."""
     set_active_study(request, request.POST.get("study", ""))
     return redirect("home")

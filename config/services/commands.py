@@ -1,4 +1,4 @@
-"""Running `manage.py` from the launchers, with its own words on the terminal."""
+"""Run `manage.py` from the launchers, with its output on the terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ def command(*arguments: str) -> list[str]:
 
 
 def manage(*arguments: str, environment: Mapping[str, str] | None = None) -> None:
-    """Run a command to its end, with these variables besides. Raises ServiceError if it fails."""
+    """Run a command to its end, with these variables added.
+
+    Raises ServiceError if it fails.
+    """
     ended = subprocess.run(
         command(*arguments), cwd=BASE_DIR, env={**os.environ, **(environment or {})}, check=False
     )
@@ -29,8 +32,9 @@ def manage(*arguments: str, environment: Mapping[str, str] | None = None) -> Non
 
 
 def require_migrated_database() -> None:
-    """Bring the embedded database up to date; raise ServiceError for an external one that is not,
-    which others may be using.
+    """Bring the embedded database up to date.
+
+    An external database may be in use by others: if it is not up to date, ServiceError is raised.
     """
     if "postgres" in needed(os.environ):
         manage("migrate", "--verbosity", "0")

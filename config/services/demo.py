@@ -1,7 +1,7 @@
-"""`python -m config.services.demo`: from an empty installation to the demo cohort, measured, judged
-and served (`make demo`).
+"""Install, reconstruct, evaluate, judge and serve the demo cohort.
 
-Every step may be repeated: what is there already is left as it is.
+`python -m config.services.demo` (`make demo`). Every step can be repeated: it skips what exists
+already.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from config.services.serve import (
 from config.services.supervisor import Supervisor
 
 DATASETS = {"demo": "demo/cohort", "intro": "demo/intro"}
-#: Whose references are measured against.
+#: The dataset with references to evaluate against.
 EVALUATED = "demo"
-#: What the ablation table compares; the variants keep the full run's occurrences, text-only times
-#: and searches.
+#: The variants that the ablation table compares. They reuse the full run's occurrences, text-only
+#: times and searches.
 VARIANTS = "full,unimodal,no_uid,no_query,no_rows,no_reranker"
 #: Sources that the judge compares, each pair in both positions.
 JUDGED = "reference,rules@revised,rules@text_only"
@@ -84,7 +84,10 @@ def prepare() -> None:
 
 
 def reconstruct(supervisor: Supervisor) -> None:
-    """Every case in every variant, by the worker, while the supervisor keeps it running."""
+    """Reconstruct every case in every variant by the worker.
+
+    The supervisor keeps the worker running meanwhile.
+    """
     for name in DATASETS:
         say(f"reconstructing {name}")
         arguments = [
@@ -105,7 +108,7 @@ def reconstruct(supervisor: Supervisor) -> None:
 
 
 def evaluate(supervisor: Supervisor) -> None:
-    """The cohort against its references, once, so that the Evaluation pages have something to show."""
+    """Evaluate the cohort once, so that the Evaluation pages show something."""
     say(f"evaluating {EVALUATED}")
     arguments = [
         "--dataset",
@@ -122,7 +125,10 @@ def evaluate(supervisor: Supervisor) -> None:
 
 
 def judge(supervisor: Supervisor) -> None:
-    """Every two of the cohort's timelines, by the judge that needs no model server; once."""
+    """Judge every pair of the cohort's timelines once.
+
+    The judge used needs no model server.
+    """
     say(f"judging {EVALUATED}")
     arguments = [
         "--dataset",
@@ -142,7 +148,7 @@ def judge(supervisor: Supervisor) -> None:
 
 
 def draw_packet() -> None:
-    """An open packet for the demo reviewer, so that the review has something to show."""
+    """Draw an open packet for the demo reviewer, to show the review."""
     arguments = [
         "--label",
         "demo packet",
@@ -157,8 +163,9 @@ def draw_packet() -> None:
 
 
 def _run_watched(supervisor: Supervisor, command: list[str]) -> int:
-    """Run a command to its end while the supervisor keeps its children running; returns the exit
-    status.
+    """Run a command while the supervisor keeps its children running.
+
+    Returns the exit status.
     """
     process = subprocess.Popen(command, cwd=BASE_DIR)
     try:

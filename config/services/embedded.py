@@ -1,5 +1,6 @@
-"""Start, attach to, and stop the embedded services together. A service that an address in the
-environment replaces is left alone.
+"""Start, attach to and stop the embedded services together.
+
+A service is left alone if an address in the environment replaces it.
 """
 
 from __future__ import annotations
@@ -27,10 +28,9 @@ def needed(environment: Mapping[str, str]) -> list[str]:
 
 
 def ensure_running(paths: ServicePaths, names: list[str] | None = None) -> list[str]:
-    """Start what does not run; returns the names of what this call started. Cheap where everything
-    runs (milliseconds).
+    """Start the services that are down; return their names.
 
-    Raises ServiceError.
+    This takes milliseconds if all run. Raises ServiceError.
     """
     wanted = list(SERVICES) if names is None else names
     if not (missing := _down(paths, wanted)):
@@ -57,7 +57,10 @@ def status(paths: ServicePaths) -> dict[str, bool]:
 
 
 def ensure_environment(paths: ServicePaths) -> list[str]:
-    """`ensure_running` for exactly the services that this process's environment does not replace."""
+    """Run `ensure_running` for the services that the environment needs.
+
+    An address in the environment of this process replaces a service.
+    """
     return ensure_running(paths, needed(os.environ))
 
 

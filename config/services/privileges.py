@@ -1,5 +1,6 @@
-"""Running the servers as an unprivileged user when the caller is root, with directories and
-binaries that user can reach.
+"""Run the servers as an unprivileged user if the caller is root.
+
+Their directories and binaries are put where that user can reach them.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ NEUTRAL_LOCALE = {"LC_ALL": "C", "TZ": "UTC"}
 def spawn(
     paths: ServicePaths, command: list[str], *, cwd: Path, log: Path
 ) -> subprocess.Popen[bytes]:
-    """Start a server as the service user, in a session of its own, so that a terminal's Ctrl-C does
-    not reach it.
+    """Start a server as the service user, in its own session.
+
+    A terminal's Ctrl-C does not reach it there.
     """
     with log.open("ab") as output:
         return subprocess.Popen(
@@ -36,15 +38,16 @@ def spawn(
 
 
 def run(paths: ServicePaths, command: list[str], *, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run a tool as the service user to its end; its output is returned, not shown."""
+    """Run a tool to its end as the service user; return its output."""
     return subprocess.run(
         command, cwd=cwd, capture_output=True, text=True, check=False, **_identity(paths)
     )
 
 
 def private_directory(paths: ServicePaths, directory: Path) -> Path:
-    """Make `directory` the service user's own (mode 700); refuses a link or another user's
-    directory in its place.
+    """Make `directory` the service user's own (mode 700).
+
+    Raises ServiceError if it is a link or another user's directory.
     """
     for parent in reversed(directory.parents):
         passable_directory(paths, parent)
@@ -62,7 +65,10 @@ def private_directory(paths: ServicePaths, directory: Path) -> Path:
 
 
 def passable_directory(paths: ServicePaths, directory: Path) -> None:
-    """Make `directory` if there is none, open to the service user under any umask."""
+    """Make `directory` if there is none, open to the service user.
+
+    Its mode does not depend on the umask.
+    """
     if not directory.exists():
         directory.mkdir()
         if paths.drops_privileges:
@@ -70,11 +76,10 @@ def passable_directory(paths: ServicePaths, directory: Path) -> None:
 
 
 def readable_copy(paths: ServicePaths, folders: list[Path], *, name: str) -> Path:
-    """Return the parent of `folders` in a place the service user can read: their own parent, or a
-    root-owned copy of it.
+    """Return the parent of `folders`, readable by the service user.
 
-    A home directory is usually closed to other users, and the Python packages that carry the
-    binaries often live in one.
+    This is their own parent, or a root-owned copy of it. A home directory is usually closed to
+    other users, and the Python packages with the binaries often are in one.
     """
     if not paths.drops_privileges or _readable_by_service_user(folders[0]):
         return folders[0].parent
@@ -92,8 +97,9 @@ def readable_copy(paths: ServicePaths, folders: list[Path], *, name: str) -> Pat
 
 
 def _identity(paths: ServicePaths) -> dict[str, Any]:
-    """The keyword arguments of subprocess that set user and environment (no variable of ours is
-    handed to a server).
+    """Return subprocess's arguments that set the user and the environment.
+
+    A server receives none of our environment variables.
     """
     environment = {**NEUTRAL_LOCALE, "PATH": os.defpath}
     if not paths.drops_privileges:

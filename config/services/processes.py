@@ -1,5 +1,6 @@
-"""Finding, awaiting and ending server processes. A pid in a file proves nothing: it may be a
-zombie's or someone else's by now.
+"""List, await and end server processes.
+
+A pid in a file proves nothing: it may by now be that of a zombie or another program.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ POLL_SECONDS = 0.05
 
 
 def processes_in(directory: Path) -> list[psutil.Process]:
-    """The live processes whose working directory is `directory`: our servers each sit in their own
-    data directory.
+    """Return the live processes whose working directory is `directory`.
+
+    Each of our servers runs in its own data directory.
     """
     resolved = str(directory.resolve())
     return [process for process in psutil.process_iter() if _sits_in(process, resolved)]
@@ -42,7 +44,7 @@ def wait_until(condition: Callable[[], bool], *, seconds: float) -> bool:
 
 
 def end(processes: list[psutil.Process], *, signal: int, patience: float) -> None:
-    """Send `signal` to each process and wait; kill those left after `patience` seconds."""
+    """Send `signal` and wait; kill those left after `patience` seconds."""
     for process in processes:
         _send(process, signal)
     if not wait_until(lambda: not any(map(is_alive, processes)), seconds=patience):
@@ -52,7 +54,10 @@ def end(processes: list[psutil.Process], *, signal: int, patience: float) -> Non
 
 
 def listener_on(port: int) -> str | None:
-    """Return who listens on a TCP port, as "name (pid 123)"; None if the system does not say."""
+    """Return the process that listens on a TCP port, as "name (pid 123)".
+
+    Returns None if the system does not say.
+    """
     try:
         connections = psutil.net_connections(kind="tcp")
     except psutil.AccessDenied:

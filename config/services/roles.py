@@ -1,7 +1,8 @@
-"""Who may do what in the database: the owner changes tables, the application reads and writes rows.
+"""The two database roles: the owner and the application.
 
-The statements run on any PostgreSQL; the embedded one creates its roles here, an external one by
-`manage.py migrate` or its administrator. Why two roles: docs/adr/0035-database-roles.md.
+The owner changes tables; the application reads and writes rows. The statements run on any
+PostgreSQL. The embedded one creates its roles here; an external one gets them by `manage.py
+migrate` or from its administrator. Why two roles: docs/adr/0035-database-roles.md.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ TABLES = (
     " pg_has_role(relowner, 'USAGE') ORDER BY 1"
 )
 SEQUENCES = f"SELECT relname {OURS} AND relkind = 'S' AND pg_has_role(relowner, 'USAGE') ORDER BY 1"
-#: Only functions with the owner's rights need a grant; all others are everyone's.
+#: Only functions with the owner's rights need a grant; everyone may call the others.
 FUNCTIONS = f"""
     SELECT p.oid::regprocedure::text FROM pg_proc p
     WHERE pronamespace = {SCHEMA} AND prosecdef AND pg_has_role(proowner, 'USAGE') ORDER BY 1
 """
-#: What the superuser owns in a data directory of a version that had one role only. An identity's
-#: sequence goes with its table.
+#: Give the owner what the superuser owns in a data directory of a version with one role. An
+#: identity's sequence goes with its table.
 ADOPT = f"""
 DO $$
 DECLARE
@@ -73,16 +74,18 @@ def role_exists(cursor: Cursor, role: str) -> bool:
 
 
 def excess(cursor: Cursor, role: str) -> list[str]:
-    """Return what the application's role should not be, in words: "is a superuser", "owns its
-    tables".
+    """Return the rights that the application's role has but should not have.
+
+    They are in words: "is a superuser", "owns its tables".
     """
     cursor.execute(EXCESS, {"role": role})
     return [words for (words,) in cursor.fetchall()]
 
 
 def grant_rows(cursor: Cursor, role: str) -> None:
-    """Let `role` read and write the rows of the current user's tables, and nothing more. Repeat it
-    after every change of tables.
+    """Let `role` read and write rows of the current user's tables, no more.
+
+    Repeat it after every change of tables.
     """
     cursor.execute("SELECT current_schema(), current_database()")
     [(schema, database)] = cursor.fetchall()
@@ -95,7 +98,7 @@ def grant_rows(cursor: Cursor, role: str) -> None:
     def run(statement: LiteralString, **more: sql.Composable) -> None:
         cursor.execute(sql.SQL(statement).format(**names, **more))
 
-    # A temporary table of the same name comes before the real one in what triggers look up.
+    # A temporary table hides the real one of the same name in triggers' look-ups.
     run("REVOKE CREATE, TEMPORARY ON DATABASE {database} FROM PUBLIC, {role}")
     run("REVOKE CREATE ON SCHEMA {schema} FROM PUBLIC, {role}")
     run("GRANT USAGE ON SCHEMA {schema} TO {role}")
@@ -114,8 +117,9 @@ def grant_rows(cursor: Cursor, role: str) -> None:
 
 
 def create_embedded_roles(cursor: Cursor) -> None:
-    """Create the embedded roles and give them the tables that the superuser has owned so far; to be
-    called in a transaction.
+    """Create the embedded roles; give them the superuser's tables.
+
+    Call it in a transaction.
     """
     for role in (OWNER_ROLE, APPLICATION_ROLE):
         if not role_exists(cursor, role):

@@ -1,5 +1,6 @@
-"""`python -m config.services.serve`: the web process, a worker and the scheduler under one
-supervisor, until Ctrl-C (`make run`).
+"""Run the web process, a worker and the scheduler until Ctrl-C.
+
+`python -m config.services.serve` (`make run`). One supervisor runs them all.
 """
 
 from __future__ import annotations
@@ -22,8 +23,7 @@ from config.services.supervisor import Child, Supervisor
 
 DEFAULT_PORT = 8000
 WEB_START_SECONDS = 180.0
-#: The web process serves files by names that follow from their content, so that browsers may keep
-#: them.
+#: The web process serves files by names made from their content, so that browsers may cache them.
 HASHED = {"HASHED_STATIC": "1"}
 QUEUES = "ingest,pipeline,generate,embed,judge"
 
@@ -51,8 +51,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def serve(supervisor: Supervisor, port: int) -> None:
-    """Add the web process, say where it is once it answers, and keep everything running until
-    interrupted.
+    """Add the web process and keep everything running until interrupted.
+
+    Prints the address once the web process answers.
     """
     manage("collectstatic", "--noinput", "--clear", "--verbosity", "0", environment=HASHED)
     supervisor.add(web(port))
@@ -65,7 +66,7 @@ def serve(supervisor: Supervisor, port: int) -> None:
 
 
 def require_free_port(port: int) -> None:
-    """Raise ServiceError that names the port, and who listens on it, where it is taken."""
+    """Raise ServiceError if the port is taken, with the listener's name."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -93,7 +94,10 @@ def web(port: int) -> Child:
 
 
 def worker() -> Child:
-    """One worker on every queue; larger installations run one a queue (docker/compose.yaml)."""
+    """Return one worker on every queue.
+
+    Larger installations run one worker a queue (docker/compose.yaml).
+    """
     env = Env()
     concurrency = env.integer("WORKER_CONCURRENCY", min(4, os.cpu_count() or 1), minimum=1)
     pool = env.text("WORKER_POOL", "prefork")
@@ -120,10 +124,10 @@ def beat() -> Child:
 
 
 def end_on_sigterm() -> None:
-    """Treat SIGTERM like Ctrl-C, so that a service manager's stop is a clean one too.
+    """Treat SIGTERM like Ctrl-C, so that a service manager stops us cleanly.
 
-    A shell starts background jobs with Ctrl-C's signal ignored, and Python then leaves it so: it is
-    set here as well.
+    A shell starts background jobs with Ctrl-C's signal ignored, and Python leaves that so: the
+    handler of that signal is set here as well.
     """
 
     def interrupt(number: int, frame: FrameType | None) -> None:
@@ -134,12 +138,15 @@ def end_on_sigterm() -> None:
 
 
 def say(message: str) -> None:
-    """Tell the person at the terminal."""
+    """Print the message at once."""
     print(f"occurrent: {message}", flush=True)
 
 
 def _answers(port: int) -> bool:
-    """Return True if a page comes; the port alone is open before the application is loaded."""
+    """Return True if a page is served.
+
+    The port alone is open before the application is loaded.
+    """
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     try:
         connection.request("GET", "/sign-in/")

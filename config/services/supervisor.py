@@ -1,5 +1,6 @@
-"""One foreground process that keeps others running: restarts what ends, restarts killed services,
-stops everything with itself.
+"""One foreground process that keeps other processes running.
+
+It restarts children that end and services that are killed, and stops all when it stops.
 """
 
 from __future__ import annotations
@@ -27,8 +28,7 @@ STOP_SECONDS = 20.0
 AFTER_KILL_SECONDS = 60.0
 LONGEST_PAUSE_SECONDS = 30.0
 STEADY_SECONDS = 60.0
-#: A child that has never run for long is given up after so many ends: a person has to mend
-#: something.
+#: A child that never ran for long is given up after so many ends: a person has to fix something.
 MOST_FAILURES_AT_FIRST = 3
 LARGEST_LOG_BYTES = 20_000_000
 PR_SET_PDEATHSIG = 1
@@ -36,10 +36,10 @@ PR_SET_PDEATHSIG = 1
 
 @dataclass
 class Child:
-    """A process to keep running; `failures` counts its ends in a row and spaces the restarts.
+    """A process to keep running.
 
-    `after_kill` is run with the ids of its processes that did not end in time when everything
-    stops.
+    `failures` counts its ends in a row and spaces the restarts. `after_kill` is a command that runs
+    when everything stops, with the ids of the processes that did not end in time.
     """
 
     name: str
@@ -54,8 +54,9 @@ class Child:
 
 
 class Supervisor:
-    """Keeps the embedded services and the added children running; use as a context manager, which
-    stops them at its end.
+    """Keeps the embedded services and the added children running.
+
+    Use it as a context manager, which stops them at its end.
     """
 
     def __init__(self, paths: ServicePaths, say: Callable[[str], None] = print) -> None:
@@ -83,8 +84,9 @@ class Supervisor:
         self._start(child)
 
     def tick(self) -> None:
-        """Restart what has ended; to be called about once a second. Raises ServiceError for a child
-        that never runs for long.
+        """Restart what has ended. Call it about once a second.
+
+        Raises ServiceError for a child that never runs for long.
         """
         try:
             for name in embedded.ensure_environment(self._paths):
@@ -104,11 +106,10 @@ class Supervisor:
             time.sleep(TICK_SECONDS)
 
     def stop(self) -> None:
-        """Ask every child to end, the last added first, kill those that do not, then stop the
-        services started here.
+        """Stop every child, the last added first, then the started services.
 
-        The signal goes to the leader alone: a worker lets its processes hand back what they do,
-        which a signal would end at work.
+        Children that do not end in time are killed. The signal goes to the leader alone: a worker
+        lets its processes hand their jobs back, and a signal would end them at work.
         """
         for child in reversed(self._children):
             _signal_leader(child, signal.SIGTERM)
@@ -122,7 +123,7 @@ class Supervisor:
         embedded.stop(self._paths, self._started_services)
 
     def _revive(self, child: Child) -> None:
-        """Note an end, wait a little longer after each one in a row, then start again."""
+        """Record an end, wait longer after each one in a row, then restart."""
         if child.process is None:
             if time.monotonic() >= child.next_start:
                 self._start(child)
@@ -148,8 +149,9 @@ class Supervisor:
         )
 
     def _after_kill(self, child: Child, pids: list[int]) -> None:
-        """Run what the child wants done after processes of it had to be killed; a failure is said
-        and nothing more.
+        """Run the child's `after_kill` command after its processes were killed.
+
+        A failure is only printed.
         """
         if not pids or not child.after_kill:
             return
@@ -197,8 +199,9 @@ class Supervisor:
 
 
 def _end_with_parent() -> None:
-    """Ask Linux to end this process when the supervisor dies, even by kill -9; elsewhere the port
-    check names the orphan.
+    """Ask Linux to end this process when the supervisor dies, even by kill -9.
+
+    On other systems the port check names the orphan.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -210,7 +213,7 @@ def _signal_leader(child: Child, number: int) -> None:
 
 
 def _members(child: Child) -> list[int]:
-    """The processes of the child's group that still run; it leads a group of its own."""
+    """Return the running processes of the child's own process group."""
     if child.process is None:
         return []
     return [

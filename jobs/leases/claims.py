@@ -1,4 +1,7 @@
-"""Taking a job: one conditional UPDATE; one row changed means that it is yours."""
+"""Claim a job with one conditional UPDATE.
+
+The claim succeeded if one row changed.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,10 @@ def expired() -> Q:
 
 
 def claimable() -> Q:
-    """What a worker may take: due, or expired with an attempt left; and nobody asked it to stop."""
+    """Return the condition on jobs that a worker may take.
+
+    A job is due, or expired with an attempt left; and nobody asked it to stop.
+    """
     return Q(cancel_requested=False) & (due() | (expired() & Q(attempt__lt=F("max_attempts"))))
 
 
@@ -45,11 +51,11 @@ def worker_name() -> str:
 def claim(
     job_class: type[J], job_id: int, *, worker: str | None = None, lease: timedelta | None = None
 ) -> J | None:
-    """Take the job for `lease` (default: the settings'); None where it is not there to take, which
-    is no error.
+    """Claim the job for `lease` (default: the settings').
 
-    The returned instance carries the fencing token of this claim in `fence`. Update and read share
-    a transaction, so the token read is the token written.
+    Returns None if the job cannot be claimed; this is no error. The returned instance has the
+    fencing token of this claim in `fence`. Update and read share a transaction, so the token read
+    is the token written.
     """
     with transaction.atomic():
         taken = job_class._default_manager.filter(claimable(), pk=job_id).update(
@@ -69,7 +75,7 @@ def claim(
 
 
 def _reasons_with_lost_worker() -> Case:
-    """The reasons as they are; a reclaim adds that the worker before stopped answering."""
+    """Return the current reasons; a reclaim adds that the worker stopped."""
     reasons: ArrayField[list[str], list[str]] = ArrayField(TextField())
     words = Concat(
         Value("attempt "),

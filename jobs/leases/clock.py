@@ -1,5 +1,6 @@
-"""Database time. Workers' clocks differ; leases are set and judged by the one clock that all of
-them share.
+"""Database time.
+
+Workers' clocks differ; leases use the one clock that all workers share.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The thread that extends a lease while the work goes on, on a database connection of its own."""
+"""The thread that extends a lease while the work goes on.
+
+It has its own database connection.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +20,18 @@ from jobs.leases.hold import Hold
 logger = logging.getLogger(__name__)
 
 
-#: How often a cancellation is looked for between two heartbeats.
+#: Seconds between checks for a cancellation, between two heartbeats.
 LOOK_SECONDS = 2.0
 #: How long past its limit work may go on without a check before its job is failed from outside.
 GRACE_SECONDS = 15.0
 
 
 class Heartbeat:
-    """Extends the lease every `interval`; sets `hold.lost` and `hold.cancelled` when it learns of
-    either.
+    """Extends the lease every `interval`; sets `hold.lost`, `hold.cancelled`.
 
-    A lease that ran out while the machine slept is renewed if nobody took the job: the fence is
-    unchanged, so there is still one holder. A database that is away is waited for until the lease
-    must be taken for lost.
+    If a lease ran out while the machine slept, it is renewed unless another worker took the job:
+    the fence is unchanged, so there is still one holder. If the database is away, the heartbeat
+    waits until the lease must count as lost.
     """
 
     def __init__(
@@ -73,7 +75,10 @@ class Heartbeat:
             connection.close()
 
     def _look(self) -> None:
-        """Notice a cancellation; a database that does not answer is the next heartbeat's business."""
+        """Check for a cancellation.
+
+        If the database does not answer, the next heartbeat handles that.
+        """
         try:
             if self._hold.row.filter(cancel_requested=True).exists():
                 self._hold.cancelled.set()
@@ -81,8 +86,9 @@ class Heartbeat:
             connection.close()
 
     def _give_up(self) -> None:
-        """Have the job failed by somebody else than the work, which does not check; what it may
-        still store is refused.
+        """Fail the job from this thread, because the work does not check.
+
+        Anything that the work stores later is refused.
         """
         try:
             self._overdue(self._hold)

@@ -35,8 +35,9 @@ class TimeLimit:
 
 @dataclass(frozen=True)
 class Hold:
-    """One claim of one job. `fence` is fixed at the claim, so that no refresh of a row can hand out
-    someone else's token.
+    """One claim of one job.
+
+    `fence` is fixed at the claim, so that no refresh of a row can give another claim's token.
     """
 
     job_class: type[ClaimableJob]
@@ -56,10 +57,11 @@ class Hold:
         )
 
     def check(self) -> None:
-        """Raise LostLease or JobCancelled if the heartbeat has noticed either, WorkerStops, or
-        OutOfTime past the limit.
+        """Raise if the work must end.
 
-        It costs next to nothing: call it before each step that takes longer than a second.
+        Raises LostLease or JobCancelled if the heartbeat has noticed either, WorkerStops, or
+        OutOfTime past the limit. It costs next to nothing: call it before each step that takes
+        longer than a second.
         """
         if self.lost.is_set():
             raise LostLease("the lease was lost")
@@ -77,16 +79,19 @@ class Hold:
         )
 
     def report(self, *, done: int, total: int, words: str) -> None:
-        """Show what the job is doing now. `words` never has patient text. Raises LostLease."""
+        """Show what the job is doing now. Raises LostLease.
+
+        `words` never has patient text.
+        """
         with write_guard(self):
             self.row.update(progress={"done": done, "total": total, "words": words})
 
 
 def assert_fence(hold: Hold) -> None:
-    """Lock the job's row until the transaction ends and make sure that it is still this claim's, on
-    database time.
+    """Lock the job's row and check on database time that the claim is valid.
 
-    Raises LostLease; RuntimeError outside a transaction, where the lock would end at once.
+    The lock ends with the transaction. Raises LostLease; RuntimeError outside a transaction, where
+    the lock would end at once.
     """
     if not connection.in_atomic_block:
         raise RuntimeError("assert_fence() works only inside a transaction")
@@ -101,10 +106,10 @@ def assert_fence(hold: Hold) -> None:
 
 @contextmanager
 def write_guard(hold: Hold) -> Iterator[None]:
-    """A transaction in which the job is certainly this claim's. Every write of a job happens inside
-    one. Raises LostLease.
+    """Open a transaction in which the job is certainly this claim's.
 
-    A cancelled job may still store the batch it has; its next `check` stops it.
+    Every write of a job happens inside one. Raises LostLease. A cancelled job may still store the
+    batch it has; its next `check` stops it.
     """
     with transaction.atomic():
         assert_fence(hold)

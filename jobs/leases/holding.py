@@ -1,4 +1,4 @@
-"""Keep the lease of a claimed job: a heartbeat during the work, and a guard around every write.
+"""Keep the lease of a claimed job while it runs, and guard its writes.
 
 job = claim(StageRun, job_id)
 with keep_lease(job) as hold:
@@ -37,11 +37,11 @@ def keep_lease(
     limit: TimeLimit | None = None,
     overdue: Callable[[Hold], None] = lambda hold: None,
 ) -> Iterator[Hold]:
-    """Keep the lease alive from a thread with a connection of its own while the block runs.
+    """Extend the lease from a separate thread while the block runs.
 
-    `interval` defaults to a third of the lease. `overdue` is called from that thread, once, for
-    work that goes on past its limit without a check. Raises RuntimeError inside a transaction: the
-    heartbeat could not see the row.
+    The thread has its own connection. `interval` defaults to a third of the lease. `overdue` is
+    called from that thread, once, for work that goes on past its limit without a check. Raises
+    RuntimeError inside a transaction: the heartbeat could not see the row.
     """
     if connection.in_atomic_block:
         raise RuntimeError("keep_lease() needs committed rows: it was called inside a transaction")

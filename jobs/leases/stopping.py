@@ -1,5 +1,6 @@
-"""Whether this worker has been asked to end. What it does is handed back to the queue at its next
-check (`jobs.leases.holding`).
+"""A flag that this worker was asked to end.
+
+The worker's jobs go back to the queue at their next check (`jobs.leases.holding`).
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ _asked = mmap.mmap(-1, 1)
 
 
 def ask_to_stop(*args: object, **options: object) -> None:
-    """Ask every process of this worker to hand back what it does. May be called from a signal
-    handler.
+    """Ask every process of this worker to give its job back.
+
+    It may be called from a signal handler.
     """
     _asked[0] = 1
 

@@ -1,8 +1,7 @@
-"""The files of the exchange (docs/reference/exchange.md): a request is `SHA256.json`, its answer
-`SHA256.answer.txt` or `.answer.json`.
+"""The files of the exchange (docs/reference/exchange.md).
 
-SHA256 is the request's own digest, so that an answer can be laid beside no other request than the
-one that it answers.
+A request is `SHA256.json`, its answer `SHA256.answer.txt` or `.answer.json`. SHA256 is the
+request's own digest, so that an answer can belong to no other request.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from llm_runtime.base import Message, ModelReply, ModelRequest
 from llm_runtime.schema import Says, Strict, faults
 
 FORMAT = "occurrent-exchange-1"
-#: What a model of the exchange has in its name where others have host and port.
+#: A model of the exchange has this in its name, in place of host and port.
 ENDPOINT = "exchange"
 _ANSWER = re.compile(r"(?P<sha256>.+)\.answer\.(?:txt|json)")
 _README = """Requests to a language model, one a file, and the place for their answers.
@@ -52,8 +51,10 @@ class MessageFile(Strict, extra="ignore"):
 
 
 class RequestFile(Strict, extra="ignore"):
-    """What a request's digest is made of; the other fields say what it is for. Numbers are not
-    converted, so that the digest of an unchanged file is its name.
+    """The parts of a request that its digest covers.
+
+    The other fields of a file say what it is for. Numbers are not converted, so that the digest of
+    an unchanged file is its name.
     """
 
     model: Text = ""
@@ -74,14 +75,20 @@ class AnswerFile(Strict):
 
 
 class AnswerRefused(ValueError):
-    """An answer file cannot be used; the message names the file and quotes nothing from it."""
+    """An answer file cannot be used.
+
+    The message names the file and quotes nothing from it.
+    """
 
     log_safe = True
 
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """A request that is out, with what it is for; the texts contain nothing about a patient."""
+    """A request that was sent out, with its purpose.
+
+    The texts of the purpose contain nothing about a patient.
+    """
 
     request: ModelRequest
     model: str
@@ -96,8 +103,9 @@ class Posted:
 
 
 def write_requests(folder: Path, posted: Iterable[Posted]) -> int:
-    """A file for each request that has none yet, and what to do with them; returns how many
-    requests there are. Raises OSError.
+    """Write a file for each new request, and a README; return the count.
+
+    The count includes requests that have a file already. Raises OSError.
     """
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / "README.txt", _README)
@@ -121,13 +129,15 @@ def answer_files(folder: Path) -> dict[str, list[Path]]:
 
 
 def holds_request(folder: Path, sha256: str) -> bool:
-    """Whether the request of that digest lies in the folder, unchanged."""
+    """Return True if the folder has the request of that digest, unchanged."""
     return _digest(folder / f"{sha256}.json") == sha256
 
 
 def taken_answer(folder: Path, sha256: str, paths: Iterable[Path]) -> ModelReply:
-    """The one answer to that request. Raises AnswerRefused where there are two, its request was
-    changed, or it cannot be read.
+    """Return the one answer to that request.
+
+    Raises AnswerRefused if there are two answers, if the request was changed, or if the answer
+    cannot be read.
     """
     first, *more = paths
     if more:
@@ -168,7 +178,10 @@ def read_answer(path: Path) -> ModelReply:
 
 
 def request_of(values: object) -> ModelRequest:
-    """The request of a file or of the ledger. Raises ValueError for anything else."""
+    """Return the request of a file or of the ledger.
+
+    Raises ValueError for anything else.
+    """
     file = RequestFile.model_validate(values)
     return ModelRequest(
         messages=tuple(Message(m.role, m.content) for m in file.messages),

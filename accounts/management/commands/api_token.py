@@ -1,4 +1,4 @@
-"""`manage.py api_token`: issue, list and revoke a person's tokens of the API."""
+"""`manage.py api_token`: issue, list and revoke a person's API tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py changepassword`: Django's command, and an event in the audit trail."""
+"""`manage.py changepassword`: Django's command, with an audit event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`manage.py create_account`: a person with a one-time password, printed once."""
+"""`manage.py create_account`: add a person with a one-time password.
+
+The password is printed once.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`manage.py create_demo_accounts`: one account a role, with generated passwords printed once."""
+"""`manage.py create_demo_accounts`: create one account for each role.
+
+The passwords are generated and printed once.
+"""
 
 from __future__ import annotations
 

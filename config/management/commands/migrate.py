@@ -1,5 +1,6 @@
-"""`manage.py migrate`: Django's own, as the role that owns the tables; the application's role may
-use them afterwards.
+"""`manage.py migrate`: Django's command, run as the owner of the tables.
+
+Afterwards it lets the application's role use the tables.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""`manage.py give_back_jobs PID…`: what `make run` calls after it had to kill worker processes that
-did not end in time.
+"""`manage.py give_back_jobs PID…`: requeue the jobs of killed processes.
+
+`make run` calls it after it had to kill worker processes that did not end in time.
 """
 
 from __future__ import annotations
