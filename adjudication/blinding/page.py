@@ -1,7 +1,7 @@
-"""A blinded item in the words and pieces of the reviewer's page. No Django here. This module escapes
-all outside text.
+"""A blinded item in the words of the reviewer's page. No Django.
 
-It is given a `BlindedItem` and nothing else, so it cannot show more than a reviewer may see.
+Its only input is a `BlindedItem`, so it cannot show more than a reviewer may see. It escapes all
+outside text.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _MISSING = {
 
 @dataclass(frozen=True, slots=True)
 class AnswerButton:
-    """One of the six: its key, value, words and what it means for this item."""
+    """One of the six answers: key, value, words and meaning for this item."""
 
     key: str
     value: str
@@ -71,8 +71,9 @@ class AnswerButton:
 
 @dataclass(frozen=True, slots=True)
 class RowLine(ShownRow):
-    """A row of a timeline with its whole hours in words; `longer` is the same in days or years, if
-    that reads better.
+    """A row of a timeline with its whole hours in words.
+
+    `longer` is the same in days or years, if that reads better.
     """
 
     words: str = ""
@@ -81,7 +82,10 @@ class RowLine(ShownRow):
 
 @dataclass(frozen=True, slots=True)
 class SideBlock:
-    """One side: its candidate (None with `missing` saying so), and its rows."""
+    """One side: its candidate and its rows.
+
+    If the candidate is None, `missing` says so.
+    """
 
     label: str
     row: RowLine | None
@@ -100,7 +104,7 @@ class RecordLine:
 
 @dataclass(frozen=True, slots=True)
 class SeriesBlock:
-    """A series with the rows that came with it."""
+    """A series with its first rows."""
 
     number: int
     name: str
@@ -124,7 +128,7 @@ class ItemPage:
 
 
 def page_of(item: BlindedItem) -> ItemPage:
-    """The item as the template needs it."""
+    """Return the item as the template needs it."""
     return ItemPage(
         question=item.question.words,
         sides=(_side(item.left, item.question), _side(item.right, item.question)),
@@ -138,7 +142,10 @@ def page_of(item: BlindedItem) -> ItemPage:
 
 
 def answers_for(item: BlindedItem) -> tuple[AnswerButton, ...]:
-    """The six answers; where one side has no row, what A and B mean is said in full."""
+    """Return the six answers with their meaning for this item.
+
+    If one side has no row, A and B are explained in full.
+    """
     meaning = dict(_MEANING)
     for side, other in ((item.left, item.right), (item.right, item.left)):
         if side.row is not None and other.row is None:
@@ -150,7 +157,7 @@ def answers_for(item: BlindedItem) -> tuple[AnswerButton, ...]:
 
 
 def whole_hours_words(hours: int | None) -> str:
-    """Whole hours as both sides say them: "−72 h", "+7 h", "0 h", "N/A"."""
+    """Return whole hours in words: "−72 h", "+7 h", "0 h", "N/A"."""
     if hours is None:
         return NOT_APPLICABLE
     sign = MINUS if hours < 0 else "+" if hours else ""
@@ -158,16 +165,14 @@ def whole_hours_words(hours: int | None) -> str:
 
 
 def hours_entered(hours: float | None) -> str:
-    """A reviewer's own time as the field and the list of answers have it: "−72 h", "+6.5 h"; "" for
-    none.
-    """
+    """Return a reviewer's own time in words: "−72 h", "+6.5 h"; "" for none."""
     if hours is None:
         return ""
     return f"{MINUS if hours < 0 else '+'}{abs(hours):.10g} h" if hours else "0 h"
 
 
 def record_lines(rows: Sequence[RecordRow]) -> tuple[RecordLine, ...]:
-    """Rows of the record as a table shows them."""
+    """Return rows of the record as a table shows them."""
     return tuple(
         RecordLine(
             _record_hours(r.hours), value_words(r.value, r.unit), time_kind_words(r.time_kind)
@@ -177,7 +182,10 @@ def record_lines(rows: Sequence[RecordRow]) -> tuple[RecordLine, ...]:
 
 
 def time_left_words(seconds_each: float | None, items: int) -> str:
-    """ "about 12 min left" by the median active time of one's own answers; "" without answers."""
+    """Return "about 12 min left", or "" without answers.
+
+    Uses the median active time of one's own answers.
+    """
     if seconds_each is None or not items:
         return ""
     seconds = seconds_each * items
@@ -187,8 +195,9 @@ def time_left_words(seconds_each: float | None, items: int) -> str:
 
 
 def note_with_places(note: str, places: Sequence[tuple[int, int]]) -> str:
-    """The note exactly as stored, its sections labelled, the places marked. Escaped. `places` in
-    code points, end-exclusive.
+    """Return the note as escaped HTML, with section labels and marked places.
+
+    Its text is exactly as stored. `places` are in code points, end-exclusive.
     """
     sections = sections_of(note)
     spans = [Span(str(n), start, end) for n, (start, end) in enumerate(places)]

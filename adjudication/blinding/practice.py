@@ -1,9 +1,9 @@
-"""The practice round: short made-up cases with the right answer and why, before a packet opens to a
-reviewer. No Django here.
+"""The practice round: made-up cases with right answers. No Django.
 
-A case is a JSON file of `adjudication/practice/`, in the order of their names: a note, the place in
-it, two timelines as `[event, hours]` with the number of the candidate row (null where that side has
-none), series of the record as `[hours, value, kind]`, the answer in the labels of the page, and its
+A reviewer does it before a packet opens to them. A case is a JSON file of
+`adjudication/blinding/practice_cases/`, in the order of the names. It has a note; the place in it;
+two timelines as `[event, hours]` with the number of the candidate row (null if that side has none);
+series of the record as `[hours, value, kind]`; the answer in the labels of the page, and its
 explanation. Nothing in them comes from a patient.
 """
 
@@ -33,7 +33,7 @@ FOLDER = Path(__file__).parent / "practice_cases"
 
 @dataclass(frozen=True)
 class PracticeCase:
-    """One case of the round as the page shows it, with its feedback. `number` counts from 1."""
+    """One case as the page shows it, with its feedback; `number` from 1."""
 
     number: int
     title: str
@@ -102,5 +102,8 @@ def _series(event: str, rows: Sequence[Sequence[Any]]) -> RecordSeries:
 
 
 def _seed_as_written(item: str) -> int:
-    """A seed under which the sides stay as the file has them: its explanation speaks of A and B."""
+    """Return a seed that does not swap the sides.
+
+    The case's explanation names A and B as the file has them.
+    """
     return next(seed for seed in count() if not sides_swapped(seed, item))

@@ -1,11 +1,10 @@
-"""What a reviewer may see: one function, used by pages, API, exports, admin and error pages. No
-Django here.
+"""What a reviewer may see; the only blinding code. No Django.
 
-`blinded_item` takes what is known of an item and gives exactly what may be shown. Two worlds that
-differ only in who wrote the two timelines, what the judge said and what the judge looked at give
-equal results. So it takes nothing of the judge but the two rows; times are in whole hours on both
-sides, because decimals reveal which timeline used structured evidence; rows have an order of
-their own; and neither identifiers, bounds, lanes nor contexts of a source are in it.
+Used by pages, API, exports, admin and error pages. `blinded_item` takes what is known of an item
+and returns exactly what may be shown. The result does not depend on who wrote the two timelines, on
+the judge's answer or on the judge's evidence. It takes from the judge only the two rows. Times are
+in whole hours on both sides, because decimals reveal which timeline used structured evidence. Rows
+are sorted anew. Identifiers, bounds, lanes and contexts of a source are left out.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from enum import StrEnum
 
 from adjudication.judging.input import whole_hours
 
-#: How many of the record's series come with rows at once; the others are fetched one by one.
+#: Number of series that come with rows; the page fetches the rows of the others one by one.
 SERIES_WITH_ROWS = 6
-#: Rows of a series that come at once: those nearest to either candidate.
+#: Rows of a series shown at first: those nearest to either candidate.
 ROWS_AT_ONCE = 24
-#: Places in the note that are offered for a row whose source has no span.
+#: Largest number of places in the note for rows without spans.
 PLACES = 3
 _WORD = re.compile(r"[^\W_]{2,}")
 _ESCAPED_BAR = re.compile(r"\\+(?=\|)")
@@ -59,7 +58,10 @@ REPEATED_ROW = (
 
 
 class Question(StrEnum):
-    """The question. Findings about two rows share one: their type would reveal the verdict."""
+    """The question. All findings about two rows share one.
+
+    Their type would reveal the verdict.
+    """
 
     TWO_ROWS = "two_rows"
     ONE_ROW = "one_row"
@@ -76,8 +78,9 @@ class Question(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CandidateRow:
-    """A side's row of the finding, as judged. `span` is the place of its occurrence in the note, or
-    None.
+    """A side's row of the finding, as judged.
+
+    `span` is the place of its occurrence in the note, or None.
     """
 
     event: str
@@ -87,7 +90,7 @@ class CandidateRow:
 
 @dataclass(frozen=True, slots=True)
 class RecordRow:
-    """A row of the structured record: hours from admission, or None where it has no time."""
+    """A row of the structured record; `hours` from admission, None if untimed."""
 
     hours: float | None
     value: str
@@ -98,7 +101,7 @@ class RecordRow:
 
 @dataclass(frozen=True, slots=True)
 class RecordSeries:
-    """All rows with one event name. `rows` may be left empty and fetched later (`shown_rows`)."""
+    """All rows with one event name; `shown_rows` may fetch `rows` later."""
 
     event: str
     summary: str
@@ -109,11 +112,11 @@ class RecordSeries:
 
 @dataclass(frozen=True, kw_only=True)
 class ItemMaterial:
-    """What is known of an item. `a` and `b` are the judge's sides; `a_rows`, `b_rows` all rows of
-    both timelines as (event, hours).
+    """What is known of an item.
 
-    `both_have_spans`: both timelines point into the note. If one does not, no span is shown: it
-    would reveal which.
+    `a` and `b` are the judge's sides; `a_rows`, `b_rows` all rows of both timelines as (event,
+    hours). `both_have_spans`: both timelines point into the note. If one does not, no span is
+    shown, because it would reveal which.
     """
 
     item: str
@@ -131,8 +134,9 @@ class ItemMaterial:
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    """A row of a timeline: whole hours from admission, None for N/A. `candidate`: the finding is
-    about it.
+    """A row of a timeline, in whole hours from admission, None for N/A.
+
+    `candidate`: the finding is about it.
     """
 
     event: str
@@ -142,8 +146,9 @@ class ShownRow:
 
 @dataclass(frozen=True, slots=True)
 class ShownSide:
-    """One side of the page: the row that the finding is about (None where this side has none), and
-    its whole timeline.
+    """One side of the page, with its whole timeline.
+
+    `row` is the row that the finding is about, None if this side has none.
     """
 
     label: str
@@ -153,8 +158,9 @@ class ShownSide:
 
 @dataclass(frozen=True, slots=True)
 class ShownSeries:
-    """A series of the record. `number` asks for its rows; `rows` are those that come at once, in
-    order of time.
+    """A series of the record.
+
+    `number` requests its rows; `rows` are those shown at first, in order of time.
     """
 
     number: int
@@ -166,8 +172,9 @@ class ShownSeries:
 
 @dataclass(frozen=True, kw_only=True)
 class BlindedItem:
-    """Everything that a reviewer may see of an item, and nothing else. `spans` are places in
-    `note`, code points, end-exclusive.
+    """Everything that a reviewer may see of an item, and nothing else.
+
+    `spans` are places in `note`, code points, end-exclusive.
     """
 
     item: str
@@ -178,12 +185,12 @@ class BlindedItem:
     spans: tuple[tuple[int, int], ...]
     series: tuple[ShownSeries, ...] = field(default=())
     stay_hours: float | None = None
-    #: Hour zero by the record's own clock: notes speak in dates.
+    #: Hour zero by the record's own clock, because notes give dates.
     admitted_at: datetime | None = None
 
 
 def blinded_item(material: ItemMaterial, seed: int) -> BlindedItem:
-    """Build the item as the reviewer with this seed sees it: A on the left, B on the right.
+    """Build the item as the reviewer with this seed sees it: A left, B right.
 
     A series comes with rows if its `RecordSeries` has them; `series_order` returns the ones that
     need rows.
@@ -206,22 +213,25 @@ def blinded_item(material: ItemMaterial, seed: int) -> BlindedItem:
 
 
 def sides_swapped(seed: int, item: str) -> bool:
-    """Whether this reviewer sees the judge's B on the left, as A. Drawn for each item from the
-    reviewer's stored seed.
+    """Return whether this reviewer sees the judge's B on the left, as A.
+
+    Drawn for each item from the reviewer's stored seed.
     """
     return hashlib.sha256(f"{seed}:side:{item}".encode()).digest()[0] % 2 == 1
 
 
 def unswapped(answer: str, swapped: bool) -> str:
-    """An answer of the page in the judge's labels, and back again: A and B change places where the
-    sides were swapped.
+    """Convert an answer between the labels of the page and the judge's.
+
+    A and B change places if the sides were swapped.
     """
     return {"A": "B", "B": "A"}.get(answer, answer) if swapped else answer
 
 
 def series_order(series: Sequence[RecordSeries], events: Iterable[str]) -> list[int]:
-    """Indices of the series, those first whose name has most words in common with the rows' words;
-    never by what a judge looked at.
+    """Return the series' indices, most similar to the rows' words first.
+
+    Similarity counts common words of the series' names. It never uses a judge's evidence.
     """
     wanted = set().union(*(words_of(event) for event in events))
 
@@ -236,8 +246,9 @@ def series_order(series: Sequence[RecordSeries], events: Iterable[str]) -> list[
 def shown_rows(
     rows: Iterable[RecordRow], hours: Iterable[float | None], limit: int | None = ROWS_AT_ONCE
 ) -> tuple[RecordRow, ...]:
-    """The rows nearest to any of the whole `hours`, in order of time, untimed ones last; the first
-    ones where no hour is known.
+    """Return the rows nearest to any of the whole `hours`, in order of time.
+
+    Untimed rows come last. If no hour is known, the first rows.
     """
     near = [h for h in (whole_hours(hour) for hour in hours) if h is not None]
 
@@ -256,7 +267,7 @@ def shown_rows(
 
 
 def words_of(event: str) -> frozenset[str]:
-    """Its words, compared without case and plural ending, without small words."""
+    """Return an event's words without case, plural endings and small words."""
     found = (word.casefold() for word in _WORD.findall(event))
     return frozenset(
         w[:-1] if len(w) > 3 and w.endswith("s") else w for w in found if w not in _SMALL_WORDS
@@ -270,8 +281,10 @@ def _question(material: ItemMaterial) -> Question:
 
 
 def _side(candidate: CandidateRow | None, rows: Iterable[tuple[str, float | None]]) -> ShownSide:
-    """Sort rows by time, N/A last, then by words. Of rows that read the same, mark the first one, so
-    that the mark does not reveal which one was meant.
+    """Sort rows by time, N/A last, then by words, and mark the candidate.
+
+    Of rows that read the same the first is marked, so that the mark does not reveal which was
+    meant.
     """
     shown = [ShownRow(_one_line(event), whole_hours(time)) for event, time in rows]
     shown.sort(key=lambda r: (r.hours is None, r.hours or 0, r.event))
@@ -289,8 +302,9 @@ def _side(candidate: CandidateRow | None, rows: Iterable[tuple[str, float | None
 def _places(
     candidates: Sequence[CandidateRow], note: str, both_have_spans: bool
 ) -> tuple[tuple[int, int], ...]:
-    """Where to look in the note: the rows' own spans without saying whose, else the sentences that
-    share most words with them.
+    """Return places in the note: the rows' own spans, without saying whose.
+
+    Else the sentences that share most words with the rows.
     """
     own = {
         c.span for c in candidates if c.span is not None and 0 <= c.span[0] < c.span[1] <= len(note)
@@ -322,7 +336,7 @@ def _shown_series(
 
 
 def _one_line(event: str) -> str:
-    r"""Bars unescaped: some sources store `\|`, others a bare bar."""
+    r"""Unescape bars: some sources store `\|`, others a bare bar."""
     return _ESCAPED_BAR.sub("", " ".join(event.split()))
 
 
@@ -338,7 +352,10 @@ class Viewer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MaySee:
-    """What of a packet a person may see. Everything but the items and one's own answers unblinds."""
+    """What a person may see of a packet.
+
+    All but `items` and `own_answers` unblinds.
+    """
 
     items: bool = False
     own_answers: bool = False
@@ -349,7 +366,7 @@ class MaySee:
 
 
 def visibility_for(viewer: Viewer, state: str, reveal: str) -> MaySee:
-    """Return what a person may see of a packet; every page asks this one table.
+    """Return what a person may see of a packet; every page asks this table.
 
     `state`: "draft", "open" or "closed"; `reveal`: "never" or "after_close". Reviewers see blinded
     items while the packet is open. After it closed they also see the judge's side, unless the

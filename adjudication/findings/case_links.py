@@ -1,4 +1,4 @@
-"""The way from a case page to the comparison of its timelines."""
+"""The link from a case page to the comparison of its timelines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ehr.models import Encounter
 
 
 def compare_link(encounter: Encounter, timeline: str, timelines: int) -> Link | None:
-    """To the shown timeline beside another one, where the case has another."""
+    """Link to a comparison of the shown timeline; None if there is no other."""
     if timelines < 2:
         return None
     return Link(

@@ -1,8 +1,8 @@
-"""Compare two judge runs over the same comparisons, in the database: findings match by subject.
+"""Compare two judge runs in the database; findings match by subject.
 
-Only comparisons that both runs judged count: where one of them gave no answer nothing can be said
-to be gone or new. Verdicts are compared as "the first timeline is right", "the second", …, since
-the two games may have drawn their labels differently.
+Only comparisons that both runs judged count: without both answers nothing is gone or new. Verdicts
+are compared as "the first timeline is right", "the second" and so on, because the two games may
+have drawn their labels differently.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from adjudication.models import Finding, Game, JudgeRun
 
 
 class Change(StrEnum):
-    """What became of a subject from the earlier run to the later one."""
+    """The change of a subject from the earlier run to the later one."""
 
     VERDICT = "verdict"
     GONE = "gone"
@@ -39,7 +39,7 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChangeLine:
-    """One subject: its finding before and after; one of them is None where it is new or gone."""
+    """One subject's findings: before is None if new, after None if gone."""
 
     change: Change
     before: FindingLine | None
@@ -54,7 +54,10 @@ class ChangeLine:
 
 @dataclass(frozen=True, slots=True)
 class ChangeFilter:
-    """`type` is one of `finding_list.TYPES`, "" for all; `change` "" for every change but "same"."""
+    """`type` is one of `TYPES` in `adjudication.findings.listing`, "" for all.
+
+    `change` "" means every change but "same".
+    """
 
     change: str = ""
     type: str = ""
@@ -107,13 +110,14 @@ WITH both_judged AS (
         ON after.comparison_id = before.comparison_id AND after.subject_sha256 = before.subject_sha256 AND after.n = before.n
 )
 """
-#: Every change has its own place: only one of the two runs has a given finding.
+#: A unique order: only one of the two runs has a given finding.
 _ORDER = "e.case_id, comparison_id, ordinal, coalesce(after_id, before_id)"
 
 
 class Changes:
-    """The changes from `earlier` to `later`, without what is closed to the reader. Has `count` and
-    slices, as a paginator asks.
+    """The changes from `earlier` to `later` that the reader may see.
+
+    Supports `count` and slices, as a paginator needs.
     """
 
     def __init__(
@@ -133,7 +137,7 @@ class Changes:
         return {change: found.get(change.value, 0) for change in Change}
 
     def types(self) -> dict[str, int]:
-        """How many of the chosen change each stored type has."""
+        """Count each stored type among the selected changes."""
         return dict(
             self._asked(
                 f"SELECT type, count(*) FROM changes WHERE {self._where} GROUP BY type",
@@ -142,7 +146,7 @@ class Changes:
         )
 
     def comparisons(self) -> int:
-        """How many comparisons both runs judged."""
+        """Return how many comparisons both runs judged."""
         return int(self._asked("SELECT count(*) FROM both_judged")[0][0])
 
     def count(self) -> int:
@@ -156,8 +160,9 @@ class Changes:
         return self._lines("", [], "LIMIT %s OFFSET %s", [wanted.stop - wanted.start, wanted.start])
 
     def after(self, place: Finding | None, limit: int) -> list[ChangeLine]:
-        """At most `limit` changes after the one whose `either` is `place`, from the first one where
-        that is None.
+        """Return at most `limit` changes after the one whose `either` is `place`.
+
+        None starts from the first one.
         """
         if place is None:
             return self._lines("", [], "LIMIT %s", [limit])
@@ -199,8 +204,9 @@ class Changes:
 
 
 def comparable_runs(run: JudgeRun, closed: Closed = OPEN) -> list[JudgeRun]:
-    """Return the other judge runs of the study that judged a comparison of this one that is not
-    closed, newest first.
+    """Return the study's other judge runs that share a judged comparison.
+
+    Closed comparisons do not count. Newest first.
     """
     shared = open_games(Game.objects.filter(run=run), closed).values("comparison")
     return list(

@@ -1,5 +1,6 @@
-"""What the compare page draws: two timelines of one case as one list of rows, their places on the
-plot, and findings in place.
+"""Data of the compare page: two timelines of one case as one list of rows.
+
+Each row has its place on the plot and its findings.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ from timelines.presentation.wording import LANE_WORDS, bounds_words, clock_words
 
 @dataclass(frozen=True)
 class CompareRow:
-    """One line of the aligned table. `state` is "differs", "agrees", "only-a" or "only-b"; `apart`
-    says how far.
+    """One line of the aligned table.
+
+    `state` is "differs", "agrees", "only-a" or "only-b"; `apart` says by how much.
     """
 
     key: str
@@ -57,14 +59,15 @@ class CompareRow:
 
     @property
     def other_words(self) -> str:
-        """What B says, where it does not say the same."""
+        """B's words, if they differ from A's."""
         a, b = self.row.first, self.row.second
         return b.mention if a and b and b.mention != a.mention else ""
 
 
 def labels_of(choices: Choices) -> list[tuple[Choice, str]]:
-    """Every timeline of the case with what it is called; the run beside it where several have one
-    name.
+    """Return every timeline of the case with its label.
+
+    If several have one label, the run is added.
     """
     named = [
         (c, label_of(c), g.label)
@@ -80,12 +83,15 @@ def labels_of(choices: Choices) -> list[tuple[Choice, str]]:
 
 
 def label_of(choice: Choice) -> str:
-    """As judge runs call it: "rules · revised"."""
+    """Return its label in judge runs: "rules · revised"."""
     return SourceKey(choice.source, choice.kind.value, choice.alternative).label
 
 
 def games_of(a: Choice, b: Choice) -> QuerySet[Game]:
-    """The games of these two timelines, whichever came first, in first positions."""
+    """Return the games of these two timelines in first positions.
+
+    The order of the two does not matter.
+    """
     pair = Q(comparison__first=a.pk, comparison__second=b.pk) | Q(
         comparison__first=b.pk, comparison__second=a.pk
     )
@@ -93,7 +99,7 @@ def games_of(a: Choice, b: Choice) -> QuerySet[Game]:
 
 
 def rows_of(a: Choice, b: Choice, run: JudgeRun | None) -> list[CompareRow]:
-    """The aligned rows with the findings of the judge run, which may have none for these two."""
+    """Return the aligned rows with any findings of the judge run."""
     shared = a.inventory_id is not None and a.inventory_id == b.inventory_id
     tolerance = JudgeConfig.from_dict(run.config).tolerance if run else TOLERANCE
     by_entry = _findings(a, b, run)
@@ -104,8 +110,9 @@ def rows_of(a: Choice, b: Choice, run: JudgeRun | None) -> list[CompareRow]:
 def payload(
     rows: Sequence[CompareRow], anchor: Anchor, discharge: float | None, note: str
 ) -> dict[str, Any]:
-    """Everything the page's scripts need, in the form of `presentation.case_plot.payload`; words
-    are made here.
+    """Return all data for the page's scripts, with words.
+
+    It has the form of `presentation.case_plot.payload`.
     """
     axis = axis_for((h for r in rows for h in r.row.times), discharge)
     laid = lanes([_mark(r) for r in rows], axis)
@@ -189,7 +196,7 @@ def _row(
 
 
 def _apart(a: float | None, b: float | None) -> str:
-    """From A to B in words."""
+    """Return the difference from A to B in words."""
     if a is None or b is None:
         return "" if a is b else "one has no time"
     if abs(b - a) * 60 < 0.5:

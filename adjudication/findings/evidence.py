@@ -1,5 +1,6 @@
-"""What one finding rests on, as its page shows it: the quote in its note, the cited series with its
-rows, both timelines around it.
+"""The evidence of one finding, for its page.
+
+It has the quote in the note, the cited series with its rows, and both timelines around the finding.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from timelines.presentation.note_html import text_html
 from timelines.presentation.wording import bounds_words, moment_words
 from timelines.runs.storage import checked_text, note_of
 
-#: Rows of either timeline before and after the finding's own.
+#: Rows shown of either timeline before and after the finding's own.
 NEIGHBOURS = 4
 ROWS_SHOWN = 60
 #: Whole hours may round a row's time either way (`table_evidence.OFFSET_SLACK`).
@@ -33,8 +34,9 @@ _HOURS = re.compile(r"@\s*([+-]?\d{1,7}(?:\.\d{1,4})?)\s*h?\s*$")
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """The whole note in three pieces, escaped; the middle one is the quoted span, or else (not
-    `judged`) that of the finding's own row. `text` is the middle one, not escaped.
+    """The whole note in three escaped pieces; `text` is the middle, unescaped.
+
+    The middle piece is the quoted span, or if not `judged` the span of the finding's own row.
     """
 
     before: SafeString
@@ -48,8 +50,9 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class CitedRow:
-    """A source row of the cited series, `hours` from admission; `cited` for those at the cited hour
-    with the cited value.
+    """A source row of the cited series, `hours` from admission.
+
+    `cited`: it is at the cited hour and has the cited value.
     """
 
     row: RowLine
@@ -59,8 +62,9 @@ class CitedRow:
 
 @dataclass(frozen=True)
 class CitedSeries:
-    """The series that the table evidence is about. `rows` are those nearest to the cited hour, in
-    order of time.
+    """The series that the table evidence cites.
+
+    `rows` are those nearest to the cited hour, in order of time.
     """
 
     series: EventSeries
@@ -84,8 +88,9 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Side:
-    """One candidate with its timeline around it. `moment` is the stored time, not the whole hours
-    that were judged.
+    """One candidate with its timeline around it.
+
+    `moment` is the stored time, not the judged whole hours.
     """
 
     label: str
@@ -99,7 +104,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingDetail(FindingLine):
-    """A finding with everything that it rests on."""
+    """A finding with all its evidence."""
 
     quote: Quote | None
     series: CitedSeries | None
@@ -108,7 +113,7 @@ class FindingDetail(FindingLine):
 
 
 def finding_detail(finding: Finding, encounter: Encounter) -> FindingDetail:
-    """Load what the finding rests on. Raises NoteChanged as `quote_of`."""
+    """Load the finding's evidence. Raises NoteChanged as `quote_of`."""
     line = finding_line(finding)
     a, b = sides_of_finding(finding, encounter)
     quote = quote_of(finding, encounter)
@@ -122,10 +127,10 @@ def finding_detail(finding: Finding, encounter: Encounter) -> FindingDetail:
 
 
 def quote_of(finding: Finding, encounter: Encounter) -> Quote | None:
-    """The note around the quote, else around a row of the finding; None without either or without a
-    note.
+    """Return the note around the quote, else around a row of the finding.
 
-    Raises NoteChanged where its text is no longer what was imported.
+    None without either or without a note. Raises NoteChanged if the text differs from the imported
+    one.
     """
     note = note_of(encounter)
     span = _quote_span(finding) or _own_span(finding)
@@ -161,7 +166,7 @@ def _own_span(finding: Finding) -> tuple[int, int] | None:
 
 
 def cited_series(finding: Finding, encounter: Encounter) -> CitedSeries | None:
-    """The stored series with the rows around the cited hour; None where no stored series is cited."""
+    """Return the cited series with rows around the cited hour, or None."""
     series = finding.series
     if series is None:
         return None
@@ -190,14 +195,18 @@ def _is_cited(line: RowLine, at: float | None, hours: float | None, citation: st
 
 
 def _number_or_words(value: str) -> str:
-    """A value without its unit where it begins with a number, else all of its words."""
+    """Return the first word if it begins with a digit, else all words.
+
+    This drops the unit of a number.
+    """
     words = value.casefold().split()
     return words[0] if words and words[0][0].isdigit() else " ".join(words)
 
 
 def sides_of_finding(finding: Finding, encounter: Encounter) -> tuple[Side, Side]:
-    """A and B, each with its own row among its neighbours; a side without a row shows where it
-    would stand.
+    """Return A and B, each with its own row among its neighbours.
+
+    A side without a row shows the neighbours of the other row's time.
     """
     game = finding.game
     pair = (game.comparison.first, game.comparison.second)
@@ -259,5 +268,5 @@ def _neighbours(
 
 
 def row_text(entry: Entry) -> str:
-    """What a timeline's row says, as the note has it."""
+    """Return a row's words as the note has them."""
     return unescape_mention(entry.occurrence.mention if entry.occurrence else entry.event)

@@ -1,5 +1,6 @@
-"""All findings of a judge run as records of a file, with or without text of note, timelines, record
-and judge.
+"""All findings of a judge run as records of a file.
+
+Text of note, timelines, record and judge is optional.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ COLUMNS = (
     ),
     Column("reason", TEXT, "", "the judge's reason", text=True),
 )
-#: Columns that are fields of a finding or of what it belongs to, by their path from the finding.
+#: Columns that are fields of a finding or of related rows, by their path from the finding.
 _PATHS = {
     "finding": "public_id",
     "dataset": "game__comparison__encounter__dataset__name",
@@ -103,13 +104,14 @@ _PATHS = {
 
 
 def columns(*, with_text: bool) -> list[Column]:
-    """The columns of a file in order."""
+    """Return the columns of a file in order."""
     return [c for c in COLUMNS if with_text or not c.text]
 
 
 def exportable_findings(run: JudgeRun, closed: Closed) -> QuerySet[Finding]:
-    """The run's findings, reruns included, without those that are closed to the reader; in the
-    order of their games.
+    """Return the run's findings that the reader may see, by game.
+
+    Includes games in swapped positions.
     """
     return open_findings(Finding.objects.filter(game__run=run), closed).order_by(
         "game_id", "ordinal"
@@ -117,7 +119,10 @@ def exportable_findings(run: JudgeRun, closed: Closed) -> QuerySet[Finding]:
 
 
 def lines(run: JudgeRun, findings: QuerySet[Finding]) -> Iterator[dict[str, Any]]:
-    """One record a finding, with all columns; nothing of it is safe for a spreadsheet yet."""
+    """Yield one record per finding, with all columns.
+
+    Values are not yet escaped for spreadsheets.
+    """
     judge = f"{run.judge_name} {run.judge_version}".strip()
     rows = findings.values_list(
         *_PATHS.values(), *(f"game__{path}" for path in SIDES), "game__a_is_first", "charged_first"
@@ -139,7 +144,7 @@ def lines(run: JudgeRun, findings: QuerySet[Finding]) -> Iterator[dict[str, Any]
 def _charge(
     line: Mapping[str, Any], first: str, second: str, a_is_first: bool, charged_first: bool | None
 ) -> dict[str, Any]:
-    """Name the sides, the side judged right, and the side charged with the error."""
+    """Name the sides, the side judged right, and the charged side."""
     a, b = (first, second) if a_is_first else (second, first)
     category = line["category"] or None
     return {

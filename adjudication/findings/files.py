@@ -38,7 +38,7 @@ def findings_file(request: StudyRequest, run: JudgeRun, format: str) -> Streamin
 
 
 def games_file(request: StudyRequest, run: JudgeRun, format: str) -> StreamingHttpResponse:
-    """As `findings_file`: what the games of a case came to is no less unblinded than its findings."""
+    """Stream the games as a file, as `findings_file`: it unblinds equally."""
     closed = closed_to(request.user)
     check_judge_run_is_open(run, closed)
     if format == DICTIONARY:
@@ -71,7 +71,7 @@ def _record_export(
     what: str,
     detail: dict[str, object],
 ) -> None:
-    """In the trail: whose cases the person has now seen, and what was taken."""
+    """Record in the trail whose cases the person has seen, and what file."""
     cases = Encounter.objects.filter(pk__in=found.order_by().values(case).distinct())
     record_exposure(
         user=request.user, encounters=cases.select_related("dataset__study"), page=f"{what} file"

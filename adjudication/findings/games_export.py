@@ -1,7 +1,7 @@
-"""All games of a judge run as records of a file: also those without a finding, which are draws, and
-those without an answer.
+"""All games of a judge run as records of a file.
 
-With the file of findings they are everything that shares and ratings are made from.
+It has games without a finding, which are draws, and games without an answer. Shares and ratings can
+be computed from this file and the file of findings alone.
 """
 
 from __future__ import annotations
@@ -97,12 +97,18 @@ _PATHS = {
 
 
 def exportable_games(run: JudgeRun, closed: Closed) -> QuerySet[Game]:
-    """The run's games, reruns included, without those that are closed to the reader."""
+    """Return the run's games that the reader may see.
+
+    Includes games in swapped positions.
+    """
     return open_games(Game.objects.filter(run=run), closed).order_by("pk")
 
 
 def lines(run: JudgeRun, games: QuerySet[Game]) -> Iterator[dict[str, Any]]:
-    """One record a game, with all columns; nothing of it is safe for a spreadsheet yet."""
+    """Yield one record per game, with all columns.
+
+    Values are not yet escaped for spreadsheets.
+    """
     judge = f"{run.judge_name} {run.judge_version}".strip()
     protocols = strata(
         run, set(games.order_by().values_list("comparison__encounter_id", flat=True))
@@ -151,7 +157,7 @@ def lines(run: JudgeRun, games: QuerySet[Game]) -> Iterator[dict[str, Any]]:
 
 
 def _points(first: bool) -> Coalesce:
-    """What the findings of a game charge to one side."""
+    """Sum what the findings of a game charge to one side."""
     weights = [
         When(findings__category=category.value, then=Value(weight))
         for category, weight in WEIGHTS.items()

@@ -1,5 +1,6 @@
-"""The findings of a judge run as a list: narrowed and sorted by the database, each line with both
-rows and who was charged.
+"""The findings of a judge run as a list, filtered and sorted in SQL.
+
+Each line has both rows and the charged side.
 """
 
 from __future__ import annotations
@@ -74,8 +75,10 @@ _RELATED = (
 
 @dataclass(frozen=True, slots=True)
 class FindingFilter:
-    """A filter of findings. `source` and `charged` are indices of the run's sources, `case` a
-    public id: all of it is safe in addresses.
+    """A filter of findings.
+
+    `source` and `charged` are indices of the run's sources, `case` a public id, so all of it is
+    safe in addresses.
     """
 
     type: str = ""
@@ -92,7 +95,7 @@ class FindingFilter:
 
     @classmethod
     def of(cls, asked: Mapping[str, str], sources: int) -> FindingFilter:
-        """From an address; what is not known is left out."""
+        """Read a filter from an address; unknown values are ignored."""
         numbers = [str(n) for n in range(sources)]
         known: Mapping[str, Sequence[str]] = {
             "type": [*TYPES],
@@ -122,7 +125,7 @@ class FindingFilter:
         return self != FindingFilter(sort=self.sort)
 
     def conditions(self, sources: Sequence[SourceKey]) -> Q:
-        """Everything but the order."""
+        """Return the condition of the filter, without the order."""
         found = RERUNS[self.rerun][1]
         for table, value in ((TYPES, self.type), (VERDICTS, self.verdict), (SIZES, self.size)):
             found &= table[value][1] if value else Q()
@@ -142,13 +145,15 @@ class FindingFilter:
 
 
 def sources_of_run(run: JudgeRun) -> list[SourceKey]:
-    """What was compared, in order."""
+    """Return the compared sources in order."""
     return [SourceKey(*source) for source in run.sources]
 
 
 def findings_of(run: JudgeRun, wanted: FindingFilter) -> QuerySet[Finding]:
-    """The run's findings, narrowed and in order; without the labels' order, which is random.
-    `apart`: whole hours between both times.
+    """Return the run's findings, filtered and sorted.
+
+    `apart` is the number of whole hours between both times. The order never uses the labels, which
+    are random.
     """
     weights = [
         When(category=category.value, then=Value(round(weight * 2)))
@@ -165,7 +170,7 @@ def findings_of(run: JudgeRun, wanted: FindingFilter) -> QuerySet[Finding]:
 
 
 def counted_by_type(findings: QuerySet[Finding]) -> list[tuple[str, str, int]]:
-    """(value, words, how many) for every type there is, and before them all together."""
+    """Return (value, words, count) for each type present, after the total."""
     counts = dict(findings.order_by().values_list("type").annotate(n=Count("pk")))
     counts[ONE_SIDED] = counts.pop("A_ONLY", 0) + counts.pop("B_ONLY", 0)
     options = [(value, words, counts.get(value, 0)) for value, (words, _) in TYPES.items()]
@@ -174,7 +179,7 @@ def counted_by_type(findings: QuerySet[Finding]) -> list[tuple[str, str, int]]:
 
 @dataclass(frozen=True, slots=True)
 class SideLine:
-    """One side's row as it was judged: `time` in whole hours, `hours` the same in words."""
+    """One side's row as judged: `time` in whole hours, `hours` in words."""
 
     label: str
     source: str
@@ -202,8 +207,9 @@ class FindingLine:
 
     @property
     def sided_verdict(self) -> str:
-        """The verdict with sources for labels. Two games compared with each other may have drawn
-        different labels.
+        """The verdict with sources instead of labels.
+
+        Two compared games may have drawn different labels.
         """
         return {"A right": f"{self.a.source} right", "B right": f"{self.b.source} right"}.get(
             self.verdict, self.verdict
@@ -226,17 +232,17 @@ class FindingLine:
 
     @property
     def error(self) -> Category | None:
-        """The error that is charged."""
+        """The charged error."""
         return Category(self.finding.category) if self.finding.category else None
 
     @property
     def points(self) -> float | None:
-        """What the error costs."""
+        """The points of the error."""
         return WEIGHTS[self.error] if self.error else None
 
 
 def finding_line(finding: Finding, game: Game | None = None) -> FindingLine:
-    """The line of one finding of a judged game."""
+    """Return the line of one finding of a judged game."""
     game = game or finding.game
     judged = domain_finding(finding)
     names = sources_words(game)
@@ -299,7 +305,7 @@ def domain_finding(finding: Finding) -> domain.Finding:
 
 
 def _event_text(event: str | None) -> str | None:
-    """Show an event as the note writes it: the judge sees its bars escaped."""
+    """Return an event as the note writes it: the judge sees its bars escaped."""
     return None if event is None else unescape_mention(event)
 
 

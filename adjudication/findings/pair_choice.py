@@ -1,4 +1,4 @@
-"""The two timelines that are compared, and the judge run whose findings are shown between them."""
+"""The two compared timelines, and the judge run whose findings are shown."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from adjudication.models import Finding, JudgeRun
 from ehr.models import Encounter
 from timelines.cases.choices import Choice, Choices
 
-#: In the address: no findings, though there are some.
+#: In the address: show no findings.
 NO_RUN = "none"
 
 
 def chosen_pair(
     request: StudyRequest, choices: Choices, labels: list[tuple[Choice, str]]
 ) -> tuple[Choice, Choice]:
-    """Return timelines A and B: as requested, else the case's first timeline and its reference,
-    else another one. Raises Http404.
+    """Return timelines A and B, as requested or by default.
+
+    By default A is the case's first timeline, and B its reference or else another one. Raises
+    Http404.
     """
     asked = [request.GET.get(name, "") for name in ("a", "b")]
     found = [choices.find(name) if name else None for name in asked]
@@ -39,8 +41,9 @@ def chosen_pair(
 def runs_of_pair(
     request: StudyRequest, encounter: Encounter, a: Choice, b: Choice
 ) -> list[JudgeRun]:
-    """The judge runs with a judged game of these two, newest first; none for someone to whom the
-    case's findings are closed.
+    """Return the judge runs with a judged game of these two, newest first.
+
+    None for a person who may not see the case's findings.
     """
     try:
         check_user_may_see_findings(request.user, encounter)
@@ -55,7 +58,7 @@ def runs_of_pair(
 
 
 def chosen_run(request: StudyRequest, runs: list[JudgeRun]) -> JudgeRun | None:
-    """The asked one, else that of the asked finding, else the newest."""
+    """Return the requested run, else the requested finding's, else the newest."""
     wanted = request.GET.get("run", "")
     if wanted == NO_RUN:
         return None

@@ -1,5 +1,6 @@
-"""Packets: drawn from a judge run's findings, assigned, opened (from then on frozen) and closed.
-Every step is audited.
+"""Draw packets from findings, assign people, open and close them.
+
+An opened packet is frozen. Every step is audited.
 """
 
 from __future__ import annotations
@@ -54,21 +55,22 @@ LONGEST_LABEL = 200
 
 
 class PacketRefused(ValueError):
-    """An action that this packet's state does not allow; the message says why, without patient
-    text.
+    """An action that the packet's state does not allow.
+
+    The message says why, without patient text.
     """
 
     log_safe = True
 
 
 def pairings_of(judge_run: JudgeRun) -> tuple[str, ...]:
-    """Every pair of the run's sources, "a | b" in the run's order."""
+    """Return every pair of the run's sources, "a | b" in the run's order."""
     labels = [SourceKey(*source).label for source in judge_run.sources]
     return tuple(f"{a} | {b}" for i, a in enumerate(labels) for b in labels[i + 1 :])
 
 
 def pairing_of(game: Game, judge_run: JudgeRun) -> str:
-    """Return the pairing of a game, "a | b" in the run's order, not the comparison's."""
+    """Return the pairing of a game, "a | b" in the run's order."""
     labels = [SourceKey(*source).label for source in judge_run.sources]
     pair = (_label(game.comparison.first), _label(game.comparison.second))
     return " | ".join(
@@ -77,8 +79,9 @@ def pairing_of(game: Game, judge_run: JudgeRun) -> str:
 
 
 def eligible_findings(judge_run: JudgeRun) -> Eligible:
-    """What of a run may be drawn, and what not, by reason. The rerun in swapped positions is no
-    second chance to be drawn.
+    """Return what may be drawn from a run, and counts of the rest by reason.
+
+    Findings of games in swapped positions are excluded: they would be drawn twice.
     """
     judged: dict[str, set[str]] = defaultdict(set)
     pairings: dict[int, tuple[str, str]] = {}
@@ -117,8 +120,10 @@ def draw_packet(
     reveal: str = Packet.Reveal.AFTER_CLOSE,
     lease_minutes: int = 30,
 ) -> Packet:
-    """A draft packet. Raises NotAllowed, PacketRefused for a run of another study, a bad label, or
-    where nothing was drawn.
+    """Draw a draft packet.
+
+    Raises NotAllowed, and PacketRefused for a run of another study, a bad label, or if nothing was
+    drawn.
     """
     return _draw(
         study,
@@ -143,12 +148,12 @@ def draw_changed(
     design: Design | None = None,
     seed: int | None = None,
 ) -> Packet:
-    """Draw a draft packet of the findings that another run changed in the earlier packet's cases;
-    earlier decisions keep their versions.
+    """Draw a draft packet of findings that a later run changed.
 
-    A finding is the same if the earlier run has one with the same subject, verdict and judge's
-    input. All that differ are taken, or a sample of them by `design`. Raises NotAllowed,
-    PacketRefused if nothing differs.
+    Only cases of the earlier packet count; earlier decisions keep their versions. A finding is
+    unchanged if the earlier run has one with the same subject, verdict and judge's input. All
+    changed ones are taken, or a sample by `design`. Raises NotAllowed, PacketRefused if none
+    changed.
     """
     eligible = changed_findings(packet, judge_run)
     if design is None:
@@ -164,7 +169,7 @@ def draw_changed(
             redistribute=False,
         )
     chosen = secrets.randbits(62) if seed is None else seed
-    # reviewers read it: it does not say that the judge reports these otherwise now
+    # reviewers read it, so it does not say that the judge now reports these differently
     words = label or f"{packet.label}, continued"
     drawn = _draw(
         packet.study,
@@ -183,9 +188,7 @@ def draw_changed(
 
 
 def changed_findings(packet: Packet, judge_run: JudgeRun) -> Eligible:
-    """Return the findings of `judge_run` in the packet's cases that its own run does not report the
-    same.
-    """
+    """Return what `judge_run` reports differently in the packet's cases."""
     eligible = eligible_findings(judge_run)
     cases = set(packet.drawn.get("cases", []))
     before = set(_subjects(packet.judge_run).values())
@@ -199,8 +202,9 @@ def changed_findings(packet: Packet, judge_run: JudgeRun) -> Eligible:
 
 @transaction.atomic
 def second_reviewer(*, packet: Packet, pairing: str, by: User) -> int:
-    """Have two people decide on each item of that pairing; returns how many items. Raises
-    NotAllowed, PacketRefused once opened.
+    """Require two people per item of that pairing; return how many items.
+
+    Raises NotAllowed, PacketRefused for an unknown pairing, InvalidTransition once opened.
     """
     mine = _lock_managed_packet(packet, by)
     _check_draft(mine)
@@ -221,11 +225,10 @@ def assign(
     pairings: Sequence[str] = (),
     seed: int | None = None,
 ) -> Assignment:
-    """Put a person into the packet, or back into it. `pairings` narrows what they decide on; empty
-    takes all.
+    """Add a person to the packet, or add them again.
 
-    Raises NotAllowed (also for someone not eligible, with the reason), PacketRefused for a closed
-    packet or an unknown pairing.
+    `pairings` restricts their items; empty means all. Raises NotAllowed (also for a person who is
+    not eligible, with the reason), PacketRefused for a closed packet or an unknown pairing.
     """
     mine = _lock_managed_packet(packet, by)
     if mine.state == Packet.State.CLOSED:
@@ -257,10 +260,10 @@ def assign(
 
 @transaction.atomic
 def withdraw_assignment(*, assignment: Assignment, by: User) -> Assignment:
-    """Take a person out: what they hold returns, what they decided stays, a signature of theirs in
-    an open packet is void.
+    """Take a person out of the packet.
 
-    Raises NotAllowed, PacketRefused where they are out already.
+    Their leased items return and their decisions stay. Their signature in an open packet is voided.
+    Raises NotAllowed, PacketRefused if they are not in it.
     """
     mine = _lock_managed_packet(assignment.packet, by)
     standing = (
@@ -288,7 +291,7 @@ def withdraw_assignment(*, assignment: Assignment, by: User) -> Assignment:
 
 
 def obstacles(packet: Packet) -> list[str]:
-    """Why the packet cannot be opened now; [] where it can."""
+    """Return why the packet cannot be opened now; [] if it can."""
     found = []
     if not packet.items.exists():
         found.append("It has no items.")
@@ -307,8 +310,9 @@ def obstacles(packet: Packet) -> list[str]:
 
 @transaction.atomic
 def open_packet(*, packet: Packet, by: User) -> Packet:
-    """Freeze the items and let reviewers begin. Raises NotAllowed, InvalidTransition, PacketRefused
-    with all `obstacles`.
+    """Freeze the items and let reviewers begin.
+
+    Raises NotAllowed, InvalidTransition, PacketRefused with all `obstacles`.
     """
     mine = _lock_managed_packet(packet, by)
     state = next_packet_state(mine.state, "open")
@@ -326,8 +330,9 @@ def open_packet(*, packet: Packet, by: User) -> Packet:
 
 @transaction.atomic
 def close_packet(*, packet: Packet, by: User) -> Packet:
-    """End the review: return leased items, store later answers as late. Raises NotAllowed,
-    InvalidTransition.
+    """End the review: return leased items, store later answers as late.
+
+    Raises NotAllowed, InvalidTransition.
     """
     mine = _lock_managed_packet(packet, by)
     state = next_packet_state(mine.state, "close")
@@ -354,7 +359,7 @@ def close_packet(*, packet: Packet, by: User) -> Packet:
 
 @transaction.atomic
 def delete_draft(*, packet: Packet, by: User) -> None:
-    """Throw a draft away. Raises NotAllowed, PacketRefused once opened."""
+    """Delete a draft. Raises NotAllowed, InvalidTransition once opened."""
     mine = _lock_managed_packet(packet, by)
     _check_draft(mine)
     _audit(mine, chain_storage.DELETED, by)
@@ -413,7 +418,7 @@ def _items(packet: Packet, judge_run: JudgeRun, drawn: Drawn, design: Design) ->
 
 
 def _versions(judge_run: JudgeRun, game: Game) -> dict[str, Any]:
-    """Versions of judge, prompt and data at the time of the finding."""
+    """Return versions of judge, prompt and data at the time of the finding."""
     return {
         "judge_run": judge_run.public_id,
         "judge": judge_run.judge_name,
@@ -424,8 +429,9 @@ def _versions(judge_run: JudgeRun, game: Game) -> dict[str, Any]:
 
 
 def _subjects(judge_run: JudgeRun) -> dict[str, tuple[str, str, str]]:
-    """Map each finding to its subject, its verdict by the comparison's timelines, and the digest of
-    the judge's input.
+    """Map each finding to its subject, its verdict and the input's digest.
+
+    The verdict is by the comparison's timelines, not by the labels.
     """
     rows = Finding.objects.filter(game__run=judge_run, game__swapped=False)
     fields = ("public_id", "subject_sha256", "verdict", "game__a_is_first", "game__input_sha256")
@@ -445,8 +451,9 @@ def _label(timeline: Timeline) -> str:
 
 
 def _lock_managed_packet(packet: Packet, by: User) -> Packet:
-    """The packet, locked, if the person is an admin of its study and not blinded in it. Raises
-    NotAllowed.
+    """Lock the packet for a study admin who is not blinded in it.
+
+    Raises NotAllowed for any other person.
     """
     found = (
         Packet.objects.select_for_update(of=("self",), no_key=True)

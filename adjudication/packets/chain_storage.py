@@ -14,7 +14,7 @@ from adjudication.chain import BEGINNING, link_hash
 from adjudication.models import Assignment, Decision, Packet, PacketItem
 from adjudication.packets.digests import finding_digest, order_digest
 
-#: Audit events of a packet: what it rests on, who is in it, and heads of its chain
+#: Audit events of a packet: its contents, its people and heads of its chain
 #: (`adjudication.packets.chain_verification`).
 DRAWN, DELETED, OPENED, CLOSED = "packet.draw", "packet.delete", "packet.open", "packet.close"
 ASSIGNED, WITHDRAWN, SIGNED, UNSIGNED = (
@@ -26,8 +26,9 @@ ASSIGNED, WITHDRAWN, SIGNED, UNSIGNED = (
 
 
 def locked_packet(packet_id: int) -> Packet:
-    """The packet's row, locked until the transaction ends: everything that appends to its chain
-    takes turns here.
+    """Lock the packet's row, so that appends to its chain take turns.
+
+    The lock lasts until the transaction ends.
     """
     return Packet.objects.select_for_update(of=("self",), no_key=True).get(pk=packet_id)
 
@@ -41,11 +42,11 @@ def append(
     item: PacketItem | None = None,
     **values: Any,
 ) -> Decision:
-    """Append one link, at the database's time. The caller has locked the packet by `locked_packet`.
-    `values`: further fields of Decision.
+    """Append one link, at the database's time.
 
-    Of an item, its versions and the digest of its finding are put into `detail`; of the person, one
-    of the seed of their sides and order.
+    The caller has locked the packet by `locked_packet`. `values`: further fields of Decision.
+    `detail` gets an item's versions and the digest of its finding, and a digest of the seed of the
+    person's sides and order.
     """
     last = Decision.objects.filter(packet=packet).order_by("-sequence").first()
     detail = {**values.pop("detail", {}), **_about(item), "order_sha256": order_digest(assignment)}
@@ -60,8 +61,9 @@ def append(
 
 
 def payload_of(link: Decision) -> dict[str, Any]:
-    """Return a link as plain values, other rows by their public ids. An export has these to recompute
-    the hash.
+    """Return a link as plain values, other rows by their public ids.
+
+    An export has these values, so that a reader can recompute the hash.
     """
     return {
         "public_id": link.public_id,
@@ -86,7 +88,7 @@ def payload_of(link: Decision) -> dict[str, Any]:
 
 
 def head_of(packet: Packet) -> tuple[int, str]:
-    """(sequence, hash) of the last link; (0, "") for an empty chain."""
+    """Return (sequence, hash) of the last link; (0, "") for an empty chain."""
     last = (
         Decision.objects.filter(packet=packet)
         .order_by("-sequence")
@@ -97,8 +99,9 @@ def head_of(packet: Packet) -> tuple[int, str]:
 
 
 def standing(links: list[Decision]) -> dict[tuple[int, int], Decision]:
-    """(assignment, item) → the current decision by the chain alone: the last answer or amendment
-    that is not withdrawn.
+    """Map (assignment, item) to the current decision by the chain alone.
+
+    It is the last answer or amendment that is not withdrawn.
     """
     found: dict[tuple[int, int], Decision] = {}
     for d in links:
@@ -120,7 +123,10 @@ def _about(item: PacketItem | None) -> dict[str, Any]:
 
 
 def _now() -> datetime:
-    """The database's clock now, not at the start of the transaction: links are in order of time."""
+    """Return the database's time now, so that links are in order of time.
+
+    It is not the time of the transaction's start.
+    """
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         (at,) = cursor.fetchone()

@@ -1,9 +1,8 @@
-"""What is wrong with a packet: its chain of decisions against what is stored beside it, and both
-against the audit trail.
+"""Verify a packet: its chain, the rows it describes and the audit trail.
 
-The chain covers the decisions; the audit trail, a chain too (`accounts.audit.chain`), notes what
-they rest on: items, findings and sides at the opening, each person's share, the heads at signatures
-and at the closing. So none can be changed without the others.
+The chain covers the decisions. The audit trail, also a chain (`accounts.audit.chain`), records what
+they depend on: items, findings and sides at the opening, each person's share, and the heads at
+signatures and at the closing. None can be changed without the others.
 """
 
 from __future__ import annotations
@@ -53,8 +52,9 @@ Details = list[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong in a packet: its public id, the sequence of the link (0: beside the chain), and
-    why.
+    """A fault of a packet, by its public id.
+
+    `sequence` is that of the faulty link, 0 if the fault is not in the chain.
     """
 
     packet: str
@@ -63,7 +63,10 @@ class Fault:
 
 
 def packets_to_verify() -> list[Packet]:
-    """All but drafts; and drafts that have decisions or were opened, which no draft has and was."""
+    """Return all packets but drafts, and drafts with decisions or an opening.
+
+    No valid draft has either.
+    """
     opened = AuditEvent.objects.filter(
         object_type="adjudication.packet", action=OPENED
     ).values_list("object_id", flat=True)
@@ -77,8 +80,9 @@ def packets_to_verify() -> list[Packet]:
 
 
 def missing_packets() -> set[str]:
-    """Public ids of packets that the audit trail saw drawn or opened, that nobody deleted as
-    drafts, and that are not stored.
+    """Return public ids of packets in the audit trail that are not stored.
+
+    Leaves out packets that were deleted as drafts.
     """
     events = AuditEvent.objects.filter(object_type="adjudication.packet").values_list(
         "object_id", flat=True
@@ -89,7 +93,7 @@ def missing_packets() -> set[str]:
 
 
 def faults_of(packet: Packet) -> list[Fault]:
-    """Everything that is wrong with the packet, in order of its links."""
+    """Return every fault of the packet, in order of its links."""
     links = list(
         Decision.objects.filter(packet=packet).select_related(*_JOINED).order_by("sequence", "pk")
     )
@@ -113,7 +117,10 @@ def faults_of(packet: Packet) -> list[Fault]:
 
 
 def _run_check(check: Callable[[], Iterable[Break]]) -> list[Break]:
-    """What a check finds; past foreign keys a row can be missing that another one refers to."""
+    """Run one check; report a missing row that another row refers to.
+
+    That can happen if foreign keys were bypassed.
+    """
     try:
         return list(check())
     except ObjectDoesNotExist:
@@ -121,7 +128,7 @@ def _run_check(check: Callable[[], Iterable[Break]]) -> list[Break]:
 
 
 def audit_heads(packet: Packet) -> list[Head]:
-    """The heads of the audit trail that signatures of the packet cover."""
+    """Return the heads of the audit trail that the packet's signatures cover."""
     details = packet.decisions.filter(
         kind=Decision.Kind.SIGN, detail__has_key="audit_head"
     ).values_list("detail", flat=True)
@@ -129,8 +136,9 @@ def audit_heads(packet: Packet) -> list[Head]:
 
 
 def _audited_details(packet: Packet) -> Mapping[str, Details]:
-    """Action → details of the audit events about the packet, oldest first; `person` of assignments
-    is in them.
+    """Map actions to details of the packet's audit events, oldest first.
+
+    `place` is an event's position among them.
     """
     found: dict[str, Details] = defaultdict(list)
     events = AuditEvent.objects.filter(
@@ -153,9 +161,7 @@ def _link_breaks(link: Decision) -> Iterator[Break]:
 
 
 def _signature_breaks(packet: Packet, links: list[Decision]) -> list[Break]:
-    """A signature names the head that it covers: the link before it. Its mark on the assignment
-    agrees with the chain.
-    """
+    """Check that signatures cover the link before them and match assignments."""
     found = []
     signed: dict[int, Decision | None] = {}
     before: Mapping[str, Any] = {"head": BEGINNING, "head_sequence": 0}
@@ -200,8 +206,10 @@ def _slot_breaks(packet: Packet, links: list[Decision]) -> Iterator[Break]:
 
 
 def _quota_breaks(packet: Packet) -> Iterator[Break]:
-    """An opened packet has a slot for each decision that an item needs, and one for a third person
-    if its reviewers disagree.
+    """Check that an opened packet has exactly the slots that it needs.
+
+    An item has one for each reviewer of its quota; a third person's slot is required if its
+    reviewers disagree, and allowed otherwise.
     """
     if packet.state == Packet.State.DRAFT:
         return
@@ -223,9 +231,7 @@ def _quota_breaks(packet: Packet) -> Iterator[Break]:
 def _state_breaks(
     packet: Packet, links: list[Decision], noted: Mapping[str, Details]
 ) -> Iterator[Break]:
-    """The packet's state is the one that the audit trail brought it into, and it rests on what was
-    noted then.
-    """
+    """Check the packet's state and facts against the audit trail."""
     opened, closed = noted[OPENED], noted[CLOSED]
     if len(opened) != (packet.state != Packet.State.DRAFT) or (links and not opened):
         yield Break(0, f"it is {packet.state}, and the audit trail notes {len(opened)} openings")
@@ -246,8 +252,9 @@ def _state_breaks(
 
 
 def _head_breaks(links: list[Decision], noted: Mapping[str, Details]) -> Iterator[Break]:
-    """Signatures, and what voids them, are in the chain and in the audit trail; heads that it noted
-    are in the chain.
+    """Check signatures and heads against the audit trail.
+
+    Signatures and their voidings must be in both; heads in the trail must be in the chain.
     """
     hashes = {d.sequence: d.hash for d in links} | {0: BEGINNING}
     for detail in noted[SIGNED] + noted[CLOSED]:
@@ -269,7 +276,7 @@ def _head_breaks(links: list[Decision], noted: Mapping[str, Details]) -> Iterato
 
 
 def _share_breaks(packet: Packet, noted: Mapping[str, Details]) -> Iterator[Break]:
-    """Who is in the packet, in which role and with which share, is what the audit trail noted last."""
+    """Check people, roles and shares against the audit trail's latest entries."""
     last: dict[str, tuple[int, dict[str, Any]]] = {}
     out: dict[str, int] = {}
     for detail in noted[ASSIGNED]:
@@ -305,7 +312,7 @@ def _share_breaks(packet: Packet, noted: Mapping[str, Details]) -> Iterator[Brea
 
 
 def _end_breaks(packet: Packet, links: list[Decision]) -> Iterator[Break]:
-    """The packet's row notes where its chain ends."""
+    """Check that the packet's row has the right end of its chain."""
     noted = Packet.objects.filter(pk=packet.pk).values_list("chain_length", "chain_head").get()
     ends = (links[-1].sequence, links[-1].hash) if links else (0, BEGINNING)
     if ends != noted:

@@ -1,5 +1,6 @@
-"""Digests of what a packet rests on: noted in the audit trail when it is opened, compared by
-`manage.py verify_chain`.
+"""Digests of what a packet depends on.
+
+The audit trail stores them at the opening; `manage.py verify_chain` compares them.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from adjudication.chain import digest
 from adjudication.models import Assignment, Finding, Packet
 from timelines.access.authoring import SUPERSEDED
 
-#: Everything of a finding that a decision is about.
+#: All fields of a finding that a decision is about.
 _FINDING = (
     "public_id", "type", "verdict", "polarity", "a_event", "a_time", "b_event", "b_time", "a_row", "b_row", "note_evidence",
     "note_start", "note_end", "table_evidence", "grounding", "relation", "reason", "flagged", "category", "charged_first", "subject_sha256",
 )  # fmt: skip
 _ITEM = ("public_id", "finding__public_id", "ordinal", "stratum", "pairing", "quota", "versions")
 _SIDE = ("public_id", "kind", "alternative", "inventory_id", "case_run_id", "encounter__public_id")
-#: Of an item: its finding with its place, the game with its sides, and the two timelines.
+#: Of an item: its finding and its place, the game and its sides, and the two timelines.
 _ORIGIN = (
     "public_id", *(f"finding__{name}" for name in _FINDING), "finding__ordinal", "finding__a_entry_id", "finding__b_entry_id",
     *(f"finding__game__{name}" for name in ("public_id", "run__public_id", "swapped", "seed", "a_is_first", "outcome", "input_sha256")),
@@ -35,32 +36,34 @@ _PACKET = (
 
 
 def finding_digest(finding: Finding) -> str:
-    """SHA-256 of a finding: noted in every decision about it."""
+    """Return the SHA-256 of a finding, stored in every decision about it."""
     return digest({name: getattr(finding, name) for name in _FINDING})
 
 
 def items_digest(packet: Packet) -> str:
-    """SHA-256 of the packet's items as they were drawn."""
+    """Return the SHA-256 of the packet's items as they were drawn."""
     return digest(
         {"items": [list(row) for row in packet.items.order_by("ordinal").values_list(*_ITEM)]}
     )
 
 
 def terms_digest(packet: Packet) -> str:
-    """SHA-256 of what was agreed before the first answer: how the packet was drawn, and when its
-    judges' answers are shown.
+    """Return the SHA-256 of the terms fixed before the first answer.
+
+    These are how the packet was drawn, and when its judges' answers are shown.
     """
     return digest({"seed": packet.seed, "reveal": packet.reveal, "design": packet.design})
 
 
 def origins_digest(packet: Packet) -> str:
-    """SHA-256 of where the items come from: findings, which side of their games was which timeline,
-    and the packet's own origin.
+    """Return the SHA-256 of the origin of the items and the packet.
+
+    For items: their findings, and which timeline was on which side of their games.
     """
     own = Packet.objects.filter(pk=packet.pk).values_list(*_PACKET, "created_at").get()
     rows = packet.items.order_by("ordinal").values_list(*_ORIGIN, *_SOURCES)
-    # A timeline that its author replaced is renamed (`timelines.access.authoring`), and remains the
-    # same.
+    # A timeline that its author replaced is renamed (`timelines.access.authoring`) but is the same
+    # one.
     items = [
         [*row[: -len(_SOURCES)], *(SUPERSEDED.sub("", source) for source in row[-len(_SOURCES) :])]
         for row in rows
@@ -69,12 +72,15 @@ def origins_digest(packet: Packet) -> str:
 
 
 def order_digest(assignment: Assignment) -> str:
-    """SHA-256 of what draws a person's sides and order: noted in each of their links."""
+    """Return the SHA-256 of the seed of a person's sides and order.
+
+    Stored in each of their links.
+    """
     return digest({"seed": assignment.seed})
 
 
 def share_digest(assignment: Assignment) -> str:
-    """SHA-256 of what somebody was assigned to do: noted when they are."""
+    """Return the SHA-256 of a person's share, stored when they are assigned."""
     return digest(
         {
             "seed": assignment.seed,
@@ -85,7 +91,7 @@ def share_digest(assignment: Assignment) -> str:
 
 
 def opening_facts(packet: Packet) -> dict[str, Any]:
-    """What the audit trail notes when a packet is opened."""
+    """Return what the audit trail records when a packet is opened."""
     return {
         "items_sha256": items_digest(packet),
         "terms_sha256": terms_digest(packet),
@@ -95,5 +101,5 @@ def opening_facts(packet: Packet) -> dict[str, Any]:
 
 
 def moment(at: datetime | None) -> str | None:
-    """As digests and the audit trail write a time."""
+    """Write a time as digests and the audit trail have it."""
     return None if at is None else at.astimezone(UTC).isoformat(timespec="microseconds")

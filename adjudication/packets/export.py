@@ -1,5 +1,6 @@
-"""Every link of a packet's chain as lines of a file, with or without text of notes and reviewers,
-and what each column means.
+"""Every link of a packet's chain as lines of a file, and its columns.
+
+Text of notes and reviewers is optional.
 """
 
 from __future__ import annotations
@@ -67,12 +68,15 @@ _JOINED = ("assignment__person", "item__finding__game__comparison__encounter", "
 
 
 def columns(*, with_text: bool) -> list[Column]:
-    """The columns of a file."""
+    """Return the columns of a file."""
     return [c for c in COLUMNS if with_text or not c.text]
 
 
 def lines(packet: Packet) -> Iterator[dict[str, Any]]:
-    """One record a link, in order, with all columns; nothing of it is safe for a spreadsheet yet."""
+    """Yield one record per link, in order, with all columns.
+
+    Values are not yet escaped for spreadsheets.
+    """
     rows = Decision.objects.filter(packet=packet).select_related(*_JOINED).order_by("sequence")
     stand = set(
         packet.items.filter(slots__decision__isnull=False).values_list("slots__decision", flat=True)
@@ -105,7 +109,7 @@ def _line(d: Decision, *, stands: bool) -> dict[str, Any]:
 
 
 def parts(packet: Packet, form: str, *, with_text: bool) -> Iterator[bytes]:
-    """The file of one of `FORMATS`, as it is written."""
+    """Yield the file of one of `FORMATS`."""
     chosen = columns(with_text=with_text)
     if form == DICTIONARY:
         return export_files.write_dictionary(chosen)
@@ -113,6 +117,6 @@ def parts(packet: Packet, form: str, *, with_text: bool) -> Iterator[bytes]:
 
 
 def file_name(packet: Packet, form: str, *, with_text: bool) -> str:
-    """Name a downloaded file; the name of a file with patients' text says so."""
+    """Name a downloaded file; "-with-text" marks text of patients."""
     stem = "data-dictionary" if form == DICTIONARY else "chain"
     return f"{stem}-{packet.public_id}{'-with-text' if with_text else ''}.{FORMATS[form][1]}"

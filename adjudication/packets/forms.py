@@ -1,4 +1,7 @@
-"""The forms of packets: how one is drawn, and who comes into it. Defaults are the protocol's."""
+"""The forms that draw a packet and assign people to it.
+
+Defaults are the protocol's.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,12 @@ LONGEST_LEASE = 7 * 24 * 60
 
 
 def quota_field(stratum: str) -> str:
-    """The name of a stratum's field: "quota_timing_decisive"."""
+    """Return the name of a stratum's field: "quota_timing_decisive"."""
     return "quota_" + stratum.lower().replace(" ", "_").replace("-", "_")
 
 
 class DrawForm(forms.Form):
-    """Pairings, a quota for each stratum of a pairing, cases, and how the packet is reviewed."""
+    """Pairings, a quota for each of their strata, cases, and review settings."""
 
     label = forms.CharField(
         max_length=LONGEST_LABEL, help_text="Reviewers see it: name no source and no judge in it."
@@ -94,7 +97,7 @@ class DrawForm(forms.Form):
         return values
 
     def design(self) -> Design:
-        """What the form asks for; valid forms only."""
+        """Return the design that a valid form asks for."""
         values = self.cleaned_data
         return Design(
             pairings=tuple(values["pairings"]),
@@ -106,7 +109,7 @@ class DrawForm(forms.Form):
 
 
 class AssignForm(forms.Form):
-    """A member of the study, their role in the packet, and the pairings they decide on."""
+    """A member of the study, their role in the packet, and their pairings."""
 
     person = forms.ModelChoiceField(
         User.objects.none(), to_field_name="public_id", empty_label="choose a person"
@@ -129,12 +132,12 @@ class AssignForm(forms.Form):
 
     @property
     def has_people(self) -> bool:
-        """Whether anybody is left to be assigned."""
+        """Whether any person is left to be assigned."""
         return bool(self.fields["person"].queryset.exists())  # type: ignore[attr-defined]  # as above
 
 
 def members(study: Study) -> Any:
-    """Active members of the study, reviewers first."""
+    """Return active members of the study who may review."""
     people = User.objects.filter(memberships__study=study, is_active=True).distinct()
     return people.order_by("username").filter(
         memberships__role__in=[Role.REVIEWER, Role.CLINICIAN, Role.ADMIN]

@@ -1,4 +1,4 @@
-"""What the home page and the navigation say of reviews: only to people who are assigned to one."""
+"""Review card and navigation entry, only for people assigned to a packet."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adjudication.review import slots
 
 
 def review_card(user: User, study: Study) -> Card | None:
-    """Open packets of the person, with how far they are. Nothing for people without one."""
+    """Return a card with the person's open packets and progress, or None."""
     mine = [a for a in assignments_of(user, study) if a.packet.state == Packet.State.OPEN]
     if not mine:
         return None
@@ -25,7 +25,7 @@ def review_card(user: User, study: Study) -> Card | None:
 
 
 def has_reviews(user: User, study: Study) -> bool:
-    """Whether the person is assigned to a packet of the study that is past drafting."""
+    """Return whether the person is assigned to a packet past drafting."""
     found = Assignment.objects.filter(person=user, packet__study=study, withdrawn_at__isnull=True)
     return found.exclude(packet__state=Packet.State.DRAFT).exists()
 

@@ -1,9 +1,8 @@
-"""What reviewers decide: every step appends a link to the packet's chain, and none overwrites
-another.
+"""Reviewers' decisions; each step appends a link to the packet's chain.
 
-Answers are given in the judge's labels of the finding (`visibility.unswapped` turns the page's A
-and B into them). A token is made by the page for each step; sent again after a lost connection it
-gives the same answer and stores nothing.
+No step overwrites another. Answers are given in the judge's labels of the finding
+(`visibility.unswapped` converts the page's A and B). The page makes a token for each step. If a
+step is sent again after a lost connection, it returns the same answer and stores nothing.
 """
 
 from __future__ import annotations
@@ -32,22 +31,22 @@ from adjudication.states import next_assignment_state
 TOKEN = re.compile(r"[0-9A-Za-z_-]{1,64}")
 LONGEST_COMMENT = 10_000
 LONGEST_REASON = 1_000
-#: Hours from admission that a person may give as their own time: over a lifetime before, and ten
-#: years after.
+#: Limits of a person's own time, in hours from admission: a lifetime before, ten years after.
 EARLIEST, LATEST = -1_100_000.0, 90_000.0
-#: What may be guessed in the blinding check: one side in the judge's labels, or no idea.
+#: Possible guesses in the blinding check: a side in the judge's labels, or no idea.
 GUESSES = ("A", "B", "NO_IDEA")
 
 
 class DecisionRefused(ValueError):
-    """A value that cannot be stored; the message says which, without patient text."""
+    """A value that cannot be stored; the message names it, no patient text."""
 
     log_safe = True
 
 
 class Conflict(RuntimeError):
-    """The item has changed since the page loaded, for example on another device. `standing` is the
-    current decision, if any.
+    """The item has changed since the page loaded, perhaps on another device.
+
+    `standing` is the current decision, if any.
     """
 
     log_safe = True
@@ -58,8 +57,9 @@ class Conflict(RuntimeError):
 
 
 class NotFinished(RuntimeError):
-    """The review cannot be signed: `left` items are still to be decided, `elsewhere` of them are
-    with another reviewer now.
+    """The review cannot be signed yet.
+
+    `left` items are still to decide; another reviewer is working on `elsewhere` of them.
     """
 
     log_safe = True
@@ -78,8 +78,9 @@ class NotFinished(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The stored link. `late`: it does not count, because enough others had answered the item or the
-    packet was closed.
+    """The stored link.
+
+    `late`: it does not count, because enough others had answered the item or the packet was closed.
     """
 
     decision: Decision
@@ -88,7 +89,10 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """The withdrawal, and the decision that it took back; its item is leased to the person again."""
+    """The withdrawal and the withdrawn decision.
+
+    The person has the item's lease again.
+    """
 
     withdrawal: Decision
     undone: Decision
@@ -108,11 +112,10 @@ def decide(
     flagged: bool = False,
     active_seconds: float | None = None,
 ) -> Decided:
-    """Store an answer. It counts if the person has the item's slot or can still get one; else it is
-    stored as late.
+    """Store an answer, as late if the person can get no slot of the item.
 
-    Raises NotAllowed, DecisionRefused, Conflict where the person has decided on the item already,
-    InvalidTransition where they signed.
+    A late answer does not count. Raises NotAllowed, DecisionRefused, Conflict if the person has
+    already decided on the item, InvalidTransition if they signed.
     """
     values = _values(answer, own_time, comment, flagged, active_seconds)
     packet, mine = _lock_assignment(assignment, by)
@@ -158,9 +161,10 @@ def amend(
     flagged: bool = False,
     active_seconds: float | None = None,
 ) -> Decided:
-    """Replace the current decision (`expects`: its public id); the earlier one stays in the chain.
+    """Replace the current decision; the earlier one stays in the chain.
 
-    Raises NotAllowed, DecisionRefused, InvalidTransition, Conflict if the current one is another.
+    `expects` is the public id of the current decision. Raises NotAllowed, DecisionRefused,
+    InvalidTransition, and Conflict if another decision is current.
     """
     values = _values(answer, own_time, comment, flagged, active_seconds)
     packet, mine = _lock_assignment(assignment, by)
@@ -194,9 +198,10 @@ def amend(
 
 @transaction.atomic
 def undo(*, assignment: Assignment, token: str, by: User) -> Undone | None:
-    """Withdraw this person's last decision; its item is theirs again, with their choice as draft.
+    """Withdraw this person's last decision and lease its item to them again.
 
-    Returns None if there is none. Raises NotAllowed, DecisionRefused, InvalidTransition.
+    Their choice becomes the draft. Returns None if there is no decision. Raises NotAllowed,
+    DecisionRefused, InvalidTransition, and Conflict if the token belongs to another step.
     """
     _check_token(token)
     packet, mine = _lock_assignment(assignment, by)
@@ -243,11 +248,11 @@ def undo(*, assignment: Assignment, token: str, by: User) -> Undone | None:
 def sign(
     *, assignment: Assignment, password: str, by: User, request: HttpRequest | None = None
 ) -> Decision:
-    """Sign one's review with the password; the link covers the chain's head, and its own hash is
-    the receipt.
+    """Sign one's review with the password.
 
-    With the `request`, wrong passwords count against the sign-in throttle. Raises NotAllowed,
-    WrongPassword, InvalidTransition, NotFinished.
+    The link covers the chain's head; its own hash is the receipt. With `request`, wrong passwords
+    count against the sign-in throttle. Raises NotAllowed, WrongPassword, InvalidTransition,
+    NotFinished.
     """
     _check_own(assignment, by)
     check_password_of(by.get_username(), password, request=request, purpose=Purpose.SIGNATURE)
@@ -256,10 +261,10 @@ def sign(
 
 @transaction.atomic
 def unsign(*, assignment: Assignment, reason: str, by: User) -> Decision:
-    """Void a signature: by the person themselves or a study admin. Stored in the chain and in the
-    audit trail.
+    """Void a signature, as its person or as a study admin.
 
-    Raises NotAllowed, DecisionRefused without a reason, InvalidTransition.
+    Stored in the chain and in the audit trail. Raises NotAllowed, DecisionRefused without a reason,
+    InvalidTransition.
     """
     packet = chain_storage.locked_packet(assignment.packet_id)
     mine = _row(assignment)
@@ -293,12 +298,11 @@ def guess(
     item: PacketItem | None = None,
     shown_swapped: bool | None = None,
 ) -> Decision:
-    """Store an answer of the blinding check, in the judge's labels (one of GUESSES), about one item
-    or about the whole.
+    """Store an answer of the blinding check, about one item or the packet.
 
-    `question` is a word that names what was asked. A later guess on the same question and item
-    replaces the earlier one in analysis; both stay. Raises NotAllowed, DecisionRefused,
-    InvalidTransition.
+    `guessed` is one of GUESSES, in the judge's labels; `question` identifies the question. Analysis
+    uses the latest guess on a question and item; all are stored. Raises NotAllowed,
+    DecisionRefused, InvalidTransition.
     """
     _check_token(token)
     if guessed not in GUESSES or not TOKEN.fullmatch(question):
@@ -345,8 +349,9 @@ def _sign(assignment: Assignment, by: User) -> Decision:
 
 
 def _lock_assignment(assignment: Assignment, by: User) -> tuple[Packet, Assignment]:
-    """The packet, then the assignment, locked in the order that everything here takes. Raises
-    NotAllowed for anyone else's.
+    """Lock the packet, then the assignment, the order used everywhere here.
+
+    Raises NotAllowed for another person's assignment.
     """
     _check_own(assignment, by)
     packet = chain_storage.locked_packet(assignment.packet_id)
@@ -379,8 +384,9 @@ def _check_token(token: str) -> None:
 
 
 def _find_stored(assignment: Assignment, token: str, item: PacketItem) -> Decision | None:
-    """What was stored under this token. Raises Conflict where that was another step or another
-    item.
+    """Return the decision stored under this token, or None.
+
+    Raises Conflict if it was another step or another item.
     """
     _check_token(token)
     found = Decision.objects.filter(assignment=assignment, token=token).first()
@@ -393,7 +399,7 @@ def _find_stored(assignment: Assignment, token: str, item: PacketItem) -> Decisi
 def _values(
     answer: str, own_time: float | None, comment: str, flagged: bool, active_seconds: float | None
 ) -> dict[str, Any]:
-    """Checked fields of a decision. Raises DecisionRefused."""
+    """Return the checked fields of a decision; raise DecisionRefused."""
     if answer not in Decision.Answer.values:
         raise DecisionRefused("There is no such answer.")
     if own_time is not None and not (math.isfinite(own_time) and EARLIEST <= own_time <= LATEST):
@@ -402,7 +408,7 @@ def _values(
         raise DecisionRefused(f"A comment has at most {LONGEST_COMMENT} characters.")
     if active_seconds is not None and not (math.isfinite(active_seconds) and active_seconds >= 0):
         raise DecisionRefused("Seconds in hand are not negative.")
-    # As the database has them: a whole number would be hashed otherwise than it is read back.
+    # As the database stores them: a whole number would be hashed differently than it is read back.
     own_time, active_seconds = (
         None if number is None else float(number) for number in (own_time, active_seconds)
     )
@@ -418,8 +424,9 @@ def _values(
 def _store_answer(
     packet: Packet, assignment: Assignment, item: PacketItem, token: str, **values: Any
 ) -> Decision:
-    """An answer; after one that was taken back, an amendment of that one: each person answers an
-    item once.
+    """Store an answer; after a withdrawn one, store an amendment of it.
+
+    Each person therefore has one answer per item.
     """
     before = Decision.objects.filter(
         assignment=assignment, item=item, kind__in=[Decision.Kind.ANSWER, Decision.Kind.AMENDMENT]
@@ -432,8 +439,10 @@ def _store_answer(
 
 
 def _stand(slot: Slot, decision: Decision, active_seconds: float | None) -> None:
-    """The slot shows the decision. What its person had typed is in the decision now, and the item
-    is no longer set aside.
+    """Show the decision in its slot.
+
+    The person's draft is removed, because the decision contains it; the item is no longer set
+    aside.
     """
     person = decision.assignment.public_id
     drafts = {key: draft for key, draft in slot.draft.items() if key != person}
@@ -449,11 +458,10 @@ def _stand(slot: Slot, decision: Decision, active_seconds: float | None) -> None
 
 
 def _settle_disagreement(item: PacketItem) -> None:
-    """A place for a third person while two reviewers or more have decided on the item and differ;
-    none else, unless somebody has it.
+    """Add a slot for a third person if reviewers disagree; else remove it.
 
-    What a third person has in hand, has typed or has decided stays theirs when the reviewers come
-    to agree.
+    A slot is added if all reviewers, at least two, have decided and differ. If they agree later, a
+    third person's lease, draft or decision stays.
     """
     answers = Slot.objects.filter(item=item, purpose=Slot.Purpose.REVIEW).values_list(
         "decision__answer", flat=True

@@ -1,5 +1,6 @@
-"""A reviewer's own answers, as they saw them, and what they may see beside them once the packet is
-closed.
+"""A reviewer's own answers, with the judge's after the packet is closed.
+
+Answers are in the labels that the reviewer saw.
 """
 
 from __future__ import annotations
@@ -18,16 +19,17 @@ from adjudication.blinding.visibility import (
 )
 from adjudication.models import Assignment, Decision, ItemMark, PacketItem, Slot
 
-#: The blinding check asks about so many of one's own items.
+#: Number of one's own items in the blinding check.
 ASKED = 20
-#: What the blinding check asks, as analysis knows it (`adjudication.ratings.card_data`).
+#: The name of the blinding check's question in analysis (`adjudication.ratings.card_data`).
 CLINICIAN = "clinician"
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerLine:
-    """One current answer. `chosen`, and `judged` if it may be seen, are in the labels that the
-    person saw.
+    """One current answer.
+
+    `chosen`, and `judged` if the person may see it, are in the labels that they saw.
     """
 
     item: str
@@ -63,7 +65,10 @@ class AnswerLine:
 
 @dataclass(frozen=True, slots=True)
 class GuessLine:
-    """One question of the blinding check, with what was guessed before (in the labels of the page)."""
+    """One question of the blinding check, with any earlier guess.
+
+    The guess is in the labels of the page.
+    """
 
     item: str
     a: RowLine | None
@@ -72,7 +77,7 @@ class GuessLine:
 
 
 def own_answers(assignment: Assignment, may: MaySee) -> list[AnswerLine]:
-    """Return this person's current answers, in the order they were first given."""
+    """Return this person's current answers, in the order of their first one."""
     flagged = set(
         ItemMark.objects.filter(assignment=assignment, flagged=True).values_list(
             "item_id", flat=True
@@ -85,8 +90,10 @@ def own_answers(assignment: Assignment, may: MaySee) -> list[AnswerLine]:
 
 
 def guess_lines(assignment: Assignment) -> list[GuessLine]:
-    """The items that the blinding check asks about: the same for the same person, drawn from all
-    they decided on.
+    """Return the items that the blinding check asks about.
+
+    They are drawn from all that the person decided on, and stay the same for the same person and
+    items.
     """
     items = [slot.item for slot in _decided_slots(assignment)]
     asked = (
@@ -104,7 +111,7 @@ def guess_lines(assignment: Assignment) -> list[GuessLine]:
 
 
 def sides_of(assignment: Assignment, item: PacketItem) -> tuple[RowLine | None, RowLine | None]:
-    """The two rows of an item as this person saw them, A first."""
+    """Return the two rows of an item as this person saw them, A first."""
     f = item.finding
     material = ItemMaterial(
         item=item.public_id,
@@ -153,7 +160,7 @@ def _decided_slots(assignment: Assignment) -> list[Slot]:
 
 
 def _last_guesses(assignment: Assignment) -> dict[int, str]:
-    """Item → the last guess, in the judge's labels."""
+    """Map an item to its last guess, in the judge's labels."""
     links = Decision.objects.filter(
         assignment=assignment,
         kind=Decision.Kind.GUESS,

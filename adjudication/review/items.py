@@ -1,5 +1,6 @@
-"""From stored rows to what `visibility.blinded_item` takes, and the blinded item of one reviewer.
-Nothing else loads an item for them.
+"""Load an item as `visibility.blinded_item` needs it, and blind it.
+
+No other module loads an item for a reviewer.
 """
 
 from __future__ import annotations
@@ -26,15 +27,17 @@ from timelines.runs.storage import checked_text, note_of
 
 
 def blind_item(*, assignment: Assignment, item: PacketItem) -> BlindedItem:
-    """The item as this person sees it. Raises NoteChanged where the note is not what was imported,
-    LookupError without a note.
+    """Return the item as this person sees it.
+
+    Raises NoteChanged if the note differs from the imported one, LookupError if there is none.
     """
     return blinded_item(material_of(item), assignment.seed)
 
 
 def blinded_series_rows(*, item: PacketItem, number: int) -> tuple[RecordRow, ...]:
-    """All rows of the series with that number on the item's page, in order of time. Raises Http404
-    for a number that is not there.
+    """Return all rows of a series of the item's page, in order of time.
+
+    `number` is its number on that page. Raises Http404 for an unknown number.
     """
     finding, encounter = _finding(item), _encounter(item)
     series = _series(encounter)
@@ -47,8 +50,9 @@ def blinded_series_rows(*, item: PacketItem, number: int) -> tuple[RecordRow, ..
 
 
 def material_of(item: PacketItem) -> ItemMaterial:
-    """Load the material of an item. Of the judge's answer it has only the two rows, and whether one
-    repeats an event.
+    """Load the material of an item.
+
+    Of the judge's answer it has only the two rows, and whether one repeats an event.
     """
     finding, encounter = _finding(item), _encounter(item)
     note = note_of(encounter)
@@ -116,7 +120,7 @@ def _events(finding: Finding) -> list[str]:
 
 
 def _with_rows(encounter: Encounter, finding: Finding) -> tuple[RecordSeries, ...]:
-    """All series; those that come first on the page with their rows."""
+    """Return all series; the first ones on the page have their rows."""
     series = _series(encounter)
     first = series_order([_plain(s, ()) for s in series], _events(finding))[:SERIES_WITH_ROWS]
     rows = _rows(encounter, [series[index] for index in first])
@@ -128,7 +132,7 @@ def _plain(series: EventSeries, rows: tuple[RecordRow, ...]) -> RecordSeries:
 
 
 def _rows(encounter: Encounter, series: list[EventSeries]) -> dict[int, tuple[RecordRow, ...]]:
-    """Series → its rows in hours from admission."""
+    """Map a series to its rows, in hours from admission."""
     anchor = Anchor(encounter.admitted_at)
     wanted = {index for s in series for index in s.row_indices}
     found = SourceRow.objects.filter(

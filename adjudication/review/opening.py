@@ -1,6 +1,4 @@
-"""What the views of the blinded review share: finding one's own assignment and items, and saying
-what was refused.
-"""
+"""Common parts of the review's views: own assignment and items, refusals."""
 
 from __future__ import annotations
 
@@ -34,10 +32,10 @@ CANNOT_BE_SHOWN = (
 
 
 def own_assignment(request: StudyRequest, public_id: str, *, withdrawn: bool = False) -> Assignment:
-    """The person's own assignment in one of their studies, of a packet past drafting. Raises
-    Http404 for any other.
+    """Return the person's own assignment, of a packet past drafting.
 
-    `withdrawn`: also one they were removed from, so that a late answer gets a clear response.
+    It is in one of their studies. `withdrawn`: also one they were removed from, so that a late
+    answer gets a clear response. Raises Http404 for any other.
     """
     found = Assignment.objects.select_related("packet__study", "person").exclude(
         packet__state=Packet.State.DRAFT
@@ -55,7 +53,7 @@ def own_assignment(request: StudyRequest, public_id: str, *, withdrawn: bool = F
 
 
 def own_item(assignment: Assignment, public_id: str) -> PacketItem:
-    """An item of the packet that is among this person's. Raises Http404."""
+    """Return an item of the packet that is among this person's, or Http404."""
     found = PacketItem.objects.select_related("packet").filter(
         packet=assignment.packet, public_id=public_id
     )
@@ -70,7 +68,7 @@ def own_item(assignment: Assignment, public_id: str) -> PacketItem:
 
 
 def signature_of(assignment: Assignment) -> Decision:
-    """The link of the chain with the current signature. Raises Http404 without one."""
+    """Return the chain link of the current signature, or raise Http404."""
     links = Decision.objects.filter(assignment=assignment, kind=Decision.Kind.SIGN)
     link = links.select_related("assignment__packet", "assignment__person").order_by("-sequence")
     if (found := link.first()) is None or assignment.signed_at is None:
@@ -81,8 +79,10 @@ def signature_of(assignment: Assignment) -> Decision:
 def answers_refusals(
     view: Callable[Concatenate[StudyRequest, P], HttpResponseBase],
 ) -> Callable[Concatenate[StudyRequest, P], HttpResponseBase]:
-    """Say what was refused as JSON: 400/413/415 body, 403 not theirs, 409 decided elsewhere, 422
-    value, 423 not open.
+    """Return refusals as JSON, with a status for each kind.
+
+    400, 413, 415: body; 403: not theirs; 409: decided elsewhere, or the note changed; 422: value;
+    423: not open.
     """
 
     @wraps(view)
@@ -106,7 +106,7 @@ def answers_refusals(
 
 
 def closed_words(error: InvalidTransition) -> str:
-    """Why nothing more can be decided, for the reviewer."""
+    """Say, for the reviewer, why nothing more can be decided."""
     return {
         "closed": "The packet was closed. Your earlier decisions are stored.",
         "signed": "You have signed this packet. Take the signature back, with a reason, to go on.",
@@ -115,12 +115,12 @@ def closed_words(error: InvalidTransition) -> str:
 
 
 def progress_json(assignment: Assignment) -> dict[str, Any]:
-    """How far the person is, as the page shows it."""
+    """Return the person's progress as the page shows it."""
     return progress_words(slots.progress(assignment=assignment))
 
 
 def progress_words(found: Progress) -> dict[str, Any]:
-    """The same of a progress at hand."""
+    """Return a known progress as the page shows it."""
     left = time_left_words(found.seconds_each, found.total - found.done)
     return {
         "done": found.done,
@@ -134,10 +134,9 @@ def progress_words(found: Progress) -> dict[str, Any]:
 def item_context(
     assignment: Assignment, item: PacketItem, decided: Decision | None = None
 ) -> dict[str, Any]:
-    """Return what `_review_item.html` shows: the blinded item, and what this person has chosen and
-    typed. The trail records it.
+    """Return the context of `_review_item.html` and record that it was shown.
 
-    Raise NoteChanged.
+    It has the blinded item, and what this person has chosen and typed. Raises NoteChanged.
     """
     draft = decision_draft(decided) if decided else slots.draft_of(assignment=assignment, item=item)
     mark = ItemMark.objects.filter(assignment=assignment, item=item).first()
@@ -157,12 +156,12 @@ def item_context(
 
 
 def item_html(assignment: Assignment, item: PacketItem) -> str:
-    """The item as one piece of HTML. Raises NoteChanged."""
+    """Return the item as one piece of HTML. Raises NoteChanged."""
     return render_to_string("adjudication/_review_item.html", item_context(assignment, item))
 
 
 def decision_draft(decision: Decision) -> dict[str, Any]:
-    """A stored decision as the page's fields begin with it, in the judge's labels like a draft."""
+    """Return a stored decision as a draft, in the judge's labels."""
     return {
         "answer": decision.answer,
         "own_time": decision.own_time,

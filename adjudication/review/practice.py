@@ -1,4 +1,4 @@
-"""The practice round of one reviewer: what they answered, and that they have been through it."""
+"""The practice round of one reviewer: their answers, and when it is done."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIRST_PRACTICE = "Practice comes first: a few short made-up cases that show what
 
 
 def next_practice(assignment: Assignment) -> int | None:
-    """The number of the first case not answered yet; None after the whole round."""
+    """Return the number of the first unanswered case; None after the last."""
     done = set(
         PracticeAnswer.objects.filter(assignment=assignment).values_list("number", flat=True)
     )
@@ -24,11 +24,10 @@ def next_practice(assignment: Assignment) -> int | None:
 
 @transaction.atomic
 def answer_practice(*, assignment: Assignment, number: int, answer: str, by: User) -> bool:
-    """Store the answer (a later one replaces it) and return whether it is right. The last case ends
-    the round.
+    """Store the answer, replacing an earlier one; return whether it is right.
 
-    Raises NotAllowed for somebody else's, DecisionRefused for an answer or a case that does not
-    exist.
+    The last case ends the round. Raises NotAllowed for another person's round, DecisionRefused for
+    an answer or a case that does not exist.
     """
     if by.pk != assignment.person_id:
         raise NotAllowed("A review is its reviewer's alone.")
@@ -46,6 +45,6 @@ def answer_practice(*, assignment: Assignment, number: int, answer: str, by: Use
 
 
 def check_practised(assignment: Assignment) -> None:
-    """Raises NotAllowed before the practice round is done: no item is handed out until then."""
+    """Raise NotAllowed before the practice round is done."""
     if not assignment.practised:
         raise NotAllowed(FIRST_PRACTICE)

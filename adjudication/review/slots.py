@@ -1,8 +1,8 @@
-"""Slots of a packet: each is a place for one decision, leased on database time to one person.
+"""Slots of a packet; each takes one decision and is leased to one person.
 
-No sweeper is needed: a lease is checked when somebody asks for an item. The slot stores what each
-reviewer typed under their own id, so they find it again on another device, and after somebody else
-had the slot.
+Leases use database time. A lease is checked when a person asks for an item, so no sweeper is
+needed. A slot stores each reviewer's draft under their id: they see it on another device, and after
+another person had the slot.
 """
 
 from __future__ import annotations
@@ -34,29 +34,29 @@ from adjudication.models import Assignment, ItemMark, Packet, PacketItem, Slot
 from adjudication.states import InvalidTransition
 from jobs.leases.clock import database_time
 
-#: Longest text of a draft, all values together; what is longer is refused by the page.
+#: Longest text of a draft, all values together; the page refuses longer ones.
 LONGEST_DRAFT = 20_000
 
 
 class DraftRefused(ValueError):
-    """A draft that is too long to keep."""
+    """A draft that is too long to store."""
 
     log_safe = True
 
 
 @dataclass(frozen=True, slots=True)
 class SavedDraft:
-    """`leased`: whether the person still has the slot. The draft is stored either way."""
+    """The stored draft; `leased`: whether the person still has the slot."""
 
     leased: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a reviewer is. `total` counts what they decided and what is open to them; `elsewhere`
-    of these another reviewer leases.
+    """How far a reviewer is.
 
-    `seconds_left` is None before anything was decided.
+    `total` counts items that they decided or can decide; another reviewer has leased `elsewhere` of
+    them. `seconds_left` is None until a decision has active time.
     """
 
     done: int
@@ -70,12 +70,11 @@ class Progress:
 
 @transaction.atomic
 def next_item(*, assignment: Assignment, besides: Collection[str] = ()) -> Slot | None:
-    """Lease the slot to work on now: the one already leased, else the next free one in this person's
-    order; skipped ones last.
+    """Lease this person's next slot; None if nothing is left for them.
 
-    `besides`: public ids of items that the page has in hand already, when it asks for the one
-    after. None where nothing is left for this person. Raises InvalidTransition while the packet is
-    not open or the review is signed.
+    It is the one already leased, else the next free one in this person's order, skipped ones last.
+    `besides`: public ids of items that the page already shows. Raises InvalidTransition if the
+    packet is not open or the review is signed.
     """
     mine = _working(assignment)
     candidates = _claimable(mine).annotate(
@@ -83,8 +82,8 @@ def next_item(*, assignment: Assignment, besides: Collection[str] = ()) -> Slot 
     )
     order = (F("skipped").asc(nulls_first=True), "-leased", "place", "number")
     ordered = candidates.exclude(item__public_id__in=besides).order_by(*order)
-    # Somebody's autosave may have a row locked for a moment. Only among the free ones is another as
-    # good.
+    # Another transaction may lock a row for a moment. Pass over it only among free slots, which are
+    # interchangeable.
     slot = (
         _first(ordered.filter(assignment=mine, skipped__isnull=True))
         or _first(ordered, skip_locked=True)
@@ -95,8 +94,9 @@ def next_item(*, assignment: Assignment, besides: Collection[str] = ()) -> Slot 
 
 @transaction.atomic
 def claim(*, assignment: Assignment, item: PacketItem) -> Slot | None:
-    """The slot of one particular item, leased (again); None where its quota is taken. Raises as
-    `next_item`.
+    """Lease the slot of one item, or renew it; None if its quota is taken.
+
+    Raises as `next_item`.
     """
     mine = _working(assignment)
     slot = _first(
@@ -114,7 +114,7 @@ def slot_of(*, assignment: Assignment, item: PacketItem) -> Slot | None:
 
 
 def draft_of(*, assignment: Assignment, item: PacketItem) -> dict[str, Any]:
-    """What this person has chosen and typed for the item so far."""
+    """Return what this person has chosen and typed for the item so far."""
     for draft in Slot.objects.filter(item=item, draft__has_key=assignment.public_id).values_list(
         "draft", flat=True
     ):
@@ -126,10 +126,10 @@ def draft_of(*, assignment: Assignment, item: PacketItem) -> dict[str, Any]:
 def keep_draft(
     *, assignment: Assignment, item: PacketItem, draft: Mapping[str, Any], active_seconds: float
 ) -> SavedDraft:
-    """Store what was typed and the seconds so far, and renew the lease. Raises DraftRefused.
+    """Store a draft and its seconds, and renew the lease.
 
-    If the lease ran out and nobody has the slot, it is leased again; else the draft is stored
-    without a lease.
+    If the lease ran out and the slot is free, it is leased again; else the draft is stored without
+    a lease. Raises DraftRefused if it is too long.
     """
     if sum(len(str(value)) for value in draft.values()) > LONGEST_DRAFT:
         raise DraftRefused("a draft is too long to keep")
@@ -156,8 +156,9 @@ def keep_draft(
 
 @transaction.atomic
 def skip(*, assignment: Assignment, item: PacketItem) -> None:
-    """Set the item aside: it comes again after all others. Its slot returns at once; the draft
-    stays. Raises as `next_item`.
+    """Set the item aside until all others are done.
+
+    Its slot becomes free at once; the draft stays. Raises as `next_item`.
     """
     mine = _working(assignment)
     _mark(mine, item, skipped_at=database_time())
@@ -167,13 +168,14 @@ def skip(*, assignment: Assignment, item: PacketItem) -> None:
 
 
 def flag(*, assignment: Assignment, item: PacketItem, flagged: bool = True) -> None:
-    """Mark the item for a second look, or take the mark away."""
+    """Mark the item for a second look, or remove the mark."""
     _mark(assignment, item, flagged=flagged)
 
 
 def progress(*, assignment: Assignment) -> Progress:
-    """How far this person is, with the time left at their own pace: the median of their active
-    times, which a pause does not stretch.
+    """Return this person's progress, with the time left at their own pace.
+
+    The pace is the median of their active times, so that pauses do not count.
     """
     done = list(
         Slot.objects.filter(assignment=assignment, decision__isnull=False).values_list(
@@ -200,8 +202,9 @@ def progress(*, assignment: Assignment) -> Progress:
 
 
 def _working(assignment: Assignment) -> Assignment:
-    """The assignment, locked: the same person on two devices takes turns. Raises InvalidTransition
-    where nothing may be taken.
+    """Lock the assignment, so that one person's devices take turns.
+
+    Raises InvalidTransition if they cannot work on it.
     """
     found = (
         Assignment.objects.select_for_update(of=("self",), no_key=True)
@@ -213,8 +216,9 @@ def _working(assignment: Assignment) -> Assignment:
 
 
 def check_working(assignment: Assignment) -> None:
-    """Raises InvalidTransition unless the packet is open and the person is in it and has not
-    signed.
+    """Raise InvalidTransition unless the person can decide on items.
+
+    The packet must be open, and the person in it and not signed.
     """
     check_open(assignment)
     if assignment.signed_at is not None:
@@ -222,7 +226,7 @@ def check_working(assignment: Assignment) -> None:
 
 
 def check_open(assignment: Assignment) -> None:
-    """Raises InvalidTransition unless the packet is open and the person is in it."""
+    """Raise InvalidTransition unless the packet is open and they are in it."""
     if assignment.packet.state != Packet.State.OPEN:
         raise InvalidTransition("a packet", assignment.packet.state, "be reviewed")
     if assignment.withdrawn_at is not None:
@@ -238,7 +242,10 @@ def _purpose(assignment: Assignment) -> str:
 
 
 def _claimable(assignment: Assignment) -> QuerySet[Slot]:
-    """Open slots that are this person's, or nobody's: never leased, returned, lease run out."""
+    """Return open slots that this person has or could get.
+
+    Free slots were never leased, were returned, or have an expired lease.
+    """
     free = (
         Q(assignment__isnull=True)
         | Q(lease_expires_at__lte=database_time())
@@ -248,8 +255,9 @@ def _claimable(assignment: Assignment) -> QuerySet[Slot]:
 
 
 def _open(assignment: Assignment) -> QuerySet[Slot]:
-    """Undecided slots of this person's items, leased or not, but none of an item of which they have
-    another slot.
+    """Return undecided slots of this person's items, leased or not.
+
+    Leaves out items of which they have another slot.
     """
     other = Slot.objects.filter(item=OuterRef("item"), assignment=assignment).exclude(
         pk=OuterRef("pk")
@@ -267,8 +275,9 @@ def _items(found: QuerySet[Slot]) -> int:
 
 
 def _first(found: QuerySet[Slot], *, skip_locked: bool = False) -> Slot | None:
-    """The first one, locked until the transaction ends. A row that another transaction has locked
-    is waited for or passed over.
+    """Return the first slot, locked until the transaction ends.
+
+    Waits for a row that another transaction has locked, or passes over it with `skip_locked`.
     """
     return found.select_for_update(of=("self",), skip_locked=skip_locked).first()
 
@@ -282,16 +291,16 @@ def _leased(assignment: Assignment) -> Case:
 
 
 def _skipped(assignment: Assignment) -> Subquery:
-    """When it was set aside last: what was skipped first comes back first."""
+    """Return when the item was set aside: skipped first, shown first."""
     return Subquery(
         ItemMark.objects.filter(assignment=assignment, item=OuterRef("item")).values("skipped_at")
     )
 
 
 def _place(seed: int) -> Func:
-    """Return the reviewer's own sort key of an item: the SHA-256 of their seed and the item's id.
+    """Return the reviewer's own sort key of an item.
 
-    It reveals nothing about the packet's order.
+    It is the SHA-256 of their seed and the item's id, and reveals nothing about the packet's order.
     """
     words = Concat(
         Value(f"{seed}:order:"), Cast(F("item__public_id"), TextField()), output_field=TextField()
@@ -304,7 +313,10 @@ def _place(seed: int) -> Func:
 
 
 def _lease(slot: Slot, assignment: Assignment) -> Slot:
-    """Take it, or renew it. Seconds in hand begin anew where somebody else had it."""
+    """Lease the slot or renew it.
+
+    Active seconds resume from the person's draft.
+    """
     seconds = dict(slot.draft.get(assignment.public_id, {})).get("active_seconds", 0.0)
     Slot.objects.filter(pk=slot.pk).update(
         assignment=assignment,

@@ -1,6 +1,4 @@
-"""Data of the packet page: items by pairing and stratum, reviewers and their progress, and open
-problems.
-"""
+"""Data of the packet page: items, reviewers, progress and open problems."""
 
 from __future__ import annotations
 
@@ -17,7 +15,10 @@ from adjudication.sampling.drawing import QUOTAS, Shortage
 
 @dataclass(frozen=True, slots=True)
 class PairingLine:
-    """Items of one pairing by stratum, in the protocol's order; `reviewers` an item."""
+    """Items of one pairing by stratum, in the protocol's order.
+
+    `reviewers` is the number of reviewers per item.
+    """
 
     pairing: str
     counts: tuple[int, ...]
@@ -31,8 +32,10 @@ class PairingLine:
 
 @dataclass(frozen=True, slots=True)
 class PersonLine:
-    """Somebody of the packet. `late` are answers that came too late to count; `reasons` why they
-    may not review it; `state` in words.
+    """A person of the packet.
+
+    `late` counts answers that came too late. `reasons` say why they may not review it. `state` is
+    in words.
     """
 
     assignment: Assignment
@@ -44,8 +47,9 @@ class PersonLine:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """What closing an open packet would cut off: answers still to come, people who have not signed,
-    disagreements nobody settled.
+    """What closing an open packet would leave undone.
+
+    These are answers still to come, people who have not signed, and unsettled disagreements.
     """
 
     answers: int
@@ -54,7 +58,10 @@ class Unfinished:
 
 
 def with_counts(found: QuerySet[Packet]) -> QuerySet[Packet]:
-    """Annotate packets with `item_count`, `people`, and the review's `slots` and `decided` ones."""
+    """Annotate packets with their number of items, people and slots.
+
+    `slots` and `decided` count the slots of the review.
+    """
     review = Q(items__slots__purpose=Slot.Purpose.REVIEW)
     return found.select_related("study", "judge_run", "follows").annotate(
         item_count=Count("items", distinct=True),
@@ -69,12 +76,12 @@ def with_counts(found: QuerySet[Packet]) -> QuerySet[Packet]:
 
 
 def strata() -> tuple[str, ...]:
-    """The strata in the protocol's order."""
+    """Return the strata in the protocol's order."""
     return tuple(str(s) for s in QUOTAS)
 
 
 def pairing_lines(packet: Packet) -> list[PairingLine]:
-    """A line a pairing."""
+    """Return a line for each pairing."""
     rows = (
         packet.items.values("pairing", "stratum", "quota")
         .annotate(n=Count("pk"))
@@ -89,12 +96,12 @@ def pairing_lines(packet: Packet) -> list[PairingLine]:
 
 
 def shortages(packet: Packet) -> list[Shortage]:
-    """Return the findings that were requested but missing when the packet was drawn."""
+    """Return the findings that were requested but missing at the drawing."""
     return [Shortage(**line) for line in packet.drawn.get("shortages", [])]
 
 
 def people(packet: Packet) -> list[PersonLine]:
-    """Everybody of the packet in order of assignment, with how far they are."""
+    """Return all people of the packet in order of assignment, with progress."""
     late = dict(
         Decision.objects.filter(packet=packet, kind=Decision.Kind.LATE)
         .order_by()
@@ -110,7 +117,7 @@ def people(packet: Packet) -> list[PersonLine]:
 
 
 def unfinished(packet: Packet) -> Unfinished:
-    """Count the open work in the packet, for the person who is about to close it."""
+    """Count the open work in the packet, for the person about to close it."""
     review = Slot.objects.filter(item__packet=packet, purpose=Slot.Purpose.REVIEW)
     third, settled = disagreements(packet)
     unsigned = packet.assignments.filter(withdrawn_at__isnull=True, signed_at__isnull=True)
@@ -142,11 +149,11 @@ def _reasons(assignment: Assignment) -> tuple[str, ...]:
 
 
 def disagreements(packet: Packet) -> tuple[int, int]:
-    """(items that wait for a third person or were decided by one, how many of them are decided)."""
+    """Return (items that need or had a third person, those of them decided)."""
     third = Slot.objects.filter(item__packet=packet, purpose=Slot.Purpose.ADJUDICATION)
     return third.count(), third.filter(decision__isnull=False).count()
 
 
 def chain_faults(packet: Packet) -> list[chain_verification.Fault]:
-    """Return the faults of the packet's chain of decisions; [] if the chain is valid."""
+    """Return the faults of the packet's chain of decisions; [] if valid."""
     return chain_verification.faults_of(packet)

@@ -1,5 +1,6 @@
-"""What the trail says of blinded reading: which items, rows and answers a reviewer was shown. None
-of it counts as unblinded exposure.
+"""Audit entries of blinded reading; none counts as unblinded exposure.
+
+They record which items, rows and answers a reviewer was shown.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ ITEM, ROWS, ANSWERS = "review.item", "review.rows", "review.answers"
 def record_item(
     *, assignment: Assignment, item: PacketItem, action: str = ITEM, **detail: int
 ) -> None:
-    """Record that the reviewer was shown an item, or with ROWS all rows of a series beside it."""
+    """Record that the reviewer was shown an item, or rows of a series (ROWS)."""
     case = item.finding.game.comparison.encounter.public_id
     record(
         actor=assignment.person,
@@ -26,7 +27,7 @@ def record_item(
 
 
 def record_answers(*, assignment: Assignment) -> None:
-    """Record that the reviewer was shown the candidate rows of items that they have answered."""
+    """Record that the reviewer was shown rows of items they have answered."""
     study, object_id = assignment.packet.study, assignment.public_id
     record(
         actor=assignment.person,

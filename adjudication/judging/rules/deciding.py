@@ -245,9 +245,9 @@ class Ruling:
     ) -> bool:
         """Return whether the other side may have it as another row.
 
-        That row is at an equal time, in the same sentence or with similar words and no other number. Two sources word
-        one event differently more often than a sentence has two events of one hour: "neo off",
-        "phenylephrine stopped".
+        That row is at an equal time, in the same sentence or with similar words and no other
+        number. Two sources word one event differently more often than a sentence has two events
+        of one hour: "neo off", "phenylephrine stopped".
         """
         stated = numbers(row.event, also_times=False)
         start, end = self.reading.sentence(span)
