@@ -1,7 +1,7 @@
-"""The single-step baseline `llm_timeline`: one call gives events, hours and confidence (protocol
-section 2, "Baselines").
+"""The single-step baseline `llm_timeline`: one call for a whole timeline.
 
-Its events have no spans and no identifiers; they are matched only in evaluation.
+The call gives events, hours and confidence (protocol section 2, "Baselines"). Events have no spans
+and no identifiers; only an evaluation matches them with others.
 """
 
 from __future__ import annotations
@@ -20,25 +20,27 @@ from timelines.domain import NamedTime
 
 NAME = "llm_timeline"
 HEADER = ("event", "time", "confidence")
-#: The answer may have at least this many tokens; where the context leaves less the prompt is too
-#: long for this baseline.
+#: The answer may have at least this many tokens. If the context leaves less, the prompt is too long
+#: for this baseline.
 OUTPUT_TOKENS = 16_000
-#: A longer cell is no event.
+#: A longer cell is not an event.
 EVENT_CHARACTERS = 500
 
 
 @dataclass(frozen=True)
 class SingleStep:
-    """An answer that was cut off is flagged as such and asked for again; it never becomes a shorter
-    timeline.
+    """One call that answers with the whole timeline.
+
+    A truncated answer is marked as truncated and retried; it never becomes a shorter timeline.
     """
 
     asker: Asker
     output_tokens: int = OUTPUT_TOKENS
 
     def timeline(self, note: str) -> tuple[NamedTime, ...]:
-        """The whole timeline of a note, in the model's order. Raises ModelError, Truncated,
-        AttemptsExhausted.
+        """Return the whole timeline of a note, in the model's order.
+
+        Raises ModelError, Truncated, AttemptsExhausted.
         """
         return self.asker.run(self.ask, note)
 
@@ -58,8 +60,9 @@ class SingleStep:
 
 
 def read_events(text: str, decided_by: str) -> tuple[NamedTime, ...]:
-    """The rows of the table. Raises AnswerRejected, with row numbers, for anything but `event |
-    time | confidence`.
+    """Return the rows of a table `event | time | confidence`.
+
+    Raises AnswerRejected, with row numbers, for anything else.
     """
     lines = answer_text(text).replace("\r\n", "\n").split("\n")
     if tuple(cell.casefold() for cell in split_row(lines[0])) != HEADER:

@@ -1,10 +1,10 @@
-"""The TKW2 baseline, "text knows what, tables know when", in seven steps (protocol section 2,
-"Baselines").
+"""The TKW2 baseline, "text knows what, tables know when".
 
-1 central events · 2 offsets between pairs, with confidence · 3 the scaffold, admission at 0 · 4
-rows calibrate the scaffold · 5 the other events, each attached to a central one · 6 the full
-timeline · 7 rows for all events, one more calibration. The unimodal form leaves out 4 and 7. Events
-are texts: nothing ties them to a place in the note.
+It has seven steps (protocol section 2, "Baselines"): 1 central events; 2 offsets between pairs,
+with confidence; 3 the scaffold, with the admission at 0; 4 rows calibrate the scaffold; 5 the other
+events, each attached to a central one; 6 the full timeline; 7 rows for all events, one more
+calibration. The unimodal form omits 4 and 7. Events are texts: nothing links them to a place in the
+note.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NAME = "tkw2"
 ADMISSION = "hospital admission"
 MOST_CENTRAL = 25
 EVENT_CHARACTERS = 500
-#: Tokens of an answer for each event of it, at most.
+#: At most this many tokens of an answer for each event in it.
 EVENT_TOKENS = 60
 
 T = TypeVar("T")
@@ -45,7 +45,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """`hours` from event `first` to event `second` (numbers from 1); `confidence` 1 to 9."""
+    """`hours` from event `first` to event `second`.
+
+    Events are numbered from 1; `confidence` is 1 to 9.
+    """
 
     first: int
     second: int
@@ -76,8 +79,9 @@ class Tkw2:
     def multimodal(
         self, note: str, rows: Sequence[SourceRow], window: Window
     ) -> tuple[NamedTime, ...]:
-        """The calibrated timeline. Raises ModelError, AttemptsExhausted; ValueError without an
-        embedder.
+        """Return the calibrated timeline.
+
+        Raises ModelError, AttemptsExhausted; ValueError without an embedder.
         """
         if self.embed is None:
             raise ValueError("the multimodal form needs an embedder")
@@ -144,8 +148,9 @@ class Tkw2:
     async def scaffold(
         self, note: str, central: Sequence[str], offsets: Sequence[Offset]
     ) -> list[float]:
-        """Step 3: an hour for each central event; conflicts go to the higher confidence, the
-        admission is at 0.
+        """Step 3: return an hour for each central event.
+
+        The higher confidence wins a conflict; the admission is at 0.
         """
         lines = [
             f"{o.first} | {o.second} | {hours_text(o.hours)} | {o.confidence:g}" for o in offsets
@@ -168,7 +173,10 @@ class Tkw2:
         window: Window,
         part: str,
     ) -> list[float]:
-        """Steps 4 and 7: an hour for each event, in order; the admission stays at 0."""
+        """Steps 4 and 7: return an hour for each event, in order.
+
+        The admission stays at 0.
+        """
         discharge = window.discharge
         prompt = load("timelines/tkw2_calibrate").render(
             note=note,
@@ -245,8 +253,9 @@ class Tkw2:
 def assemble(
     central: Sequence[str], scaffold: Sequence[float], attached: Sequence[Attached]
 ) -> list[tuple[str, float]]:
-    """Step 6: (event, hour) of all events by hour; equal hours keep central events first and
-    otherwise the given order.
+    """Step 6: return (event, hour) of all events, ordered by hour.
+
+    At equal hours central events come first; otherwise the given order stays.
     """
     full = [
         *zip(central, scaffold, strict=True),

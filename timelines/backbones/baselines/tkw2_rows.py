@@ -1,8 +1,8 @@
-"""Retrieval of the TKW2 baseline: rows as documents `event,value`, the bare event as query, top 5,
-no threshold (protocol).
+"""Retrieval of rows for the TKW2 baseline (protocol section 2).
 
-Rows with identical event and value are one document that lists at most five of their times, equally
-spaced, the last kept.
+Rows are documents `event,value`, the bare event is the query, and the five nearest are taken
+without a threshold. Rows with the same event and value are one document that lists at most five of
+their times, equally spaced, always including the last.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 
 @dataclass(frozen=True, slots=True)
 class RowDocument:
-    """One (event, value) of a record; `times` in hours from admission, ascending."""
+    """One (event, value) of a record; `times` in hours, ascending.
+
+    Hours count from admission.
+    """
 
     event: str
     value: str
@@ -36,7 +39,10 @@ class RowDocument:
 
 
 def documents_of(rows: Sequence[SourceRow]) -> tuple[RowDocument, ...]:
-    """The record's documents in order of first appearance; rows without a time give none."""
+    """Return the record's documents in order of first appearance.
+
+    Rows without a time give none.
+    """
     times: dict[tuple[str, str], list[float]] = {}
     for row in rows:
         if row.time is not None:
@@ -47,7 +53,10 @@ def documents_of(rows: Sequence[SourceRow]) -> tuple[RowDocument, ...]:
 
 
 def spaced(times: Sequence[float]) -> tuple[float, ...]:
-    """At most five, equally spaced by position, the first and the last among them."""
+    """Return at most five times, equally spaced by position.
+
+    The first and the last are always included.
+    """
     if len(times) <= MOST_TIMES:
         return tuple(times)
     step = (len(times) - 1) / (MOST_TIMES - 1)
@@ -57,8 +66,9 @@ def spaced(times: Sequence[float]) -> tuple[float, ...]:
 def nearest(
     events: Sequence[str], documents: Sequence[RowDocument], embed: Embed
 ) -> list[list[RowDocument]]:
-    """For each event its five nearest documents by cosine, ties to the earlier one; empty lists for
-    an empty record.
+    """Return the five nearest documents of each event, by cosine.
+
+    The earlier document wins a tie. Lists are empty for an empty record.
     """
     if not documents or not events:
         return [[] for _ in events]

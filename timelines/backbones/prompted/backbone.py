@@ -1,4 +1,4 @@
-"""The prompted backbone: the four stages over any language models, one a role."""
+"""The prompted backbone: four stages, with a language model per role."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ PROMPTS = (
 
 
 def prompted_backbone(askers: Mapping[str, Asker], config: PipelineConfig) -> Backbone:
-    """The stages over the askers of the four roles. It pays for context, so the case cap of rows
-    applies (protocol stage 5).
+    """Return the stages over the askers of the four roles.
+
+    Context costs money, so the case cap of rows applies (protocol stage 5). Raises ValueError if a
+    role has no model.
     """
     missing = [role for role in ROLES if role not in askers]
     if missing:
@@ -44,6 +46,9 @@ def prompted_backbone(askers: Mapping[str, Asker], config: PipelineConfig) -> Ba
 
 
 def prompt_version() -> str:
-    """The first eight digits of the digest of all its prompts: a changed prompt is another version."""
+    """Return the first eight digits of the digest of all its prompts.
+
+    A changed prompt is therefore another version.
+    """
     joined = "".join(load(f"timelines/{name}").sha256 for name in PROMPTS)
     return hashlib.sha256(joined.encode()).hexdigest()[:8]

@@ -1,5 +1,7 @@
-"""The note as prompts show it: with identifiers, cut by the protocol's limits in a fixed order, or
-in numbered sentences.
+"""The note as prompts show it.
+
+It is shown with identifiers, cut by the protocol's limits in a fixed order, or in numbered
+sentences.
 """
 
 from __future__ import annotations
@@ -16,7 +18,10 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])[ \t]+(?=[A-Z0-9(\"'])")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A note as a prompt shows it; `cut` describes what was left out, "" if nothing was."""
+    """A note as a prompt shows it.
+
+    `cut` describes what was left out; it is empty if nothing was.
+    """
 
     text: str
     cut: str = ""
@@ -24,15 +29,20 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A piece of the note between two line breaks or sentence ends, `[start, end)` in code points."""
+    """A piece of the note between two line breaks or sentence ends.
+
+    `[start, end)` in code points.
+    """
 
     start: int
     end: int
 
 
 def with_uids(note: str, inventory: Inventory, start: int = 0, end: int | None = None) -> str:
-    """`[start, end)` of the note, each occurrence that lies in it between `<uid>` and `</uid>`;
-    nested and crossing spans too.
+    """Return `[start, end)` of the note with occurrences marked.
+
+    Each occurrence inside the range is written between `<uid>` and `</uid>`, also if spans nest or
+    cross.
     """
     end = len(note) if end is None else end
     opening: dict[int, list[tuple[int, str]]] = {}
@@ -53,11 +63,11 @@ def with_uids(note: str, inventory: Inventory, start: int = 0, end: int | None =
 def shown_note(
     note: TaggedNote, occurrences: Sequence[Occurrence], *, whole: int, local: int
 ) -> Shown:
-    """The whole note with identifiers where that has at most `whole` characters, else what
-    surrounds the occurrences.
+    """Return the whole note with identifiers, or excerpts if too long.
 
-    Each occurrence is then shown within `local` characters of the note, pieces that touch are
-    joined; once `whole` characters are reached the pieces are made shorter, never fewer.
+    A note of more than `whole` characters is cut to what surrounds the occurrences: `local`
+    characters on each side, with touching pieces joined. If the pieces still exceed `whole`
+    characters they are made shorter, never fewer.
     """
     text = with_uids(note.text, note.inventory)
     if len(text) <= whole:
@@ -85,9 +95,11 @@ def around(
     local: int,
     show: Callable[[int, int], str] | None = None,
 ) -> str:
-    """What surrounds the spans: `local` characters each, pieces that touch joined; shorter pieces,
-    never fewer, until at most `whole` characters are left. `show` renders a piece (start, end) of
-    the note."""
+    """Return what surrounds the spans, `local` characters on each side.
+
+    Touching pieces are joined. Pieces are made shorter, never fewer, until at most `whole`
+    characters are left. `show` renders a piece (start, end) of the note.
+    """
     render = show or (lambda start, end: note[start:end])
     while True:
         cut = "\n[…]\n".join(render(start, end) for start, end in _pieces(note, spans, local))
@@ -109,8 +121,9 @@ def _pieces(note: str, spans: Sequence[tuple[int, int]], local: int) -> list[tup
 
 
 def sentences_of(note: str, chunk: Chunk) -> list[Sentence]:
-    """The sentences of a chunk, without white space at their edges and without empty ones. Every
-    other character is in one.
+    """Return the sentences of a chunk, without white space at their edges.
+
+    Empty sentences are omitted. Every other character is in one sentence.
     """
     found: list[Sentence] = []
     at = chunk.start
@@ -128,5 +141,8 @@ def sentences_of(note: str, chunk: Chunk) -> list[Sentence]:
 
 
 def numbered(note: str, sentences: Sequence[Sentence]) -> str:
-    """`1: sentence` a line. Sentences contain no line breaks, so that lines and numbers agree."""
+    """Return lines of the form `1: sentence`.
+
+    Sentences contain no line breaks, so lines and numbers agree.
+    """
     return "\n".join(f"{n}: {note[s.start : s.end]}" for n, s in enumerate(sentences, start=1))

@@ -1,4 +1,4 @@
-"""Stage 4's queries by a language model: at most 25 UIDs a call (protocol)."""
+"""Stage 4: queries by a language model, 25 UIDs a call (protocol)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from timelines.backbones.prompted.tables import mention_table
 from timelines.domain import Occurrence, TaggedNote
 from timelines.pipeline.config import PipelineConfig
 
-#: Tokens of an answer for each UID, at least and at most.
+#: At least and at most this many tokens of an answer for each UID.
 UID_TOKENS = (30, 150)
-#: A longer text is no query; it is refused like a fourth one.
+#: A longer text is not a query; it is rejected like a fourth query.
 QUERY_CHARACTERS = 300
 
 
@@ -41,8 +41,9 @@ Query = Annotated[
 
 @dataclass(frozen=True)
 class PromptedQueryWriter:
-    """Batches go out concurrently. A UID that the model leaves out, or gives an empty list, falls
-    back to its mention.
+    """A query writer whose batches run concurrently.
+
+    A UID that the model omits, or answers with an empty list, is searched by its mention.
     """
 
     asker: Asker
@@ -98,8 +99,10 @@ class PromptedQueryWriter:
 
 
 def query_answer(uids: Sequence[str], config: PipelineConfig) -> type[Strict]:
-    """The answer for these UIDs: a list of 1–3 texts each; a list that is missing or empty is left
-    to the fallback, but no server decodes one.
+    """Return the type of the answer for these UIDs: 1–3 texts each.
+
+    A missing or empty list is accepted, because the mention replaces it, but the schema that
+    servers decode by does not allow one.
     """
     bounds: dict[str, Any] = {"minItems": config.min_queries, "maxItems": config.max_queries}
     texts = Annotated[

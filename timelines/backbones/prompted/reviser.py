@@ -1,8 +1,8 @@
-"""Stage 6 by a language model: one joint pass over the complete timeline (protocol).
+"""Stage 6 by a language model: one pass over the complete timeline.
 
-Where one answer for all alternatives does not fit schema, context or answer, the alternatives are
-asked for one by one, and then parts of the inventory in turn, each call seeing everything and what
-earlier parts decided. Nothing is ever left out.
+Source: protocol. If one answer for all alternatives does not fit the schema, the context or the
+answer, the alternatives are asked for one by one. After that the inventory is split into parts;
+each call sees everything and what earlier parts decided. Nothing is left out.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from timelines.domain import Anchor, Evidence, KeptSummary, Occurrence, TaggedNo
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.revision import ProposedEntry, RevisionRejected, validate_revision
 
-#: Tokens of an answer for each row, at least and at most; rows of a schema answer may be one word.
+#: At least and at most this many tokens for each row; a row of a schema answer may be one word.
 ROW_TOKENS = (30, 100)
 ROW_TOKENS_SCHEMA = (15, 90)
 #: A clock time of a summary (`ehr.presentation.rendering.clock`).
@@ -47,8 +47,9 @@ WORDS_KEPT_TABLE = " and with its mention unchanged"
 
 @dataclass(frozen=True)
 class Material:
-    """What every call of one revision shows. With `summaries` (variant `no_rows`) these stand in
-    the place of rows.
+    """What every call of one revision shows.
+
+    `summaries` (variant `no_rows`) replace rows.
     """
 
     note: TaggedNote
@@ -62,8 +63,9 @@ class Material:
         return "timelines/revise" if self.summaries is None else "timelines/revise_no_rows"
 
     def lines(self, most: int) -> str:
-        """What of the record revision sees, in hours; fields of a row have at most `most`
-        characters, summaries stay whole.
+        """Return the part of the record that revision sees, in hours.
+
+        Fields of a row have at most `most` characters; summaries are not cut.
         """
         if self.summaries is None:
             return evidence_lines(self.evidence, most)
@@ -98,7 +100,10 @@ class PromptedReviser:
         window: Window,
         alternatives: int,
     ) -> Sequence[Timeline]:
-        """Exactly `alternatives` complete timelines. Raises ModelError, AttemptsExhausted."""
+        """Return exactly `alternatives` complete timelines.
+
+        Raises ModelError, AttemptsExhausted.
+        """
         return self.asker.run(
             self.timelines, Material(note, text_only, evidence, window), alternatives
         )
@@ -111,8 +116,9 @@ class PromptedReviser:
         window: Window,
         alternatives: int,
     ) -> Sequence[Timeline]:
-        """As `revise`, from summaries of series: no time rests on a row. Raises ModelError,
-        AttemptsExhausted.
+        """Return timelines as `revise` does, from summaries of series.
+
+        No time rests on a row. Raises ModelError, AttemptsExhausted.
         """
         return self.asker.run(
             self.timelines, Material(note, text_only, (), window, summaries), alternatives
@@ -159,7 +165,10 @@ class PromptedReviser:
         scope: str,
         words: str,
     ) -> list[list[ProposedEntry]]:
-        """The rows of `asked` in `count` timelines, in the output protocol of the model."""
+        """Return the rows of `asked` in `count` timelines.
+
+        The model's limits decide the output protocol: schema or tables.
+        """
         if self.asker.model.limits.schema:
             return await self._schema(material, alternatives, count, asked, scope, words)
         return await self._tables(material, count, asked, scope, words)
@@ -274,8 +283,10 @@ class PromptedReviser:
 
 
 def evidence_lines(evidence: Sequence[Evidence], most: int) -> str:
-    """`uid | event | value | hours | kind of moment | relevance` a row, in the order given; fields
-    of at most `most` characters.
+    """Return the evidence as a table, in the order given.
+
+    Columns: `uid4 | event | value | hours | kind of moment | relevance`. Fields have at most `most`
+    characters.
     """
     lines = ["uid4 | event | value | hours | kind of moment | relevance"]
     for item in evidence:
@@ -295,8 +306,9 @@ def evidence_lines(evidence: Sequence[Evidence], most: int) -> str:
 
 
 def summary_lines(summaries: Sequence[KeptSummary], anchor: Anchor) -> str:
-    """`uid | relevance | summary` for each, in the order given; the summary's text on one line, its
-    moments in hours.
+    """Return lines `uid4 | relevance | summary`, in the order given.
+
+    Each summary is on one line, with its moments in hours.
     """
     lines = ["uid4 | relevance | summary"]
     for item in summaries:
@@ -306,8 +318,9 @@ def summary_lines(summaries: Sequence[KeptSummary], anchor: Anchor) -> str:
 
 
 def in_hours(summary: str, anchor: Anchor) -> str:
-    """The summary with hours from `anchor` in the place of clock times, as the prompt says; the
-    renderer writes them after these words.
+    """Replace the clock times of a summary with hours from `anchor`.
+
+    The prompt names hours. The renderer writes clock times after these words (at, from, to).
     """
 
     def hours_of(match: re.Match[str]) -> str:
@@ -322,10 +335,10 @@ def in_hours(summary: str, anchor: Anchor) -> str:
 def revision_schema(
     uids: Sequence[str], context: Sequence[str], timelines: int, thinking: int = 1
 ) -> dict[str, Any]:
-    """`reasoning_summary`, then exactly that many timelines, each `reasoning` and one required row
-    for each UID.
+    """Return the schema of an answer with exactly that many timelines.
 
-    Any row may be "keep"; from the second timeline on also "first".
+    The answer is `reasoning_summary`, then the timelines, each with `reasoning` and one required
+    row for each UID. Any row may be "keep"; from the second timeline on it may also be "first".
     """
     rows = {"row": row_schema(context, (KEEP,)), "later_row": row_schema(context, (KEEP, FIRST))}
     tables = [
@@ -348,7 +361,10 @@ def revision_schema(
 
 
 def timelines_of(answer: dict[str, Any], count: int) -> list[dict[str, Any]]:
-    """The list in an answer, of exactly that many objects. Raises AnswerRejected."""
+    """Return the list in an answer, of exactly that many objects.
+
+    Raises AnswerRejected.
+    """
     timelines = read_as(RevisionAnswer, answer, "answer").timelines
     if len(timelines) != count:
         raise AnswerRejected(
@@ -364,7 +380,10 @@ def _scope(
     settled: Sequence[ProposedEntry],
     total: int,
 ) -> str:
-    """Describe its part to a partial call; the prompt before it is the same for every part."""
+    """Describe its part to a partial call.
+
+    The prompt before it is the same for every part.
+    """
     words = [f"This call is for timeline {number} of {alternatives} alone."]
     if len(part) < total:
         words.append(f"Of it, answer for these identifiers only: {', '.join(o.uid for o in part)}.")
@@ -384,9 +403,12 @@ def _by_uid(evidence: Sequence[Evidence]) -> Mapping[str, Sequence[Evidence]]:
 def _cited(
     entry: ProposedEntry, material: Material, evidence: Mapping[str, Sequence[Evidence]]
 ) -> ProposedEntry:
-    """The entry with the rows its time rests on: those of its own evidence that stand at the
-    revised hour, where that is not the text's own. Models round to the minute or the hour's second
-    decimal, hence one minute and a half."""
+    """Return the entry with the rows that its time rests on.
+
+    These are rows of its own evidence at the revised hour. If there are none, the reason says
+    whether the time changed. Models round to the minute or to the second decimal of the hour, hence
+    one minute and a half.
+    """
     before = material.text_only.by_uid[entry.uid]
     near = [
         item.row.row_index

@@ -1,6 +1,7 @@
-"""A row of a model's answer in either output protocol → a proposed entry, checked field by field.
+"""Read a row of a model's answer as a proposed entry.
 
-Faults name the UID and the field; they never repeat what the model wrote.
+Both output protocols are checked field by field. Faults name the UID and the field; they never
+repeat what the model wrote.
 """
 
 from __future__ import annotations
@@ -17,10 +18,9 @@ from llm_runtime.structured import read_as
 from timelines.domain import MAX_CONTEXT, UID_PATTERN, Entry, InvariantError
 from timelines.pipeline.revision import ProposedEntry
 
-#: No time of a patient lies farther from the admission (228 years).
+#: No time of a patient is farther from the admission (228 years).
 MOST_HOURS = 2_000_000
-#: In the place of a row: as the text-only table has it; as the first timeline of the same answer
-#: has it.
+#: Words instead of a row: the row of the text-only table; the row of the answer's first timeline.
 KEEP, FIRST = "keep", "first"
 Row = Entry | ProposedEntry
 #: word → UID → the row that the word refers to.
@@ -66,11 +66,11 @@ _BAR = re.compile(r"(?<!\\)((?:\\\\)*)\|")
 def from_json(
     uid: str, value: object, context: frozenset[str], decided_by: str, words: Standing = NOTHING
 ) -> tuple[ProposedEntry | None, list[str]]:
-    """(entry, faults) of `[time, lower, upper, known]` or of that and a list of contexts; `context`
-    are the UIDs it may name.
+    """Return (entry, faults) of a row of a JSON answer.
 
-    A word of `words` may replace the row; it takes over the row it refers to. A
-    row without contexts has none, or if a row could be kept, that row's.
+    The row is `[time, lower, upper, known]`, with or without a list of contexts; `context` are the
+    UIDs that it may name. A word of `words` may replace the row and copies the row that it refers
+    to. A row without contexts has none, unless "keep" is allowed: then it has that row's contexts.
     """
     kept = {word: rows[uid] for word, rows in words.items() if uid in rows}
     if isinstance(value, str):
@@ -108,7 +108,10 @@ def checked(
     decided_by: str,
     mention: str | None = None,
 ) -> tuple[ProposedEntry | None, list[str]]:
-    """Both protocols end here: bounds hold the time, contexts are at most five others of the case."""
+    """Return (entry, faults) for the fields of either output protocol.
+
+    Bounds must contain the time. Contexts are at most five other occurrences of the case.
+    """
     faults = []
     if len(named) > MAX_CONTEXT:
         faults.append(f"{uid}: {len(named)} context identifiers, at most {MAX_CONTEXT}")
@@ -150,8 +153,9 @@ def read_hours(cell: str) -> tuple[float | None, bool]:
 
 
 def read_bounds(cell: str) -> tuple[float | None, float | None, bool]:
-    """(lower, upper, whether the cell could be read) of `[-72, 0]`; N/A inside, or alone, is an
-    open bound.
+    """Return (lower, upper, whether it could be read) of `[-72, 0]`.
+
+    N/A inside, or instead of the brackets, is an open bound.
     """
     if read_hours(cell) == (None, True):
         return None, None, True

@@ -1,5 +1,6 @@
-"""The bar-separated tables of the `table` output protocol: written for a prompt, read from an
-answer.
+"""The bar-separated tables of the `table` output protocol.
+
+They are written for a prompt and read from an answer.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ HEADER = " | ".join(COLUMNS)
 
 
 def mention_table(occurrences: Sequence[Occurrence]) -> str:
-    """`uid4 | mention` a line. Mentions were escaped when the UID was given, so a bar in one is no
-    column.
+    """Return lines `uid4 | mention`.
+
+    Mentions were escaped when the UID was assigned, so a bar in one does not start a column.
     """
     return "\n".join(["uid4 | mention", *(f"{o.uid} | {o.mention}" for o in occurrences)])
 
@@ -53,11 +55,10 @@ def hours_text(hours: float | None) -> str:
 def read_table(
     text: str, asked: Sequence[Occurrence], context: frozenset[str], decided_by: str, what: str
 ) -> list[ProposedEntry]:
-    """The rows of a table for exactly the occurrences `asked`. Raises AnswerRejected with every
-    fault found.
+    """Return the rows of a table for exactly the occurrences `asked`.
 
-    The header must be the one that was asked for (spaces, underscores and case do not
-    matter); each UID appears once, with its own mention.
+    The header must be the requested one (spaces, underscores and case do not matter). Each UID
+    appears once, with its own mention. Raises AnswerRejected with every fault.
     """
     lines = [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()]
     if not lines or _header(lines[0]) != _header(HEADER):

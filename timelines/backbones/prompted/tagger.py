@@ -1,5 +1,7 @@
-"""Stage 1 by a language model. The note is preserved: quotes are found in it, or markup is put back
-onto it, or the answer is refused.
+"""Stage 1 by a language model.
+
+The note never changes: quotes are located in it, markup is transferred to it, or the answer is
+rejected.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from timelines.domain import InvariantError, TaggedSpan
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.tagging import Chunk, TaggingRejected, chunk_note, in_order, parse_tagged
 
-#: Tokens of an answer for each character of the note, at most.
+#: At most this many tokens of an answer for each character of the note.
 TOKENS_A_CHARACTER = 1.5
 
 
@@ -42,13 +44,19 @@ class Event(Strict):
 
 @dataclass(frozen=True)
 class PromptedTagger:
-    """Chunks go out concurrently; what is too large for one call is halved at a sentence."""
+    """A tagger whose chunks run concurrently.
+
+    A chunk that is too large for one call is split in half at a sentence.
+    """
 
     asker: Asker
     config: PipelineConfig
 
     def tag(self, note: str) -> Sequence[TaggedSpan]:
-        """Every occurrence the model names, in order. Raises ModelError, AttemptsExhausted."""
+        """Return every occurrence that the model names, in order.
+
+        Raises ModelError, AttemptsExhausted.
+        """
         return self.asker.run(self.spans, note)
 
     async def spans(self, note: str) -> Sequence[TaggedSpan]:
@@ -135,11 +143,11 @@ def quote_schema(sentences: int, thinking: int = 1) -> dict[str, Any]:
 
 
 def read_quotes(text: str, note: str, sentences: Sequence[Sentence]) -> dict[str, list[TaggedSpan]]:
-    """Sentence start → spans: the n-th entry with one quote is the n-th place of these words in the
-    sentence.
+    """Return the spans of each sentence, by the sentence's start.
 
-    Raises AnswerRejected, with sentence and entry numbers, for a quote that the sentence does not
-    hold (so often).
+    The n-th entry with a quote is the n-th place of these words in the sentence. Raises
+    AnswerRejected, with sentence and entry numbers, for a quote that the sentence does not contain,
+    or not so often.
     """
     answer = json_object(text)
     answer.pop("reasoning", None)

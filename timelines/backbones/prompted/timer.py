@@ -1,5 +1,6 @@
-"""Stage 3 by a language model: batches of at most 60 occurrences, each call sees the whole tagged
-note (protocol).
+"""Stage 3 by a language model, in batches of 60 occurrences at most.
+
+Each call sees the whole tagged note (protocol).
 """
 
 from __future__ import annotations
@@ -38,14 +39,15 @@ from timelines.domain import (
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.revision import ProposedEntry
 
-#: Tokens of an answer for each row, at least and at most.
+#: At least and at most this many tokens of an answer for each row.
 ROW_TOKENS = (30, 90)
 
 
 @dataclass(frozen=True)
 class PromptedTimer:
-    """Batches go out concurrently; a batch that is too large for schema, context or answer is
-    halved.
+    """A timer whose batches run concurrently.
+
+    A batch that is too large for schema, context or answer is split in half.
     """
 
     asker: Asker
@@ -114,8 +116,9 @@ class PromptedTimer:
 
 
 def anchor_words(anchor: Anchor) -> str:
-    """ "the hospital admission, 2180-03-04 14:38"; the earliest presentation where there is no
-    admission.
+    """Describe the anchor: "the hospital admission, 2180-03-04 14:38".
+
+    Without an admission it is the earliest documented presentation.
     """
     what = (
         "the hospital admission"
@@ -126,12 +129,12 @@ def anchor_words(anchor: Anchor) -> str:
 
 
 def row_schema(context: Sequence[str], words: Sequence[str] = ()) -> dict[str, Any]:
-    """One row: `[time, lower, upper, known]` or these and `[contexts]`, or one of the words that
-    stand for a row.
+    """Return the schema of one row.
 
-    Contexts are limited to the UIDs of the case, which every row's rule refers to, so the schema
-    stays small. Lists of exact length, without `items`, are what the grammars of the servers have in
-    common.
+    A row is `[time, lower, upper, known]`, these and `[contexts]`, or one of the `words` that
+    replace a row. Contexts are limited to the UIDs of the case; every row refers to the same rule,
+    so the schema stays small. The grammars of the servers have lists of exact length without
+    `items` in common.
     """
     fields = list(grammar(RowAnswer)["properties"].values())
     of_the_case = {"items": {"type": "string", "enum": list(context)}, "maxItems": MAX_CONTEXT}
@@ -146,7 +149,10 @@ def row_schema(context: Sequence[str], words: Sequence[str] = ()) -> dict[str, A
 def entries_schema(
     uids: Sequence[str], context: Sequence[str], thinking: int = 1
 ) -> dict[str, Any]:
-    """Reasoning, then one required row for each UID, in inventory order (protocol "schema")."""
+    """Return the schema of the answer: reasoning, then a row per UID.
+
+    Rows are required and in inventory order (protocol "schema").
+    """
     rows = {uid: {"$ref": "#/$defs/row"} for uid in uids}
     return {
         **object_schema(reasoned(rows, "reasoning", thinking)),
@@ -157,7 +163,10 @@ def entries_schema(
 def read_entries(
     text: str, asked: Sequence[Occurrence], context: frozenset[str], decided_by: str
 ) -> list[ProposedEntry]:
-    """The rows of a schema answer. Raises AnswerRejected with every fault found."""
+    """Return the rows of a schema answer.
+
+    Raises AnswerRejected with every fault.
+    """
     answer = json_object(text)
     answer.pop("reasoning", None)
     return read_rows(answer, asked, context, decided_by, "answer")
@@ -171,8 +180,9 @@ def read_rows(
     what: str,
     words: Standing = NOTHING,
 ) -> list[ProposedEntry]:
-    """One row for each UID asked for, and no other; `words` as in `from_json`. Raises
-    AnswerRejected.
+    """Return one row for each UID asked for, and no other.
+
+    `words` as in `from_json`. Raises AnswerRejected.
     """
     faults = keys_exactly(answer, [o.uid for o in asked], what)
     entries: list[ProposedEntry] = []

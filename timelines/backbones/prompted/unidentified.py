@@ -1,8 +1,7 @@
-"""Stage 6 of variant `no_uid` by a language model: neither note, table nor evidence carries an
-identifier, and the answer is a table.
+"""Stage 6 of variant `no_uid` by a language model.
 
-Which occurrences are lost on the way is what the variant measures, so only form and bounds are
-checked.
+The note, the table and the evidence carry no identifiers, and the answer is a table. The variant
+measures which occurrences are lost on the way, so only form and bounds are checked.
 """
 
 from __future__ import annotations
@@ -95,7 +94,9 @@ def named_table(table: Sequence[NamedTime]) -> str:
 
 
 def named_rows(evidence: Sequence[NamedRow], most: int) -> str:
-    """`mention | event | value | hours | kind of moment | relevance` a row; fields of at most
+    """Return the evidence as a table that names occurrences by mention.
+
+    Columns: `mention | event | value | hours | kind of moment | relevance`. Fields have at most
     `most` characters.
     """
     lines = ["mention | event | value | hours | kind of moment | relevance"]
@@ -108,7 +109,10 @@ def named_rows(evidence: Sequence[NamedRow], most: int) -> str:
 
 
 def read_unidentified(text: str, alternatives: int, decided_by: str) -> list[list[NamedTime]]:
-    """The lines of each table of the answer. Raises AnswerRejected with every fault of form."""
+    """Return the lines of each table of the answer.
+
+    Raises AnswerRejected with every fault of form.
+    """
     return [
         _table(answer, number, decided_by)
         for number, answer in enumerate(timelines_of(json_object(text), alternatives), start=1)

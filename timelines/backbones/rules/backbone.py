@@ -1,5 +1,6 @@
-"""The rules backbone: deterministic, on the CPU, seconds a note; what a machine without a model
-server runs.
+"""The rules backbone: deterministic, on the CPU, seconds a note.
+
+A machine without a model server runs it.
 """
 
 from __future__ import annotations
@@ -7,16 +8,17 @@ from __future__ import annotations
 from timelines.pipeline.backbone import Backbone, Check, never_stop
 
 NAME = "rules"
-#: Raised whenever a rule or a vocabulary changes what comes out; recorded with every run.
+#: Increased whenever a rule or a vocabulary changes the output; recorded with every run.
 VERSION = "4"
-#: It does not pay for context, so a case has no cap and an occurrence carries few rows (protocol
+#: Context costs nothing, so a case has no cap and an occurrence carries few rows (protocol
 #: section 2, stage 5).
 MAX_ROWS_PER_OCCURRENCE = 3
 
 
 def rules_backbone(check: Check = never_stop) -> Backbone:
-    """The four stages without a model; `check` interrupts them. Imported here, so that naming the
-    backbone does not load a parser.
+    """Return the four stages without a model; `check` interrupts them.
+
+    Imports are local, so that naming the backbone does not load a parser.
     """
     from timelines.backbones.rules.querying.writer import RuleQueryWriter
     from timelines.backbones.rules.revision.reviser import RuleReviser

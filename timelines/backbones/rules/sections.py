@@ -1,9 +1,9 @@
-"""Finds the sections of a clinical note and gives each a normalised kind.
+"""Find the sections of a clinical note and give each a normalised kind.
 
 Headings come in many forms: a title line ("HISTORY OF PRESENT ILLNESS"), a title with its content
 on the same line ("Social: lives alone"), a problem line in the course ("# Sepsis: …"), a system
 line ("NEURO:"), or a capital title in the middle of a flattened note. Sections partition the note:
-they do not overlap and leave no gap. Titles that nobody knows open no section.
+they do not overlap and leave no gap. Unknown titles open no section.
 """
 
 from __future__ import annotations
@@ -55,8 +55,7 @@ _ISOLATED = re.compile(
     r"(?:(?<=[.;!?,])|(?<=  ))\s{0,3}(?P<title>[A-Z][A-Za-z/&'"
     r" \-]{1,60}?)(?P<note>\s{0,3}\([^()\n]{1,60}\))?\s*(?P<end>:)"
 )
-#: A row of results with a label of its own ends the row that belongs to admission or discharge
-#: ("MRI brain: …").
+#: A row of results with its own label ("MRI brain: …") ends the row of admission or discharge.
 _LABELLED_ROW = re.compile(r"\s*[A-Z][A-Za-z0-9/ ]{1,30}(?:\([^()\n]{1,40}\))?\s*:")
 _BY_MOMENT = {
     "exam",
@@ -70,11 +69,11 @@ _BY_MOMENT = {
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One section: `[start, end)` in code points; its text after the heading begins at
-    `body_start`.
+    """One section, `[start, end)` in code points.
 
-    `title` is the heading as written (empty before the first heading). For problems and systems of
-    the hospital course it is the problem's or system's name, and `kind` stays ``hospital_course``.
+    Its text after the heading begins at `body_start`. `title` is the heading as written (empty
+    before the first heading). For problems and systems of the hospital course it is the problem's
+    or system's name, and `kind` stays ``hospital_course``.
     """
 
     kind: str
@@ -85,8 +84,9 @@ class Section:
 
 
 def kind_of_title(title: str) -> str | None:
-    """Normalised kind of a heading such as "Discharge Medications"; None when it is not a known
-    heading.
+    """Return the normalised kind of a heading such as "Discharge Medications".
+
+    None if the heading is not known.
     """
     plain = _PARENTHESIS.sub("", title).strip(" \t.,:;-=*#").lower()
     plain = re.sub(r"\s+", " ", plain)
@@ -97,7 +97,10 @@ def kind_of_title(title: str) -> str | None:
 
 
 def find_sections(text: str) -> tuple[Section, ...]:
-    """All sections of a note in order. They cover `[0, len(text))` without gap or overlap."""
+    """Return all sections of a note in order.
+
+    They cover `[0, len(text))` without gap or overlap.
+    """
     found: list[tuple[int, int, str, str]] = []
     current = ""
     for start, line in _lines(text):
@@ -115,7 +118,10 @@ def find_sections(text: str) -> tuple[Section, ...]:
 
 
 def _line_headings(line: str, current: str) -> list[tuple[int, int, str, str]]:
-    """(offset, body offset, kind, title) of the headings on one line, in order."""
+    """Return the headings on one line, in order.
+
+    Each is (offset, body offset, kind, title).
+    """
     hits: list[tuple[int, int, str, str]] = []
     first = _first_heading(line, current)
     if first is not None:
@@ -163,7 +169,7 @@ def _first_heading(line: str, current: str) -> tuple[int, int, str, str] | None:
     if _HEAD_FIELD.match(line.lstrip()):
         return (begin, begin, "header", "") if current in {"", "header"} else None
     kind = kind_of_title(match["title"])
-    # A bare title without a colon must stand alone on its line and look like a title.
+    # A bare title without a colon must be alone on its line and look like a title.
     if kind is None or (match["end"].strip(" =*") == "" and not match["title"][:1].isupper()):
         return None
     moment = _moment_of(f"{match['title']} {match['note'] or ''}")
@@ -206,5 +212,8 @@ def _partition(text: str, found: list[tuple[int, int, str, str]]) -> tuple[Secti
 
 
 def _lines(text: str) -> list[tuple[int, str]]:
-    """(offset, line without its line break). Only CR and LF break lines, so offsets stay simple."""
+    """Return (offset, line without its line break) for each line.
+
+    Only CR and LF break lines, so offsets stay simple.
+    """
     return [(m.start(), m.group()) for m in re.finditer(r"[^\r\n]+", text)]

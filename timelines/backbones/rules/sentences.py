@@ -1,7 +1,7 @@
-"""Splits a clinical note into sentences and list items.
+"""Split a clinical note into sentences and list items.
 
 A parser trained on newspapers splits abbreviated notes badly ("Cr 1.2. pulm HTN. s/p ICD"), so the
-boundaries come from punctuation, line breaks and list marks, and the parser must keep them.
+boundaries come from punctuation, line breaks and list marks, and the parser must use them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ABBREVIATIONS = frozenset(
     }
 )
 _DOTTED = re.compile(r"(?:[a-z]\.)+[a-z]")
-#: Characters. No sentence of a note is longer; a longer piece is a run of text without punctuation.
+#: Characters. A longer piece of a note is not a sentence but text without punctuation.
 _MAX_SENTENCE = 1200
 _TERMINAL = re.compile(r"[.!?]+[\"')\]]*(?=\s|,\s*(?:\d{1,2}\.|[A-Z]))")
 _BULLET = re.compile(r"[ \t]*(?:[-*•·>+–]+\s|\d{1,2}[.)]\s|\(?[a-z][.)]\s|#)")
@@ -43,9 +43,10 @@ _LIST_NUMBER = re.compile(r"(?:^|[\s,])\d{1,2}$")
 def sentence_spans(
     text: str, section_starts: list[int], body_starts: list[int]
 ) -> list[tuple[int, int]]:
-    """`[start, end)` of every sentence or list item, in order, without surrounding white space.
+    """Return `[start, end)` of every sentence or list item, in order.
 
-    `section_starts` and `body_starts` are offsets that always begin a sentence.
+    Surrounding white space is excluded. `section_starts` and `body_starts` are offsets that always
+    begin a sentence.
     """
     cuts = {0, len(text), *section_starts, *body_starts}
     cuts.update(_line_cuts(text))
@@ -63,8 +64,9 @@ def sentence_spans(
 
 
 def _cuts_of_long_pieces(text: str, cuts: list[int]) -> list[int]:
-    """Offsets that bound every piece to `_MAX_SENTENCE`, at white space where there is some: text
-    without any mark stays affordable.
+    """Return offsets that cut every piece to `_MAX_SENTENCE` at most.
+
+    Cuts are at white space if there is any. Text without punctuation stays cheap to parse.
     """
     extra = []
     for start, end in itertools.pairwise(cuts):
@@ -91,8 +93,9 @@ def _line_cuts(text: str) -> list[int]:
 
 
 def _is_hard_wrapped(lines: list[str]) -> bool:
-    """True when the note breaks its lines at a fixed width, so that a line break may fall inside a
-    sentence.
+    """Return whether the note breaks its lines at a fixed width.
+
+    If it does, a line break may be inside a sentence.
     """
     long_lines = [line for line in lines if len(line.rstrip()) >= 55]
     if len(long_lines) < 4 or max(len(line) for line in lines) > 110:
@@ -114,7 +117,7 @@ def _ends_sentence(text: str, match: re.Match[str]) -> bool:
         before in _ABBREVIATIONS or re.fullmatch(r"[a-z]", word.group() if word else "")
     ):
         return False
-    # A genus in short, "E. coli": a letter, then a small one.
+    # An abbreviated genus, "E. coli": a letter, then a lower-case one.
     if (
         match.group() == "."
         and re.fullmatch(r"[a-z]", before)

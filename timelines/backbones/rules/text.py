@@ -1,8 +1,8 @@
-"""The text analysis that every stage of the rules backbone shares: parse, sections, sentences,
-lines.
+"""The text analysis that all stages of the rules backbone share.
 
-`analyse` is cached by note text, so tagging and timing one note parse it once. All offsets are code
-points of the note exactly as it is stored, end-exclusive.
+It covers parse, sections, sentences and lines. `analyse` is cached by note text, so tagging and
+timing one note parse it once. All offsets are code points of the note exactly as it is stored,
+end-exclusive.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ _PARSE_CHUNK = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence or list item: `[start, end)` in code points; `line` counts from 0."""
+    """A sentence or list item, `[start, end)` in code points.
+
+    `line` counts from 0.
+    """
 
     start: int
     end: int
@@ -59,14 +62,18 @@ class Analysis:
     lines: tuple[Line, ...]
 
     def section_at(self, offset: int) -> Section:
-        """Return the section at `offset`; an empty note has one empty section of kind ``other``."""
+        """Return the section at `offset`.
+
+        An empty note has one empty section of kind ``other``.
+        """
         if not self.sections:
             return Section("other", "", 0, 0, 0)
         return self.sections[max(0, bisect_right(self._section_starts, offset) - 1)]
 
     def sentence_at(self, offset: int) -> Sentence | None:
-        """The sentence at `offset`, else the last one that begins before it; None before
-        the first.
+        """Return the sentence at `offset`, else the last one before it.
+
+        None before the first.
         """
         index = bisect_right(self._sentence_starts, offset) - 1
         return self.sentences[index] if index >= 0 else None
@@ -101,15 +108,19 @@ class Analysis:
 
 
 def analyse(text: str, check: Check = never_stop) -> Analysis:
-    """Parse a note and find its sections, sentences and lines. Any string is accepted, also an
-    empty one. Raises what `check` does.
+    """Parse a note and find its sections, sentences and lines.
+
+    Accepts any string, also an empty one. Raises what `check` raises.
     """
     return _analysed(_Asked(text, check))
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """A text to analyse; who may interrupt that makes no difference to what comes out."""
+    """A text to analyse, with the check that may interrupt the analysis.
+
+    The check takes no part in equality: it does not change the result.
+    """
 
     text: str
     check: Check = field(compare=False)

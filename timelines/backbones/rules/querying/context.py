@@ -1,8 +1,8 @@
-"""Resolve short words by their context, and find subjects that only say when or how.
+"""Resolve ambiguous words by context; recognise times and places.
 
-"Levo" is norepinephrine beside a rate and levofloxacin beside a pneumonia; "7.31/52/88" is a blood
-gas though none is named; the operation of "resumed the night of surgery" and the unit of "sedated
-on arrival to the ICU" are times.
+"Levo" is norepinephrine next to a rate and levofloxacin next to a pneumonia; "7.31/52/88" is a
+blood gas although none is named. The operation in "resumed the night of surgery" and the unit in
+"sedated on arrival to the ICU" only say when.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _ORAL = re.compile(r"PO|by mouth", re.IGNORECASE)
-#: Verbs of moving take their place along; "on arrival" and "at transfer" are nouns.
+#: After a verb of moving the place is the subject; "on arrival" and "at transfer" are nouns.
 _GOES = re.compile(
     r"\b(?:transferred|arrived|arrives|moved|left|returned|admitted|presented|presents|called"
     r" out|discharged|came|brought|went|"
@@ -60,7 +60,10 @@ _GOES = re.compile(
 
 
 def settled(hits: tuple[Hit, ...], sentence: str, note: str) -> tuple[Hit, ...]:
-    """The hits of a text with ambiguous words decided by their sentence, else by the note."""
+    """Return the hits of a text with ambiguous words decided.
+
+    Their sentence decides, else the note.
+    """
     return tuple(_pressor(hit, sentence, note) for hit in hits)
 
 
@@ -84,8 +87,9 @@ def gas(text: str) -> Hit | None:
 
 
 def without_asides(hits: tuple[Hit, ...], mention: str) -> tuple[Hit, ...]:
-    """Places, operations and ways of giving that stand beside the thing itself, left out; alone
-    they stay.
+    """Omit places, operations and routes that only accompany the subject.
+
+    If there is no other hit, they stay.
     """
     own = [h for h in hits if not _beside(h, mention)]
     return (

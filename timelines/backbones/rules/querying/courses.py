@@ -1,5 +1,6 @@
-"""What goes on for hours, so that its begin and its end are two occurrences: infusions, devices and
-supports.
+"""Infusions, devices and supports that go on for hours.
+
+Their begin and their end are two occurrences.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""How the rules read one occurrence: what it is about, which act it tells of, which values it
-states.
+"""How the rules read one occurrence: its subject, act and values.
 
-The query writer and the reviser share this reading, so a row is judged by the question that brought
-it. Only the note is read here, never the record.
+The query writer and the reviser share this reading, so a row is judged by the question that
+retrieved it. Only the note is read here, never the record.
 """
 
 from __future__ import annotations
@@ -20,7 +19,10 @@ from timelines.pipeline.values import numbers_in
 
 
 class Act(StrEnum):
-    """What the occurrence says was done; rows of another act are another event (protocol stage 6)."""
+    """What the occurrence says was done.
+
+    Rows of another act are another event (protocol stage 6).
+    """
 
     BEGIN = "begin"
     END = "end"
@@ -31,9 +33,11 @@ class Act(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """`subjects`: concepts in order of weight. `carrier`: the study or specimen that a finding
-    without a concept of its own was mentioned with ("CXR: RLL opacity"). `values`: numbers that the
-    occurrence states."""
+    """What one occurrence is about.
+
+    `subjects`: concepts in order of weight. `carrier`: the study or specimen that reports a finding
+    without a concept of its own ("CXR: RLL opacity"). `values`: numbers that the occurrence states.
+    """
 
     occurrence: Occurrence
     subjects: tuple[Hit, ...]
@@ -50,11 +54,14 @@ class Reading:
 
     @property
     def implied(self) -> bool:
-        """True when only a condition was named ("hyperkalemia"), not the measurement."""
+        """Return whether only a condition was named, not the measurement.
+
+        "hyperkalemia" names the condition.
+        """
         return bool(self.subjects) and self.subjects[0].implied
 
 
-#: Sections whose statements are plans or lie outside the record.
+#: Sections whose statements are plans or are outside the record.
 PLAN_SECTIONS = frozenset({"medications_discharge", "followup", "instructions", "transitional"})
 OUTSIDE_SECTIONS = frozenset(
     {
@@ -134,7 +141,7 @@ def _read(occurrence: Occurrence, text: str, analysis: Analysis) -> Reading:
         found = analysis.sentence_at(occurrence.start)
         sentence = (found.start, found.end) if found else (0, 0)
         section = analysis.section_at(occurrence.start).kind
-    # Numbers of days and hours are no values, and the HD of "HD 3" is no dialysis.
+    # Numbers of days and hours are not values, and the HD of "HD 3" is not dialysis.
     mention, span = _without_times(occurrence.mention), _without_times(span)
     own = f"{mention} \N{PILCROW SIGN} {span}"
     subjects = _subjects(mention, span, text[sentence[0] : sentence[1]], text)
@@ -156,7 +163,7 @@ def _without_times(text: str) -> str:
     return _TIMES.sub(lambda m: " " * len(m.group()), text)
 
 
-#: A measured substance that is also given: with a dose or a verb of giving it is the drug.
+#: Substances that are measured and also given: with a dose or a verb of giving it is the drug.
 _GIVEN_AS = {
     "magnesium": "magnesium sulfate",
     "potassium": "potassium chloride",
@@ -252,7 +259,7 @@ _CONTINUES = re.compile(
 _OF_STUDY = re.compile(
     r"\b(?:on|by|at|per|in|with)[\s-]+(?:the[\s-]+|\w+[\s-]+){0,2}$", re.IGNORECASE
 )
-#: A word of reporting comes between a study and its finding.
+#: A reporting word between a study and its finding.
 _TELLS = re.compile(
     r"show|reveal|demonstrat|\bwith\b|:|\bread\b|notable|consistent|\bfound\b|\bsaw\b|negative|positive|\bno\b|\bthere w|"
     r"grew|disclos|confirm|identif|remarkable|suggest",
@@ -261,7 +268,10 @@ _TELLS = re.compile(
 
 
 def _own_carrier(mention: str, subjects: tuple[Hit, ...]) -> Concept | None:
-    """ "no pulmonary embolism on CT": the study is in the mention, as the place of the finding."""
+    """Return the study that the mention itself names as a finding's place.
+
+    Example: "no pulmonary embolism on CT".
+    """
     if (
         not subjects
         or not _FINDING_CARRIERS.search(subjects[0].concept.name)
@@ -276,8 +286,9 @@ def _own_carrier(mention: str, subjects: tuple[Hit, ...]) -> Concept | None:
 def _carrier(
     text: str, start: int, sentence: tuple[int, int], analysis: Analysis
 ) -> Concept | None:
-    """The study whose findings this sentence tells, named before the occurrence; else in the
-    sentence before it.
+    """Return the study whose findings this sentence reports.
+
+    It is named before the occurrence, else in the sentence before it.
     """
     pieces = [sentence]
     if _CONTINUES.match(text[sentence[0] : sentence[1]]):
@@ -302,8 +313,9 @@ def _act(
     sentence: tuple[int, int],
     subjects: tuple[Hit, ...],
 ) -> Act:
-    """The act named nearest to the subject: in the mention and span first, then in the clause
-    around the span.
+    """Return the act named nearest to the subject.
+
+    The mention and span are searched first, then the clause around the span.
     """
     if subjects and subjects[0].concept.kind is Kind.MEASUREMENT:
         return Act.STATE
@@ -328,8 +340,9 @@ def _nearest_act(text: str, at: int) -> Act | None:
 
 
 def _clause(text: str, start: int, end: int, sentence: tuple[int, int]) -> tuple[str, str]:
-    """The words before and after the span up to the next comma, semicolon, bracket or conjunction
-    of its sentence.
+    """Return the words of the clause before and after the span.
+
+    The clause ends at the next comma, semicolon, bracket or conjunction of its sentence.
     """
     stop = r"[,;:()\n]|\band\b|\bbut\b|\bthen\b"
     before = re.split(stop, text[max(sentence[0], start - 50) : start])[-1]

@@ -1,7 +1,8 @@
-"""The clinical vocabulary: how notes say a thing, and how structured records name the same thing.
+"""The clinical vocabulary: words of notes and names in records.
 
-Read from the tables in `data/`. The query writer asks with it, and the reviser uses the same
-entries to decide whether a row is about the occurrence at all, so both speak of one concept.
+It is read from the tables in `data/`. The query writer builds queries with it, and the reviser
+decides with the same entries whether a row is about the occurrence at all, so both use the same
+concepts.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from functools import lru_cache
 from importlib.resources import files
 
 _WORD = re.compile(r"[A-Za-z0-9+&%]+")
-#: What may stand between the words of one term; a comma or a bracket ends it.
+#: Characters allowed between the words of one term; a comma or a bracket ends it.
 _GLUE = re.compile(r"[ \t\-./'’#]{0,3}")
 _MAX_TERM_WORDS = 6
 MEDICATION_CATEGORIES = ("med", "order")
@@ -29,8 +30,9 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EventName:
-    """An event name taken apart: `category`, `words` in order, and the `act` that ends it (start,
-    end, stop, …).
+    """The parts of an event name: category, words, act.
+
+    `words` are in order; `act` is the last part (start, end, stop, …).
     """
 
     text: str
@@ -41,7 +43,10 @@ class EventName:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Event names of one category that hold all of `words` and none of `without`."""
+    """A pattern for event names of one category.
+
+    Names match if they contain all of `words` and none of `without`.
+    """
 
     category: str
     words: tuple[str, ...]
@@ -58,8 +63,9 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """One entry of the vocabulary. `queries` name it the way records do; `members` are a class's
-    drugs.
+    """One entry of the vocabulary.
+
+    `queries` name it as records do; `members` are the drugs of a class.
     """
 
     name: str
@@ -74,8 +80,9 @@ class Concept:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A concept found in a text at `[start, end)`. `implied`: a condition was named, not the
-    measurement itself.
+    """A concept at `[start, end)` of a text.
+
+    `implied`: a condition was named, not the measurement itself.
     """
 
     concept: Concept
@@ -86,7 +93,10 @@ class Hit:
 
 @lru_cache(maxsize=20_000)
 def event_name(text: str) -> EventName:
-    """``med:nacl 0.9%:start`` → category med, words (nacl, 0, 9%, start), act start."""
+    """Split an event name into category, words and act.
+
+    ``med:nacl 0.9%:start`` gives category med, words (nacl, 0, 9%, start), act start.
+    """
     words = tuple(w.lower() for w in _WORD.findall(text))
     parts = text.split(":")
     act = parts[-1].strip().lower() if len(parts) > 2 else ""
@@ -153,8 +163,9 @@ class Vocabulary:
 
 @lru_cache(maxsize=1)
 def vocabulary() -> Vocabulary:
-    """The vocabulary of the tables, read once. Drugs come first: "calcium gluconate" is no calcium
-    level.
+    """Return the vocabulary of the tables, read once.
+
+    Drugs come first: "calcium gluconate" is not a calcium level.
     """
     return Vocabulary(
         [

@@ -1,7 +1,7 @@
-"""Stage 4 of the rules backbone: ask for each occurrence in the words that structured records use.
+"""Stage 4 of the rules backbone: query each occurrence in record words.
 
 "Pressors weaned off" asks for norepinephrine, vasopressin and phenylephrine; "hct 28.9" asks for
-the laboratory's hematocrit and the charted copy, with the value. The note is all that is read.
+the laboratory's hematocrit and the charted copy, with the value. Only the note is read.
 """
 
 from __future__ import annotations
@@ -33,21 +33,26 @@ _BEFORE_ARRIVAL = re.compile(
 
 @dataclass(frozen=True)
 class RuleQueryWriter:
-    """QueryWriter of the rules backbone: deterministic, microseconds an occurrence after the note
-    is parsed.
+    """The query writer of the rules backbone.
+
+    Deterministic; microseconds an occurrence after the note is parsed.
     """
 
     check: Check = never_stop
 
     def write(self, note: TaggedNote) -> Mapping[str, list[str]]:
-        """1–3 queries per UID, in order of importance; an occurrence without a known concept is
-        asked for by its mention.
+        """Return 1–3 queries per UID, in order of importance.
+
+        An occurrence without a known concept is searched by its mention.
         """
         return {uid: write_queries(reading) for uid, reading in read_note(note, self.check).items()}
 
 
 def write_queries(reading: Reading) -> list[str]:
-    """Queries of one occurrence, from its concepts, its act and the values it states."""
+    """Return the queries of one occurrence.
+
+    They come from its concepts, its act and the values it states.
+    """
     concepts = [hit.concept for hit in reading.subjects[:2]]
     if (
         concepts
@@ -100,7 +105,10 @@ def _of_procedure(query: str, act: Act) -> str:
 
 
 def _nearest_first(queries: tuple[str, ...], text: str) -> list[str]:
-    """Queries that share more words with the occurrence come first ("oriented to place")."""
+    """Order queries by the number of words shared with the occurrence.
+
+    Example: "oriented to place".
+    """
     own = set(_WORD.findall(text.lower()))
     return sorted(queries, key=lambda q: -len(own & set(_WORD.findall(q.lower()))))
 

@@ -1,9 +1,9 @@
-"""One row or none for every occurrence, decided jointly.
+"""Choose one row or none for every occurrence, jointly.
 
 A chain through the note (Viterbi) finds the start, then each occurrence is reconsidered against all
 its links until nothing changes: neighbours in the text, the previous occurrence of the same thing,
-context UIDs. A link asks that the rows keep the distance and the order the text gives, and that two
-occurrences the text sets apart do not share one row.
+context UIDs. A link asks that the rows preserve the distance and the order of the text, and that
+two occurrences that are apart in the text do not share one row.
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ from dataclasses import dataclass
 
 from timelines.backbones.rules.revision.judge import Verdict
 
-#: What keeping the text time costs: a row is adopted only when it is cheaper.
+#: Cost of keeping the text time: a row is adopted only if it is cheaper.
 KEEP_COST = 0.7
 _SWEEPS = 8
 _APART_HOURS = 1.0
-#: What a link costs: a distance that differs by 12 h or more, a reversed order, one row for two
+#: Costs of a link: a distance that differs by 12 h or more, a reversed order, one row for two
 #: moments.
 _STRETCHED, _REVERSED, _SHARED = 0.15, 0.2, 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An occurrence in narrative order. `text_time` None: N/A. `topic` is what it is about; equal
-    topics are repeats.
+    """An occurrence in narrative order.
+
+    `text_time` is None for N/A. `topic` is its subject; equal topics are repeats.
     """
 
     uid: str
@@ -37,7 +38,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Nodes `a` before `b` in the note; `weight` 0…1 says how much the text ties them."""
+    """A link from node `a` to the later node `b` of the note.
+
+    `weight` 0…1 is how strongly the text connects them.
+    """
 
     a: int
     b: int
@@ -54,7 +58,10 @@ def assign(
     keep_cost: float = KEEP_COST,
     extra: Mapping[tuple[str, int], float] | None = None,
 ) -> list[Choice]:
-    """The cheapest joint choice found; deterministic. `extra` adds cost to a (UID, row index)."""
+    """Return the cheapest joint choice of rows; deterministic.
+
+    `extra` adds cost to a (UID, row index).
+    """
     options = [_options(node, keep_cost, extra or {}) for node in nodes]
     chosen = _chain(
         nodes, options, {(link.a, link.b): link.weight for link in links if link.b == link.a + 1}
@@ -132,7 +139,10 @@ def _local(
 
 
 def strain(a: Node, choice_a: Choice, b: Node, choice_b: Choice) -> float:
-    """How much two choices contradict the text, 0…about 2; a kept text time contradicts nothing."""
+    """Return how much two choices contradict the text, 0…about 2.
+
+    A choice that keeps the text time contradicts nothing.
+    """
     if choice_a is None or choice_b is None:
         return 0.0
     time_a, time_b = choice_a.row.time, choice_b.row.time

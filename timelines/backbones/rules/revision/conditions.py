@@ -1,7 +1,7 @@
-"""Find the readings that a condition without a number ("hypotensive", "febrile") describes.
+"""Find the readings that a condition without a number describes.
 
-Limits are the usual clinical ones for adults; a reading outside them is no evidence for the
-condition.
+Examples: "hypotensive", "febrile". Limits are the usual clinical ones for adults; a reading outside
+them is not evidence for the condition.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Readings strictly above `above` or strictly below `below` fit; with `under`, those between
-    `above` and it.
+    """A range: readings strictly above `above` or strictly below `below`.
+
+    With `under`, readings between `above` and `under` fit.
     """
 
     above: float | None = None
@@ -118,11 +119,10 @@ _NEGATED = re.compile(
 
 
 def fits_condition(text: str, event: str, value: float) -> bool | None:
-    """Whether a reading fits the condition a text names; None when the text names none for this
-    event.
+    """Return whether a reading fits the condition that a text names.
 
-    A negated or resolved condition ("no fever", "desaturation resolved") fits readings outside the
-    limits.
+    None if the text names none for this event. A negated or resolved condition ("no fever",
+    "desaturation resolved") fits readings outside the limits.
     """
     text, event = text.lower(), event.lower().replace("-", " ")
     for words, name, limits in _COMPILED:

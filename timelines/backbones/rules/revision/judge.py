@@ -1,9 +1,9 @@
-"""Is a row the same occurrence? Each evidence row gets a verdict with the reason in a clinician's
-words.
+"""Judge whether a row is the same occurrence.
 
-A row passes when it is about the same thing (one vocabulary for asking and judging), has the stated
-value, records the right act (an order is no administration, a charted dressing no insertion) and
-lies where the text allows. Source: protocol section 2, stage 6.
+Each evidence row gets a verdict with the reason in a clinician's words. A row passes if it is about
+the same thing (one vocabulary for querying and judging), has the stated value, records the right
+act (an order is not an administration, a charted dressing not an insertion) and is within the
+text's limits. Source: protocol section 2, stage 6.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from timelines.backbones.rules.revision.scope import may_have_rows, reach
 from timelines.domain import Entry, Evidence, Polarity, SourceRow
 from timelines.pipeline.expansion import distance_to_bounds
 
-#: Cost of an hour beyond the bounds, as a share of the reach; and of hours from the point time
-#: inside them.
+#: Costs of the distance beyond the bounds, as a share of the reach, and of the hours from the point
+#: time inside them.
 _DISTANCE_COST = 0.8
 _INSIDE_COST, _INSIDE_HOURS = 0.35, 8.0
-#: Notes name the output of a drain or a patient as such; "traumatic Foley" is no output.
+#: Notes name the output of a drain or a patient as such; "traumatic Foley" is not an output.
 _PUT_OUT = re.compile(
     r"\b(?:out(?:put)?|uop|urine|drain\w*|put|dump\w*|emesis|vomit\w*|stool\w*|melena|blood\w*|cc|ml)\b",
     re.IGNORECASE,
 )
-#: Rows that document the watching, not the patient.
+#: Rows that document the monitoring, not the patient.
 _NOT_EVENTS = frozenset({"alarm", "dressing", "goal"})
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`cost` in the currency of the assignment: 0 fits perfectly, `KEEP_COST` is as good as no row
-    at all.
+    """A row that may be the occurrence, with its cost and reason.
 
-    `repeats`: an act that recurs, so that one row is one occurrence.
+    `cost` is in the units of `assign`: 0 fits perfectly, `KEEP_COST` is as good as no row.
+    `repeats`: the act recurs, so that one row is one occurrence.
     """
 
     row: SourceRow
@@ -61,7 +61,10 @@ class Judge:
         self._medications = Medications(rows)
 
     def verdicts(self, reading: Reading, entry: Entry, rows: Sequence[SourceRow]) -> list[Verdict]:
-        """Rows that may be this occurrence, best first; an empty list keeps the text time."""
+        """Return rows that may be this occurrence, best first.
+
+        An empty list keeps the text time.
+        """
         if not may_have_rows(reading, entry):
             return []
         matches = [
@@ -119,8 +122,9 @@ class Judge:
 
 
 def _judged_by(reading: Reading) -> tuple[Hit, ...]:
-    """The subject itself; a second concept only where the first is a condition or a whole class of
-    drugs.
+    """Return the subject that rows are compared with.
+
+    A second concept is added only if the first is a condition or a whole class of drugs.
     """
     first = reading.subjects[:1]
     if first and (first[0].implied or first[0].concept.kind is Kind.DRUG_CLASS):
@@ -129,7 +133,9 @@ def _judged_by(reading: Reading) -> tuple[Hit, ...]:
 
 
 def _single_moment(rows: Sequence[SourceRow]) -> bool:
-    """Rows with the value come before others in evidence, so one moment among them means one in the
+    """Return whether all rows with the value are within 0.3 h.
+
+    Rows with the value come before others in evidence, so one moment among them means one in the
     record.
     """
     times = [row.time for row in rows if row.time is not None]
@@ -137,8 +143,9 @@ def _single_moment(rows: Sequence[SourceRow]) -> bool:
 
 
 def _placed(match: Match, within: float, row: SourceRow, entry: Entry) -> Verdict | None:
-    """Add what the distance to the text's bounds costs; beyond the reach of the match there is no
-    verdict.
+    """Add the cost of the distance to the text's bounds.
+
+    Beyond the reach of the match there is no verdict.
     """
     time = row.time if row.time is not None else 0.0
     if entry.time is None and entry.lower is None and entry.upper is None:

@@ -1,4 +1,7 @@
-"""Measurements and specimens: the stated value, the condition named, the result reported."""
+"""Match measurements and specimens.
+
+The stated value, the named condition and the reported result decide.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,9 @@ _OF_PRESSURE = re.compile(r"systolic|diastolic|mean|\bbp[sd]\b")
 
 
 def measured(reading: Reading, row: SourceRow, *, implied: bool) -> Match | None:
-    """A reading with the value the text states, or, when it states none, one that fits the
-    condition named.
+    """Match a reading with the value that the text states.
+
+    If the text states no value, a reading that fits the named condition matches.
     """
     values = stated_values(reading.text)
     if row.numeric_value is None:
@@ -65,7 +69,10 @@ def measured(reading: Reading, row: SourceRow, *, implied: bool) -> Match | None
 
 
 def _part_of_pair(pair: re.Match[str], row: SourceRow) -> Match | None:
-    """ "112/65": a systolic row has the first number, a diastolic one the second, a mean neither."""
+    """Match one number of a blood pressure such as "112/65".
+
+    A systolic row has the first number, a diastolic one the second, a mean neither.
+    """
     systolic = re.search(r"systolic|\bbps\b", row.event) is not None
     if not systolic and not re.search(r"diastolic|\bbpd\b", row.event):
         return None
@@ -98,7 +105,10 @@ _SAYS_POSITIVE = re.compile(
 
 
 def specimen(reading: Reading, row: SourceRow) -> Match | None:
-    """A culture is dated by its collection; its result must not contradict the text."""
+    """Match a culture by its collection.
+
+    Its result must not contradict the text.
+    """
     negative = bool(_NEGATIVE_RESULT.search(row.value))
     grew = bool(row.value.strip(" _")) and not negative
     says_negative, says_positive = (

@@ -1,4 +1,7 @@
-"""Medications: an order is no administration, an end no begin, a changed rate no stop."""
+"""Match medications by their acts.
+
+An order is not an administration, an end not a begin, a changed rate not a stop.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from timelines.backbones.rules.revision.match import REACH_ACT, REACH_VALUE, Mat
 from timelines.backbones.rules.revision.stated import stated_values, tells
 from timelines.domain import Polarity, SourceRow
 
-#: Given over hours: where such a row ends says little about when it began.
+#: Given over hours: the end of such a row says little about its begin.
 _SLOW = frozenset(
     {
         "sodium chloride 0.9%", "lactated ringer's", "plasma-lyte", "fluid bolus", "blood product",
@@ -44,8 +47,11 @@ _OTHER_WAY = 0.3
 
 
 class Medications:
-    """Matches medication rows of one case; `rows` are all rows of its evidence by event name,
-    because an order counts differently where doses are charted too."""
+    """Match medication rows of one case.
+
+    `rows` are all rows of its evidence by event name, because an order counts differently if doses
+    are charted too.
+    """
 
     def __init__(self, rows: Mapping[str, Sequence[SourceRow]]) -> None:
         self._rows = rows
@@ -53,7 +59,10 @@ class Medications:
     def given(
         self, concept: Concept, reading: Reading, row: SourceRow, name: EventName
     ) -> Match | None:
-        """A row of the same drug and the right act; the dose, where both state one, strengthens it."""
+        """Match a row of the same drug and the right act.
+
+        The dose strengthens the match if both state one.
+        """
         if reading.occurrence.polarity is Polarity.ABSENT and reading.act is not Act.END:
             return None
         bolus = _BOLUS.search(reading.text) is not None
@@ -88,8 +97,9 @@ class Medications:
         return any(r.numeric_value is not None for e in starts for r in self._rows[e])
 
     def _at_once(self, row: SourceRow) -> bool:
-        """A push: begin and end within minutes, so that the end, which has the amount, dates the
-        dose too.
+        """Return whether the row ends a push: begin and end within minutes.
+
+        Then the end, which has the amount, dates the dose too.
         """
         starts = self._rows.get(row.event.removesuffix("end") + "start", ())
         return any(
@@ -98,7 +108,10 @@ class Medications:
         )
 
     def _continues(self, row: SourceRow) -> bool:
-        """An infusion row ends where the next begins: a changed rate or bag, no stop."""
+        """Return whether the next infusion row begins where this one ends.
+
+        Then the end is a changed rate or bag, not a stop.
+        """
         starts = self._rows.get(row.event.removesuffix("end") + "start", ())
         return any(
             r.time is not None and row.time is not None and abs(r.time - row.time) < 0.05
@@ -123,7 +136,10 @@ def _with_dose(cost: float, reason: str, reading: Reading, row: SourceRow) -> Ma
 
 
 def _acts(reading: Reading, *, charted: bool, infusion: bool) -> Mapping[str, float]:
-    """Which rows may date this act, and at what cost. Doses that are charted count before orders."""
+    """Return which rows may date this act, and at what cost.
+
+    Charted doses count before orders.
+    """
     if reading.act is Act.ORDER:
         return {"order start": 0.1}
     if reading.act is Act.END:

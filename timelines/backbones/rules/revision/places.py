@@ -1,4 +1,4 @@
-"""Arrivals, transfers and discharge: the administrative row of the very place."""
+"""Match arrivals, transfers and discharge with rows of the same place."""
 
 from __future__ import annotations
 
@@ -49,7 +49,10 @@ _LEAVES = re.compile(
 
 
 def moved(concept: Concept, reading: Reading, row: SourceRow, name: EventName) -> Match | None:
-    """The row of a move that the occurrence itself tells; a place named in passing moves nobody."""
+    """Return the match of a move that the occurrence itself describes.
+
+    A place named in passing is not a move.
+    """
     if reading.occurrence.polarity is Polarity.ABSENT or name.category not in (
         "transfer",
         "admission",

@@ -1,4 +1,7 @@
-"""Procedures, devices and moves: done or not done, placed or removed, into the very place."""
+"""Match procedures and devices.
+
+It matters whether they were done or not done, placed or removed.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +50,9 @@ def performed(concept: Concept, reading: Reading, name: EventName) -> Match | No
 
 
 def _not_done(concept: Concept, reading: Reading) -> bool:
-    """A negated procedure has no row; a study whose finding is negative ("chest film without
-    infiltrate") has.
+    """Return whether a procedure was negated; then it has no row.
+
+    A study with a negative finding ("chest film without infiltrate") was done and has a row.
     """
     if reading.occurrence.polarity is not Polarity.ABSENT:
         return False

@@ -1,8 +1,8 @@
-"""Times of occurrences that have no row: they move with the rows adopted around them.
+"""Move occurrences without a row with the rows adopted around them.
 
-The text ties an occurrence to its neighbours ("two hours later", "after the scan"). When the record
-moves those, keeping the old hour would tear them apart, so it moves by the weighted median of their
-shifts.
+The text connects an occurrence to its neighbours ("two hours later", "after the scan"). If the
+record moves those, the old hour would separate them, so the occurrence moves by the weighted median
+of their shifts.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-#: Characters and hours over which a neighbour's shift loses its say (to 1/e).
+#: Characters and hours over which the weight of a neighbour's shift decays to 1/e.
 _TEXT_SCALE = 250.0
 _TIME_SCALE = 6.0
 #: Together the neighbours must weigh this much before anything moves.
@@ -21,8 +21,9 @@ MAX_SHIFT = 24.0
 
 @dataclass(frozen=True, slots=True)
 class Anchored:
-    """An occurrence whose time was taken from a row: its place in the note, the hour the text
-    gave and the row's.
+    """An occurrence whose time was taken from a row.
+
+    It has its position in the note, the hour of the text and the hour of the row.
     """
 
     uid: str
@@ -37,7 +38,10 @@ class Anchored:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """`shift` in hours; `by` are the anchors that moved it, the weightiest first."""
+    """A shift in hours.
+
+    `by` are the anchors that caused it, the weightiest first.
+    """
 
     shift: float
     by: tuple[str, ...]
@@ -46,7 +50,10 @@ class Move:
 def move(
     position: int, text_time: float, context: Sequence[str], anchors: Sequence[Anchored]
 ) -> Move | None:
-    """The shift of an occurrence at `position` of the note, or None when no anchor is near enough."""
+    """Return the shift of an occurrence at `position` of the note.
+
+    None if no anchor is near enough.
+    """
     weighed = sorted(
         ((_weight(position, text_time, context, a), a) for a in anchors),
         key=lambda item: (-item[0], item[1].position),

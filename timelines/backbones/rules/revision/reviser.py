@@ -1,8 +1,8 @@
 """Stage 6 of the rules backbone: joint revision of the whole timeline.
 
-Rows are judged one by one (`judge`), chosen together (`assign`), and what has no row moves with
-with what has (`propagate`). Discharge and what happens with it take the recorded discharge. An
-occurrence without a convincing row keeps the time the text gave.
+Rows are judged one by one (`judge`) and chosen together (`assign`). Occurrences without a row move
+with their neighbours (`propagate`). Discharge and what happens with it take the recorded discharge.
+An occurrence without a convincing row keeps the time of the text.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from timelines.backbones.rules.revision.propagate import Anchored, move
 from timelines.domain import Entry, Evidence, Inventory, TaggedNote, Timeline, TimelineKind, Window
 from timelines.pipeline.backbone import Check, never_stop
 
-#: A row dates what it records to about this many hours; charting is rounded.
+#: A row is accurate to about this many hours, because charting is rounded.
 _ROW_PRECISION = 0.5
 #: Rows of one moment (a laboratory value and its charted copy) are cited together.
 _SAME_MOMENT = 0.26
 #: In a strict alternative only rows this cheap are adopted.
 _STRICT_KEEP_COST = 0.35
-#: A second reading of the same evidence: what the first chose costs this much more.
+#: In a second reading of the same evidence, choices of the first cost this much more.
 _SECOND_CHOICE = 0.45
 
 
@@ -46,9 +46,11 @@ class RuleReviser:
         window: Window,
         alternatives: int,
     ) -> list[Timeline]:
-        """Exactly `alternatives` complete timelines. 1: the best joint reading. 2: the next best
-        rows where the first was a close call. 3: only rows beyond doubt. Further ones lower the
-        demand step by step."""
+        """Return exactly `alternatives` complete timelines.
+
+        1: the best joint reading. 2: the next best rows if the first choice was close. 3: only rows
+        beyond doubt. Further ones lower the demand step by step.
+        """
         case = _Case.build(note, text_only, evidence, window, self.check)
         first = assign(case.nodes, case.links)
         timelines = []
@@ -244,7 +246,10 @@ def _kept(entry: Entry) -> str:
 
 
 def _shifted(entry: Entry, shift: float, by: Sequence[str]) -> Entry:
-    """Move time and bounds together: they described a distance to the neighbours."""
+    """Move time and bounds together.
+
+    They describe a distance to the neighbours.
+    """
     moved = [None if v is None else v + shift for v in (entry.time, entry.lower, entry.upper)]
     context = tuple(dict.fromkeys([*by, *entry.context]))[:5]
     return Entry(
@@ -264,8 +269,9 @@ def _at(entry: Entry, time: float, decided_by: str, reason: str, *, known: bool)
 
 
 def _text_discharge(case: _Case) -> float | None:
-    """When the text alone puts discharge: the time of the occurrence that tells of it, the last one
-    if several.
+    """Return the time of discharge according to the text alone.
+
+    It is the time of the occurrence that reports the discharge, the last one if several do.
     """
     times = [
         n.text_time

@@ -1,4 +1,4 @@
-"""Which occurrences may have rows at all, and how far from the text's time a row may lie."""
+"""Which occurrences may have rows, and how far from the text's time."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _LAST_BEFORE_DISCHARGE = re.compile(r"\b(?:discharge|dc|d/c|final|last)\b", re.I
 _IN_ED = re.compile(
     r"\b(?:in|at|from) (?:the |our )?(?:ED|ER|emergency|triage)\b|\bED\b|\btriage\b"
 )
-#: A list of procedures at the head of a note says nothing about when in the stay they were done,
-#: and what a note tells without a day may be of any day.
+#: A list of procedures at the head of a note does not say when in the stay they were done,
+#: and an event without a stated day may be of any day.
 _ANY_TIME = 2000.0
-#: Rules of the text timer that place what the note tells without a time of its own.
+#: Rules of the text timer that place events without a stated time.
 _UNTOLD = frozenset({"narrative", "section", "heading"})
-#: Hours: what happened in the emergency department is over when the unit begins to chart.
+#: Hours: events in the emergency department are over when the unit begins to chart.
 _ED_REACH = 4.0
-#: Hours: what led to the admission was done elsewhere; only a row close to the text's time is the
+#: Hours: acts before the admission were done elsewhere; only a row close to the text's time is the
 #: same act.
 _BEFORE_ARRIVAL, _HPI_REACH = 1.0, 1.5
-#: Hours: what the text puts wholly before this lies before any row of the admission.
+#: Hours: events whose bounds are all before this precede any row of the admission.
 _RECORD_BEGINS = -36.0
 _OUTSIDE = re.compile(
     r"\b(?:outside (?:hospital|facility|ED|emergency)|OSH|referring hospital|other"
@@ -51,7 +51,10 @@ _PLAN = re.compile(
 
 
 def may_have_rows(reading: Reading, entry: Entry) -> bool:
-    """Histories lie before the record and plans after it; neither is evidenced by a row."""
+    """Return whether rows may be evidence for an occurrence.
+
+    Histories precede the record and plans follow it, so neither has evidence.
+    """
     if reading.section in OUTSIDE_SECTIONS:
         return False
     if reading.implied and reading.section in (
@@ -86,7 +89,10 @@ def may_have_rows(reading: Reading, entry: Entry) -> bool:
 
 
 def reach(match: Match, reading: Reading, entry: Entry, *, unique: bool) -> float:
-    """Hours beyond the text's bounds; `unique`: no other row of the record has the stated value."""
+    """Return how many hours beyond the text's bounds a match may be.
+
+    `unique`: no other row of the record has the stated value.
+    """
     if reading.section == "procedures" and entry.decided_by == "section":
         return _ANY_TIME
     if _IN_ED.search(reading.occurrence.mention):

@@ -1,5 +1,6 @@
-"""Does a row have the value that an occurrence states? Rounding, decades, limits and unit
-conversions included.
+"""Compare a row's value with the values that an occurrence states.
+
+Rounding, decades, limits and unit conversions are considered.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _NUMBER_WORDS = re.compile(
     r" per|liter))",
     re.IGNORECASE,
 )
-#: "strength 3/5", "pain 7/10": the scale is no value.
+#: "strength 3/5", "pain 7/10": the scale is not a value.
 _OUT_OF = re.compile(r"(?<![\d/.])(\d)/(?:5|10)(?![\d/])")
 _WORD_LIMIT = re.compile(
     r"\b(?P<above>over|above|greater than|more than|at least)|(?P<below>under|below|less than)\s*$",
@@ -45,8 +46,9 @@ _MID = re.compile(r"\bmid[- ]?\s*$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A closed range of values that are written this way. ``4.2`` covers 4.15…4.25, ``80s``
-    80…89.9, ``>150`` 150 and more.
+    """A closed range of values that are written this way.
+
+    ``4.2`` covers 4.15…4.25, ``80s`` 80…89.9, ``>150`` 150 and more.
     """
 
     low: float
@@ -70,8 +72,9 @@ def stated_values(text: str) -> tuple[Stated, ...]:
 
 
 def tells(values: tuple[Stated, ...], value: float, unit: str, event: str) -> Stated | None:
-    """The stated value that the row's value is, itself or converted between the units in which both
-    are written.
+    """Return the stated value that equals the row's value.
+
+    The row's value may be converted between the units in which both are written.
     """
     for candidate in (value, *_converted(value, unit, event)):
         for stated in values:

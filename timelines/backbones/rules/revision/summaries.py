@@ -1,9 +1,9 @@
-"""Revision from the words of series summaries: what a reader knows who never sees a row.
+"""Revision from the words of series summaries, without rows.
 
-A summary states observations with their times: all of a short series, of a long one the first,
-last, lowest and highest, and when the series begins and ends. Those are judged as rows are; what a
-summary does not state cannot date anything. The words do not say which act a time belongs to, nor
-are there rows to cite.
+A summary states observations with their times: all of a short series; of a long one the first,
+last, lowest and highest, and when the series begins and ends. Those are judged like rows; nothing
+else can date an occurrence. The words do not say which act a time belongs to, and there are no rows
+to cite.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ class SummaryRuleReviser:
 def stated_observations(
     summary: KeptSummary, window: Window, first: int = 0
 ) -> Iterator[SourceRow]:
-    """The observations that a summary states, once each, in hours; numbered from `first`, numbers
-    that name no row.
+    """Yield the observations that a summary states, once each, in hours.
 
-    Observations later than discharge allows are left out, as rows would be.
+    They are numbered from `first`; the numbers do not name rows. Observations later than the
+    discharge allows are omitted, as rows would be.
     """
     heading, *lines = summary.text.split("\n")
     unit = heading.removeprefix(summary.event).strip(" ()")
@@ -89,8 +89,9 @@ def stated_observations(
 
 
 def _stated(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """(value, clock time): of the listed observations where all are listed, else of the marked ones
-    and both ends.
+    """Yield (value, clock time) of the observations of a summary.
+
+    If all observations are listed, these; else the marked ones and both ends.
     """
     listed = [line for line in lines if line.startswith(_ALL)]
     for line in listed:

@@ -1,9 +1,9 @@
-"""Revision without identifiers: an event is what its words say, so equal words are one event.
+"""Revision without identifiers: equal words are one event.
 
 Repeated mentions with equal text cannot be distinguished: both mentions of "fever" in a note are
-one line here, placed at the first mention that has a time, with the rows of both. That loss
-is what the variant measures; no rule works around it by looking at places in the note. The rest is
-the reading and judging of the full revision.
+one line here, placed at the first mention that has a time, with the rows of both. The variant
+measures that loss; no rule avoids it by looking at places in the note. Reading and judging are
+those of the full revision.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ class UnidentifiedRuleReviser:
         window: Window,
         alternatives: int,
     ) -> list[list[NamedTime]]:
-        """One line an event text in each table, in the order in which the texts first appear."""
+        """Return tables with one line for each event text.
+
+        Lines are in the order in which the texts first appear.
+        """
         events = _events(spans, table)
         tagged = TaggedNote(note, Inventory(tuple(e.occurrence for e in events.values())))
         text_only = Timeline.complete(
@@ -57,15 +60,16 @@ class UnidentifiedRuleReviser:
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    """One event text under a number of this call's own, which nobody else sees."""
+    """One event text under a number that only this call uses."""
 
     occurrence: Occurrence
     entry: Entry
 
 
 def _events(spans: Sequence[TaggedSpan], table: Sequence[NamedTime]) -> dict[str, _Event]:
-    """Event text → its span and line: the first span that has the text, the first line that has a
-    time (else the first).
+    """Return the events by their text.
+
+    Each has the first span with the text and the first line with a time, else the first line.
     """
     lines: dict[str, NamedTime] = {}
     for line in table:

@@ -1,4 +1,4 @@
-"""Read a sentence word by word, and find the contents and topics of its chunks."""
+"""Read a sentence by words; find contents and topics of its chunks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ class Clause:
 
 @dataclass
 class Chunk:
-    """Tokens `[first, last)` of a clause; `separator` is the mark or word before it."""
+    """Tokens `[first, last)` of a clause.
+
+    `separator` is the mark or word before it.
+    """
 
     first: int
     last: int
@@ -51,7 +54,10 @@ class Chunk:
 
 
 def read_clause(analysis: Analysis, start: int, end: int) -> Clause:
-    """Tokens, terms, temporal expressions and parts of speech of `text[start:end]`."""
+    """Return the clause `text[start:end]`.
+
+    It has tokens, terms, temporal expressions and parts of speech.
+    """
     tokens = tokenize(analysis.text, start, end)
     spans = time_spans(analysis.text, start, end)
     starts = [s for s, _ in spans]
@@ -73,7 +79,10 @@ def read_clause(analysis: Analysis, start: int, end: int) -> Clause:
 
 
 def _subject_starts(analysis: Analysis, start: int, end: int) -> set[int]:
-    """Offsets where the subject of a finite verb begins: a new clause, even without a comma."""
+    """Return offsets at which the subject of a finite verb begins.
+
+    There a new clause begins, even without a comma.
+    """
     found = set()
     for token in analysis.tokens(start, end):
         if (
@@ -86,7 +95,9 @@ def _subject_starts(analysis: Analysis, start: int, end: int) -> set[int]:
 
 
 def strength(clause: Clause, first: int, last: int) -> int:
-    """2 for a clinical term or act, 1 for any other content, 0 for none (function words, times,
+    """Return how much content `[first, last)` has.
+
+    2 for a clinical term or act, 1 for any other content, 0 for none (function words, times,
     places).
     """
     best = 0
@@ -131,7 +142,10 @@ def concepts(clause: Clause, first: int, last: int) -> set[Concept]:
 
 
 def is_bare_value(clause: Clause, chunk: Chunk) -> bool:
-    """A value with nothing that names it: "4.1", "11.9 on HD#5", "72 by lunchtime"."""
+    """Return whether the chunk is a value without a name.
+
+    Examples: "4.1", "11.9 on HD#5", "72 by lunchtime".
+    """
     return (
         has_value(clause, chunk.first, chunk.last)
         and not concepts(clause, chunk.first, chunk.last) & NAMING

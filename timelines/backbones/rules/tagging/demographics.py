@@ -1,4 +1,4 @@
-"""Age and sex, which stand outside the grammar that the other occurrences follow."""
+"""Find age and sex, which need patterns of their own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ _HEAD_SEX = re.compile(r"\b(?:sex|gender)\s*:\s*(?P<sex>m(?:ale)?|f(?:emale)?)\b
 
 
 def demographic_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """`[start, end)` of each age and each sex stated in `text[start:end]`; "60F" is one span."""
+    """Return `[start, end)` of each age and sex in `text[start:end]`.
+
+    "60F" is one span.
+    """
     found: list[tuple[int, int]] = []
     for match in _AGE.finditer(text, start, end):
         found += [match.span("age"), match.span("sex")]
@@ -29,6 +32,9 @@ def demographic_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def heading_sex(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """The sex given in the administrative head ("Sex: F"), as a span with its label."""
+    """Return the sex given in the administrative head, with its label.
+
+    Example: "Sex: F".
+    """
     match = _HEAD_SEX.search(text, start, end)
     return match.span() if match else None

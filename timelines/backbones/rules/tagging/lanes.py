@@ -1,4 +1,7 @@
-"""The lane of the plot that an occurrence belongs to, from its section and its first clinical term."""
+"""Choose the lane of the plot that an occurrence belongs to.
+
+Its section and its first clinical term decide.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +40,10 @@ _PLANS = frozenset({"scheduled", "planned", "follow-up", "followup", "f/u", "app
 
 
 def lane_of(clause: Clause, chunk: Chunk, section_kind: str, inherited: Lane | None) -> Lane:
-    """`inherited` is the lane of the name that an elliptical chunk continues; it decides when the
-    chunk names nothing.
+    """Return the lane of a chunk.
+
+    `inherited` is the lane of the name that an elliptical chunk continues; it decides if the chunk
+    names nothing.
     """
     words = {clause.tokens[i].lower for i in range(chunk.first, chunk.last)}
     terms = [t for t in clause.terms if chunk.first <= t.first < chunk.last]

@@ -1,7 +1,8 @@
-"""The clinical vocabulary: term lists in `lexicon/*.txt`, matched longest first, and word endings.
+"""The clinical vocabulary: term lists and word endings.
 
-The lists come from general clinical language. Word endings (-itis, -ectomy, -pril, …) catch what no
-list contains. Terms and tokens are compared in lower case, except terms of two to four capitals.
+The lists in `lexicon/*.txt` come from general clinical language and are matched longest first. Word
+endings (-itis, -ectomy, -pril, …) match terms that no list contains. Terms and tokens are compared
+in lower case, except terms of two to four capitals.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Concept(StrEnum):
     PLACE = "places"
 
 
-#: Where two lists hold one term, the earlier list wins.
+#: If two lists contain a term, the earlier list wins.
 _ORDER = (
     Concept.LAB,
     Concept.VITAL,
@@ -46,7 +47,7 @@ _ORDER = (
 )
 _FOLDER = Path(__file__).with_name("lexicon")
 _CAPITALS = re.compile(r"[A-Z][A-Z0-9/]{1,3}")
-#: One- and two-letter terms that are ordinary words when written small.
+#: One- and two-letter terms that are ordinary words in lower case.
 _ORDINARY = frozenset(
     {
         "or",
@@ -98,7 +99,7 @@ _ENDINGS: tuple[tuple[Concept, re.Pattern[str]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A term found in a token sequence: tokens `[first, last)` name a `concept`."""
+    """A term in a token sequence: tokens `[first, last)` name a `concept`."""
 
     first: int
     last: int
@@ -136,7 +137,10 @@ def _longest_at(tokens: Sequence[Token], i: int, index: _Index) -> Term | None:
 
 
 def _plausible(tokens: Sequence[Token], i: int) -> bool:
-    """A very short or ordinary word is a term only in capitals, or before a number."""
+    """Return whether a word may be a term.
+
+    A very short or ordinary word is one only in capitals, or before a number.
+    """
     token = tokens[i]
     if len(token.text) > 2 and token.lower not in _ORDINARY:
         return True

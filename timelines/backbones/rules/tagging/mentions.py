@@ -1,8 +1,8 @@
-"""Mentions that stand alone: what a span means to a reader who sees nothing else.
+"""Write mentions that are clear without the rest of the note.
 
-The span's own words, abbreviations spelled out, with what the span leaves unsaid put back: the
-analyte of a bare value, the drug of "restarted", the negation of a list, the heading above it,
-the time or place that opens its line.
+A mention has the span's own words, with abbreviations expanded and implied words added: the analyte
+of a bare value, the drug of "restarted", the negation of a list, the heading above it, the time or
+place that opens its line.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ _LABEL = re.compile(r"^([A-Za-z%/. ]*(?:[A-Za-z]|HCO3|CO2|B12|T4))(?:-|\s+-\s+)(
 _DENIED = re.compile(r"(?:no|none|not|never|denies|denied|without|nkda)\b", re.IGNORECASE)
 #: "b/l" is bilateral, but baseline before a value.
 _BASELINE = re.compile(r"\bb/l(?= (?:[A-Z]\w+ )?\d)")
-#: Words in front that point at what a lone mention cannot show.
+#: Leading words that point to something outside the mention.
 _POINTERS = re.compile(
     r"^(?:(?:she|he|they|it|his|her|their|its|the|a|an|this|that)\s+)+(?=\S)", re.IGNORECASE
 )
 _SIDES = {"L": "left", "R": "right"}
-#: Names of a way to give something, not of what is given.
+#: Names of a route, not of a substance.
 _GENERIC = frozenset({"gtt", "gtts", "drip", "drips", "infusion", "infusions", "bolus", "boluses"})
 _UNNAMED = frozenset({"procedure", "procedures", "surgery", "operation", "medications", "meds"})
 _TREATMENTS = frozenset({Concept.DRUG, Concept.FLUID, Concept.DEVICE, Concept.PROCEDURE})
@@ -87,7 +87,10 @@ def mention_of(
     lead: str,
     heading: bool,
 ) -> str:
-    """A non-empty standalone mention of the chunk; `lead` is the time or place that opens its line."""
+    """Return a non-empty standalone mention of the chunk.
+
+    `lead` is the time or place that opens its line.
+    """
     text = _expand(
         clause.text[clause.tokens[chunk.first].start : clause.tokens[chunk.last - 1].end]
     )
@@ -168,14 +171,18 @@ def _with_name(clause: Clause, chunk: Chunk, text: str, thread: Thread) -> str:
 
 
 def _small_initial(text: str) -> str:
-    """A capital that only opens a sentence is dropped; abbreviations keep theirs."""
+    """Write a capital that only opens a sentence in lower case.
+
+    Abbreviations do not change.
+    """
     word = text.split(" ", 1)[0]
     return text[0].lower() + text[1:] if len(word) > 1 and word[1:].islower() else text
 
 
 def _expand(text: str) -> str:
-    """Abbreviations spelled out, white space collapsed, lab marks removed: "WBC-14.2*" → "white
-    blood cell count 14.2".
+    """Expand abbreviations, collapse white space and remove lab marks.
+
+    "WBC-14.2*" becomes "white blood cell count 14.2".
     """
     table = _abbreviations()
     plain = _BASELINE.sub("baseline", re.sub(r"\s+", " ", text).replace("*", ""))

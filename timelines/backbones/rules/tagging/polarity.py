@@ -1,4 +1,4 @@
-"""Whether an occurrence is stated as absent, and how far a negation reaches."""
+"""Whether an occurrence is absent, and how far a negation reaches."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ def polarity_of(text: str) -> Polarity:
 
 
 def reaching_negation(clause: Clause, chunk: Chunk) -> bool:
-    """True when `chunk` opens a negation that a list may continue ("no fever, chills or cough")."""
+    """Return whether `chunk` opens a negation that a list may continue.
+
+    Example: "no fever, chills or cough".
+    """
     return any(
         clause.tokens[i].lower in _REACHING
         for i in range(chunk.first, min(chunk.first + 3, chunk.last))
@@ -40,7 +43,10 @@ def reaching_negation(clause: Clause, chunk: Chunk) -> bool:
 
 
 def continues_negation(clause: Clause, before: Chunk, chunk: Chunk) -> bool:
-    """True when `chunk` is one more short item of a negated list that `before` belongs to."""
+    """Return whether `chunk` is one more short item of a negated list.
+
+    `before` belongs to the list.
+    """
     between = {clause.tokens[i].lower for i in range(before.last, chunk.first)}
     if (
         not between <= {",", "or", "nor", "and", "/", "any", "the", "a"}

@@ -1,4 +1,7 @@
-"""Which chunks are occurrences, and which only name, date or place another one."""
+"""Decide which chunks are occurrences.
+
+Other chunks only name, date or place an occurrence.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ from timelines.backbones.rules.text import Section
 
 
 def is_advice_on_what_may_happen(clause: Clause, section: Section) -> bool:
-    """ "Return for fever": a sentence of the instructions that tells of no event."""
+    """Return whether a sentence of the instructions reports no event.
+
+    Example: "Return for fever".
+    """
     if section.kind not in {"instructions", "followup"}:
         return False
     opening = (
@@ -28,7 +34,10 @@ def is_advice_on_what_may_happen(clause: Clause, section: Section) -> bool:
 
 
 def is_occurrence(clause: Clause, chunk: Chunk, section_kind: str, heading: bool) -> bool:
-    """True when the chunk has content of its own; headings that name only a topic have none."""
+    """Return whether the chunk has content of its own.
+
+    Headings that name only a topic have none.
+    """
     words = {clause.tokens[i].lower for i in range(chunk.first, chunk.last)}
     if heading and words <= TOPICS:
         return False
@@ -38,8 +47,10 @@ def is_occurrence(clause: Clause, chunk: Chunk, section_kind: str, heading: bool
 
 
 def only_names_the_next(clause: Clause, chunk: Chunk, following: Chunk | None) -> bool:
-    """A name whose value or fate follows after a comma or colon: "Her temperature, 99.7 on
-    arrival", "Metoprolol, which was ordered".
+    """Return whether the chunk is a name whose value or act follows.
+
+    A comma or colon separates them: "Her temperature, 99.7 on arrival", "Metoprolol, which was
+    ordered".
     """
     if following is None or has_value(clause, chunk.first, chunk.last):
         return False

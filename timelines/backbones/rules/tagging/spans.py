@@ -1,5 +1,6 @@
-"""From a chunk to the span that is highlighted: without function words and far-off times at its
-ends.
+"""Turn a chunk into the span that is highlighted.
+
+Function words and distant times at its ends are removed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from timelines.backbones.rules.tagging.lexicon import Concept
 from timelines.backbones.rules.tagging.vocabulary import ACTIONS, LEADING, NEGATIONS, TRAILING
 
 #: Characters: a trailing time up to this length always stays; a span up to this length may be
-#: widened, at most so many times.
+#: extended, at most to this multiple of its length.
 _SHORT_TIME = 24
 _SHORT = 16
 _WIDEN = 2.2
@@ -47,7 +48,10 @@ _FILLERS = frozenset(
 
 
 def trim(clause: Clause, chunk: Chunk) -> Chunk | None:
-    """The chunk without leading and trailing words that say nothing; None when nothing is left."""
+    """Return the chunk without empty words at its ends.
+
+    None if nothing remains.
+    """
     first, last = _skip_ordinal(clause, chunk), chunk.last
     while first < last and _droppable(clause, first, LEADING):
         first += 1
@@ -103,8 +107,9 @@ def _drop_long_time(clause: Clause, first: int, last: int) -> int:
 
 
 def _widen_short(clause: Clause, floor: int, first: int, last: int) -> int:
-    """A few letters ("24.3", "stopped") take the words before them back, as far as they fit: "early
-    on POD 2 it was 24.3".
+    """Extend a few letters ("24.3", "stopped") by the words before them.
+
+    They are added as far as they fit: "early on POD 2 it was 24.3".
     """
     if first >= last:
         return first
@@ -125,10 +130,10 @@ def _widen_short(clause: Clause, floor: int, first: int, last: int) -> int:
 
 
 def absorb_parentheses(clause: Clause, chunks: list[Chunk], always: bool = False) -> list[Chunk]:
-    """A parenthesis that only dates, doses or places its left neighbour joins it: "CXR (HD2)",
-    "dobutamine (2.5)".
+    """Join a parenthesis that only qualifies its left neighbour to it.
 
-    With `always` every parenthesis does, as for the reaction of an allergy.
+    It dates, doses or places the neighbour: "CXR (HD2)", "dobutamine (2.5)". With `always` every
+    parenthesis joins, as for the reaction of an allergy.
     """
     out: list[Chunk] = []
     for chunk in chunks:
@@ -156,8 +161,9 @@ def _is_qualifier(clause: Clause, named: Chunk, chunk: Chunk) -> bool:
 
 
 def share_predicates(clause: Clause, chunks: list[Chunk]) -> list[Chunk]:
-    """Coordinated names reach to the act they share: "vancomycin and cefepime stopped" gives two
-    overlapping spans.
+    """Extend coordinated names to the act they share.
+
+    "vancomycin and cefepime stopped" gives two overlapping spans.
     """
     out = list(chunks)
     for i in range(len(chunks) - 2, -1, -1):
@@ -198,8 +204,9 @@ def _between_is_coordination(clause: Clause, left: Chunk, right: Chunk) -> bool:
 
 
 def _act_after_name(clause: Clause, chunk: Chunk, family: set[Concept]) -> int:
-    """Index after the verb that follows the term of `chunk`, when the term is of the same family;
-    else 0.
+    """Return the index after the verb that follows the term of `chunk`.
+
+    0 if there is no such verb or the term is not of the same family.
     """
     terms = [t for t in clause.terms if chunk.first <= t.first < chunk.last]
     if not terms or terms[0].concept not in family or Concept.FINDING in family:
@@ -213,8 +220,9 @@ def _act_after_name(clause: Clause, chunk: Chunk, family: set[Concept]) -> int:
 
 
 def leading_time(clause: Clause, chunk: Chunk) -> str:
-    """The time that opens the clause of the chunk ("On POD 4 she was walking"), without its
-    function words; else empty.
+    """Return the time that opens the clause of the chunk, else empty.
+
+    Function words are removed. Example: "On POD 4 she was walking".
     """
     i = chunk.first
     while i > 0 and clause.tokens[i - 1].lower in _FILLERS:
@@ -231,7 +239,10 @@ def leading_time(clause: Clause, chunk: Chunk) -> str:
 
 
 def opens_line(clause: Clause, chunks: list[Chunk]) -> str:
-    """The time or place that heads a row of values ("HD4 AM    Hgb-9.0 INR-2.2"), else empty."""
+    """Return the time or place that heads a row of values, else empty.
+
+    Example: "HD4 AM Hgb-9.0 INR-2.2".
+    """
     if (
         len(chunks) < 2
         or chunks[1].separator != "gap"

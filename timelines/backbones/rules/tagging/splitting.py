@@ -1,8 +1,8 @@
-"""Cuts a sentence into chunks, each about one occurrence.
+"""Cut a sentence into chunks, each about one occurrence.
 
-A sentence is first cut at every mark or word that may separate occurrences, then neighbours that do
-not stand on their own are joined again. What makes a chunk stand: a clinical term, a word of
-action, or a value that continues a series ("lactate 4.1, 2.0 by noon").
+A sentence is first cut at every mark or word that may separate occurrences, then neighbours that
+are incomplete are joined again. A chunk is complete if it has a clinical term, a word of action, or
+a value that continues a series ("lactate 4.1, 2.0 by noon").
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ _MEASURED = frozenset({Concept.LAB, Concept.VITAL})
 
 
 def split(clause: Clause) -> list[Chunk]:
-    """Chunks of a clause in order; separators belong to no chunk, except words that carry meaning."""
+    """Return the chunks of a clause in order.
+
+    Separators belong to no chunk, except words that carry meaning.
+    """
     return _join(clause, _cut(clause))
 
 
@@ -202,8 +205,9 @@ def _preposition_cuts(clause: Clause, left: Chunk, right: Chunk) -> bool:
 
 
 def _continues_series(clause: Clause, left: Chunk, right: Chunk) -> bool:
-    """A value joined to a value: "32.8 on arrival and 29.9 overnight", "59, against 72 by
-    lunchtime".
+    """Return whether `right` is a value that continues a series of values.
+
+    Examples: "32.8 on arrival and 29.9 overnight", "59, against 72 by lunchtime".
     """
     if (
         right.separator not in {"and", "with"}
@@ -219,7 +223,10 @@ def _continues_series(clause: Clause, left: Chunk, right: Chunk) -> bool:
 
 
 def _is_bare_act(clause: Clause, chunk: Chunk) -> bool:
-    """An act that needs its object: "calmed", "loaded"; a move is complete alone."""
+    """Return whether the chunk is an act that needs its object.
+
+    Examples: "calmed", "loaded". A move is complete alone.
+    """
     words = {clause.tokens[i].lower for i in range(chunk.first, chunk.last)}
     return (
         not concepts(clause, chunk.first, chunk.last)
@@ -249,8 +256,9 @@ def _waits_for_head(clause: Clause, left: Chunk, right: Chunk) -> bool:
 
 
 def _is_modifier(clause: Clause, chunk: Chunk) -> bool:
-    """One or two adjectives or nouns that wait for their head: "atrial" in "atrial and ventricular
-    wires".
+    """Return whether the chunk is one or two words that wait for their head.
+
+    They are adjectives or nouns: "atrial" in "atrial and ventricular wires".
     """
     body = [
         i
@@ -274,8 +282,9 @@ def _is_label_of_act(clause: Clause, left: Chunk, right: Chunk) -> bool:
 
 
 def _is_plain_modifier(clause: Clause, chunk: Chunk) -> bool:
-    """Up to three words without term or value right before a measure: "repeat", "initial", "left
-    radial".
+    """Return whether the chunk only modifies the measure after it.
+
+    It has up to three words without term or value: "repeat", "initial", "left radial".
     """
     if chunk.last - chunk.first > 3 or has_value(clause, chunk.first, chunk.last):
         return False

@@ -1,4 +1,4 @@
-"""The rules tagger: stage 1 of a reconstruction without a language model (protocol, stage 1)."""
+"""The rules tagger: stage 1 without a language model (protocol)."""
 
 from __future__ import annotations
 
@@ -36,13 +36,17 @@ _INTRODUCTIONS = frozenset({"hpi", "hospital_course", "other", "chief_complaint"
 
 @dataclass(frozen=True)
 class RuleTagger:
-    """Tags every event occurrence by clinical vocabulary and the structure of clauses and lists."""
+    """Tag every event occurrence.
+
+    Clinical vocabulary and the structure of clauses and lists decide.
+    """
 
     check: Check = never_stop
 
     def tag(self, note: str) -> list[TaggedSpan]:
-        """Occurrences in order of start; offsets in code points of `note`. Deterministic; any
-        string is accepted.
+        """Return occurrences in order of start; deterministic.
+
+        Offsets are code points of `note`. Any string is accepted.
         """
         analysis = analyse(note, self.check)
         spans = _demographics(analysis)
@@ -56,7 +60,9 @@ class RuleTagger:
 
 
 def _demographics(analysis: Analysis) -> list[TaggedSpan]:
-    """Age and sex of the person, from the first sentence that states them, else the sex of the
+    """Return age and sex of the person.
+
+    They come from the first sentence that states them, else the sex comes from the administrative
     head.
     """
     text = analysis.text

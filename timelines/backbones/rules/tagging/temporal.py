@@ -1,6 +1,7 @@
-"""Marks temporal expressions, so that they neither become occurrences nor split one.
+"""Mark temporal expressions.
 
-Only where they stand matters here; what they mean is the timer's work.
+They then neither become occurrences nor split one. Only their places matter here; the timer
+interprets them.
 """
 
 from __future__ import annotations
@@ -83,5 +84,8 @@ _TIME = re.compile("|".join(f"(?:{p})" for p in _PATTERNS), re.IGNORECASE | re.M
 
 
 def time_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """`[start, end)` of temporal expressions inside `text[start:end]`, in order, not overlapping."""
+    """Return `[start, end)` of temporal expressions in `text[start:end]`.
+
+    They are in order and do not overlap.
+    """
     return [(m.start(), m.end()) for m in _TIME.finditer(text, start, end) if m.end() > m.start()]

@@ -1,4 +1,7 @@
-"""Tokens of clinical shorthand: "w/", "s/p", "A&Ox3", "7.43/24/60", "14.2*" and "->" stay whole."""
+"""Split clinical shorthand into tokens.
+
+"w/", "s/p", "A&Ox3", "7.43/24/60", "14.2*" and "->" are single tokens.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """`[start, end)` in code points of the text that was tokenised (plus the given offset)."""
+    """A token: `[start, end)` in code points of the whole text."""
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""Closed word classes that steer the splitting of sentences into occurrences."""
+"""Word classes that control how sentences are split into occurrences."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ SUBORDINATORS = frozenset(
 PREPOSITIONS = frozenset(
     {"for", "on", "to", "by", "from", "under", "into", "onto", "during", "in", "off", "at"}
 )
-#: A study on their left, its finding on their right.
+#: Words between a study (left) and its finding (right).
 REPORTING = frozenset(
     {
         "showed",
@@ -101,7 +101,7 @@ REPORTING = frozenset(
     }
 )
 
-#: Words that tell of an act or a change, and so make an occurrence by themselves.
+#: Words for an act or a change, which are an occurrence without further words.
 ACTIONS = _words("""
     started begun began initiated given received added resumed restarted hung loaded bolused re-bolused rebolused ordered
     reordered written rewritten changed switched swapped replaced substituted transitioned converted stopped discontinued dc'd
@@ -177,21 +177,22 @@ NEGATIONS = frozenset(
     }
 )
 
-#: Sentences of advice that begin so tell what may happen, not what did.
+#: First words of advice about events that may happen but have not.
 CONDITIONAL = frozenset({"return", "call", "seek", "if", "contact", "notify", "please"})
 
-#: Acts that say what became of a treatment, and those that say what became of a finding.
+#: Acts on a treatment.
 TREATMENT_ACTS = _words("""
     started begun began initiated given added resumed restarted hung ordered reordered changed switched stopped discontinued dc'd d/c'd held
     weaned tapered removed pulled paused cancelled canceled off increased decreased doubled halved uptitrated titrated cut raised lowered
     reduced continued repeated infused placed replaced back discontinue hold stop restart resume finished completed
 """)
-#: How a value moves: with a number and no noun they go on with the measure before them ("sagged to
-#: 2.9").
+#: Changes of a value: with a number and without a noun they continue the measure before them
+#: ("sagged to 2.9").
 TREND_ACTS = _words(
     "rose fell sagged dropped climbed spiked peaked up down increased decreased improved normalized"
     " returned came rising falling"
 )
+#: Changes of a finding.
 COURSE_ACTS = _words("""
     resolved cleared improved recurred persisted worsened recovered settled returned stable improving normalized worsening resolving
     stabilized

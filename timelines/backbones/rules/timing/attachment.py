@@ -1,4 +1,4 @@
-"""Which clause a time belongs to when it does not stand in the clause itself."""
+"""Decide which clause a time outside the clause belongs to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from timelines.backbones.rules.timing.terms import Anchoring, Kind, TimeExpressi
 
 @dataclass
 class Dated:
-    """A clause with the moment that its occurrences share and whether that moment is its own."""
+    """A clause with the moment that its occurrences share.
+
+    `inherited` is true if the moment is not stated in the clause itself.
+    """
 
     clause: Clause
     moment: Moment
@@ -22,18 +25,19 @@ class Dated:
 
 
 def attach(dated: list[Dated], text: str, empty: Callable[[Clause], bool]) -> None:
-    """Let clauses of one sentence without a time of their own take that of a neighbour that is
-    theirs.
+    """Give clauses without a time the time of a neighbour they belong to.
 
-    `text` is the note; `empty` returns whether a clause has no occurrence.
+    Only clauses of one sentence are neighbours. `text` is the note; `empty` returns whether a
+    clause has no occurrence.
     """
     _forwards(dated, empty)
     _backwards(dated, text, empty)
 
 
 def _forwards(dated: list[Dated], empty: Callable[[Clause], bool]) -> None:
-    """A time alone before a clause is that clause's own: "On the third hospital day, he
-    was extubated".
+    """Give a clause the time that is alone before it.
+
+    Example: "On the third hospital day, he was extubated".
     """
     for before, item in itertools.pairwise(dated):
         alone = bool(before.own) and not before.clause.aside and empty(before.clause)

@@ -1,10 +1,9 @@
 """Find dates without a word before them ("12/4", "replaced 12/3 1700").
 
-The note and the stay distinguish them from fractions.
-
-"12/4" may be the fourth of December, a strength, a murmur or a dose. It is read as a date when the
-note writes several that fall about the stay, one of them after a word of dates or at the head of a
-line, and nothing beside it says that it is a share of something or a setting of a ventilator.
+The note and the stay distinguish them from fractions. "12/4" may be the fourth of December, a
+strength, a murmur or a dose. It is read as a date if the note writes several near the stay, one of
+them after a date word or at the head of a line, and no word next to it makes it a share of
+something or a ventilator setting.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _RATED = re.compile(
     r"vent\w*|settings?|weaned|minute|hg|bp|pressures?|visual|acuity|nihss|ratio|dilat\w*|effaced|station)\b[^.;\n]{0,25}$",
     re.IGNORECASE,
 )
-#: Words that make what follows a date; a note that writes bare dates also writes such ones.
+#: Words that make the next number a date; a note that writes bare dates also writes such ones.
 _CUED = re.compile(
     r"(?:\b(?:on|since|from|until|by|through|thru|dated?|admitted|discharged|disch|adm)\s*:?\s+|date\s*:\s*|^["
     r" \t]*)$",
@@ -44,14 +43,16 @@ _SHARE_AFTER = re.compile(
     r"at (?:apex|base|rest)|on the pain)\b",
     re.IGNORECASE,
 )
-#: Days around t = 0 that dates of a stay fall in, and how many such dates make a manner of writing.
+#: Days around t = 0 for dates of a stay, and the number of such dates from which a note is taken to
+#: use bare dates.
 _EARLIEST, _LATEST = -10, 60
 _MANNER = 2
 
 
 def bare_dates(text: str, calendar: Calendar) -> Callable[[Day], bool] | None:
-    """Whether a bare date is one, for the dates of this note; None when the note does not write
-    dates so.
+    """Return a test for bare dates of this note.
+
+    None if the note does not write dates this way.
     """
 
     def about_stay(day: Day) -> bool:

@@ -1,7 +1,7 @@
-"""Cut sentences into clauses with at most one time each, and classify the clauses.
+"""Cut sentences into clauses, with at most one time each.
 
-Occurrences of one clause share its time. Asides (parentheses, relative clauses and pluperfect
-background with a time of their own) do not move the narrative forward.
+Clauses are also classified. Occurrences of one clause share its time. Asides (parentheses, relative
+clauses and pluperfect background with a time of their own) do not move the narrative forward.
 """
 
 from __future__ import annotations
@@ -60,7 +60,10 @@ class Clause:
 
 
 def clauses(text: str, start: int, end: int, expressions: list[TimeExpression]) -> list[Clause]:
-    """Clauses of the sentence `text[start:end]`; `expressions` carry offsets of `text`."""
+    """Return the clauses of the sentence `text[start:end]`.
+
+    `expressions` carry offsets of `text`.
+    """
     inside = [e for e in expressions if start <= e.start < end]
     cuts = _cuts(text, start, end, inside)
     edges = [start, *cuts, end]
@@ -120,7 +123,10 @@ def _cuts(text: str, start: int, end: int, inside: list[TimeExpression]) -> list
 
 
 def _last_conjunct(text: str, start: int, e: TimeExpression, cuts: list[int]) -> int | None:
-    """ "Two amps and a third an hour later": a time behind a pair belongs to its last member."""
+    """Return where the last member of a pair begins, if a time follows it.
+
+    In "Two amps and a third an hour later" the time belongs to the last member only.
+    """
     if e.kind is not Kind.OFFSET or e.anchoring is Anchoring.REFERENCE:
         return None
     left = max([start, *(c for c in cuts if c <= e.start)])
@@ -129,8 +135,9 @@ def _last_conjunct(text: str, start: int, e: TimeExpression, cuts: list[int]) ->
 
 
 def _between(text: str, one: TimeExpression, two: TimeExpression) -> int | None:
-    """Where a clause with two times divides: at the last soft connective between them, else not at
-    all.
+    """Return where a clause with two times is cut.
+
+    It is cut at the first soft connective between them, else not at all.
     """
     if one.kind is Kind.EVENT and one.end >= two.start:
         return None

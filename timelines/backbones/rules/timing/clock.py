@@ -1,4 +1,7 @@
-"""The calendar of one admission: named days and clock times ↔ hours from t = 0."""
+"""The calendar of one admission.
+
+It converts named days and clock times to hours from t = 0 and back.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +46,9 @@ class Calendar:
         return start + part.point, start + part.low, start + part.high
 
     def date_day(self, named: Day) -> int | None:
-        """Calendar day of a date; without a year, the one nearest to t = 0. None for impossible or
-        far dates.
+        """Return the calendar day of a date.
+
+        Without a year it is the day nearest to t = 0. None for impossible or distant dates.
         """
         origin = self.anchor.at.date()
         years = [origin.year - 1, origin.year, origin.year + 1]
@@ -63,7 +67,10 @@ class Calendar:
         return None if best is None or abs(best) > _MAX_YEARS * 366 else best
 
     def weekday_day(self, weekday: int, near: int, forward: bool) -> int | None:
-        """The next such weekday on or after calendar day `near` (or the last one on or before it)."""
+        """Return the next such weekday on or after calendar day `near`.
+
+        If `forward` is false, return the last one on or before it.
+        """
         try:
             today = (self.anchor.at.date() + timedelta(days=near)).weekday()
         except OverflowError:
@@ -72,8 +79,9 @@ class Calendar:
         return near + ahead if forward or ahead == 0 else near + ahead - 7
 
     def year_hours(self, year: int) -> tuple[float, float, float] | None:
-        """Middle, beginning and end of a calendar year in hours from t = 0; None when it is
-        implausibly far.
+        """Return middle, beginning and end of a calendar year.
+
+        They are hours from t = 0. None if the year is implausibly distant.
         """
         if abs(year - self.anchor.at.year) > _MAX_YEARS:
             return None

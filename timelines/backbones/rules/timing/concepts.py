@@ -1,5 +1,6 @@
-"""When two wordings speak of the same thing: canonical tokens of clinical phrases, for references
-and repeats.
+"""Canonical tokens of clinical phrases.
+
+References and repeats use them to decide whether two wordings mean the same.
 """
 
 from __future__ import annotations
@@ -114,8 +115,9 @@ _SUFFIX = re.compile(r"(?:ations?|ated|ates?|ings?|ions?|ed|es|s|al|ic)$")
 
 @lru_cache(maxsize=8192)
 def concepts(text: str) -> frozenset[str]:
-    """Canonical content tokens of a phrase: "PA catheter placed" → {swan, plac}. Numbers are left
-    out.
+    """Return the canonical content tokens of a phrase, without numbers.
+
+    "PA catheter placed" gives {swan, plac}.
     """
     lowered = re.sub(r"\s+", " ", text.lower().replace("’", "'"))
     found: set[str] = set()
@@ -133,7 +135,10 @@ def concepts(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=8192)
 def numbers(text: str) -> frozenset[str]:
-    """The figures of a phrase, without trailing zeros of decimals: "HCO3-20*" → {20}."""
+    """Return the figures of a phrase: "HCO3-20*" gives {20}.
+
+    Decimals lose trailing zeros.
+    """
     found = re.findall(r"\d+(?:\.\d+)?", text)
     return frozenset(f.rstrip("0").rstrip(".") if "." in f else f for f in found)
 

@@ -1,4 +1,4 @@
-"""The position of the narrative: the discourse cursor that time expressions move."""
+"""The narrative position, which time expressions move."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Cursor:
     day_only: bool = False
     uid: str = ""
     source: str = ""
-    #: Set in the sentence being read.
+    #: Whether the cursor was set in the current sentence.
     recent: bool = False
     #: How far undated clauses have moved `time` on since it was last set.
     drift: float = 0.0

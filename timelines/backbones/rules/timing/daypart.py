@@ -1,7 +1,8 @@
-"""Parts of the day as clock hours with bounds: "mid-morning" is about 9:45, between 8:30 and 11.
+"""Parts of the day as clock hours with bounds.
 
-Hours count from the midnight that begins the named day; the night runs past 24 ("overnight" is
-about 26, two in the morning), so that "the next morning" after it is still the next calendar day.
+"mid-morning" is about 9:45, between 8:30 and 11. Hours count from the midnight that begins the
+named day. The night continues past 24 ("overnight" is about 26, two in the morning), so that "the
+next morning" after it is still the next calendar day.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A clock time of a day: hours after its midnight, with bounds. `label` names it for the
-    reader.
+    """A clock time of a day: hours after its midnight, with bounds.
+
+    `label` names it for the reader.
     """
 
     label: str
@@ -108,7 +110,10 @@ _MODIFIERS: tuple[tuple[str, str], ...] = (
 
 
 def part_of(modifier: str, base: str) -> Part | None:
-    """The clock of "late" + "afternoon"; None for words that name no part of the day."""
+    """Return the clock hours of "late" + "afternoon".
+
+    None for words that name no part of the day.
+    """
     name = next((n for p, n in _BASES if re.fullmatch(p, base.lower())), None)
     if base.lower() == "day":
         name = "day"

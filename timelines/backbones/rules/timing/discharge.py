@@ -1,4 +1,4 @@
-"""When the stay ended, as far as the note alone tells."""
+"""Estimate when the stay ended, from the note alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from timelines.backbones.rules.timing.kinds import is_lab
 from timelines.backbones.rules.timing.narrative import Narrator
 from timelines.backbones.rules.timing.terms import Basis, Kind, TimeExpression
 
-#: Usual clock hour of leaving, and the hours it ranges over.
+#: Usual clock hour of leaving, and its range.
 _HOUR, _EARLY, _LATE = 14.5, 10.0, 19.0
 _AWAY = r"(?:home|rehab\w*|snf|ltach?|hospice|(?:skilled\s+)?nursing\s+(?:facility|home)|extended\s+care|facility)"
 _LEAVING = re.compile(
@@ -44,12 +44,12 @@ _HEADER_DATE = re.compile(
 def discharge_estimate(
     narrator: Narrator, told_by_problem: bool, course: tuple[int, int]
 ) -> Estimate:
-    """Discharge in hours from admission, after `narrator` has read the note; `course` are its
-    offsets.
+    """Return the discharge in hours from admission.
 
-    An explicit day of leaving decides; a chronological story ends on its last day; notes ordered by
-    problem stop naming days before the end, so it is the day after the last one named, unless the
-    discharge labs are those of that day.
+    `narrator` has read the note; `course` are its offsets. An explicit day of leaving decides; a
+    chronological story ends on its last day. Notes ordered by problem stop naming days before the
+    end, so discharge is the day after the last named one, unless the discharge labs are of that
+    day.
     """
     analysis, calendar = narrator.analysis, narrator.resolver.calendar
     dated = list(narrator.resolver.seen.values())
@@ -135,7 +135,10 @@ def _on_day(calendar: Calendar, day: int, words: str, sure: bool) -> Estimate:
 
 
 def disposition_estimate(narrator: Narrator) -> Estimate | None:
-    """The latest dated statement of a disposition that names a day: the leaving itself."""
+    """Return the latest dated disposition, if its section names a day.
+
+    That is the patient's leaving.
+    """
     found: Estimate | None = None
     for section in narrator.analysis.sections:
         if section.kind != "disposition" or not names_days(narrator, section):

@@ -1,4 +1,4 @@
-"""What the timer believes about one occurrence, before it becomes an entry of the timeline."""
+"""The timer's estimate of one occurrence, before it becomes an entry."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from timelines.domain import MAX_CONTEXT, Entry
 
 
 class Strength(IntEnum):
-    """How well a time is founded; a stronger mention of the same occurrence may date a weaker one."""
+    """How well a time is supported.
 
-    DEFAULT = 0  # where such things stand when nothing is said
+    A stronger mention of the same occurrence may date a weaker one.
+    """
+
+    DEFAULT = 0  # the convention for such occurrences, nothing is stated
     INHERITED = 1  # from its neighbours in the narrative
     PLACE = 2  # from where it happened (emergency department, unit)
     RELATIVE = 3  # from an offset or relation to something dated
@@ -43,13 +46,14 @@ class Estimate:
         return replace(self, time=time, low=lower, high=upper)
 
     def with_context(self, uids: tuple[str, ...]) -> Estimate:
-        """The same estimate with further context UIDs behind those it already leans on."""
+        """Return the same estimate with further context UIDs at the end."""
         return replace(self, context=tuple(dict.fromkeys((*self.context, *uids))))
 
 
 def entry(uid: str, estimate: Estimate) -> Entry:
-    """The timeline entry of an estimate: finite numbers, bounds that contain the point, at most
-    five context UIDs.
+    """Return the timeline entry of an estimate.
+
+    Numbers are finite, bounds contain the point, and there are at most five context UIDs.
     """
     time = None if estimate.time is None else _rounded(estimate.time)
     low = None if estimate.low is None else _rounded(estimate.low)

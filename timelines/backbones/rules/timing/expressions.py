@@ -1,9 +1,8 @@
-"""The grammar of time expressions: finds them in text and says what they mean, without resolving
-them.
+"""The grammar of time expressions: find and interpret, do not resolve.
 
 "late morning HD#2" is a point: hospital day 2 with the part of the day. "two hours after
 intubation" is an offset from something named. "3-day history" is a span. Resolution against a
-cursor, the anchor and other occurrences happens elsewhere; here only strings are looked at.
+cursor, the anchor and other occurrences happens elsewhere; here only strings are examined.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from timelines.backbones.rules.timing.grammar.days import find_dates, find_days
 from timelines.backbones.rules.timing.grammar.events import find_events
 from timelines.backbones.rules.timing.terms import Basis, Day, Kind, TimeExpression
 
-#: In order of precedence, after ages and dates: a later finder leaves alone what an earlier one has
-#: claimed.
+#: In order of precedence, after ages and dates: a later finder does not change the matches of an
+#: earlier one.
 _FINDERS = (
     find_quantified_clocks,
     find_offsets,
@@ -41,11 +40,11 @@ _GLUE = re.compile(
 
 
 def find_expressions(text: str, bare: Callable[[Day], bool] | None = None) -> list[TimeExpression]:
-    """All time expressions of `text` in order, without overlaps; adjacent days, parts and clocks
-    are joined.
+    """Return all time expressions of `text` in order, without overlaps.
 
-    Any string is accepted. Offsets are code points of `text`, end-exclusive. `bare` says which
-    dates without a word before them ("12/4") are dates; without it none is.
+    Adjacent days, parts and clocks are joined. Any string is accepted. Offsets are code points of
+    `text`, end-exclusive. `bare` decides whether a date without a word before it ("12/4") is a
+    date; without it none is.
     """
     claimed: list[TimeExpression] = []
     for found in (find_ages(text), find_dates(text, bare), *(finder(text) for finder in _FINDERS)):
@@ -57,7 +56,10 @@ def find_expressions(text: str, bare: Callable[[Day], bool] | None = None) -> li
 
 
 def _joined(text: str, expressions: list[TimeExpression]) -> list[TimeExpression]:
-    """Join a day with the part or clock beside it: "the evening of" + "POD 1", "HD3" + "mid-AM"."""
+    """Join a day with the part or clock next to it.
+
+    Examples: "the evening of" + "POD 1", "HD3" + "mid-AM".
+    """
     out: list[TimeExpression] = []
     for expression in expressions:
         previous = out[-1] if out else None
@@ -97,7 +99,10 @@ def _join(a: TimeExpression, b: TimeExpression, comma: bool) -> TimeExpression |
 
 
 def _join_parts(a: TimeExpression, b: TimeExpression) -> TimeExpression | None:
-    """A clock with a part of the day ("before six" + "that morning"), or "late HD3" + "afternoon"."""
+    """Join a clock with a part of the day, or two parts.
+
+    Examples: "before six" + "that morning", "late HD3" + "afternoon".
+    """
     if a.part is None or b.part is None:
         return None
     if a.day and b.day:

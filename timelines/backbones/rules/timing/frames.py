@@ -1,4 +1,4 @@
-"""What each kind of section says about time when a sentence names none."""
+"""The default time of a sentence without one, by kind of section."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _FRAMES: dict[str, Frame] = {
     "transitional": Frame.LEAVING,
 }
 
-#: What begins a presentation after the patient's background in the first sentence.
+#: Words that begin a presentation after the patient's background in the first sentence.
 _ONSET = re.compile(
     r"\b(?:p/w|presents?\b|presented|presenting|transfer\w*|brought|came|arriv\w+|admitted|"
     r"c/o|complain\w*|in\s+usoh|ran\s+out|collapsed|referred|"
@@ -71,7 +71,10 @@ _NEGATIVE = re.compile(
 
 
 def frame_of(section: Section) -> Frame:
-    """The frame of a section; prose without a known heading reads like a hospital course."""
+    """Return the frame of a section.
+
+    Prose without a known heading reads like a hospital course.
+    """
     return _FRAMES.get(section.kind, Frame.COURSE)
 
 
@@ -82,12 +85,18 @@ _PATIENT = re.compile(
 
 
 def describes_patient(sentence: str) -> bool:
-    """True for a sentence that introduces the patient and the background ("58M w/ HTN")."""
+    """Return whether a sentence introduces patient and background.
+
+    Example: "58M w/ HTN".
+    """
     return _PATIENT.search(sentence) is not None
 
 
 def begins_presentation(clause: str) -> bool:
-    """True when a clause leaves the background ("58M w/ HTN") and begins the story ("p/w dyspnea")."""
+    """Return whether a clause begins the story after the background.
+
+    The background is "58M w/ HTN", the story begins with "p/w dyspnea".
+    """
     return _ONSET.search(clause) is not None
 
 

@@ -1,4 +1,4 @@
-"""When in the day things of a kind usually happen, for notes that name only the day."""
+"""The usual hours of occurrences, for notes that name only the day."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ def is_lab(occurrence: Occurrence) -> bool:
 
 
 def usual_hour(occurrence: Occurrence) -> float:
-    """Clock hour at which such an occurrence usually happens on a day that is all the note names."""
+    """Return the usual clock hour of such an occurrence.
+
+    It is used if the note names only the day.
+    """
     mention = occurrence.mention
     if _WEIGHT.search(mention):
         return _WEIGHT_HOUR
@@ -68,7 +71,8 @@ def usual_hour(occurrence: Occurrence) -> float:
 
 
 def usual_morning(occurrence: Occurrence, part: Part) -> float:
-    """Hours to add to a part of the day: morning bloods are drawn before rounds, so a plain "AM"
-    means about six for them.
+    """Return the hours to add to a part of the day.
+
+    Morning bloods are drawn before rounds, so a plain "AM" means about six for them.
     """
     return _LAB_MORNING - part.point if part.label == "morning" and is_lab(occurrence) else 0.0

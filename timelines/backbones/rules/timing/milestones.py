@@ -1,7 +1,7 @@
-"""Stations of an admission that other times refer to: outside hospital, emergency department,
-floor, unit, discharge.
+"""Stations of an admission that other times refer to.
 
-Each has a usual time relative to admission until the note says when it was reached.
+They are the outside hospital, emergency department, floor, unit and discharge. Each has a usual
+time relative to admission until the note states when it was reached.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Place(StrEnum):
     DISCHARGE = "discharge"
 
 
-#: Usual time and bounds, hours from admission. Boarding makes admission follow the ED registration
-#: by some hours.
+#: Usual time and bounds, hours from admission. Because of boarding, admission follows the ED
+#: registration by some hours.
 _USUAL: dict[Place, tuple[float, float, float]] = {
     Place.OUTSIDE: (-5.0, -24.0, -1.0),
     Place.EMERGENCY: (-2.0, -10.0, -0.3),
@@ -77,7 +77,7 @@ _NOUN_AFTER = re.compile(r"\s*(?:arrival|admission|transfer)\b", re.IGNORECASE)
 
 @dataclass
 class Milestones:
-    """What is known of the stations so far; `reached` fills while the note is read."""
+    """The known times of stations; `reached` grows while the note is read."""
 
     anchor: Anchor
     reached: dict[Place, Estimate] = field(default_factory=dict)
@@ -133,19 +133,26 @@ _WORDS = {
 
 
 def unit_in(phrase: str) -> str:
-    """The name of the unit that a phrase names, in capitals ("MICU"); empty for none or "the unit"."""
+    """Return the unit that a phrase names, in capitals ("MICU").
+
+    Empty for none or "the unit".
+    """
     match = _UNIT_NAME.search(phrase)
     return match.group().upper() if match else ""
 
 
 def place_in(phrase: str) -> Place | None:
-    """The station that a phrase names ("arrival to the MICU"), None when it names none."""
+    """Return the station that a phrase names, or None.
+
+    Example: "arrival to the MICU".
+    """
     return next((place for place, pattern in _PATTERNS if pattern.search(phrase)), None)
 
 
 def arrival_in(clause: str) -> Place | None:
-    """The station that a clause says was reached ("She reached the MICU", "To TSICU", "CCU
-    arrival").
+    """Return the station that was reached according to a clause.
+
+    Examples: "She reached the MICU", "To TSICU", "CCU arrival".
     """
     found: tuple[int, Place] | None = None
     for place, pattern in _PATTERNS[1:5]:
@@ -168,8 +175,9 @@ def arrival_in(clause: str) -> Place | None:
 
 
 def setting_in(clause: str) -> Place | None:
-    """The station where a clause takes place ("in our ED", "At OSH K 6.1"), None when it does not
-    say.
+    """Return the station of a clause, None if it names none.
+
+    Examples: "in our ED", "At OSH K 6.1".
     """
     match = re.search(
         r"\b(?:at|in|by|to)\s+(?:the\s+|our\s+|an?\s+)?(?:\w+\s+)?(osh|outside hospital|another "

@@ -1,5 +1,7 @@
-"""Walks the sentences of a section and dates each occurrence from its clause, its neighbours or the
-cursor.
+"""Date each occurrence of running text.
+
+The sentences of a section are read in order. The clause, its neighbours or the cursor date an
+occurrence.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from timelines.backbones.rules.timing.terms import Anchoring, Basis, Kind, TimeE
 from timelines.domain import DAY, Occurrence
 from timelines.pipeline.backbone import Check, never_stop
 
-#: The cursor at the head of each part of a course, before any statement.
+#: Source of the cursor at the head of each part of a course, before any statement.
 OPENING = "arrival"
 #: Hours by which an undated clause or sentence follows the one before it.
 _CLAUSE_STEP, _SENTENCE_STEP = 0.05, 0.15
@@ -60,7 +62,10 @@ _COMPLAINT = "the coming to hospital; how long is told of the complaint"
 
 @dataclass
 class Narrator:
-    """Dates occurrences of running text. `expressions` are those of the whole note, in order."""
+    """Date occurrences of running text.
+
+    `expressions` are those of the whole note, in order.
+    """
 
     analysis: Analysis
     resolver: Resolver
@@ -102,8 +107,9 @@ class Narrator:
         self._sentence(sentence, cursor, past=False)
 
     def presenting(self, section: Section, cursor: Cursor) -> None:
-        """The story up to admission: background first, then events in order, then the stations of
-        arrival.
+        """Place the story up to admission.
+
+        Background comes first, then events in order, then the stations of arrival.
         """
         background = True
         for sentence in self.sentences(section):
@@ -124,7 +130,7 @@ class Narrator:
             self.items(sentence)
 
     def items(self, sentence: Sentence) -> None:
-        """Clauses that do not lean on each other: dated ones count back, others stand at 0."""
+        """Date independent clauses: dated ones count back, others are at 0."""
         before: list[Occurrence] = []
         for clause in self.clauses_of(sentence):
             cursor = Cursor(-2.0, -2.0, 0.0, 0)
@@ -147,7 +153,7 @@ class Narrator:
     def _inside(
         self, occurrence: Occurrence, clause: Clause, cursor: Cursor
     ) -> list[tuple[TimeExpression, Moment]]:
-        """Moments that stand in the span of an occurrence, behind the clause that it begins in."""
+        """Return moments inside an occurrence's span, after its first clause."""
         behind = self.found(clause.end, occurrence.end or 0)
         return [(e, m) for e in behind if (m := self.resolver.resolve(e, cursor, past=True))]
 
@@ -220,8 +226,9 @@ class Narrator:
     def _resolve(
         self, clause: Clause, cursor: Cursor, past: bool
     ) -> list[tuple[TimeExpression, Moment]]:
-        """Moments of the clause's expressions; the cursor moves along. A named day outranks a mere
-        relation.
+        """Return the moments of the clause's expressions; move the cursor.
+
+        A named day has precedence over a relation.
         """
         events = [
             e
@@ -264,7 +271,11 @@ class Narrator:
             cursor.set(moment.estimate, moment.day, moment.day_only or vague, e.text)
 
     def _looks_back(self, e: TimeExpression, moment: Moment, cursor: Cursor, past: bool) -> bool:
-        """A glance back ("71 kg on admission", "the day before") does not move the story."""
+        """Return whether an expression should not move the narrative.
+
+        Such expressions look back ("71 kg on admission", "the day before") or state an age, a year
+        or a plan.
+        """
         back = (moment.estimate.time or 0.0) < cursor.time - 12
         if (
             not past
@@ -289,7 +300,10 @@ class Narrator:
         return False
 
     def _station(self, text: str, clause: Clause, cursor: Cursor, past: bool) -> None:
-        """Arrival at a station moves the cursor there, when the narrative has not yet passed it."""
+        """Move the cursor to a station that the clause reaches.
+
+        It does not move if the narrative has already passed the station.
+        """
         place = arrival_in(text) or (setting_in(text) if past else None)
         if place is None or any(
             e.day is not None or e.anchoring is Anchoring.ADMISSION for e in clause.expressions
@@ -356,8 +370,9 @@ class Narrator:
     def _comes_with_complaint(
         self, occurrence: Occurrence, own: tuple[tuple[TimeExpression, Moment], ...]
     ) -> bool:
-        """ "presented with three days of chest pain": the days are those of the pain, not of the
-        coming.
+        """Return whether the days of a clause belong to the complaint.
+
+        In "presented with three days of chest pain" they date the pain, not the arrival.
         """
         if not own or occurrence.end is None or not _COMES.search(occurrence.mention):
             return False
@@ -365,7 +380,10 @@ class Narrator:
         return len(behind) == len(own) and behind[0].kind is Kind.SPAN
 
     def placed(self, occurrence: Occurrence, moment: Moment) -> Estimate:
-        """The moment, at the hour such things happen when the note names only the day."""
+        """Return the estimate of a moment for one occurrence.
+
+        If the note names only the day, the hour is the usual one for such occurrences.
+        """
         estimate = moment.estimate
         if estimate.time is None:
             return estimate
@@ -380,8 +398,9 @@ class Narrator:
         return estimate
 
     def _as_inherited(self, estimate: Estimate) -> Estimate:
-        """A time taken over from a neighbour: the next statement may well have happened some hours
-        after.
+        """Return a neighbour's estimate with wider bounds.
+
+        The next statement may have happened some hours later.
         """
         time = abs(estimate.time or 0.0)
         low = None if estimate.low is None else estimate.low - max(_EARLIER, 0.05 * time)
@@ -433,8 +452,9 @@ class Narrator:
             )
 
     def _background(self, sentence: Sentence, cursor: Cursor) -> bool:
-        """The first sentences name the patient and chronic conditions; returns whether the
-        background goes on.
+        """Place a sentence about the patient and chronic conditions.
+
+        Return whether the background goes on after it.
         """
         parts = self.clauses_of(sentence)
         for i, clause in enumerate(parts):

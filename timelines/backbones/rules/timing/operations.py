@@ -1,5 +1,6 @@
-"""The operation that postoperative days, "before surgery" and "the day of the operation" count
-from.
+"""Find the operation of the stay, from which other times count.
+
+Postoperative days, "before surgery" and "the day of the operation" refer to it.
 """
 
 from __future__ import annotations
@@ -35,14 +36,18 @@ _HOUR, _EARLY, _LATE = 9.0, 6.5, 18.0
 
 
 def tells_operation(clause: str) -> bool:
-    """True for a clause that tells of an operation being done ("laparotomy on HD2"), not of one
-    beside it.
+    """Return whether a clause reports that an operation was done.
+
+    "laparotomy on HD2" does; a clause that only refers to an operation does not.
     """
     return _OPERATION.search(clause) is not None and _BESIDE.search(clause) is None
 
 
 def refers_to_operation(phrase: str) -> bool:
-    """True for "surgery", "the operation": words that mean the operation of this stay."""
+    """Return whether the words mean the operation of this stay.
+
+    Examples: "surgery", "the operation".
+    """
     return _REFERS.search(phrase) is not None
 
 
@@ -79,8 +84,9 @@ def operation(index: ReferenceIndex, course: tuple[int, int]) -> tuple[Occurrenc
 
 
 def assumed_operation(calendar: Calendar, day: int | None) -> Estimate:
-    """An operation without a stated hour: in the morning of its day, else of the first morning in
-    hospital.
+    """Return an operation without a stated hour.
+
+    It is in the morning of its day, else of the first morning in hospital.
     """
     if day is None:
         day = 0 if calendar.clock < _HOUR else 1

@@ -1,5 +1,7 @@
-"""Small readings of a passage: what only ends a state, which day it names next, what is carried
-forward, who the patient is.
+"""Small readings of a passage.
+
+They find times that only end a state, the day that is named next, text copied forward, and facts
+about the patient.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ _UNTIL = re.compile(r"\b(?:until|till|'til)\b", re.IGNORECASE)
 _NOT_BEFORE = re.compile(
     r"\b(?:was|were|did|had|been|is)\s*(?:not|n't|never)\b[^.;]*$", re.IGNORECASE
 )
-#: A summary taken over from an earlier note speaks of that note's day.
+#: A summary copied from an earlier note refers to that note's day.
 _COPIED = re.compile(
     r"\b(?:copied|carried|pulled|taken over)\b.*\b(?:from|forward|fwd)\b", re.IGNORECASE
 )
@@ -30,8 +32,10 @@ _DEMOGRAPHIC = re.compile(
 
 
 def ends_state(e: TimeExpression, text: str) -> bool:
-    """ "ran until the next morning" says when something ended; an interval takes its start, and the
-    story goes on from there.
+    """Return whether an expression says when something ended.
+
+    "ran until the next morning" does. An interval takes its start, and the story goes on from
+    there.
     """
     if e.linked != "next" and (
         e.day is None or e.day.basis is not Basis.CURRENT or e.day.number <= 0
@@ -44,10 +48,10 @@ def ends_state(e: TimeExpression, text: str) -> bool:
 def next_named_day(
     e: TimeExpression, ahead: Sequence[TimeExpression], text: str, surgery_day: int | None
 ) -> int | None:
-    """The calendar day that the first counted day `ahead` on the same line names, day 0 being that
-    of admission.
+    """Return the calendar day that is named next on the same line.
 
-    "… at noon. Furosemide in the morning. On POD 2 …": the furosemide is still of POD 1.
+    Day 0 is that of admission; only counted days of `ahead` are considered. In "… at noon.
+    Furosemide in the morning. On POD 2 …" the furosemide is still of POD 1.
     """
     for later in ahead:
         if "\n" in text[e.end : later.start]:

@@ -1,5 +1,6 @@
-"""Dates the occurrences of one section by its frame: a story, an examination, results, a list, or
-the leaving.
+"""Date the occurrences of one section by its frame.
+
+The frame is a story, an examination, results, a list, or the discharge.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _UNIT_NAMED = re.compile(r"\b(?:[A-Z]{0,4}ICU|CCU|intensive care)\b")
 _EXAM_LABEL = re.compile(r"\s*([^:\n]{3,40}):")
 #: An examination "on admission" belongs to the end of the story of arrival, within these hours.
 _EXAM_EARLIEST, _EXAM_LATEST = -2.0, 6.0
-#: Hours around the stated leaving that are still its day.
+#: Hours around the stated discharge that are still its day.
 _LEAVING_DAY = 12.0
 
 
@@ -34,8 +35,9 @@ def _after(moment: Moment, latest: float | None) -> bool:
 
 @dataclass
 class Placement:
-    """Places the sections of one note in one reading. `by_problem`: the course has a part for each
-    problem or system.
+    """Place the sections of one note in one reading.
+
+    `by_problem`: the course has a part for each problem or system.
     """
 
     narrator: Narrator
@@ -43,7 +45,10 @@ class Placement:
     by_problem: bool
 
     def place(self, section: Section, cursor: Cursor) -> None:
-        """Date every occurrence of a section; the cursor carries the story from section to section."""
+        """Date every occurrence of a section.
+
+        The cursor carries the story from section to section.
+        """
         frame = frame_of(section)
         if frame is Frame.PRESENTING:
             self.narrator.presenting(section, cursor)
@@ -66,9 +71,12 @@ class Placement:
     def fixed_sentence(
         self, sentence: Sentence, fixed: Moment, latest: float | None = None
     ) -> None:
-        """One sentence at one moment, except clauses that name a day of their own, not after
-        `latest`; a day alone at the head of the sentence ("12/3 - CT chest") is that of
-        all behind it. A day in brackets is that of the words before it."""
+        """Place one sentence at one moment.
+
+        Clauses that name a day of their own, not after `latest`, are placed on that day. A day
+        alone at the head of the sentence ("12/3 - CT chest") dates the rest of the sentence. A day
+        in brackets dates the words before it.
+        """
         time, low = fixed.estimate.time or 0.0, fixed.estimate.low
         led: Moment | None = None
         for clause in self.narrator.clauses_of(sentence):
@@ -111,15 +119,19 @@ class Placement:
         self.narrator.course(section, cursor)
 
     def _titled(self, section: Section, cursor: Cursor) -> None:
-        """A heading may name the day that its text speaks of ("carried forward from HD#7 note")."""
+        """Move the cursor to the day that a heading names.
+
+        Example: "carried forward from HD#7 note".
+        """
         for e in self.narrator.found(section.start, section.body_start):
             moment = self.resolver.resolve(e, cursor, past=False) if e.day is not None else None
             if moment:
                 cursor.set(moment.estimate, moment.day, moment.day_only, e.text)
 
     def _arrival(self) -> Estimate:
-        """Where the course begins: the floor when the note tells of reaching it, else the unit it
-        names.
+        """Return where the course begins.
+
+        It is the floor if the note says that it was reached, else the unit that the note names.
         """
         milestones = self.resolver.milestones
         unit = _UNIT_NAMED.search(self.narrator.analysis.text)
@@ -133,7 +145,10 @@ class Placement:
         )
 
     def _heading(self, section: Section) -> None:
-        """Occurrences inside a heading: the problem itself, with the first statement beneath it."""
+        """Date occurrences inside a heading.
+
+        They are the problem itself and take the time of the first statement below it.
+        """
         body = [
             self.narrator.estimates[o.uid]
             for o in self.narrator.within(section.body_start, section.end)
@@ -183,8 +198,9 @@ class Placement:
         )
 
     def _examined(self, section: Section, estimate: Estimate) -> None:
-        """An examination, except lines whose label names a later station ("Exam on MICU arrival:
-        …").
+        """Place an examination.
+
+        Lines whose label names a later station ("Exam on MICU arrival: …") are placed there.
         """
         first = Moment(estimate, self.resolver.calendar.day_of(estimate.time or 0.0))
         moment, line = first, -1
@@ -219,8 +235,9 @@ class Placement:
         )
 
     def _opinions(self, section: Section) -> None:
-        """Advice is undated until a sentence counts or dates a day; from there on its paragraph is
-        read in order.
+        """Place advice, which is undated until a sentence names a day.
+
+        From a counted or dated day on, its paragraph is read in order.
         """
         leaving = max(self.resolver.milestones.at(Place.DISCHARGE).time or 72.0, 0.0)
         undated = Estimate(
@@ -262,12 +279,15 @@ class Placement:
             reason=f"at discharge: {leaving.reason}",
             strength=Strength.PLACE,
         )
-        # What is planned for a later day is planned at discharge.
+        # Plans for a later day are made at discharge.
         planned = section.kind != "disposition" and leaving.time is not None
         self._fixed(section, at_leaving, (leaving.time or 0.0) + _LEAVING_DAY if planned else None)
 
     def _told_leaving(self, section: Section, leaving: Estimate) -> Estimate:
-        """A story that ends with leaving tells its hour: "She went home late that afternoon"."""
+        """Return the hour of leaving if the story states it.
+
+        Example: "She went home late that afternoon".
+        """
         sentences = self.narrator.sentences(section)
         day = self.resolver.calendar.day_of(leaving.time or 0.0)
         start = self.resolver.calendar.midnight(day)

@@ -1,5 +1,6 @@
-"""Named days and clock times → hours from admission: hospital days, postoperative days, dates,
-"that evening", "by noon".
+"""Resolve named days and clock times as hours from admission.
+
+Hospital days, postoperative days, dates, "that evening", "by noon".
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from timelines.backbones.rules.timing.references import ReferenceIndex
 from timelines.backbones.rules.timing.terms import Basis, Day, TimeExpression
 from timelines.domain import DAY
 
-#: How far before the cursor a part of the day may lie and still mean the same day.
+#: How far before the cursor a part of the day may be and still mean the same day.
 _SLACK = 2.5
 #: The same day's morning may come this long after its noon, before the next day is named.
 _SAME_DAY_BACK = 8.0
@@ -26,8 +27,9 @@ _PRESENTATION = re.compile(r"presentation|presenting|arrival|admission|transfer"
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A resolved expression: its estimate, the calendar day it names, and whether only the day was
-    named.
+    """A resolved expression.
+
+    It has its estimate, the calendar day it names, and whether only the day was named.
     """
 
     estimate: Estimate
@@ -38,28 +40,30 @@ class Moment:
 
 @dataclass
 class PointResolver:
-    """Resolves points of one note. `age` is the patient's age in years, where the note gives it."""
+    """Resolve points of one note.
+
+    `age` is the patient's age in years, if the note states it.
+    """
 
     calendar: Calendar
     milestones: Milestones
     index: ReferenceIndex
     age: float | None = None
     surgery_day: int | None = None
-    #: The unit that the note names first; the stations tell of that one.
+    #: The unit that the note names first; the stations refer to it.
     unit_name: str = ""
     surgery: Estimate | None = None
-    #: The calendar day on which the story first tells of an operation.
+    #: The calendar day on which the story first reports an operation.
     told_surgery_day: int | None = None
     #: The calendar day that the passage names next; until then the story has not reached it.
     next_named_day: int | None = None
     #: What the last offset of the sentence counted from: "a week before surgery … and two days
     #: before".
     shared_base: Estimate | None = None
-    #: The last arrival at a station that the course tells of: what "on arrival" means for a while
-    #: after it.
+    #: The last arrival at a station that the course reports; "on arrival" means it for a while.
     arrived: Estimate | None = None
-    #: Every resolved expression with its calendar day and hours, by offset: what is known of the
-    #: end of the stay.
+    #: Every resolved expression with its calendar day and hours, by offset; they date the end of
+    #: the stay.
     seen: dict[int, tuple[TimeExpression, int, float]] = field(default_factory=dict)
 
     def point(self, e: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
@@ -102,8 +106,10 @@ class PointResolver:
         return time, low, high
 
     def _early_part(self, e: TimeExpression, part: Part) -> Part:
-        """ "Just after midnight HD5" begins that day, and "overnight into POD 2" is the night
-        before it.
+        """Return the part of the day, moved a day back for the early hours.
+
+        "Just after midnight HD5" begins that day, and "overnight into POD 2" is the night before
+        it.
         """
         if e.day is None or e.day.until is not None or e.day.basis is Basis.EVENT:
             return part
@@ -139,8 +145,9 @@ class PointResolver:
         return self._event_day(named, e, past)
 
     def _guessed_surgery(self, cursor: Cursor, number: int) -> int:
-        """The first postoperative day that a note names counts from the stated operation, else it
-        follows the day last spoken of.
+        """Return the day of surgery from the first postoperative day named.
+
+        It is the stated operation's day, else counted back from the current day.
         """
         if self.told_surgery_day is not None:
             self.surgery_day = self.told_surgery_day
@@ -169,7 +176,10 @@ class PointResolver:
         return self.calendar.day_of(time) + named.number
 
     def _day_for_part(self, e: TimeExpression, part: Part, cursor: Cursor, past: bool) -> int:
-        """Which day "that evening", "the next morning" or a bare "by noon" belongs to."""
+        """Return the day of a part of the day.
+
+        Examples: "that evening", "the next morning" or a bare "by noon".
+        """
         midnight = self.calendar.midnight
         crossed = cursor.time >= midnight(cursor.day + 1) - 0.01
         today = cursor.day + 1 if crossed and part.point < 20.5 else cursor.day
@@ -216,8 +226,9 @@ class PointResolver:
         return day
 
     def _past_day(self, e: TimeExpression, part: Part, cursor: Cursor) -> int:
-        """Before admission, a part of the day belongs to the day spoken of, or to the last such
-        time before t = 0.
+        """Return the day of a part of the day before admission.
+
+        It is the current day of the story, or that of the last such time before t = 0.
         """
         if cursor.time < -DAY and (e.linked or cursor.recent):
             return cursor.day + (1 if e.linked == "next" else 0)
@@ -249,20 +260,27 @@ class PointResolver:
         return "the day before admission" if day == -1 else f"{-day} days before admission"
 
     def spoken_day(self, time: float, day: int) -> int:
-        """The day that people speak of at a time: the small hours still belong to the day before
-        when it was spoken of.
+        """Return the day that a time counts to in ordinary speech.
+
+        The small hours still belong to the day before if that was the current one.
         """
         late = 0.0 <= time - self.calendar.midnight(day + 1) < 5.0
         return day if late else self.calendar.day_of(time)
 
     def arrival_day(self, time: float) -> int:
-        """The day spoken of when the story reaches a station in the small hours is the day before."""
+        """Return the day of an arrival at a station.
+
+        In the small hours it is the day before.
+        """
         day = self.calendar.day_of(time)
         return day - 1 if self.calendar.hour_of_day(time) < 5.0 else day
 
 
 def crossed_bounds(cursor: Cursor) -> bool:
-    """True where the bounds of the cursor are too wide, or unknown, to say which times it may mean."""
+    """Return whether the cursor's bounds are too wide, or unknown.
+
+    Then they do not say which times it may mean.
+    """
     return cursor.high is None or cursor.high - cursor.low > 12.0
 
 

@@ -1,7 +1,7 @@
-"""Amounts of time in words: "three days", "a couple of hours", "2-3 wks", "an hour and a half".
+"""Amounts of time in words.
 
-Every amount becomes hours with bounds. A day is 24, a week 168, a month 720, a year 8760 (protocol
-section 1).
+"three days", "a couple of hours", "2-3 wks", "an hour and a half". Every amount becomes hours with
+bounds. A day is 24, a week 168, a month 720, a year 8760 (protocol section 1).
 """
 
 from __future__ import annotations
@@ -124,8 +124,9 @@ _COUNT_AND_UNIT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """An amount of time in hours with the least and the most that its wording allows (`high` None:
-    open).
+    """An amount of time in hours, with bounds.
+
+    They are the least and the most that its wording allows (`high` None: open).
     """
 
     hours: float
@@ -133,7 +134,10 @@ class Quantity:
     high: float | None
 
     def scaled(self, factor: float) -> Quantity:
-        """The same wording, read as a fraction: "within two hours" points inside the two hours."""
+        """Return the same wording, read as a fraction.
+
+        "within two hours" is a point inside the two hours.
+        """
         return Quantity(self.hours * factor, self.low * factor, self.high)
 
 
@@ -197,7 +201,10 @@ def parse_quantity(text: str) -> Quantity | None:
 
 
 def _last_unit(core: str) -> tuple[str, float, str] | None:
-    """Split "an hour and a half" into count, unit in hours, and what follows the unit."""
+    """Split "an hour and a half" into count, unit and rest.
+
+    The unit is in hours; the rest follows the unit.
+    """
     match = _COUNT_AND_UNIT.match(core)
     if match is None:
         return None

@@ -1,4 +1,7 @@
-"""Finds the occurrence that a phrase refers to: "after intubation", "an hour before the procedure"."""
+"""Find the occurrence that a phrase refers to.
+
+Examples: "after intubation", "an hour before the procedure".
+"""
 
 from __future__ import annotations
 
@@ -29,8 +32,9 @@ def _head(phrase: str) -> str:
 
 @dataclass(frozen=True)
 class ReferenceIndex:
-    """Occurrences with their canonical tokens; estimates are those of the pass before and of this
-    one so far.
+    """Occurrences with their canonical tokens.
+
+    Estimates are those of the previous pass and of this one so far.
     """
 
     note: TaggedNote
@@ -44,10 +48,10 @@ class ReferenceIndex:
         recent: bool = True,
         whole: bool = False,
     ) -> tuple[Occurrence, Estimate] | None:
-        """The dated occurrence that `phrase`, written at offset `at`, most likely refers to.
+        """Return the dated occurrence that `phrase` most likely refers to.
 
-        Half of the phrase's concepts must recur in it. Ties go to the one nearest in time to
-        `near` (hours), else nearest in the text.
+        The phrase is at offset `at`. Half of the phrase's concepts must recur in the occurrence. In
+        a tie, the one nearest in time to `near` (hours) is chosen, else the nearest in the text.
         """
         wanted = concepts(phrase)
         if not wanted:
@@ -88,10 +92,11 @@ class ReferenceIndex:
         likeness: float = 1.2,
         figures_needed: bool = False,
     ) -> tuple[Occurrence, Estimate] | None:
-        """A better dated mention of the same occurrence among those that `among` admits.
+        """Return a better dated mention of the same occurrence.
 
-        `earliest`: the first in time of those that are alike enough, recent ones before old
-        history; otherwise the most alike. Differing figures rule a mention out.
+        Only mentions that `among` admits are considered. `earliest`: the first in time of those
+        that are alike enough, recent ones before old history; otherwise the most alike. Differing
+        figures exclude a mention.
         """
         mine, figures = self._tokens(occurrence), numbers(occurrence.mention)
         if not mine:
@@ -130,7 +135,10 @@ class ReferenceIndex:
         return None if best is None else (best[1], best[2])
 
     def _sharing(self, wanted: frozenset[str]) -> list[Occurrence]:
-        """The occurrences that share a concept, in inventory order: no other can be meant."""
+        """Return the occurrences that share a concept, in inventory order.
+
+        No other can be meant.
+        """
         occurrences = self.note.inventory.occurrences
         return [
             occurrences[n]
@@ -152,5 +160,8 @@ class ReferenceIndex:
 
 @lru_cache(maxsize=100_000)
 def _tokens_of(mention: str) -> frozenset[str]:
-    """Concepts of the head of the mention: "dextrose for hyperkalemia" is dextrose."""
+    """Return the concepts of the head of the mention.
+
+    "dextrose for hyperkalemia" is dextrose.
+    """
     return concepts(_head(mention))

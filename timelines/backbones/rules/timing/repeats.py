@@ -1,4 +1,7 @@
-"""One occurrence mentioned repeatedly: a bare name takes the time of its better dated mention."""
+"""Date repeated mentions of one occurrence.
+
+A bare name takes the time of its better dated mention.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,14 @@ _RETOLD = re.compile(r"summary|carried|recap", re.IGNORECASE)
 #: How alike two mentions must be (see `ReferenceIndex.same`); a chronic condition must match more
 #: closely.
 _ALIKE, _RATHER_ALIKE, _CLOSELY_ALIKE = 1.2, 1.4, 1.6
-#: What brought the patient in has begun by then (hours).
+#: The reason of the admission has begun by then (hours).
 _PRESENTED = 6.0
 
 
 def link_repeats(note: TaggedNote, narrator: Narrator, by_problem: bool) -> None:
-    """Date weakly founded mentions of lists, headings, results and summaries by their better dated
-    repeats.
+    """Date weakly supported mentions by their better dated repeats.
+
+    These are mentions of lists, headings, results and summaries.
     """
     index = ReferenceIndex(note, dict(narrator.estimates))
     for occurrence in narrator.occurrences:
@@ -71,7 +75,10 @@ def _repeat(
 def _chronic(
     occurrence: Occurrence, narrator: Narrator, index: ReferenceIndex
 ) -> tuple[Occurrence, Estimate] | None:
-    """A problem that the past history names without a date is chronic and placed at 0."""
+    """Return the past history's undated mention of the same problem.
+
+    Such a problem is chronic and placed at 0.
+    """
 
     def past(o: Occurrence) -> bool:
         if (
@@ -88,8 +95,9 @@ def _chronic(
 def _candidates(
     narrator: Narrator, section: Section, background: bool, opening: bool
 ) -> Callable[[Occurrence], bool]:
-    """Which mentions may date a repeat: well founded ones, and early ones for what brought the
-    patient in.
+    """Return a test for mentions that may date a repeat.
+
+    They are well supported; for the reason of the admission they must also be early.
     """
     least = Strength.PLACE if frame_of(section) is Frame.RESULTS else Strength.INHERITED
     presenting = section.kind in ("chief_complaint", "admission_diagnosis")

@@ -1,5 +1,6 @@
-"""Turns one time expression into hours from admission, given the cursor, the calendar and what is
-already dated.
+"""Resolve one time expression as hours from admission.
+
+The cursor, the calendar and the dated occurrences decide.
 """
 
 from __future__ import annotations
@@ -20,19 +21,22 @@ from timelines.domain import DAY, YEAR
 _SMALL_DRIFT = 0.5
 #: From this cursor on (hours), the story of a presentation has come into the hospital.
 _ARRIVED = -0.6
-#: How long after a stated arrival "on arrival" still means that one (hours).
+#: How long after a stated arrival "on arrival" still means it (hours).
 _SINCE_ARRIVAL = 18.0
 
 
 @dataclass
 class Resolver(PointResolver):
-    """Resolves expressions of one note: points, amounts of time, relations, ages and years."""
+    """Resolve expressions of one note.
+
+    Points, amounts of time, relations, ages and years.
+    """
 
     def resolve(self, expression: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
-        """Hours for an expression; None when it cannot be resolved and should be ignored.
+        """Return the hours of an expression.
 
-        `past`: the passage tells of the time before admission, where "two weeks prior" counts back
-        from t = 0.
+        None if it cannot be resolved and should be ignored. `past`: the passage is about the time
+        before admission, so "two weeks prior" counts back from t = 0.
         """
         moment = self._moment(expression, cursor, past)
         if moment is None or moment.estimate.time is None:
@@ -71,8 +75,10 @@ class Resolver(PointResolver):
         )
 
     def _span(self, e: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
-        """How long a state has lasted: before admission its start counts back; in the stay it says
-        nothing of the start.
+        """Return the start of a state from its duration.
+
+        Before admission the start counts back; during the stay a duration says nothing about the
+        start.
         """
         if e.quantity is None or not past or (e.quantity.hours < DAY and cursor.time < -2 * DAY):
             return None
@@ -165,7 +171,10 @@ class Resolver(PointResolver):
         return moment and replace(moment, day=self.arrival_day(moment.estimate.time or 0.0))
 
     def reference(self, phrase: str, at: int, cursor: Cursor, past: bool) -> Estimate | None:
-        """What a phrase refers to: a station of the stay, the operation, or a dated occurrence."""
+        """Return the time that a phrase refers to.
+
+        It refers to a station of the stay, the operation, or a dated occurrence.
+        """
         bare = re.fullmatch(
             r"(?:(?:the|her|his|initial)\s+)*(?:arrival|arriving|presentation|admission|he\s+arrived|she\s+arrived)",
             phrase.strip(),

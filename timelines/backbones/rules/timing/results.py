@@ -1,5 +1,6 @@
-"""Dates tables and lists of results by the labels of their lines: "HD4 AM", "ED", "CSF:", "TTE
-(HD2):".
+"""Date tables and lists of results by the labels of their lines.
+
+Examples: "HD4 AM", "ED", "CSF:", "TTE (HD2):".
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ def place_results(
     resolver: Resolver,
     place: Callable[[Sentence, Moment], None],
 ) -> None:
-    """Date a section of results with `place`, line by line; a label at the head of a line dates the
-    whole line.
+    """Date a section of results with `place`, line by line.
+
+    A label at the head of a line dates the whole line.
     """
     text = narrator.analysis.text
     first = _moment(
@@ -92,7 +94,10 @@ def _time_of(resolver: Resolver, kind: str, title: str) -> Estimate:
 def _labelled(
     sentence: Sentence, narrator: Narrator, resolver: Resolver, *, heads: bool
 ) -> Moment | None:
-    """The moment that a label names; an occurrence named by one dates only the line that it heads."""
+    """Return the moment that a label names.
+
+    An occurrence named by a label dates only the line that the label begins.
+    """
     label = _LABEL.match(narrator.analysis.text[sentence.start : sentence.end])
     if label is None:
         return None
@@ -111,8 +116,9 @@ def _labelled(
 def _occasion(
     words: str, sentence: Sentence, resolver: Resolver, *, heads: bool
 ) -> Estimate | None:
-    """The time of an occasion that a label names: a station of the stay, or a dated occurrence
-    ("CSF" and the puncture).
+    """Return the time of an occasion that a label names.
+
+    It is a station of the stay, or a dated occurrence ("CSF" and the puncture).
     """
     if _AT_DISCHARGE.match(words):
         return _time_of(resolver, "results_discharge", words)

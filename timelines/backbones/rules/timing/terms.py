@@ -1,4 +1,7 @@
-"""What time expressions are made of: their kinds, named days, and what an offset counts from."""
+"""The parts of time expressions.
+
+Their kinds, named days, and the reference of an offset.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,10 @@ class Anchoring(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A named day, unresolved. `until` is the last number of a range ("HD5-6")."""
+    """A named day, unresolved.
+
+    `until` is the last number of a range ("HD5-6").
+    """
 
     basis: Basis
     number: int = 0

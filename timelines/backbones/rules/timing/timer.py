@@ -1,9 +1,8 @@
-"""The rule-based text timer: every occurrence of a note on the time axis, from the text alone
-(protocol stage 3).
+"""The rule-based text timer (protocol stage 3).
 
-It reads the whole note, its spans and the clock time of t = 0, and no structured row. The note is
-read more than once, so that a reference to something later in it ("line placed after the ERCP")
-finds it, and repeats of one occurrence agree.
+It places every occurrence of a note on the time axis from the whole note, its spans and the clock
+time of t = 0, without structured rows. The note is read more than once, so that a reference to a
+later passage ("line placed after the ERCP") resolves, and repeats of one occurrence agree.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _AGE = re.compile(r"\b(\d{1,3})[\s-]*(?:y/?o\b|yo\b|years?[\s-]*old|year-old|yr[
 _PAST = re.compile(
     r"(?:past |prior |remote |longstanding |known )?(?:medical )?history of\b|h/o\b", re.IGNORECASE
 )
-#: From this many sections on, a hospital course goes by problem or system instead of in order.
+#: From this many sections on, a hospital course is ordered by problem or system, not by time.
 _BY_PROBLEM = 3
 
 
@@ -49,9 +48,10 @@ class RuleTimer:
     check: Check = never_stop
 
     def infer(self, note: TaggedNote, anchor: Anchor) -> Timeline:
-        """A complete text-only timeline of the note, times in hours from `anchor`.
+        """Return a complete text-only timeline of the note.
 
-        Occurrences without a span, for which the note gives no hold, are N/A.
+        Times are hours from `anchor`. Occurrences without a span are N/A, because the note does not
+        support a time.
         """
         reading = _Reading(note, anchor, self.check)
         estimates: dict[str, Estimate] = {}
@@ -62,8 +62,9 @@ class RuleTimer:
 
 
 class _Reading:
-    """What stays the same while one note is read several times; only the time of discharge is
-    carried over.
+    """State that stays the same while one note is read several times.
+
+    Only the time of discharge is carried over.
     """
 
     def __init__(self, note: TaggedNote, anchor: Anchor, check: Check) -> None:
@@ -104,8 +105,9 @@ class _Reading:
         return narrator.estimates
 
     def final(self, occurrence: Occurrence, estimates: dict[str, Estimate]) -> Estimate:
-        """The estimate of an occurrence, N/A where the note gives no hold, with its neighbours as
-        context.
+        """Return the estimate of an occurrence, with neighbours as context.
+
+        N/A if the note does not support a time.
         """
         self.check()
         estimate = estimates.get(occurrence.uid)
@@ -117,8 +119,9 @@ class _Reading:
         return estimate.with_context(self._neighbours(occurrence))
 
     def _beside(self, occurrence: Occurrence, estimates: dict[str, Estimate]) -> Estimate:
-        """A span outside every sentence takes the time of the nearest dated one; without any it is
-        N/A.
+        """Return the estimate of a span outside every sentence.
+
+        It takes the time of the nearest dated occurrence; without any it is N/A.
         """
         dated = (
             [o for o in self.occurrences if o.uid in estimates]

@@ -1,4 +1,7 @@
-"""Amounts of time: offsets ("two hours after intubation"), spans ("3-day history") and ages."""
+"""Amounts of time: offsets, spans and ages.
+
+Examples: "two hours after intubation", "3-day history".
+"""
 
 from __future__ import annotations
 

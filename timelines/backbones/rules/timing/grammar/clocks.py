@@ -1,4 +1,7 @@
-"""Clock times and parts of the day: "at 0315", "shortly after three", "late that same afternoon"."""
+"""Clock times and parts of the day.
+
+Examples: "at 0315", "shortly after three", "late that same afternoon".
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,10 @@ _QUANTIFIED_CLOCK = re.compile(
 
 
 def find_quantified_clocks(text: str) -> list[TimeExpression]:
-    """ "Half an hour before midnight": a clock time by its distance from another."""
+    """Return clock times that are given by their distance from another.
+
+    Example: "Half an hour before midnight".
+    """
     found: list[TimeExpression] = []
     for m in _QUANTIFIED_CLOCK.finditer(text):
         quantity, part = parse_quantity(m["q"]), part_of("", m["base"])
@@ -72,7 +78,10 @@ def find_quantified_clocks(text: str) -> list[TimeExpression]:
 
 
 def find_clocks(text: str) -> list[TimeExpression]:
-    """Stated clock times; a spoken hour without morning or evening is marked ambiguous."""
+    """Return stated clock times.
+
+    A spoken hour without morning or evening is marked ambiguous.
+    """
     found: list[TimeExpression] = []
     for pattern in (_MERIDIAN_CLOCK, _MILITARY, _COLON_CLOCK, _SPOKEN):
         for m in pattern.finditer(text):
@@ -124,7 +133,10 @@ def _clock(m: re.Match[str], pattern: re.Pattern[str]) -> TimeExpression | None:
 
 
 def _nearness(near: str) -> tuple[float, float]:
-    """How far from the stated hour a wording points, and how exact it is (hours)."""
+    """Return (offset from the stated hour, precision) of a wording.
+
+    Both in hours.
+    """
     if near in ("just before", "shortly before", "a little before"):
         return -0.2, 0.5
     if near in ("just after", "shortly after", "soon after", "a little after"):
@@ -137,7 +149,10 @@ def _nearness(near: str) -> tuple[float, float]:
 
 
 def find_parts(text: str) -> list[TimeExpression]:
-    """Parts of the day with their modifiers and what links them to the day spoken of."""
+    """Return parts of the day with their modifiers.
+
+    Each has its link to the current day ("that", "next", …).
+    """
     found: list[TimeExpression] = []
     for m in _PART.finditer(text):
         base, raw = m["base"], m["base"].strip(".")

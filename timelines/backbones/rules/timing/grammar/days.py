@@ -1,5 +1,6 @@
-"""Named days and dates: hospital and postoperative days, "the next day", weekdays, calendar dates
-and years.
+"""Named days and dates.
+
+Hospital and postoperative days, "the next day", weekdays, calendar dates and years.
 """
 
 from __future__ import annotations
@@ -117,8 +118,9 @@ _MODIFIED_DAY = re.compile(
 
 
 def find_days(text: str) -> list[TimeExpression]:
-    """Hospital, postoperative and unit days, days of events, and days relative to the one spoken
-    of.
+    """Return named days.
+
+    Hospital, postoperative and unit days, days of events, and days relative to the current one.
     """
     found: list[TimeExpression] = []
     for pattern, basis in _DAY_PATTERNS:
@@ -184,8 +186,10 @@ def _with_modifier(text: str, m: re.Match[str], day: Day) -> TimeExpression:
 
 
 def find_dates(text: str, bare: Callable[[Day], bool] | None = None) -> list[TimeExpression]:
-    """Calendar dates, weekdays and years. A bare "3/14" needs a word before it that says it is a
-    date, or the word of `bare` that the note writes such dates and this is one."""
+    """Return calendar dates, weekdays and years.
+
+    A bare "3/14" needs a word before it that makes it a date, or `bare` must accept it.
+    """
     found: list[TimeExpression] = []
     if bare is not None:
         dates = [m for m in BARE_DATE.finditer(text) if not is_share(text, m) and bare(as_day(m))]

@@ -1,5 +1,6 @@
-"""Relations to something named without an amount: "on arrival to the MICU", "after intubation", "at
-that time".
+"""Relations to something named, without an amount.
+
+Examples: "on arrival to the MICU", "after intubation", "at that time".
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ _ANAPHORA: tuple[tuple[re.Pattern[str], int, tuple[float, float, float]], ...] =
 
 
 def find_events(text: str) -> list[TimeExpression]:
-    """Relations to stations of the stay, to named occurrences, and to the last statement."""
+    """Return relations to stations, occurrences and the last statement."""
     found: list[TimeExpression] = []
     for m in _ARRIVAL.finditer(text):
         lead = "" if m["came"] else text[m.start() : m.start("ref")].strip().lower()
