@@ -13,15 +13,12 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "review-s
 
 
 def render() -> str:
-    """The whole page: for packets and for a reviewer's standing a Mermaid diagram, then the same as
-    a table.
-    """
+    """Return the whole page: for packets and for reviewers a Mermaid diagram and a table."""
     head = ["# States of a packet and of a review", ""]
     page = [
         *head,
-        "Generated from `adjudication/states.py` by `python -m adjudication.state_diagram`. Why it"
-        " is built so:",
-        "`docs/adr/0030-packets-slots-chain.md`.",
+        "Generated from `adjudication/states.py` by `python -m adjudication.state_diagram`.",
+        "`docs/adr/0030-packets-slots-chain.md` has the reasons.",
         "",
     ]
     page += _part("A packet", "draft", PACKET_TRANSITIONS)
@@ -42,7 +39,7 @@ def _part(title: str, begins: str, table: Mapping[str, Mapping[str, str]]) -> li
         *(f"    {state} --> [*]" for state in ends),
         "```",
         "",
-        "| state | what happens | leads to |",
+        "| state | transition | next state |",
         "|---|---|---|",
         *(f"| {state} | {word} | {target} |" for state, word, target in ways),
         "",

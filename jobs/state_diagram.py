@@ -13,14 +13,14 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "job-stat
 
 
 def render() -> str:
-    """The whole page: a Mermaid diagram, then the same as a table."""
+    """Return the whole page: a Mermaid diagram, then a table of the same transitions."""
     return "\n".join(
         [
             "# States of a job",
             "",
             (
-                "Generated from `jobs/states.py` by `python -m jobs.state_diagram`. Why it is built"
-                " so: `docs/adr/0011-fencing.md`."
+                "Generated from `jobs/states.py` by `python -m jobs.state_diagram`."
+                " `docs/adr/0011-fencing.md` has the reasons."
             ),
             "",
             "```mermaid",
@@ -35,7 +35,7 @@ def render() -> str:
             *(f"    {state} --> [*]" for state in TRANSITIONS if state in FINAL),
             "```",
             "",
-            "| state | what happens | leads to |",
+            "| state | transition | next state |",
             "|---|---|---|",
             *(
                 f"| {state} | {word} | {target} |"

@@ -1,8 +1,6 @@
-"""The steps of a whole review, as the documentation shows them: `docs/review.md` is made of these
-words and of pictures of the walk.
+"""Describe the steps of a whole review: `docs/review.md` consists of these words and pictures.
 
-`REVIEW_WALK=1 pytest tests/functional/test_review_walk.py` takes the pictures anew and writes the
-page.
+`REVIEW_WALK=1 pytest tests/functional/test_review_walk.py` takes the pictures and writes the page.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ PAGE, PICTURES = DOCS / "review.md", DOCS / "review"
 
 @dataclass(frozen=True)
 class Step:
-    """One picture with its heading and what is to be said of it."""
+    """One picture with its heading and text."""
 
     name: str
     title: str
@@ -32,89 +30,87 @@ STEPS = (
     Step(
         "draw",
         "An admin draws a packet",
-        "The page first shows what may be drawn: every stratum of every pairing, and what is "
-        "left out, by reason. Quotas, cases, the seed and whether a pairing gets a second "
-        "reviewer are chosen here, and what they would draw is shown before anything is stored.",
+        "The page shows what can be drawn: every stratum of every pairing, and the excluded "
+        "findings by reason. The admin chooses quotas, cases, the seed and whether a pairing gets "
+        "a second reviewer. A preview shows the draw before anything is stored.",
     ),
     Step(
         "packet",
-        "People are assigned, and the packet opens",
-        "Until it opens it can be changed or thrown away; from then on its items stay as they "
-        "are. Anyone who wrote a timeline of one of its cases, or has seen one unblinded, "
-        "cannot be assigned; the pages of these cases close to those who are.",
+        "The admin assigns people and opens the packet",
+        "A draft can be changed or discarded. After opening, its items never change. Authors of a "
+        "timeline of one of its cases, and people who have seen one unblinded, cannot be assigned. "
+        "The pages of these cases close to assigned people.",
     ),
     Step(
         "steps",
         "A reviewer begins",
-        "Four steps, in order: practice, the items, a last question, the signature. Work can "
-        "stop at any time and go on from another computer.",
+        "A review has four steps, in order: practice, the items, a last question, the signature. "
+        "The reviewer can stop at any time and continue on another computer.",
     ),
     Step(
         "practice",
         "Practice comes first",
-        "Short made-up cases on the very page that the review uses, with the right answer and "
-        "why after each. They count for nothing.",
+        "Practice uses short invented cases on the same page as the review. After each answer it "
+        "shows the right one and explains it. Practice answers do not count.",
     ),
     Step(
         "item",
         "One item at a time",
-        "The two rows stand side by side as A and B; which is which is drawn anew for each "
-        "item. Below them are the note at the place that the rows speak of, both timelines "
-        "around it, and the structured record, the series nearest to the words first. Hours are "
-        "whole on both sides. `1` to `6` choose, `Enter` saves and shows the next item, `u` "
-        "takes the last answer back, `s` skips, `f` flags, `c` and `t` go to the comment and to "
-        "one's own time.",
+        "A and B show the two rows side by side; each item draws its sides at random. Below them "
+        "are the cited place in the note, both timelines around it, and the structured record, "
+        "with the most similar series first. Hours are whole on both sides. `1` to `6` choose, "
+        "`Enter` saves and shows the next item, `u` undoes, `s` skips, `f` flags, `c` opens the "
+        "comment and `t` the reviewer's own time.",
     ),
     Step(
         "one-sided",
         "A row that only one side has",
-        "Choosing the side that has it says that the event is real, or that it did happen "
-        "again; choosing the other says that it is not. A line shows where it would stand in "
-        "the other timeline.",
+        "Choosing the side with the row means that the event, or its repeat, happened. Choosing "
+        "the other side means that it did not. A line marks the time of the row in the other "
+        "timeline.",
     ),
     Step(
         "dark",
-        "The same in the dark",
-        "Every page follows the system's light or dark look, or the one chosen with the button "
-        "above.",
+        "The dark theme",
+        "Every page follows the system's light or dark theme, or the button at the top.",
     ),
     Step(
         "answers",
         "My answers",
-        "Each can be changed until the signature. The earlier answer stays in the chain of "
-        "decisions; the change is added to it.",
+        "The reviewer can change each answer until the signature. The chain of decisions stores "
+        "the earlier answer and adds the change.",
     ),
     Step(
         "question",
         "A last question",
-        "Which side do you think a clinician wrote? The report card sets the guesses against "
-        "chance: it shows how well the blinding worked.",
+        "Which side do you think a clinician wrote? The report card compares the guesses with "
+        "chance, which shows how well the blinding worked.",
     ),
     Step(
         "receipt",
         "The signature and its receipt",
-        "Signing asks for the password again. The receipt carries the head of the chain that "
-        "the signature covers: anyone who keeps it can prove later that nothing before it was "
-        "altered. A signature can be taken back, with a reason; both stay.",
+        "Signing asks for the password again. The receipt contains the head of the chain that the "
+        "signature covers. With a copy of it, anyone can later prove that nothing before it was "
+        "changed. A signature can be withdrawn, with a reason; both are stored.",
     ),
     Step(
         "third",
-        "A third person decides where two differ",
-        "On the same page and just as blinded: neither what the two answered nor that they "
-        "differed in which way can be seen.",
+        "A third person decides if two differ",
+        "The third person uses the same blinded page. It shows neither the two answers nor how "
+        "they differ.",
     ),
     Step(
         "report",
         "The report card",
-        "Once the packet is closed, the judge's report card is complete: how often it was "
-        "upheld, by stratum and standardised, how reviewers agree and where they do not, the "
-        "time it took, and the blinding check.",
+        "After the packet is closed, the judge's report card is complete. It shows how often the "
+        "judge was upheld, by stratum and standardised, the agreement and disagreements of "
+        "reviewers, the time they took, and the blinding check.",
     ),
     Step(
         "revealed",
         "What reviewers see afterwards",
-        "Where the packet's policy says so, one's own answers stand beside the judge's after it "
-        "was closed; under the other policy, never.",
+        "If the packet's policy allows it, reviewers see their own answers next to the judge's "
+        "after it is closed. Otherwise they never do.",
     ),
 )
 
@@ -126,13 +122,13 @@ def page() -> str:
         for n, s in enumerate(STEPS, 1)
     ]
     head = "# A blinded review, step by step\n\n" + wrapped(
-        "From the draw to the report card, as a browser test walks it; the pictures are its own."
-        " The case is made up, like everything in the shipped cohort. What keeps a reviewer blinded"
-        " is said in [one function](adr/0031-blinding-is-one-function.md); packets, slots and the"
-        " chain of decisions in [their decision](adr/0030-packets-slots-chain.md)."
+        "A browser test performs this review, from the draw to the report card, and takes the"
+        " pictures. The case is invented. [ADR 31](adr/0031-blinding-is-one-function.md)"
+        " explains what keeps a reviewer blinded, and [ADR 30](adr/0030-packets-slots-chain.md)"
+        " describes packets, slots and the chain of decisions."
     )
     foot = "---\n\n" + wrapped(
-        "Taken by `REVIEW_WALK=1 pytest tests/functional/test_review_walk.py`, which also writes"
+        "`REVIEW_WALK=1 pytest tests/functional/test_review_walk.py` takes the pictures and writes"
         " this page."
     )
     return "\n".join([head + "\n", *blocks, foot]) + "\n"
@@ -143,7 +139,7 @@ def wrapped(text: str) -> str:
 
 
 class Camera:
-    """Takes the pictures of the steps into ARTIFACTS; with REVIEW_WALK set, into the documentation."""
+    """Store the pictures of the steps in ARTIFACTS; with REVIEW_WALK set, in the documentation."""
 
     def __init__(self) -> None:
         artifacts = (
@@ -161,7 +157,7 @@ class Camera:
         self.taken.append(name)
 
     def finish(self) -> None:
-        """Every step has its picture; the page is written where the documentation asked for it."""
+        """Check that every step has its picture; with REVIEW_WALK set, write the page."""
         assert sorted(self.taken) == sorted(step.name for step in STEPS)
         if self.for_docs:
             PAGE.write_text(page(), encoding="utf-8")

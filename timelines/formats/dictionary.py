@@ -1,6 +1,4 @@
-"""The data dictionary of the exports.
-
-It is written beside every table, and is a page of the documentation.
+"""The data dictionary of the exports: a file next to every table, and a page of the documentation.
 
 `python -m timelines.formats.dictionary` writes docs/reference/timeline-export.md; a test compares
 the two.
@@ -176,19 +174,12 @@ def render() -> str:
                 " timelines.formats.dictionary`."
             ),
             "",
-            (
-                "`manage.py export_timelines --dataset NAME --format FORMAT --out PATH` writes one"
-                " occurrence of one timeline a line"
-            ),
-            (
-                "(JSONL, CSV, Parquet), or the formats below. Of several runs of one source the"
-                " study timeline is taken, and for cases"
-            ),
-            (
-                "that it lacks the latest finished run; `--run` chooses another. Times are hours"
-                " from admission. Text cells of CSV that a"
-            ),
-            "spreadsheet would take for a formula begin with an apostrophe; numbers stay numbers.",
+            "`manage.py export_timelines --dataset NAME --format FORMAT --out PATH` writes one line for",
+            "each occurrence of each timeline (JSONL, CSV, Parquet), or one of the formats below.",
+            "",
+            "If a source has several runs, the export uses the study timeline, and the latest finished",
+            "run for cases that it lacks; `--run` chooses another. Times are hours from admission. A text",
+            "cell of CSV that a spreadsheet would read as a formula begins with an apostrophe.",
             "",
             *_table(FIELDS),
             "",
@@ -196,16 +187,17 @@ def render() -> str:
             "",
             *_table(EVIDENCE_FIELDS),
             "",
-            "MEDS: one row an occurrence with `subject_id`, `time` (the record's clock), `code`",
-            "(`OCCURRENCE//LANE//POLARITY`), `numeric_value` (empty), `text_value` (the mention), and the",
-            "columns above beside `evidence` as extra ones; `ordinal` is the occurrence's place in its",
-            "timeline. prov: one object an occurrence of a run with all that its times were derived from.",
+            "`meds` has one row for each occurrence: `subject_id`, `time` (the record's clock), `code`",
+            "(`OCCURRENCE//LANE//POLARITY`), `numeric_value` (empty) and `text_value` (the mention). The",
+            "columns above except `evidence` are extra columns; `ordinal` is the occurrence's place in its",
+            "timeline. `prov` has one object for each occurrence of a run, with everything that its times",
+            "were derived from.",
             "",
-            "brat, doccano, Label Studio, i2b2 and bars (`bsv`): [foreign timelines](foreign-timelines.md).",
-            "They carry the columns above beside `evidence` where each format has room for what it does not",
-            "know, so every format but prov can be imported again: `manage.py import_timelines`. What comes",
-            "back is the timeline: query, ranks and scores of `evidence` belong to the run that searched, and",
-            "stay with it.",
+            "`brat`, `doccano`, `label_studio`, `i2b2` and `bsv` are described in",
+            "[foreign timelines](foreign-timelines.md). They contain the columns above except `evidence`,",
+            "in the fields that each format has for extra data. `manage.py import_timelines` reads every",
+            "format but `prov` again. It restores the timeline; the query, ranks and scores of `evidence`",
+            "are stored only with the run that searched.",
             "",
         ]
     )
