@@ -5,7 +5,7 @@ class AdjudicationConfig(AppConfig):
     name = "adjudication"
 
     def ready(self) -> None:
-        """Let the sweeper look after games; close the pages that would unblind to those who review."""
+        """Register the app's jobs, page guard, links, cards and navigation."""
         from accounts.models import Role
         from accounts.permissions import CASE_READERS
         from accounts.registry import (

@@ -1,9 +1,8 @@
-"""The chain of a packet's decisions: each link's hash covers what the link says and the hash before
-it. No Django here.
+"""The hash chain of a packet's decisions. No Django.
 
-`payload` has plain JSON values. Canonical form: UTF-8, keys sorted, no white space, floats as the
-shortest decimal that reads back the same. Anyone can recompute the hash from an export with SHA-256
-alone.
+Each link's hash covers the link's content and the hash before it. `payload` has plain JSON values.
+Canonical form: UTF-8, keys sorted, no white space, floats as the shortest decimal that reads back
+the same. Anyone can recompute the hash from an export with SHA-256 alone.
 """
 
 from __future__ import annotations
@@ -19,8 +18,9 @@ BEGINNING = ""
 
 
 def canonical(payload: Mapping[str, Any]) -> bytes:
-    """The one way to write these values. Raises ValueError for NaN and infinities, TypeError for
-    what is no JSON value.
+    """Return the canonical JSON of these values.
+
+    Raises ValueError for NaN and infinities, TypeError for other than JSON values.
     """
     return json.dumps(
         payload, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
@@ -28,18 +28,21 @@ def canonical(payload: Mapping[str, Any]) -> bytes:
 
 
 def digest(payload: Mapping[str, Any]) -> str:
-    """SHA-256 of the canonical form, 64 hex digits."""
+    """Return the SHA-256 of the canonical form, 64 hex digits."""
     return hashlib.sha256(canonical(payload)).hexdigest()
 
 
 def link_hash(payload: Mapping[str, Any], previous_hash: str) -> str:
-    """The hash of a link: SHA-256 over the hash before it, a line feed, and the canonical payload."""
+    """Return the hash of a link.
+
+    It is SHA-256 over the hash before it, a line feed, and the canonical payload.
+    """
     return hashlib.sha256(previous_hash.encode("ascii") + b"\n" + canonical(payload)).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One stored link: its place, what it says, and the two hashes that stand beside it."""
+    """One stored link: its place, its content and its two hashes."""
 
     sequence: int
     payload: Mapping[str, Any]
@@ -49,14 +52,14 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """Where a chain does not hold, and why, in words without any content."""
+    """A broken link and the reason, in words without any content."""
 
     sequence: int
     reason: str
 
 
 def breaks(links: Iterable[Link]) -> list[Break]:
-    """Return every break of the chain, in order; [] for a whole or an empty chain.
+    """Return every break of the chain, in order; [] for a valid or empty one.
 
     After a break the check goes on from the stored hash, so one altered link gives one break.
     """

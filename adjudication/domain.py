@@ -1,8 +1,7 @@
-"""The values of adjudication, frozen and self-checking: findings, verdicts, and which pairs of them
-are legal.
+"""The values of adjudication: findings and verdicts. No Django.
 
-No Django here. A finding names two timelines by the labels A and B, never by their sources. Source:
-protocol section 4, "Finding".
+They are frozen and check themselves. A finding names two timelines by the labels A and B, never by
+their sources. Source: protocol section 4, "Finding".
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ class Side(StrEnum):
         return Side.B if self is Side.A else Side.A
 
 
-#: Which sides hold a row, (A, B); findings about both hold both.
+#: Which sides have a row, (A, B); for other types both have.
 _SIDES = {
     FindingType.A_ONLY: ((True, False),),
     FindingType.B_ONLY: ((False, True),),
@@ -69,16 +68,19 @@ _SIDES = {
 
 
 class IllegalFinding(ValueError):
-    """A finding that breaks a rule of the protocol; the message names the rule and quotes nothing."""
+    """A finding that breaks a rule of the protocol.
+
+    The message names the rule and quotes nothing.
+    """
 
     log_safe = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One difference between timelines A and B, as a judge returned it and as it was validated.
+    """One difference between timelines A and B, as returned and validated.
 
-    Times are whole hours from admission, None for N/A; `*_event` is None where the side has no row.
+    Times are whole hours from admission, None for N/A; `*_event` is None if the side has no row.
     `a_row` and `b_row` are the judge's opaque row numbers. `flagged` marks a TIMING finding whose
     hours are within the tolerance; it counts like any other.
     """
@@ -105,7 +107,7 @@ class Finding:
 
     @property
     def holder(self) -> Side | None:
-        """The side with the row of a one-sided or repeated event; None for findings about both."""
+        """The side with the row of a one-sided or repeated event, else None."""
         if self.type is FindingType.A_ONLY:
             return Side.A
         if self.type is FindingType.B_ONLY:
@@ -116,7 +118,7 @@ class Finding:
 
 
 def illegalities(finding: Finding) -> list[str]:
-    """Which rules about type, verdict, sides and relation a finding breaks."""
+    """Return the rules on type, verdict, sides and relation that it breaks."""
     kind, verdict = finding.type, finding.verdict
     faults = []
     if kind is FindingType.SHARED_UNSUPPORTED and verdict is not Verdict.NEITHER:

@@ -1,8 +1,7 @@
-"""Files of a judge run or a packet: columns with a data dictionary, and their records as CSV, JSONL
-and Parquet.
+"""Files of a judge run or a packet as CSV, JSONL and Parquet.
 
-Lines are written as the records come, so that memory does not grow with the cohort; Parquet goes
-out a row group at a time.
+Their columns have a data dictionary. Rows are written as the records come, so that memory does not
+grow with the cohort; Parquet is written one row group at a time.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import pyarrow.parquet as pq
 from timelines.formats.tables.writer import safe_cell
 
 ROW_GROUP = 20_000
-#: What `safe_cell` does; JSONL and Parquet hold every text as it is.
+#: Describes `safe_cell`; JSONL and Parquet have every text unchanged.
 SAFE_IN_CSV = (
     "; in CSV with an apostrophe before it where a spreadsheet would run it (it begins with = + -"
     " @, a tab or a carriage return, after any apostrophes of its own): take one apostrophe away"
@@ -33,7 +32,7 @@ class Column:
     """A column of a file.
 
     `text`: has words of a note, a timeline, the record or the judge; left out unless requested.
-    `free`: has a name that somebody chose.
+    `free`: has a name that a person chose.
     """
 
     name: str
@@ -48,7 +47,7 @@ TEXT, INT, BOOL, NUMBER = pa.string(), pa.int64(), pa.bool_(), pa.float64()
 
 
 def write_csv(rows: Iterable[dict[str, Any]], columns: Sequence[Column]) -> Iterator[bytes]:
-    """A head and a line a record; cells that a spreadsheet would run are made safe."""
+    """Yield a head and a row per record, safe to open in a spreadsheet."""
     names = [c.name for c in columns]
     yield _row(names)
     for row in rows:
@@ -56,14 +55,14 @@ def write_csv(rows: Iterable[dict[str, Any]], columns: Sequence[Column]) -> Iter
 
 
 def write_jsonl(rows: Iterable[dict[str, Any]], columns: Sequence[Column]) -> Iterator[bytes]:
-    """A JSON object a line."""
+    """Yield a JSON object per line."""
     names = [c.name for c in columns]
     for row in rows:
         yield (json.dumps({name: row[name] for name in names}, ensure_ascii=False) + "\n").encode()
 
 
 def write_parquet(rows: Iterable[dict[str, Any]], columns: Sequence[Column]) -> Iterator[bytes]:
-    """A Parquet file in parts, a row group at a time."""
+    """Yield a Parquet file in parts, one row group at a time."""
     schema = pa.schema(
         [
             pa.field(c.name, c.type, metadata={"description": c.meaning, "unit": c.unit})
@@ -80,7 +79,10 @@ def write_parquet(rows: Iterable[dict[str, Any]], columns: Sequence[Column]) -> 
 
 
 def write_dictionary(columns: Sequence[Column]) -> Iterator[bytes]:
-    """What each column means, a line each, and where the CSV file does not hold it as it is."""
+    """Yield a row per column with its meaning.
+
+    It says how the CSV file changes unsafe text.
+    """
     yield _row(["column", "type", "unit", "meaning"])
     for c in columns:
         yield _row(
@@ -94,7 +96,7 @@ def write_dictionary(columns: Sequence[Column]) -> Iterator[bytes]:
 
 
 class _Drain(io.RawIOBase):
-    """A file that forgets what was taken from it, and knows how far it has come."""
+    """A write-only file that forgets what was taken and knows its position."""
 
     def __init__(self) -> None:
         super().__init__()

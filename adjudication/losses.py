@@ -1,4 +1,4 @@
-"""What this app loses when cases are deleted (`ehr.registry.register_losses`)."""
+"""What deleting cases deletes here (`ehr.registry.register_losses`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ehr.registry import Keep, Loss
 
 
 def adjudication_losses(encounters: QuerySet[Encounter]) -> Iterator[Loss]:
-    """Findings in packets, which are never deleted, and judged games."""
+    """Yield findings in packets, which are never deleted, and judged games."""
     cases = encounters.values("pk")
     items = PacketItem.objects.filter(finding__game__comparison__encounter__in=cases)
     yield Loss(

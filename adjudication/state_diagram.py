@@ -1,5 +1,6 @@
-"""`python -m adjudication.state_diagram` writes docs/reference/review-states.md from the
-transitions; a test compares the two.
+"""Generate docs/reference/review-states.md from the transitions.
+
+Run `python -m adjudication.state_diagram`; a test compares the two.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "review-s
 
 
 def render() -> str:
-    """Return the whole page: for packets and for reviewers a Mermaid diagram and a table."""
+    """Return the whole page.
+
+    For packets and for reviewers it has a Mermaid diagram and the same as a table.
+    """
     head = ["# States of a packet and of a review", ""]
     page = [
         *head,

@@ -1,19 +1,17 @@
-"""The life of a packet, and who may be shown what in it: every state and every way out of it. No
-Django here.
-"""
+"""The states and transitions of a packet and of a review. No Django."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-#: state -> {what happens: the state it leads to}.
+#: state → {action: next state}.
 PACKET_TRANSITIONS: Mapping[str, Mapping[str, str]] = {
     "draft": {"open": "open"},
     "open": {"close": "closed"},
     "closed": {},
 }
 
-#: The standing of one reviewer in an open packet.
+#: The state of one reviewer in an open packet.
 ASSIGNMENT_TRANSITIONS: Mapping[str, Mapping[str, str]] = {
     "working": {"sign": "signed", "withdraw": "withdrawn"},
     "signed": {"unsign": "working", "withdraw": "withdrawn"},
@@ -22,7 +20,10 @@ ASSIGNMENT_TRANSITIONS: Mapping[str, Mapping[str, str]] = {
 
 
 class InvalidTransition(Exception):
-    """A transition that the state does not allow. The message has two words of the tables above."""
+    """A transition that the state does not allow.
+
+    The message has two words of the tables above.
+    """
 
     log_safe = True
 
@@ -33,19 +34,17 @@ class InvalidTransition(Exception):
 
 
 def next_packet_state(state: str, happening: str) -> str:
-    """The state that `happening` leads to; raises InvalidTransition where the table has no such
-    way.
-    """
+    """Return the state after `happening`; raise InvalidTransition if illegal."""
     return _next(PACKET_TRANSITIONS, "a packet", state, happening)
 
 
 def next_assignment_state(state: str, happening: str) -> str:
-    """As `next_packet_state`, for a reviewer's standing."""
+    """Return a reviewer's state after `happening`, as `next_packet_state`."""
     return _next(ASSIGNMENT_TRANSITIONS, "a review", state, happening)
 
 
 def can(table: Mapping[str, Mapping[str, str]], state: str, happening: str) -> bool:
-    """True where the table has that way (a page asks before it shows a button)."""
+    """Return whether the table has that transition, for a page's buttons."""
     return happening in table.get(state, {})
 
 

@@ -1,5 +1,6 @@
-"""Messages to the judges' workers: a game's id on the queue `judge`. The row decides whether there
-is work.
+"""Messages to workers: a game's id on the queue `judge`.
+
+The row decides whether there is work.
 """
 
 from __future__ import annotations
@@ -19,32 +20,35 @@ from jobs.limits import hard_limit
 
 @shared_task(name="adjudication.tasks.run_game")
 def run_game(game_id: int) -> None:
-    """Judge the game if it still waits."""
+    """Judge the game if it is still queued."""
     execute_game(game_id)
     pull_hints(Game, game_id)
 
 
 def send_game_hints(game_ids: Sequence[int]) -> None:
-    """One message a game. Without a broker the rows wait for the sweeper."""
+    """Send one message per game.
+
+    Without a broker the rows wait for the sweeper.
+    """
     post(Message(run_game, pk, "judge", hard_limit(asks_models=True)) for pk in game_ids)
 
 
 @shared_task(name="adjudication.tasks.prepare_judge_run")
 def prepare_judge_run(preparation_id: int) -> None:
-    """Add the games of a judge run if it still waits for them."""
+    """Add the games of a judge run if they are not yet added."""
     execute_preparation(preparation_id)
 
 
 def send_preparation_hints(preparation_ids: Sequence[int]) -> None:
-    """One message a judge run, on the queue that needs no model."""
+    """Send one message per judge run, on the queue that needs no model."""
     post(Message(prepare_judge_run, pk, "pipeline") for pk in preparation_ids)
 
 
 def games_beside(game_id: int) -> QuerySet[Any]:
-    """The games of the run of this one."""
+    """Return the games of the same run."""
     return Game.objects.filter(run__in=Game.objects.filter(pk=game_id).values("run")).order_by("pk")
 
 
 def runnable_games(games: QuerySet[Any]) -> QuerySet[Any]:
-    """Those of judge runs that are not paused."""
+    """Return those of judge runs that are not paused."""
     return games.filter(run__paused_at__isnull=True)

@@ -1,5 +1,6 @@
-"""Addresses of adjudication. They carry random public ids, never the name of a source, a verdict or
-text of a note.
+"""Addresses of adjudication.
+
+They contain random public ids, never the name of a source, a verdict or text of a note.
 """
 
 from __future__ import annotations

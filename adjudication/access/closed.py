@@ -1,8 +1,8 @@
-"""Which games and findings lists leave out for a person: those of cases, or of timelines, that are
-closed to them now.
+"""Games and findings that lists leave out because they are closed.
 
-A page of one case asks `eligibility.check_user_may_see_findings`. A list over many cases asks here.
-The number of queries depends on how many cases the person authors, not on the list's length.
+They are of cases or timelines that are closed to a person now. A page of one case asks
+`eligibility.check_user_may_see_findings`; a list over many cases asks here. The number of queries
+depends on how many cases the person authors, not on the list's length.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Closed:
         return comparison.encounter_id in self.cases or not self.timelines.isdisjoint(sides)
 
     def condition(self, path: str) -> Q:
-        """What is closed, as a condition on rows whose comparison is at `path`."""
+        """Return the condition for closed rows whose comparison is at `path`."""
         sides = list(self.timelines)
         return (
             Q(**{f"{path}encounter__in": list(self.cases)})
@@ -58,8 +58,10 @@ OPEN = Closed(frozenset(), frozenset())
 
 
 def closed_to(user: User) -> Closed:
-    """Return the cases that page guards close to the person, and the timelines of fellow authors
-    that they must not see yet.
+    """Return the cases and timelines that are closed to the person.
+
+    Page guards close the cases. The timelines are those of fellow authors that they must not see
+    yet.
     """
     cases = closed_encounters(user, FINDING_PAGES) | closed_encounters(user)
     authored = Encounter.objects.filter(authorings__author=user).exclude(pk__in=cases).distinct()
@@ -68,12 +70,12 @@ def closed_to(user: User) -> Closed:
 
 
 def open_findings(findings: QuerySet[Finding], closed: Closed) -> QuerySet[Finding]:
-    """Without those that are closed."""
+    """Leave out the closed findings."""
     return _open(findings, closed, "game__comparison__")
 
 
 def open_games(games: QuerySet[Game], closed: Closed) -> QuerySet[Game]:
-    """Without those that are closed."""
+    """Leave out the closed games."""
     return _open(games, closed, "comparison__")
 
 
@@ -87,7 +89,7 @@ def open_judge_runs(runs: QuerySet[JudgeRun], closed: Closed) -> QuerySet[JudgeR
 
 
 def has_closed_games(run: JudgeRun, closed: Closed) -> bool:
-    """Return whether a sum over the run's games would show something that is closed."""
+    """Return whether a sum over the run's games would reveal a closed one."""
     return bool(closed) and run.games.filter(closed.condition("comparison__")).exists()
 
 

@@ -1,4 +1,4 @@
-"""Who may review a packet, and what stays closed to them while they do.
+"""Who may review a packet, and what is closed to them meanwhile.
 
 Not eligible: authors of a timeline of one of its cases, and people who have seen one of them
 unblinded. While a packet is open, the pages that would unblind its cases are closed to those
@@ -21,7 +21,7 @@ from ehr.record.same_stay import copies_of
 from timelines.access.authoring import AUTHORING_PAGES, TIMELINE_PAGES, check_user_may_see_timelines
 from timelines.models import Authoring
 
-#: What pages that show findings of a case are called to page guards; the pages of its timelines are
+#: The name by which page guards know pages with findings of a case; pages of its timelines are
 #: `TIMELINE_PAGES`.
 FINDING_PAGES = "adjudication.case"
 #: All that an open packet closes.
@@ -34,7 +34,7 @@ NEVER_REVEALED = (
     "You reviewed findings of this case in a packet whose results are not revealed to its"
     " reviewers."
 )
-#: Conditions on assignments, and the way from one to the cases of its packet.
+#: Conditions on assignments, and the path from one to the cases of its packet.
 _NOW = Q(packet__state=Packet.State.OPEN, withdrawn_at__isnull=True)
 _NEVER = Q(packet__state=Packet.State.CLOSED, packet__reveal=Packet.Reveal.NEVER)
 _CASE = "packet__items__finding__game__comparison__encounter"
@@ -48,8 +48,9 @@ def cases_of(packet: Packet) -> set[str]:
 
 
 def reasons_against(user: User, packet: Packet) -> list[str]:
-    """Why this person must not decide on this packet, in words for the admin; [] for someone
-    eligible.
+    """Return why this person must not review this packet, for the admin.
+
+    [] if they are eligible.
     """
     reasons = []
     if not roles_in(user, packet.study):
@@ -69,13 +70,13 @@ def reasons_against(user: User, packet: Packet) -> list[str]:
 
 
 def check_user_is_eligible(user: User, packet: Packet) -> None:
-    """Raises NotAllowed with the person and the first reason of `reasons_against`."""
+    """Raise NotAllowed with the person and the first reason against them."""
     if reasons := reasons_against(user, packet):
         raise NotAllowed(f"{user.get_username()} cannot review this packet. {reasons[0]}")
 
 
 def assignments_of(user: User, study: Study | None = None) -> list[Assignment]:
-    """The person's standing assignments, of open packets first."""
+    """Return the person's current assignments, those of open packets first."""
     found = Assignment.objects.filter(person=user, withdrawn_at__isnull=True).select_related(
         "packet__study"
     )
@@ -86,7 +87,7 @@ def assignments_of(user: User, study: Study | None = None) -> list[Assignment]:
 
 
 def viewer_of(user: User, packet: Packet) -> Viewer:
-    """Return how the person takes part in the packet. An assignment outweighs a study admin's role."""
+    """Return the person's part in the packet; an assignment precedes admin."""
     mine = packet.assignments.filter(person=user, withdrawn_at__isnull=True).first()
     if mine is not None:
         return Viewer(mine.role)
@@ -94,8 +95,9 @@ def viewer_of(user: User, packet: Packet) -> Viewer:
 
 
 def may_see(user: User, packet: Packet) -> MaySee:
-    """Return what of the packet this person may see now. Another open packet with one of its cases
-    closes what would unblind it.
+    """Return what of the packet this person may see now.
+
+    Another open packet with one of its cases closes what would unblind it.
     """
     found = visibility_for(viewer_of(user, packet), packet.state, packet.reveal)
     closed = (
@@ -109,7 +111,7 @@ def may_see(user: User, packet: Packet) -> MaySee:
 
 
 def guard_open_packet(user: User, object_type: str, object_id: str) -> str | None:
-    """Page guard: close a case to people assigned to an open packet with findings of it.
+    """Page guard: close a case to people assigned to an open packet with it.
 
     Its findings stay closed after that if the packet never reveals them. A reviewer cannot begin a
     timeline of the case.
@@ -126,7 +128,7 @@ def guard_open_packet(user: User, object_type: str, object_id: str) -> str | Non
 
 
 def closed_by_packets(user: User, object_type: str) -> set[str]:
-    """Public ids of all cases that `guard_open_packet` closes to the person."""
+    """Return public ids of all cases that `guard_open_packet` closes."""
     if object_type not in CLOSED_PAGES:
         return set()
     condition = _NOW | _NEVER if object_type == FINDING_PAGES else _NOW
@@ -137,8 +139,9 @@ def closed_by_packets(user: User, object_type: str) -> set[str]:
 
 
 def check_user_may_see_findings(user: User, encounter: Encounter) -> None:
-    """For every page that shows findings of this case, or anything drawn from them. Raises
-    NotAllowed.
+    """Raise NotAllowed if the person may not see findings of this case.
+
+    Every page that shows findings, or data derived from them, calls it.
     """
     check_user_may_see_timelines(user, encounter)
     if reason := veto(user, FINDING_PAGES, encounter.public_id):

@@ -1,5 +1,6 @@
-"""Who has had a case before their eyes unblinded: recorded by the pages that show it, asked when
-people are assigned.
+"""Unblinded exposure of people to cases.
+
+Pages that show a case unblinded record it; assigning a person checks it.
 """
 
 from __future__ import annotations
@@ -16,17 +17,16 @@ from ehr.models import Encounter
 from ehr.record.same_stay import copies_by_case
 from timelines.access.authoring import EXPOSING as TIMELINE_EXPOSING
 
-#: What pages of adjudication record when they show findings or timelines of a case with their
-#: sources or the judge's answer.
+#: Recorded by pages that show findings or timelines of a case with their sources or the judge's
+#: answer.
 UNBLINDED = "case.unblinded"
 EXPOSING = (*TIMELINE_EXPOSING, UNBLINDED)
 
 
 def record_exposure(*, user: User, encounters: Iterable[Encounter], page: str) -> None:
-    """Record that a page shows something of these cases that a reviewer must not see, in one insert
-    a study.
+    """Record that a page unblinds these cases, in one insert per study.
 
-    `page` is a word for the trail.
+    `page` names the page in the trail.
     """
     by_study: dict[Study, list[str]] = defaultdict(list)
     for encounter in encounters:
@@ -43,7 +43,7 @@ def record_exposure(*, user: User, encounters: Iterable[Encounter], page: str) -
 
 
 def record_revealed(*, user: User, packet: Packet, page: str) -> None:
-    """Record that somebody saw the judge's answers to a packet's findings."""
+    """Record that a person saw the judge's answers to a packet's findings."""
     cases = (
         Encounter.objects.filter(comparisons__games__findings__items__packet=packet)
         .select_related("dataset__study")
@@ -53,9 +53,10 @@ def record_revealed(*, user: User, packet: Packet, page: str) -> None:
 
 
 def exposed_cases(user: User, case_ids: Iterable[str]) -> set[str]:
-    """Return which of these cases (public ids) the person has seen timelines or findings of.
+    """Return the cases (public ids) that the person has seen unblinded.
 
-    Another import of the same stay counts. A case page without a timeline does not.
+    They have seen timelines or findings of them. Another import of the same stay counts. A case
+    page without a timeline does not.
     """
     copies = copies_by_case(list(case_ids))
     events = AuditEvent.objects.filter(

@@ -1,4 +1,4 @@
-"""Opening a game for a person: the guards of its case and of its findings."""
+"""Guards of a game: those of its case and of its findings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from timelines.cases.opening import opened
 
 
 def check_user_may_see_game(request: StudyRequest, game: Game) -> None:
-    """As `game_of`, for a game that is in one of the person's studies."""
+    """Raise Http404 or NotAllowed unless the person may see the game.
+
+    The game is in one of the person's studies.
+    """
     encounter = opened(request, game.comparison.encounter.public_id)
     check_user_may_see_findings(request.user, encounter)
     if closed_to(request.user).hides(game.comparison):

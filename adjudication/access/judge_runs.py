@@ -1,4 +1,4 @@
-"""Finding a judge run for a person: one of their studies, in a role that may see it."""
+"""Load a judge run for a person, by their studies and roles."""
 
 from __future__ import annotations
 
@@ -17,14 +17,18 @@ from adjudication.models import JudgeRun
 def judge_run_of(
     request: HttpRequest, public_id: str, *, roles: Collection[Role] = CASE_READERS
 ) -> JudgeRun:
-    """Return the judge run if the person has one of `roles` in its study. Raise Http404."""
+    """Return the judge run if the person has one of `roles` in its study.
+
+    Raises Http404 otherwise.
+    """
     found = JudgeRun.objects.select_related("study", "created_by").prefetch_related("datasets")
     return get_object_or_404(scoped(found, request.user, roles=roles), public_id=public_id)
 
 
 def _open_run(request: StudyRequest, public_id: str) -> tuple[JudgeRun, Closed]:
-    """Return the run, and what of it is closed to the person. Raise Http404, and NotAllowed if all
-    of it is.
+    """Return the run, and what of it is closed to the person.
+
+    Raises Http404, and NotAllowed if all of it is closed.
     """
     run, closed = judge_run_of(request, public_id), closed_to(request.user)
     check_judge_run_is_open(run, closed)

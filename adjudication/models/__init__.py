@@ -1,5 +1,6 @@
-"""Comparisons, games and findings; packets, slots and decisions of the blinded review. The database
-enforces the protocol's rules too.
+"""Comparisons, games and findings; packets, slots and decisions.
+
+The database enforces the protocol's rules too.
 """
 
 from adjudication.models.findings import CHOICES_OF_TYPE, CHOICES_OF_VERDICT, Finding

@@ -20,8 +20,9 @@ CHOICES_OF_VERDICT = [(v.value, v.value) for v in Verdict]
 
 
 class Finding(models.Model):
-    """One validated finding of a game, in the judge's own labels; `adjudication.domain.Finding`
-    describes its fields.
+    """One validated finding of a game, in the judge's own labels.
+
+    `adjudication.domain.Finding` describes its fields.
     """
 
     public_id = models.CharField(
@@ -38,7 +39,7 @@ class Finding(models.Model):
     b_time = models.IntegerField(null=True)
     a_row = models.PositiveIntegerField(null=True)
     b_row = models.PositiveIntegerField(null=True)
-    #: The entries behind the rows (the private map, resolved).
+    #: The entries behind the rows.
     a_entry = models.ForeignKey(Entry, null=True, on_delete=models.CASCADE, related_name="+")
     b_entry = models.ForeignKey(Entry, null=True, on_delete=models.CASCADE, related_name="+")
     note_evidence = models.TextField(null=True)
@@ -60,8 +61,8 @@ class Finding(models.Model):
         max_length=20, choices=[(c.value, c.value) for c in Category], blank=True
     )
     charged_first = models.BooleanField(null=True)
-    #: What it is about, independent of judge and labels
-    #: (`adjudication.judge_runs.storage.subject_of`): identifies it in another judging.
+    #: Identifies the subject in another judging, independently of judge and labels
+    #: (`adjudication.judge_runs.storage.subject_of`).
     subject_sha256 = models.CharField(max_length=64, db_index=True)
 
     class Meta:

@@ -15,8 +15,9 @@ from timelines.models import Timeline
 
 
 class JudgeRun(models.Model):
-    """One judge over the pairs of chosen sources of a cohort, with everything that its answers
-    depend on frozen.
+    """One judge over the pairs of chosen sources of a cohort.
+
+    Everything that its answers depend on is frozen.
     """
 
     public_id = models.CharField(
@@ -27,7 +28,7 @@ class JudgeRun(models.Model):
     label = models.CharField(max_length=200, blank=True)
     #: What is compared, in order: [[source, kind, alternative], …].
     sources = models.JSONField()
-    #: "rules" or "prompted"; `judge_name` and `judge_version` are what the judge says of itself.
+    #: "rules" or "prompted"; the judge gives its own `judge_name` and `judge_version`.
     judge = models.CharField(max_length=30)
     judge_name = models.CharField(max_length=200)
     judge_version = models.CharField(max_length=64)
@@ -49,9 +50,7 @@ class JudgeRun(models.Model):
 
 
 class Comparison(models.Model):
-    """Two timelines of one case. A judge sees them as A and B; which one is which is the game's
-    alone.
-    """
+    """Two timelines of one case. The game says which one a judge sees as A."""
 
     public_id = models.CharField(
         max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
@@ -72,8 +71,9 @@ class Comparison(models.Model):
 
 
 class Game(ClaimableJob):
-    """One judging of one comparison. Done without an answer is `unjudged`, which is not the same as
-    no findings.
+    """One judging of one comparison.
+
+    Done without an answer is `unjudged`, which differs from no findings.
     """
 
     class Outcome(models.TextChoices):
@@ -85,20 +85,20 @@ class Game(ClaimableJob):
     )
     run = models.ForeignKey(JudgeRun, on_delete=models.CASCADE, related_name="games")
     comparison = models.ForeignKey(Comparison, on_delete=models.CASCADE, related_name="games")
-    #: The rerun in swapped positions.
+    #: The game in swapped positions.
     swapped = models.BooleanField(default=False)
     seed = models.BigIntegerField()
-    #: Whether A was the comparison's first timeline; null until it was judged.
+    #: Whether A was the comparison's first timeline; null until judged.
     a_is_first = models.BooleanField(null=True)
     outcome = models.CharField(max_length=10, choices=Outcome.choices, blank=True)
     unjudged_reasons = ArrayField(models.TextField(), default=list, blank=True)
-    #: Of all that the judge was given, rendered: shows whether note, rows or timelines have changed
+    #: Of the judge's whole rendered input: shows whether note, rows or timelines have changed
     #: since.
     input_sha256 = models.CharField(max_length=64, blank=True)
-    #: Summaries that were supplied, and how many the limit left out.
+    #: Summaries supplied, and the number that the limit left out.
     series_supplied = models.PositiveIntegerField(null=True)
     series_omitted = models.PositiveIntegerField(null=True)
-    #: How often a person asked for it again: a language model then gets further attempts.
+    #: How often a person requested it again: a language model then gets further attempts.
     rounds = models.PositiveSmallIntegerField(default=0)
 
     class Meta(ClaimableJob.Meta):
@@ -133,13 +133,13 @@ class Game(ClaimableJob):
 
 
 class JudgePreparation(PreparationJob):
-    """The job that adds a judge run's games, batch by batch. A judge run without one was prepared
-    before there were any.
+    """The job that adds a judge run's games, batch by batch.
+
+    Judge runs older than preparations have none.
     """
 
     run = models.OneToOneField(JudgeRun, on_delete=models.CASCADE, related_name="preparation")
-    #: Primary key of the dataset that `cursor` is of. Datasets are dealt with in the order of their
-    #: keys.
+    #: Primary key of `cursor`'s dataset. Datasets are processed in the order of their keys.
     dataset_at = models.BigIntegerField(default=0)
 
     class Meta(PreparationJob.Meta):
@@ -147,12 +147,11 @@ class JudgePreparation(PreparationJob):
 
 
 class JudgeCount(models.Model):
-    """A change in how many games of a judge run have a state and outcome. The sum of the rows is
-    the count.
+    """A change of a judge run's number of games with a state and outcome.
 
-    Findings are counted too, as rows with an empty state. Triggers add the rows and now and then
-    replace those of a run by their sum (migration 0010), so that no worker waits for another's
-    count.
+    The sum of the rows is the count. Findings are counted too, as rows with an empty state.
+    Triggers add the rows and now and then replace those of a run by their sum (migration 0010), so
+    that no worker waits for another's count.
     """
 
     #: The database deletes the rows with the run (migration 0010).
@@ -162,5 +161,5 @@ class JudgeCount(models.Model):
     state = models.CharField(max_length=20, blank=True)
     outcome = models.CharField(max_length=10, blank=True)
     n = models.IntegerField()
-    #: When it changed; for a game that waits after an outage, when that wait ends.
+    #: The time of the change; for a game that waits after an outage, the end of that wait.
     moved_at = models.DateTimeField()

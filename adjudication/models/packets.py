@@ -14,8 +14,9 @@ from adjudication.models.judge_runs import JudgeRun
 
 
 class Packet(models.Model):
-    """A drawn sample of findings for blinded review. A draft until it is opened; from then on its
-    items never change.
+    """A drawn sample of findings for blinded review.
+
+    A draft until it is opened; from then on its items never change.
     """
 
     class State(models.TextChoices):
@@ -36,8 +37,8 @@ class Packet(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.DRAFT)
     reveal = models.CharField(max_length=15, choices=Reveal.choices, default=Reveal.AFTER_CLOSE)
     seed = models.BigIntegerField()
-    #: How it was drawn (`adjudication.sampling.drawing.Design` as plain values), and what came of
-    #: it: eligible, excluded, shortages.
+    #: How it was drawn (`adjudication.sampling.drawing.Design` as plain values), and the result:
+    #: eligible, excluded, shortages.
     design = models.JSONField(default=dict)
     drawn = models.JSONField(default=dict)
     #: The earlier packet; this one has only the findings that changed since.
@@ -51,8 +52,8 @@ class Packet(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True, blank=True)
     closed_at = models.DateTimeField(null=True, blank=True)
-    #: Where its chain of decisions ends: links that were cut off there are missed, also where no
-    #: signature covers them.
+    #: The end of its chain of decisions: reveals links cut off there, even if no signature covers
+    #: them.
     chain_length = models.PositiveIntegerField(default=0)
     chain_head = models.CharField(max_length=64, blank=True, default="")
 
@@ -73,8 +74,10 @@ class Packet(models.Model):
 
 
 class PacketItem(models.Model):
-    """One finding to decide on. `ordinal` is the packet's own order; each reviewer gets an order of
-    their own from a stored seed.
+    """One finding to decide on.
+
+    `ordinal` is the packet's own order; each reviewer gets an order of their own from a stored
+    seed.
     """
 
     public_id = models.CharField(
@@ -85,11 +88,11 @@ class PacketItem(models.Model):
     ordinal = models.PositiveIntegerField()
     #: "TIMING decisive", "TIMING UNCLEAR", "one-sided", "DUPLICATE", "VALUE".
     stratum = models.CharField(max_length=30)
-    #: The two sources, "a | b" in the judge run's order. Never leaves the unblinded side.
+    #: The two sources, "a | b" in the judge run's order. Never shown to reviewers.
     pairing = models.CharField(max_length=300)
-    #: How many reviewers decide on it.
+    #: Number of reviewers who decide on it.
     quota = models.PositiveSmallIntegerField(default=1)
-    #: Judge, prompt and data the finding came from, as they stood: decisions keep them.
+    #: Versions of judge, prompt and data at the time of the finding; decisions store them.
     versions = models.JSONField(default=dict)
 
     class Meta:
@@ -102,7 +105,7 @@ class PacketItem(models.Model):
 
 
 class Assignment(models.Model):
-    """A person in a packet: a reviewer, or the third person who decides where reviewers disagree."""
+    """A reviewer of a packet, or the third person who settles disagreements."""
 
     class Role(models.TextChoices):
         REVIEWER = "reviewer", "Reviewer"
@@ -118,10 +121,10 @@ class Assignment(models.Model):
     role = models.CharField(max_length=15, choices=Role.choices, default=Role.REVIEWER)
     #: Draws this person's order of items and the side of each candidate.
     seed = models.BigIntegerField()
-    #: Pairings that this person decides on; empty takes all.
+    #: Pairings that this person decides on; empty means all.
     pairings = ArrayField(models.CharField(max_length=300), default=list, blank=True)
     practised_at = models.DateTimeField(null=True, blank=True)
-    #: Set while signed; unsigning clears it; the chain has both.
+    #: Set while signed; cleared by unsigning; the chain has both.
     signed_at = models.DateTimeField(null=True, blank=True)
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -10,8 +10,9 @@ from adjudication.models.packets import Assignment, Packet, PacketItem
 
 
 class Slot(models.Model):
-    """A place for one decision on one item. There are as many as the quota, so no item can get more
-    decisions than that.
+    """A place for one decision on one item.
+
+    There are as many as the quota, so no item can get more decisions than that.
     """
 
     class Purpose(models.TextChoices):
@@ -21,7 +22,7 @@ class Slot(models.Model):
     item = models.ForeignKey(PacketItem, on_delete=models.CASCADE, related_name="slots")
     purpose = models.CharField(max_length=15, choices=Purpose.choices, default=Purpose.REVIEW)
     number = models.PositiveSmallIntegerField()
-    #: Its person, by lease or by decision.
+    #: The person who leased it or decided in it.
     assignment = models.ForeignKey(
         Assignment, null=True, blank=True, on_delete=models.SET_NULL, related_name="slots"
     )
@@ -32,7 +33,7 @@ class Slot(models.Model):
     )
     #: What the reviewer has chosen and typed so far, stored for another device.
     draft = models.JSONField(default=dict, blank=True)
-    #: Seconds the item was before the reviewer's eyes, in hand.
+    #: Seconds for which the reviewer had the item open and active.
     active_seconds = models.FloatField(default=0)
 
     class Meta:
@@ -54,7 +55,7 @@ class Slot(models.Model):
 
 
 class ItemMark(models.Model):
-    """What a reviewer set aside: skipped items come last, flagged ones are listed."""
+    """A reviewer's marks: skipped items come last, flagged ones are listed."""
 
     assignment = models.ForeignKey(Assignment, on_delete=models.CASCADE, related_name="marks")
     item = models.ForeignKey(PacketItem, on_delete=models.CASCADE, related_name="marks")
@@ -66,12 +67,12 @@ class ItemMark(models.Model):
 
 
 class Decision(models.Model):
-    """One link of a packet's chain: a decision, what amends or withdraws it, a signature.
-    Append-only; the database refuses changes.
+    """One link of a packet's chain; append-only, the database refuses changes.
 
-    `hash` covers every other field and the hash before (`adjudication.chain`). Answers are stored
-    in the judge's labels of the finding (A and B of the game), not by the side on the reviewer's
-    screen; `shown_swapped` says which side that was.
+    It is a decision, its amendment or withdrawal, a signature or a guess. `hash` covers every other
+    field and the hash before (`adjudication.chain`). Answers are stored in the judge's labels of
+    the finding (A and B of the game), not by the side on the reviewer's screen; `shown_swapped`
+    says which side that was.
     """
 
     class Kind(models.TextChoices):
@@ -107,7 +108,7 @@ class Decision(models.Model):
     own_time = models.FloatField(null=True, blank=True)
     comment = models.TextField(blank=True)
     flagged = models.BooleanField(default=False)
-    #: Seconds in hand.
+    #: Active seconds.
     active_seconds = models.FloatField(null=True, blank=True)
     shown_swapped = models.BooleanField(null=True)
     amends = models.ForeignKey(
@@ -115,7 +116,7 @@ class Decision(models.Model):
     )
     #: Versions of the item, guesses, the head that a signature covers.
     detail = models.JSONField(default=dict, blank=True)
-    #: Made by the page for this decision: sent again after a lost connection, it is stored once.
+    #: Made by the page for this decision, so that a repeated request is stored once.
     token = models.CharField(max_length=64)
     at = models.DateTimeField()
     previous_hash = models.CharField(max_length=64, blank=True)
@@ -149,7 +150,7 @@ class Decision(models.Model):
 
 
 class PracticeAnswer(models.Model):
-    """What somebody answered in the practice round; it counts for nothing but having practised."""
+    """An answer of the practice round; it counts only as practice."""
 
     assignment = models.ForeignKey(Assignment, on_delete=models.CASCADE, related_name="practice")
     number = models.PositiveSmallIntegerField()

@@ -1,7 +1,6 @@
-"""How many planted discrepancies a judge found, and how many of its findings are planted ones, by
-type and size.
+"""Recall and precision of a judge on planted discrepancies. No Django.
 
-Tallies of games add up. No Django here. Source: protocol section 4 ("Beyond the paper").
+By type and size. Tallies of games add up. Source: protocol section 4 ("Beyond the paper").
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from timelines.domain import DAY, WEEK
 
 
 class Difference(StrEnum):
-    """A finding's type, by the original and its twin, not by A and B."""
+    """A finding's type in terms of the original and its twin, not A and B."""
 
     VALUE = "value"
     TIMING = "timing"
@@ -28,7 +27,7 @@ class Difference(StrEnum):
     SHARED_UNSUPPORTED = "shared, unsupported"
 
 
-#: What each change is to be found as; quiet ones are not here.
+#: Each change's expected difference; quiet changes have none.
 EXPECTED: Mapping[Plant, Difference] = {
     Plant.SHIFTED_BEYOND: Difference.TIMING,
     Plant.SIGN_FLIPPED: Difference.TIMING,
@@ -37,7 +36,7 @@ EXPECTED: Mapping[Plant, Difference] = {
     Plant.INVENTED: Difference.TWIN_ONLY,
     Plant.VALUE_CHANGED: Difference.VALUE,
 }
-#: (words, upper end, exclusive) of the sizes: hours for times, shares of the original for values.
+#: (words, exclusive upper end) of the sizes: hours for times, shares of the original for values.
 TIME_SIZES = (("under 1 day", DAY), ("1 day to 1 week", WEEK), ("1 week or more", float("inf")))
 VALUE_SIZES = (
     ("under a quarter", 0.25),
@@ -46,7 +45,7 @@ VALUE_SIZES = (
 )
 ANY_SIZE = ""
 
-#: What is counted apart: a difference, and the words of its size (ANY_SIZE where it has none).
+#: Counted separately: a difference, and the words of its size (ANY_SIZE if it has none).
 Key = tuple[Difference, str]
 
 
@@ -55,10 +54,9 @@ class Tally:
     """Counts of one game or of many.
 
     `planted` and `found` by (difference, size planted); `reported` and `true` by (difference, size
-    by the judged rows, ANY_SIZE if they have none); `kinds` and `kinds_found` by kind of
-    change, where a quiet change counts as found when any finding is about its rows; `decided`
-    counts true findings with a decisive verdict, `right` those of them that decide for the
-    original.
+    by the judged rows, ANY_SIZE if they have none). `kinds` and `kinds_found` by kind of change; a
+    quiet change counts in `kinds_found` if any finding is about its rows. `decided` counts true
+    findings with a decisive verdict, `right` those of them for the original.
     """
 
     planted: Counter[Key] = field(default_factory=Counter)
@@ -73,8 +71,9 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Recall and precision of one difference, of one size or (`size` empty) of all; a rate is None
-    where its denominator is 0.
+    """Recall and precision of one difference, of one size or all.
+
+    `size` is empty for all. A rate is None if its denominator is 0.
     """
 
     difference: Difference
@@ -95,8 +94,9 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """Of `found` true findings of a difference `decided` have a verdict for a side, and `right` of
-    those one for the original.
+    """Verdicts on the true findings of a difference.
+
+    Of `found` findings `decided` have a verdict for a side, and `right` of those for the original.
     """
 
     difference: Difference
@@ -116,9 +116,9 @@ class Verdicts:
 def tally(
     planted: Sequence[Planted], given: JudgeInput, findings: Iterable[JudgedFinding]
 ) -> Tally:
-    """The counts of a game whose first timeline is the original and whose second is its twin.
+    """Count a game whose first timeline is the original and second its twin.
 
-    A change is found by a finding of the expected difference about its rows, and one finding finds
+    A finding of the expected difference about a change's rows detects it, and one finding detects
     one change: if a change is reported twice, the second finding is false. So is a finding about
     rows of a quiet change, or of an unexpected difference.
     """
@@ -152,7 +152,7 @@ def tally(
 
 
 def pool_tallies(tallies: Iterable[Tally]) -> Tally:
-    """The counts of many games in one."""
+    """Add up the counts of many games."""
     total = Tally()
     for one in tallies:
         for name, counts in vars(one).items():
@@ -161,7 +161,10 @@ def pool_tallies(tallies: Iterable[Tally]) -> Tally:
 
 
 def rates(counts: Tally) -> list[Rates]:
-    """For every difference planted or reported: all sizes together, then each of its sizes."""
+    """Return rates of every difference: all sizes, then each size.
+
+    Differences that were planted or reported.
+    """
     rows = []
     for difference in Difference:
         keys = {
@@ -179,7 +182,10 @@ def rates(counts: Tally) -> list[Rates]:
 
 
 def overall(counts: Tally) -> tuple[float | None, float | None]:
-    """(recall, precision) of all differences together; None if none was planted, or none reported."""
+    """Return (recall, precision) of all differences together.
+
+    None if no difference was planted, or none reported.
+    """
     planted, found, reported, true = (
         c.total() for c in (counts.planted, counts.found, counts.reported, counts.true)
     )
@@ -187,18 +193,16 @@ def overall(counts: Tally) -> tuple[float | None, float | None]:
 
 
 def verdicts(counts: Tally) -> list[Verdicts]:
-    """For every difference truly found, the number of verdicts for a side, and of those for the
-    original.
-    """
+    """Return the verdicts on every difference with true findings."""
     found = {d: sum(n for key, n in counts.true.items() if key[0] is d) for d in Difference}
     return [Verdicts(d, n, counts.decided[d], counts.right[d]) for d, n in found.items() if n]
 
 
 def report(counts: Tally) -> list[tuple[str, ...]]:
-    """A table in words, its head first: each difference and size with its counts, recall and
-    precision, its verdicts with the difference.
+    """Return a table in words, its head first.
 
-    A rate without a denominator is shown as "–".
+    Each difference and size has its counts, recall and precision; each difference has its verdicts.
+    A rate without a denominator is "–".
     """
     judged = {v.difference: v for v in verdicts(counts)}
     table = [
@@ -240,8 +244,9 @@ def report(counts: Tally) -> list[tuple[str, ...]]:
 
 
 def report_of_kinds(counts: Tally) -> list[tuple[str, ...]]:
-    """A table in words, its head first: each kind of change and how many a finding was about, which
-    for quiet ones should be none.
+    """Return a table in words, its head first, by kind of change.
+
+    It counts the changes that a finding was about; quiet ones should have none.
     """
     table = [("change", "made", "reported", "expected")]
     made = [kind for kind in Plant if counts.kinds[kind]]
@@ -255,7 +260,7 @@ def report_of_kinds(counts: Tally) -> list[tuple[str, ...]]:
 
 
 def unblinded_difference(finding: Finding, given: JudgeInput) -> Difference:
-    """What a finding is about, unblinded."""
+    """Return a finding's difference, unblinded."""
     if finding.type.one_sided:
         return (
             Difference.ORIGINAL_ONLY
@@ -303,8 +308,9 @@ def _planted_size(change: Planted) -> str:
 
 
 def _judged_size(finding: Finding, given: JudgeInput) -> str:
-    """By the judged rows themselves: whole hours apart, or the one number that differs against the
-    original's.
+    """Return the size by the judged rows.
+
+    It is whole hours apart, or the change of the one differing number as a share of the original's.
     """
     if (
         finding.type is FindingType.TIMING

@@ -1,9 +1,9 @@
-"""Planted discrepancies: a perturbed twin of a timeline, and the list of what was changed in it.
+"""Planted discrepancies: a perturbed twin of a timeline. No Django.
 
-The differences that a judge finds between original and twin give its recall, and the findings that
-are differences its precision. Two changes do not count: a shift within the tolerance, and a merger
-of two events. No Django here. Times in hours from admission. Source: protocol section 4 ("Beyond the
-paper"; tolerance by whole hours).
+A judge's differences between original and twin give its recall; the share of its findings that are
+planted gives its precision. Two changes do not count: a shift within the tolerance, and a merger of
+two events. Times are hours from admission. Source: protocol section 4 ("Beyond the paper";
+tolerance by whole hours).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Plant(StrEnum):
 
     @property
     def quiet(self) -> bool:
-        """Whether the protocol calls it no difference: a judge must not find it."""
+        """Whether the protocol calls it no difference: judges must not report it."""
         return self in (Plant.SHIFTED_WITHIN, Plant.MERGED)
 
 
@@ -69,11 +69,11 @@ class RowOwner(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """One change. `size` is |Δ| in hours for shifts and sign flips, |Δ| over the original value for
-    values, else None.
+    """One change.
 
-    `uids` are those of the rows that a finding of it may name: of a copy also its pattern's, of a
-    merger both.
+    `size` is |Δ| in hours for shifts and sign flips, |Δ| over the original value for values, else
+    None. `uids` are those of the rows that a finding about it may name: for a copy also its
+    pattern's, for a merger both.
     """
 
     kind: Plant
@@ -84,7 +84,7 @@ class Planted:
 
 @dataclass(frozen=True, slots=True)
 class Twin:
-    """The perturbed rows, and what was planted in them. A row has one change at most."""
+    """The perturbed rows and their changes, at most one per row."""
 
     rows: tuple[Candidate, ...]
     planted: tuple[Planted, ...]
@@ -99,11 +99,10 @@ def plant(
     invented: Sequence[str] = INVENTED,
     tolerance: Tolerance = TOLERANCE,
 ) -> Twin:
-    """The twin of `rows` with at most `each` changes of each of `kinds`, fewer where too few rows
-    allow one. Same seed, same twin.
+    """Return the twin of `rows`, with at most `each` changes of each kind.
 
-    Raises ValueError for rows without UIDs, or two rows of one UID: the row of a finding would be
-    unknown.
+    Fewer if too few rows allow one. The same seed gives the same twin. Raises ValueError for rows
+    without UIDs or with equal ones: the row of a finding would be unknown.
     """
     uids = [r.uid for r in rows if r.uid is not None]
     if len(uids) < len(rows) or len(set(uids)) < len(uids):
@@ -131,7 +130,7 @@ class _Planting:
         self.touched: set[str] = set()
 
     def change(self, each: int, kind: Plant) -> None:
-        """Changes of single rows, drawn until `each` are made or no row is left to try."""
+        """Change single rows, until `each` are changed or no row is left."""
         make: dict[
             Plant, Callable[[Candidate], tuple[list[Candidate], RowOwner, float | None] | None]
         ] = {
@@ -154,8 +153,9 @@ class _Planting:
             made += 1
 
     def invent(self, each: int, pool: Sequence[str]) -> None:
-        """Events that are nowhere in the original, at times between its first and last ones after
-        admission.
+        """Add events that are not in the original.
+
+        Their times are between admission and the original's last event.
         """
         own = {r.event.casefold() for r in self.original}
         free = [event for event in pool if event.casefold() not in own]
@@ -168,7 +168,10 @@ class _Planting:
             self._record(Plant.INVENTED, [row], RowOwner.TWIN, None)
 
     def merge(self, each: int) -> None:
-        """Two neighbours of the note at equal times as one row, under the first one's UID and time."""
+        """Merge two neighbours in the note at equal times into one row.
+
+        It has the first one's UID and time.
+        """
         made = 0
         for row in self._untouched():
             if made == each:
@@ -192,7 +195,7 @@ class _Planting:
             made += 1
 
     def _untouched(self) -> list[Candidate]:
-        """The rows without a change so far, in random order."""
+        """Return the unchanged rows in random order."""
         free = [r for r in self.original if r.uid not in self.touched]
         return self.rng.sample(free, len(free))
 

@@ -1,4 +1,4 @@
-"""The report card of a packet for a person who may see it: its tables, and their files."""
+"""A packet's report card for a person who may see it, and its files."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ CLOSED = (
 
 
 def card_table(request: StudyRequest, packet: Packet, name: str, format: str) -> HttpResponse:
-    """Return one table of a packet as a file and record it in the audit trail. Raises Http404 for an
-    unknown table or format.
+    """Return one table of a packet as a file, and record it in the trail.
+
+    Raises Http404 for an unknown table or format.
     """
     response = table_file(_table(packet, name), format, f"{name}-{packet.public_id}")
     record_opened(request, packet, "packet.export")
@@ -39,7 +40,7 @@ def card_table(request: StudyRequest, packet: Packet, name: str, format: str) ->
 
 
 def table_file(table: Table, format: str, stem: str) -> HttpResponse:
-    """A table in one of the `FORMATS`. Raises Http404 for another one."""
+    """Return a table in one of the `FORMATS`; raise Http404 for another."""
     if format not in FORMATS:
         raise Http404
     kind, ending = FORMATS[format]
@@ -50,7 +51,10 @@ def table_file(table: Table, format: str, stem: str) -> HttpResponse:
 
 
 def revealed_packet(request: StudyRequest, public_id: str) -> Packet:
-    """The packet, if this person may see what it found. Raises Http404, NotAllowed."""
+    """Return the packet if this person may see its results.
+
+    Raises Http404, NotAllowed.
+    """
     found = scoped(
         Packet.objects.filter(study=request.study), request.user, roles=ANY_ROLE
     ).select_related("study", "judge_run")
@@ -78,7 +82,10 @@ def _table(packet: Packet, name: str) -> Table:
 
 
 def record_opened(request: StudyRequest, packet: Packet, action: str, **detail: bool) -> None:
-    """Record that the person opened judge's answers; this unblinds them for the packet's cases."""
+    """Record that the person saw judge's answers.
+
+    This unblinds them for the packet's cases.
+    """
     record(
         actor=request.user,
         study=packet.study,

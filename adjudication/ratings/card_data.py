@@ -1,6 +1,4 @@
-"""What a report card is computed from, out of the database: a packet's items with the decisions
-that stand, and the corpus they sample.
-"""
+"""The data of a report card: items, current decisions and the corpus."""
 
 from __future__ import annotations
 
@@ -21,8 +19,9 @@ CLINICIAN = "clinician"
 
 
 def card_of(packet: Packet) -> ReportCard:
-    """Compute the report card of all current decisions. Answers of the third person are listed, never
-    counted as a reviewer's.
+    """Compute the report card of all current decisions.
+
+    Answers of the third person are listed, but do not count as a reviewer's.
     """
     corpus, outside = corpus_of(packet.judge_run)
     return report_card(
@@ -35,8 +34,9 @@ def card_of(packet: Packet) -> ReportCard:
 
 
 def reviewers_of(packet: Packet) -> list[str]:
-    """User names of those who review, in order of assignment; who was taken out is there if
-    decisions of theirs stand.
+    """Return user names of the reviewers, in order of assignment.
+
+    A withdrawn one is included if decisions of theirs are current.
     """
     found = (
         packet.assignments.filter(role=Assignment.Role.REVIEWER)
@@ -48,7 +48,7 @@ def reviewers_of(packet: Packet) -> list[str]:
 
 
 def items_of(packet: Packet) -> list[Item]:
-    """Every item in the packet's order, with the decisions that stand."""
+    """Return every item in the packet's order, with its current decisions."""
     decided: dict[int, list[Reviewed]] = defaultdict(list)
     third: dict[int, str] = {}
     for slot in (
@@ -78,8 +78,9 @@ def items_of(packet: Packet) -> list[Item]:
 
 
 def corpus_of(judge_run: JudgeRun) -> tuple[dict[str, int], int]:
-    """(findings of all games by stratum, findings outside the five strata); reruns in swapped
-    positions are no part of the corpus.
+    """Return (findings by stratum, findings outside the five strata).
+
+    Counts all judged games but those in swapped positions, which are no part of the corpus.
     """
     found = Finding.objects.filter(
         game__run=judge_run, game__swapped=False, game__outcome=Game.Outcome.JUDGED
@@ -96,10 +97,10 @@ def corpus_of(judge_run: JudgeRun) -> tuple[dict[str, int], int]:
 
 
 def blinding_of(packet: Packet) -> BlindingCheck | None:
-    """Count how often reviewers recognised the side that a clinician wrote, if exactly one was; None
-    if nobody was asked about such an item.
+    """Count how often reviewers recognised the side that a clinician wrote.
 
-    Of several guesses of one person on one item the last one counts.
+    Counts items with exactly one such side; None if no guess is about one. Only a person's last
+    guess on an item counts.
     """
     last: dict[tuple[int, int], Decision] = {}
     guesses = Decision.objects.filter(
@@ -124,7 +125,10 @@ def blinding_of(packet: Packet) -> BlindingCheck | None:
 
 
 def clinician_side(guess: Decision) -> str | None:
-    """The judge's label of the side that a clinician wrote; None where both sides or neither were."""
+    """Return the judge's label of the side that a clinician wrote.
+
+    None if both sides or neither were.
+    """
     if guess.item is None:
         return None
     game = guess.item.finding.game
@@ -137,7 +141,11 @@ def clinician_side(guess: Decision) -> str | None:
 
 
 def written_by_a_clinician(timeline: Timeline) -> bool:
-    """References and authored timelines are; what a run made, or another tool's file, is not."""
+    """Return whether a clinician wrote the timeline.
+
+    A clinician wrote references and authored timelines. Timelines of a run, and files of another
+    tool, are not.
+    """
     return timeline.kind == TimelineKind.REFERENCE or timeline.source.startswith("author:")
 
 

@@ -1,5 +1,6 @@
-"""The columns of a judge run's report out of the database: counted in SQL, so that a cohort of any
-size is a few queries.
+"""Read the columns of a judge run's report from the database.
+
+They are counted in SQL, so that a cohort of any size takes a few queries.
 """
 
 from __future__ import annotations
@@ -27,14 +28,17 @@ BLOCK = 2000
 
 
 def report_of(run: JudgeRun) -> JudgeReport:
-    """The report on what is judged by now."""
+    """Return the report on all games judged so far."""
     return judge_report(
         games_of(run), swap=_overlap(_twice_judged_comparisons(run), (run, False), (run, True))
     )
 
 
 def games_of(run: JudgeRun) -> Games:
-    """The judged games in first positions, and how many others there are by pair of sources."""
+    """Return the judged games in first positions.
+
+    Other games are counted by pair of sources.
+    """
     keys = tuple(SourceKey(*source) for source in run.sources)
     labels = [key.label for key in keys]
     fields = (
@@ -86,8 +90,9 @@ def games_of(run: JudgeRun) -> Games:
 def judged_findings(
     run: JudgeRun, comparisons: Sequence[int], *, swapped: bool
 ) -> Iterator[FindingRow]:
-    """Yield the findings of these comparisons (primary keys), by the comparison's first and second
-    timeline.
+    """Yield the findings of these comparisons (primary keys).
+
+    Sides are the comparison's first and second timeline.
     """
     fields = (
         "game__comparison_id",
@@ -120,7 +125,7 @@ def judged_findings(
 
 
 def agreement_of(first: JudgeRun, second: JudgeRun) -> tuple[int, tuple[Overlap, ...]]:
-    """Return (comparisons that both have judged, the overlap of their findings)."""
+    """Return (comparisons that both have judged, overlap of their findings)."""
     both = sorted(_judged_comparisons(first) & _judged_comparisons(second))
     return len(both), _overlap(both, (first, False), (second, False))
 
@@ -128,8 +133,9 @@ def agreement_of(first: JudgeRun, second: JudgeRun) -> tuple[int, tuple[Overlap,
 def _overlap(
     comparisons: Sequence[int], one: tuple[JudgeRun, bool], two: tuple[JudgeRun, bool]
 ) -> tuple[Overlap, ...]:
-    """Two judgings (run, whether in exchanged positions) of these comparisons, a block of them at a
-    time; () of none.
+    """Compare two judgings (run, whether swapped) of these comparisons.
+
+    One block of comparisons at a time; () if there are none.
     """
     found = Overlapping()
     for at in range(0, len(comparisons), BLOCK):
@@ -147,7 +153,7 @@ def _judged_comparisons(run: JudgeRun) -> set[int]:
 
 
 def _twice_judged_comparisons(run: JudgeRun) -> list[int]:
-    """Comparisons that were judged in both positions."""
+    """Return the comparisons that were judged in both positions."""
     twice = (
         run.games.filter(outcome=Game.Outcome.JUDGED)
         .values("comparison")
@@ -160,7 +166,10 @@ def _twice_judged_comparisons(run: JudgeRun) -> list[int]:
 def _counts(
     run: JudgeRun, place: dict[int, int]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(charges, flagged wrong times, findings, flagged findings) as `Games` has them."""
+    """Return (charges, flagged wrong times, findings, flagged findings).
+
+    In the form of `Games`.
+    """
     charges = np.zeros((len(place), 2, len(CATEGORIES)), np.int64)
     flagged = np.zeros((len(place), 2), np.int64)
     findings, flagged_findings = np.zeros(len(place), np.int64), np.zeros(len(place), np.int64)
@@ -184,7 +193,7 @@ def _counts(
 
 
 def _tally(run: JudgeRun) -> dict[tuple[str, str, str, bool], int]:
-    """Findings by type, verdict, grounding and flag, as `Games` has them."""
+    """Count findings by type, verdict, grounding and flag, as `Games` does."""
     counted: Counter[tuple[str, str, str, bool]] = Counter()
     grouped = (
         _findings(run)
@@ -203,7 +212,7 @@ def _tally(run: JudgeRun) -> dict[tuple[str, str, str, bool], int]:
 
 
 def _for_a(run: JudgeRun) -> tuple[int, int]:
-    """(findings that hold A right, decisive findings), in both positions."""
+    """Return (findings for A, decisive findings), in both positions."""
     decisive = Finding.objects.filter(
         game__run=run, game__outcome=Game.Outcome.JUDGED, verdict__in=(Verdict.A, Verdict.B)
     )
@@ -212,7 +221,7 @@ def _for_a(run: JudgeRun) -> tuple[int, int]:
 
 
 def _timing(run: JudgeRun, place: dict[int, int]) -> list[tuple[int, int, int | None, int | None]]:
-    """(game, side charged, the two times) of every decisive TIMING finding."""
+    """Return (game, side charged, the two times) of decisive TIMING findings."""
     decisive = _findings(run).filter(type=FindingType.TIMING.value, charged_first__isnull=False)
     rows = decisive.order_by("pk").values_list("game_id", "charged_first", "a_time", "b_time")
     return [
@@ -257,8 +266,9 @@ def _of_first(verdict: str, a_is_first: bool) -> str:
 
 
 def _apart(a: int | None, b: int | None) -> float:
-    """As the tolerance of judging has it: two N/A are equal, N/A and a time are within no tolerance
-    (NaN).
+    """Return the hours between two times, by the judge's tolerance.
+
+    Two N/A are equal (0); N/A and a time are within no tolerance (NaN).
     """
     if a is None or b is None:
         return 0.0 if a is b else float("nan")

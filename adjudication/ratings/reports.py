@@ -1,4 +1,4 @@
-"""The report of a judge run, computed again only when games have been judged since."""
+"""The report of a judge run, cached until further games are judged."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from adjudication.reports.league.values import JudgeReport
 from timelines.evaluation.tables import Table
 from timelines.models import Authoring
 
-#: Reports that a process caches: a run that is done never changes.
+#: Number of reports that a process caches; that of a finished run never changes.
 CACHED = 16
 
 
 def rated_table(request: StudyRequest, run: JudgeRun, name: str, format: str) -> HttpResponse:
-    """Return one table of a run as a file and record it in the audit trail. Raises Http404 for an
-    unknown table or format.
+    """Return one table of a run as a file, and record it in the trail.
+
+    Raises Http404 for an unknown table or format.
     """
     response = table_file(_table(request, run, name), format, f"{name}-{run.public_id}")
     record(
@@ -42,8 +43,9 @@ def rated_table(request: StudyRequest, run: JudgeRun, name: str, format: str) ->
 
 
 def _table(request: StudyRequest, run: JudgeRun, name: str) -> Table:
-    """One of the report's tables, or "agreement" with the judge run that `against` names. Raises
-    Http404.
+    """Return a table of the report, or "agreement" with another judge run.
+
+    `against` in the address names that run. Raises Http404.
     """
     if name in tables.TABLES:
         return tables.TABLES[name](current_report(run))
@@ -54,16 +56,18 @@ def _table(request: StudyRequest, run: JudgeRun, name: str) -> Table:
 
 
 def _others(request: StudyRequest, run: JudgeRun) -> list[JudgeRun]:
-    """Judge runs over the same comparisons, newest first, without those that are closed to the
-    person.
+    """Return judge runs over the same comparisons, newest first.
+
+    Leaves out those with games closed to the person.
     """
     closed = closed_to(request.user)
     return [other for other in comparable_runs(run) if not has_closed_games(other, closed)]
 
 
 def _against(request: StudyRequest, others: list[JudgeRun]) -> JudgeRun | None:
-    """The other run that is asked for, else the newest one. Raises Http404 for one that cannot be
-    compared.
+    """Return the requested other run, else the newest.
+
+    Raises Http404 for one that cannot be compared.
     """
     wanted = request.GET.get("against", "")
     found = (
@@ -77,8 +81,9 @@ def _against(request: StudyRequest, others: list[JudgeRun]) -> JudgeRun | None:
 
 
 def rated_run(request: StudyRequest, public_id: str) -> JudgeRun:
-    """Return the judge run unless cases of it are closed to the person: its sums reveal each case.
-    Raises Http404, NotAllowed.
+    """Return the judge run if none of its cases is closed to the person.
+
+    Its sums reveal each case. Raises Http404, NotAllowed.
     """
     found = scoped(
         JudgeRun.objects.filter(study=request.study), request.user, roles=CASE_READERS
@@ -90,12 +95,12 @@ def rated_run(request: StudyRequest, public_id: str) -> JudgeRun:
 
 
 def current_report(run: JudgeRun) -> JudgeReport:
-    """The report, computed again only where games have been judged since."""
+    """Return the report, computed again only if games were judged since."""
     return _cached_report(run.pk, state_of(run))
 
 
 def state_of(run: JudgeRun) -> object:
-    """Differs whenever the report may."""
+    """Return a value that differs if the report may differ."""
     games = tuple(
         run.games.order_by("state", "outcome")
         .values_list("state", "outcome")
@@ -114,7 +119,7 @@ def _cached_report(run_id: int, state: object) -> JudgeReport:
 
 
 def agreement_table(run: JudgeRun, other: JudgeRun) -> tuple[int, Table]:
-    """(comparisons that both judged, the overlap of their findings)."""
+    """Return (comparisons that both judged, overlap of their findings)."""
     return _cached_overlap(run.pk, other.pk, (state_of(run), state_of(other)))
 
 

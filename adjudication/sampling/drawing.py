@@ -1,9 +1,8 @@
-"""Drawing a validation sample: quotas for each pairing and stratum, seeded, balanced over cases
-(protocol section 4). No Django here.
+"""Draw a validation sample (protocol section 4). No Django.
 
-The same findings, design and seed give the same sample, in any order of the findings. Quotas bind;
-balance over cases is best effort. Shortages are reported, and filled from other strata only if the
-design asks for it.
+Quotas are per pairing and stratum; the draw is seeded and balanced over cases. The same findings,
+design and seed give the same sample, in any order of the findings. Quotas bind; balance over cases
+is best effort. Shortages are reported, and filled from other strata only if the design asks for it.
 """
 
 from __future__ import annotations
@@ -54,8 +53,9 @@ class EligibleFinding:
 
 @dataclass(frozen=True)
 class Eligible:
-    """Everything that may be drawn from, which cases were judged in which pairings, and what was
-    left out and why (reason → count).
+    """All findings that may be drawn, and counts of the others.
+
+    `judged`: case → pairings in which it was judged. `excluded`: reason → count.
     """
 
     findings: tuple[EligibleFinding, ...]
@@ -63,7 +63,7 @@ class Eligible:
     excluded: Mapping[str, int] = field(default_factory=dict)
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Pairing → stratum → findings that may be drawn."""
+        """Map pairings to strata to numbers of findings that may be drawn."""
         found: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(map(str, Stratum), 0))
         for f in self.findings:
             found[f.pairing][f.stratum] += 1
@@ -72,25 +72,27 @@ class Eligible:
 
 @dataclass(frozen=True, kw_only=True)
 class Design:
-    """How to draw. The defaults are the protocol's: ten cases among those judged in all pairings,
-    50 findings from each pairing.
+    """How to draw.
+
+    The defaults are the protocol's: ten cases among those judged in all pairings, 50 findings from
+    each pairing.
     """
 
     pairings: tuple[str, ...]
     #: Stratum → findings from each pairing.
     quotas: Mapping[str, int] = field(default_factory=lambda: dict(QUOTAS))
-    #: Pairing → its own quotas, where they are not those of all.
+    #: Pairing → its own quotas, if they differ.
     own_quotas: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    #: How many seeded cases; None takes every case that was judged in all pairings.
+    #: Number of drawn cases; None takes every case that was judged in all pairings.
     cases: int | None = CASES
-    #: Give what a stratum lacks to the other strata of its pairing.
+    #: Fill what a stratum lacks from the other strata of its pairing.
     redistribute: bool = False
-    #: How many reviewers decide on each item, and on those of single pairings.
+    #: Reviewers of each item, and of the items of single pairings.
     per_item: int = 1
     own_per_item: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a design that cannot be drawn."""
+        """Raise ValueError for a design that cannot be drawn."""
         if not self.pairings or len(set(self.pairings)) != len(self.pairings):
             raise ValueError("a design names one pairing or more, each once")
         every = [self.quotas, *self.own_quotas.values()]
@@ -106,28 +108,32 @@ class Design:
             raise ValueError("cases and reviewers of an item are at least one")
 
     def quotas_of(self, pairing: str) -> dict[str, int]:
-        """Stratum → wanted from this pairing, strata in their order, without those that want none."""
+        """Map strata to the number wanted from this pairing, without zeros.
+
+        In the strata's order.
+        """
         own = self.own_quotas.get(pairing, self.quotas)
         return {s.value: own[s.value] for s in Stratum if own.get(s.value)}
 
     def reviewers_of(self, pairing: str) -> int:
-        """How many people decide on each item of this pairing."""
+        """Return how many people decide on each item of this pairing."""
         return self.own_per_item.get(pairing, self.per_item)
 
     def plain(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return JSON values."""
         return {**asdict(self), "pairings": list(self.pairings)}
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> Design:
-        """What `plain` wrote. Raises ValueError, TypeError for anything else."""
+        """Build it from `plain`'s result. Raises ValueError, TypeError."""
         return cls(**{**plain, "pairings": tuple(plain["pairings"])})
 
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """A quota that could not be met: how many it wanted, how many there were, and how many other
-    strata gave instead.
+    """A quota that could not be met.
+
+    It `wanted` some, `available` were there, and other strata gave `redistributed` instead.
     """
 
     pairing: str
@@ -139,8 +145,9 @@ class Shortage:
 
 @dataclass(frozen=True)
 class Drawn:
-    """The sample in the packet's own order, the cases it comes from, what was short, and why
-    findings stayed out (reason → count).
+    """The sample in the packet's own order, with its cases.
+
+    `shortages` are quotas that were not met; `excluded`: reason → count of findings.
     """
 
     items: tuple[EligibleFinding, ...]
@@ -149,7 +156,7 @@ class Drawn:
     excluded: Mapping[str, int]
 
     def plain(self) -> dict[str, Any]:
-        """As JSON values, without the items."""
+        """Return JSON values, without the items."""
         return {
             "cases": list(self.cases),
             "shortages": [asdict(s) for s in self.shortages],
@@ -158,7 +165,7 @@ class Drawn:
 
 
 def stratum_of(kind: FindingType, verdict: Verdict) -> Stratum | None:
-    """The stratum that a finding is drawn from; None for those outside of all."""
+    """Return the stratum of a finding; None if it is outside all strata."""
     if kind is FindingType.TIMING:
         if verdict.decisive:
             return Stratum.TIMING_DECISIVE
@@ -169,8 +176,9 @@ def stratum_of(kind: FindingType, verdict: Verdict) -> Stratum | None:
 
 
 def draw(eligible: Eligible, design: Design, seed: int) -> Drawn:
-    """A sample by the design's quotas. No finding is drawn twice, and no case is taken from that
-    was not judged in all pairings.
+    """Draw a sample by the design's quotas.
+
+    No finding is drawn twice. Every case was judged in all pairings.
     """
     rng = random.Random(seed)
     cases = choose_cases(eligible, design, rng)
@@ -191,8 +199,10 @@ def draw(eligible: Eligible, design: Design, seed: int) -> Drawn:
 
 
 def choose_cases(eligible: Eligible, design: Design, rng: random.Random) -> list[str]:
-    """The seeded cases among those judged in all pairings of the design, sorted; all of them where
-    there are no more than asked for.
+    """Return the drawn cases, sorted.
+
+    They are among the cases judged in all pairings of the design; all of them if there are no more
+    than requested.
     """
     complete = sorted(
         case for case, pairings in eligible.judged.items() if pairings >= set(design.pairings)
@@ -205,7 +215,10 @@ def choose_cases(eligible: Eligible, design: Design, rng: random.Random) -> list
 def _draw_pairing(
     findings: Sequence[EligibleFinding], pairing: str, design: Design, rng: random.Random
 ) -> tuple[list[EligibleFinding], list[Shortage]]:
-    """Scarce strata first: the plentiful ones then even out how often each case comes."""
+    """Draw one pairing, scarce strata first.
+
+    The plentiful strata then even out how often each case occurs.
+    """
     left = {
         s: _by_case([f for f in findings if f.stratum == s], rng) for s in design.quotas_of(pairing)
     }
@@ -229,7 +242,7 @@ def _draw_pairing(
 def _by_case(
     findings: Iterable[EligibleFinding], rng: random.Random
 ) -> dict[str, list[EligibleFinding]]:
-    """Case → its findings in seeded order; the cases in seeded order too, which settles ties."""
+    """Group findings by case, both in seeded order, which settles ties."""
     grouped: dict[str, list[EligibleFinding]] = defaultdict(list)
     for f in sorted(findings, key=lambda f: (f.case, f.key)):
         grouped[f.case].append(f)
@@ -243,8 +256,9 @@ def _by_case(
 def _take(
     left: dict[str, list[EligibleFinding]], count: int, load: Counter[str]
 ) -> list[EligibleFinding]:
-    """At most `count`, one at a time from the case that this stratum took least from so far, then
-    the one with the least load.
+    """Take at most `count` findings, balanced over cases.
+
+    Each is from the case with fewest from this stratum so far, then with the least load.
     """
     own: Counter[str] = Counter()
     taken: list[EligibleFinding] = []
@@ -261,8 +275,9 @@ def _replace_missing(
     missing: Mapping[str, int],
     load: Counter[str],
 ) -> list[EligibleFinding]:
-    """As many as are missing, each from the stratum that has most left (ties in the strata's
-    order).
+    """Take as many as are missing, each from the stratum with most left.
+
+    Ties go by the strata's order.
     """
     given: list[EligibleFinding] = []
     for _ in range(sum(missing.values())):
@@ -277,7 +292,7 @@ def _replace_missing(
 def _exclusion_reasons(
     findings: Iterable[EligibleFinding], design: Design, cases: set[str]
 ) -> Counter[str]:
-    """Why eligible findings were out of this draw's reach (not: lost it)."""
+    """Count eligible findings that this draw could not reach, by reason."""
     found: Counter[str] = Counter()
     for f in findings:
         if f.pairing not in design.pairings:

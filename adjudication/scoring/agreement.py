@@ -1,5 +1,6 @@
-"""Agreement of two reviewers on a 2 × 2 table of counts: rows the first, columns the second, uphold
-before reject.
+"""Agreement of two reviewers on a 2 × 2 table of counts.
+
+Rows are the first reviewer, columns the second; uphold comes before reject.
 """
 
 from __future__ import annotations
@@ -9,14 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def raw_agreement(table: ArrayLike) -> float | None:
-    """Share of the items on which both decided alike; None for an empty table."""
+    """Return the share of equal decisions; None for an empty table."""
     counts = _counts(table)
     return float(np.trace(counts) / counts.sum()) if counts.sum() else None
 
 
 def cohen_kappa(table: ArrayLike) -> float | None:
-    """(p_o − p_e) / (1 − p_e) (Cohen 1960); None for an empty table, and where both gave one and
-    the same answer throughout, which leaves no agreement beyond chance to speak of."""
+    """Return Cohen's κ, (p_o − p_e) / (1 − p_e) (Cohen 1960).
+
+    None for an empty table. None too if both gave the same answer throughout: chance then explains
+    all agreement.
+    """
     counts = _counts(table)
     total = counts.sum()
     if not total:
@@ -28,8 +32,9 @@ def cohen_kappa(table: ArrayLike) -> float | None:
 
 
 def pabak(table: ArrayLike) -> float | None:
-    """Prevalence- and bias-adjusted kappa of two categories, 2·p_o − 1 (Byrt, Bishop and Carlin
-    1993); None for an empty table.
+    """Return the prevalence- and bias-adjusted kappa, 2·p_o − 1.
+
+    For two categories (Byrt, Bishop and Carlin 1993). None for an empty table.
     """
     observed = raw_agreement(table)
     return None if observed is None else 2 * observed - 1

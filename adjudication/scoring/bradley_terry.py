@@ -1,10 +1,10 @@
-"""Bradley–Terry ratings on fractional shares, unpenalised, with the case-level bootstrap as one
-vectorised computation.
+"""Bradley–Terry ratings on fractional shares, with a case-level bootstrap.
 
-A game gives its first source the share s and its second 1 − s, weight 1 a game. R = 1500 + 400/ln
-10 · (ln θ − mean ln θ): only differences mean anything. A maximum exists exactly when the graph "i
-earned something against j" is strongly connected; where it is not, a strength would be infinite,
-and that is reported instead of a number (protocol section 4).
+Unpenalised; the bootstrap is one vectorised computation. A game gives its first source the share s
+and its second 1 − s, with weight 1 per game. R = 1500 + 400/ln 10 · (ln θ − mean ln θ): only
+differences have a meaning. A maximum exists exactly if the graph "i earned something against j" is
+strongly connected. If it is not, a strength would be infinite, and that is reported instead of a
+number (protocol section 4).
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ SCALE = 400.0 / np.log(10.0)
 RESAMPLES = 2000
 SEED = 20260904
 
-#: Numbers in a block's Hessians, so that they stay in a processor's cache; and the least length of a
-#: block.
+#: Numbers in a block's Hessians, so that they stay in a processor's cache; and the smallest block.
 _BLOCK, _LEAST_BLOCK = 40_000, 64
-#: Cases that a block draws in all: some 160 MB of counts.
+#: Cases drawn in a block, over all its resamples: some 160 MB of counts.
 _DRAWN = 20_000_000
 
 Matrix = NDArray[np.float64]
 
 
 class Undetermined(ValueError):
-    """No finite ratings follow from these games; the message says why and names the sources by
-    index.
+    """These games give no finite ratings.
+
+    The message says why; it names the sources by `names`, else by index.
     """
 
 
@@ -44,12 +44,12 @@ def ratings(
     *,
     names: Sequence[str] | None = None,
 ) -> Matrix:
-    """(n_sources,) ratings, mean 1500. `first`, `second` are source indices and `share` the first's
-    share, one a game. `names` stand for the indices where a reason names sources.
+    """Return (n_sources,) ratings with mean 1500.
 
-    Raises Undetermined for fewer than two sources, sources that fall into groups which never meet,
-    and a source (or group) that earned everything or nothing against the others; ValueError for
-    malformed input.
+    `first`, `second` are source indices and `share` is the first's share, one per game. `names`
+    replace the indices in messages. Raises Undetermined for fewer than two sources, sources in
+    groups that never meet, and a source (or group) that earned everything or nothing against the
+    others; ValueError for malformed input.
     """
     i, j, s = _games(first, second, share, n_sources)
     earned = _sum_points(i, j, s, n_sources)
@@ -70,11 +70,10 @@ def bootstrap_ratings(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> Matrix:
-    """(resamples, n_sources) ratings of games resampled by case, all games of a drawn case
-    together.
+    """Return (resamples, n_sources) ratings of games resampled by case.
 
-    A resample whose ratings are undetermined is a row of NaN: `interval` counts those rows and
-    leaves them out.
+    All games of a drawn case are drawn together. A resample with undetermined ratings is a row of
+    NaN: `interval` counts those rows and leaves them out.
     """
     i, j, s = _games(first, second, share, n_sources)
     labels, at = np.unique(np.asarray(case), return_inverse=True)
@@ -91,7 +90,7 @@ def bootstrap_ratings(
     start = _start(pairs, by_case)
     rng = np.random.default_rng(seed)
     for block in _blocks(resamples, n_sources, len(labels)):
-        # Drawn block by block, the numbers are those of one draw of them all.
+        # Block by block the generator gives the same numbers as in one draw.
         counts = _counts(
             rng.integers(0, len(labels), size=(block.stop - block.start, len(labels))), len(labels)
         )
@@ -106,8 +105,9 @@ def bootstrap_ratings(
 
 
 def interval(samples: Matrix, level: float = 0.95) -> tuple[Matrix, Matrix, int]:
-    """(low, high, resamples left out) by percentiles over the resamples that have ratings; NaN
-    where none has.
+    """Return (low, high, resamples left out) by percentiles.
+
+    Resamples without ratings are left out; NaN if there are no others.
     """
     sound = ~np.isnan(samples).any(axis=1)
     failed = int((~sound).sum())
@@ -120,8 +120,10 @@ def interval(samples: Matrix, level: float = 0.95) -> tuple[Matrix, Matrix, int]
 
 
 def undetermined(earned: Matrix, names: Sequence[str] | None = None) -> str:
-    """Return why the points earned give no finite ratings; "" if they do. The words name sources by
-    `names`, else by index."""
+    """Return why the points earned give no finite ratings; "" if they do.
+
+    The words name sources by `names`, else by index.
+    """
     n = len(earned)
     if n < 2:
         return "one source alone has nothing to be rated against"
@@ -180,13 +182,16 @@ def _sum_points(i: NDArray[np.intp], j: NDArray[np.intp], s: Matrix, n: int) -> 
 
 
 def _pairs(i: NDArray[np.intp], j: NDArray[np.intp], n: int) -> tuple[Pairs, NDArray[np.intp]]:
-    """The pairs that meet, and (games,) which of them plays each game."""
+    """Return the pairs that meet, and (games,) the pair of each game."""
     keys, at = np.unique(np.minimum(i, j) * n + np.maximum(i, j), return_inverse=True)
     return Pairs(keys // max(n, 1), keys % max(n, 1), n), at.astype(np.intp)
 
 
 def _fit(games: Matrix, earned: Matrix) -> tuple[Matrix, bool]:
-    """((n,) ln θ, converged) of one problem: `games` (n, n) symmetric counts, `earned` (n,) in all."""
+    """Return ((n,) ln θ, converged) of one problem.
+
+    `games` (n, n) are symmetric counts, `earned` (n,) totals.
+    """
     one, two = np.nonzero(np.triu(games, 1))
     beyond = (earned - games.sum(axis=1) / 2)[:, None]
     fitted, converged = strengths(
@@ -196,8 +201,9 @@ def _fit(games: Matrix, earned: Matrix) -> tuple[Matrix, bool]:
 
 
 def _start(pairs: Pairs, by_case: Matrix) -> Matrix:
-    """(n,) the strengths of all games without resampling, near which those of the resamples lie; 0
-    where there are none.
+    """Return (n,) strengths of all games, the start for every resample.
+
+    Strengths of resamples are near them. 0 if they are undetermined.
     """
     one, two = by_case.sum(axis=1)[..., None]
     origin = np.zeros(pairs.n)
@@ -208,7 +214,7 @@ def _start(pairs: Pairs, by_case: Matrix) -> Matrix:
 
 
 def _counts(drawn: NDArray[np.int64], cases: int) -> Matrix:
-    """(cases, r) how often each case was drawn in each resample; `drawn` (r, cases)."""
+    """Return (cases, r): how often each case was drawn; `drawn` (r, cases)."""
     at = drawn + np.arange(len(drawn))[:, None] * cases
     return (
         np.bincount(at.ravel(), minlength=len(drawn) * cases)
@@ -232,8 +238,9 @@ def _join_names(indices: list[int], names: Sequence[str] | None) -> str:
 
 
 def _blocks(resamples: int, n: int, cases: int) -> Iterator[slice]:
-    """Split the resamples so that neither matrices of n × n sources nor counts of cases outgrow
-    memory for any cohort.
+    """Split the resamples so that memory is bounded for any cohort.
+
+    This bounds both the n × n matrices of sources and the counts of cases.
     """
     size = max(1, min(max(_LEAST_BLOCK, _BLOCK // max(1, n * n)), _DRAWN // max(1, cases)))
     for at in range(0, resamples, size):

@@ -1,8 +1,7 @@
-"""Charging: which error a decisive finding is, which side made it, and what it costs (protocol
-section 4, "Charging").
+"""Charging: the error, the side and the cost of a decisive finding.
 
-Swapping A and B with everything that names them changes no charge: each follows from the rows of
-the sides, never from a label.
+Protocol section 4, "Charging". Swapping A and B, with everything that names them, changes no
+charge: charges follow from the rows of the sides, never from a label.
 """
 
 from __future__ import annotations
@@ -46,12 +45,13 @@ class Charge:
 
 
 def charge(finding: Finding) -> Charge | None:
-    """The charge of a finding; None for a verdict that is not decisive (BOTH, NEITHER, UNCLEAR).
+    """Return the charge of a finding; None if its verdict is not decisive.
 
-    One-sided and rejected: over-annotation by its holder. One-sided and supported: missed by the
-    other side, positive or negative. DUPLICATE rejected as an extra copy: false duplicate of the
-    side that repeats; a real recurrence: missed by the other side. Decisive TIMING and VALUE:
-    charged to the side that is judged wrong. Flagged findings are charged like any other.
+    BOTH, NEITHER and UNCLEAR are not decisive. One-sided and rejected: over-annotation by the side
+    with the row. One-sided and supported: missed by the other side, positive or negative. DUPLICATE
+    rejected as an extra copy: false duplicate of the side that repeats; a real recurrence: missed
+    by the other side. Decisive TIMING and VALUE: charged to the side that is judged wrong. Flagged
+    findings are charged like any other.
     """
     if not finding.verdict.decisive:
         return None

@@ -1,7 +1,7 @@
-"""Many Bradley–Terry problems over the same pairs of sources, solved at once. No Django here.
+"""Many Bradley–Terry problems over the same pairs, solved at once.
 
-Problems are the last axis, which puts their numbers next to each other in memory. Only pairs that
-meet in some problem are stored, so a schedule of few pairs among many sources stays small. Source:
+No Django. Problems are the last axis, so their numbers are adjacent in memory. Only pairs that meet
+in some problem are stored, so a schedule of few pairs among many sources stays small. Source:
 protocol section 4, "Share".
 """
 
@@ -18,13 +18,13 @@ Indices = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 
 _STEPS = 100
-#: A Newton step squares the error: after one as small as this, what is left is below 1e-9 in ln θ,
-#: a ten-millionth of a point.
+#: A Newton step squares the error: after a step this small, the remaining error is below 1e-9 in ln
+#: θ, a ten-millionth of a point.
 _LAST_STEP = 1e-5
-#: A strength further out than this is taken for one that has no end.
+#: A larger strength counts as infinite.
 _FARTHEST = 50.0
-#: Up to as many unknowns elimination over all problems at once is faster than one call of LAPACK a
-#: problem.
+#: Up to this many unknowns, elimination over all problems at once is faster than one LAPACK call
+#: for each problem.
 _FEW_UNKNOWNS = 16
 
 
@@ -38,7 +38,7 @@ class Pairs:
 
     @cached_property
     def incidence(self) -> Matrix:
-        """(n, pairs): 1 where the source is the pair's first, −1 where it is its second."""
+        """(n, pairs): 1 if the source is the pair's first, −1 if its second."""
         table = np.zeros((self.n, len(self.one)))
         at = np.arange(len(self.one))
         table[self.one, at], table[self.two, at] = 1.0, -1.0
@@ -46,20 +46,21 @@ class Pairs:
 
 
 def surplus(pairs: Pairs, first: Matrix, games: Matrix) -> Matrix:
-    """(n, r) what each source earned beyond half its games; `first` (pairs, r) is what each pair's
-    first earned of `games`.
+    """Return (n, r): what each source earned beyond half its games.
+
+    `first` (pairs, r) is what each pair's first earned of `games`.
     """
     return pairs.incidence @ (first - games / 2)
 
 
 def determined(pairs: Pairs, first: Matrix, second: Matrix) -> Flags:
-    """(r,) whether each problem has finite strengths: "earned something of" leads from every source
-    to every other.
+    """Return (r,): whether each problem has finite strengths.
 
-    `first`, `second` (pairs, r): what each pair's sources earned of the other.
+    It has if "earned something from" leads from every source to every other. `first`, `second`
+    (pairs, r): what each pair's sources earned from the other.
     """
     forth, back = first > 0, second > 0
-    # What all problems have in common is enough for most, and is one small problem.
+    # Edges common to all problems are one small problem, and are enough for most.
     always = [
         np.asarray(edges.all(axis=1, keepdims=True), dtype=np.bool_) for edges in (forth, back)
     ]
@@ -74,8 +75,9 @@ def _strong(pairs: Pairs, forth: Flags, back: Flags) -> Flags:
 
 
 def _reaches_all(pairs: Pairs, forth: Flags, back: Flags) -> Flags:
-    """(r,) whether source 0 reaches all sources; `forth`, `back` (pairs, r): whether the pair leads
-    from one to two, and back.
+    """Return (r,): whether source 0 reaches all sources.
+
+    `forth`, `back` (pairs, r): whether the pair leads from one to two, and back.
     """
     into_one, into_two = (
         np.maximum(sign * pairs.incidence, 0.0).astype(np.float32) for sign in (1.0, -1.0)
@@ -90,12 +92,12 @@ def _reaches_all(pairs: Pairs, forth: Flags, back: Flags) -> Flags:
 
 
 def strengths(pairs: Pairs, games: Matrix, beyond: Matrix, start: Matrix) -> tuple[Matrix, Flags]:
-    """((n, r) ln θ up to a shift, (r,) converged) by Newton on the concave log-likelihood, from
-    `start` (n,).
+    """Return ((n, r) ln θ up to a shift, (r,) converged).
 
-    `games` (pairs, r) how often each pair met, `beyond` (n, r) the surplus of each source. The last
-    source's strength is fixed, as only differences mean anything. A step is at most 2 in any
-    strength, which keeps far starts from overshooting.
+    Newton's method on the concave log-likelihood, from `start` (n,). `games` (pairs, r) is how
+    often each pair met, `beyond` (n, r) the surplus of each source. The last source's strength is
+    fixed, because only differences have a meaning. A step changes a strength by at most 2, so that
+    far starts do not overshoot.
     """
     count = games.shape[1]
     found, converged = np.repeat(start[:, None], count, axis=1), np.zeros(count, dtype=bool)
@@ -128,8 +130,9 @@ def strengths(pairs: Pairs, games: Matrix, beyond: Matrix, start: Matrix) -> tup
 
 
 def _solve(pairs: Pairs, weight: Matrix, gradient: Matrix) -> Matrix:
-    """(n − 1, r) the steps: the solution of the Hessian, less the last source's row and column, for
-    each gradient.
+    """Return (n − 1, r) Newton steps.
+
+    Solves the Hessian, without the last source's row and column, for each gradient.
     """
     n, r = pairs.n, weight.shape[1]
     hessian = np.zeros((n, n, r))
@@ -142,8 +145,9 @@ def _solve(pairs: Pairs, weight: Matrix, gradient: Matrix) -> Matrix:
 
 
 def _eliminate(a: Matrix, b: Matrix) -> Matrix:
-    """Gauss's elimination in place, without pivots: the matrices `a` (m, m, r) are symmetric and
-    positive definite.
+    """Solve by Gaussian elimination in place, without pivots.
+
+    The matrices `a` (m, m, r) are symmetric and positive definite.
     """
     m = len(b)
     for k in range(m - 1):

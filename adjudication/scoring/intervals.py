@@ -1,5 +1,6 @@
-"""Intervals of rates: Wilson for one, stratified bootstrap for a rate standardised to the corpus
-(protocol section 4).
+"""Intervals of rates (protocol section 4).
+
+Wilson's for one rate, a stratified bootstrap for a rate standardised to the corpus.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ SEED = 20260904
 
 
 def wilson(successes: int, n: int, level: float = 0.95) -> tuple[float, float] | None:
-    """(low, high) of a rate, Wilson's score interval without continuity correction; None for n = 0.
+    """Return Wilson's score interval (low, high) of a rate; None for n = 0.
 
-    Raises ValueError unless 0 ≤ successes ≤ n and 0 < level < 1. Source: Wilson 1927.
+    Without continuity correction. Raises ValueError unless 0 ≤ successes ≤ n and 0 < level < 1.
+    Source: Wilson 1927.
     """
     if not 0 <= successes <= n or not 0 < level < 1:
         raise ValueError("0 ≤ successes ≤ n and 0 < level < 1")
@@ -40,11 +42,10 @@ def standardised(
     seed: int = SEED,
     level: float = 0.95,
 ) -> tuple[float, float, float] | None:
-    """(rate, low, high): stratum rates weighted by the corpus shares, with a bootstrap that
-    resamples within each stratum.
+    """Return (rate, low, high) of stratum rates weighted by corpus shares.
 
-    The shares are normalised to 1. None where a stratum that the corpus has was not sampled. Raises
-    ValueError for malformed input.
+    The bootstrap resamples within each stratum. The shares are normalised to 1. None if a stratum
+    of the corpus was not sampled. Raises ValueError for malformed input.
     """
     k, m, share = np.asarray(upheld), np.asarray(n), np.asarray(corpus, dtype=np.float64)
     if (

@@ -1,4 +1,4 @@
-"""Other weights, to see what a ranking rests on (protocol section 4, "Sensitivity")."""
+"""Other weights, to test a ranking (protocol section 4, "Sensitivity")."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Shares of a game's points, their plain mean over games, and the pooled share of a controlled
-comparison (protocol section 4).
+"""Shares of a game's points, their mean, and pooled shares.
+
+Means are plain means over games; the pooled share is of a controlled comparison (protocol section
+4).
 """
 
 from __future__ import annotations
@@ -12,15 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 
 SEED = 20260904
 RESAMPLES = 2000
-#: Cases that are drawn at once: some 160 MB.
+#: Cases drawn at once: some 160 MB.
 DRAWN_AT_ONCE = 20_000_000
 
 
 def share(charged_first: float, charged_second: float) -> float:
-    """What the first side earns of a game's points: the share that is charged to the second; ½ when
-    nothing is charged.
+    """Return the first side's share of a game's points.
 
-    Raises ValueError for a negative or non-finite charge.
+    It is the part that is charged to the second; ½ if nothing is charged. Raises ValueError for a
+    negative or non-finite charge.
     """
     if (
         not (np.isfinite(charged_first) and np.isfinite(charged_second))
@@ -36,8 +38,9 @@ def share(charged_first: float, charged_second: float) -> float:
 def mean_shares(
     first: ArrayLike, second: ArrayLike, shares: ArrayLike, n_sources: int
 ) -> NDArray[np.float64]:
-    """Plain mean of each source's shares over its games, draws included; NaN for a source without a
-    game. (n_sources,)
+    """Return (n_sources,) plain means of each source's shares over its games.
+
+    Draws count. NaN for a source without a game.
     """
     i, j, s = (
         np.asarray(first, dtype=np.intp),
@@ -53,9 +56,9 @@ def mean_shares(
 class Controlled:
     """Two sources that differ in one thing, over the cases both have.
 
-    `share` is the first source's part of all points, None where no finding was decisive;
-    `separated` when the interval excludes ½. Wins, losses and ties leave out empty games (no
-    decisive finding); `empty` counts them.
+    `share` is the first source's part of all points, None if no finding was decisive. `separated`:
+    the interval excludes ½. Wins, losses and ties leave out empty games (no decisive finding);
+    `empty` counts them.
     """
 
     cases: int
@@ -81,10 +84,11 @@ def controlled(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> Controlled:
-    """Pooled share of the first source over games, with its case-level percentile interval.
+    """Return the pooled share of the first source with its interval.
 
-    Points pool over games, so a case with many findings weighs more. Without `case` every game is a
-    case of its own. A resample without points is left out. Raises ValueError for unequal lengths.
+    The interval is by percentiles over resampled cases. Points pool over games, so a case with many
+    findings weighs more. Without `case` every game is a case of its own. Resamples without points
+    are left out. Raises ValueError for unequal lengths.
     """
     one, two = (
         np.asarray(charged_first, dtype=np.float64),
@@ -123,8 +127,9 @@ def controlled(
 def _resample_sums(
     mine: NDArray[np.float64], points: NDArray[np.float64], resamples: int, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sums of both over cases drawn with replacement, (resamples,) each. Drawn block by block, the
-    numbers are those of one draw.
+    """Return both sums over cases drawn with replacement, (resamples,) each.
+
+    Drawing block by block gives the same numbers as one draw.
     """
     rng, n = np.random.default_rng(seed), len(mine)
     block = max(1, DRAWN_AT_ONCE // n)

@@ -1,4 +1,7 @@
-"""`manage.py draw_packet`: a packet of a judge run's findings, assigned and opened where asked."""
+"""`manage.py draw_packet`: draw a packet of a judge run's findings.
+
+It can also assign reviewers and open the packet.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """From what, for whom, and by whose authority."""
+        """Add the options."""
         parser.add_argument(
             "--run", default=LATEST, help=f"public id of a judge run, or {LATEST} (default)"
         )
@@ -62,7 +65,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Draw, assign, open; say what was short."""
+        """Draw, assign, open; report shortages."""
         admin = _person(options["by"])
         run = _run(options["run"], admin)
         if (
@@ -87,7 +90,7 @@ class Command(BaseCommand):
 
     @transaction.atomic
     def _packet(self, run: JudgeRun, admin: User, options: dict[str, Any]) -> Packet:
-        """All that was asked for, or nothing."""
+        """Do all that was requested, or nothing."""
         design = Design(
             pairings=pairings_of(run), cases=options["cases"], per_item=options["reviewers_an_item"]
         )
@@ -112,7 +115,7 @@ def _person(name: str) -> User:
 
 
 def _run(name: str, admin: User) -> JudgeRun:
-    """Of the studies that the person administers."""
+    """Return the judge run, of the studies that the person administers."""
     studies = Study.objects.filter(memberships__user=admin, memberships__role=Role.ADMIN)
     found = JudgeRun.objects.filter(study__in=studies).select_related("study")
     run = found.first() if name == LATEST else found.filter(public_id=name).first()

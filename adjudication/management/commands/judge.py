@@ -44,7 +44,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """What is compared, by which judge, and whether to wait."""
+        """Add the options."""
         parser.add_argument(
             "--dataset",
             required=True,
@@ -101,7 +101,7 @@ class Command(BaseCommand):
         parser.add_argument("--inline", action="store_true", help="do the work in this process")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Start the judge run; follow it or do it where asked."""
+        """Start the judge run; follow it or do its work if requested."""
         try:
             run = self._start(options)
         except (
@@ -247,13 +247,13 @@ def _is_under_way(run: JudgeRun) -> bool:
 
 
 def _prepare(run: JudgeRun) -> bool:
-    """Add the run's games in this process if they wait to be added; True if anything was done."""
+    """Add the run's games in this process if they are not; True if any work."""
     waiting = _preparation(run).filter(due() | expired()).first()
     return waiting is not None and execute_preparation(waiting.pk, tell_workers=False) is not None
 
 
 def _size(run: JudgeRun) -> str:
-    """Games once all are there, cases before."""
+    """Return the number of games if all are added, else of cases."""
     preparation = _preparation(run).get()
     return (
         f"{run.games.count()} games"
@@ -263,7 +263,7 @@ def _size(run: JudgeRun) -> str:
 
 
 def _progress(run: JudgeRun) -> str:
-    """For example "34 of 36 games judged, 1 running, 1 unjudged"."""
+    """Return, for example, "34 of 36 games judged, 1 running, 1 unjudged"."""
     states = dict(run.games.values_list("state").annotate(n=Count("pk")))
     unjudged = run.games.filter(UNJUDGED).count()
     words = [f"{states.get(JobState.SUCCEEDED, 0)} of {sum(states.values())} games judged"]

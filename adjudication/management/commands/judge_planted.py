@@ -1,5 +1,6 @@
-"""`manage.py judge_planted`: how much a judge finds of differences that were put into a twin of a
-timeline, and how often it is right.
+"""`manage.py judge_planted`: a judge's recall on planted differences.
+
+They are planted in a twin of each timeline. It also reports the judge's precision.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whose timelines, which judge, how many changes."""
+        """Add the options."""
         parser.add_argument(
             "--dataset", required=True, help="name or public id of an imported dataset"
         )
@@ -119,7 +120,7 @@ class Command(BaseCommand):
 
 
 def align_columns(table: list[tuple[str, ...]]) -> str:
-    """Columns for a terminal."""
+    """Align columns for a terminal."""
     widths = [max(len(row[at]) for row in table) for at in range(len(table[0]))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -1,4 +1,4 @@
-"""`manage.py judge_report`: what the findings of a judge run add up to."""
+"""`manage.py judge_report`: the ratings and counts of a judge run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Command(BaseCommand):
     help = "Ratings of a judge run with their intervals, and everything that they rest on."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which judge run, and where the figures go."""
+        """Add the options."""
         parser.add_argument(
             "run",
             metavar="RUN",
@@ -65,8 +65,9 @@ class Command(BaseCommand):
 
 
 def find_judge_run(name: str) -> JudgeRun:
-    """The judge run of that public id, else the one of that label. Raises CommandError saying what
-    there is.
+    """Return the judge run with that public id, else with that label.
+
+    Raises CommandError listing the latest runs.
     """
     found = list(JudgeRun.objects.filter(public_id=name)) or list(
         JudgeRun.objects.filter(label=name)[:2]
@@ -86,7 +87,7 @@ def find_judge_run(name: str) -> JudgeRun:
 
 
 def format_report(report: JudgeReport, found: list[Table], form: str | None) -> str:
-    """The tables in the form asked for, for a terminal by default."""
+    """Return the tables in the requested form, for a terminal by default."""
     if form == "json":
         return json.dumps(
             {**counts(report), "tables": [json.loads(t.to_json()) for t in found]},
@@ -107,13 +108,13 @@ def format_report(report: JudgeReport, found: list[Table], form: str | None) -> 
 
 
 def counts(report: JudgeReport) -> dict[str, int]:
-    """What the figures are counted over."""
+    """Return the numbers that the figures are based on."""
     names = ("cases", "games", "unjudged", "open", "findings", "decisive", "flagged")
     return {name: getattr(report, name) for name in names}
 
 
 def warnings(report: JudgeReport) -> list[str]:
-    """What is to be known before a rating is quoted."""
+    """Return what a reader must know before quoting a rating."""
     rated = report.rated
     warnings = [f"No ratings follow from these games: {rated.why}."] if rated.why else []
     if rated.lost:

@@ -1,5 +1,6 @@
-"""`manage.py verify_chain`: recompute the chains of decisions and of the audit trail, and say where
-one is broken.
+"""`manage.py verify_chain`: verify packets' chains and the audit trail.
+
+It recomputes their hashes and reports every fault.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which packets, and receipts and heads to look up."""
+        """Add the options."""
         parser.add_argument(
             "--packet",
             nargs="+",
@@ -52,8 +53,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print a line for the trail, each packet and each fault. Raises CommandError if anything
-        is wrong.
+        """Print a line for the trail, each packet and each fault.
+
+        Raises CommandError if anything is wrong.
         """
         packets = self._wanted(options["packet"])
         count = self._audit_faults(packets, options["audit_head"])
@@ -64,7 +66,7 @@ class Command(BaseCommand):
             raise CommandError(f"{counted(count, 'fault')}")
 
     def _wanted(self, ids: list[str]) -> list[Packet]:
-        """The packets to verify. Raises CommandError for an unknown one."""
+        """Return the packets to verify. Raises CommandError for an unknown one."""
         if not ids:
             return packets_to_verify()
         packets = list(Packet.objects.filter(public_id__in=ids).order_by("pk"))
@@ -73,8 +75,10 @@ class Command(BaseCommand):
         return packets
 
     def _audit_faults(self, packets: list[Packet], given: list[str]) -> int:
-        """The audit trail, which must contain the heads that were given and those that signatures
-        cover. Raises CommandError.
+        """Verify the audit trail and return its number of faults.
+
+        It must contain the heads given and those that signatures cover. Raises CommandError for a
+        malformed head.
         """
         try:
             noted = [Head.parse(text) for text in given]
@@ -108,7 +112,10 @@ class Command(BaseCommand):
         return len(faults)
 
     def _missing(self) -> int:
-        """Packets that were drawn or opened and are gone, with all their decisions."""
+        """Print the missing packets and return their number.
+
+        They were drawn or opened, and are gone with all their decisions.
+        """
         missing = missing_packets()
         for packet in sorted(missing):
             self.stdout.write(f"{packet}: it is in the audit trail, and is missing")

@@ -1,5 +1,6 @@
-"""The judge's report card from the decisions of a packet. No Django here. Source: protocol section
-4, "Validation sample".
+"""The judge's report card from a packet's decisions. No Django.
+
+Source: protocol section 4, "Validation sample".
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from adjudication.reports.card.values import (
 from adjudication.scoring.agreement import cohen_kappa, pabak
 from adjudication.scoring.intervals import standardised, wilson
 
-#: Beyond so many reviews no number is named: the interval asked for is out of reach.
+#: Above this many reviews no number is given.
 MOST_REVIEWS = 1_000_000
 
 
@@ -42,9 +43,11 @@ def report_card(
     outside: int = 0,
     blinding: BlindingCheck | None = None,
 ) -> ReportCard:
-    """The card of a packet. `reviewers` in order of assignment; `corpus` counts the findings of all
-    games by stratum, `outside` those beyond the five strata. Reviewers are never pooled: an
-    overlapping subset is for agreement alone.
+    """Return the card of a packet.
+
+    `reviewers` are in order of assignment. `corpus` counts the findings of all games by stratum,
+    `outside` those outside the five strata. Reviewers are never pooled: items that several decide
+    on serve agreement only.
     """
     cards = [reviewer_card(items, name, corpus) for name in reviewers]
     primary = max(cards, key=lambda c: c.decided).reviewer if cards else ""
@@ -63,8 +66,9 @@ def report_card(
 
 
 def reviewer_card(items: Sequence[Item], reviewer: str, corpus: Mapping[str, int]) -> ReviewerCard:
-    """One reviewer's rates: raw with Wilson's interval, by stratum, by pairing, standardised; and
-    seconds in hand an item.
+    """Return one reviewer's rates, and their active seconds per item.
+
+    Rates are raw with Wilson's interval, by stratum, by pairing, and standardised.
     """
     mine = [(i, d) for i in items if (d := i.by(reviewer)) is not None]
     seconds = [d.active_seconds for _, d in mine if d.active_seconds is not None]
@@ -96,8 +100,9 @@ def reviewer_card(items: Sequence[Item], reviewer: str, corpus: Mapping[str, int
 
 
 def agreement(items: Sequence[Item], first: str, second: str) -> Agreement | None:
-    """Two reviewers on what both decided, in terms of upholding the judge; None where they share
-    nothing.
+    """Compare two reviewers on the items both decided; None without any.
+
+    Compares whether they uphold the judge.
     """
     shared = [
         (i, a, b)
@@ -146,17 +151,18 @@ def agreement(items: Sequence[Item], first: str, second: str) -> Agreement | Non
 
 
 def about(first: str, second: str) -> str:
-    """What two different answers differ in: which side is right, or whether there is anything to
-    raise or to decide.
+    """Classify two different answers.
+
+    They differ in which side is right, or in whether there is anything to report or decide.
     """
     return WHICH_SIDE if first in DECISIVE and second in DECISIVE else EMISSION
 
 
 def reviews_needed(rate: float, width: float) -> int | None:
-    """Least number of reviews whose Wilson interval at this rate is at most `width` wide (0 to 1),
-    None where a million do not do.
+    """Return the least number of reviews for an interval of this width.
 
-    Raises ValueError unless 0 ≤ rate ≤ 1 and 0 < width < 1.
+    Wilson's interval at this rate is then at most `width` wide (0 to 1). None if a million reviews
+    are not enough. Raises ValueError unless 0 ≤ rate ≤ 1 and 0 < width < 1.
     """
     if not 0 <= rate <= 1 or not 0 < width < 1:
         raise ValueError("0 ≤ rate ≤ 1 and 0 < width < 1")
@@ -172,10 +178,10 @@ def reviews_needed(rate: float, width: float) -> int | None:
 def blinding_check(
     right: int, guesses: int, *, chance: float = 0.5, unsure: int = 0
 ) -> BlindingCheck:
-    """Guesses of the source behind a side against chance: exact two-sided binomial (outcomes no
-    likelier than the one seen).
+    """Test guesses of the source behind a side against chance.
 
-    Answers of "no idea" are counted apart. Raises ValueError for impossible counts.
+    Exact two-sided binomial test (outcomes at most as likely as the observed one). Answers of "no
+    idea" are counted separately. Raises ValueError for impossible counts.
     """
     if not 0 <= right <= guesses or not 0 < chance < 1:
         raise ValueError("0 ≤ right ≤ guesses and 0 < chance < 1")
@@ -184,7 +190,7 @@ def blinding_check(
     likely = [
         comb(guesses, k) * chance**k * (1 - chance) ** (guesses - k) for k in range(guesses + 1)
     ]
-    # The relative slack takes outcomes of the same likelihood as equal despite rounding.
+    # The relative slack treats outcomes of the same likelihood as equal despite rounding.
     p = sum(x for x in likely if x <= likely[right] * (1 + 1e-9))
     return BlindingCheck(guesses, right, chance, min(1.0, p), unsure)
 
@@ -213,6 +219,9 @@ def _standardise(strata: Sequence[StratumRate]) -> Standardised:
 
 
 def _width(rate: float, n: int) -> float:
-    """Of Wilson's interval at a rate that need not be a whole number of reviews; falls as n grows."""
+    """Return the width of Wilson's interval; it falls as n grows.
+
+    The rate need not be a whole number of reviews.
+    """
     z = NormalDist().inv_cdf(0.975)
     return 2 * z / (1 + z * z / n) * (rate * (1 - rate) / n + z * z / (4 * n * n)) ** 0.5

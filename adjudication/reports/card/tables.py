@@ -1,4 +1,4 @@
-"""The tables of a report card, as pages, files and the command show them. No Django here."""
+"""The tables of a report card, for pages, files and the API. No Django."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ NONE_DECIDED = "nothing decided yet"
 
 
 def uphold(card: ReportCard) -> Table:
-    """A line a reviewer: raw rate with Wilson's interval, and the rate standardised to the corpus.
-    In percent.
+    """Return a row per reviewer with raw and standardised rates, in percent.
+
+    The raw rate has Wilson's interval; the other is standardised to the corpus.
     """
     rows = []
     for r in card.reviewers:
@@ -34,8 +35,9 @@ def uphold(card: ReportCard) -> Table:
 
 
 def strata(card: ReportCard) -> Table:
-    """A row for each stratum of the primary reviewer, as in the published table, with its counts in
-    the corpus.
+    """Return a row for each stratum of the primary reviewer.
+
+    In the form of the published table, with the stratum's share of the corpus.
     """
     primary = next((r for r in card.reviewers if r.reviewer == card.primary), None)
     rows = []
@@ -57,7 +59,7 @@ def strata(card: ReportCard) -> Table:
 
 
 def pairings(card: ReportCard) -> Table:
-    """A line a pairing of the primary reviewer."""
+    """Return a row for each pairing of the primary reviewer."""
     primary = next((r for r in card.reviewers if r.reviewer == card.primary), None)
     rows = [
         (name, rate.n, rate.upheld, percent(rate))
@@ -72,7 +74,7 @@ def pairings(card: ReportCard) -> Table:
 
 
 def agreement(card: ReportCard) -> Table:
-    """A line a pair of reviewers: raw agreement first, then the chance-corrected ones."""
+    """Return a row for each pair of reviewers, raw agreement first."""
     rows: list[TableRow] = [
         (
             f"{a.first} and {a.second}",
@@ -99,8 +101,9 @@ def agreement(card: ReportCard) -> Table:
 
 
 def confusion(found: Agreement, words: Mapping[str, str] | None = None) -> Table:
-    """Answers of the first reviewer by answers of the second, in these words; without them as files
-    have them.
+    """Return the first reviewer's answers by the second's.
+
+    `words` replace the stored answers; files have the stored ones.
     """
     names = [(words or {}).get(a, a) for a in ANSWERS]
     rows: list[TableRow] = [
@@ -116,8 +119,9 @@ def confusion(found: Agreement, words: Mapping[str, str] | None = None) -> Table
 
 
 def disagreements(card: ReportCard) -> Table:
-    """Every item on which two reviewers answered differently, coded, with what a third person
-    decided.
+    """Return every item on which two reviewers answered differently.
+
+    Each is classified, with any decision of a third person.
     """
     rows: list[TableRow] = []
     for a in card.agreements:
@@ -150,7 +154,7 @@ def disagreements(card: ReportCard) -> Table:
 
 
 def concentration(card: ReportCard) -> Table:
-    """How the items that split reviewers lie over cases."""
+    """Return how the items that split reviewers are spread over cases."""
     rows = [
         (f"{a.first} and {a.second}", case, split, n)
         for a in card.agreements
@@ -165,8 +169,9 @@ def concentration(card: ReportCard) -> Table:
 
 
 def needed(card: ReportCard) -> Table:
-    """How many reviews an interval of a width takes at the primary reviewer's rate, and how many of
-    them are still to come.
+    """Return how many reviews an interval of each width needs.
+
+    At the primary reviewer's rate, and how many of them are still to come.
     """
     primary = next((r for r in card.reviewers if r.reviewer == card.primary), None)
     rate = primary.raw.rate if primary else None
@@ -187,7 +192,7 @@ def needed(card: ReportCard) -> Table:
 
 
 def seconds(card: ReportCard) -> Table:
-    """Seconds in hand an item, by reviewer."""
+    """Return active seconds per item, by reviewer."""
     why = "no time was measured"
     rows: list[TableRow] = []
     for r in card.reviewers:
@@ -202,7 +207,7 @@ def seconds(card: ReportCard) -> Table:
 
 
 def decisions(items: Sequence[Item]) -> Table:
-    """A row for each current decision."""
+    """Return a row for each current decision."""
     rows: list[TableRow] = []
     for i in items:
         for d in i.decisions:
@@ -237,7 +242,7 @@ def decisions(items: Sequence[Item]) -> Table:
     return Table("decisions", "Current decisions", heads, tuple(rows))
 
 
-#: By the name that addresses and files use.
+#: Tables by their names in addresses and files.
 TABLES = {
     "uphold": uphold,
     "strata": strata,
@@ -251,7 +256,7 @@ TABLES = {
 
 
 def percent(rate: Rate) -> Cell:
-    """A rate in percent with its interval."""
+    """Return a rate in percent with its interval."""
     return Cell(_percent(rate.rate), _percent(rate.low), _percent(rate.high), 1, NONE_DECIDED)
 
 

@@ -1,5 +1,6 @@
-"""What a judge's report card is made from and of. No Django here. Source: protocol section 4,
-"Validation sample".
+"""The input and the values of a judge's report card. No Django.
+
+Source: protocol section 4, "Validation sample".
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ EMISSION, WHICH_SIDE = "emission or abstention", "which side"
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """One current decision. `active_seconds` is None if it was not measured; `own_time` in
-    hours from admission.
+    """One current decision.
+
+    `active_seconds` is None if it was not measured; `own_time` is in hours from admission.
     """
 
     reviewer: str
@@ -31,8 +33,9 @@ class Reviewed:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One item of a packet with what was decided on it. `verdict` is the judge's, in the same
-    labels as the answers.
+    """One item of a packet with its decisions.
+
+    `verdict` is the judge's, in the same labels as the answers.
     """
 
     number: int
@@ -41,7 +44,7 @@ class Item:
     stratum: str
     verdict: str
     decisions: tuple[Reviewed, ...] = ()
-    #: What the third person decided where reviewers disagreed.
+    #: The third person's decision if reviewers disagreed.
     adjudicated: str = ""
     key: str = ""
 
@@ -49,13 +52,13 @@ class Item:
         return next((d for d in self.decisions if d.reviewer == reviewer), None)
 
     def upheld(self, answer: str) -> bool:
-        """Upheld means that the answer equals the judge's verdict."""
+        """Return whether the answer equals the judge's verdict."""
         return answer == self.verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """`low` and `high` are a 95 % interval; all None where nothing was decided."""
+    """A rate with its 95 % interval `low` to `high`; None without decisions."""
 
     upheld: int
     n: int
@@ -69,7 +72,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class StratumRate:
-    """A stratum's rate and its share of the corpus (all findings within the five strata)."""
+    """A stratum's rate and its share of the findings within the five strata."""
 
     stratum: str
     rate: Rate
@@ -78,8 +81,9 @@ class StratumRate:
 
 @dataclass(frozen=True, slots=True)
 class Standardised:
-    """Rates of strata weighted by the corpus. None with a `why` where a stratum that the corpus has
-    was not decided on.
+    """Stratum rates weighted by the corpus.
+
+    None, with a `why`, if a stratum of the corpus has no decision.
     """
 
     rate: float | None
@@ -90,7 +94,7 @@ class Standardised:
 
 @dataclass(frozen=True, slots=True)
 class ReviewerCard:
-    """What one reviewer's decisions say of the judge."""
+    """One reviewer's rates of upholding the judge, and their times."""
 
     reviewer: str
     decided: int
@@ -105,8 +109,9 @@ class ReviewerCard:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """An item on which two reviewers answered differently. `about` codes it; `splits` says whether
-    just one of them upholds.
+    """An item on which two reviewers answered differently.
+
+    `about` classifies it; `splits`: exactly one of them upholds the judge.
     """
 
     number: int
@@ -123,8 +128,9 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Two reviewers on the items both decided. `table` is [[both uphold, only first], [only second,
-    both reject]].
+    """Two reviewers on the items both decided.
+
+    `table` is [[both uphold, only first], [only second, both reject]].
     """
 
     first: str
@@ -133,7 +139,7 @@ class Agreement:
     raw: Rate
     kappa: float | None
     pabak: float | None
-    #: answer → answer → count, over the six answers.
+    #: (first's answer, second's answer) → count, over the six answers.
     answers: Mapping[tuple[str, str], int] = field(default_factory=dict)
     disagreements: tuple[Disagreement, ...] = ()
     #: (case, items that split the reviewers, items both decided), most first.
@@ -142,8 +148,9 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class BlindingCheck:
-    """How often reviewers named the source behind a side rightly, against `chance`; `p` is the
-    exact two-sided binomial.
+    """How often reviewers named the source behind a side correctly.
+
+    `chance` is the rate by chance; `p` is from the exact two-sided binomial test.
     """
 
     guesses: int
@@ -155,7 +162,10 @@ class BlindingCheck:
 
 @dataclass(frozen=True)
 class ReportCard:
-    """The whole card. `primary` is the reviewer with the most decisions, first assigned on ties."""
+    """The whole card.
+
+    `primary` is the reviewer with the most decisions, the first assigned if tied.
+    """
 
     items: int
     decided: int

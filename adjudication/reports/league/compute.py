@@ -1,4 +1,5 @@
-"""The report on a judge run: ratings with their uncertainty, and what they rest on. No Django here.
+"""The report on a judge run: ratings, uncertainty and more. No Django.
+
 Source: protocol section 4.
 """
 
@@ -42,7 +43,7 @@ from adjudication.scoring.sensitivity import SCHEMES
 from adjudication.scoring.shares import controlled, mean_shares
 
 DECISIVE = "decisive"
-#: Below so many cases a resample of cases is no resample.
+#: With fewer cases there is nothing to resample.
 FEWEST_CASES = 2
 #: Tolerances of the sweep: (words, least hours, share of the distance from admission).
 TOLERANCES: tuple[tuple[str, float, float], ...] = (
@@ -63,8 +64,9 @@ def judge_report(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> JudgeReport:
-    """The whole report; `swap` lays first and exchanged positions side by side, where comparisons
-    were judged in both.
+    """Return the whole report.
+
+    `swap` compares first and swapped positions, for comparisons judged in both.
     """
     main = rated(games, "prespecified", resamples=resamples, seed=seed)
     strata = [(name, games.stratum == n) for n, name in enumerate(games.strata)]
@@ -110,8 +112,9 @@ def judge_report(
 def costs(
     games: Games, weights: Mapping[Category, float] = WEIGHTS, less: Floats | None = None
 ) -> Floats:
-    """(G, 2) points charged to the first and second timeline of each game; `less`: (G, 2) wrong
-    times that are not counted.
+    """Return (G, 2) points charged to each game's first and second timeline.
+
+    `less`: (G, 2) wrong times that do not count.
     """
     counts = games.charges.astype(np.float64)
     if less is not None:
@@ -121,8 +124,9 @@ def costs(
 
 
 def shares(points: Floats) -> Floats:
-    """(G,) the first one's share of each game: the part charged to the second, one half where
-    nothing is charged.
+    """Return (G,) the first timeline's share of each game.
+
+    It is the part charged to the second; one half if nothing is charged.
     """
     total = points.sum(1)
     return np.divide(points[:, 1], total, out=np.full(len(points), 0.5), where=total > 0)
@@ -138,8 +142,9 @@ def rated(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> Rated:
-    """Ratings of every source under these weights, over the games of `mask`. Sources without a game
-    there are left out.
+    """Return ratings of every source, over the games of `mask`.
+
+    Sources without a game there are left out.
     """
     keep = np.ones(len(games), dtype=bool) if mask is None else mask
     points = costs(games, weights, less)[keep]
@@ -180,8 +185,10 @@ def rated(
 
 
 def profiles(games: Games, mask: Bools | None = None) -> tuple[Profile, ...]:
-    """Errors of each source over the games of `mask`, and of the average source: raw counts over
-    the sum of games of all sources.
+    """Return the errors of each source and of the average source.
+
+    Over the games of `mask`. The average source has the raw counts over the sum of all sources'
+    games.
     """
     keep = np.ones(len(games), dtype=bool) if mask is None else mask
     charges = games.charges[keep]
@@ -207,8 +214,9 @@ def profiles(games: Games, mask: Bools | None = None) -> tuple[Profile, ...]:
 
 
 def matchups(games: Games, *, resamples: int = RESAMPLES, seed: int = SEED) -> tuple[Matchup, ...]:
-    """Every two sources that met, or should have: pooled points, the first one's share with its
-    interval, separated or not.
+    """Return every pair of sources with games, judged or not.
+
+    Each has pooled points, the first one's share with its interval, and whether it is separated.
     """
     points = costs(games)
     found = []
@@ -238,7 +246,7 @@ def matchups(games: Games, *, resamples: int = RESAMPLES, seed: int = SEED) -> t
 
 
 def verdicts(games: Games) -> tuple[VerdictLine, ...]:
-    """How findings were judged and what they rest on: all of them, then type by type."""
+    """Return counts of verdicts and grounding: all findings, then by type."""
     present = [family for family in FAMILIES if any(kind == family for kind, *_ in games.tally)]
     return tuple(_verdicts(name, games.tally) for name in (*([ALL] if present else []), *present))
 
@@ -270,7 +278,7 @@ def _step(
     games: Games, words: str, least: float, share: float, *, resamples: int, seed: int
 ) -> ToleranceStep:
     far = np.nan_to_num(games.timing_far, nan=0.0)
-    # N/A against a time is beyond every tolerance.
+    # N/A against a time is outside every tolerance.
     inside = games.timing_apart < np.maximum(least, share * far)
     less = np.zeros((len(games), 2))
     np.add.at(less, (games.timing_game[inside], games.timing_side[inside]), 1.0)
@@ -287,8 +295,9 @@ def _estimates(
     resamples: int,
     seed: int,
 ) -> tuple[Floats, Floats, Floats, int, str]:
-    """(ratings, low, high, resamples without ratings, why there is none), NaN for what does not
-    follow.
+    """Return (ratings, low, high, resamples without ratings, why).
+
+    NaN for undetermined values; `why` says why there are no ratings.
     """
     n = len(named)
     none = np.full(n, np.nan)

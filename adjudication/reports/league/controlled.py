@@ -1,5 +1,6 @@
-"""Which pairs of sources are a controlled comparison: two that differ in one thing. No Django here.
-Source: protocol section 4.
+"""Controlled comparisons: pairs of sources that differ in one thing.
+
+No Django. Source: protocol section 4.
 """
 
 from __future__ import annotations
@@ -13,10 +14,9 @@ _WITH_AND_WITHOUT = {TimelineKind.REVISED.value, TimelineKind.TEXT_ONLY.value}
 
 
 def differ_in(one: SourceKey, two: SourceKey) -> str:
-    """The one thing in which two sources differ: whether the record was used, the alternative, a
-    variant against the full run.
+    """Return the one thing in which two sources differ; "" if in more.
 
-    "" where they differ in more.
+    It is the use of the record, the alternative, or a variant against the full run.
     """
     if one.kind != two.kind:
         alike = (one.source, one.alternative) == (two.source, two.alternative)
@@ -32,8 +32,9 @@ def differ_in(one: SourceKey, two: SourceKey) -> str:
 
 
 def fuller_is_second(one: SourceKey, two: SourceKey) -> bool:
-    """Whether the second of a controlled pair is the revised one against text alone, or the full
-    run against a variant of it.
+    """Return whether the second of a controlled pair is the fuller one.
+
+    That is the revised one against text alone, or the full run against its variant.
     """
     found = differ_in(one, two)
     return (found == RECORD and two.kind == TimelineKind.REVISED.value) or (

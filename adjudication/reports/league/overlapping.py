@@ -1,7 +1,7 @@
-"""Compare two judgings of the same comparisons: exchanged positions, or two judges. No Django here.
+"""Compare two judgings of the same comparisons. No Django.
 
-Findings match by comparison and subject; several of one subject match in their order, as
-`adjudication.findings.changes` matches them in the database. Verdicts name the comparison's
+They differ in positions or in the judge. Findings match by comparison and subject; several of one
+subject match in their order, as in `adjudication.findings.changes`. Verdicts name the comparison's
 timelines, so that a swap of labels is no difference.
 """
 
@@ -15,22 +15,25 @@ from adjudication.reports.league.values import FindingRow, Overlap
 from adjudication.scoring.agreement import cohen_kappa
 
 ALL, ONE_SIDED = "all", "one-sided"
-#: Types of findings in the order of tables. The labels alone distinguish the one-sided types, so
-#: these are one type.
+#: Types of findings in the order of tables. One-sided types differ only in labels, so they are one
+#: type here.
 FAMILIES = ("TIMING", "VALUE", ONE_SIDED, "DUPLICATE", "SHARED_UNSUPPORTED")
-#: Comparison, subject, which of several findings of the subject.
+#: Comparison, subject, number of the finding among several of the subject.
 Subject = tuple[int, str, int]
 
 
 class Overlapping:
-    """Counts that grow block by block. A block has a comparison's findings by both judgings."""
+    """Counts that grow block by block.
+
+    A block has the findings of some comparisons by both judgings.
+    """
 
     def __init__(self) -> None:
         self._counts: dict[str, Counter[str]] = defaultdict(Counter)
         self._sides: dict[str, Counter[tuple[bool, bool]]] = defaultdict(Counter)
 
     def take(self, first: Iterable[FindingRow], second: Iterable[FindingRow]) -> None:
-        """The findings of some comparisons that both have judged."""
+        """Add the findings of some comparisons that both have judged."""
         one, two = _by_subject(first), _by_subject(second)
         for finding in one.values():
             self._counts[family_of(finding.type)]["first"] += 1
@@ -49,7 +52,7 @@ class Overlapping:
             self._sides[family_of(a.type)][a.charged_first, b.charged_first] += 1
 
     def rows(self) -> tuple[Overlap, ...]:
-        """All findings, then type by type."""
+        """Return a row for all findings, then one for each type."""
         present = [family for family in FAMILIES if self._counts.get(family)]
         return tuple(
             self._row(name, families)
@@ -72,8 +75,9 @@ class Overlapping:
 
 
 def overlaps(first: Iterable[FindingRow], second: Iterable[FindingRow]) -> tuple[Overlap, ...]:
-    """The same of two whole judgings. Comparisons that only one has judged are the caller's to
-    leave out.
+    """Compare two whole judgings.
+
+    The caller leaves out comparisons that only one has judged.
     """
     found = Overlapping()
     found.take(first, second)
@@ -81,7 +85,7 @@ def overlaps(first: Iterable[FindingRow], second: Iterable[FindingRow]) -> tuple
 
 
 def family_of(kind: FindingType) -> str:
-    """The type as tables have it."""
+    """Return the type's name in tables."""
     return ONE_SIDED if kind.one_sided else kind.value
 
 

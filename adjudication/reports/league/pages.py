@@ -1,8 +1,7 @@
-"""Tables of the dashboard as pages show them: figures with their interval below, and numbers that
-lead to the findings they count.
+"""Dashboard tables for pages: figures with intervals, linked counts.
 
-No Django here. Links are query strings of the findings browser
-(`adjudication.findings.listing.FindingFilter`).
+Counts link to the findings browser by query strings
+(`adjudication.findings.listing.FindingFilter`). No Django.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from adjudication.reports.league.overlapping import ALL
 from adjudication.reports.league.values import CATEGORIES, JudgeReport
 from timelines.evaluation.tables import Cell, Content, Table
 
-#: (line, column) → query of the findings that the number counts.
+#: (row, column) → query of the counted findings.
 Links = Mapping[tuple[int, int], str]
 
 
@@ -27,8 +26,9 @@ MARK = " · "
 
 @dataclass(frozen=True, slots=True)
 class ShownCell:
-    """Words of one cell; `number` sets it to the right, `query` leads to findings, `why` says why
-    there is no figure.
+    """Words of one cell.
+
+    `number` aligns it to the right, `query` links to findings, `why` says why there is no figure.
     """
 
     words: str
@@ -39,13 +39,13 @@ class ShownCell:
 
     @property
     def source(self) -> bool:
-        """Whether these are the words of a source ("rules · revised"), which want room."""
+        """Whether these words name a source ("rules · revised"), to give it room."""
         return MARK in self.words
 
 
 @dataclass(frozen=True, slots=True)
 class LinkedTable:
-    """A table whose first cell of a line heads it."""
+    """A table whose rows begin with a heading cell."""
 
     name: str
     title: str
@@ -54,7 +54,7 @@ class LinkedTable:
 
 
 def link_table(table: Table, links: Links) -> LinkedTable:
-    """The table for a page."""
+    """Return the table for a page."""
     columns = [[row[at] for row in table.rows] for at in range(len(table.heads))]
     numbers = [
         bool(at) and bool(cells) and all(isinstance(c, int | Cell) for c in cells)
@@ -83,7 +83,7 @@ def _shown_cell(cell: Content, number: bool, query: str) -> ShownCell:
 
 
 def links_of(report: JudgeReport) -> dict[str, Links]:
-    """Table name → its links."""
+    """Map table names to their links."""
     errors = dict(_errors(report))
     return {
         "ratings": {
@@ -118,7 +118,7 @@ def _verdicts(report: JudgeReport) -> Iterator[tuple[tuple[int, int], str]]:
 
 
 def _number(report: JudgeReport, source: str) -> str:
-    """The number by which addresses name a source; "" for the average of all."""
+    """Return a source's number in addresses; "" for the average of all."""
     return str(report.sources.index(source)) if source in report.sources else ""
 
 

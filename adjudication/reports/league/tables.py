@@ -1,4 +1,7 @@
-"""The tables of a report on a judge run, as pages, files and the command show them. No Django here."""
+"""The tables of a report on a judge run. No Django.
+
+Used by pages, files and the command.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ EMPTY = "no game"
 
 
 def ratings(report: JudgeReport) -> Table:
-    """A row for each source: rating, mean share, record, and their numbers of games."""
+    """Return a row per source: rating, mean share, record, numbers of games."""
     heads = (
         "Source",
         "Games",
@@ -51,21 +54,21 @@ def ratings(report: JudgeReport) -> Table:
 
 
 def profile(report: JudgeReport) -> Table:
-    """Errors a matchup of each source, by category, and what they cost."""
+    """Return each source's errors per matchup, by category, and their cost."""
     return Table(
         "profile", "Errors a matchup", _profile_heads(), tuple(_profile_rows(report.profiles))
     )
 
 
 def counts(report: JudgeReport) -> Table:
-    """The same as raw counts."""
+    """Return the same as raw counts."""
     heads = ("Source", "Games", *(CATEGORY_WORDS[c] for c in CATEGORIES))
     rows: list[TableRow] = [(p.source, p.games, *p.counts) for p in report.profiles]
     return Table("counts", "Errors counted", heads, tuple(rows))
 
 
 def strata_profile(report: JudgeReport) -> Table:
-    """Errors a matchup by annotation protocol."""
+    """Return errors per matchup by annotation protocol."""
     rows = [
         (name, *row)
         for name, profiles in report.stratum_profiles
@@ -80,7 +83,7 @@ def strata_profile(report: JudgeReport) -> Table:
 
 
 def sensitivity(report: JudgeReport) -> Table:
-    """Ratings under other weights: a line a scheme, a column a source."""
+    """Return ratings under other weights: a row a scheme, a column a source."""
     rows: list[TableRow] = [(r.name, *_by_source(report, r), r.draws) for r in report.sensitivity]
     return Table(
         "sensitivity",
@@ -91,7 +94,10 @@ def sensitivity(report: JudgeReport) -> Table:
 
 
 def strata(report: JudgeReport) -> Table:
-    """Ratings by annotation protocol, each centred by itself: a line a protocol, a column a source."""
+    """Return ratings by annotation protocol, centred within each.
+
+    A row per protocol, a column per source.
+    """
     rows: list[TableRow] = [
         (r.name, r.games, *_by_source(report, r), r.draws) for r in report.strata
     ]
@@ -104,8 +110,9 @@ def strata(report: JudgeReport) -> Table:
 
 
 def tolerance(report: JudgeReport) -> Table:
-    """Ratings when only times apart beyond a tolerance are charged: a line a tolerance, a column a
-    source.
+    """Return ratings if only times beyond a tolerance are charged.
+
+    A row per tolerance, a column per source.
     """
     rows: list[TableRow] = []
     for step in report.tolerance:
@@ -123,7 +130,7 @@ def tolerance(report: JudgeReport) -> Table:
 
 
 def verdicts(report: JudgeReport) -> Table:
-    """How findings were judged and what they rest on, a line a type."""
+    """Return counts of verdicts and grounding, a row per type."""
     rows: list[TableRow] = []
     for v in report.verdicts:
         judged = (v.findings, v.decisive, v.both, v.neither, v.unclear, v.flagged)
@@ -143,7 +150,7 @@ def verdicts(report: JudgeReport) -> Table:
 
 
 def matchups(report: JudgeReport) -> Table:
-    """A line a pair: the first one's share of all points, and the record game by game."""
+    """Return a row per pair: the first one's share of points, and the record."""
     rows: list[TableRow] = []
     for m in report.matchups:
         c = m.result
@@ -167,7 +174,7 @@ def matchups(report: JudgeReport) -> Table:
 
 
 def swap(report: JudgeReport) -> Table:
-    """What recurs when A and B are exchanged."""
+    """Return the agreement after exchanging A and B."""
     return overlap_table(
         "swap",
         "The same comparisons in exchanged positions",
@@ -179,7 +186,7 @@ def swap(report: JudgeReport) -> Table:
 def overlap_table(
     name: str, title: str, judgings: tuple[str, str], overlaps: Sequence[Overlap]
 ) -> Table:
-    """Two judgings of the same comparisons, a line a type of finding."""
+    """Compare two judgings of the same comparisons, a row per type of finding."""
     rows = [
         (
             o.type,
@@ -211,7 +218,7 @@ def overlap_table(
     return Table(name, title, heads, tuple(rows))
 
 
-#: By the name that addresses and files use.
+#: Tables by their names in addresses and files.
 TABLES: dict[str, Callable[[JudgeReport], Table]] = {
     "ratings": ratings,
     "profile": profile,
@@ -248,7 +255,7 @@ def _profile_rows(profiles: Sequence[Profile]) -> list[TableRow]:
 
 
 def _by_source(report: JudgeReport, rated: Rated) -> list[Cell]:
-    """Ratings in the order of the report's sources."""
+    """Return ratings in the order of the report's sources."""
     found = {r.source: Cell(r.rating, r.low, r.high, 0, rated.why) for r in rated.ratings}
     return [found.get(source, Cell(None, why=EMPTY)) for source in report.sources]
 

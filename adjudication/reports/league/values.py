@@ -1,4 +1,7 @@
-"""What a report on a judge run is made from and of. No Django here. Source: protocol section 4."""
+"""The input and the values of a report on a judge run. No Django.
+
+Source: protocol section 4.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +25,16 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Games:
-    """The judged games of one judge run in first positions, as columns; G games, N sources, 7
-    categories in the order of CATEGORIES.
+    """The judged games of one judge run in first positions, as columns.
 
-    `first`, `second`: (G,) source indices. `case`, `stratum`: (G,) indices into `strata` for the
-    latter. `charges`: (G, 2, 7) errors charged to the first and the second timeline. `flagged`: (G,
-    2) wrong times among them whose hours lie within tolerance. `findings`, `flagged_findings`: (G,)
-    all of them. The timing columns have a row for every decisive TIMING finding: its game, the side
-    charged (0 first), the hours between the two times and the larger distance from admission, both
-    NaN where a time is N/A (0 hours between two that are).
+    G games, N sources, 7 categories in the order of CATEGORIES. `first`, `second`: (G,) source
+    indices. `case`: (G,) case ids; `stratum`: (G,) indices into `strata`. `charges`: (G, 2, 7)
+    errors charged to the first and the second timeline. `flagged`: (G, 2) wrong times among them
+    whose hours are within tolerance. `findings`, `flagged_findings`: (G,) all of them.
+
+    The timing columns have a row for every decisive TIMING finding: its game, the side charged (0
+    first), the hours between the two times and the larger distance from admission. Both are NaN if
+    a time is N/A (0 hours if both times are).
     """
 
     sources: tuple[str, ...]
@@ -47,16 +51,15 @@ class Games:
     timing_side: Ints
     timing_apart: Floats
     timing_far: Floats
-    #: (first, second) → games without a valid answer; and games that failed or are under way.
+    #: (first, second) → games without a valid answer; games that failed or have not ended.
     unjudged: Mapping[tuple[int, int], int]
     open: Mapping[tuple[int, int], int]
-    #: The same sources as keys, if they are known: identify the pairs that are controlled
-    #: comparisons.
+    #: The same sources as keys, if known: they identify controlled comparisons.
     keys: tuple[SourceKey, ...] = ()
     #: (type, verdict, grounding, flagged) → findings; A_ONLY and B_ONLY are "one-sided", A and B
     #: "decisive".
     tally: Mapping[tuple[str, str, str, bool], int] = field(default_factory=dict)
-    #: Decisive findings that hold A right, and all decisive ones, over both positions.
+    #: Decisive findings for A, and all decisive ones, over both positions.
     for_a: tuple[int, int] = (0, 0)
 
     def __len__(self) -> int:
@@ -65,11 +68,11 @@ class Games:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """One source's rating and record. Intervals are 95 %, by case; None with the report's `why`
-    where none follows from the games.
+    """One source's rating and record.
 
-    Wins, losses and ties leave out empty games (without a decisive finding); draws are games with a
-    share of one half, empty ones included.
+    Intervals are 95 %, by case; None, with the report's `why`, if undetermined. Wins, losses and
+    ties leave out empty games (without a decisive finding); draws are games with a share of one
+    half, including empty ones.
     """
 
     source: str
@@ -89,8 +92,9 @@ class Rating:
 
 @dataclass(frozen=True)
 class Rated:
-    """Ratings of all sources under one way to count. `lost` resamples had none and are left out of
-    the intervals.
+    """Ratings of all sources under one way to count.
+
+    `lost` resamples had no ratings; the intervals leave them out.
     """
 
     name: str
@@ -104,8 +108,9 @@ class Rated:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Errors of one source (or of the average source, in a stratum): counts in the order of
-    CATEGORIES, and cost a matchup.
+    """Errors of one source, or of the average source.
+
+    Counts are in the order of CATEGORIES; `penalty` is the cost per matchup.
     """
 
     source: str
@@ -115,17 +120,16 @@ class Profile:
 
     @property
     def a_matchup(self) -> tuple[float | None, ...]:
-        """Errors of each category a game."""
+        """Errors of each category per game."""
         return tuple(n / self.games if self.games else None for n in self.counts)
 
 
 @dataclass(frozen=True, slots=True)
 class Matchup:
-    """Two sources over the cases both have: pooled points, the first one's share of them, and games
-    that gave no answer.
+    """Two sources over the cases both have: pooled points and their share.
 
-    `differ` names the one thing in which a controlled pair differs; the fuller one is the first
-    then. "" for any other pair.
+    It also counts games without an answer. `differ` names the one thing in which a controlled pair
+    differs, and then the fuller source is first; "" for any other pair.
     """
 
     first: str
@@ -139,7 +143,10 @@ class Matchup:
 
 @dataclass(frozen=True, slots=True)
 class VerdictLine:
-    """How findings of one type were judged, and how many rest on note, record, both and neither."""
+    """Verdicts of one type of finding, and their grounding.
+
+    Grounding is by note, record, both or neither.
+    """
 
     type: str
     findings: int
@@ -153,8 +160,9 @@ class VerdictLine:
 
 @dataclass(frozen=True, slots=True)
 class Favoured:
-    """Decisive findings for A; one half for a judge without a preference. `low`,
-    `high`: Wilson's interval.
+    """Decisive findings for A; one half for a judge without a preference.
+
+    `low`, `high`: Wilson's interval.
     """
 
     for_a: int
@@ -178,8 +186,9 @@ class ToleranceStep:
 
 
 class FindingRow(NamedTuple):
-    """A finding as two judgings are laid side by side. `charged_first` is None where nothing is
-    charged. A tuple: there are many.
+    """A finding for the comparison of two judgings.
+
+    `charged_first` is None if nothing is charged. A tuple, because there are many.
     """
 
     comparison: int
@@ -192,10 +201,9 @@ class FindingRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Two judgings of the same comparisons, for one type of finding (or all): subjects and
-    verdicts in both.
+    """Two judgings of the same comparisons, for one type of finding or all.
 
-    `alike`: with the same verdict; `charged_alike`: with the same charge too, or none in both;
+    `alike`: with the same verdict; `charged_alike`: also with the same charge, or none in both;
     `turned`: each for another side. `kappa` is of the side judged right, over subjects on which
     both are decisive.
     """
@@ -211,13 +219,13 @@ class Overlap:
 
     @property
     def shared(self) -> float | None:
-        """Subjects that both reported, of all that either reported."""
+        """Subjects that both reported, as a share of all reported."""
         union = self.first + self.second - self.both
         return self.both / union if union else None
 
     @property
     def same(self) -> float | None:
-        """Of those that both reported, the share with the same verdict."""
+        """Subjects with the same verdict, as a share of those both reported."""
         return self.alike / self.both if self.both else None
 
 
