@@ -1,10 +1,10 @@
-"""How fast rows are imported: `python -m benchmarks.ingest`, a million charted rows of MIMIC-IV
-against COPY of the same rows.
+"""Measure how fast rows are imported: `python -m benchmarks.ingest`.
 
-The import reads the file, checks it, maps it to events, stores the rows and builds every series
-with its summary. The yardstick is COPY of the very rows that came out of it, from memory, into the
-same table with the same index, partitions and foreign key. The goal is half its rate. The largest
-memory of the import is shown for a small and the full file: it must not grow with the file.
+A million charted rows of MIMIC-IV are compared with COPY of the same rows. The import reads the
+file, checks it, maps it to events, stores the rows and builds every series with its summary. The
+yardstick is COPY of the very rows that came out of it, from memory, into the same table with the
+same index, partitions and foreign key. The goal is half its rate. The largest memory of the import
+is shown for a small and the full file: it must not grow with the file.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ def main() -> int:
 
 
 def write_mimic(root: Path, rows: int) -> Path:
-    """A MIMIC-IV directory with admissions, d_items and that many charted rows."""
+    """Write a MIMIC-IV directory with that many charted rows.
+
+    It has admissions and d_items too.
+    """
     random = np.random.default_rng(11)
     for name in ("hosp", "icu"):
         (root / name).mkdir(parents=True)
@@ -100,7 +103,10 @@ def seconds_of_import(path: Path, name: str) -> float:
 
 
 def seconds_of_copy(name: str) -> tuple[int, float]:
-    """(rows, seconds) of a plain COPY of the dataset's rows into a partition of a second dataset."""
+    """Return (rows, seconds) of a plain COPY of the dataset's rows.
+
+    They go into the partition of a second dataset.
+    """
     from django.db import connection, transaction
 
     from ehr.models import Dataset, Encounter

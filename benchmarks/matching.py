@@ -1,11 +1,12 @@
-"""How fast events are matched and a sweep is resampled: `python -m benchmarks.matching`.
+"""Measure how fast events are matched and a sweep is resampled.
 
-The peer is the paper's recursion as it is printed, in Python, on the same precomputed distances;
-both give the same pairs, which is checked. Matching is measured without a threshold, so that the
-whole matching is taken. Distances are uniform, of embedded mentions (each reference event beside
-its noisy copy) and of duplicated ones (many exact ties); the goal is a ratio of 50 at 300 events in
-each. Then a report's heavy part: matching, and match rate, concordance and AULTC with their
-intervals over a sweep of 40 cases, 50 thresholds and 200 resamples, under 5 seconds.
+Run `python -m benchmarks.matching`. The peer is the paper's recursion as it is printed, in Python,
+on the same precomputed distances; both must give the same pairs. Matching is measured without a
+threshold, so that the whole matching is made. Distances are uniform, of embedded mentions (each
+reference event with a noisy copy) and of duplicated ones (many exact ties). The goal is a ratio of
+50 at 300 events in each. Then a report's heavy part is measured: matching, and match rate,
+concordance and AULTC with their intervals over a sweep of 40 cases, 50 thresholds and 200
+resamples, under 5 seconds.
 """
 
 from __future__ import annotations
@@ -79,8 +80,9 @@ def against_recursion(name: str, distance: NDArray[np.float64], repeat: int) -> 
 def recursion(
     distance: list[list[float]], ref: list[int], pred: list[int]
 ) -> list[tuple[int, int]]:
-    """The paper's recursive best match over the events left; being in order, the first of equal
-    pairs is the lower one.
+    """Return the paper's recursive best match over the remaining events.
+
+    The events are in order, so the first of equal pairs is the lower one.
     """
     if not ref or not pred:
         return []
@@ -101,7 +103,10 @@ def uniform(random: np.random.Generator, size: int) -> NDArray[np.float64]:
 
 
 def embedded(random: np.random.Generator, size: int) -> NDArray[np.float64]:
-    """Cosine distances of vectors to copies of them, each with noise of its own strength."""
+    """Return cosine distances of vectors to noisy copies of them.
+
+    The noise of each copy has its own strength.
+    """
     vectors = random.normal(size=(size, 384))
     return cosine_distance(
         vectors, vectors + random.normal(size=vectors.shape) * random.uniform(0.05, 2.0, (size, 1))
@@ -124,8 +129,9 @@ KINDS: dict[str, Callable[[np.random.Generator, int], NDArray[np.float64]]] = {
 def made_up_case(
     random: np.random.Generator, events: int
 ) -> tuple[NDArray[np.float64], list[float], list[float]]:
-    """Distances, reference times and predicted times of one case; errors over several orders of
-    magnitude.
+    """Return distances, reference times and predicted times of one case.
+
+    Errors range over several orders of magnitude.
     """
     reference = random.integers(-48, 240, events).astype(float)
     predicted = reference + random.integers(-1, 2, events) * np.round(
@@ -137,8 +143,9 @@ def made_up_case(
 def sweep(
     cases: list[tuple[NDArray[np.float64], list[float], list[float]]], count: int
 ) -> list[tuple[object, ...]]:
-    """Match rate, concordance and AULTC at each threshold, each with its interval; matching done
-    once a case.
+    """Return match rate, concordance and AULTC at each threshold.
+
+    Each has its interval; matching is done once for each case.
     """
     orders = [greedy_order(distance) for distance, _, _ in cases]
     resamples = Resamples.draw(len(cases), count)
@@ -177,7 +184,7 @@ def sweep(
 
 
 def best(work: Callable[[], T], repeat: int) -> tuple[float, T]:
-    """The shortest of several runs, in seconds, and what came of it."""
+    """Return the shortest of several runs, in seconds, and its result."""
     times = []
     for _ in range(repeat):
         started = time.perf_counter()

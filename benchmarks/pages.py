@@ -1,11 +1,11 @@
-"""How fast the case page and the reviewer's page answer: `python -m benchmarks.pages`.
+"""Measure how fast the case page and the reviewer's page respond.
 
-The case has a note of 15,000 characters, 300 occurrences and 900 series, in a PostgreSQL of its
-own, behind gunicorn as it is deployed. Measured are the page and the provenance partial, for one
-user who never waits and for 20 users who act every 5 seconds; then, in a browser, the time from a
-click on an occurrence to its chain on the screen, and from the key that commits a reviewer's answer
-to the next item of a packet over shipped cases. The limit is 100 ms; a ratio above 1 is faster than
-the limit.
+Run `python -m benchmarks.pages`. The case has a note of 15,000 characters, 300 occurrences and 900
+series, in its own PostgreSQL, behind gunicorn as it is deployed. The page and the provenance
+partial are measured for one user who never waits and for 20 users who act every 5 seconds. Then a
+browser is measured: from a click on an occurrence to its chain on the screen, and from the key that
+commits a reviewer's answer to the next item of a packet over shipped cases. The limit is 100 ms; a
+ratio above 1 is faster than the limit.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ class Target:
 
 
 def main() -> int:
-    """Print the percentiles; 1 where one user's 95th percentile of page or chain misses the limit."""
+    """Print the percentiles; return 1 if one user's page or chain is too slow.
+
+    The limit applies to the 95th percentile.
+    """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=40.0, help="how long the 20 users act")
     seconds = parser.parse_args().seconds
@@ -82,8 +85,9 @@ def one_user(target: Target, rounds: int = 150) -> dict[str, list[float]]:
 
 
 def many_users(target: Target, seconds: float) -> dict[str, list[float]]:
-    """Each user acts every five seconds from a moment of their own: now and then a page, mostly a
-    chain.
+    """Let each user act every five seconds, from different moments.
+
+    A user opens mostly a chain, and now and then a page.
     """
     found: dict[str, list[float]] = {"page": [], "chain": []}
     end = time.monotonic() + seconds
@@ -106,8 +110,9 @@ def many_users(target: Target, seconds: float) -> dict[str, list[float]]:
 
 
 def in_browser(target: Target, clicks: int = 60) -> None:
-    """From a click in the note to the chain painted, and from an answer to the next item painted,
-    in Chromium.
+    """Time a click until its chain is painted, an answer until the next item.
+
+    Both in Chromium.
     """
     from playwright.sync_api import sync_playwright
 
@@ -212,7 +217,7 @@ def ask(connection: http.client.HTTPConnection, target: Target, address: str) ->
 
 @contextmanager
 def served_case() -> Iterator[Target]:
-    """Services of its own, the case, and gunicorn; all of it is gone afterwards."""
+    """Start services, the case and gunicorn; remove them all afterwards."""
     var = Path(tempfile.mkdtemp(prefix="occurrent-pages-")) / "var"
     var.parent.chmod(0o755)
     os.environ.update({"OCCURRENT_VAR": str(var), "DJANGO_SETTINGS_MODULE": "config.settings"})
@@ -235,8 +240,9 @@ def served_case() -> Iterator[Target]:
 
 
 def build_case() -> tuple[str, str, tuple[str, ...]]:
-    """Migrate, store the case and a signed-in session; returns the session's key, the page's
-    address and the UIDs.
+    """Migrate, store the case and a signed-in session.
+
+    Returns the session's key, the page's address and the UIDs.
     """
     import django
 
@@ -267,8 +273,9 @@ def build_case() -> tuple[str, str, tuple[str, ...]]:
 
 
 def build_packet() -> tuple[str, str]:
-    """Store an open packet over shipped cases with all their series; returns its reviewer's session
-    and the address of the item in hand.
+    """Store an open packet over shipped cases with all their series.
+
+    Returns its reviewer's session and the address of the current item.
     """
     from tests.functional.review_world import packed_world
 

@@ -1,13 +1,13 @@
-"""How fast Bradley–Terry ratings are resampled by case: `python -m benchmarks.ratings`.
+"""Measure how fast Bradley–Terry ratings are resampled by case.
 
-The peers are choix (`ilsr_pairwise_dense`) and evalica, each in the loop that its interface asks
-for: one call a resample of the same drawn cases. choix takes a matrix of what each source earned of
-each other; evalica takes weighted games, given once as one row a game and side and once as one row
-a pair and side, which is the least that it can be given. Both run with their default tolerances. On
-the data without resampling all solutions are equal to a millionth of a point, with a general
-optimiser as the fourth. 374 games of 40 cases between 5 sources are the published schedule, between
-11 sources a fuller one; the goal is a ratio of 25 to the faster peer. Then growth to 200 sources,
-with games in proportion.
+Run `python -m benchmarks.ratings`. The peers are choix (`ilsr_pairwise_dense`) and evalica, each in
+the loop that its interface needs: one call a resample of the same drawn cases. choix takes a matrix
+of the points that each source earned against each other. evalica takes weighted games, given once
+as one row a game and side and once as one row a pair and side, which is its smallest input. Both
+run with their default tolerances. On the data without resampling all solutions are equal to a
+millionth of a point, with a general optimiser as the fourth. 374 games of 40 cases between 5
+sources are the published schedule, between 11 sources a fuller one; the goal is a ratio of 25 to
+the faster peer. Then growth to 200 sources is measured, with games in proportion.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ GOAL_RATIO = 25.0
 GAMES, CASES = 374, 40
 SOURCES = (5, 11)
 GROWTH = (25, 50, 100, 200)
-#: Of the solutions that are compared with each other; the loops run with each peer's own.
+#: Tolerance of the solutions that are compared with each other; the loops use each peer's own.
 FINE = 1e-13
 EQUAL = 1e-6
 T = TypeVar("T")
@@ -63,8 +63,9 @@ class Schedule:
         return pd.Index(range(self.sources))
 
     def drawn(self, resamples: int) -> Indices:
-        """(resamples, games) how often each game is in each resample, by the draws that
-        `bootstrap_ratings` makes.
+        """Return (resamples, games): the count of each game in each resample.
+
+        The draws are those of `bootstrap_ratings`.
         """
         cases = np.unique(self.case)
         picks = np.random.default_rng(SEED).integers(0, len(cases), size=(resamples, len(cases)))
@@ -76,7 +77,10 @@ class Schedule:
         )
 
     def earned(self, times: Indices) -> Matrix:
-        """(sources, sources) what each earned of each other, each game counted `times` (games,)."""
+        """Return (sources, sources): points that each earned against each other.
+
+        Each game counts `times` (games,).
+        """
         n = self.sources
         cells = np.concatenate([self.first * n + self.second, self.second * n + self.first])
         points = np.concatenate([times * self.share, times * (1.0 - self.share)])
@@ -172,9 +176,9 @@ def against_peers(games: Schedule, resamples: int, repeat: int) -> float:
 
 
 def grown(games: Schedule, resamples: int) -> None:
-    """Print what a resample takes, ours of many at once and a single call of each peer.
+    """Print the time of a resample: of many of ours, of one call of each peer.
 
-    Raises AssertionError where most resamples have no ratings: then nothing was measured.
+    Raises AssertionError if most resamples have no ratings: then nothing was measured.
     """
     seconds, found = best(partial(bootstrap, games, resamples), 1)
     once = np.ones_like(games.case)
@@ -202,10 +206,10 @@ def in_a_loop(peer: Callable[..., Matrix], games: Schedule, times: Indices) -> M
 
 
 def largest_difference(games: Schedule) -> float:
-    """The largest difference in points between our ratings and those of each peer and of the
-    optimiser, on all games once.
+    """Return the largest difference in points between the solutions.
 
-    Raises AssertionError above a millionth.
+    It compares our ratings with those of each peer and of the optimiser, on all games once. Raises
+    AssertionError above a millionth.
     """
     once = np.ones_like(games.case)
     ours = ratings(games.first, games.second, games.share, games.sources)
@@ -216,7 +220,10 @@ def largest_difference(games: Schedule) -> float:
 
 
 def optimise(games: Schedule) -> Matrix:
-    """A general optimiser on the log-likelihood with its derivatives, the first source fixed at 0."""
+    """Return the ratings of a general optimiser with derivatives.
+
+    It maximises the log-likelihood, with the first source fixed at 0.
+    """
     first, second, share, n = games.first, games.second, games.share, games.sources
 
     def expected(x: Matrix) -> Matrix:
@@ -253,8 +260,9 @@ def optimise(games: Schedule) -> Matrix:
 
 
 def schedule(random: np.random.Generator, sources: int, games: int) -> Schedule:
-    """Games of sources of unequal strength, dealt over the cases in turn. Of more pairs than games,
-    those that meet are drawn.
+    """Return games of sources of unequal strength, dealt over the cases.
+
+    If there are more pairs than games, the pairs that meet are drawn.
     """
     strength = random.normal(0, 0.5, sources)
     pairs = [(i, j) for i in range(sources) for j in range(i)]
@@ -277,7 +285,7 @@ def rated(strengths: Matrix) -> Matrix:
 
 
 def best(work: Callable[[], T], repeat: int) -> tuple[float, T]:
-    """The shortest of several runs, in seconds, and what came of it."""
+    """Return the shortest of several runs, in seconds, and its result."""
     times = []
     for _ in range(repeat):
         started = time.perf_counter()

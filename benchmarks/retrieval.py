@@ -1,15 +1,15 @@
-"""How fast a case finds its series: `python -m benchmarks.retrieval`, against Chroma and against
-bare NumPy.
+"""Measure how fast a case retrieves its series.
 
-Each encounter has 900 series of 384 numbers; all queries of a case (300 occurrences, two queries
-each) ask for the top 10, in PostgreSQL by one binary fetch and one matrix product, in Chroma
-(embedded) by one batched query. Chroma is measured in both layouts it offers: one collection an
-encounter, and one collection for all with a filter. A worker takes up a case once, so Chroma's
-first touch of a case counts (its warm time is shown too); ours reads from the database every time.
-The yardstick "NumPy" loads the vectors from the same database with the same fetch and does the
-product and a partial sort, no more. All take turns encounter by encounter, and medians are
-compared, so that a busy machine slows everyone alike. Goals, against the layout that is better at
-it: 5 times the query rate, 20 times the load rate; at most 3 times NumPy's time.
+Run `python -m benchmarks.retrieval`; the peers are Chroma and bare NumPy. Each encounter has 900
+series of 384 numbers. All queries of a case (300 occurrences, two queries each) ask for the top 10:
+in PostgreSQL by one binary fetch and one matrix product, in Chroma (embedded) by one batched query.
+Chroma is measured in both layouts it offers: one collection for each encounter, and one collection
+for all with a filter. A worker takes up a case once, so Chroma's first touch of a case counts (its
+warm time is shown too); ours reads from the database every time. The yardstick "NumPy" loads the
+vectors from the same database with the same fetch and does the product and a partial sort, no more.
+All take turns encounter by encounter, and medians are compared, so that a busy machine slows
+everyone alike. Goals, against the layout that is better at it: 5 times the query rate, 20 times the
+load rate; at most 3 times NumPy's time.
 """
 
 from __future__ import annotations
@@ -106,7 +106,10 @@ def compare(vectors: list[Vectors], queries: Vectors, folder: str) -> int:
 
 
 class Store(Protocol):
-    """What is compared: loading one encounter's vectors, and all queries of a case."""
+    """A store to compare.
+
+    It loads one encounter's vectors and answers all queries of a case.
+    """
 
     def load(self, encounter: int, vectors: Vectors) -> None: ...
 
@@ -221,7 +224,7 @@ def names(items: Sized) -> list[str]:
 
 
 def agreement(exact: list[list[str]], found: list[list[str]]) -> float:
-    """The share of the exact hits that the other found."""
+    """Return the share of the exact hits among the other's hits."""
     return float(
         np.mean(
             [len(set(ours) & set(theirs)) / TOP for ours, theirs in zip(exact, found, strict=True)]
@@ -236,7 +239,10 @@ def unit(random: np.random.Generator, count: int) -> Vectors:
 
 
 def medians(rounds: Iterable[Sequence[Callable[[], object]]]) -> list[float]:
-    """The median seconds of each contestant over the rounds, in each of which all take their turn."""
+    """Return the median seconds of each contestant over the rounds.
+
+    All take their turn in each round.
+    """
     return np.median(
         [[measure(work) for work in contestants] for contestants in rounds], axis=0
     ).tolist()

@@ -1,18 +1,21 @@
-"""How well the prompted backbone uses a model server: `python -m benchmarks.serving`.
+"""Measure how well the prompted backbone uses a model server.
+
+Run `python -m benchmarks.serving`.
 
 1. A server of fixed service rate (simulated: `support/model_server.py`) and a cohort with several
-cases in flight: the share of its slots
-   in use from the first call to the last answer. The goal is at least 0.9.
-2. Prompt tokens that the same server has to compute, against those of a client whose every prompt
-is computed whole. At most 40 %, where
-   its prefix cache has room for the cases in flight (`--cache`).
+cases in flight: the share of its slots in use from the first call to the last answer. The goal is
+at least 0.9.
+
+2. The prompt tokens that the same server has to compute, against those of a client whose every
+prompt is computed whole. The goal is at most 40 % if its prefix cache has room for the cases in
+flight (`--cache`).
+
 3. Tokens of the same answers in the protocol "schema" and in the protocol "table", of stages 3 and
-6 over demo cases as the rules backbone
-   reconstructs them. The goal is at most 55 %.
-4. With `--real`, and where the environment of the verification tests is there, tokens a second of
-the real server on this CPU while the
-   backbone times notes, against the same calls sent to it all at once. A ratio without a goal: the
-   server shares its cores with the client.
+6 over demo cases as the rules backbone reconstructs them. The goal is at most 55 %.
+
+4. With `--real`, and if the environment of the verification tests is installed: tokens a second of
+the real server on this CPU while the backbone times notes, against the same calls sent to it all at
+once. This ratio has no goal: the server shares its cores with the client.
 """
 
 from __future__ import annotations
@@ -36,8 +39,8 @@ from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.run import Case, Record, Tools, reconstruct
 
 GOAL_BUSY, GOAL_COMPUTED, GOAL_OUTPUT = 0.9, 0.40, 0.55
-#: Requests that the server may have for each of its slots: those beyond wait there, and one begins
-#: the moment that another ends.
+#: Requests that the server may have for each of its slots: more of them wait there, and one begins
+#: at the moment that another ends.
 AT_HAND = 1.5
 COHORT = Path(__file__).resolve().parent.parent / "demo" / "cohort"
 WINDOW = Window(Anchor(datetime(2150, 3, 1, 10, 0)), discharge=120.0)
@@ -70,7 +73,10 @@ def main() -> int:
 
 
 def simulate(count: int, in_flight: int, rates: Rates) -> tuple[float, float]:
-    """(share of the slots in use, share of the prompt tokens computed) over a cohort."""
+    """Return (share of slots in use, share of prompt tokens computed).
+
+    Both are for a cohort.
+    """
     cases = cohort(count)
     with running(rates) as server:
         limit = round(rates.slots * AT_HAND)
@@ -111,8 +117,9 @@ def one(model: OpenAIModel, case: Case) -> int:
 
 
 def cohort(count: int) -> list[Case]:
-    """The demo's notes, each with a first line of its own, so that no note is the beginning of
-    another.
+    """Return the demo's notes as cases.
+
+    Each has a different first line, so that no note is the beginning of another.
     """
     notes = [path.read_text(encoding="utf-8") for path in sorted(COHORT.glob("*/note.txt"))]
     return [Case(f"Summary number {n}.\n{notes[n % len(notes)]}", WINDOW) for n in range(count)]

@@ -1,12 +1,11 @@
-"""How long it takes to start and follow a large run and a large judge run: `python -m
-benchmarks.starting`, 100,000 cases.
+"""Measure how long it takes to start and follow large runs.
 
-Timed of each: the request that starts it (goal: under a second), the preparation that adds its
-cases or games, and a poll of its page. The yardstick of a preparation is one INSERT … SELECT of the
-very same rows into a table with the same indexes and keys, without triggers. The goal is a fifth of
-its rate: the preparation also adds cases, counts, resumes after a kill, and lets others in between.
-A judge run's preparation also chooses the timelines of each case and makes comparisons; its goal is
-a twentieth.
+Run `python -m benchmarks.starting`: a run and a judge run of 100,000 cases. For each it times the
+request that starts it (goal: under a second), the preparation that adds its cases or games, and a
+poll of its page. The yardstick of a preparation is one INSERT … SELECT of the very same rows into a
+table with the same indexes and keys, without triggers. The goal is a fifth of its rate: the
+preparation also adds cases, counts, resumes after a kill, and lets others in between. A judge run's
+preparation also chooses the timelines of each case and makes comparisons; its goal is a twentieth.
 """
 
 from __future__ import annotations
@@ -60,8 +59,9 @@ def measure_run(client: Client, dataset: Dataset, count: int) -> int:
 
 
 def measure_judging(client: Client, dataset: Dataset, count: int) -> int:
-    """Print the figures of a judge run over two sources of every case; return how many goals are
-    missed.
+    """Print the figures of a judge run over two sources of every case.
+
+    Returns how many goals are missed.
     """
     add_timelines(dataset)
     judge(client, dataset, "c0000000")
@@ -144,7 +144,10 @@ def prepare(run: Run) -> None:
 
 
 def add_timelines(dataset: Dataset) -> None:
-    """Two finished timelines of every case, without entries: nothing is judged here."""
+    """Add two finished timelines of every case.
+
+    They have no entries, because nothing is judged here.
+    """
     from timelines.models import Timeline
 
     cases = list(dataset.encounters.values_list("pk", flat=True))
@@ -210,7 +213,10 @@ def insert_again(table: str, *keys: str) -> None:
 
 
 def analyze() -> None:
-    """Let the planner know what is there, as autovacuum does; the application's role may not."""
+    """Update the planner's statistics, as autovacuum does.
+
+    It runs as the owner, because the application's role may not.
+    """
     import psycopg
     from django.conf import settings
 

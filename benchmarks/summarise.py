@@ -1,10 +1,9 @@
-"""How fast rows become series: `python -m benchmarks.summarise`, a million rows against DuckDB and
-Polars.
+"""Measure how fast rows become series: `python -m benchmarks.summarise`.
 
-All three group by encounter and exact event and compute the same: count, first and last row, row
-indices, count, mean and sample deviation of the numbers, where the extremes stand, and for series
-of words the five most frequent values and how many others there are. The goal is a ratio of at
-least 1 against the faster of the two.
+The peers are DuckDB and Polars, on a million rows. All three group by encounter and exact event and
+compute the same: count, first and last row, row indices, count, mean and sample deviation of the
+numbers, the places of the extremes, and for series of words the five most frequent values and how
+many others there are. The goal is a ratio of at least 1 against the faster of the two.
 """
 
 from __future__ import annotations
@@ -73,8 +72,9 @@ def main() -> int:
 
 
 def make_rows(count: int) -> tuple[pa.Table, np.ndarray]:
-    """Rows of 100 encounters and 900 events, in random order of time; two in nine events have words
-    as values.
+    """Return rows of 100 encounters and 900 events, in random order of time.
+
+    Two in nine events have words as values.
     """
     random = np.random.default_rng(7)
     event, group = random.integers(0, 900, count), random.integers(0, 100, count)

@@ -1,4 +1,7 @@
-"""Every change to datasets. `by=None` is the command line of the machine itself."""
+"""Every change to datasets.
+
+`by=None` is the command line of the machine itself.
+"""
 
 from __future__ import annotations
 
@@ -58,12 +61,11 @@ def import_dataset(
     replacing: Replacing = NOTHING,
     progress: Progress = lambda done, total, words: None,
 ) -> ImportReport:
-    """Import `path` into the study's dataset of that name, which is made where it is new; call it
-    again to go on after a kill.
+    """Import `path` into the study's dataset of that name.
 
-    Each case (or block of a file) commits by itself, so good cases stay although others are
-    rejected. `cases`: only these case ids. Raises FormatError (the path is not in this format),
-    ImportBusy, NotAllowed.
+    A new name makes a new dataset. Call it again to continue after a kill. Each case (or block of a
+    file) commits separately, so good cases stay although others are rejected. `cases`: only these
+    case ids. Raises FormatError (the path is not in this format), ImportBusy, NotAllowed.
     """
     if by is not None:
         check_user_can_manage_study(by, study)
@@ -98,7 +100,7 @@ def import_dataset(
 
 
 def delete_dataset(*, dataset: Dataset, by: User | None, delete_authored: bool = False) -> None:
-    """Delete the dataset with everything that was made from it, and record what went along.
+    """Delete the dataset with everything made from it; record the losses.
 
     Raises NotAllowed, and DeletionRefused for findings in review packets or, unless
     `delete_authored`, timelines that people wrote.
@@ -126,11 +128,10 @@ def delete_dataset(*, dataset: Dataset, by: User | None, delete_authored: bool =
 def export_summaries(
     *, dataset: Dataset, by: User | None
 ) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """(folder name, row map) of each case of the dataset; an audit event says who took them. Raises
-    NotAllowed.
+    """Yield (folder name, row map) of each case of the dataset.
 
-    A row map lists event, summary and row indices of each series. A case id that is no plain file
-    name becomes its public id.
+    An audit event records who exported them. Raises NotAllowed. A row map lists event, summary and
+    row indices of each series. A case id that is no plain file name becomes its public id.
     """
     if by is not None:
         check_user_can_manage_study(by, dataset.study)
@@ -157,7 +158,10 @@ def _limits() -> Limits:
 
 
 def _dataset(path: Path, format: str, name: str, study: Study) -> Dataset:
-    """The dataset of that name. Raises FormatError where it has another format."""
+    """Return the dataset of that name, which is made if it is new.
+
+    Raises FormatError for a bad name, or if the dataset has another format.
+    """
     if not 1 <= len(name) <= 200 or not name.isprintable():
         raise FormatError("A dataset's name has 1 to 200 characters that can be shown.")
     dataset, _ = Dataset.objects.get_or_create(
@@ -172,8 +176,9 @@ def _dataset(path: Path, format: str, name: str, study: Study) -> Dataset:
 
 @contextmanager
 def _alone(dataset: Dataset) -> Iterator[None]:
-    """Hold the dataset's import lock, which the server releases when this process dies. Raises
-    ImportBusy.
+    """Hold the dataset's import lock. Raises ImportBusy.
+
+    The server releases the lock when this process dies.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(hashtext('ehr.import'), %s)", [dataset.pk])
@@ -190,7 +195,10 @@ def _alone(dataset: Dataset) -> Iterator[None]:
 
 @transaction.atomic
 def _settle(dataset: Dataset, report: ImportReport, by: User | None) -> None:
-    """The dataset's state after the run; an audit event where the run changed something."""
+    """Store the dataset's state after the run.
+
+    An audit event is recorded if the run changed something.
+    """
     state = Dataset.State.READY if report.clean else Dataset.State.INCOMPLETE
     changed = report.imported or dataset.state != state
     Dataset.objects.filter(pk=dataset.pk).update(state=state)

@@ -1,5 +1,6 @@
-"""Deleting cases without losing what people made: count what would go along, refuse, or delete and
-say what went.
+"""Delete cases without losing what people made.
+
+Count what would be lost, then refuse, or delete and return the counts.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from ehr.registry import Keep, Loss, loss_counters
 
 
 class DeletionRefused(ValueError):
-    """The cases cannot be deleted; the message lists what would be lost and what to do. Counts
-    alone, no text of cases.
+    """The cases cannot be deleted.
+
+    The message lists what would be lost and what to do. It has counts only, no text of cases.
     """
 
     log_safe = True
@@ -27,22 +29,27 @@ class DeletionRefused(ValueError):
 
 
 def losses_of(encounters: QuerySet[Encounter]) -> tuple[Loss, ...]:
-    """Everything that upper apps would lose with the cases, nothing left out but zeros."""
+    """Return everything that upper apps would lose with the cases.
+
+    Only zeros are left out.
+    """
     return tuple(loss for count in loss_counters() for loss in count(encounters) if loss.count)
 
 
 def delete_encounters(
     encounters: QuerySet[Encounter], *, delete_authored: bool
 ) -> tuple[Loss, ...]:
-    """Delete the cases and return what went along. Raises DeletionRefused, and then nothing is
-    deleted.
+    """Delete the cases and return the losses.
+
+    Raises DeletionRefused, and then nothing is deleted.
     """
     return _delete(encounters, encounters, delete_authored=delete_authored)
 
 
 def delete_whole_dataset(dataset: Dataset, *, delete_authored: bool) -> tuple[Loss, ...]:
-    """Delete the dataset with its cases and return what went along. Raises DeletionRefused, and
-    then nothing is deleted.
+    """Delete the dataset with its cases and return the losses.
+
+    Raises DeletionRefused, and then nothing is deleted.
     """
     return _delete(dataset, dataset.encounters.all(), delete_authored=delete_authored)
 

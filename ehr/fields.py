@@ -13,7 +13,10 @@ from django.db import models
 
 
 class NaiveDateTimeField(models.Field):
-    """Postgres `timestamp`; de-identified and local times must never be shifted by a zone."""
+    """Postgres `timestamp`: a local time without a zone.
+
+    De-identified and local times must never be shifted by a zone.
+    """
 
     description = "Local date and time without a zone"
 

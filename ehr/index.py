@@ -1,8 +1,8 @@
-"""The series of an encounter as vectors in PostgreSQL: stored once a model, searched exactly within
-the encounter.
+"""The series of an encounter as vectors in PostgreSQL.
 
-All queries of a case take one binary fetch and one matrix product. No approximate index exists, so
-no series can be lost (protocol stage 4; architecture, "Scale").
+They are stored once for each model and searched exactly within the encounter. All queries of a case
+take one binary fetch and one matrix product. There is no approximate index, so no series can be
+lost (protocol stage 4; architecture, "Scale").
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from llm_runtime.calls.blocking import run_blocking
 Ints = NDArray[np.int64]
 
 EMBED_SERIES = 256
-#: Scores are ranked to this many decimals: two sound ways of adding float32 differ behind them.
+#: Decimals to which scores are ranked: sums of float32 in different order differ beyond them.
 SCORE_DECIMALS = 5
 #: pgvector's binary form of a vector: its dimension and a reserved field, 2 bytes each, before the
 #: numbers (big-endian).
@@ -36,7 +36,7 @@ FETCH = """
 
 
 def missing_series(encounter: Encounter, model: str) -> list[tuple[int, str]]:
-    """(id, summary) of the encounter's series that have no vector of this model yet."""
+    """Return (id, summary) of the series without a vector of this model."""
     missing = EventSeries.objects.filter(encounter=encounter).exclude(embeddings__model=model)
     return list(missing.order_by("pk").values_list("pk", "summary"))
 
@@ -47,10 +47,10 @@ def embed_encounter(
     *,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> int:
-    """Embed what has no vector under the embedder's name; returns how many. A second call finds
-    nothing to do.
+    """Embed the series without a vector of this model; return how many.
 
-    Each batch is stored by itself; no transaction is open while the model works.
+    A second call has nothing to do. Each batch is stored separately; no transaction is open while
+    the model works.
     """
     missing = missing_series(encounter, embedder.name)
     for start in range(0, len(missing), EMBED_SERIES):
@@ -62,11 +62,10 @@ def embed_encounter(
 
 
 def store_vectors(encounter: Encounter, model: str, series: Sequence[int], vectors: Vectors) -> int:
-    """Store one vector a series with a binary COPY; series that have one of this model are left as
-    they are. Returns how many.
+    """Store one vector for each series with a binary COPY; return how many.
 
-    `vectors` is (len(series), d) float32, rows of length 1. Two writers of one encounter take
-    turns.
+    Series that have a vector of this model are not changed. `vectors` is (len(series), d) float32,
+    rows of length 1. Two writers of one encounter take turns.
     """
     with transaction.atomic():
         Encounter.objects.select_for_update(no_key=True).only("pk").get(pk=encounter.pk)
@@ -89,7 +88,7 @@ def store_vectors(encounter: Encounter, model: str, series: Sequence[int], vecto
 def copy_vectors(
     encounter_id: int | NDArray[np.int64], model: str, series: NDArray[np.int64], vectors: Vectors
 ) -> None:
-    """COPY (series, encounter, model, vector) rows in binary, built as one array."""
+    """COPY (series, encounter, model, vector) rows in binary, as one array."""
     name = model.encode()
     dimension = vectors.shape[1]
     fields = [
@@ -136,8 +135,9 @@ def copy_vectors(
 
 
 class EncounterSearch:
-    """Search over the vectors of one encounter and one model. Satisfies the pipeline's
-    `SeriesSearch`.
+    """Search over the vectors of one encounter and one model.
+
+    It satisfies the pipeline's `SeriesSearch`.
     """
 
     def __init__(self, encounter_id: int, model: str) -> None:
@@ -145,10 +145,10 @@ class EncounterSearch:
         self._model = model
 
     def top_k(self, queries: Vectors, k: int) -> list[list[tuple[str, float]]]:
-        """For each row of `queries` (n, d): at most k (event, cosine), best first, ties by event.
-        One fetch, one product.
+        """Return at most k (event, cosine) for each row of `queries` (n, d).
 
-        Raises ValueError where the stored vectors have another dimension.
+        The best come first, ties by event. One fetch, one product. Raises ValueError if the stored
+        vectors have another dimension.
         """
         events, vectors = self.fetch()
         if not events or not len(queries):
@@ -166,9 +166,12 @@ class EncounterSearch:
         ]
 
     def fetch(self) -> tuple[list[str], Vectors]:
-        """All events in order of code points and their vectors (n, d), in one binary row."""
+        """Return all events in order of code points, and their vectors (n, d).
+
+        They come in one binary row.
+        """
         connection.ensure_connection()
-        # Django's own cursor fills parameters in on the client, which rules binary results out.
+        # Django's own cursor fills parameters in on the client, which excludes binary results.
         with psycopg.Cursor(connection.connection) as cursor:
             row = cursor.execute(FETCH, [self._encounter_id, self._model], binary=True).fetchone()
         events, packed = row if row is not None else (None, b"")
@@ -179,12 +182,13 @@ class EncounterSearch:
 
 
 def _best(scores: NDArray[np.float32], k: int) -> tuple[Ints, NDArray[np.float32]]:
-    """(columns, scores), both (n, min(k, columns)): each row's highest scores to SCORE_DECIMALS;
-    ties to the lower column.
+    """Return (columns, scores), both (n, min(k, columns)).
+
+    They are each row's highest scores to SCORE_DECIMALS; ties go to the lower column.
     """
     n, columns = scores.shape
     k = min(k, columns)
-    # Few columns come into question: those that, rounded, reach the k-th best.
+    # Only few columns are candidates: those that, rounded, reach the k-th best.
     edge = np.partition(scores, columns - k, axis=1)[:, columns - k] - 2 * 10.0**-SCORE_DECIMALS
     rows, found = np.nonzero(scores >= edge[:, None])
     kept = scores[rows, found]

@@ -1,5 +1,6 @@
-"""Datasets, encounters, notes, rows of the structured record and their series (architecture, "The
-rows that matter").
+"""Datasets, encounters, notes, rows of the record and their series.
+
+See architecture, "The rows that matter".
 """
 
 from __future__ import annotations
@@ -44,8 +45,10 @@ class Dataset(models.Model):
 
 
 class Encounter(models.Model):
-    """One stay. `public_id` is what URLs carry; `case_id` may be a record number and never leaves a
-    page or an export.
+    """One stay.
+
+    URLs have the `public_id`; `case_id` may be a record number and never leaves a page or an
+    export.
     """
 
     class AnchorKind(models.TextChoices):
@@ -86,8 +89,9 @@ class Encounter(models.Model):
 
 
 class Note(models.Model):
-    """A note exactly as it is to be shown; offsets everywhere are code points of `text`,
-    end-exclusive.
+    """A note exactly as it is shown.
+
+    Offsets everywhere are code points of `text`, end-exclusive.
     """
 
     encounter = models.ForeignKey(Encounter, on_delete=models.CASCADE, related_name="notes")
@@ -108,12 +112,11 @@ class Note(models.Model):
 
 
 class SourceRow(models.Model):
-    """One row of the structured record, in a table partitioned by dataset and, below it, by hash of
-    the encounter.
+    """One row of the structured record.
 
-    The table and its foreign key are made in SQL (migration 0002), its partitions by
-    `ehr.partitions`; Django only reads it and COPY writes it. `time` is naive local; None where the
-    record has none.
+    The table is partitioned by dataset and, below it, by hash of the encounter. The table and its
+    foreign key are made in SQL (migration 0002), its partitions by `ehr.partitions`; Django only
+    reads it and COPY writes it. `time` is naive local; None if the record has none.
     """
 
     pk = models.CompositePrimaryKey("dataset_id", "encounter_id", "row_index")
@@ -125,7 +128,7 @@ class SourceRow(models.Model):
     )
     row_index = models.IntegerField()
     time = NaiveDateTimeField(null=True)
-    #: When the value became known (storetime), where the source keeps one.
+    #: When the value became known (storetime), if the source has such a time.
     result_time = NaiveDateTimeField(null=True)
     event = models.TextField()
     value = models.TextField(blank=True)
@@ -140,8 +143,9 @@ class SourceRow(models.Model):
 
 
 class EventSeries(models.Model):
-    """All timed rows of one encounter with exactly the same event name, and their summary for
-    retrieval.
+    """All timed rows of one encounter with exactly the same event name.
+
+    The summary is for retrieval.
     """
 
     encounter = models.ForeignKey(Encounter, on_delete=models.CASCADE, related_name="series")
@@ -162,10 +166,10 @@ class EventSeries(models.Model):
 
 
 class SeriesEmbedding(models.Model):
-    """One vector per series and model; searched exactly within one encounter, so no approximate
-    index exists.
+    """One vector for each series and model.
 
-    `encounter` repeats the series' encounter so that one btree finds all vectors of a case.
+    Vectors are searched exactly within one encounter; there is no approximate index. `encounter`
+    repeats the series' encounter so that one btree finds all vectors of a case.
     """
 
     series = models.ForeignKey(EventSeries, on_delete=models.CASCADE, related_name="embeddings")
@@ -195,7 +199,7 @@ class RejectedRow(models.Model):
     reason = models.TextField()
     raw = models.TextField(blank=True)
     #: The `ImportedPart.key` that it belongs to; "refused" for files and cases that the last import
-    #: could not take.
+    #: rejected.
     part = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -204,8 +208,9 @@ class RejectedRow(models.Model):
 
 
 class ImportedPart(models.Model):
-    """One finished part of an import (a case or a file), so that an interrupted import resumes
-    after it.
+    """One finished part of an import (a case or a file).
+
+    An interrupted import resumes after it.
     """
 
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="parts")

@@ -1,8 +1,8 @@
-"""The partitions of the source rows: one per dataset, divided by hash of the encounter; made on
-demand, dropped with the dataset.
+"""The partitions of the source rows.
 
-The work is done by two functions of the database with the owner's rights (migration 0003), so that
-the application's role needs none.
+There is one for each dataset, divided by hash of the encounter. It is made on demand and dropped
+with the dataset. Two functions of the database with the owner's rights (migration 0003) do the
+work, so that the application's role needs none.
 """
 
 from __future__ import annotations
@@ -25,22 +25,25 @@ def partition_exists(dataset_id: int) -> bool:
 
 
 def ensure_partition(dataset_id: int) -> bool:
-    """Make the dataset's partition where it is missing; True where this call made it. Two callers
-    at once take turns.
+    """Make the dataset's partition if missing; return True if this call did.
+
+    Two callers at once take turns.
     """
     return not partition_exists(dataset_id) and _ask("SELECT ehr_add_partition(%s)", dataset_id)
 
 
 def drop_partition(dataset_id: int) -> bool:
-    """Drop the partition of a deleted dataset with all its rows; False where it has none. What
-    refers to rows must be gone by then.
+    """Drop the partition of a deleted dataset with all its rows.
+
+    Returns False if there is none. Nothing may refer to its rows any more.
     """
     return _ask("SELECT ehr_drop_partition(%s)", dataset_id)
 
 
 def drop_with_dataset(sender: Any, instance: Any, **_: Any) -> None:
-    """Signal receiver: a deleted dataset takes its partition along (connected in
-    `EhrConfig.ready`).
+    """Drop the partition of a deleted dataset (a signal receiver).
+
+    It is connected in `EhrConfig.ready`.
     """
     drop_partition(instance.pk)
 

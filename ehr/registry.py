@@ -1,4 +1,7 @@
-"""What upper apps add to an import, in `AppConfig.ready`. This app knows none of them."""
+"""Additions of upper apps to an import, made in `AppConfig.ready`.
+
+This app knows none of them.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,15 @@ from django.db.models import QuerySet
 from ehr.models import Encounter
 from ehr.report import CaseReport
 
-#: Takes what belongs to it from a case's folder (a reference timeline), inside the transaction of
-#: that case, and reports what it had to reject.
+#: Reads an upper app's files in a case's folder (a reference timeline), inside the transaction of
+#: that case, and reports what it rejects.
 ImportHook = Callable[[Encounter, Path, CaseReport], None]
 
 _import_hooks: list[ImportHook] = []
 
 
 def register_import_hook(hook: ImportHook) -> None:
-    """Call `hook(encounter, folder, report)` for every case that is imported from a folder."""
+    """Call `hook(encounter, folder, report)` for every imported case folder."""
     if hook not in _import_hooks:
         _import_hooks.append(hook)
 
@@ -31,7 +34,7 @@ def import_hooks() -> tuple[ImportHook, ...]:
 
 
 class Keep(Enum):
-    """How strictly something is kept when its case is to be deleted."""
+    """How strictly something is protected when its case is to be deleted."""
 
     ALWAYS = "always"  # never deleted (findings in review packets)
     # people wrote it; deleted only if the caller asks for exactly that
@@ -41,8 +44,9 @@ class Keep(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """`count` things that would be deleted together with cases. `name` is their plural, for a
-    sentence.
+    """`count` things that would be deleted together with cases.
+
+    `name` is their plural, for a sentence.
     """
 
     count: int

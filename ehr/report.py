@@ -1,5 +1,6 @@
-"""What an import did: counted for the summary at its end; what was rejected is stored in the
-database.
+"""The result of an import, counted for the summary at its end.
+
+Rejections are stored in the database.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from ehr.formats.base import Rejection
 from ehr.models import Dataset, RejectedRow
 
 SHOWN_REJECTIONS = 20
-#: `RejectedRow.part` of files and cases that the last import could not take.
+#: `RejectedRow.part` of files and cases that the last import rejected.
 REFUSED = "refused"
 
 
 @dataclass
 class CaseReport:
-    """What is rejected of one case while it is imported; hooks of upper apps add to it."""
+    """The rejections of one case during its import; hooks may add to them."""
 
     case_id: str
     folder: str
@@ -28,8 +29,9 @@ class CaseReport:
     def reject(
         self, *, file: str, reason: str, line: int | None = None, field: str = "", raw: str = ""
     ) -> None:
-        """Set a piece of the input aside. `file` is relative to the case's folder; `reason` never
-        quotes patient text.
+        """Reject a piece of the input.
+
+        `file` is relative to the case's folder; `reason` never quotes patient text.
         """
         self.rejections.append(
             Rejection(f"{self.folder}/{Path(file).name}", reason, line, field, raw, self.case_id)
@@ -99,8 +101,9 @@ class ImportReport:
 
 
 def store_rejections(dataset: Dataset, part: str, rejections: Iterable[Rejection]) -> None:
-    """Append rejections of a part; a character that the database cannot store is written as an
-    escape.
+    """Append rejections of a part.
+
+    A character that the database cannot store is written as an escape.
     """
     RejectedRow.objects.bulk_create(
         [
@@ -121,7 +124,10 @@ def store_rejections(dataset: Dataset, part: str, rejections: Iterable[Rejection
 
 
 def replace_rejections(dataset: Dataset, part: str, rejections: Sequence[Rejection]) -> None:
-    """Make these the rejections of the part; nothing is written where they are the same."""
+    """Make these the rejections of the part.
+
+    Nothing is written if they are the same.
+    """
     stored = RejectedRow.objects.filter(dataset=dataset, part=part)
     known = [
         tuple(row)

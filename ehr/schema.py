@@ -1,8 +1,8 @@
-"""The data contract of the structured record: what a row is, in memory and in columns. Read this
-first.
+"""The data contract of the structured record. Read this first.
 
-Every importer (`ehr.formats`) turns its files into these columns, `ehr.ingest.cases` stores them,
-`ehr.summarise` reads them. No Django here: a notebook can use this module.
+It defines a row, in memory and in columns. Every importer (`ehr.formats`) turns its files into
+these columns, `ehr.ingest.cases` stores them, `ehr.summarise` reads them. No Django here: a
+notebook can use this module.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ ROWS = pa.schema(
     [
         pa.field("row_index", pa.int32(), nullable=False),
         pa.field("time", CLOCK),  # naive local; null where the record has none
-        # when the value became known (storetime), where the source keeps it
+        # when the value became known (storetime), if the source has such a time
         pa.field("result_time", CLOCK),
         pa.field("event", pa.string(), nullable=False),
         pa.field("value", pa.string(), nullable=False),
@@ -101,6 +101,9 @@ OTHER_PRIORITY = len(PRIORITY_NAMES) - 1
 
 
 def priority_of(event: str) -> int:
-    """The clinical priority of a series by its event's category; an unknown category is "other"."""
+    """Return the clinical priority of a series by its event's category.
+
+    An unknown category is "other".
+    """
     category = event.partition(":")[0].strip().lower()
     return PRIORITY_OF_CATEGORY.get(category, OTHER_PRIORITY)

@@ -1,6 +1,6 @@
-"""From rows to series: all rows of one encounter with exactly the same event name, and what
-describes them.
+"""From rows to series.
 
+A series is all rows of one encounter with exactly the same event name, with its description.
 Columns in, columns out; a million rows take a fraction of a second. Text is made from a series only
 when it is rendered (`ehr.presentation.rendering`). Source: protocol, "Structured record". No Django
 here.
@@ -42,8 +42,9 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class NumericSummary:
-    """`mean` and `sd` (sample; None for a single number) over the `count` numbers, and the rows
-    that hold the extremes.
+    """Statistics of the `count` numbers of a series.
+
+    `mean` and `sd` (sample; None for a single number), and the rows with the extremes.
     """
 
     count: int
@@ -55,12 +56,12 @@ class NumericSummary:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One series. `first`/`last` are its first and last timed observations, None without a time in
-    the series.
+    """One series.
 
-    Numeric series have `numbers`, the others `top_values` (value, frequency; most frequent first,
-    ties by text) and the number of `other_values`. `observations` has every row, in time order,
-    if there are at most twelve.
+    `first`/`last` are its first and last timed observations, None if no row has a time. Numeric
+    series have `numbers`, the others `top_values` (value, frequency; most frequent first, ties by
+    text) and the number of `other_values`. `observations` has every row, in time order, if there
+    are at most twelve.
     """
 
     event: str
@@ -83,9 +84,11 @@ class Series:
 
 @dataclass(frozen=True)
 class SeriesColumns:
-    """All series of a block of rows. `order` sorts the rows by group, event, time (none last) and
-    position; the rows of series i are `order[starts[i] : starts[i] + counts[i]]`. NaN means "no
-    number", -1 means "no row"; positions point into the sorted rows.
+    """All series of a block of rows.
+
+    `order` sorts the rows by group, event, time (none last) and position; the rows of series i are
+    `order[starts[i] : starts[i] + counts[i]]`. NaN means "no number", -1 means "no row"; positions
+    point into the sorted rows.
     """
 
     rows: pa.Table
@@ -109,7 +112,7 @@ class SeriesColumns:
         return (self.series(i) for i in range(len(self)))
 
     def series(self, i: int) -> Series:
-        """Series i as one value, in the order of group and first appearance of the event."""
+        """Return series i; series are in order of group and first appearance."""
         start, count, timed = int(self.starts[i]), int(self.counts[i]), int(self.timed[i])
         numeric = bool(self.is_numeric[i])
         top, others = ((), 0) if numeric else self.values.of(i)
@@ -169,8 +172,9 @@ class SeriesColumns:
 
 @dataclass(frozen=True)
 class _TopValues:
-    """The most frequent values of the series that are not numeric, and how many other values each
-    has.
+    """The most frequent values of the series that are not numeric.
+
+    `others` counts the other values of each series.
     """
 
     texts: pa.Array
@@ -192,11 +196,11 @@ class _TopValues:
 def summarise(
     rows: pa.Table, groups: NDArray[np.integer] | None = None, *, untimed: bool = False
 ) -> SeriesColumns:
-    """Group rows (columns of `ehr.schema.ROWS`) by group and exact event name, and describe each
-    series.
+    """Group rows by group and exact event name, and describe each series.
 
-    `groups` tells the encounters of a block apart, one number a row (default: one encounter). Rows
-    without a time are left out unless `untimed` (the judge's renderer shows them).
+    The rows have columns of `ehr.schema.ROWS`. `groups` has the encounter of each row of a block
+    (default: one encounter). Rows without a time are left out unless `untimed` (the judge's
+    renderer shows them).
     """
     if not untimed:
         timed = pc.is_valid(rows["time"])
@@ -220,12 +224,18 @@ def summarise(
 
 
 def _times(rows: pa.Table) -> Ints:
-    """Return microseconds since 1970; the largest integer means no time and sorts last."""
+    """Return microseconds since 1970, the largest integer for no time.
+
+    Rows without a time so sort last.
+    """
     return rows["time"].cast(pa.int64()).fill_null(np.iinfo(np.int64).max).to_numpy()
 
 
 def _keys(rows: pa.Table, group: Ints) -> Ints:
-    """One integer a series: by group, then by first appearance of the event in the block."""
+    """Return one integer for each series.
+
+    They are in order of group, then of first appearance of the event in the block.
+    """
     events = rows["event"].combine_chunks().dictionary_encode()
     if isinstance(events, pa.ChunkedArray):
         events = (
@@ -235,8 +245,9 @@ def _keys(rows: pa.Table, group: Ints) -> Ints:
 
 
 def _order(key: Ints, times: Ints) -> Ints:
-    """Positions sorted by key, time and position (stable); rows that come in time order cost one
-    pass less.
+    """Return positions sorted by key, time and position (stable).
+
+    Rows that come in time order save one pass.
     """
     if np.all(times[1:] >= times[:-1]):
         return _stable(key)
@@ -245,8 +256,9 @@ def _order(key: Ints, times: Ints) -> Ints:
 
 
 def _stable(key: Ints) -> Ints:
-    """Stable argsort; small keys go through numpy's radix sort, others are made small first where
-    they are few.
+    """Return a stable argsort.
+
+    Small keys go through numpy's radix sort; large keys are made small first if they are few.
     """
     if len(key) and int(key.max()) >= 1 << 16:
         distinct = pc.unique(pa.array(key))
@@ -324,7 +336,10 @@ def _first_extreme(
     choose: np.ufunc,
     fill: float,
 ) -> Ints:
-    """The first sorted position of each series' extreme number; -1 for a series without numbers."""
+    """Return the first sorted position of each series' extreme number.
+
+    -1 for a series without numbers.
+    """
     extremes = choose.reduceat(np.where(present, numbers, fill), starts)
     matches = np.flatnonzero(present & (numbers == np.repeat(extremes, counts)))
     first = np.searchsorted(matches, starts)
@@ -344,8 +359,9 @@ def _top_values(
     filled: NDArray[np.bool_],
     is_numeric: NDArray[np.bool_],
 ) -> _TopValues:
-    """Count the values of the series that are not numeric: most frequent first, ties by text, at
-    most TOP_VALUES of each.
+    """Count the values of the series that are not numeric.
+
+    Most frequent first, ties by text, at most TOP_VALUES of each series.
     """
     chosen = np.flatnonzero(filled & ~np.repeat(is_numeric, counts))
     values = rows["value"].take(pa.array(order[chosen])).combine_chunks().dictionary_encode()

@@ -1,5 +1,6 @@
-"""Work of this app that a worker does: embedding the series of a dataset before anyone asks for
-them. May run twice without harm.
+"""Tasks of a worker: embed the series of a dataset in advance.
+
+They may run twice without harm.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def embedder() -> Embedder:
 
 
 def request_embedding(dataset: Dataset) -> None:
-    """Tell a worker that the dataset's series may be embedded."""
+    """Ask a worker to embed the dataset's series."""
     embed_dataset.apply_async((dataset.pk,), queue="ingest")
 
 
@@ -39,8 +40,9 @@ def embed_dataset(dataset_id: int) -> None:
 
 @shared_task(name="ehr.tasks.embed_series")
 def embed_series(encounter_id: int) -> None:
-    """Embed the series of one encounter that have no vector yet; an encounter that is gone is no
-    error.
+    """Embed the series of one encounter that have no vector yet.
+
+    A deleted encounter is no error.
     """
     encounter = Encounter.objects.filter(pk=encounter_id).first()
     if encounter is not None:

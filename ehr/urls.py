@@ -1,4 +1,7 @@
-"""Addresses of the structured record. They carry public ids and numbers, never text of a record."""
+"""Addresses of the structured record.
+
+They have public ids and numbers, never text of a record.
+"""
 
 from __future__ import annotations
 

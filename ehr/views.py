@@ -1,4 +1,4 @@
-"""The structured record of one encounter: its series, and the raw rows behind each."""
+"""Pages of one encounter's structured record: series and raw rows."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ class RowPage:
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """The linked row: its series and its page of rows; no series for a row without a time."""
+    """The linked row with its series and its page of rows.
+
+    A row without a time has no series.
+    """
 
     row: int
     series: EventSeries | None
@@ -57,8 +60,9 @@ class Focus:
 @require_http_methods(["GET", "POST"])
 @study_role_required(*CASE_READERS)
 def record(request: StudyRequest, public_id: str) -> HttpResponse:
-    """Every series with sparkline and summary; a searched text travels in the body, never in the
-    address. `?row=` opens one row.
+    """Show every series with sparkline and summary.
+
+    A searched text is in the body, never in the address. `?row=` opens one row.
     """
     encounter = _opened(request, public_id)
     parameters = request.POST if request.method == "POST" else request.GET
@@ -97,8 +101,9 @@ def record(request: StudyRequest, public_id: str) -> HttpResponse:
 @require_GET
 @study_role_required(*CASE_READERS)
 def series_rows(request: StudyRequest, public_id: str, series_id: int) -> HttpResponse:
-    """The raw rows of one series in time order; from page 2 on only table rows, which the table
-    takes in.
+    """Show the raw rows of one series in time order.
+
+    From page 2 on the response is only table rows, which are added to the table.
     """
     encounter = _opened(request, public_id)
     series = get_object_or_404(EventSeries, pk=series_id, encounter=encounter)

@@ -37,8 +37,9 @@ class Answers:
 
 
 def compare_protocols(folders: Sequence[Path]) -> float:
-    """Tokens of the answers of stages 3 and 6 over some cases: "schema" over "table", printed with
-    what counted them.
+    """Return the ratio of answer tokens, "schema" over "table".
+
+    The answers are those of stages 3 and 6 over some cases. The tokenizer's name is printed too.
     """
     name, count = counter()
     cases = reconstruct_cases(folders[:6])
@@ -64,8 +65,9 @@ def _ratio(what: str, answers: Sequence[Answers], count: Count) -> float:
 
 
 def counter() -> tuple[str, Count]:
-    """(name, count): SmolLM2's tokenizer where the verification environment is there, else MiniLM's
-    as a proxy.
+    """Return (name, count) of a tokenizer.
+
+    It is SmolLM2's if the verification environment is installed, else MiniLM's as a proxy.
     """
     process = subprocess.run(
         [sys.executable, str(ROOT / "requirements" / "verification.py"), "--path"],
@@ -116,8 +118,9 @@ def revision(case: Reconstruction, *, words: bool = True) -> Answers:
 
 
 def rows_of(case: Reconstruction, *, words: bool = True) -> list[dict[str, str]]:
-    """UID → its JSON in each revised timeline. A word where nothing changed, and contexts only
-    where they changed.
+    """Return UID → its JSON in each revised timeline.
+
+    With `words`, a row that did not change is a word; contexts are given only if they changed.
     """
     before, first = case.text_only.by_uid, case.revised[0].by_uid
     timelines = []
@@ -147,8 +150,9 @@ def as_list(e: Entry, *, with_context: bool) -> str:
 
 
 def as_table(inventory: Inventory, timeline: Timeline, bar: str, comma: str) -> str:
-    """The table that the paper's format asks for, mentions copied; stage 3 writes it with spaces,
-    stage 6 without.
+    """Return the table that the paper's format asks for, with mentions copied.
+
+    Stage 3 writes it with spaces, stage 6 without.
     """
     lines = [bar.join(("uid4", "mention", "time", "bounds", "known", "context_uid4s"))]
     for o in inventory:
@@ -192,7 +196,10 @@ def _read_back(case: Reconstruction, answers: Answers) -> None:
 
 
 def _row_values(e: Row) -> tuple[object, ...]:
-    """Return the values of a row of the answer; hours to the second decimal, as the prompt has them."""
+    """Return the values of a row of the answer.
+
+    Hours have two decimals, as in the prompt.
+    """
     return hours_text(e.time), hours_text(e.lower), hours_text(e.upper), e.known, e.context
 
 

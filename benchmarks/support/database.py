@@ -12,8 +12,9 @@ from pathlib import Path
 
 @contextmanager
 def private_database() -> Iterator[None]:
-    """Start it, set Django up on it, stop and delete it. To be entered once a process, before any
-    model is imported.
+    """Start a database, set Django up on it, then stop and delete it.
+
+    Enter it once in a process, before any model is imported.
     """
     from config.services import embedded
     from config.services.paths import ServicePaths

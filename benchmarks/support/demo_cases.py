@@ -1,5 +1,6 @@
-"""The demo's cases reconstructed without a database, by the rules backbone and the models of the
-CPU.
+"""The demo's cases reconstructed without a database.
+
+The rules backbone and the models of the CPU reconstruct them.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""A simulated model server in a process of its own: continuous batching at a fixed rate, and a
-prefix cache, without a model.
+"""A simulated model server in its own process, without a model.
 
-It speaks as much of the OpenAI API as the client needs. A call waits for one of `slots` sequences,
-computes those prompt tokens that the cache does not hold at `prefill` tokens a second, and writes
-its answer at `decode` tokens a second. Blocks of 16 tokens enter the cache when a call is admitted,
-as with vLLM, whose scheduler lets calls of one step share them; those that were used longest ago
-leave it where it is full, the ends of prompts first. Answers are valid ones, made from what the
-prompt shows. Tokens are those of a proxy: runs of at most four letters, single digits, signs.
+It has continuous batching at a fixed rate and a prefix cache, and speaks as much of the OpenAI API
+as the client needs. A call waits for one of `slots` sequences, computes those prompt tokens that
+are not in the cache at `prefill` tokens a second, and writes its answer at `decode` tokens a
+second. Blocks of 16 tokens enter the cache when a call is admitted, as with vLLM, whose scheduler
+lets calls of one step share them. A full cache drops the blocks used longest ago, the ends of
+prompts first. Answers are valid ones, made from the prompt. Tokens are those of a proxy: runs of at
+most four letters, single digits, signs.
 """
 
 from __future__ import annotations
@@ -70,7 +70,10 @@ class Running:
 
 @contextmanager
 def running(rates: Rates) -> Iterator[Running]:
-    """The server in another process, so that neither waits for the other's interpreter."""
+    """Run the server in another process.
+
+    Neither process then waits for the other's interpreter.
+    """
     here, there = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(
         target=_process, args=(there, rates), daemon=True
@@ -205,7 +208,10 @@ class Engine:
 
 
 def _blocks(prompt: list[str]) -> list[int]:
-    """Return a number for each whole block that identifies it and everything before it."""
+    """Return a number for each whole block of a prompt.
+
+    The number identifies the block and everything before it.
+    """
     found, before = [], 0
     for at in range(0, len(prompt) - BLOCK + 1, BLOCK):
         before = hash((before, *prompt[at : at + BLOCK]))
@@ -214,7 +220,10 @@ def _blocks(prompt: list[str]) -> list[int]:
 
 
 def answer(body: dict[str, Any]) -> str:
-    """A valid answer to any prompt of the stages, under the schema that was sent with it."""
+    """Return a valid answer to any prompt of the stages.
+
+    It follows the schema that was sent with the prompt.
+    """
     text = body["messages"][1]["content"]
     schema = body["response_format"]["json_schema"]["schema"]
     if "SENTENCES" in text:
@@ -236,7 +245,10 @@ def answer(body: dict[str, Any]) -> str:
 
 
 def _events(sentence: str) -> list[dict[str, str]]:
-    """About one event for eight words: the word, and as its mention the words around it."""
+    """Return about one event for eight words.
+
+    Its quote is the word, its mention the words from it on.
+    """
     words = sentence.split()
     chosen = [n for n in range(0, len(words), 8) if words[n].isalpha()]
     return [
@@ -255,7 +267,10 @@ def _rows(uids: list[str], number: int) -> dict[str, Any]:
 
 
 def _revised(uids: list[str], number: int) -> dict[str, Any]:
-    """Leave one row in five as in the text; in a later timeline, one more in two as in the first."""
+    """Return rows of which one in five is unchanged from the text.
+
+    In a later timeline, one in two of the others is as in the first.
+    """
     rows = _rows(uids, number)
     for at, uid in enumerate(uids):
         if at % 5 == 0:

@@ -1,5 +1,6 @@
-"""The real server on this CPU: how fast the backbone's calls are answered, against the same calls
-sent at once.
+"""Measure the real server on this CPU.
+
+The backbone's calls are compared with the same calls sent at once.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ CASES, EVENTS, BATCH = 6, 6, 2
 
 
 def measure_server() -> None:
-    """Print tokens a second of both and their ratio; a line that says why where the server cannot
-    be had.
+    """Print tokens a second of both and their ratio.
+
+    If the server is not installed, a line says why.
     """
     try:
         folder = environment()
@@ -65,8 +67,8 @@ def _compare(server: Server) -> None:
     written = sum(call.reply.tokens_out or 0 for call in ledger.calls if call.reply)
     cached = sum(call.reply.tokens_cached or 0 for call in ledger.calls if call.reply)
     read = sum(call.reply.tokens_in or 0 for call in ledger.calls if call.reply)
-    # Other seeds and another first word: the same work, nothing of which is in the cache but the
-    # beginning that all calls share.
+    # Other seeds and another first word: the same work, of which only the common beginning of all
+    # calls is in the cache.
     began = time.perf_counter()
     again = asyncio.run(_at_once(client, [_like(call.request) for call in ledger.calls]))
     ideal = time.perf_counter() - began

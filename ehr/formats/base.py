@@ -1,4 +1,7 @@
-"""What a format hands to the import: encounters, notes, rows in columns, and what it had to reject."""
+"""A format's output for the import.
+
+Encounters, notes, rows in columns, and rejections.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,9 @@ LONGEST_EVENT = 2_000
 
 
 class FormatError(ValueError):
-    """The path as a whole cannot be read in this format; the message names the path and what was
-    expected there.
+    """The path as a whole cannot be read in this format.
+
+    The message names the path and what was expected there.
     """
 
     log_safe = True
@@ -25,8 +29,9 @@ class FormatError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A piece of input that was not taken. `line` counts from 1 and includes a header; `raw` is the
-    text at fault.
+    """A rejected piece of input.
+
+    `line` counts from 1 and includes a header; `raw` is the text at fault.
     """
 
     file: str
@@ -49,7 +54,10 @@ class WrongFile(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class EncounterRecord:
-    """One stay. Times are naive local; `anchor` is "admission" or "presentation"."""
+    """One stay.
+
+    Times are naive local; `anchor` is "admission" or "presentation".
+    """
 
     case_id: str
     admitted_at: datetime
@@ -70,11 +78,11 @@ class NoteRecord:
 
 @dataclass(frozen=True)
 class CaseRecord:
-    """One case, whole. `encounter` None: the case cannot be taken, `rejections` say why. `rows` as
-    `ehr.schema.ROWS`.
+    """One case, complete.
 
-    `invalid_times` counts the rows left out because their time could not be read, `offered` the
-    lines of the file of rows.
+    If `encounter` is None, the case was rejected, and `rejections` say why. `rows` has the columns
+    of `ehr.schema.ROWS`. `invalid_times` counts the rows left out because their time could not be
+    read, `offered` the lines of the file of rows.
     """
 
     folder: Path
@@ -88,14 +96,15 @@ class CaseRecord:
 
 
 def storable(text: str) -> bool:
-    """False for text with a NUL character or half a surrogate pair, which neither UTF-8 nor the
-    database can store.
+    """Return False for text with a NUL character or half a surrogate pair.
+
+    Neither UTF-8 nor the database can store these.
     """
     return not any(c == "\x00" or "\ud800" <= c <= "\udfff" for c in text)
 
 
 def why_unreadable(path: Path) -> str:
-    """Return why something of that name is no file; "" for a file, and if there is nothing."""
+    """Return why the path is no file; "" for a file or for nothing."""
     if path.is_file() or not os.path.lexists(path):
         return ""
     if path.is_dir():
@@ -106,8 +115,9 @@ def why_unreadable(path: Path) -> str:
 
 
 def shown_name(path: Path) -> str:
-    """The file's name as it can be stored and printed; bytes that are no text and control
-    characters become escapes.
+    """Return the file's name as it can be stored and printed.
+
+    Bytes that are no text and control characters become escapes.
     """
     name = path.name.encode("utf-8", "backslashreplace").decode()
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)

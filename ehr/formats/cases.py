@@ -1,8 +1,7 @@
-"""The `cases` folder format: one folder a case with `encounter.json`, `note.txt` and
-`rows.csv[.gz]` or `rows.parquet`.
+"""The `cases` folder format: one folder for each case.
 
-A case that cannot be taken says why, file by file; the others of the folder are not affected. No
-Django here.
+A folder has `encounter.json`, `note.txt` and `rows.csv[.gz]` or `rows.parquet`. A rejected case has
+a reason for each faulty file; the other cases of the folder are not affected. No Django here.
 """
 
 from __future__ import annotations
@@ -112,8 +111,9 @@ class EncounterFile(Strict, extra="ignore"):
 
 
 def case_folders(root: Path) -> list[Path]:
-    """The case folders below `root` in order of name; `root` itself where it is one case. Raises
-    FormatError.
+    """Return the case folders below `root` in order of name.
+
+    If `root` is itself a case, it is the only one. Raises FormatError.
     """
     if not root.is_dir():
         raise FormatError(
@@ -150,8 +150,9 @@ def licence_of(root: Path) -> str:
 
 
 def read_case(folder: Path, sha256: str = "", limits: Limits = DEFAULT_LIMITS) -> CaseRecord:
-    """One case with its notes and rows, or with the reasons why it cannot be taken. Never raises
-    for bad content.
+    """Return one case with its notes and rows, or with its rejections.
+
+    Never raises for bad content.
     """
     rejections: list[Rejection] = []
     try:
@@ -218,7 +219,10 @@ def _note(folder: Path, rejections: list[Rejection], limits: Limits) -> NoteReco
 def _text(
     path: Path, name: str, longest: int, too_long: str, rejections: list[Rejection]
 ) -> str | None:
-    """The file's text; None, with a rejection, where it is missing, too long or no UTF-8."""
+    """Return the file's text.
+
+    If the file is missing, too long or not UTF-8, it is rejected, and None is returned.
+    """
     if not path.is_file():
         rejections.append(Rejection(name, "the file is missing"))
     elif path.stat().st_size > longest:

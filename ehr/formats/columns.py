@@ -1,5 +1,6 @@
-"""What every format does to columns: numbers out of texts, naive clock times out of texts, text
-without nulls.
+"""Conversions of columns for every format.
+
+They parse numbers and naive clock times, and return text without nulls.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ def numbers_in(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 def numbers_of(
     events: pa.Array | pa.ChunkedArray, values: pa.Array | pa.ChunkedArray
 ) -> pa.Array | pa.ChunkedArray:
-    """Return `numbers_in(values)`, except for codes of diagnoses and billed procedures.
+    """Return `numbers_in(values)`, but null for codes.
 
-    Those codes are names, even if they look like numbers.
+    Codes of diagnoses and billed procedures are names, even if they look like numbers.
     """
     codes = pc.match_substring_regex(events, CODED)
     return pc.if_else(codes, pa.scalar(None, pa.float64()), numbers_in(values))
@@ -41,11 +42,10 @@ def numbers_of(
 def clock_times(
     texts: pa.Array | pa.ChunkedArray,
 ) -> tuple[pa.Array | pa.ChunkedArray, pa.Array | pa.ChunkedArray]:
-    """(times, wrong): naive clock times, null for empty and for unusable texts; `wrong` is true for
-    the latter.
+    """Return (times, wrong): naive clock times, and which texts are unusable.
 
-    A text that looks like a time but names no day or hour of the calendar (year 0, 30 February,
-    25:00) is wrong too.
+    Times are null for empty and for unusable texts. A text that looks like a time but names no day
+    or hour of the calendar (year 0, 30 February, 25:00) is unusable too.
     """
     empty = pc.equal(pc.binary_length(texts), 0)
     shaped = pc.match_substring_regex(texts, CLOCK_TIME)
@@ -63,8 +63,8 @@ def _cast_or_null(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArr
     try:
         return texts.cast(CLOCK)
     except pa.ArrowInvalid:
-        # One impossible date fails the whole column; such columns are rare, so they are taken one
-        # by one.
+        # One impossible date fails the whole column. Such columns are rare, so their texts are
+        # converted one by one.
         return pa.array([_one(text) for text in texts.to_pylist()], CLOCK)
 
 

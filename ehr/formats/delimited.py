@@ -1,5 +1,6 @@
-"""CSV files, gzipped or not, as blocks of text columns: memory stays flat, no loop over rows, and
-every row knows its line.
+"""CSV files, gzipped or not, as blocks of text columns.
+
+Memory stays flat, there is no loop over rows, and every row has its line.
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ HEADER_BYTES = 64 << 10
 
 @dataclass(frozen=True)
 class TextBlock:
-    """Some rows of a file as text without nulls. `positions` are their 0-based places among the
-    file's rows, `lines` where they begin (the header is line 1). `rejections` are the rows with too
-    many or too few fields, which keep their place; `offered` counts both. Blank lines are no
-    rows."""
+    """Some rows of a file as text without nulls.
+
+    `positions` are the 0-based places of the rows in the file, `lines` the lines on which they
+    begin (the header is line 1). `rejections` are the rows with too many or too few fields, which
+    also count as places; `offered` counts both. Blank lines are no rows.
+    """
 
     columns: pa.Table
     positions: Ints
@@ -48,7 +51,10 @@ class TextBlock:
 
 @dataclass(frozen=True)
 class _Header:
-    """`names` are all columns, unusable ones under names of our own; `wanted` those that are read."""
+    """The columns of a file.
+
+    `names` are all columns, unusable ones under names of our own; `wanted` are the columns to read.
+    """
 
     names: list[str]
     wanted: list[str]
@@ -65,12 +71,11 @@ def read_csv_blocks(
     most_bytes: int | None = None,
     closed: bool = False,
 ) -> Iterator[TextBlock]:
-    """The named columns of the file, block by block (at least one); an optional column that is
-    missing is left out.
+    """Yield the named columns of the file in blocks (at least one).
 
-    `name` is how rejections call the file. `closed`: no other columns are expected, so that each is
-    rejected. Raises WrongFile: no such file, a required column missing, not UTF-8, broken quoting,
-    damaged compression, too large.
+    A missing optional column is left out. `name` is the file's name in rejections. `closed`: no
+    other columns are expected, so that each is rejected. Raises WrongFile: no such file, a required
+    column missing, not UTF-8, broken quoting, damaged compression, too large.
     """
     try:
         records = read_records(path, name, limits, block_bytes=BLOCK_BYTES, most_bytes=most_bytes)
@@ -108,8 +113,9 @@ def _with(first: Records, others: Iterator[Records]) -> Iterator[Records]:
 
 
 def _parse(block: Records, header: _Header, name: str, position: int, *, skip: int) -> TextBlock:
-    """The block's records after the first `skip` as columns; those of another width become
-    rejections.
+    """Return the block's records after the first `skip` as columns.
+
+    Records of another width become rejections.
     """
     odd = 0
 
@@ -163,8 +169,9 @@ def _odd(block: Records, i: int, width: int, header: _Header, name: str) -> Reje
 def _header(
     first: Records, name: str, required: Sequence[str], optional: Sequence[str], *, closed: bool
 ) -> _Header:
-    """What the first record names. Raises WrongFile if a required column is missing or a wanted one
-    appears twice.
+    """Return the columns that the first record names.
+
+    Raises WrongFile if a required column is missing or a wanted one appears twice.
     """
     text, line = first.text(0), int(first.lines[0])
     columns = [

@@ -1,5 +1,6 @@
-"""Lookups of MIMIC-IV: small dictionary tables in memory, and the doses of emar_detail, which are
-too many for that, on disk.
+"""Lookups of MIMIC-IV.
+
+Small dictionary tables are in memory; the doses of emar_detail, too many for that, are on disk.
 """
 
 from __future__ import annotations
@@ -30,15 +31,16 @@ SMALL = {
     "hosp/d_icd_diagnoses": ("hosp/d_icd_diagnoses", ("icd_version", "icd_code"), "long_title"),
     "hosp/d_icd_procedures": ("hosp/d_icd_procedures", ("icd_version", "icd_code"), "long_title"),
 }
-#: Subjects (numbers) that share a file of doses; the published files are in order of subject, so a
-#: block needs one or two.
+#: Subjects (numbers) that share a file of doses. The published files are in order of subject, so a
+#: block needs one or two files.
 SUBJECTS_A_BUCKET = 40_000
 BUCKETS_IN_MEMORY = 4
 
 
 class Dictionaries:
-    """`dictionaries(name, keys)` gives the text of each key, "" where the file or the key is
-    missing.
+    """Look up the text of each key by `dictionaries(name, keys)`.
+
+    The text is "" if the file or the key is missing.
     """
 
     NAMES = (*dict.fromkeys(file for file, _, _ in SMALL.values()), DETAIL)
@@ -46,7 +48,7 @@ class Dictionaries:
     def __init__(
         self, find: Finder, subjects: NDArray[np.int64] | None, limits: Limits = DEFAULT_LIMITS
     ) -> None:
-        """`subjects` in order: only their doses are kept; None: all."""
+        """Read the doses of `subjects` only (in order); None: of all."""
         self._find = find
         self._limits = limits
         self._subjects = subjects
@@ -116,8 +118,9 @@ class Dictionaries:
 
 
 def _whole(path: Path, name: str, columns: Sequence[str], limits: Limits) -> Iterator[TextBlock]:
-    """The file's blocks. Raises WrongFile at the first faulty line: without it events would get
-    other names or doses.
+    """Yield the file's blocks.
+
+    Raises WrongFile at the first faulty line: without it, events would get other names or doses.
     """
     for block in read_csv_blocks(path, name, columns, limits=limits):
         if block.rejections:
@@ -146,8 +149,9 @@ def _check_once(keys: pa.ChunkedArray, blocks: Sequence[TextBlock], name: str) -
 
 
 class _Spill:
-    """Tables on disk, one a bucket; a few of them in memory. The files have no name, so that
-    nothing is left of a killed import.
+    """Tables on disk, one for each bucket; a few of them in memory.
+
+    The files have no name, so that a killed import leaves nothing.
     """
 
     def __init__(self) -> None:
@@ -182,7 +186,10 @@ class _Spill:
 
 
 def _subjects_of(emar_ids: pa.ChunkedArray) -> NDArray[np.int64]:
-    """The subject's number that an emar_id begins with (10000032-10); 0 for anything else."""
+    """Return the subject's number at the beginning of each emar_id.
+
+    An emar_id is like 10000032-10; anything else gives 0.
+    """
     before = pc.replace_substring_regex(emar_ids, r"-.*$", "")
     digits = pc.if_else(
         pc.match_substring_regex(before, r"^\d{1,18}$"), before, pa.scalar(None, pa.string())

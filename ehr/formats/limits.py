@@ -1,4 +1,4 @@
-"""How much one import may ask for; the settings IMPORT_… set these (config/settings.py)."""
+"""Limits of one import, set by IMPORT_… (config/settings.py)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`expansion`: how many times its own size a compressed file may become. Bytes are counted
+    """Maximum sizes of the parts of an import.
+
+    `expansion`: how many times its own size a compressed file may become. Bytes are counted
     uncompressed.
     """
 

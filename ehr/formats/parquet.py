@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from ehr.formats.base import Rejection, WrongFile
 
-#: What Arrow raises for damaged files, by trial with mutated ones.
+#: Exceptions that Arrow raises for damaged files, as tried with mutated ones.
 UNREADABLE = (
     pa.ArrowException,
     OSError,
@@ -22,8 +22,8 @@ UNREADABLE = (
     OverflowError,
     MemoryError,
 )
-#: Text of one batch after its dictionary is written out: a few kilobytes of file can stand for any
-#: amount.
+#: Most text of one batch after its dictionary is written out: a few kilobytes of file can expand to
+#: any size.
 LONGEST_BATCH = 512 << 20
 
 
@@ -35,8 +35,9 @@ def column_names(path: Path, name: str) -> list[str]:
 def read_batches(
     path: Path, name: str, columns: Sequence[str], rows: int, *, most_rows: int | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The columns, that many rows at a time, each value checked (UTF-8 included). Raises WrongFile,
-    also for an ambiguous column.
+    """Yield the columns, `rows` rows at a time, with each value checked.
+
+    The check includes UTF-8. Raises WrongFile, also for an ambiguous column.
     """
     schema = _schema(path, name)
     for column in columns:
@@ -67,8 +68,9 @@ def read_batches(
 def converted(
     batch: pa.RecordBatch, column: str, convert: Callable[[pa.Array], pa.Array], name: str
 ) -> pa.Array:
-    """`convert(column)`. Raises WrongFile that names the column where its type or one of its values
-    cannot be converted.
+    """Return `convert(column)`.
+
+    Raises WrongFile with the column's name if its type or a value cannot be converted.
     """
     try:
         values = batch.column(column)

@@ -1,8 +1,8 @@
-"""CSV bytes cut into whole records: where each begins, on which line, and whether its quotation
-marks add up (RFC 4180).
+"""Cut CSV bytes into whole records (RFC 4180).
 
-Arrow alone would read a value that is cut inside its quotation marks as if it were whole, and would
-count no line breaks. All of it is done on columns of bytes, without a loop over records.
+Each record has its beginning and its line, and its quotation marks are checked. Arrow alone would
+read a value that is cut inside its quotation marks as if it were whole, and would count no line
+breaks. All of this works on columns of bytes, without a loop over records.
 """
 
 from __future__ import annotations
@@ -36,8 +36,11 @@ Bytes = NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Records:
-    """Whole records of a file, blank lines left out. `starts` and `ends` (without the line break)
-    point into `data`; `lines` are the lines on which they begin, from 1."""
+    """Whole records of a file, without blank lines.
+
+    `starts` and `ends` (without the line break) point into `data`; `lines` are the lines on which
+    they begin, from 1.
+    """
 
     data: memoryview
     starts: Ints
@@ -62,7 +65,10 @@ class Records:
 def read_records(
     path: Path, name: str, limits: Limits, *, block_bytes: int, most_bytes: int | None = None
 ) -> Iterator[Records]:
-    """The file's records, some at a time; the first is the header. Raises WrongFile, OSError."""
+    """Yield the file's records in pieces; the first record is the header.
+
+    Raises WrongFile, OSError.
+    """
     rest, line = b"", 1
     for piece in _pieces(path, name, limits, block_bytes, most_bytes):
         data = np.frombuffer(rest + piece, np.uint8)
@@ -87,8 +93,9 @@ def read_records(
 def _pieces(
     path: Path, name: str, limits: Limits, block_bytes: int, most_bytes: int | None
 ) -> Iterator[bytes]:
-    """The file's bytes uncompressed and without byte order mark; an empty piece is the end. Raises
-    WrongFile for too many.
+    """Yield the file's bytes uncompressed and without byte order mark.
+
+    An empty piece is the end. Raises WrongFile for too many bytes.
     """
     longest = max(FREE_BYTES, limits.expansion * path.stat().st_size)
     total = 0
@@ -119,8 +126,9 @@ def _pieces(
 
 
 def _line_breaks(data: Bytes, *, last: bool) -> Ints:
-    """The last byte of every line break: LF, CR LF, or CR alone; a CR at the end waits for what
-    follows.
+    """Return the last byte of every line break: LF, CR LF, or CR alone.
+
+    A CR at the end waits for the next byte.
     """
     feeds = np.flatnonzero(data == LF)
     returns = np.flatnonzero(data == CR)
@@ -152,8 +160,10 @@ def _check_text(data: Bytes, breaks: Ints, line: int, name: str) -> None:
 
 
 def _check_quotes(data: Bytes, quotes: Ints, breaks: Ints, line: int, name: str) -> None:
-    """Every opening mark begins a value, every closing mark ends one; a doubled mark is one that
-    closes and opens again.
+    """Raise WrongFile unless quotation marks enclose whole values.
+
+    Every opening mark begins a value, every closing mark ends one; a doubled mark closes and opens
+    again.
     """
     if not len(quotes):
         return

@@ -1,8 +1,7 @@
-"""Files of rows, `t,event,value[,unit,source,time_kind]` as CSV, gzipped CSV or Parquet, into the
-columns of the record.
+"""Read files of rows into the columns of the record.
 
-Row i of a file keeps index i, also where rows before it are rejected. Source: the `cases` folder
-format.
+The files are `t,event,value[,unit,source,time_kind]` as CSV, gzipped CSV or Parquet. Row i of a
+file has index i, also if rows before it are rejected. Source: the `cases` folder format.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ SUFFIXES = (".csv", ".csv.gz", ".parquet")
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows of a file (`ehr.schema.ROWS`), the line of each, what was rejected, and how many
-    rows were rejected for their time.
+    """Some rows of a file (`ehr.schema.ROWS`), with lines and rejections.
 
-    `offered` counts the lines that the file has here: each is in `rows` or in `rejections`.
+    `invalid_times` counts the rows rejected for their time. `offered` counts the lines of the file
+    in this block: each is in `rows` or in `rejections`.
     """
 
     rows: pa.Table
@@ -48,7 +47,10 @@ class Block:
 
 
 def read_rows(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[Block]:
-    """The file's rows block by block; `name` is how rejections call the file. Raises WrongFile."""
+    """Yield the file's rows in blocks. Raises WrongFile.
+
+    `name` is the file's name in rejections.
+    """
     if path.suffix == ".parquet":
         raw = _parquet(path, name, limits)
     else:
@@ -66,8 +68,9 @@ def read_rows(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) -> Iterato
 
 
 def _parquet(path: Path, name: str, limits: Limits) -> Iterator[TextBlock]:
-    """Batches of a Parquet file as text; "line" means the row's number, counted from 2 as in a CSV
-    file with a header.
+    """Yield batches of a Parquet file as text.
+
+    A "line" is the row's number, counted from 2 as in a CSV file with a header.
     """
     if path.stat().st_size > limits.case_bytes:
         raise WrongFile(
@@ -97,14 +100,18 @@ def _parquet(path: Path, name: str, limits: Limits) -> Iterator[TextBlock]:
 
 
 def _clock_text(times: pa.Array) -> pa.Array:
-    """Times as text; nanoseconds that are no whole microseconds raise ArrowInvalid."""
+    """Return times as text.
+
+    Nanoseconds that are no whole microseconds raise ArrowInvalid.
+    """
     naive = pa.types.is_timestamp(times.type) and times.type.tz is None
     return text_of(times.cast(CLOCK) if naive else times)
 
 
 def _checked(block: TextBlock, name: str) -> Block:
-    """Split the block into good rows and rejections; the first fault of a row is the one that is
-    named.
+    """Split the block into good rows and rejections.
+
+    Only the first fault of a row is reported.
     """
     text = {c: pc.utf8_trim_whitespace(block.columns[c]) for c in block.columns.column_names}
     nothing = pa.chunked_array([pa.repeat("", len(block))])

@@ -1,5 +1,6 @@
-"""What a format hands to the import when its files are larger than memory: encounters once, then
-rows block by block.
+"""A format's output for the import if its files exceed the memory.
+
+Encounters come once, then rows block by block.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class StreamBlock:
-    """Rows in source order, and for each row its line (ascending) and the place of its encounter
-    among the source's encounters.
+    """Rows in source order, with their lines and encounters.
 
-    `rows` has the columns of `ehr.schema.ROWS` without `row_index`, which the import assigns.
-    `offered` counts the lines that the file has here; those that are in neither `rows` nor
-    `rejections` belong to no encounter, or say nothing (`left_out`).
+    `lines` ascend; `encounters` are places among the source's encounters. `rows` has the columns of
+    `ehr.schema.ROWS` without `row_index`, which the import assigns. `offered` counts the lines of
+    the file in this block. Lines that are in neither `rows` nor `rejections` belong to no
+    encounter, or say nothing (`left_out`).
     """
 
     rows: pa.Table
@@ -47,8 +48,9 @@ class StreamBlock:
 
 @dataclass(frozen=True)
 class NoteBlock:
-    """Some notes: (place of the encounter, line in the file, note). `offered` and `left_out` as in
-    `StreamBlock`.
+    """Some notes: (place of the encounter, line in the file, note).
+
+    `offered` and `left_out` as in `StreamBlock`.
     """
 
     notes: tuple[tuple[int, int, NoteRecord], ...]
@@ -84,10 +86,10 @@ class StreamFile:
 
 @dataclass(frozen=True)
 class EncounterList:
-    """The encounters of a source in a fixed order, and what could not be taken or found.
+    """The encounters of a source in a fixed order, with rejections.
 
-    `refused` are whole files or cases, `rejections` lines. `separate`: every encounter has files of
-    its own, so that others may join the dataset later.
+    `refused` are whole files or cases, `rejections` lines. `separate`: every encounter has its own
+    files, so that others may join the dataset later.
     """
 
     encounters: Sequence[EncounterRecord]
@@ -99,8 +101,9 @@ class EncounterList:
 
 
 class StreamSource(Protocol):
-    """A format over one path. `identity` names everything beside the files that decides what is
-    read (chosen admissions).
+    """A format over one path.
+
+    `identity` names everything except the files that decides what is read (chosen admissions).
     """
 
     @property
@@ -111,7 +114,10 @@ class StreamSource(Protocol):
         ...
 
     def files(self) -> Sequence[StreamFile]:
-        """The files of rows in the order in which rows get their index, then those of notes."""
+        """Return the files of rows, then those of notes.
+
+        Rows get their index in this order.
+        """
         ...
 
 
@@ -121,12 +127,16 @@ def _digest(path: Path) -> str:
 
 
 class Windows:
-    """Which encounter of a subject a moment falls into, for rows that name no admission: from
-    registration to discharge.
+    """The encounter of a subject at a time, for rows without an admission.
+
+    An encounter lasts from registration to discharge.
     """
 
     def __init__(self, subjects: Ints, starts: Ints, ends: Ints) -> None:
-        """Parallel arrays, one element an encounter; times in microseconds since 1970."""
+        """Take parallel arrays, one element for each encounter.
+
+        Times are in microseconds since 1970.
+        """
         self._order = np.lexsort((starts, subjects))
         self._subjects, self._starts, self._ends = (
             subjects[self._order],
@@ -139,8 +149,9 @@ class Windows:
         self._keys = self._key(self._subjects, self._starts)
 
     def find(self, subjects: Ints, times: Ints) -> Ints:
-        """The place of the encounter of each (subject, time); -1 where there is none. The latest
-        start wins.
+        """Return the place of the encounter of each (subject, time).
+
+        The place is -1 if there is none. The latest start wins.
         """
         if not len(self._order):
             return np.full(len(subjects), -1, np.int64)

@@ -1,5 +1,6 @@
-"""JSON objects from other people's files: keys once, numbers finite and of a size, and never an
-exception of another kind.
+"""Read JSON objects of other people's files strictly.
+
+Keys are unique, numbers are finite and of limited size, and every error is a BadJson.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import Any
 
 
 class BadJson(ValueError):
-    """The text is no JSON object that can be used; the message does not quote it."""
+    """The text is no usable JSON object; the message does not quote it."""
 
     log_safe = True
 

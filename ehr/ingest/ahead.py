@@ -1,4 +1,4 @@
-"""Reading ahead: the next block is made in a thread while the current one is being stored."""
+"""Read ahead: make the next block in a thread while one is stored."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ T = TypeVar("T")
 
 
 def ahead(blocks: Iterator[T]) -> Iterator[T]:
-    """The same items; while one is being used, the next is made. An error comes where the item
-    would have come.
+    """Yield the same items; make the next while one is used.
+
+    An error is raised in place of its item.
     """
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="ahead") as pool:
         following = pool.submit(next, blocks, None)

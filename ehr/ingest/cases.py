@@ -1,8 +1,7 @@
-"""Cases into the database: one transaction a case, so that an import that is killed goes on where
-it stopped.
+"""Import cases, one transaction each.
 
-The same input twice changes nothing: each case is remembered with the SHA-256 of its files
-(`ImportedPart`).
+A killed import so continues after the last case. The same input twice changes nothing: each case is
+stored with the SHA-256 of its files (`ImportedPart`).
 """
 
 from __future__ import annotations
@@ -31,8 +30,9 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Replacing:
-    """What may be deleted for a changed case: nothing, the case (`changed`), and timelines that
-    people wrote (`authored`).
+    """What may be deleted for a changed case.
+
+    By default nothing; the case (`changed`); timelines that people wrote (`authored`).
     """
 
     changed: bool = False
@@ -53,8 +53,9 @@ def import_cases(
     limits: Limits,
     progress: Progress,
 ) -> None:
-    """Import every case folder below `root` (or those whose names are `chosen`) that is not there
-    yet. Raises FormatError.
+    """Import every new case folder below `root`, or those of `chosen`.
+
+    Raises FormatError.
     """
     folders = [folder for folder in case_folders(root) if chosen is None or folder.name in chosen]
     absent = sorted(set(chosen or ()) - {folder.name for folder in folders})
@@ -111,7 +112,10 @@ def _import_case(
     by: User | None,
     replacing: Replacing,
 ) -> None:
-    """Store one case with all its rows and series, or why not, in one transaction."""
+    """Store one case with all its rows and series, or its rejections.
+
+    One transaction does all of it.
+    """
     name = shown_name(case.folder)
     found = CaseReport(case.encounter.case_id if case.encounter else name, name)
     found.rejections += [replace(r, case_id=found.case_id) for r in case.rejections]
@@ -153,8 +157,9 @@ def _refusal(
     by: User | None,
     replacing: Replacing,
 ) -> str | None:
-    """Why a case that reads well must not be stored; makes room for it where a changed case may be
-    replaced.
+    """Return why a readable case must not be stored, None if it may.
+
+    A changed case that may be replaced is deleted here.
     """
     if case.encounter is None:
         return None
@@ -174,7 +179,10 @@ def _refusal(
 def _deleted(
     dataset: Dataset, there: Encounter, *, by: User | None, replacing: Replacing
 ) -> str | None:
-    """Delete the case that is there and record what went along; the reason if it must stay."""
+    """Delete the stored case and record the losses.
+
+    Returns the reason if the case must stay.
+    """
     losses: tuple[Loss, ...]
     try:
         losses, reason = (
@@ -197,8 +205,9 @@ def _deleted(
 
 
 def _store(dataset: Dataset, case: CaseRecord, report: CaseReport) -> int:
-    """The encounter, its notes, rows and series; then what upper apps take from the folder. Returns
-    the number of series.
+    """Store the encounter, its notes, rows and series; call import hooks.
+
+    Returns the number of series.
     """
     assert case.encounter is not None
     assert case.rows is not None
@@ -232,7 +241,10 @@ def _store(dataset: Dataset, case: CaseRecord, report: CaseReport) -> int:
 
 
 def _count_unchanged(dataset: Dataset, part: ImportedPart, report: ImportReport) -> None:
-    """A case seen before counts as unchanged; what was rejected of it then is still rejected."""
+    """Count a case seen before as unchanged.
+
+    Its rejections of that time count again.
+    """
     taken = Encounter.objects.filter(dataset=dataset, source_sha256=part.sha256).exists()
     report.unchanged += taken
     report.refused += not taken

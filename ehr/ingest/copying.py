@@ -1,5 +1,6 @@
-"""Columns into tables with COPY: whole blocks are turned into CSV by Arrow, no Python loop over
-rows.
+"""Write columns into tables with COPY.
+
+Arrow turns whole blocks into CSV; there is no Python loop over rows.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ SERIES = pa.schema(
 
 
 def copy_rows(rows: pa.Table, *, dataset_id: int, encounter_ids: int | NDArray[np.int64]) -> int:
-    """Append rows (`ehr.schema.ROWS`) of one encounter, or of one encounter a row; returns how
-    many. The partition must exist.
+    """Append rows (`ehr.schema.ROWS`) of encounters; return how many.
+
+    `encounter_ids` is one encounter, or one for each row. The partition must exist.
     """
     count = len(rows)
     encounters = (
@@ -52,8 +54,9 @@ def copy_rows(rows: pa.Table, *, dataset_id: int, encounter_ids: int | NDArray[n
 
 
 def copy_series(series: Iterable[Series], encounter_ids: Sequence[int] | NDArray[np.int64]) -> int:
-    """Append series with their retrieval texts; `encounter_ids[series.group]` is the encounter.
-    Returns how many.
+    """Append series with their retrieval texts; return how many.
+
+    `encounter_ids[series.group]` is the encounter.
     """
     records = [
         (
@@ -75,8 +78,9 @@ def copy_series(series: Iterable[Series], encounter_ids: Sequence[int] | NDArray
 
 
 def copy_table(name: str, table: pa.Table) -> None:
-    """COPY the table's columns into the database table, inside the current transaction. Null is
-    null, "" is the empty text.
+    """COPY the table's columns into the database table.
+
+    It runs inside the current transaction. Null is null, "" is the empty text.
     """
     if not len(table):
         return

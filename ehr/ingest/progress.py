@@ -1,4 +1,7 @@
-"""A progress bar for commands: redrawn on a terminal, a line every tenth elsewhere."""
+"""A progress bar for commands.
+
+It is redrawn on a terminal; elsewhere it prints a line for every tenth.
+"""
 
 from __future__ import annotations
 

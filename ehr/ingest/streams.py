@@ -1,9 +1,9 @@
-"""Large files into the database: block by block, one transaction a block, memory flat; killed, it
-goes on after the last block.
+"""Import large files block by block, one transaction each.
 
-A file is remembered by the SHA-256 of its bytes and of the source's identity (`ImportedPart`), its
-finished blocks while it is being read. Series are built from the stored rows at the end, some
-encounters a transaction.
+Memory stays flat; a killed import continues after its last block. A file is stored with the SHA-256
+of its bytes and of the source's identity (`ImportedPart`), and so are its finished blocks while it
+is being read. Series are built from the stored rows at the end, some encounters in each
+transaction.
 """
 
 from __future__ import annotations
@@ -108,8 +108,9 @@ class _Counters:
 def _encounters(
     dataset: Dataset, listed: EncounterList, identity: str, report: ImportReport, by: User | None
 ) -> Ints:
-    """Store the encounters where they are new; the primary key of each, in the source's order.
-    Raises WrongFile for changed ones.
+    """Store new encounters; return all primary keys in the source's order.
+
+    Raises WrongFile for changed encounters.
     """
     sha256 = _fingerprint(identity, *(repr(e) for e in listed.encounters))
     part = ImportedPart.objects.filter(dataset=dataset, key=ENCOUNTERS).first()
@@ -174,8 +175,9 @@ class _Import:
         self._counters = _Counters(dataset, ids)
 
     def run(self, refused: list[Rejection], progress: Progress) -> None:
-        """Store every file; those that cannot be read are added to `refused`. Then build the
-        series.
+        """Store every file, then build the series.
+
+        Files that cannot be read are added to `refused`.
         """
         files = self._source.files()
         steps = len(files) + 2
@@ -206,8 +208,9 @@ class _Import:
         return None
 
     def _file(self, file: StreamFile) -> None:
-        """Store the blocks of one file that are not there yet. Raises WrongFile, also for rows that
-        come after their series.
+        """Store the new blocks of one file.
+
+        Raises WrongFile, also for rows that come after their series.
         """
         if reason := why_unreadable(file.path):
             raise WrongFile(Rejection(file.name, reason))
@@ -271,7 +274,10 @@ class _Import:
         self._report.add_rejections(rejections)
 
     def _rows(self, file: StreamFile, block: StreamBlock) -> tuple[int, list[Rejection]]:
-        """Store rows with their index in their case; those beyond the longest case are rejected."""
+        """Store rows with their index in their case; return (count, rejections).
+
+        Rows beyond the longest case are rejected.
+        """
         rows, encounters = block.rows, block.encounters
         indices = self._counters.take(encounters)
         beyond = indices >= self._limits.case_rows
@@ -330,8 +336,9 @@ class _Import:
 
 
 def _series(dataset: Dataset, report: ImportReport) -> None:
-    """Build the series of the encounters that have none yet; `source_sha256` marks those that are
-    finished.
+    """Build the series of the encounters that have none yet.
+
+    `source_sha256` marks finished encounters.
     """
     for ids, counts in _batches(dataset):
         with transaction.atomic():
@@ -345,7 +352,10 @@ def _series(dataset: Dataset, report: ImportReport) -> None:
 
 
 def _batches(dataset: Dataset) -> Iterator[tuple[Ints, list[int]]]:
-    """(primary keys in order, row counts) of unfinished encounters, about SERIES_ROWS rows at once."""
+    """Yield (primary keys in order, row counts) of unfinished encounters.
+
+    A batch has about SERIES_ROWS rows.
+    """
     unfinished = (
         dataset.encounters.filter(source_sha256="").order_by("pk").values_list("pk", flat=True)
     )

@@ -1,8 +1,7 @@
-"""A series in words: one renderer for retrieval, one for the judge, and the map from summaries back
-to rows.
+"""A series in words, for retrieval and for the judge.
 
-Source: protocol, "Structured record" and section 4, "Input". No Django here. Clock times are naive
-local, to the minute where seconds are zero.
+The module also maps summaries back to rows. Source: protocol, "Structured record" and section 4,
+"Input". No Django here. Clock times are naive local, to the minute if seconds are zero.
 """
 
 from __future__ import annotations
@@ -18,8 +17,9 @@ NO_TIME = "NA"
 
 
 def retrieval_text(series: Series) -> str:
-    """What is embedded, reranked and stored as the series' summary; the first line names it, the
-    rest describes it.
+    """Return the series' summary, which is embedded, reranked and stored.
+
+    The first line names the series, the others describe it.
     """
     unit = series.units[0] if len(series.units) == 1 else ""
     name = _line(series.event)
@@ -38,8 +38,9 @@ def retrieval_text(series: Series) -> str:
 
 
 def judge_text(series: Series) -> str:
-    """One entry of the judge's list: a line, and one more with the observations where there are
-    few.
+    """Return one entry of the judge's list.
+
+    It is one line, and one more with the observations if there are few.
     """
     fields = [
         f"count={series.count}",
@@ -69,24 +70,29 @@ def judge_text(series: Series) -> str:
 
 
 def judge_order(series: Iterable[Series]) -> list[Series]:
-    """Clinical priority, then count (most first), then name (protocol section 4, "Input")."""
+    """Sort by clinical priority, then count (most first), then name.
+
+    Source: protocol section 4, "Input".
+    """
     return sorted(series, key=lambda s: (s.priority, -s.count, s.event))
 
 
 def judge_shown(series: Iterable[Series], limit: int = JUDGE_SERIES) -> list[Series]:
-    """The series that `judge_record` shows, in its order: at most `limit`, and every admission row."""
+    """Return the series that `judge_record` shows, in its order.
+
+    These are at most `limit`, and every admission row.
+    """
     ordered = judge_order(series)
     always = sum(1 for s in ordered if s.priority == 0)
     return ordered[: max(limit, always)]
 
 
 def judge_record(series: Iterable[Series], limit: int = JUDGE_SERIES) -> str:
-    """The whole structured record as the judge reads it, between its markers; a last line counts
-    what was left out.
+    """Return the whole structured record for the judge, in its markers.
 
-    `series` are those of one encounter with the rows that have no time (`summarise(rows,
-    untimed=True)`). Admission rows come first in priority and are kept even where they alone exceed
-    `limit`.
+    A last line counts the series left out. `series` are those of one encounter with the rows that
+    have no time (`summarise(rows, untimed=True)`). Admission rows come first in priority and are
+    included even if they alone exceed `limit`.
     """
     ordered = judge_order(series)
     shown = judge_shown(ordered, limit)
@@ -160,12 +166,18 @@ def _clock_of(observation: Observation | None) -> str:
 
 
 def _line(text: str) -> str:
-    """The text on one line: a value with line breaks must not look like another entry of the list."""
+    """Return the text on one line.
+
+    A value with line breaks must not look like another entry of the list.
+    """
     return text if text.isprintable() else " ".join(text.split())
 
 
 def _number(number: float) -> str:
-    """Three decimals at most, more where the number is small; no exponent for everyday magnitudes."""
+    """Return three decimals at most, more if the number is small.
+
+    Everyday magnitudes have no exponent.
+    """
     if number != 0 and (abs(number) < 0.01 or abs(number) >= 1e9):
         return f"{number:.3g}"
     text = f"{number:.3f}".rstrip("0").rstrip(".")

@@ -1,5 +1,6 @@
-"""The shape of a series in a few pixels: an SVG path, computed here so that the page needs no
-script for it.
+"""The shape of a series in a few pixels, as an SVG path.
+
+It is computed here so that the page needs no script for it.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ MAX_POINTS = 120
 
 @dataclass(frozen=True, slots=True)
 class Sparkline:
-    """`path` draws the line in a WIDTH × HEIGHT box; `x`, `y` mark the last observation; `low`,
-    `high` are its range.
+    """A line in a WIDTH × HEIGHT box.
+
+    `path` draws it; `x`, `y` mark the last observation; `low`, `high` are its range.
     """
 
     path: str
@@ -27,9 +29,10 @@ class Sparkline:
 
 
 def sparkline(points: Sequence[tuple[float, float]]) -> Sparkline | None:
-    """(hours, value) pairs in time order → a path; None with fewer than two observations.
+    """Return the path of (hours, value) pairs in time order.
 
-    Long series keep the lowest and highest value of each bucket of time, so that no peak is lost.
+    Returns None for fewer than two observations. A long series keeps the lowest and highest value
+    of each bucket of time, so that no peak is lost.
     """
     if len(points) < 2:
         return None

@@ -1,8 +1,7 @@
-"""Hours, clocks and events of the record in the words of the pages: one place, so that every page
-says the same. No Django.
+"""Words for hours, clocks and events of the record.
 
-Times are hours from admission; the minus sign is U+2212; a day is 24 h and a year 8760 h. Source:
-ui.md, "Numbers and words".
+Every page uses them, so that all say the same. No Django. Times are hours from admission; the minus
+sign is U+2212; a day is 24 h and a year 8760 h. Source: ui.md, "Numbers and words".
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ _CATEGORIES = {"micro": "microbiology", "omr": "outpatient record"}
 
 DAY = 24.0
 YEAR = 8760.0
-#: From these many hours on a smaller unit is no longer said.
+#: From these many hours on, the smaller unit is left out.
 SAY_HOURS_BELOW = 48.0
 _SAY_DAYS_AND_HOURS_BELOW = 14 * DAY
 _SAY_DAYS_BELOW = YEAR
-#: Before that the day and month alone would not tell the year.
+#: Before this, the day and month alone are ambiguous without the year.
 SAY_DAY_AND_MONTH_FROM = -14 * DAY
 
 
@@ -54,7 +53,10 @@ def hours_words(hours: float | None) -> str:
 
 
 def span_words(hours: float) -> str:
-    """A length without sign: minutes below an hour, then hours, days with hours, days, years."""
+    """Return a length in words, without sign.
+
+    Minutes below an hour, then hours, days with hours, days, years.
+    """
     size = abs(hours)
     if 0 < size < 0.995:
         minutes = round(size * 60)
@@ -83,8 +85,10 @@ def duration_words(seconds: float) -> str:
 
 
 def clock_words(admitted: datetime, when: datetime) -> str:
-    """ "HD 1, 21:08" from admission on (day 1 is the admission's date); before it "21 Feb, 10:38",
-    long before it "2128-02-21 10:38".
+    """Return a clock time in words.
+
+    "HD 1, 21:08" from admission on (day 1 is the admission's date); before it "21 Feb, 10:38", long
+    before it "2128-02-21 10:38".
     """
     minute = _to_the_minute(when)
     if when >= admitted:
@@ -95,16 +99,18 @@ def clock_words(admitted: datetime, when: datetime) -> str:
 
 
 def event_words(event: str) -> str:
-    """An event name of the record as a phrase: `med:andexanet alfa:start` → "med andexanet alfa
-    started".
+    """Return an event name of the record as a phrase.
+
+    `med:andexanet alfa:start` → "med andexanet alfa started".
     """
     category, _, rest = event.partition(":")
     return f"{category_words(category)} {name_words(event)}" if rest else event
 
 
 def name_words(event: str) -> str:
-    """The phrase without its category, as a table says it that has a column for the category:
-    "andexanet alfa started".
+    """Return the phrase without its category: "andexanet alfa started".
+
+    It is for tables that have a column for the category.
     """
     category, _, rest = event.partition(":")
     name, _, detail = rest.rpartition(":") if ":" in rest else (rest, "", "")
@@ -115,7 +121,10 @@ def name_words(event: str) -> str:
 
 
 def category_words(category: str) -> str:
-    """The first part of an event name; abbreviations that are not a clinician's are written out."""
+    """Return the first part of an event name in words.
+
+    Abbreviations that clinicians do not use are written out.
+    """
     return _CATEGORIES.get(category, category)
 
 

@@ -1,5 +1,7 @@
-"""What the record page reads: a page of series with their shapes, the rows of one series, and the
-rows outside any series.
+"""The data of the record page.
+
+These are a page of series with their shapes, the rows of one series, and the rows outside any
+series.
 """
 
 from __future__ import annotations
@@ -32,8 +34,9 @@ class SeriesFilter:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A time of the record: hours from admission in words, the clock beside it, and the clock for
-    machines.
+    """A time of the record.
+
+    It has the hours from admission in words, the clock, and the clock for machines.
     """
 
     hours: str
@@ -58,8 +61,9 @@ class SeriesLine:
 
 @dataclass(frozen=True, slots=True)
 class RowLine:
-    """One raw row; `at` is None for a row without a time, `known_from` where the source kept no
-    time of the result.
+    """One raw row.
+
+    `at` is None for a row without a time, `known_from` if the source has no time of the result.
     """
 
     index: int
@@ -137,7 +141,10 @@ def _line(encounter: Encounter, series: EventSeries, observed: Sequence[_Observe
 
 
 def row_lines(encounter: Encounter, indices: Sequence[int]) -> list[RowLine]:
-    """The rows with these indices, in time order; those without a time by name."""
+    """Return the rows with these indices, in time order.
+
+    Rows without a time are in order of name.
+    """
     rows = (
         _rows(encounter).filter(row_index__in=list(indices)).order_by("time", "event", "row_index")
     )
@@ -155,20 +162,29 @@ def in_time_order(encounter: Encounter, series: EventSeries) -> list[int]:
 
 
 def untimed_indices(encounter: Encounter) -> list[int]:
-    """Return the rows without a time (billing codes and the like), by name; no series has them."""
+    """Return the rows without a time (billing codes and the like), by name.
+
+    No series has them.
+    """
     rows = _rows(encounter).filter(time__isnull=True).order_by("event", "row_index")
     return list(rows.values_list("row_index", flat=True))
 
 
 def rejected_of(encounter: Encounter) -> QuerySet[RejectedRow]:
-    """What the import set aside of this case, rows with an unreadable time among them."""
+    """Return the import's rejections of this case.
+
+    They include rows with an unreadable time.
+    """
     return RejectedRow.objects.filter(
         dataset_id=encounter.dataset_id, case_id=encounter.case_id
     ).order_by("file", "line", "pk")
 
 
 def series_of_row(encounter: Encounter, row_index: int) -> EventSeries | None:
-    """Return the series of the row; None for a row without a time or of another record."""
+    """Return the series of the row.
+
+    Returns None for a row without a time or of another record.
+    """
     event = _rows(encounter).filter(row_index=row_index, time__isnull=False).values("event")
     return EventSeries.objects.filter(encounter=encounter, event__in=event).first()
 

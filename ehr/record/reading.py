@@ -1,5 +1,7 @@
-"""Stored rows back into columns: one database row an encounter, each column packed into bytes, no
-Python loop over rows.
+"""Read stored rows back into columns.
+
+The query returns one row for each encounter, with each column packed into bytes; there is no Python
+loop over rows.
 """
 
 from __future__ import annotations
@@ -33,10 +35,13 @@ PACKED = """
 
 
 def read_rows(dataset_id: int, encounter_ids: Sequence[int]) -> tuple[pa.Table, Ints]:
-    """What series are made of (`row_index`, `time`, `event`, `value`, `numeric_value`, `unit`, as
-    in `ehr.schema.ROWS`) and the encounter of each row, in order of encounter and row index."""
+    """Return the columns for series, and the encounter of each row.
+
+    The columns are `row_index`, `time`, `event`, `value`, `numeric_value`, `unit`, as in
+    `ehr.schema.ROWS`, in order of encounter and row index.
+    """
     connection.ensure_connection()
-    # Django's own cursor fills parameters in on the client, which rules binary results out.
+    # Django's own cursor fills parameters in on the client, which excludes binary results.
     with psycopg.Cursor(connection.connection) as cursor:
         found = cursor.execute(PACKED, [dataset_id, list(encounter_ids)], binary=True).fetchall()
     ids, counts, indices, times, numbers, *texts = zip(*found, strict=True) if found else [()] * 11

@@ -1,6 +1,7 @@
-"""Which cases are one stay: a cohort may be imported again under another name, or into another study.
+"""Cases that are one stay.
 
-What is closed to a person for one of them, or what they have seen of one of them, counts for all
+A cohort may be imported again under another name, or into another study. If one of the cases is
+closed to a person, or the person has seen something of it, this counts for all
 (docs/adr/0033-closed-cases.md).
 """
 
@@ -14,14 +15,15 @@ from ehr.models import Encounter
 
 
 def copies_of(public_ids: Collection[str]) -> set[str]:
-    """Return the public ids of these cases and of every other case that is the same stay."""
+    """Return the public ids of all cases of these cases' stays."""
     return {copy for copies in copies_by_case(public_ids).values() for copy in copies}
 
 
 def copies_by_case(public_ids: Collection[str]) -> Mapping[str, set[str]]:
-    """Return, for each of these cases, the public ids of all cases of its stay, itself included.
+    """Return each case's public id with those of all cases of its stay.
 
-    Two cases are one stay if they have the same case id, and the same note or time of admission.
+    The case itself is included. Two cases are one stay if they have the same case id, and the same
+    note or time of admission.
     """
     if not public_ids:
         return {}

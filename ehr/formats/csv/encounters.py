@@ -1,5 +1,6 @@
-"""`encounters.csv` beside files of plain rows: when each case was admitted. A line with a fault
-refuses its case; none is skipped.
+"""`encounters.csv`, which has the admission times of plain-row files.
+
+A line with a fault rejects its case; no faulty line is skipped.
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ TEXTS = {"title": LONGEST_TITLE, "subject_key": LONGEST_CASE_ID}
 
 @dataclass(frozen=True)
 class Listing:
-    """What the file says. `refused` are cases that it names wrongly, `unassigned` the first line
-    that names no case that is here.
+    """The content of the file.
+
+    `refused` are cases with faulty lines; `unassigned` is the first line that names no case of the
+    folder.
     """
 
     records: dict[str, EncounterRecord]
@@ -42,7 +45,10 @@ class Listing:
 
 
 def read_listing(path: Path, known: Collection[str], limits: Limits) -> Listing:
-    """The file, empty where there is none. `known` are the cases that have rows. Raises WrongFile."""
+    """Read the file; without a file, the listing is empty.
+
+    `known` are the cases that have rows. Raises WrongFile.
+    """
     records: dict[str, EncounterRecord] = {}
     refused: set[str] = set()
     rejections: list[Rejection] = []
@@ -81,8 +87,9 @@ def read_listing(path: Path, known: Collection[str], limits: Limits) -> Listing:
 def _lines(
     block: TextBlock,
 ) -> Iterator[tuple[int, str, EncounterRecord | None, list[tuple[str, str]]]]:
-    """(line, case, its encounter, faults) of each row; the encounter is None where there are
-    faults.
+    """Yield (line, case, encounter, faults) of each row.
+
+    The encounter is None if there are faults.
     """
     columns = {
         name: pc.utf8_trim_whitespace(block.columns[name]) for name in block.columns.column_names

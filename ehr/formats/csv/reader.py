@@ -1,9 +1,9 @@
-"""Plain rows: a file `t,event,value[,unit,source,time_kind]` (.csv, .csv.gz or .parquet), or a
-folder of them, one file a case.
+"""Plain rows: one file, or a folder of them with one file for each case.
 
-`<case>.txt` beside a file is its note. `encounters.csv` (case_id, admitted_at[, discharged_at,
-title, subject_key]) says when the cases were admitted; a case that it does not name is anchored at
-its earliest row, its first documented presentation (protocol section 1). No Django here.
+A file has `t,event,value[,unit,source,time_kind]` (.csv, .csv.gz or .parquet). `<case>.txt` in the
+same folder is its note. `encounters.csv` (case_id, admitted_at[, discharged_at, title,
+subject_key]) has the times of admission. A case that it does not name is anchored at its earliest
+row, its first documented presentation (protocol section 1). No Django here.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ PAPERS = ("LICENSE", "README")
 
 
 class PlainRows:
-    """A `StreamSource` over a file or a folder. `chosen`: only these cases; None: all."""
+    """A `StreamSource` over a file or a folder.
+
+    `chosen`: only these cases; None: all.
+    """
 
     def __init__(
         self, path: Path, chosen: Collection[str] | None = None, limits: Limits = DEFAULT_LIMITS
@@ -66,7 +69,10 @@ class PlainRows:
         return "csv"
 
     def encounters(self) -> EncounterList:
-        """The cases in order of name. Raises WrongFile where encounters.csv cannot be read."""
+        """Return the cases in order of name.
+
+        Raises WrongFile if encounters.csv cannot be read.
+        """
         return self._found
 
     def files(self) -> Sequence[StreamFile]:
@@ -156,8 +162,9 @@ class PlainRows:
     def _encounter(
         self, file: Path, times: int, listing: Listing
     ) -> EncounterRecord | Rejection | None:
-        """The case of a file that can be read to its end; why not; None where encounters.csv said
-        so already.
+        """Return the case of a file, or a rejection if it cannot be read.
+
+        Returns None if encounters.csv has rejected the case already.
         """
         case, name = case_of(file), shown_name(file)
         if len(case) > LONGEST_CASE_ID or not case.isprintable() or case != case.strip():

@@ -33,8 +33,9 @@ class Meaning:
 
 
 def meaning_of(code: str, description: str = "") -> Meaning:
-    """What one code means; `description` (metadata/codes.parquet) replaces the number that names an
-    item.
+    """Return the meaning of one code.
+
+    `description` (metadata/codes.parquet) replaces the number that names an item.
     """
     head, *rest = code.split(SEPARATOR)
     if head in _RULES:
@@ -74,7 +75,10 @@ def _measured(category: str, kind: TimeKind) -> Callable[[Sequence[str], str], M
 
 
 def _medication(rest: Sequence[str], description: str) -> Meaning:
-    """START//DRUG and STOP//DRUG are orders; DRUG//Administered and the like are doses."""
+    """Return the meaning of a medication code.
+
+    START//DRUG and STOP//DRUG are orders; DRUG//Administered and the like are doses.
+    """
     if rest and rest[0].upper() in ("START", "STOP"):
         return Meaning(f"order:{description or ' '.join(rest[1:])}:{rest[0]}", TimeKind.ORDER)
     return Meaning(
@@ -84,7 +88,10 @@ def _medication(rest: Sequence[str], description: str) -> Meaning:
 
 
 def _procedure(rest: Sequence[str], description: str) -> Meaning:
-    """ICD//VERSION//CODE is billed; START//ITEM and END//ITEM are done at the bedside."""
+    """Return the meaning of a procedure code.
+
+    ICD//VERSION//CODE is billed; START//ITEM and END//ITEM are done at the bedside.
+    """
     if rest and rest[0].upper() in ("START", "END"):
         return Meaning(
             f"procedure:{description or ' '.join(rest[1:])}:{rest[0]}", TimeKind.PERFORMED

@@ -1,10 +1,10 @@
-"""MEDS: Parquet shards of (subject_id, time, code, numeric_value, text_value), version 0.4, and the
-flat 0.0.1 layout.
+"""MEDS: Parquet shards, version 0.4 and the flat 0.0.1 layout.
 
-0.0.1 names the columns patient_id or subject_id, timestamp or time, and value. A subject's
-encounters are its hospital admissions (by hadm_id where the shards have that column); a data set
-without admissions has one encounter a subject, anchored at its first event. Rows outside every
-encounter and those without a time (MEDS keeps static facts so) are left out. No Django here.
+0.4 has the columns subject_id, time, code, numeric_value, text_value. 0.0.1 names the columns
+patient_id or subject_id, timestamp or time, and value. A subject's encounters are its hospital
+admissions (by hadm_id if the shards have that column). A data set without admissions has one
+encounter for each subject, anchored at its first event. Rows outside every encounter and rows
+without a time (static facts, in MEDS) are left out. No Django here.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ CODES = "metadata/codes.parquet"
 
 @dataclass(frozen=True)
 class _Batch:
-    """Good rows with the columns of 0.4, the line of each (counted from 2, as in a CSV file with a
-    header), and the others.
+    """Good rows with the columns of 0.4, their lines, and the rejections.
+
+    Lines count from 2, as in a CSV file with a header.
     """
 
     rows: pa.Table
@@ -63,8 +64,9 @@ class _Batch:
 
 
 class Meds:
-    """A `StreamSource` over a data set's folder or one shard. `chosen`: only these cases; None:
-    all.
+    """A `StreamSource` over a data set's folder or one shard.
+
+    `chosen`: only these cases; None: all.
     """
 
     def __init__(
@@ -94,7 +96,10 @@ class Meds:
         )
 
     def encounters(self) -> EncounterList:
-        """In order of subject and admission; shards that cannot be read to their end are refused."""
+        """Return the encounters in order of subject and admission.
+
+        Shards that cannot be read to their end are refused.
+        """
         stays, refused, missing = self._stays
         absent = sorted(
             (self._chosen or frozenset())
@@ -185,8 +190,9 @@ class Meds:
 
     @cached_property
     def _descriptions(self) -> dict[str, str]:
-        """What metadata/codes.parquet says of codes. Raises WrongFile where it is damaged or
-        ambiguous.
+        """Return the descriptions of codes in metadata/codes.parquet.
+
+        Raises WrongFile if the file is damaged or ambiguous.
         """
         if reason := why_unreadable(self._codes):
             raise WrongFile(Rejection(CODES, reason))
@@ -239,14 +245,18 @@ class Meds:
             start += batch.num_rows
 
     def _columns(self, shard: Path) -> dict[str, str]:
-        """column of 0.4 → its name in the shard, "" where it has none. Raises WrongFile."""
+        """Return column of 0.4 → its name in the shard.
+
+        The name is "" if the shard has no such column. Raises WrongFile.
+        """
         there = column_names(shard, self._name(shard))
         return {c: next((n for n in known if n in there), "") for c, known in COLUMNS.items()}
 
     @cached_property
     def _stays(self) -> tuple[MedsStays, dict[Path, Rejection], tuple[str, ...]]:
-        """(encounters, shards that cannot be read, columns of values that shards lack). A refused
-        shard says nothing about encounters.
+        """Return (encounters, refused shards, missing columns of values).
+
+        A refused shard cannot be read; it says nothing about encounters.
         """
         marks: list[Marks] = []
         refused: dict[Path, Rejection] = {}
@@ -286,7 +296,10 @@ def _naive(times: pa.Array) -> pa.Array:
 
 
 def _sound(batch: pa.Table, name: str, start: int) -> _Batch:
-    """Split into good rows and rejections; `start` rows of the shard came before."""
+    """Split into good rows and rejections.
+
+    `start` is the number of earlier rows of the shard.
+    """
     moments = batch["time"].cast(pa.int64())
     faults = (
         ("subject_id", "the row names no subject", pc.is_null(batch["subject_id"])),

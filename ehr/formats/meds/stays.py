@@ -1,5 +1,6 @@
-"""Which encounters the subjects of a MEDS data set have: their admissions, or all of a subject's
-events where it names none.
+"""The encounters of the subjects of a MEDS data set.
+
+They are a subject's admissions, or all its events if it has no admission.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ _Mark = dict[str, object]
 
 @dataclass(frozen=True)
 class MedsStays:
-    """Encounters and, parallel to them, their subjects and first and last moments (microseconds
-    since 1970).
+    """Encounters and, parallel to them, their subjects and time bounds.
+
+    The bounds are the first and last moments, in microseconds since 1970.
     """
 
     encounters: tuple[EncounterRecord, ...]
@@ -35,8 +37,9 @@ class MedsStays:
 
 
 class Marks:
-    """What separates a subject's encounters, collected over a shard: admissions, discharges,
-    registrations, first and last events.
+    """The events of a shard that separate a subject's encounters.
+
+    These are admissions, discharges, registrations, and first and last events.
     """
 
     def __init__(self) -> None:
@@ -64,7 +67,7 @@ class Marks:
 
 
 def stays_of(marks: Sequence[Marks], chosen: frozenset[str] | None) -> MedsStays:
-    """The encounters in order of subject and time, and those that cannot be taken."""
+    """Return the encounters in order of subject and time, with rejections."""
     encounters: list[EncounterRecord] = []
     bounds: list[tuple[int, int, int]] = []
     seen: set[str] = set()
@@ -138,7 +141,10 @@ def _whole_subjects(shards: Sequence[Marks]) -> Iterator[tuple[EncounterRecord, 
 
 
 def _once(marks: list[_Mark]) -> Iterator[_Mark]:
-    """The marks without repeated admissions: some extractions repeat one with each of its kinds."""
+    """Yield the marks without repeated admissions.
+
+    Some extractions repeat an admission with each of its kinds.
+    """
     seen: set[object] = set()
     for mark in marks:
         if _is(mark, ADMISSION) and mark["hadm_id"]:
@@ -149,8 +155,9 @@ def _once(marks: list[_Mark]) -> Iterator[_Mark]:
 
 
 def _stays_of(subject: int, marks: list[_Mark]) -> Iterator[tuple[EncounterRecord, int, int]]:
-    """Each admission with the discharge before the next one, and the registration after the
-    discharge before it.
+    """Yield each admission with its discharge and registration.
+
+    The discharge comes before the next admission, the registration after the previous discharge.
     """
     registered: datetime | None = None
     number = 0

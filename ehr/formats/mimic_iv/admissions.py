@@ -1,5 +1,6 @@
-"""The admissions of MIMIC-IV as encounters. A line with a fault is a rejected admission, never one
-with other times.
+"""The admissions of MIMIC-IV as encounters.
+
+A line with a fault is a rejected admission, never one with other times.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ehr.formats.delimited import TextBlock, read_csv_blocks
 from ehr.formats.limits import Limits
 
 ADMISSIONS = "hosp/admissions"
-#: What subjects and admissions are called.
+#: The form of identifiers of subjects and admissions.
 ID = re.compile(r"[0-9]{1,18}")
 TIMES = ("admittime", "dischtime", "edregtime")
 TEXTS = ("subject_id", "hadm_id", "admission_type", "admission_location")
@@ -26,7 +27,10 @@ TEXTS = ("subject_id", "hadm_id", "admission_type", "admission_location")
 
 @dataclass(frozen=True)
 class Admissions:
-    """Encounters in file order, when each was registered or admitted, and the rejected lines."""
+    """Encounters in file order, their start times, and the rejected lines.
+
+    The start is the registration, or else the admission.
+    """
 
     encounters: tuple[EncounterRecord, ...]
     registered: tuple[datetime, ...]
@@ -77,7 +81,10 @@ class _Row:
         )
 
     def fault(self, known: set[int]) -> tuple[str, str] | None:
-        """(field, reason) of the first fault. `known` are the admissions before this one."""
+        """Return (field, reason) of the first fault.
+
+        `known` are the admissions before this one.
+        """
         for name in ("subject_id", "hadm_id"):
             if not ID.fullmatch(self.text[name]):
                 return name, "not a number"

@@ -1,9 +1,9 @@
-"""MIMIC-IV in its published layout: hosp/, icu/ and note/ with .csv or .csv.gz files
-(github.com/MIT-LCP/mimic-code names).
+"""MIMIC-IV in its published layout.
 
-Every table of `ehr.formats.mimic_iv.tables` with the time kinds of its own; missing files are named
-and skipped. Rows without hadm_id belong to the admission whose stay, from registration to
-discharge, their time falls into. No Django here.
+It has hosp/, icu/ and note/ with .csv or .csv.gz files (names as in github.com/MIT-LCP/mimic-code).
+Every table of `ehr.formats.mimic_iv.tables` has its own time kinds; missing files are named and
+skipped. A row without hadm_id belongs to the admission whose stay, from registration to discharge,
+includes its time. No Django here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ NOTES = "note/discharge"
 
 
 class MimicIV:
-    """A `StreamSource` over one directory. `chosen`: only these admissions (hadm_id); None: all."""
+    """A `StreamSource` over one directory.
+
+    `chosen`: only these admissions (hadm_id); None: all.
+    """
 
     def __init__(
         self, root: Path, chosen: Collection[str] | None = None, limits: Limits = DEFAULT_LIMITS
@@ -55,7 +58,10 @@ class MimicIV:
         )
 
     def encounters(self) -> EncounterList:
-        """The chosen admissions in file order; one with a fault is rejected. Raises WrongFile."""
+        """Return the chosen admissions in file order.
+
+        An admission with a fault is rejected. Raises WrongFile.
+        """
         listed = self._admissions
         rejections = list(listed.rejections)
         if self._chosen is not None:
@@ -83,7 +89,10 @@ class MimicIV:
         return [*tables, *([StreamFile(NOTES, notes[0], self._notes, notes=True)] if notes else [])]
 
     def _beside(self, names: Sequence[str]) -> tuple[Path, ...]:
-        """The dictionaries of a table. One that cannot be read is refused when rows need it."""
+        """Return the dictionaries of a table that exist.
+
+        One that cannot be read is refused when rows need it.
+        """
         paths = (path for name in names for path in paths_of(self._root, name))
         return tuple(path for path in paths if path.is_file())
 

@@ -1,5 +1,6 @@
-"""Lines of MIMIC-IV tables as rows of encounters: every line is stored, rejected with its reason,
-or of no stay that is imported.
+"""Lines of MIMIC-IV tables as rows of encounters.
+
+Every line is stored, rejected with its reason, or of no stay that is imported.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ehr.formats.mimic_iv.tables import Fact, Table, first_of
 from ehr.formats.stream import Ints, StreamBlock, Windows
 from ehr.schema import ROWS
 
-#: In place of a number: nothing written there, or something that is no number.
+#: In place of a number: for an empty text, and for a text that is no number.
 NO_ID, BAD_ID = -1, -2
 Mask = NDArray[np.bool_]
 Columns = Mapping[str, pa.ChunkedArray]
@@ -48,8 +49,9 @@ class Stays:
         return self._encounters[place].case_id
 
     def places(self, block: TextBlock, columns: Columns, name: str) -> tuple[Ints, list[Rejection]]:
-        """(encounter of each line by its hadm_id, rejected lines): NO_ID for lines of no or another
-        admission, BAD_ID for rejected ones.
+        """Return (encounter of each line by its hadm_id, rejected lines).
+
+        NO_ID is for lines of no or another admission, BAD_ID for rejected ones.
         """
         subjects = ids_of(columns["subject_id"])
         ids = (
@@ -81,8 +83,9 @@ class Stays:
         return np.isin(subjects, self.subjects)
 
     def by_time(self, subjects: Ints, times: Ints, *, days: bool) -> Ints:
-        """The encounter that a moment of a subject falls into. `days`: rows with a day and no hour
-        belong to the stay of that day.
+        """Return the encounter of each subject at each time.
+
+        `days`: rows with a day and no hour belong to the stay of that day.
         """
         return (self._days if days else self._windows).find(subjects, times)
 
@@ -98,8 +101,9 @@ class Stays:
 def rows_of(
     block: TextBlock, columns: Columns, facts: Sequence[Fact], stays: Stays, name: str, table: Table
 ) -> StreamBlock:
-    """The rows that the table's facts make of a block, line by line, and every line that cannot be
-    read.
+    """Return the rows that the table's facts make of a block.
+
+    They are in order of line, with every line that cannot be read as a rejection.
     """
     places, rejections = stays.places(block, columns, name)
     if block.nul:
@@ -133,7 +137,10 @@ def _rows_of_fact(
     name: str,
     table: Table,
 ) -> tuple[Ints, Ints, pa.Table, list[Rejection]]:
-    """(positions in the block, encounters, rows, rejections) of one kind of fact."""
+    """Return (positions, encounters, rows, rejections) of one kind of fact.
+
+    Positions are places in the block.
+    """
     length = len(block)
     time_text = (
         first_of(*(columns[c] for c in fact.time.split("|")))
@@ -149,8 +156,8 @@ def _rows_of_fact(
     owners = _owners(columns, places, times, stays, days=not table.admission)
     keep = (owners >= 0) & only
     wrong = _mask(wrong_time)
-    # Without a time, a line without admission cannot be assigned, though it may be of one of these
-    # stays.
+    # A line with neither a time nor an admission cannot be assigned, although it may be of one of
+    # these stays.
     lost = wrong & (owners == NO_ID) & only
     if lost.any():
         lost &= stays.ours(ids_of(columns["subject_id"])) & (_empty(columns, "hadm_id"))
@@ -186,7 +193,10 @@ def _rows_of_fact(
 
 
 def _owners(columns: Columns, places: Ints, times: pa.Array, stays: Stays, *, days: bool) -> Ints:
-    """The places, completed for lines without an admission by subject and time."""
+    """Return the places, with those of lines without an admission added.
+
+    These are assigned by subject and time.
+    """
     without = (places == NO_ID) & _empty(columns, "hadm_id")
     timed = without & _mask(pc.is_valid(times)) if without.any() else without
     if not timed.any():
@@ -232,8 +242,9 @@ def _array(values: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def ids_of(texts: pa.ChunkedArray) -> Ints:
-    """Numbers of subjects and admissions (some exports write 123.0); NO_ID for "", BAD_ID for
-    anything else.
+    """Return numbers of subjects and admissions (some exports write 123.0).
+
+    NO_ID for "", BAD_ID for anything else.
     """
     empty = pc.equal(pc.binary_length(texts), 0)
     filled = pc.if_else(empty, pa.scalar(None, pa.string()), texts)

@@ -1,8 +1,8 @@
-"""What each table of MIMIC-IV means as rows of the record: event, value, unit, and which act its
-times stand for.
+"""Each table of MIMIC-IV as rows: event, value, unit and kind of time.
 
-One entry a table; the published column names; the mapping of the `cases` folder format's page. A
-table function takes the columns of a block as text and gives one `Fact` per kind of row it makes.
+The kind is the act that a time refers to. There is one entry for each table, with the published
+column names; the mapping is documented with the `cases` folder format. A table function gets the
+columns of a block as text and returns one `Fact` for each kind of row.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ DATE_ONLY = "date only"
 
 @dataclass(frozen=True)
 class Fact:
-    """One row made from each row of the table. `time` None: the table has none. `only` keeps rows
-    where it is true.
+    """One row made from each row of the table.
+
+    If `time` is None, the table has none. `only` selects the rows for which it is true.
     """
 
     event: Text
@@ -42,8 +43,11 @@ class Fact:
 
 @dataclass(frozen=True)
 class Table:
-    """A file of the published layout. `admission` False: the table has no hadm_id column
-    and rows find theirs by subject and time. `dictionaries` are the files its lookups read."""
+    """A file of the published layout.
+
+    If `admission` is False, the table has no hadm_id column, and rows are assigned by subject and
+    time. `dictionaries` are the files of its lookups.
+    """
 
     path: str
     columns: Sequence[str]
@@ -54,13 +58,16 @@ class Table:
 
 
 def joined(left: Text, right: Text, by: str = " ") -> Text:
-    """Both texts of each row with `by` between them, or the one that is not empty."""
+    """Join both texts of each row by `by`; an empty text is left out."""
     both = pc.binary_join_element_wise(left, right, by)
     return pc.if_else(pc.equal(left, ""), right, pc.if_else(pc.equal(right, ""), left, both))
 
 
 def first_of(*parts: Text) -> Text:
-    """The first part of each row that is neither empty nor the mask ___ of de-identification."""
+    """Return the first part of each row that is neither empty nor masked.
+
+    The mask of de-identification is ___.
+    """
     empty = pa.scalar(None, pa.string())
     found = pc.coalesce(*(pc.if_else(pc.is_in(p, pa.array(["", "___"])), empty, p) for p in parts))
     return pc.fill_null(found, "")
@@ -118,7 +125,10 @@ def _services(c: Columns, _: Lookup) -> Sequence[Fact]:
 
 
 def _code(c: Columns, lookup: Lookup, table: str) -> Text:
-    """The title of a billing code, the code where the dictionary is missing or silent."""
+    """Return the title of a billing code.
+
+    It is the code itself if the dictionary is missing or has no entry.
+    """
     return first_of(lookup(table, joined(c["icd_version"], c["icd_code"], by="/")), c["icd_code"])
 
 

@@ -1,4 +1,7 @@
-"""`manage.py delete_dataset`: a dataset with its cases and everything that was made from them."""
+"""`manage.py delete_dataset`: delete a dataset with its cases.
+
+Everything that was made from the cases is deleted too.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Delete it. Raises CommandError if there is no such dataset or something must stay."""
+        """Delete the dataset.
+
+        Raises CommandError if there is no such dataset or something must stay.
+        """
         dataset = Dataset.objects.filter(study__name=options["study"], name=options["name"]).first()
         if dataset is None:
             raise CommandError("The study has no dataset of that name.")

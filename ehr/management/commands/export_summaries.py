@@ -1,5 +1,6 @@
-"""`manage.py export_summaries`: the row map of each case, `summary_mapping.json` (protocol,
-"Structured record").
+"""`manage.py export_summaries`: write the row map of each case.
+
+The file is `summary_mapping.json` (protocol, "Structured record").
 """
 
 from __future__ import annotations

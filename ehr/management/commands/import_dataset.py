@@ -1,4 +1,4 @@
-"""`manage.py import_dataset`: files of structured records and notes into a study's dataset."""
+"""`manage.py import_dataset`: import records and notes into a dataset."""
 
 from __future__ import annotations
 
@@ -54,8 +54,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Import and say what was done. Raises CommandError when something was rejected or the path
-        is not in the format.
+        """Import and print a summary.
+
+        Raises CommandError if something was rejected or the path is not in the format.
         """
         study = Study.objects.filter(name=options["study"]).first() or create_study(
             name=options["study"], by=None
