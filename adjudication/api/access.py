@@ -1,4 +1,4 @@
-"""What every view of the API shares: who asks and in which of their studies."""
+"""Common parts of the API's views: the person, their studies, judge runs."""
 
 from __future__ import annotations
 
@@ -39,25 +39,24 @@ class ApiView(APIView):
     """A view of this API: refusals have one form (`adjudication.api.errors`)."""
 
     def get_exception_handler(self) -> Any:
-        """Ours, for these views alone."""
+        """Return the exception handler of this API."""
         return handle
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
-        """Each address gives what it gives: a program that asks for a file by its type must not be
-        refused for it.
-        """
+        """Accept every media type: each address has one, so none is refused."""
         return super().perform_content_negotiation(request, force=True)
 
 
 def person_of(request: Request) -> User:
-    """Who asks; permissions have seen to it that somebody does."""
+    """Return the signed-in person; permissions guarantee that there is one."""
     assert isinstance(request.user, User)
     return request.user
 
 
 def page_request(request: Request) -> StudyRequest:
-    """The request as functions of the pages take it: they read its person, its address and the
-    client's, never a session.
+    """Return the request as functions of the pages expect it.
+
+    They read its person, its address and the client's, but no session.
     """
     found = request._request
     found.user = person_of(request)
@@ -65,10 +64,10 @@ def page_request(request: Request) -> StudyRequest:
 
 
 def studies_with(request: Request, roles: frozenset[Role] = CASE_READERS) -> QuerySet[Study]:
-    """The person's studies in which they have one of the roles. Raises NotAllowed where there is
-    none.
+    """Return the person's studies in which they have one of the roles.
 
-    Someone without the role anywhere gets the same answer for what exists and for what does not.
+    Raises NotAllowed if there are none, before any object is looked up: a person without the role
+    cannot learn what exists.
     """
     person = person_of(request)
     found = studies_of(person, roles)
@@ -80,7 +79,10 @@ def studies_with(request: Request, roles: frozenset[Role] = CASE_READERS) -> Que
 
 
 def requested_studies(request: Request, roles: frozenset[Role] = CASE_READERS) -> QuerySet[Study]:
-    """Those of `studies_with`, or the one that `study` names. Raises NotAllowed, Http404."""
+    """Return `studies_with`, or only the study that `study` names.
+
+    Raises NotAllowed, Http404.
+    """
     found = studies_with(request, roles)
     if not (wanted := request.query_params.get("study", "")):
         return found
@@ -91,8 +93,9 @@ def requested_studies(request: Request, roles: frozenset[Role] = CASE_READERS) -
 
 
 def one_study(request: Request, public_id: str, roles: frozenset[Role] = ADMINS) -> Study:
-    """The named one, or the only one where none is named. Raises NotAllowed, Http404,
-    ValidationError.
+    """Return the named study, or the only one if none is named.
+
+    Raises NotAllowed, Http404, ValidationError.
     """
     found = studies_with(request, roles)
     if public_id:
@@ -108,15 +111,19 @@ def one_study(request: Request, public_id: str, roles: frozenset[Role] = ADMINS)
 def judge_run_of(
     request: Request, public_id: str, roles: frozenset[Role] = CASE_READERS
 ) -> JudgeRun:
-    """A judge run of one of the person's studies in which they have the role. Raises NotAllowed,
-    Http404.
+    """Return a judge run of a study in which the person has one of the roles.
+
+    Raises NotAllowed, Http404.
     """
     runs = JudgeRun.objects.select_related("study", "created_by").prefetch_related("datasets")
     return get_object_or_404(runs, study__in=studies_with(request, roles), public_id=public_id)
 
 
 def open_judge_run(request: Request, public_id: str) -> tuple[JudgeRun, Closed]:
-    """Such a run, and what of it is closed to the person. Raises NotAllowed if all of it is."""
+    """Return such a run, and what of it is closed to the person.
+
+    Raises NotAllowed if all of it is closed.
+    """
     run, closed = judge_run_of(request, public_id), closed_to(person_of(request))
     check_judge_run_is_open(run, closed)
     return run, closed
@@ -125,7 +132,10 @@ def open_judge_run(request: Request, public_id: str) -> tuple[JudgeRun, Closed]:
 def summed_judge_run(
     request: Request, public_id: str, roles: frozenset[Role] = CASE_READERS
 ) -> JudgeRun:
-    """Such a run without closed games: its sums would show them. Raises Http404, NotAllowed."""
+    """Return such a run if no game is closed: its sums would reveal them.
+
+    Raises Http404, NotAllowed.
+    """
     run = judge_run_of(request, public_id, roles)
     if has_closed_games(run, closed_to(person_of(request))):
         raise NotAllowed(REFUSAL)
@@ -133,7 +143,10 @@ def summed_judge_run(
 
 
 def check_form(form: BaseForm, whole: str = "__all__") -> None:
-    """Raise ValidationError by field; faults of the form as a whole go by `whole`."""
+    """Raise ValidationError by field if the form is invalid.
+
+    Faults of the form as a whole are named `whole`.
+    """
     if not form.is_valid():
         raise serializers.ValidationError(
             {name.replace("__all__", whole): list(map(str, e)) for name, e in form.errors.items()}
@@ -141,7 +154,7 @@ def check_form(form: BaseForm, whole: str = "__all__") -> None:
 
 
 def read(kind: type[serializers.Serializer[Any]], request: Request) -> Mapping[str, Any]:
-    """The checked values of the body. Raises ValidationError."""
+    """Return the checked values of the body. Raises ValidationError."""
     body = kind(data=request.data)
     body.is_valid(raise_exception=True)
     found: Mapping[str, Any] = body.validated_data

@@ -1,7 +1,7 @@
-"""Error responses of the API: one body for all, with a code for programs and a sentence for people.
+"""Error responses of the API: one body for all.
 
-Sentences come from exceptions that are marked as free of patient text. They never reveal more than
-the page would.
+It has a code for programs and a sentence for people. Sentences come from exceptions that are marked
+as free of patient text. They never reveal more than the page would.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from llm_runtime.base import ProviderError
 from timelines.runs.language_models import UnknownModel
 from timelines.runs.storage import NoteChanged
 
-#: Values that the application's own rules refuse; the message says which and why.
+#: Values that the application's own rules reject; the message says which and why.
 REFUSED = (
     DecisionRefused,
     DraftRefused,
@@ -43,8 +43,8 @@ REFUSED = (
     UnknownModel,
     ProviderError,
 )
-#: One sentence for what does not exist, what is somebody else's, and what the framework would name
-#: by its model.
+#: One message for what does not exist, what belongs to another person, and what the framework would
+#: call by its model's name.
 MISSING = "No such thing, or not one of yours."
 LATE = (
     "Your answer is stored but does not count: enough others answered this item first, or the"
@@ -81,9 +81,7 @@ class ErrorSerializer(Serializer[Any]):
 
 
 def handle(error: Exception, context: Mapping[str, Any]) -> Response | None:
-    """The framework's exception handler for all views of this API; None for what is no refusal but
-    a fault.
-    """
+    """Handle exceptions of all views of this API; return None for a fault."""
     if (refusal := _known(error)) is not None:
         answer = Response(
             {"code": refusal.code, "detail": refusal.words, **refusal.more},
@@ -113,7 +111,7 @@ def handle(error: Exception, context: Mapping[str, Any]) -> Response | None:
 
 
 def _known(error: Exception) -> Refusal | None:
-    """Exceptions of the application as answers."""
+    """Return the response to an exception of the application."""
     match error:
         case Refusal():
             return error
@@ -156,7 +154,7 @@ def _known(error: Exception) -> Refusal | None:
 
 
 def _fields(detail: Any) -> dict[str, list[str]]:
-    """Field → sentences, however deep the framework nests them."""
+    """Map fields to messages, however deep the framework nests them."""
     if isinstance(detail, Mapping):
         return {
             str(name): [str(w) for words in _fields(inner).values() for w in words]
@@ -181,7 +179,10 @@ _SAYS = {
 
 
 def errors(*statuses: int) -> dict[int, OpenApiResponse]:
-    """Describe these error responses for OpenAPI; every address adds 401 and 404."""
+    """Describe these error responses for OpenAPI.
+
+    Every address also has 401 and 404.
+    """
     found = {}
     for status in sorted({401, 404, *statuses}):
         code, detail = _SAYS[status]

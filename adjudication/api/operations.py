@@ -1,4 +1,4 @@
-"""One operation of the API: its description for OpenAPI and the form of its answer, in one place."""
+"""One operation of the API: its OpenAPI description and its response."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Body = serializers.Serializer[Any]
 
 
 def values(kind: Iterable[str]) -> list[tuple[str, str]]:
-    """Choices of a field that are described by themselves."""
+    """Return choices of a field whose values are their own labels."""
     return [(str(value), str(value)) for value in kind]
 
 
-#: (status, content type) → what the file is.
+#: (status, content type) → type of the file.
 Files = Mapping[tuple[int, str], OpenApiTypes | type[Body]]
 
 
@@ -37,9 +37,9 @@ def operation(
     status: HTTPStatus = HTTPStatus.OK,
     parameters: Sequence[OpenApiParameter] = (),
 ) -> Callable[[Callable[..., Any]], Callable[..., HttpResponseBase]]:
-    """Answer with what the method returns, written and described by the serializer `gives`.
+    """Respond with the method's result, described by the serializer `gives`.
 
-    `many`: a list of them. Without `gives` the answer is empty (204). Methods for files return
+    `many`: a list of them. Without `gives` the response is empty (204). Methods for files return
     their response themselves. `refuses`: statuses besides 401 and 404, and 400 for a body.
     """
     if gives is None:

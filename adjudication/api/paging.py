@@ -1,5 +1,7 @@
-"""Pages of lists. Short lists count and skip; games, findings and changes go on from where the last
-page ended, wherever that is.
+"""Pages of lists.
+
+Short lists count and skip. Games, findings and changes continue after the last row of the page
+before.
 """
 
 from __future__ import annotations
@@ -35,7 +37,10 @@ class ShortPages(LimitOffsetPagination):
 def counted_page(
     request: Request, rows: QuerySet[M], lines: Callable[[list[M]], Sequence[object]] = list
 ) -> dict[str, Any]:
-    """{count, next, previous, results}: the asked rows, or the lines that are made of them."""
+    """Return {count, next, previous, results} for the requested rows.
+
+    `lines` converts the rows to results.
+    """
     pages = ShortPages()
     found = pages.paginate_queryset(rows, request)
     answer: dict[str, Any] = pages.get_paginated_response(lines(list(found or []))).data
@@ -43,7 +48,7 @@ def counted_page(
 
 
 def limit_of(request: Request, default: int = 100) -> int:
-    """How many rows at once. Raises ValidationError."""
+    """Return the requested number of rows. Raises ValidationError."""
     asked = request.query_params.get("limit", str(default))
     if not asked.isascii() or not asked.isdigit() or not 1 <= int(asked[:9]) <= MOST:
         raise serializers.ValidationError({"limit": [f"A whole number from 1 to {MOST}."]})
@@ -53,8 +58,9 @@ def limit_of(request: Request, default: int = 100) -> int:
 def games_after(
     games: QuerySet[Game], run: JudgeRun, after: str, limit: int
 ) -> tuple[list[Game], str | None]:
-    """At most `limit` games in the order they were made, and how the next page is asked for. Raises
-    Http404 for a game of another run.
+    """Return at most `limit` games by age, and `after` of the next page.
+
+    Raises Http404 if `after` is a game of another run.
     """
     rows = games.order_by("pk")
     if after:
@@ -69,8 +75,9 @@ def games_after(
 def findings_after(
     findings: QuerySet[Finding], run: JudgeRun, after: str, limit: int
 ) -> tuple[list[Finding], str | None]:
-    """At most `limit` findings in the order of games, and how the next page is asked for. Raises
-    Http404 for a finding of another run.
+    """Return at most `limit` findings by game, and `after` of the next page.
+
+    Raises Http404 if `after` is a finding of another run.
     """
     rows = findings.order_by("game_id", "ordinal")
     if after:
@@ -90,8 +97,9 @@ def findings_after(
 def changes_after(
     changes: Changes, runs: Sequence[JudgeRun], after: str, limit: int
 ) -> tuple[list[ChangeLine], str | None]:
-    """At most `limit` changes between the two runs, and how the next page is asked for. Raises
-    Http404 for a finding of other runs.
+    """Return at most `limit` changes of two runs, and the next `after`.
+
+    Raises Http404 if `after` is a finding of other runs.
     """
     place = None
     if after:

@@ -11,8 +11,10 @@ from adjudication.ratings.card import FORMATS
 
 
 class Table(Body):
-    """A table. A cell is a text, a count, or a figure as {value, low, high, why}: with its interval
-    if it has one, or null and why.
+    """A table.
+
+    A cell is a text, a count, or a figure as {value, low, high, why}. A figure has its interval if
+    there is one; if `value` is null, `why` says why.
     """
 
     name = CharField()
@@ -21,7 +23,7 @@ class Table(Body):
     rows = ListField(child=ListField(child=JSONField()))
 
 
-#: Tables as files; their names are those of the report's own `tables`.
+#: Tables as files, with the names of the report's own `tables`.
 TABLE_FORM = OpenApiParameter("form", str, OpenApiParameter.PATH, enum=list(FORMATS))
 TABLE_FILE = {
     (200, kind): Table if form == "json" else OpenApiTypes.STR

@@ -1,6 +1,4 @@
-"""The answer to an address of the API that there is not: the one that every other thing gets that
-there is not.
-"""
+"""The response to unknown addresses of the API, as to any missing object."""
 
 from __future__ import annotations
 
@@ -22,9 +20,7 @@ class Unknown(ApiView):
     schema = None
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """To the address that only a slash is missing from, as elsewhere on the site; else the
-        refusal.
-        """
+        """Redirect if only a slash is missing, as elsewhere; else respond 404."""
         path = request.path_info
         if (
             request.method in ("GET", "HEAD")

@@ -1,4 +1,7 @@
-"""Addresses of the API of adjudication. They carry random public ids, as those of the pages do."""
+"""Addresses of the API of adjudication.
+
+They contain random public ids, as those of the pages do.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Every other address of the API. It comes last: without it, a program would get an HTML page
-for an unknown address.
+"""All other addresses of the API, included last.
+
+Without it, a program would get an HTML page for an unknown address.
 """
 
 from __future__ import annotations

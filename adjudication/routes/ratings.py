@@ -1,4 +1,4 @@
-"""Addresses of ratings and what they rest on."""
+"""Addresses of ratings and report files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses of the blinded review. They carry random public ids and nothing else."""
+"""Addresses of the blinded review, with random public ids only."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Packets, for study admins: the list, drawing one with what may be drawn before the eyes, and the
-page that steers it.
-"""
+"""Packets, for study admins: the list, the drawing, and one packet's page."""
 
 from __future__ import annotations
 
@@ -54,8 +52,10 @@ def packet_list(request: StudyRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @study_role_required(Role.ADMIN)
 def packet_new(request: StudyRequest, run_id: str) -> HttpResponse:
-    """What may be drawn from a judge run, the form, and on `preview` what it would draw; on `draw`
-    the packet is made.
+    """Draw a packet from a judge run.
+
+    Shows what may be drawn and the form. `preview` shows the result of a draw; `draw` creates the
+    packet.
     """
     run = get_object_or_404(
         scoped(JudgeRun.objects.filter(study=request.study), request.user, roles=STUDY_ADMINS),
@@ -104,7 +104,7 @@ def packet_new(request: StudyRequest, run_id: str) -> HttpResponse:
 @require_GET
 @study_role_required(Role.ADMIN)
 def packet(request: StudyRequest, public_id: str) -> HttpResponse:
-    """One packet: what is in it, who reviews and how far they are."""
+    """One packet: its items, its reviewers and their progress."""
     found = packet_of(request, public_id)
     third, settled = packet_page.disagreements(found)
     runs = JudgeRun.objects.filter(
@@ -133,8 +133,9 @@ def packet(request: StudyRequest, public_id: str) -> HttpResponse:
 @require_POST
 @study_role_required(Role.ADMIN)
 def packet_action(request: StudyRequest, public_id: str, action: str) -> HttpResponse:
-    """Open, close or delete a packet, put people in and out, have a pairing decided twice, draw
-    what has changed.
+    """Open, close or delete a packet, or change its people or reviewers.
+
+    Also draws a packet of findings that a later judge run changed.
     """
     found = packet_of(request, public_id)
     act = ACTIONS.get(action)
@@ -157,8 +158,9 @@ def packet_action(request: StudyRequest, public_id: str, action: str) -> HttpRes
 
 
 def packet_of(request: StudyRequest, public_id: str) -> Packet:
-    """The packet, if it is in the active study and open to this admin. Raises Http404, NotAllowed
-    for one who reviews it.
+    """Return the packet of the active study if it is not closed to this admin.
+
+    Raises Http404, and NotAllowed for a person who reviews it.
     """
     found = Packet.objects.filter(study=request.study).select_related(
         "study", "judge_run", "follows", "created_by"
@@ -180,7 +182,10 @@ def packet_of(request: StudyRequest, public_id: str) -> Packet:
 
 
 def drawable_runs(request: StudyRequest, closed: Closed) -> list[JudgeRun]:
-    """Return the study's judge runs that have judged games and no closed ones, newest first."""
+    """Return the study's judge runs with judged and without closed games.
+
+    Newest first.
+    """
     judged = Count("games", filter=Q(games__outcome=Game.Outcome.JUDGED))
     runs = JudgeRun.objects.filter(study=request.study).annotate(judged=judged).filter(judged__gt=0)
     return [run for run in runs[:50] if not has_closed_games(run, closed)]

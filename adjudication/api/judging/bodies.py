@@ -1,5 +1,7 @@
-"""Judge runs, games, findings and comparisons as the API gives them: unblinded, for those who read
-cases. Each class is the one definition of its body; OpenAPI follows from it.
+"""Judge runs, games, findings and comparisons in the API.
+
+They are unblinded, for people who may read cases. Each class is the one definition of its body, and
+OpenAPI describes it from there.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ class Page(Body):
 
 
 class Source(Body):
-    """What is compared. `written` is how a run is started with it."""
+    """A source to compare. Start a run with `written`."""
 
     source = CharField()  # type: ignore[assignment]  # the framework's fields have a source of their own
     kind = CharField()
@@ -46,7 +48,10 @@ class Source(Body):
 
 
 class Counts(Body):
-    """Games by result. Unjudged: the judge returned no valid answer. That differs from no findings."""
+    """Games by result.
+
+    Unjudged: the judge returned no valid answer, which differs from no findings.
+    """
 
     waiting = IntegerField()
     running = IntegerField()
@@ -79,7 +84,7 @@ class JudgeRun(Body):
 
 
 class JudgeRunDetail(JudgeRun):
-    """With everything that its answers depend on, as it was frozen."""
+    """A judge run with all settings that its answers depend on, as frozen."""
 
     config = DictField(source="run.config")
     prompt_hashes = DictField(child=CharField(), source="run.prompt_hashes")
@@ -106,7 +111,7 @@ class Cohort(Body):
 
 
 class JudgeChoices(Body):
-    """What a run can be started with."""
+    """Values that a run can be started with."""
 
     study = CharField()
     datasets = Cohort(many=True)
@@ -115,7 +120,10 @@ class JudgeChoices(Body):
 
 
 class JudgeStart(Body):
-    """What is judged, and by whom. Only `sources` and `datasets` have no default."""
+    """The datasets, sources, judge and settings of a new run.
+
+    Only `sources` and `datasets` have no default.
+    """
 
     study = CharField(default="", allow_blank=True, max_length=20)
     datasets = ListField(child=CharField(max_length=20), min_length=1)
@@ -135,7 +143,10 @@ class JudgeStart(Body):
 
 
 class FindingSide(Body):
-    """One side as it was judged: whole hours from admission, null for no time or no row."""
+    """One side as it was judged.
+
+    `hours` are whole hours from admission, null for no time or no row.
+    """
 
     source = CharField()  # type: ignore[assignment]  # as above
     event = CharField(allow_null=True)
@@ -144,7 +155,7 @@ class FindingSide(Body):
 
 
 class Finding(Body):
-    """One validated finding in the judge's labels, and who is charged with what after unblinding."""
+    """One validated finding in the judge's labels, with its charge."""
 
     id = CharField(source="finding.public_id")
     run = CharField(source="game.run.public_id")
@@ -173,7 +184,7 @@ class Finding(Body):
 
 
 class NextPage(Body):
-    """So many and where the next ones are."""
+    """A page of a list; `next` leads to the following one."""
 
     next = CharField(
         allow_null=True, help_text="Ask again with `after` set to this; null after the last page."
@@ -181,14 +192,15 @@ class NextPage(Body):
 
 
 class FindingPage(NextPage):
-    """So many findings and where the next ones are."""
+    """A page of findings."""
 
     results = Finding(many=True)
 
 
 class Game(Body):
-    """One judging of two timelines of one case. `a` is the source behind the label A; null before
-    it was judged.
+    """One judging of two timelines of one case.
+
+    `a` is the source behind the label A, null if not yet judged.
     """
 
     id = CharField(source="game.public_id")
@@ -211,13 +223,13 @@ class Game(Body):
 
 
 class GameDetail(Game):
-    """With its findings."""
+    """A game with its findings."""
 
     told = Finding(many=True)
 
 
 class GamePage(NextPage):
-    """So many games and where the next ones are."""
+    """A page of games."""
 
     results = Game(many=True)
 
@@ -231,7 +243,10 @@ class Quote(Body):
 
 
 class CitedRow(Body):
-    """A row of the cited series; `cited` for those at the cited hour with the cited value."""
+    """A row of the cited series.
+
+    `cited`: it is at the cited hour and has the cited value.
+    """
 
     hours = FloatField(allow_null=True)
     value = CharField(source="row.value")
@@ -240,7 +255,7 @@ class CitedRow(Body):
 
 
 class CitedSeries(Body):
-    """The series that the table evidence is about, with the rows nearest to the cited hour."""
+    """The series that the table evidence cites, with rows near the cited hour."""
 
     event = CharField(source="series.event")
     summary = CharField(source="series.summary")
@@ -249,7 +264,7 @@ class CitedSeries(Body):
 
 
 class Neighbour(Body):
-    """A row of the timeline around; `own` is the finding's."""
+    """A row of the timeline near the finding; `own` is the finding's."""
 
     event = CharField()
     hours = CharField(help_text="In words.")
@@ -258,7 +273,10 @@ class Neighbour(Body):
 
 
 class FindingTimeline(Body):
-    """One side's timeline around its row. Hours as stored, not the whole hours that were judged."""
+    """One side's timeline around its row.
+
+    Hours are as stored, not the whole hours that were judged.
+    """
 
     timeline = CharField(source="timeline.public_id")
     source = CharField()  # type: ignore[assignment]  # as above
@@ -269,7 +287,7 @@ class FindingTimeline(Body):
 
 
 class FindingDetail(Finding):
-    """With everything that it rests on."""
+    """A finding with all its evidence."""
 
     quote = Quote(allow_null=True)
     series = CitedSeries(allow_null=True)
@@ -278,7 +296,7 @@ class FindingDetail(Finding):
 
 
 class Change(Body):
-    """One subject in two judge runs; a side is null where the finding is new or gone."""
+    """One subject in two judge runs; a side is null if it is new or gone."""
 
     change = ChoiceField([(c.value, c.words) for c in changes.Change])
     before = Finding(allow_null=True)
@@ -286,7 +304,7 @@ class Change(Body):
 
 
 class Changes(Body):
-    """What became of each subject, over comparisons that both runs judged."""
+    """The change of each subject, over comparisons that both runs judged."""
 
     comparisons = IntegerField(
         allow_null=True, help_text="That both runs judged; null after the first page."
@@ -321,7 +339,7 @@ class Placed(Body):
 
 
 class ComparedRow(Body):
-    """One line of both timelines together. `how` says why the two rows match."""
+    """One row of both timelines aligned. `how` says why the two match."""
 
     number = IntegerField()
     state = ChoiceField(["differs", "agrees", "only-a", "only-b"])
@@ -332,7 +350,7 @@ class ComparedRow(Body):
 
 
 class Comparison(Body):
-    """Two timelines of one case side by side, with one judge run's findings in place."""
+    """Two timelines of one case side by side, with one judge run's findings."""
 
     case = CharField()
     timelines = Timeline(many=True)
@@ -344,8 +362,9 @@ class Comparison(Body):
 
 
 class JudgeReport(Body):
-    """What a judge run adds up to: ratings, error profile, sensitivity, strata, matchups,
-    consistency.
+    """The tables of a judge run's report.
+
+    Ratings, error profile, sensitivity, strata, matchups and consistency.
     """
 
     run = CharField()

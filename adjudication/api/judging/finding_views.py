@@ -1,5 +1,6 @@
-"""Findings, what changed in them, what they add up to, and timelines side by side: unblinded, with
-guards and exposure as on the pages.
+"""Findings, changes of findings and compared timelines in the API.
+
+They are unblinded; guards and exposure work as on the pages.
 """
 
 from __future__ import annotations
@@ -78,7 +79,10 @@ class Findings(ApiView):
         parameters=[*FILTERS, LIMIT, AFTER],
     )
     def get(self, request: Request, run_id: str) -> dict[str, Any]:
-        """Of one judge run, game by game. Those of cases that are closed to you are left out."""
+        """Findings of one judge run, game by game.
+
+        Those of cases that are closed to you are left out.
+        """
         run, closed = open_judge_run(request, run_id)
         asked = {name: str(value) for name, value in request.query_params.items()}
         wanted = FindingFilter.of(asked, len(run.sources))
@@ -97,8 +101,9 @@ class Findings(ApiView):
 class FindingOne(ApiView):
     @judging_operation("finding", bodies.FindingDetail, refuses=(403, 409))
     def get(self, request: Request, finding_id: str) -> FindingDetail:
-        """One finding with everything that it rests on: the quote in its note, the cited series,
-        both timelines around it.
+        """One finding with all its evidence.
+
+        It has the quote in the note, the cited series, and both timelines around it.
         """
         rows = Finding.objects.select_related(
             *_RELATED, "series", "a_entry__occurrence", "b_entry__occurrence"
@@ -126,7 +131,7 @@ class JudgeRunChanges(ApiView):
         ],
     )
     def get(self, request: Request, run_id: str, later_id: str) -> dict[str, Any]:
-        """Compare the findings of two runs, subject by subject, where both judged."""
+        """Compare the findings of two runs, subject by subject, if both judged."""
         earlier, later = judge_run_of(request, run_id), judge_run_of(request, later_id)
         if earlier.pk == later.pk or earlier.study_id != later.study_id:
             raise Http404
@@ -172,8 +177,9 @@ class CaseComparison(ApiView):
         ],
     )
     def get(self, request: Request, case_id: str) -> dict[str, Any]:
-        """Both timelines of one case as one list of rows, a judge run's findings in place. 404
-        where the case has fewer than two.
+        """Both timelines of one case as one list of rows.
+
+        Rows have a judge run's findings. 404 if the case has fewer than two timelines.
         """
         studies_with(request)
         page = page_request(request)
@@ -201,7 +207,7 @@ class CaseComparison(ApiView):
 
 
 def _check_known(asked: Mapping[str, str], understood: Mapping[str, str]) -> None:
-    """A filter that is not known would silently show everything. Raises ValidationError."""
+    """Raise ValidationError for an unknown filter: it would show everything."""
     if unknown := {
         name: ["There is no such value."]
         for name, value in understood.items()

@@ -40,8 +40,9 @@ _FILE = {
 class JudgeReport(ApiView):
     @judging_operation("judge_run_report", bodies.JudgeReport, refuses=(403,))
     def get(self, request: Request, run_id: str) -> dict[str, Any]:
-        """Ratings, error profile, sensitivity, strata, matchups, consistency: every table. Closed
-        while cases of the run are to you.
+        """Every table: ratings, error profile, sensitivity, strata and more.
+
+        Also matchups and consistency. Not available while a case of the run is closed to you.
         """
         run = summed_judge_run(request, run_id)
         report = current_report(run)
@@ -82,7 +83,7 @@ class JudgeReportTable(ApiView):
         ],
     )
     def get(self, request: Request, run_id: str, name: str, form: str) -> HttpResponse:
-        """One table as a file. Closed while cases of the run are to you."""
+        """One table as a file. Not available while a case of the run is closed."""
         return rated_table(page_request(request), summed_judge_run(request, run_id), name, form)
 
 
@@ -102,8 +103,9 @@ class FindingsFile(ApiView):
         ],
     )
     def get(self, request: Request, run_id: str, form: str) -> StreamingHttpResponse:
-        """Of one judge run, reruns included, game by game. Those of cases that are closed to you
-        are left out.
+        """Findings of one judge run, both positions, game by game.
+
+        Those of cases that are closed to you are left out.
         """
         return findings_file(page_request(request), judge_run_of(request, run_id), form)
 
@@ -111,6 +113,9 @@ class FindingsFile(ApiView):
 class GamesFile(ApiView):
     @judging_operation("games_file", _FILE, refuses=(403,), parameters=[_FORM])
     def get(self, request: Request, run_id: str, form: str) -> StreamingHttpResponse:
-        """Of one judge run, reruns included, also those without findings: with the file of findings
-        all that ratings are made from. Those of cases that are closed to you are left out."""
+        """Games of one judge run, both positions, with or without findings.
+
+        Ratings can be computed from this file and the file of findings. Games of cases that are
+        closed to you are left out.
+        """
         return games_file(page_request(request), judge_run_of(request, run_id), form)

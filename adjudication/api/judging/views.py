@@ -1,5 +1,6 @@
-"""Judge runs and games for programs: started, watched and steered as on their pages, with the same
-guards.
+"""Judge runs and games in the API: list, start, follow and steer them.
+
+The guards are those of the pages.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ class JudgeRuns(ApiView):
         parameters=[STUDY, LIMIT, OFFSET],
     )
     def get(self, request: Request) -> dict[str, Any]:
-        """Those of your studies, newest first."""
+        """Judge runs of your studies, newest first."""
         closed = closed_to(person_of(request))
         runs = open_judge_runs(
             JudgeRun.objects.filter(study__in=requested_studies(request)), closed
@@ -101,7 +102,10 @@ class JudgeRuns(ApiView):
         status=HTTPStatus.CREATED,
     )
     def post(self, request: Request) -> RunLine:
-        """Start a judge over every two of the sources in each case that has both. Study admins."""
+        """Compare every pair of the sources in each case that has both.
+
+        For study admins.
+        """
         studies_with(request, ADMINS)
         values = read(bodies.JudgeStart, request)
         study = one_study(request, values["study"])
@@ -118,8 +122,9 @@ class JudgeRuns(ApiView):
 class JudgeChoices(ApiView):
     @judging_operation("judge_choices", bodies.JudgeChoices, refuses=(400, 403), parameters=[STUDY])
     def get(self, request: Request) -> dict[str, Any]:
-        """Cohorts, sources and language models that a run of the study can be started with. Study
-        admins.
+        """Cohorts, sources and language models that a run can be started with.
+
+        For study admins of the study.
         """
         study = one_study(request, request.query_params.get("study", ""))
         datasets = list(Dataset.objects.filter(study=study).order_by("name"))
@@ -150,8 +155,9 @@ class JudgeRunAction(ApiView):
         ],
     )
     def post(self, request: Request, run_id: str, action: str) -> RunLine:
-        """Pause, resume, cancel, retry what failed, or judge the unjudged again. Study admins;
-        asking twice does no harm.
+        """Pause, resume, cancel, retry failed games, or judge unjudged ones again.
+
+        For study admins. Repeating a request does no harm.
         """
         run = judge_run_of(request, run_id, ADMINS)
         if (act := actions.STEPS.get(action)) is None:
@@ -168,8 +174,9 @@ class Games(ApiView):
         parameters=[choice("status", GameStatus, "Only those."), LIMIT, AFTER],
     )
     def get(self, request: Request, run_id: str) -> dict[str, Any]:
-        """Of one judge run, with why a judge's answer did not hold. Those of cases that are closed
-        to you are left out.
+        """Games of one judge run, with the reasons for a missing result.
+
+        Those of cases that are closed to you are left out.
         """
         run, closed = open_judge_run(request, run_id)
         games = open_games(Game.objects.filter(run=run), closed)
@@ -205,7 +212,7 @@ class GameOne(ApiView):
 class GameAgain(ApiView):
     @judging_operation("judge_game_again", None, refuses=(403, 409))
     def post(self, request: Request, game_id: str) -> None:
-        """Give one failed, cancelled or unjudged game another go. Study admins."""
+        """Retry one failed, cancelled or unjudged game. For study admins."""
         game = _game(request, game_id, ADMINS)
         if not actions.judge_again(game=game, by=person_of(request)):
             raise Refusal(
@@ -220,7 +227,10 @@ def _line(request: Request, run: JudgeRun) -> RunLine:
 
 
 def _game(request: Request, public_id: str, roles: frozenset[Role]) -> Game:
-    """Such a game, if the person may see its case. Raises Http404, NotAllowed."""
+    """Return such a game if the person may see its case.
+
+    Raises Http404, NotAllowed.
+    """
     games = Game.objects.filter(run__study__in=studies_with(request, roles))
     game = get_object_or_404(games.select_related(*GAME_RELATED), public_id=public_id)
     check_user_may_see_game(page_request(request), game)

@@ -1,5 +1,6 @@
-"""Packets as the API gives them to those who steer them. Each class is the one definition of its
-body; OpenAPI follows from it.
+"""Packets in the API, for study admins.
+
+Each class is the one definition of its body, and OpenAPI describes it from there.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class Shortage(Body):
 
 
 class Person(Body):
-    """Somebody of the packet."""
+    """A person of the packet."""
 
     id = CharField(source="assignment.public_id", help_text="Public id of the assignment.")
     person = CharField(source="assignment.person.public_id")
@@ -114,7 +115,10 @@ class PacketPage(Page):
 
 
 class Candidate(Body):
-    """A member of the study who is not in the packet; `reasons` why they may not review it."""
+    """A member of the study who is not in the packet.
+
+    `reasons` say why they may not review it.
+    """
 
     person = CharField()
     username = CharField()
@@ -122,7 +126,7 @@ class Candidate(Body):
 
 
 class Eligible(Body):
-    """What of a judge run may be drawn, and what not."""
+    """Findings of a judge run that may be drawn, and counts of the others."""
 
     judge_run = CharField()
     pairings = DictField(
@@ -140,7 +144,10 @@ class QuotasField(DictField):
     child = IntegerField(min_value=0, max_value=MOST)
 
     def to_internal_value(self, data: Any) -> dict[str, int]:
-        """Strata that are not named have no quota. Raises ValidationError for unknown ones."""
+        """Give strata that are not named no quota.
+
+        Raises ValidationError for unknown ones.
+        """
         found: dict[str, int] = super().to_internal_value(data)
         if unknown := sorted(set(found) - set(QUOTAS)):
             raise ValidationError([f"There is no stratum {unknown[0][:40]}."])
@@ -148,8 +155,9 @@ class QuotasField(DictField):
 
 
 class Draw(Body):
-    """How to draw. The defaults are the protocol's; the same findings, settings and seed draw the
-    same packet.
+    """How to draw. The defaults are the protocol's.
+
+    The same findings, settings and seed draw the same packet.
     """
 
     label = CharField(  # type: ignore[assignment]  # as above
@@ -186,7 +194,7 @@ class Draw(Body):
 
 
 class Drawn(Body):
-    """What a draw would give. Pairing → stratum → items."""
+    """The result of a draw. Pairing → stratum → items."""
 
     items = IntegerField()
     pairings = DictField(child=DictField(child=IntegerField()))
@@ -197,7 +205,7 @@ class Drawn(Body):
 
 
 class Assign(Body):
-    """Who comes into the packet, and what they decide on."""
+    """The person who joins the packet, and the items they decide on."""
 
     person = CharField(max_length=20, help_text="Public id of a member of the study.")
     role = ChoiceField(
@@ -213,7 +221,7 @@ class Second(Body):
 
 
 class SecondDone(Body):
-    """How many items that touched."""
+    """The number of changed items."""
 
     items = IntegerField()
 
@@ -225,8 +233,10 @@ class Changed(Body):
 
 
 class ReportCard(Body):
-    """The judge's report card: uphold rates raw and standardised, strata, agreement, disagreements,
-    times, reviews still needed.
+    """The tables of the judge's report card.
+
+    Uphold rates raw and standardised, strata, agreement, disagreements, times, reviews still
+    needed.
     """
 
     packet = CharField()

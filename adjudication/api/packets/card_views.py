@@ -1,5 +1,6 @@
-"""The report card and the decisions of a packet for programs: for study admins, and reviewers where
-the closed packet reveals it.
+"""The report card and the decisions of a packet in the API.
+
+For study admins, and for reviewers if the closed packet reveals them.
 """
 
 from __future__ import annotations
@@ -42,7 +43,10 @@ DECISIONS_FILE = {(200, kind): OpenApiTypes.STR for kind in ("text/csv", "applic
 class ReportCard(ApiView):
     @packet_operation("packet_report", bodies.ReportCard, refuses=(403,))
     def get(self, request: Request, public_id: str) -> dict[str, Any]:
-        """Every table of it. Study admins, and reviewers where the closed packet reveals it."""
+        """Every table of the report card.
+
+        For study admins, and for reviewers if the closed packet reveals it.
+        """
         packet = _revealed_packet(request, public_id)
         card = card_of(packet)
         found = [
@@ -76,15 +80,19 @@ class ReportCardTable(ApiView):
         ],
     )
     def get(self, request: Request, public_id: str, name: str, form: str) -> HttpResponse:
-        """One table as a file. Study admins, and reviewers where the closed packet reveals it."""
+        """One table of the report card as a file.
+
+        For study admins, and for reviewers if the closed packet reveals it.
+        """
         return card_table(page_request(request), _revealed_packet(request, public_id), name, form)
 
 
 class DecisionsFile(ApiView):
     @packet_operation("packet_decisions", DECISIONS_FILE, refuses=(403,), parameters=[FORM, TEXT])
     def get(self, request: Request, public_id: str, form: str) -> StreamingHttpResponse:
-        """Every link of the chain, a line each. Study admins, and reviewers where the closed packet
-        reveals it.
+        """Every link of the chain, one per line.
+
+        For study admins, and for reviewers if the closed packet reveals it.
         """
         packet = _revealed_packet(request, public_id)
         if form not in packet_export.FORMATS:
@@ -99,7 +107,10 @@ class DecisionsFile(ApiView):
 
 
 def _revealed_packet(request: Request, public_id: str) -> Packet:
-    """The packet, if this person may see what it found. Raises Http404, NotAllowed."""
+    """Return the packet if this person may see its results.
+
+    Raises Http404, NotAllowed.
+    """
     packets_of_mine = scoped(
         Packet.objects.select_related("study", "judge_run"), person_of(request), roles=ANY_ROLE
     )

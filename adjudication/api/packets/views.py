@@ -1,5 +1,6 @@
-"""Packets for programs: drawn, assigned, opened, closed and read as on their pages, by study
-admins.
+"""Packets in the API: draw, assign, open, close and read them.
+
+For study admins, as on the pages.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Packets(ApiView):
         parameters=[STUDY, LIMIT, OFFSET],
     )
     def get(self, request: Request) -> dict[str, Any]:
-        """Those of your studies, newest first."""
+        """Packets of your studies, newest first."""
         found = open_packets(
             Packet.objects.filter(study__in=requested_studies(request, ADMINS)),
             closed_to(person_of(request)),
@@ -67,7 +68,7 @@ class Packets(ApiView):
 class Eligible(ApiView):
     @packet_operation("packet_eligible", bodies.Eligible, refuses=(403,))
     def get(self, request: Request, run_id: str) -> dict[str, Any]:
-        """Findings of a judge run by pairing and stratum, and what is excluded and why."""
+        """Findings of a judge run by pairing and stratum, and excluded counts."""
         run = summed_judge_run(request, run_id, ADMINS)
         eligible, pairings = packets.eligible_findings(run), packets.pairings_of(run)
         counts, none = eligible.counts(), dict.fromkeys(steering.strata(), 0)
@@ -83,7 +84,7 @@ class Eligible(ApiView):
 class Preview(ApiView):
     @packet_operation("packet_preview", bodies.Drawn, refuses=(403,), takes=bodies.Draw)
     def post(self, request: Request, run_id: str) -> dict[str, Any]:
-        """What a draw would give; nothing is stored. The `seed` of the answer draws the same again."""
+        """Preview a draw; nothing is stored. The returned `seed` repeats it."""
         run = summed_judge_run(request, run_id, ADMINS)
         form = _draw_form(request, run)
         design, seed = form.design(), form.cleaned_data["seed"]
@@ -124,12 +125,12 @@ class Draw(ApiView):
 class PacketOne(ApiView):
     @packet_operation("packet", bodies.PacketDetail, refuses=(403,))
     def get(self, request: Request, public_id: str) -> dict[str, Any]:
-        """One packet: items, reviewers, progress. Closed to its reviewers."""
+        """One packet: items, reviewers, progress. Not available to its reviewers."""
         return _detail(_packet(request, public_id))
 
     @packet_operation("packet_delete", None, refuses=(403, 409))
     def delete(self, request: Request, public_id: str) -> None:
-        """Throw a draft away."""
+        """Delete a draft."""
         packets.delete_draft(packet=_packet(request, public_id), by=person_of(request))
 
 
@@ -141,8 +142,9 @@ class PacketStep(ApiView):
         parameters=[OpenApiParameter("action", str, OpenApiParameter.PATH, enum=list(_STEPS))],
     )
     def post(self, request: Request, public_id: str, action: str) -> dict[str, Any]:
-        """Open: its items never change from then on. Close: what comes later does not stand. 422
-        with all obstacles.
+        """Open or close the packet. 422 lists all obstacles.
+
+        After opening, its items never change. After closing, later answers do not count.
         """
         packet = _packet(request, public_id)
         if (step := _STEPS.get(action)) is None:
@@ -156,7 +158,7 @@ class Second(ApiView):
         "packet_second", bodies.SecondDone, refuses=(403, 409, 422), takes=bodies.Second
     )
     def post(self, request: Request, public_id: str) -> dict[str, int]:
-        """Have two people decide on each item of a pairing, while the packet is a draft."""
+        """Have two people decide on each item of a pairing of a draft."""
         packet = _packet(request, public_id)
         pairing = read(bodies.Second, request)["pairing"]
         count = packets.second_reviewer(packet=packet, pairing=pairing, by=person_of(request))
@@ -172,7 +174,10 @@ class Changed(ApiView):
         status=HTTPStatus.CREATED,
     )
     def post(self, request: Request, public_id: str) -> dict[str, Any]:
-        """Draw a packet of the findings that another judge run changed in this packet's cases."""
+        """Draw a packet of findings that another judge run changed.
+
+        They are in this packet's cases.
+        """
         packet = _packet(request, public_id)
         wanted = read(bodies.Changed, request)["judge_run"]
         run = get_object_or_404(JudgeRun, study=packet.study, public_id=wanted)
@@ -184,7 +189,10 @@ class Changed(ApiView):
 class Candidates(ApiView):
     @packet_operation("packet_candidates", bodies.Candidate, refuses=(403,), many=True)
     def get(self, request: Request, public_id: str) -> list[dict[str, Any]]:
-        """Members of the study who are not in the packet, and why some may not review it."""
+        """Members of the study who are not in the packet.
+
+        `reasons` say why some may not review it.
+        """
         packet = _packet(request, public_id)
         people = members(packet.study).exclude(
             review_assignments__in=packet.assignments.filter(withdrawn_at__isnull=True)
@@ -208,8 +216,9 @@ class Assignments(ApiView):
         status=HTTPStatus.CREATED,
     )
     def post(self, request: Request, public_id: str) -> dict[str, Any]:
-        """Put a member of the study into the packet. 403 with the reason for somebody who is not
-        eligible.
+        """Add a member of the study to the packet.
+
+        403 with the reason if they are not eligible.
         """
         packet = _packet(request, public_id)
         form = AssignForm(dict(read(bodies.Assign, request)), packet=packet)
@@ -229,7 +238,7 @@ class Assignments(ApiView):
 class Withdraw(ApiView):
     @packet_operation("packet_withdraw", bodies.PacketDetail, refuses=(403, 422))
     def post(self, request: Request, public_id: str, assignment_id: str) -> dict[str, Any]:
-        """Take a person out: what they hold returns, what they decided stays."""
+        """Take a person out: their leased items return, their decisions stay."""
         packet = _packet(request, public_id)
         packets.withdraw_assignment(
             assignment=_assignment(packet, assignment_id), by=person_of(request)
@@ -250,7 +259,10 @@ class VoidSignature(ApiView):
 
 
 def _packet(request: Request, public_id: str) -> Packet:
-    """The packet, if it is open to this admin. Raises Http404, NotAllowed for one who reviews it."""
+    """Return the packet if it is not closed to this admin.
+
+    Raises Http404, and NotAllowed for a person who reviews it.
+    """
     packet = get_object_or_404(
         Packet.objects.select_related("study"),
         study__in=studies_with(request, ADMINS),
@@ -272,7 +284,7 @@ def _packet(request: Request, public_id: str) -> Packet:
 
 
 def _detail(packet: Packet) -> dict[str, Any]:
-    """The packet's current state, its items and reviewers, and what is wrong."""
+    """Return the packet's current state, items, reviewers and problems."""
     found = steering.with_counts(Packet.objects.filter(pk=packet.pk)).get()
     third, settled = steering.disagreements(found)
     return {
@@ -294,7 +306,10 @@ def _assignment(packet: Packet, public_id: str) -> Assignment:
 
 
 def _draw_form(request: Request, run: JudgeRun) -> DrawForm:
-    """The page's own form, filled from the body. Raises ValidationError."""
+    """Return the page's own form, filled from the body.
+
+    Raises ValidationError.
+    """
     values: dict[str, Any] = dict(read(bodies.Draw, request))
     quotas = {quota_field(stratum): n for stratum, n in values.pop("quotas").items()}
     form = DrawForm({"pairings": list(packets.pairings_of(run)), **values, **quotas}, judge_run=run)

@@ -1,6 +1,7 @@
-"""The blinded review as the API gives it. What a reviewer may see of an item is
-`visibility.BlindedItem`; nothing here adds to it. Each class is the one definition of its body;
-OpenAPI follows from it.
+"""The blinded review in the API.
+
+A reviewer may see `visibility.BlindedItem` of an item; these bodies add nothing to it. Each class
+is the one definition of its body, and OpenAPI describes it from there.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from adjudication.models import Assignment, Decision, Packet
 from adjudication.review.decisions import GUESSES, LONGEST_COMMENT, LONGEST_REASON
 from adjudication.review.slots import LONGEST_DRAFT
 
-#: A request names as many items as somebody can have in hand.
+#: A person never works on more items at once.
 MOST_IN_HAND = 50
 LONGEST_ACTIVE = 86_400.0
 ONE_TOKEN = r"\A[0-9A-Za-z_-]{1,64}\Z"
@@ -36,7 +37,7 @@ class HoursField(FloatField):
     """A number that a float can hold."""
 
     def to_internal_value(self, data: Any) -> float:
-        """Raises ValidationError, for booleans too."""
+        """Read a number; raise ValidationError, for booleans too."""
         if isinstance(data, bool):
             self.fail("invalid")
         try:
@@ -46,7 +47,7 @@ class HoursField(FloatField):
 
 
 class WholeHoursField(IntegerField):
-    """Hours as both sides say them: decimals would show which one has them from the record."""
+    """Whole hours: decimals would reveal which side has them from the record."""
 
     def to_representation(self, value: Any) -> int:
         hours = whole_hours(value)
@@ -58,20 +59,23 @@ class MinuteField(CharField):
     """A time of the record's own clock, to the minute."""
 
     def to_representation(self, value: Any) -> str:
-        """ISO 8601 with its offset."""
+        """Return ISO 8601 with its offset."""
         assert isinstance(value, datetime)
         return value.isoformat(timespec="minutes")
 
 
 class CommentField(CharField):
-    """What somebody types, every blank of it."""
+    """A typed comment, with its white space unchanged."""
 
     def __init__(self, max_length: int) -> None:
         super().__init__(allow_blank=True, default="", trim_whitespace=False, max_length=max_length)
 
 
 class Progress(Body):
-    """How far you are. `seconds_left` at your own pace, null before anything was decided."""
+    """Your progress.
+
+    `seconds_left` is at your own pace, null until one of your decisions was timed.
+    """
 
     done = IntegerField()
     total = IntegerField()
@@ -107,7 +111,7 @@ class ReviewRow(Body):
 
 
 class ReviewSide(Body):
-    """One side. `row` is null where this timeline does not hold the event."""
+    """One side. `row` is null if this timeline does not have the event."""
 
     row = ReviewRow(allow_null=True)
     timeline = ReviewRow(many=True)
@@ -123,8 +127,9 @@ class RecordRow(Body):
 
 
 class ReviewSeries(Body):
-    """A series of the record. `rows` are those nearest to the candidates; ask for all by its
-    number.
+    """A series of the record.
+
+    `rows` are those nearest to the candidates; request all by its `number`.
     """
 
     number = IntegerField()
@@ -154,13 +159,13 @@ class Draft(Body):
 
 
 class ItemId(Body):
-    """Which item this is."""
+    """The item's public id."""
 
     id = CharField(source="item.item")
 
 
 class Blinded(Body):
-    """What may be seen of an item, made-up ones included: the fields of `BlindedItem`."""
+    """What may be seen of an item or a practice case."""
 
     question = ChoiceField([(q.value, q.words) for q in Question], source="item.question")
     a = ReviewSide(source="item.left")
@@ -171,7 +176,7 @@ class Blinded(Body):
 
 
 class ReviewItem(ItemId, Blinded):
-    """One item as you see it. Which timeline is A is drawn for you alone, and stays so."""
+    """One item as you see it. Which timeline is A is drawn for you, once."""
 
     stay_hours = WholeHoursField(allow_null=True, source="item.stay_hours")
     admitted_at = MinuteField(
@@ -189,14 +194,14 @@ class ReviewItem(ItemId, Blinded):
 
 
 class Next(Body):
-    """The item that is now yours; null where none is left for you."""
+    """The item that you now have; null if none is left for you."""
 
     item = ReviewItem(allow_null=True)
     progress = Progress()
 
 
 class NextRequest(Body):
-    """`besides`: items that you have in hand already."""
+    """`besides`: items that you have already."""
 
     besides = ListField(
         child=CharField(max_length=20),
@@ -206,7 +211,7 @@ class NextRequest(Body):
 
 
 class DraftRequest(Body):
-    """What to keep; A and B as you see them."""
+    """What to store; A and B as you see them."""
 
     answer = ChoiceField(Decision.Answer.choices, allow_blank=True, default="")
     own_time = HoursField(allow_null=True, default=None, help_text="Hours from admission.")
@@ -215,8 +220,10 @@ class DraftRequest(Body):
 
 
 class DecideRequest(Body):
-    """Your answer. `token` is made by you for this answer alone: sent again after a lost
-    connection, it is stored once.
+    """Your answer.
+
+    Make a new `token` for each answer. If you send it again after a lost connection, it is stored
+    once.
     """
 
     token = RegexField(ONE_TOKEN, trim_whitespace=False)
@@ -238,7 +245,7 @@ class AmendRequest(DecideRequest):
 
 
 class TokenRequest(Body):
-    """A step that needs nothing but its token."""
+    """A step with nothing but its token."""
 
     token = RegexField(ONE_TOKEN, trim_whitespace=False)
 
@@ -250,14 +257,14 @@ class FlagRequest(Body):
 
 
 class Decided(Body):
-    """What was stored."""
+    """The stored decision."""
 
     decision = CharField()
     progress = Progress()
 
 
 class Held(Body):
-    """`held`: whether the item is still yours. The draft is stored either way."""
+    """`held`: whether you still have the item. The draft is stored either way."""
 
     held = BooleanField()
 
@@ -269,7 +276,10 @@ class Rows(Body):
 
 
 class Answer(Body):
-    """One of your current answers. `judge` and `upheld` are null unless the packet reveals them."""
+    """One of your current answers.
+
+    `judge` and `upheld` are null unless the packet reveals them.
+    """
 
     item = CharField()
     decision = CharField(source="decision.public_id")
@@ -310,13 +320,16 @@ class SignRequest(Body):
 
 
 class UnsignRequest(Body):
-    """Why the signature is taken back."""
+    """The reason for withdrawing the signature."""
 
     reason = CharField(max_length=LONGEST_REASON)
 
 
 class Receipt(Body):
-    """The receipt of a signature. `head` is the hash of the chain that it covers, `hash` its own."""
+    """The receipt of a signature.
+
+    `head` is the hash of the chain that it covers, `hash` its own.
+    """
 
     packet = CharField(source="assignment.packet.public_id")
     review = CharField(source="assignment.public_id")
@@ -329,7 +342,7 @@ class Receipt(Body):
 
 
 class Number(Body):
-    """Which case of the practice round this is."""
+    """The number of a practice case."""
 
     number = IntegerField()
 

@@ -1,6 +1,4 @@
-"""The beginning and the end of a blinded review for programs: practice, the blinding check, the
-signature and its receipt.
-"""
+"""Practice, blinding check, signature and receipt in the API."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ from adjudication.review.trail import record_answers
 class Practice(ReviewView):
     @review_operation("review_practice_list", bodies.PracticeLine, many=True)
     def get(self, request: Request, public_id: str) -> list[dict[str, Any]]:
-        """Its cases, and which you have answered. Items come once all are."""
+        """Practice cases, and which you have answered. Items come after all are."""
         done = set(
             PracticeAnswer.objects.filter(assignment=mine_of(request, public_id)).values_list(
                 "number", flat=True
@@ -41,7 +39,7 @@ class Practice(ReviewView):
 class PracticeOne(ReviewView):
     @review_operation("review_practice", bodies.PracticeCase)
     def get(self, request: Request, public_id: str, number: int) -> PracticeCase:
-        """One case, like an item."""
+        """One practice case, like an item."""
         mine_of(request, public_id)
         return _case(number)
 
@@ -52,7 +50,7 @@ class PracticeOne(ReviewView):
         takes=bodies.PracticeRequest,
     )
     def post(self, request: Request, public_id: str, number: int) -> dict[str, Any]:
-        """Answer it; says which answer is right, and why."""
+        """Answer a practice case. Returns the right answer and why."""
         assignment, case = mine_of(request, public_id), _case(number)
         answer = read(bodies.PracticeRequest, request)["answer"]
         right = answer_practice(
@@ -64,14 +62,17 @@ class PracticeOne(ReviewView):
 class BlindingCheck(ReviewView):
     @review_operation("review_check", bodies.Guess, refuses=(409,), many=True)
     def get(self, request: Request, public_id: str) -> list[GuessLine]:
-        """The items that are asked about, once all are decided and while the packet is open."""
+        """Items of the blinding check.
+
+        Available once all items are decided, while the packet is open.
+        """
         assignment = _finished_assignment(request, public_id)
         record_answers(assignment=assignment)
         return guess_lines(assignment)
 
     @review_operation("review_guess", None, refuses=(403, 409, 422), takes=bodies.GuessRequest)
     def post(self, request: Request, public_id: str) -> None:
-        """Keep a guess; a later one on the same item replaces it."""
+        """Store a guess; a later one on the same item replaces it."""
         assignment = _finished_assignment(request, public_id)
         values = read(bodies.GuessRequest, request)
         if values["item"] not in {line.item for line in guess_lines(assignment)}:
@@ -94,8 +95,9 @@ class Sign(ReviewView):
         "review_sign", bodies.Receipt, refuses=(403, 409, 429), takes=bodies.SignRequest
     )
     def post(self, request: Request, public_id: str) -> Decision:
-        """Sign your review with your password. 409 `not_finished` while items are left, 403
-        `wrong_password`, 429 after too many.
+        """Sign your review with your password.
+
+        409 `not_finished` if items are left, 403 `wrong_password`, 429 after too many attempts.
         """
         assignment = mine_of(request, public_id)
         password = read(bodies.SignRequest, request)["password"]
@@ -114,7 +116,7 @@ class Unsign(ReviewView):
         "review_unsign", bodies.Review, refuses=(409, 422), takes=bodies.UnsignRequest
     )
     def post(self, request: Request, public_id: str) -> dict[str, Any]:
-        """With a reason; both stay in the chain."""
+        """Withdraw your signature, with a reason; both stay in the chain."""
         assignment = mine_of(request, public_id)
         reason = read(bodies.UnsignRequest, request)["reason"]
         decisions.unsign(assignment=assignment, reason=reason, by=person_of(request))
@@ -136,7 +138,10 @@ def _case(number: int) -> PracticeCase:
 
 
 def _finished_assignment(request: Request, public_id: str) -> Assignment:
-    """One's review with all items decided, in an open packet."""
+    """Return one's review with all items decided, in an open packet.
+
+    Raises Refusal (409) otherwise.
+    """
     assignment = mine_of(request, public_id)
     progress = slots.progress(assignment=assignment)
     if (

@@ -1,5 +1,6 @@
-"""The blinded review for programs: the same functions as the pages, in the same order, for the
-assigned person alone.
+"""The blinded review in the API, for the assigned person only.
+
+It uses the same functions as the pages, in the same order.
 """
 
 from __future__ import annotations
@@ -33,10 +34,13 @@ review_operation = partial(operation, "review")
 
 
 class ReviewView(ApiView):
-    """A view of one's own review; why nothing can be decided now is said in the reviewer's words."""
+    """A view of one's own review.
+
+    Refusals say in the reviewer's words why nothing can be decided.
+    """
 
     def handle_exception(self, exc: Exception) -> Response:
-        """Answer 409 with the page's message for a closed packet or a signed assignment."""
+        """Respond 409 with the page's message for a closed or signed review."""
         if isinstance(exc, InvalidTransition):
             code = exc.state if exc.state in ("closed", "signed", "withdrawn") else "not_now"
             words = (
@@ -65,15 +69,17 @@ class Reviews(ReviewView):
 class Review(ReviewView):
     @review_operation("review", bodies.Review)
     def get(self, request: Request, public_id: str) -> dict[str, Any]:
-        """Where you stand in one packet."""
+        """Your state and progress in one packet."""
         return place_in(mine_of(request, public_id))
 
 
 class NextItem(ReviewView):
     @review_operation("review_next", bodies.Next, refuses=(403, 409), takes=bodies.NextRequest)
     def post(self, request: Request, public_id: str) -> dict[str, Any]:
-        """Lease the item to work on now: the one you hold, else the next free one in your order;
-        skipped ones come last.
+        """Lease your next item.
+
+        It is the one you have already leased, else the next free one in your order; skipped ones
+        come last.
         """
         assignment = _practised_assignment(request, public_id)
         besides = read(bodies.NextRequest, request)["besides"]
@@ -84,8 +90,9 @@ class NextItem(ReviewView):
 class Item(ReviewView):
     @review_operation("review_item", bodies.ReviewItem, refuses=(403, 409))
     def get(self, request: Request, public_id: str, item_id: str) -> dict[str, Any]:
-        """The item: decided on already, or leased to you (again); 409 `taken` where others have all
-        its places.
+        """One item: decided by you, or leased to you.
+
+        409 `taken` if others have all its slots.
         """
         assignment, item = _item(request, public_id, item_id)
         slots.check_working(assignment)
@@ -111,7 +118,7 @@ class ItemSeries(ReviewView):
 class Draft(ReviewView):
     @review_operation("review_draft", bodies.Held, refuses=(403, 422), takes=bodies.DraftRequest)
     def put(self, request: Request, public_id: str, item_id: str) -> dict[str, bool]:
-        """Keep it, and renew the lease."""
+        """Store what you have chosen and typed, and renew the lease."""
         assignment, item = _item(request, public_id, item_id)
         return {"held": _keep(assignment, item, read(bodies.DraftRequest, request))}
 
@@ -131,7 +138,7 @@ class Skip(ReviewView):
 class Flag(ReviewView):
     @review_operation("review_flag", bodies.Progress, refuses=(403,), takes=bodies.FlagRequest)
     def put(self, request: Request, public_id: str, item_id: str) -> slots.Progress:
-        """Set the mark, or take it away."""
+        """Mark the item for a second look, or remove the mark."""
         assignment, item = _item(request, public_id, item_id)
         slots.flag(
             assignment=assignment,
@@ -146,10 +153,10 @@ class Decide(ReviewView):
         "review_decide", bodies.Decided, refuses=(403, 409, 422), takes=bodies.DecideRequest
     )
     def post(self, request: Request, public_id: str, item_id: str) -> dict[str, Any]:
-        """Store your answer. 409 `late`: stored, but it does not count; 409 `conflict`: you have
-        decided already, see `standing`.
+        """Store your answer.
 
-        The same token again gives the same answer and stores nothing.
+        409 `late`: stored, but it does not count. 409 `conflict`: you have decided already, see
+        `standing`. The same token again gets the same response and stores nothing.
         """
         assignment, item = _item(request, public_id, item_id, withdrawn=True)
         values = read(bodies.DecideRequest, request)
@@ -161,8 +168,9 @@ class Amend(ReviewView):
         "review_amend", bodies.Decided, refuses=(403, 409, 422), takes=bodies.AmendRequest
     )
     def post(self, request: Request, public_id: str, item_id: str) -> dict[str, Any]:
-        """Replace your current decision; the earlier one stays in the chain. 409 `conflict` if the
-        current decision is another one.
+        """Replace your current decision; the earlier one stays in the chain.
+
+        409 `conflict` if another decision is current.
         """
         assignment, item = _item(request, public_id, item_id)
         values = read(bodies.AmendRequest, request)
@@ -177,8 +185,9 @@ class Amend(ReviewView):
 class Undo(ReviewView):
     @review_operation("review_undo", bodies.Next, refuses=(403, 409), takes=bodies.TokenRequest)
     def post(self, request: Request, public_id: str) -> dict[str, Any]:
-        """Withdraw your last answer: its item is yours again, with your earlier choice. Null if you
-        have no answer.
+        """Withdraw your last answer and get its item again.
+
+        The item has your earlier choice; null if you have no answer.
         """
         assignment = _practised_assignment(request, public_id)
         token = read(bodies.TokenRequest, request)["token"]
@@ -189,7 +198,7 @@ class Undo(ReviewView):
 class Answers(ReviewView):
     @review_operation("review_answers", bodies.Answer, many=True)
     def get(self, request: Request, public_id: str) -> list[AnswerLine]:
-        """Your answers that stand, in the order they were first given."""
+        """Your current answers, in the order in which you first gave them."""
         assignment = mine_of(request, public_id)
         may = may_see(person_of(request), assignment.packet)
         found = own_answers(assignment, may)
@@ -200,12 +209,12 @@ class Answers(ReviewView):
 
 
 def mine_of(request: Request, public_id: str, *, withdrawn: bool = False) -> Assignment:
-    """The person's own review. Raises Http404."""
+    """Return the person's own review. Raises Http404."""
     return own_assignment(page_request(request), public_id, withdrawn=withdrawn)
 
 
 def place_in(assignment: Assignment) -> dict[str, Any]:
-    """Where the person is in the packet."""
+    """Return the person's state and progress in the packet."""
     return {"assignment": assignment, "progress": slots.progress(assignment=assignment)}
 
 
@@ -217,7 +226,10 @@ def _next(assignment: Assignment, item: PacketItem | None) -> dict[str, Any]:
 def _in_hand(
     assignment: Assignment, item: PacketItem, decided: Decision | None = None
 ) -> dict[str, Any]:
-    """The blinded item with one's own draft or decision. The trail records it. Raises NoteChanged."""
+    """Return the blinded item with one's own draft or decision.
+
+    The trail records it. Raises NoteChanged.
+    """
     draft = decision_draft(decided) if decided else slots.draft_of(assignment=assignment, item=item)
     swapped = sides_swapped(assignment.seed, item.public_id)
     marks = ItemMark.objects.filter(assignment=assignment, item=item, flagged=True)
@@ -255,7 +267,7 @@ def _item(
 def _values(
     request: Request, assignment: Assignment, item: PacketItem, values: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What an answer is stored with; A and B become the judge's."""
+    """Return the stored form of an answer; A and B become the judge's."""
     swapped = sides_swapped(assignment.seed, item.public_id)
     fields = {
         name: values[name] for name in ("token", "own_time", "comment", "flagged", "active_seconds")

@@ -1,5 +1,6 @@
-"""Two timelines of one case side by side: a dumbbell plot, one aligned table, and a judge's
-findings in place.
+"""Two timelines of one case side by side.
+
+A dumbbell plot, one aligned table, and a judge's findings.
 """
 
 from __future__ import annotations
@@ -28,8 +29,10 @@ from timelines.runs.storage import NoteChanged, checked_text, note_of
 @study_role_required(*CASE_READERS)
 @leads_back_to_draft
 def compare(request: StudyRequest, public_id: str) -> HttpResponse:
-    """One case. `a` and `b` choose the timelines, `run` the judge run, `o` or `f` the row: public
-    ids and row numbers only.
+    """Compare two timelines of one case.
+
+    `a` and `b` choose the timelines, `run` the judge run, `o` or `f` the row. They are public ids
+    and row numbers only.
     """
     encounter = opened(request, public_id)
     choices = choices_of(encounter, hidden=hidden_timelines(request.user, encounter))

@@ -1,4 +1,4 @@
-"""All findings of a judge run and all its games as files, and what their columns mean."""
+"""Files of a judge run's findings and games, and of their columns."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from adjudication.findings.files import findings_file, games_file
 @require_GET
 @study_role_required(*CASE_READERS)
 def findings_download(request: StudyRequest, public_id: str, format: str) -> HttpResponseBase:
-    """Every finding that is open to the person; `text=1` adds words of note, timelines, record and
-    judge. "dictionary": the columns.
+    """Return every finding that the person may see, as a file.
+
+    `text=1` adds words of note, timelines, record and judge. "dictionary" returns the columns.
     """
     return findings_file(request, judge_run_of(request, public_id), format)
 
@@ -23,5 +24,8 @@ def findings_download(request: StudyRequest, public_id: str, format: str) -> Htt
 @require_GET
 @study_role_required(*CASE_READERS)
 def games_download(request: StudyRequest, public_id: str, format: str) -> HttpResponseBase:
-    """Every game that is open to the person, with or without findings. "dictionary": the columns."""
+    """Return every game that the person may see, as a file.
+
+    With or without findings. "dictionary" returns the columns.
+    """
     return games_file(request, judge_run_of(request, public_id), format)

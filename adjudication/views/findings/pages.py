@@ -1,6 +1,4 @@
-"""The findings of a judge run, unblinded: the list, and one finding with everything that it rests
-on.
-"""
+"""The findings of a judge run, unblinded: the list and one finding."""
 
 from __future__ import annotations
 
@@ -64,8 +62,9 @@ HEADS = (
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A column that sorts: `next` is what its link asks for, `aria` how it is sorted now, `look`
-    its classes.
+    """A column that sorts.
+
+    `next` is the sort order that its link requests, `aria` the current one, `look` its CSS classes.
     """
 
     words: str
@@ -77,8 +76,9 @@ class Head:
 @require_http_methods(["GET", "POST"])
 @study_role_required(*CASE_READERS)
 def findings(request: StudyRequest, public_id: str) -> HttpResponse:
-    """The findings of one judge run. Filters stand in the address as ids and names of kinds; a case
-    id travels in the body alone.
+    """List the findings of one judge run.
+
+    Filters are in the address as ids and names of kinds; a case id is sent in the body only.
     """
     run, closed = judge_run_of(request, public_id), closed_to(request.user)
     check_judge_run_is_open(run, closed)
@@ -186,8 +186,9 @@ def finding(request: StudyRequest, public_id: str) -> HttpResponse:
 
 
 def finding_of(request: StudyRequest, public_id: str) -> Finding:
-    """The finding, if the person may see its case and both timelines. Raises Http404, NotAllowed,
-    CaseClosed.
+    """Return the finding if the person may see its case and both timelines.
+
+    Raises Http404, NotAllowed, CaseClosed.
     """
     related = (
         "game__run__study",
@@ -206,7 +207,10 @@ def finding_of(request: StudyRequest, public_id: str) -> Finding:
 
 
 def _to_case(request: HttpRequest, run: JudgeRun, closed: Closed) -> HttpResponse:
-    """Redirect from a typed case id to its public id, which is safe in an address; keep other filters."""
+    """Redirect from a typed case id to its public id; other filters stay.
+
+    The public id is safe in an address.
+    """
     filters = {name: value for name, value in request.GET.items() if name not in ("case", "page")}
     wanted = request.POST.get("case", "").strip()
     cases = without(Encounter.objects.filter(comparisons__games__run=run), closed.cases, "pk")

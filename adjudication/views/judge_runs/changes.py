@@ -1,5 +1,6 @@
-"""What changed between two judge runs: findings by subject, the same, with another verdict, gone or
-new.
+"""Changes between two judge runs, by subject.
+
+A finding is the same, has another verdict, is gone or is new.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ CHANGES_PER_PAGE = 50
 @require_GET
 @study_role_required(*CASE_READERS)
 def judge_changes(request: StudyRequest, public_id: str, later_id: str) -> HttpResponse:
-    """From one judge run to a later one. `change` and `type` narrow it."""
+    """Compare a judge run with a later one. `change` and `type` filter."""
     earlier, later = judge_run_of(request, public_id), judge_run_of(request, later_id)
     if earlier.pk == later.pk or earlier.study_id != later.study_id:
         raise Http404

@@ -1,6 +1,4 @@
-"""One game of a judge run: what was judged, why not if so, its findings and calls; and one call
-whole.
-"""
+"""One game of a judge run with its findings and calls; one call."""
 
 from __future__ import annotations
 
@@ -38,7 +36,7 @@ _RELATED = (
 @study_role_required(*CASE_READERS)
 @leads_back_to_draft
 def judge_game(request: StudyRequest, public_id: str, game_id: str) -> HttpResponse:
-    """One game."""
+    """Show one game."""
     game = game_of(request, game_id, run_id=public_id)
     calls = calls_of(Game.objects.filter(pk=game.pk))
     findings = Finding.objects.filter(game=game).order_by("ordinal")
@@ -63,7 +61,7 @@ def judge_game(request: StudyRequest, public_id: str, game_id: str) -> HttpRespo
 @require_POST
 @study_role_required(Role.ADMIN)
 def judge_game_again(request: StudyRequest, public_id: str, game_id: str) -> HttpResponse:
-    """Give one failed, cancelled or unjudged game another go."""
+    """Retry one failed, cancelled or unjudged game."""
     games = scoped(
         Game.objects.select_related("run__study"), request.user, "run__study", roles=STUDY_ADMINS
     )
@@ -82,7 +80,7 @@ def judge_game_again(request: StudyRequest, public_id: str, game_id: str) -> Htt
 @study_role_required(*CASE_READERS)
 @leads_back_to_draft
 def judge_call(request: StudyRequest, public_id: str) -> HttpResponse:
-    """One call of a judge: what it was asked, word for word, and what came back."""
+    """Show one call of a judge: the whole request and the response."""
     call = get_object_or_404(
         ModelCall.objects.select_related("request"),
         public_id=public_id,
@@ -107,8 +105,9 @@ def judge_call(request: StudyRequest, public_id: str) -> HttpResponse:
 
 
 def game_of(request: StudyRequest, game_id: str, *, run_id: str) -> Game:
-    """The game, if the person may see its case, its findings and both of its timelines. Raises
-    Http404, NotAllowed, CaseClosed.
+    """Return the game if the person may see its case, findings and timelines.
+
+    Raises Http404, NotAllowed, CaseClosed.
     """
     games = scoped(
         Game.objects.select_related(*_RELATED), request.user, "run__study", roles=CASE_READERS

@@ -1,6 +1,4 @@
-"""Judge runs: the list, the form that starts one, the page that follows one, and what an admin may
-do with it.
-"""
+"""Judge runs: the list, the form that starts one, its page and actions."""
 
 from __future__ import annotations
 
@@ -50,8 +48,9 @@ _REFUSALS = (actions.JudgingRefused, SourceUnknown, UnknownJudge, UnknownModel, 
 @require_GET
 @study_role_required(*CASE_READERS)
 def judge_runs(request: StudyRequest) -> HttpResponse:
-    """All judge runs of the study, newest first. htmx gets the table, which asks again while one is
-    under way.
+    """List all judge runs of the study, newest first.
+
+    htmx gets the table, which polls while a run is under way.
     """
     closed = closed_to(request.user)
     runs = open_judge_runs(
@@ -74,7 +73,7 @@ def judge_runs(request: StudyRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @study_role_required(Role.ADMIN)
 def judge_run_new(request: StudyRequest) -> HttpResponse:
-    """Choose what is judged and by whom, and start it."""
+    """Show the form, and start a judge run."""
     closed = closed_to(request.user)
     form = JudgeForm(request.POST or None, study=request.study, closed=closed.cases)
     if request.method == "POST" and form.is_valid():
@@ -93,8 +92,9 @@ def judge_run_new(request: StudyRequest) -> HttpResponse:
 @require_GET
 @study_role_required(*CASE_READERS)
 def judge_run(request: StudyRequest, public_id: str) -> HttpResponse:
-    """One run: its state and its games; `show` narrows them. htmx gets that part, which asks again
-    while anything is under way.
+    """Show one run: its state and its games; `show` filters them.
+
+    htmx gets that part, which polls while anything is under way.
     """
     run, closed = _open_run(request, public_id)
     context = _live(request, run, closed)
@@ -106,8 +106,9 @@ def judge_run(request: StudyRequest, public_id: str) -> HttpResponse:
 
 
 def _facts(run: JudgeRun, closed: Closed) -> dict[str, Any]:
-    """Return what the whole page says besides: how the run was set up, and which runs judged the
-    same.
+    """Return what only the whole page shows.
+
+    That is the run's settings, and other runs that judged the same.
     """
     return {
         "config_items": sorted((name, value) for name, value in run.config.items()),
@@ -121,9 +122,7 @@ def _facts(run: JudgeRun, closed: Closed) -> dict[str, Any]:
 @require_GET
 @study_role_required(*CASE_READERS)
 def judge_run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
-    """The part of a run's page that counts its calls; it asks for itself again while the run goes
-    on.
-    """
+    """Show the calls of a run; the part polls while the run goes on."""
     run, closed = _open_run(request, public_id)
     context = {
         "run": run,
@@ -148,7 +147,7 @@ def judge_run_action(request: StudyRequest, public_id: str, action: str) -> Http
 def _live(request: StudyRequest, run: JudgeRun, closed: Closed) -> dict[str, Any]:
     """Return what changes while a run goes on, without the closed games.
 
-    A game's state and how many findings it has show nothing of a timeline or a finding, so that
+    A game's state and its number of findings reveal nothing of a timeline or a finding, so
     following a run exposes nobody.
     """
     totals = totals_of([run], closed)[run.pk]
@@ -178,8 +177,9 @@ def _live(request: StudyRequest, run: JudgeRun, closed: Closed) -> dict[str, Any
 def _page(
     request: StudyRequest, run: JudgeRun, totals: GameTotals, show: str, closed: Closed
 ) -> tuple[Page[int], list[Game]]:
-    """One page of the run's games, case after case. How many there are is known, so that no other
-    game is read.
+    """Return one page of the run's games, case by case.
+
+    Their number is already known, so no other game is read.
     """
     status = GameStatus(show) if show in list(GameStatus) else None
     # added case after case, in order
@@ -226,7 +226,7 @@ def _actions(run: JudgeRun, totals: GameTotals) -> list[RunAction]:
 
 
 def _cancel_words(totals: GameTotals) -> str:
-    """What cancelling the run loses, and what it keeps."""
+    """Say what cancelling the run loses, and what stays."""
     left = totals.total - totals.done
     return (
         f"{_games(left)} will not be judged; an answer on its way from the judge is lost. The"
@@ -243,7 +243,7 @@ def _partial(request: HttpRequest, part: str, whole: str, context: dict[str, Any
 
 
 def _start_message(run: JudgeRun, closed: Closed) -> str:
-    """What the person who started the run reads next."""
+    """Return the message to the person who started the run."""
     totals = totals_of([run], closed)[run.pk]
     if totals.preparation is None:
         return f"{_games(totals.total)} wait to be judged."

@@ -1,5 +1,6 @@
-"""The judge's report card: its tables as a page and as files, and every decision of a packet as a
-file.
+"""The judge's report card as a page and as files.
+
+Every decision of a packet is a file too.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from timelines.evaluation.tables import Cell, Content, Table
 
 @dataclass(frozen=True, slots=True)
 class ShownTable:
-    """A table that marks its columns of numbers: heads and cells each come with whether they are
-    one.
+    """A table that marks its columns of numbers.
 
-    Each row comes with whether its first cell says again what the row above said.
+    Heads and cells come with whether they are numbers. Each row comes with whether its first cell
+    equals that of the row above.
     """
 
     title: str
@@ -54,7 +55,7 @@ class ShownTable:
 
 @dataclass(frozen=True, slots=True)
 class ShownDisagreement:
-    """A disagreement with what was answered in the words of the reviewer's page."""
+    """A disagreement with the answers in the words of the reviewer's page."""
 
     found: Disagreement
     verdict: str
@@ -73,7 +74,7 @@ class ShownDisagreement:
 @require_GET
 @study_role_required()
 def report_card(request: StudyRequest, public_id: str) -> HttpResponse:
-    """The card of all current decisions."""
+    """Show the card of all current decisions."""
     found = revealed_packet(request, public_id)
     card = card_of(found)
     context: dict[str, Any] = {
@@ -95,14 +96,17 @@ def report_card(request: StudyRequest, public_id: str) -> HttpResponse:
 @require_GET
 @study_role_required()
 def report_table(request: StudyRequest, public_id: str, name: str, format: str) -> HttpResponse:
-    """One table as a file."""
+    """Return one table as a file."""
     return card_table(request, revealed_packet(request, public_id), name, format)
 
 
 @require_GET
 @study_role_required()
 def packet_download(request: StudyRequest, public_id: str, format: str) -> HttpResponseBase:
-    """Every link of the chain as a file; `text=1` adds what patients' notes and reviewers said."""
+    """Return every link of the chain as a file.
+
+    `text=1` adds text of patients' notes and of reviewers.
+    """
     found = revealed_packet(request, public_id)
     if format not in packet_export.FORMATS:
         raise Http404
@@ -116,7 +120,10 @@ def packet_download(request: StudyRequest, public_id: str, format: str) -> HttpR
 
 
 def _plot(card: ReportCard) -> dict[str, Any]:
-    """Rates in percent with their intervals, a point a stratum, for the forest plot."""
+    """Return rates in percent with their intervals, one row per stratum.
+
+    For the forest plot.
+    """
     primary = next((r for r in card.reviewers if r.reviewer == card.primary), None)
     if primary is None:
         return {"rows": []}

@@ -1,5 +1,6 @@
-"""What a judge run adds up to: ratings with their uncertainty, errors, pairs, and what the ratings
-rest on; every table as a file.
+"""The report on a judge run, with every table as a file.
+
+Ratings with their uncertainty, errors, pairs, and the basis of the ratings.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ RULES_BACKBONE = "rules"
 @require_GET
 @study_role_required(*CASE_READERS)
 def dashboard(request: StudyRequest, public_id: str) -> HttpResponse:
-    """The report on what is judged by now."""
+    """Show the report on all games judged so far."""
     run = rated_run(request, public_id)
     report = current_report(run)
     others = _others(request, run) if report.games else []
@@ -76,13 +77,14 @@ def dashboard(request: StudyRequest, public_id: str) -> HttpResponse:
 @require_GET
 @study_role_required(*CASE_READERS)
 def dashboard_table(request: StudyRequest, public_id: str, name: str, format: str) -> HttpResponse:
-    """One table as a file."""
+    """Return one table as a file."""
     return rated_table(request, rated_run(request, public_id), name, format)
 
 
 def own_reader(run: JudgeRun) -> list[str]:
-    """Sources that were made by the backbone whose reading of notes the judge uses: it is no
-    independent witness for or against them.
+    """Return the sources made by the backbone that the judge also uses.
+
+    The judge reads notes with it, so it is no independent witness for or against them.
     """
     if run.judge != RULES:
         return []
@@ -104,7 +106,10 @@ def _percent(favoured: Favoured) -> str:
 
 
 def _plots(report: JudgeReport) -> dict[str, Any]:
-    """Ratings with intervals, and the cost of errors a matchup, for the page's plots."""
+    """Return data of the plots: ratings with intervals, errors' costs.
+
+    Costs are per matchup.
+    """
     weights = [WEIGHTS[c] for c in CATEGORIES]
     order = [r.source for r in report.rated.ratings]
     profiles = sorted(report.profiles[:-1], key=lambda p: order.index(p.source))

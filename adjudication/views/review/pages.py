@@ -1,5 +1,6 @@
-"""The reviewer's pages: my review, one packet, one item at a time, my answers. Everything on them
-comes through `visibility`.
+"""The reviewer's pages: my review, one packet, one item, my answers.
+
+Everything on them comes from `visibility`.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ ELSEWHERE = (
 @require_GET
 @study_role_required()
 def review_queue(request: StudyRequest) -> HttpResponse:
-    """The packets that this person is assigned to, open ones first."""
+    """List the packets that this person is assigned to, open ones first."""
     mine = [
         a
         for a in assignments_of(request.user, request.study)
@@ -57,7 +58,7 @@ def review_queue(request: StudyRequest) -> HttpResponse:
 @require_GET
 @study_role_required()
 def review_packet(request: StudyRequest, public_id: str) -> HttpResponse:
-    """One packet from practice to signature: what is done, what comes next."""
+    """Show one packet from practice to signature: what is done and what next."""
     assignment = own_assignment(request, public_id)
     progress = progress_words(slots.progress(assignment=assignment))
     own = Decision.objects.filter(assignment=assignment)
@@ -80,8 +81,9 @@ def review_packet(request: StudyRequest, public_id: str) -> HttpResponse:
 @require_GET
 @study_role_required()
 def review_item(request: StudyRequest, public_id: str) -> HttpResponseBase:
-    """The item in hand, or the next one; back to the packet's page where there is none, or where
-    practice comes first.
+    """Show the item in work, or the next one.
+
+    Redirects to the packet's page if there is none, or if practice comes first.
     """
     assignment = own_assignment(request, public_id)
     try:
@@ -99,8 +101,9 @@ def review_item(request: StudyRequest, public_id: str) -> HttpResponseBase:
 @require_GET
 @study_role_required()
 def review_chosen(request: StudyRequest, public_id: str, item_id: str) -> HttpResponseBase:
-    """One item of the person's own choice: decided on already, to be amended; else leased where it
-    can still be had.
+    """Show one item of the person's own choice.
+
+    A decided one can be amended; another is leased if it is still available.
     """
     assignment = own_assignment(request, public_id)
     item = own_item(assignment, item_id)
@@ -120,8 +123,9 @@ def review_chosen(request: StudyRequest, public_id: str, item_id: str) -> HttpRe
 @require_GET
 @study_role_required()
 def review_history(request: StudyRequest, public_id: str) -> HttpResponse:
-    """My answers, each with a way to change it while the packet is open; beside the judge's where
-    the policy shows them.
+    """List my answers, each with a link to change it while the packet is open.
+
+    The judge's answers are beside them if the policy reveals them.
     """
     assignment = own_assignment(request, public_id)
     may = may_see(request.user, assignment.packet)
@@ -162,7 +166,7 @@ def _page(request: StudyRequest, assignment: Assignment, item: dict[str, Any]) -
 def _redirect_with_reason(
     request: StudyRequest, public_id: str, error: Exception
 ) -> HttpResponseBase:
-    """To the packet's page, with the reason as a message."""
+    """Redirect to the packet's page, with the reason as a message."""
     words = (
         closed_words(error)
         if isinstance(error, InvalidTransition)

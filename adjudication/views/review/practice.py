@@ -1,5 +1,6 @@
-"""The practice round: the reviewer's page over made-up cases, with the right answer and why after
-each.
+"""The practice round: made-up cases on the reviewer's page.
+
+After each one it shows the right answer and why.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from adjudication.review.practice import answer_practice, next_practice
 @require_GET
 @study_role_required()
 def review_practice(request: StudyRequest, public_id: str) -> HttpResponseBase:
-    """To the first case not answered yet, or again to the first."""
+    """Redirect to the first unanswered case, or again to the first."""
     assignment = own_assignment(request, public_id)
     return redirect("adjudication:review_practice_case", public_id, next_practice(assignment) or 1)
 
@@ -28,7 +29,7 @@ def review_practice(request: StudyRequest, public_id: str) -> HttpResponseBase:
 @require_GET
 @study_role_required()
 def review_practice_case(request: StudyRequest, public_id: str, number: int) -> HttpResponse:
-    """One case of the round."""
+    """Show one case of the round."""
     assignment = own_assignment(request, public_id)
     case = _case(number)
     last = number == len(practice_cases())
@@ -58,7 +59,7 @@ def review_practice_case(request: StudyRequest, public_id: str, number: int) -> 
 @study_role_required()
 @answers_refusals
 def review_practice_decide(request: StudyRequest, public_id: str, number: int) -> HttpResponseBase:
-    """Keep the answer; says which was right and why."""
+    """Store the answer; return the right one and why."""
     assignment = own_assignment(request, public_id)
     case = _case(number)
     right = answer_practice(

@@ -1,5 +1,6 @@
-"""The last steps of a review: the blinding check, the signature with the password, its receipt, and
-taking it back.
+"""The last steps of a review: blinding check, signature, receipt.
+
+A signature can be withdrawn too.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ from adjudication.states import InvalidTransition
 @require_http_methods(["GET", "POST"])
 @study_role_required()
 def review_guess(request: StudyRequest, public_id: str) -> HttpResponseBase:
-    """The blinding check over one's own items, once all are decided; answers can be left out."""
+    """Run the blinding check over one's own items, once all are decided.
+
+    Answers can be left out.
+    """
     assignment = own_assignment(request, public_id)
     progress = slots.progress(assignment=assignment)
     if (
@@ -57,7 +61,7 @@ def review_guess(request: StudyRequest, public_id: str) -> HttpResponseBase:
 @require_http_methods(["GET", "POST"])
 @study_role_required()
 def review_sign(request: StudyRequest, public_id: str) -> HttpResponseBase:
-    """Sign with the password; leads to the receipt."""
+    """Sign with the password; redirect to the receipt."""
     assignment = own_assignment(request, public_id)
     if assignment.signed_at is not None:
         return redirect("adjudication:review_receipt", public_id)
@@ -98,7 +102,7 @@ def review_sign(request: StudyRequest, public_id: str) -> HttpResponseBase:
 @require_POST
 @study_role_required()
 def review_unsign(request: StudyRequest, public_id: str) -> HttpResponseBase:
-    """Take the signature back, with a reason; both stay in the record of the packet."""
+    """Withdraw the signature, with a reason; both stay in the chain."""
     assignment = own_assignment(request, public_id)
     try:
         decisions.unsign(
@@ -124,7 +128,7 @@ def review_unsign(request: StudyRequest, public_id: str) -> HttpResponseBase:
 @require_GET
 @study_role_required()
 def review_receipt(request: StudyRequest, public_id: str) -> HttpResponse:
-    """The receipt of the current signature. Raises Http404 without one."""
+    """Show the receipt of the current signature. Raises Http404 without one."""
     assignment = own_assignment(request, public_id)
     context = {
         "assignment": assignment,
@@ -137,7 +141,7 @@ def review_receipt(request: StudyRequest, public_id: str) -> HttpResponse:
 @require_GET
 @study_role_required()
 def review_receipt_file(request: StudyRequest, public_id: str) -> HttpResponse:
-    """The same as a text file."""
+    """Return the receipt as a text file."""
     assignment = own_assignment(request, public_id)
     link = signature_of(assignment)
     lines = [

@@ -1,5 +1,6 @@
-"""What the review page sends: all POST and JSON, each step with a token of its own, sent again
-until it was answered.
+"""Steps that the review page sends, as POST with JSON.
+
+Each has its own token and is sent again until it is answered.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ from adjudication.review.opening import (
 from adjudication.review.practice import check_practised
 from adjudication.review.trail import ROWS, record_item
 
-#: A page has the item on screen and a few answers on their way in hand, never many.
+#: A page has one item on screen and a few unsent answers, never many.
 MOST_IN_HAND = 50
 LONGEST_ACTIVE = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What a step says of an item, the answer in the judge's labels already."""
+    """The page's values for an item, the answer already in the judge's labels."""
 
     answer: str
     shown_swapped: bool
@@ -50,8 +51,9 @@ class Typed:
 @study_role_required()
 @answers_refusals
 def review_next(request: StudyRequest, public_id: str) -> HttpResponseBase:
-    """Lease the item after those in hand: `html` with it, or nothing but the progress where none is
-    left.
+    """Lease the item after those that the page has.
+
+    Responds with its `html` and the progress; with the progress only if none is left.
     """
     assignment = own_assignment(request, public_id)
     check_practised(assignment)
@@ -64,8 +66,9 @@ def review_next(request: StudyRequest, public_id: str) -> HttpResponseBase:
 @study_role_required()
 @answers_refusals
 def review_decide(request: StudyRequest, public_id: str, item_id: str) -> HttpResponseBase:
-    """Store an answer, or with `expects` replace that decision. `late`: stored, but it does not
-    count.
+    """Store an answer, or with `expects` replace that decision.
+
+    `late`: stored, but it does not count.
     """
     assignment = own_assignment(request, public_id, withdrawn=True)
     item = own_item(assignment, item_id)
@@ -93,7 +96,7 @@ def review_decide(request: StudyRequest, public_id: str, item_id: str) -> HttpRe
 @study_role_required()
 @answers_refusals
 def review_draft(request: StudyRequest, public_id: str, item_id: str) -> HttpResponseBase:
-    """Store what was chosen and typed so far. `held`: whether the item is still theirs."""
+    """Store the draft. `held`: whether the person still has the item."""
     assignment = own_assignment(request, public_id)
     item = own_item(assignment, item_id)
     check_practised(assignment)
@@ -118,7 +121,7 @@ def review_skip(request: StudyRequest, public_id: str, item_id: str) -> HttpResp
 @study_role_required()
 @answers_refusals
 def review_flag(request: StudyRequest, public_id: str, item_id: str) -> HttpResponseBase:
-    """Mark the item for a second look, or take the mark away."""
+    """Mark the item for a second look, or remove the mark."""
     assignment = own_assignment(request, public_id)
     item = own_item(assignment, item_id)
     flagged = json_body(request).get("flagged")
@@ -132,8 +135,10 @@ def review_flag(request: StudyRequest, public_id: str, item_id: str) -> HttpResp
 @study_role_required()
 @answers_refusals
 def review_undo(request: StudyRequest, public_id: str) -> HttpResponseBase:
-    """Withdraw the last answer: `html` with its item and the earlier choice; only the progress if
-    there is none.
+    """Withdraw the last answer.
+
+    Responds with `html` of its item and the earlier choice; with the progress only if there is
+    none.
     """
     assignment = own_assignment(request, public_id)
     check_practised(assignment)
@@ -151,7 +156,7 @@ def review_undo(request: StudyRequest, public_id: str) -> HttpResponseBase:
 def review_series(
     request: StudyRequest, public_id: str, item_id: str, number: int
 ) -> HttpResponseBase:
-    """All rows of one series of the record beside an item."""
+    """Return all rows of one series of the record for an item."""
     assignment = own_assignment(request, public_id)
     item = own_item(assignment, item_id)
     check_practised(assignment)
@@ -167,7 +172,10 @@ def review_series(
 
 
 def _in_hand(body: dict[str, Any]) -> list[str]:
-    """Public ids of the items that the page has already. Raises BadBody."""
+    """Return public ids of the items that the page already has.
+
+    Raises BadBody.
+    """
     found = body.get("besides", [])
     if (
         isinstance(found, list)
@@ -186,7 +194,7 @@ def _keep(assignment: Assignment, item: PacketItem, typed: Typed) -> bool:
 
 
 def _read_typed(body: dict[str, Any], assignment: Assignment, item: PacketItem) -> Typed:
-    """Read what the page says; A and B become the judge's. Raises BadBody."""
+    """Read the page's values; A and B become the judge's. Raises BadBody."""
     flagged = body.get("flagged", False)
     if not isinstance(flagged, bool):
         raise BadBody("flagged is true or false.")
