@@ -1,7 +1,7 @@
-"""Who may write, and who may see what of a timeline that somebody writes.
+"""Who may author a timeline, and who may see it.
 
-* A clinician or an admin who may open the case may author it; the draft is its author's alone.
-* While an unaided draft is open, nothing that a model made reaches its author for that case
+* A clinician or an admin who may open the case may author it; only the author sees the draft.
+* While an unaided draft is open, its author sees nothing that a model made for that case
   (`timelines.access.closed`).
 * Another author's timeline stays hidden from an author of the same case until all of them have
   submitted.
@@ -21,10 +21,10 @@ from ehr.models import Encounter
 from ehr.record.same_stay import copies_of
 from timelines.models import Authoring, Timeline
 
-#: What the pages that show timelines of a case are called to page guards (`accounts.registry`); its
-#: record is "ehr.encounter".
+#: The object type, for page guards (`accounts.registry`), of pages that show timelines of a case.
+#: The case's record is "ehr.encounter".
 TIMELINE_PAGES = "timelines.case"
-#: What beginning a timeline of a case is called to them.
+#: The object type, for page guards, of starting a timeline of a case.
 AUTHORING_PAGES = "timelines.authoring"
 SOURCE = "author:"
 LONGEST_SOURCE = 90
@@ -33,12 +33,15 @@ UNAIDED_REFUSAL = (
     "You are writing an unaided timeline of this case. Until you submit it, its reconstructions"
     " stay closed to you; the record is open, and your draft is under Authoring."
 )
-#: Audit events of a person who has had timelines of a case before their eyes.
+#: Audit events of a person who has seen timelines of a case.
 EXPOSING = ("case.open", "case.chain", "agreement.open", "evaluation.case", "case.unblinded")
 
 
 class CaseClosed(NotAllowed):
-    """A case page that an unaided author must not open yet; `url` leads back to the draft."""
+    """A case page that an unaided author must not open yet.
+
+    `url` leads back to the draft.
+    """
 
     def __init__(self, words: str, url: str) -> None:
         super().__init__(words)
@@ -46,7 +49,10 @@ class CaseClosed(NotAllowed):
 
 
 class Undecided(NotAllowed):
-    """Agreement is asked for before every author of the case, at least two, has submitted."""
+    """Agreement was requested before the authors have finished.
+
+    At least two authors are needed, and every author of the case must have submitted.
+    """
 
 
 def check_user_can_author(user: User, study: Study) -> None:
@@ -61,7 +67,10 @@ def source_of(author: User) -> str:
 
 
 def is_superseded(source: str) -> bool:
-    """Whether the source names a submission that a later one of the same author has replaced."""
+    """Return whether a later submission of the same author replaced this one.
+
+    `source` names the submission.
+    """
     return source.startswith(SOURCE) and SUPERSEDED.search(source) is not None
 
 
@@ -70,7 +79,10 @@ SUPERSEDED_TIMELINES = Q(source__startswith=SOURCE, source__regex=SUPERSEDED.pat
 
 
 def unaided_draft(user: User, encounter_id: str) -> Authoring | None:
-    """Return the person's open unaided draft of the stay, of which this is the case's public id."""
+    """Return the person's open unaided draft of a stay.
+
+    `encounter_id` is the stay's public id. Copies of the stay count, too.
+    """
     drafts = Authoring.objects.filter(
         author=user, protocol=Authoring.Protocol.UNAIDED, state=Authoring.State.DRAFT
     )
@@ -99,8 +111,10 @@ def closed_to_unaided(user: User, object_type: str) -> set[str]:
 
 
 def check_user_may_see_timelines(user: User, encounter: Encounter) -> None:
-    """For every page that shows something made of this case's timelines. Raises CaseClosed, or
-    NotAllowed for another guard's reason.
+    """Check that the person may see what is made of this case's timelines.
+
+    Every page that shows something of them calls this. Raises CaseClosed, or NotAllowed for another
+    guard's reason.
     """
     if draft := unaided_draft(user, encounter.public_id):
         raise CaseClosed(UNAIDED_REFUSAL, reverse("timelines:authoring", args=[draft.public_id]))
@@ -127,15 +141,15 @@ def hidden_timelines(user: User, encounter: Encounter) -> set[int]:
 
 
 def is_agreement_open(encounter: Encounter) -> bool:
-    """Return whether the case has at least two authors and all of them have submitted."""
+    """Return whether at least two authors wrote and all have submitted."""
     states = list(Authoring.objects.filter(encounter=encounter).values_list("state", flat=True))
     return len(states) > 1 and set(states) == {Authoring.State.SUBMITTED}
 
 
 def was_exposed(user: User, encounter: Encounter) -> bool:
-    """Whether the trail says that the person has opened a page that showed a timeline of this case.
+    """Return whether the person opened a page with a timeline of this case.
 
-    The page of a case that had none yet does not count.
+    The audit trail decides. Opening the page of a case that had no timeline yet does not count.
     """
     events = AuditEvent.objects.filter(
         actor=user,

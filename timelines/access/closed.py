@@ -1,9 +1,9 @@
-"""Cases whose timelines are closed to a person now: lists, counts, searches and sums treat them as
-if nothing was ever made of them.
+"""Cases whose timelines are closed to a person at the moment.
 
-The one registry of page guards (`accounts.registry`) says which cases those are: cases of an open
-review packet, and cases of an open unaided draft. What stays visible is the stay and its record,
-which name no source (docs/adr/0033-closed-cases.md).
+Lists, counts, searches and sums treat them as if they had no timelines. The registry of page guards
+(`accounts.registry`) decides which cases are closed: cases of an open review packet, and cases of
+an open unaided draft. The stay and its record, which name no source, stay visible
+(docs/adr/0033-closed-cases.md).
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ EVALUATION_CLOSED = (
 
 
 def closed_encounters(user: Any, object_type: str = TIMELINE_PAGES) -> frozenset[int]:
-    """Return the primary keys of the encounters whose pages of that type are closed to the person."""
+    """Return the primary keys of the encounters closed to the person.
+
+    Their pages of type `object_type` are closed.
+    """
     ids = closed_objects(user, object_type)
     return (
         frozenset(Encounter.objects.filter(public_id__in=ids).values_list("pk", flat=True))
@@ -45,12 +48,18 @@ def closed_encounters(user: Any, object_type: str = TIMELINE_PAGES) -> frozenset
 
 
 def without(rows: QuerySet[M], closed: Collection[int], path: str = "encounter") -> QuerySet[M]:
-    """Leave out the rows of closed cases; `path` leads from the model to its encounter."""
+    """Exclude the rows of closed cases.
+
+    `path` leads from the model to its encounter.
+    """
     return rows.exclude(**{f"{path}__in": list(closed)}) if closed else rows
 
 
 def open_runs(runs: QuerySet[Run], closed: Collection[int]) -> QuerySet[Run]:
-    """Leave out the runs whose every case is closed; one whose cases have not been added yet stays."""
+    """Exclude the runs whose every case is closed.
+
+    A run whose cases have not been added yet stays.
+    """
     cases = CaseRun.objects.filter(run=OuterRef("pk"))
     return runs.filter(Exists(without(cases, closed)) | ~Exists(cases)) if closed else runs
 
@@ -70,8 +79,9 @@ def any_closed(datasets: Collection[Dataset] | QuerySet[Dataset], closed: Collec
 
 
 def closed_evaluations(user: Any, evaluations: Iterable[Evaluation]) -> set[int]:
-    """Return the primary keys of those with figures that depend on a case or a fellow author closed
-    to the person.
+    """Return the primary keys of the evaluations closed to the person.
+
+    Their figures depend on a closed case or on a fellow author's hidden timeline.
     """
     closed = set(
         Encounter.objects.filter(pk__in=closed_encounters(user)).values_list(
@@ -90,8 +100,9 @@ def closed_evaluations(user: Any, evaluations: Iterable[Evaluation]) -> set[int]
 
 
 def _compares(evaluation: Evaluation, sources: set[str]) -> bool:
-    """Return whether one of these sources is in the evaluation; one that names no sources takes
-    every one there is.
+    """Return whether one of these sources is in the evaluation.
+
+    An evaluation that names no sources compares all of them.
     """
     return bool(
         sources & {evaluation.reference, *evaluation.sources} if evaluation.sources else sources
@@ -99,7 +110,10 @@ def _compares(evaluation: Evaluation, sources: set[str]) -> bool:
 
 
 def hidden_sources(user: User, encounter: Encounter) -> set[SourceKey]:
-    """The timelines of a case that the person must not see, as an evaluation names them."""
+    """Return the timelines of a case that the person must not see.
+
+    They are named as in an evaluation.
+    """
     found = Timeline.objects.filter(pk__in=hidden_timelines(user, encounter)).values_list(
         "source", "kind", "alternative"
     )

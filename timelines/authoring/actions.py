@@ -1,4 +1,7 @@
-"""The life of a clinician's timeline: begun, submitted, opened again. Every step is audited."""
+"""Start, submit and reopen a clinician's timeline.
+
+Every step is audited.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +34,10 @@ DECIDED_BY = "reference author"
 
 
 class NotReady(ValueError):
-    """A draft that cannot be submitted: these occurrences are not placed yet (none at all where the
-    list is empty).
+    """A draft that cannot be submitted.
+
+    It lists the occurrences that are not placed yet; an empty list means that there are none at
+    all.
     """
 
     log_safe = True
@@ -56,10 +61,10 @@ class NotReady(ValueError):
 def start_authoring(
     *, encounter: Encounter, protocol: Authoring.Protocol, by: User
 ) -> tuple[Authoring, bool]:
-    """The person's authoring of this case, and whether it was begun now; an existing one stays as
-    it is.
+    """Return the person's authoring of this case, and whether it is new.
 
-    Raises NotAllowed, NoteChanged, LookupError for a case without a note.
+    An existing one does not change. Raises NotAllowed, NoteChanged, LookupError for a case without
+    a note.
     """
     study = encounter.dataset.study
     check_user_can_author(by, study)
@@ -89,11 +94,10 @@ def start_authoring(
 
 @transaction.atomic
 def submit(*, authoring: Authoring, by: User, revision: int | None = None) -> Timeline:
-    """Lock the draft: its inventory is sealed and its timeline made; an earlier submission becomes
-    superseded.
+    """Lock the draft: seal its inventory and create its timeline.
 
-    Raises Locked where it is submitted already, Conflict where `revision` is given and old,
-    NotReady, NoteChanged.
+    An earlier submission becomes superseded. Raises Locked if it is submitted already, Conflict if
+    `revision` is given and old, NotReady, NoteChanged.
     """
     mine = locked_draft(authoring.pk, by)
     if mine.state != Authoring.State.DRAFT:
@@ -118,11 +122,11 @@ def submit(*, authoring: Authoring, by: User, revision: int | None = None) -> Ti
 
 @transaction.atomic
 def reopen(*, authoring: Authoring, reason: str, by: User) -> Authoring:
-    """Open a submitted timeline again: the draft is a copy with the same UIDs, the submitted
-    timeline stays until the next one.
+    """Open a submitted timeline again.
 
-    By its author or a study admin. Raises NotAllowed, Locked where it is open already, EditRefused
-    without a reason.
+    The draft is a copy with the same UIDs; the submitted timeline stays until the next submission.
+    Only its author or a study admin may do this. Raises NotAllowed, Locked if it is open already,
+    EditRefused without a reason.
     """
     found = (
         Authoring.objects.select_for_update(of=("self",))
@@ -154,8 +158,9 @@ def reopen(*, authoring: Authoring, reason: str, by: User) -> Authoring:
 
 
 def _seal(authoring: Authoring, document: Document) -> Timeline:
-    """The sealed inventory with mentions escaped as stage 2 does, and the complete timeline over
-    it.
+    """Seal the inventory and return its complete timeline.
+
+    Mentions are escaped as in stage 2.
     """
     renumber(authoring.inventory, document)
     for o in document.ordered:
@@ -180,7 +185,10 @@ def _seal(authoring: Authoring, document: Document) -> Timeline:
 
 
 def _supersede(authoring: Authoring) -> None:
-    """The last submission keeps its rows under a numbered source, which default lists leave out."""
+    """Move the last submission to a numbered source.
+
+    Default lists exclude such sources.
+    """
     if authoring.timeline_id is None:
         return
     source = source_of(authoring.author)

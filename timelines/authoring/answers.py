@@ -1,4 +1,4 @@
-"""Answers to the editor page, in JSON: a draft's state, and what was refused."""
+"""JSON answers to the editor page: a draft's state, and refusals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ CONFLICT = "This draft was changed elsewhere. The current version is shown now."
 def answers_refusals(
     view: Callable[Concatenate[StudyRequest, P], HttpResponseBase],
 ) -> Callable[Concatenate[StudyRequest, P], HttpResponseBase]:
-    """Say what was refused as JSON: 400/413/415 body, 409 conflict, 422 value, 423 submitted."""
+    """Answer refusals as JSON.
+
+    400/413/415 for the body, 409 for a conflict, 422 for a value, 423 for a submitted timeline.
+    """
 
     @wraps(view)
     def answered(request: StudyRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:

@@ -1,4 +1,7 @@
-"""An author's own submitted timeline as a file, in every export format (`timelines.exports`)."""
+"""An author's own submitted timeline as a file.
+
+It is available in every export format (`timelines.exports`).
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,9 @@ from timelines.transfer.lines import Selection, export_cases
 
 @dataclass(frozen=True)
 class Format:
-    """What a format is called on the page, the ending of its file, and how it is written: (lines,
-    path, dataset name).
+    """A format: its label, file ending and writer.
+
+    The writer takes (lines, path, dataset name).
     """
 
     label: str
@@ -59,11 +63,10 @@ FORMATS: Mapping[str, Format] = {
 
 
 def download(authoring: Authoring, format: str) -> tuple[str, bytes]:
-    """File name and content of the last submitted timeline; a format of several files comes as a
-    ZIP of them.
+    """Return file name and content of the last submitted timeline.
 
-    The name contains no record number. Raises KeyError for an unknown format, LookupError before
-    the first submission, NoteChanged.
+    A format of several files comes as a ZIP. The name contains no record number. Raises KeyError
+    for an unknown format, LookupError before the first submission, NoteChanged.
     """
     chosen = FORMATS[format]
     if authoring.timeline is None:

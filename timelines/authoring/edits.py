@@ -1,5 +1,7 @@
-"""One edit of a draft: locked, checked against the revision it was made on, stored once, with its
-whole before and after.
+"""Edits of a draft.
+
+Each edit locks the draft, is checked against the revision it was made on, and is stored once, with
+everything it touches before and after.
 """
 
 from __future__ import annotations
@@ -38,8 +40,9 @@ class Locked(RuntimeError):
 
 
 class Conflict(RuntimeError):
-    """The draft has moved on since the revision that the edit was made on; the current one comes
-    along.
+    """The draft has changed since the revision that the edit was made on.
+
+    The exception carries the current draft.
     """
 
     log_safe = True
@@ -52,7 +55,10 @@ class Conflict(RuntimeError):
 
 @dataclass(frozen=True)
 class Edit:
-    """What the page asks for, as sent (`timelines.drafts.reading` checks the values)."""
+    """An edit as the page sent it.
+
+    `timelines.drafts.reading` checks the values.
+    """
 
     token: str
     revision: int
@@ -74,8 +80,9 @@ class Applied:
 
 
 def locked_draft(authoring_id: int, by: User) -> Authoring:
-    """The author's own authoring, locked until the transaction ends. Raises Authoring.DoesNotExist
-    for anyone else.
+    """Return the author's own authoring, locked until the transaction ends.
+
+    Raises Authoring.DoesNotExist for anyone else.
     """
     found = Authoring.objects.select_for_update(of=("self",)).select_related(
         "encounter__dataset__study", "inventory"
@@ -85,10 +92,10 @@ def locked_draft(authoring_id: int, by: User) -> Authoring:
 
 @transaction.atomic
 def apply_edit(*, authoring: Authoring, edit: Edit, by: User) -> Applied:
-    """Store one edit of the draft. The same token again gives the same answer and stores nothing.
+    """Store one edit of the draft.
 
-    Raises Locked once submitted, Conflict for an edit made on another revision, EditRefused where
-    the draft would not hold.
+    The same token again returns the same answer and stores nothing. Raises Locked once submitted,
+    Conflict for an edit made on another revision, EditRefused if the draft would become invalid.
     """
     mine = locked_draft(authoring.pk, by)
     if not TOKEN.fullmatch(edit.token):
@@ -116,7 +123,10 @@ def log(
     undoes: AuthoringEdit | None = None,
     reason: str = "",
 ) -> AuthoringEdit:
-    """Append to the log and count the revision on; the authoring is locked by the caller."""
+    """Append to the log and increment the revision.
+
+    The caller has locked the authoring.
+    """
     authoring.revision += 1
     Authoring.objects.filter(pk=authoring.pk).update(
         revision=authoring.revision, updated_at=timezone.now()
@@ -147,14 +157,20 @@ def stacks_of(authoring: Authoring) -> Stacks:
 
 
 def log_of(authoring: Authoring) -> Iterable[tuple[int, str, int | None]]:
-    """(number, kind, number of the edit taken or brought back) of every edit, in order."""
+    """Return (number, kind, number of the edit undone or redone).
+
+    All edits are included, in order.
+    """
     return authoring.edits.order_by("number").values_list("number", "kind", "undoes__number")
 
 
 def _change(
     authoring: Authoring, document: Document, edit: Edit
 ) -> tuple[Change, AuthoringEdit | None]:
-    """The change that an edit asks for, and the earlier edit that it takes or brings back."""
+    """Return the change that an edit asks for, and the edit it concerns.
+
+    The latter is the earlier edit that it undoes or redoes, else None.
+    """
     if edit.kind in (UNDO, REDO):
         return _step(authoring, edit.kind)
     encounter = authoring.encounter
@@ -211,7 +227,10 @@ def _complete(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _new_uids(authoring: Authoring, document: Document, count: int) -> list[str]:
-    """UIDs that neither this authoring has ever had nor another inventory of the note has now."""
+    """Return UIDs that are not in use.
+
+    Neither this authoring has ever had them nor has another inventory of the note.
+    """
     logged = authoring.edits.filter(kind__in=GIVING).values_list("after", flat=True)
     taken = {*document.occurrences, *(o["uid"] for after in logged for o in after)}
     if count:

@@ -1,4 +1,7 @@
-"""Finding an authoring for a request: its author's alone, within their studies."""
+"""Find an authoring for a request.
+
+Only its author can open it, within their studies.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,9 @@ from timelines.models import Authoring
 
 
 def own_authoring(request: HttpRequest, public_id: str) -> Authoring:
-    """Return the person's own authoring. Raise Http404 for anybody else's, also to admins, and
-    without the role in its study.
+    """Return the person's own authoring.
+
+    Raise Http404 for any other person's, also to admins, and without the role in its study.
     """
     assert request.user.is_authenticated
     found = Authoring.objects.select_related(
@@ -33,7 +37,7 @@ def own_authoring(request: HttpRequest, public_id: str) -> Authoring:
 
 
 def record_seen(request: StudyRequest, authoring: Authoring, action: str, **detail: str) -> None:
-    """Record that the person has read the note or rows of the case while writing its timeline."""
+    """Audit that the author has read the note or rows of the case."""
     case = authoring.encounter.public_id
     study, details = authoring.encounter.dataset.study, {"case": case, **detail}
     record(
@@ -47,8 +51,9 @@ def record_seen(request: StudyRequest, authoring: Authoring, action: str, **deta
 
 
 def authorable(request: StudyRequest, public_id: str) -> Encounter:
-    """The encounter, if it is in one of the person's studies and they may author its timeline.
-    Raises Http404, NotAllowed.
+    """Return the encounter, if the person may author its timeline.
+
+    It must be in one of their studies. Raises Http404, NotAllowed.
     """
     cases = scoped(
         Encounter.objects.select_related("dataset__study"),

@@ -1,5 +1,6 @@
-"""Rows of the structured record for an author: searched by words, nearest in time first. Hours from
-admission.
+"""Rows of the structured record for an author.
+
+Searched by words, nearest in time first. Hours from admission.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ from timelines.presentation.wording import moment_words
 
 FOUND_AT_MOST = 30
 LONGEST_SEARCH = 200
-#: What the pages say for the acts in event names (`ehr.presentation.wording`).
+#: The pages' words for the acts in event names (`ehr.presentation.wording`).
 _ACTS = {"started": "start", "stopped": "stop", "ended": "end", "microbiology": "micro"}
 
 
 def search_rows(
     encounter: Encounter, text: str, near: float | None
 ) -> tuple[list[SourceRow], bool]:
-    """Find timed rows with every word in event, value or unit; say whether there are more.
+    """Find timed rows with every word in event, value or unit.
 
-    Nearest to `near` (hours) first, else in order of time. Raises EditRefused for a text without
-    words.
+    Return them and whether there are more. Nearest to `near` (hours) first, else in order of time.
+    Raises EditRefused for a text without words.
     """
     words = text.casefold().split()
     if not words or len(text) > LONGEST_SEARCH or "\x00" in text:
@@ -56,7 +57,10 @@ def search_rows(
 
 
 def timed_rows(encounter: Encounter) -> QuerySet[SourceRow]:
-    """The rows that can date something; both keys, so that one partition alone is read."""
+    """Return the rows that can date something.
+
+    The query has both keys, so that only one partition is read.
+    """
     return SourceRow.objects.filter(
         dataset_id=encounter.dataset_id, encounter_id=encounter.pk, time__isnull=False
     )
@@ -71,8 +75,10 @@ def rows_of(encounter: Encounter, indices: Sequence[int]) -> list[SourceRow]:
 
 
 def row_json(row: SourceRow, anchor: Anchor) -> dict[str, Any]:
-    """A row as the page gets it: its values, and in words what it is (`words`), when it was and the
-    kind of that time (`kind`).
+    """Return a row as the page gets it.
+
+    It has its values, and in words its content (`words`), its time (`when`) and the kind of that
+    time (`kind`).
     """
     assert row.time is not None
     hours = round(anchor.hours(row.time), 6)

@@ -1,7 +1,7 @@
-"""Between a draft as a value and its rows: the occurrences of an unsealed inventory, each with its
-`DraftEntry`.
+"""Load and store a draft as a value.
 
-Saving happens inside the caller's transaction.
+A draft is the occurrences of an unsealed inventory, each with its `DraftEntry`. Saving happens
+inside the caller's transaction.
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ def load_document(inventory: Inventory) -> Document:
 
 
 def save_change(inventory: Inventory, change: Change) -> None:
-    """Store what a change does: rows of removed occurrences go, changed ones keep theirs."""
+    """Store a change of the draft.
+
+    Rows of removed occurrences are deleted; changed ones keep theirs.
+    """
     if change.removed:
         Occurrence.objects.filter(inventory=inventory, uid4__in=change.removed).delete()
     before = {o.uid for o in change.before}
@@ -72,13 +75,16 @@ def insert(inventory: Inventory, occurrences: Iterable[DraftOccurrence]) -> None
 
 
 def renumber(inventory: Inventory, document: Document) -> None:
-    """Ordinals as the note reads, from 0 (an inventory counts so, `domain.Inventory`)."""
+    """Set ordinals in the order of the note, from 0.
+
+    An inventory counts the same way (`domain.Inventory`).
+    """
     uids = [o.uid for o in document.ordered]
     last = (
         Occurrence.objects.filter(inventory=inventory).aggregate(last=Max("ordinal"))["last"] or 0
     )
     with connection.cursor() as cursor:
-        # Twice, because no two may share an ordinal on the way.
+        # Twice, because no two may share an ordinal in between.
         for first in (last + 1, 0):
             cursor.execute(RENUMBER, [first, uids, inventory.pk])
 

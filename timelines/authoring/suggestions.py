@@ -1,9 +1,9 @@
-"""Rows of the record that an assisted author is shown beside an occurrence. What is shown, and what
-becomes of it, is kept.
+"""Rows of the record that are suggested to an assisted author.
 
-They come from the evidence of the study timeline (else of the oldest finished full run) where its
-occurrences overlap the span, else from a search of words (`llm_runtime.providers.lexical`: no
-model). Nothing of this is ever served to an unaided author.
+Every suggestion and what the author does with it are stored. Suggestions come from the evidence of
+the study timeline (else of the oldest finished full run) whose occurrences overlap the span, else
+from a search of words (`llm_runtime.providers.lexical`: no model). An unaided author never gets
+any.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from timelines.pipeline.config import Variant
 from timelines.runs.study_timeline.selection import fallback_order, is_study_run
 
 SHOWN_AT_MOST = 5
-#: Series that the search of words keeps (protocol stage 5: the top three of a query).
+#: Series that the search of words returns (protocol stage 5: the top three of a query).
 SERIES_AT_MOST = 3
 LONGEST_MAKER = 200
 SEARCH = "search of words"
@@ -40,7 +40,10 @@ UNAIDED = "This timeline is written unaided: no suggestion is shown."
 
 @dataclass(frozen=True)
 class Offer:
-    """A row that may date an occurrence. `score` is on its maker's scale, None where it has none."""
+    """A row that may date an occurrence.
+
+    `score` is on its maker's scale; None without one.
+    """
 
     row_index: int
     hours: float
@@ -49,11 +52,10 @@ class Offer:
 
 @transaction.atomic
 def suggestions(*, authoring: Authoring, uid: str, by: User) -> list[AnchorSuggestion]:
-    """What the author is shown beside that occurrence, by rank; shown for the first time, it is
-    recorded.
+    """Return the suggestions for that occurrence, by rank.
 
-    Raises NotAllowed for an unaided timeline, EditRefused for a UID that is not there. A submitted
-    timeline shows what was shown.
+    What is shown for the first time is recorded. A submitted timeline returns what was shown
+    before. Raises NotAllowed for an unaided timeline, EditRefused for an unknown UID.
     """
     mine = _assisted(authoring, by)
     occurrence = load_document(mine.inventory).get(uid)
@@ -82,8 +84,9 @@ def suggestions(*, authoring: Authoring, uid: str, by: User) -> list[AnchorSugge
 
 @transaction.atomic
 def decide(*, authoring: Authoring, uid: str, row: int, accept: bool, by: User) -> AnchorSuggestion:
-    """Record that a shown row was accepted or dismissed; the last word counts. Raises NotAllowed,
-    Locked, EditRefused.
+    """Record that a shown row was accepted or dismissed.
+
+    The last decision counts. Raises NotAllowed, Locked, EditRefused.
     """
     mine = _assisted(authoring, by)
     if mine.state == Authoring.State.SUBMITTED:
@@ -113,8 +116,9 @@ def _assisted(authoring: Authoring, by: User) -> Authoring:
 
 
 def _offers(encounter: Encounter, occurrence: DraftOccurrence) -> tuple[list[Offer], str]:
-    """The best few rows and what made them: nearest to the stated time, where there is one, else by
-    score.
+    """Return the best few rows and what suggested them.
+
+    They are ordered by distance from the stated time, if there is one, else by score.
     """
     found, made_by = _of_run(encounter, occurrence)
     if not found:
@@ -128,8 +132,9 @@ def _offers(encounter: Encounter, occurrence: DraftOccurrence) -> tuple[list[Off
 
 
 def _of_run(encounter: Encounter, occurrence: DraftOccurrence) -> tuple[list[Offer], str]:
-    """The evidence that the shown run (`study_timeline`) found for occurrences on the same words of
-    the note.
+    """Return evidence for occurrences on the same words of the note.
+
+    It is from the shown run (`study_timeline`).
     """
     unfinished = StageRun.objects.filter(case_run=OuterRef("pk")).exclude(state=JobState.SUCCEEDED)
     finished = CaseRun.objects.filter(

@@ -1,5 +1,6 @@
-"""Which timelines a case has, in groups a reader switches between: one group a run or other source,
-the references apart.
+"""The timelines of a case, in groups that a reader switches between.
+
+There is one group for each run or other source; references are separate.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from timelines.transfer.references import SOURCE as REFERENCE_SOURCE
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One timeline that may be shown. `settled` timelines can no longer change, so what is drawn
-    from them may be kept.
+    """One timeline that may be shown.
+
+    `settled` timelines can no longer change, so their drawings may be cached.
     """
 
     pk: int
@@ -43,8 +45,9 @@ class Choice:
 
 @dataclass(frozen=True)
 class Group:
-    """The timelines of one run, or of one source without a run. `is_study`: its run is the study
-    timeline (docs/adr/0040).
+    """The timelines of one run, or of one source without a run.
+
+    `is_study`: its run is the study timeline (docs/adr/0040).
     """
 
     label: str
@@ -63,8 +66,9 @@ class Group:
 
 @dataclass(frozen=True)
 class Choices:
-    """All timelines of a case: the study timeline's group first, then other full runs, variants and
-    foreign sources.
+    """All timelines of a case.
+
+    The study timeline's group comes first, then other full runs, variants and foreign sources.
     """
 
     groups: tuple[Group, ...] = ()
@@ -106,8 +110,9 @@ class Choices:
         return next((g for g in self.groups if choice is g.text_only or choice in g.revised), None)
 
     def notice(self, group: Group | None) -> str:
-        """What a reader must know of a group that is not the study timeline; empty if there is
-        nothing to say.
+        """Return what a reader must know of a group.
+
+        Empty if there is nothing to say, as for the finished study timeline.
         """
         if group is None or (group.is_study and group.revised):
             return ""
@@ -198,7 +203,9 @@ def choices_of(encounter: Encounter, *, hidden: Collection[int] = ()) -> Choices
 
 
 def _order(group: Group) -> tuple[object, ...]:
-    """The study timeline, if it has revised times; then other runs, full and revised ones first;
+    """Return the sort key of a group.
+
+    First the study timeline, if it has revised times; then other runs, full and revised ones first;
     then sources without a run by name.
     """
     if group.run is None:

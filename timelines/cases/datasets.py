@@ -1,4 +1,4 @@
-"""Finding a dataset by what a person types."""
+"""Find a dataset by its name or public id."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from ehr.models import Dataset
 
 
 def find_dataset(name: str, study: str = "") -> Dataset:
-    """The dataset of that name or public id. Raises LookupError, which names what there is, where
-    it is none or several.
+    """Return the dataset of that name or public id.
+
+    Raises LookupError, which lists the known ones, if none or several match.
     """
     datasets = Dataset.objects.select_related("study").order_by("name")
     if study:

@@ -1,5 +1,6 @@
-"""The note and the plot of one timeline of a case, drawn once and reused while nothing of it can
-change.
+"""The note and the plot of one timeline of a case.
+
+They are drawn once and reused while nothing in them can change.
 """
 
 from __future__ import annotations
@@ -20,14 +21,15 @@ from timelines.presentation.case_plot import payload
 from timelines.presentation.note_html import note_html
 from timelines.runs.storage import checked_text, note_of
 
-#: What is drawn from settled timelines is kept in this process for an hour of use.
+#: Drawings of settled timelines are cached in this process for an hour of use.
 KEEP_SECONDS = 3600
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """What one timeline of a case looks like: the note with its highlights, and the data of plot
-    and table.
+    """The drawing of one timeline of a case.
+
+    It has the note with its highlights, and the data of plot and table.
     """
 
     note: SafeString
@@ -36,8 +38,9 @@ class Drawn:
 
 
 def shown_note(choice: Choice, encounter: Encounter) -> Note | None:
-    """The note that the timeline's spans point into. Raises NoteChanged where its text no longer
-    has the checksum of its import.
+    """Return the note that the timeline's spans point into.
+
+    Raises NoteChanged if its text no longer has the checksum of its import.
     """
     note = (
         Inventory.objects.select_related("note").get(pk=choice.inventory_id).note
@@ -52,10 +55,10 @@ def shown_note(choice: Choice, encounter: Encounter) -> Note | None:
 def drawn(
     encounter: Encounter, choice: Choice, choices: Choices, pairs: CasePairs | None = None
 ) -> Drawn:
-    """The note and data of one timeline, kept once neither it nor what it is compared with can
-    change any more.
+    """Return the note and data of one timeline.
 
-    With `pairs` of an evaluation it is compared with those instead, and not kept.
+    They are cached once neither the timeline nor what it is compared with can change. With `pairs`
+    of an evaluation it is compared with those instead, and not cached.
     """
     if pairs is not None:
         return _draw(encounter, choice, choices, pairs)
@@ -83,8 +86,9 @@ def _draw(
 
 
 def _finished(choice: Choice) -> bool:
-    """Whether the run behind a timeline has no stage left that could still store evidence or
-    alternatives.
+    """Return whether the run behind a timeline has no unfinished stage.
+
+    Such a stage could still store evidence or alternatives.
     """
     if choice.case_run_id is None:
         return True

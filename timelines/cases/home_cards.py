@@ -1,4 +1,4 @@
-"""What the home page says about cases and runs."""
+"""Cards of the home page about cases and runs."""
 
 from __future__ import annotations
 
@@ -45,8 +45,9 @@ class Attention:
 
 
 def cases_card(user: User, study: Study) -> Card | None:
-    """Cohorts and how many of their cases the study timeline has; without one, how many any run
-    has.
+    """Return cohorts with the number of cases that the study timeline has.
+
+    Without a study timeline, cases that any run has are counted.
     """
     if not user_can_open_cases(user, study):
         return None
@@ -95,7 +96,10 @@ def cases_card(user: User, study: Study) -> Card | None:
 
 
 def authoring_card(user: User, study: Study) -> Card | None:
-    """The person's own open drafts, with how far they are. Nothing where none is open."""
+    """Return the person's own open drafts, with their progress.
+
+    None without an open draft.
+    """
     if not user_can_open_cases(user, study):
         return None
     drafts = Authoring.objects.filter(
@@ -144,7 +148,10 @@ def runs_card(user: User, study: Study) -> Card | None:
 
 
 def study_timelines_card(user: User, study: Study) -> Card | None:
-    """For the study page: which run is each cohort's study timeline, since when and why."""
+    """Return each cohort's study timeline, for the study page.
+
+    It says which run it is, since when and why.
+    """
     datasets = Dataset.objects.filter(study=study).order_by("name")
     if not datasets:
         return None

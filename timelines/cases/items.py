@@ -1,5 +1,6 @@
-"""Reads one timeline of a case with what it is compared with, in as few queries as its size allows
-(four at any size).
+"""Read one timeline of a case with what it is compared with.
+
+The number of queries (four) does not grow with the timeline.
 """
 
 from __future__ import annotations
@@ -55,8 +56,9 @@ _FIELDS = (
 
 
 def spans_and_items(choice: Choice, choices: Choices) -> tuple[list[Span], list[Item]]:
-    """The spans to highlight and the occurrences to draw, in order of the note (of time, where a
-    source has no inventory).
+    """Return the spans to highlight and the occurrences to draw.
+
+    They are in order of the note, or of time if a source has no inventory.
     """
     rows = _rows(choice)
     spans = [Span(r.uid, r.start, r.end) for r in rows if r.start is not None and r.end is not None]
@@ -128,8 +130,9 @@ def _text_times(choice: Choice) -> dict[int, float | None]:
 def _reference_times(
     spans: list[Span], choice: Choice, reference: Choice
 ) -> dict[str, tuple[str, float | None]]:
-    """Our UID → the paired reference occurrence's UID and time; the same inventory pairs by
-    identity.
+    """Return our UID → UID and time of the paired reference occurrence.
+
+    The same inventory pairs by identity.
     """
     fields = ("occurrence__uid4", "occurrence__start", "occurrence__end", "time")
     theirs = Entry.objects.filter(
@@ -189,7 +192,10 @@ def _item(
 
 
 def occurrence_of(choice: Choice, uid4: str) -> Occurrence | None:
-    """Return the occurrence of that UID in the timeline's inventory, with its note."""
+    """Return the occurrence of that UID, with its note.
+
+    It is in the timeline's inventory.
+    """
     if choice.inventory_id is None:
         return None
     return (

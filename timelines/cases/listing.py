@@ -1,7 +1,7 @@
-"""The list of cases: filter, sort and page over thousands of stays, with the state of each one's
-shown reconstruction.
+"""The list of cases: filter, sort and page over thousands of stays.
 
-Shown is the study timeline's run; for a case that it lacks, the latest run.
+Each has the state of its shown reconstruction: the study timeline's run, or the latest run of a
+case without it.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ DEFAULT_SORT = "case"
 
 @dataclass(frozen=True, slots=True)
 class CaseFilter:
-    """What the reader asked for. `text` matches case id and title and travels in a request's body
-    only.
+    """The filter and order that the reader asked for.
+
+    `text` matches case id and title and is sent only in a request's body.
     """
 
     text: str = ""
@@ -59,10 +60,10 @@ class CaseFilter:
 
 @dataclass(frozen=True, slots=True)
 class CaseRow:
-    """One line of the list. `occurrences` is the size of the shown run's inventory, None before
-    there is one.
+    """One line of the list.
 
-    Of a case that is closed to the reader, `state` and `occurrences` are None and `kinds` is empty.
+    `occurrences` is the size of the shown run's inventory, None before there is one. For a case
+    that is closed to the reader, `state` and `occurrences` are None and `kinds` is empty.
     `other_run`: the cohort has a study timeline and this case's state is of another run.
     """
 
@@ -91,8 +92,9 @@ _KIND_WORDS = {
 
 
 def cases_of(study: Study, wanted: CaseFilter, closed: Collection[int] = ()) -> QuerySet[Encounter]:
-    """Return the encounters of a study that match, in the requested order. A `closed` encounter
-    matches no state.
+    """Return the encounters of a study that match, in the requested order.
+
+    A `closed` encounter matches no state.
     """
     cases = Encounter.objects.filter(dataset__study=study).select_related("dataset")
     if wanted.text:
@@ -135,8 +137,9 @@ def _in_state(cases: QuerySet[Encounter], state: CaseState) -> QuerySet[Encounte
 
 
 def case_rows(encounters: Sequence[Encounter], *, closed: Collection[int] = ()) -> list[CaseRow]:
-    """Return the lines of one page: as many queries, however many cases. They say nothing of what
-    was made of the `closed` ones.
+    """Return the lines of one page, in a fixed number of queries.
+
+    Lines of `closed` cases show nothing of their timelines.
     """
     ids = [e.pk for e in encounters if e.pk not in closed]
     shown = shown_case_runs(ids)
@@ -174,15 +177,18 @@ def _stay_words(encounter: Encounter) -> str:
 
 
 def _shown_first(case_runs: QuerySet[CaseRun], *by: str) -> QuerySet[CaseRun]:
-    """Case runs in order: that of the study timeline, then the latest first. `by` sorts before
-    that.
+    """Order case runs: the study timeline's first, then the latest.
+
+    `by` sorts before that.
     """
     return case_runs.annotate(of_study=is_study_run("run")).order_by(*by, "-of_study", "-id")
 
 
 def shown_case_runs(encounter_ids: Sequence[int]) -> dict[int, CaseRun]:
-    """Encounter id → the case run that lists speak of, with `size` = occurrences of its inventory,
-    and whether it is an `other_run`.
+    """Return the case run that lists show, by encounter id.
+
+    Each has `size`, the occurrences of its inventory, and `other_run`: whether it is not of the
+    cohort's study timeline.
     """
     found = _shown_first(CaseRun.objects.filter(encounter_id__in=encounter_ids), "encounter_id")
     runs = found.distinct("encounter_id").values_list("id", flat=True)

@@ -1,5 +1,6 @@
-"""Opening a case for a person: the guards of its page, the timeline they ask for, and its time
-zero.
+"""Open a case for a person.
+
+The guards of its page, the requested timeline, and its time zero.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from timelines.domain import Anchor
 
 
 def opened(request: HttpRequest, public_id: str) -> Encounter:
-    """The encounter, if it is in one of the person's studies and they may see its timelines. Raises
-    Http404, NotAllowed.
+    """Return the encounter, if the person may see its timelines.
+
+    It must be in one of their studies. Raises Http404, NotAllowed.
     """
     cases = scoped(
         Encounter.objects.select_related("dataset__study"),
@@ -34,8 +36,9 @@ def opened(request: HttpRequest, public_id: str) -> Encounter:
 
 
 def chosen_timeline(request: HttpRequest, choices: Choices) -> Choice:
-    """The timeline that `t` names, else the case's default. Raises Http404 for a timeline of
-    another case.
+    """Return the timeline that `t` names, else the case's default.
+
+    Raises Http404 for a timeline of another case.
     """
     wanted = request.GET.get("t", "")
     if not wanted:
@@ -47,7 +50,7 @@ def chosen_timeline(request: HttpRequest, choices: Choices) -> Choice:
 
 
 def stay(encounter: Encounter) -> tuple[Anchor, float | None]:
-    """What time zero is, and the hour of discharge."""
+    """Return time zero and the hour of discharge."""
     anchor = Anchor(
         encounter.admitted_at,
         "presentation"

@@ -1,5 +1,6 @@
-"""The pairs of an evaluation on the case page: which occurrence of the shown timeline was paired
-with which of the reference.
+"""The pairs of an evaluation on the case page.
+
+They say which occurrence of the shown timeline was paired with which of the reference.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from timelines.presentation.evaluation_tables import BASIS_WORDS
 
 @dataclass(frozen=True)
 class CasePairs:
-    """The pairs of one timeline under one basis: key of an occurrence here → its partner in the
-    reference.
+    """The pairs of one timeline under one basis.
+
+    They map an occurrence's key on this page to its partner in the reference.
     """
 
     evaluation: Evaluation
@@ -45,11 +47,10 @@ class CasePairs:
 def pairs_asked_for(
     request: StudyRequest, encounter: Encounter, choice: Choice
 ) -> CasePairs | None:
-    """What `e` (an evaluation) and `b` (a basis, else its first) ask for; None where the shown
-    timeline was not compared in it.
+    """Return the pairs of evaluation `e` under basis `b` (else its first).
 
-    Raises Http404 for an evaluation that the person does not have or that lacks the case,
-    NotAllowed while it is closed to them.
+    None if the evaluation did not compare the shown timeline. Raises Http404 for an evaluation that
+    the person does not have or that lacks the case, NotAllowed while it is closed to them.
     """
     if not request.GET.get("e"):
         return None
@@ -81,8 +82,10 @@ def _basis(wanted: str, bases: Sequence[Basis]) -> Basis:
 
 
 def _shown_keys(choice: Choice) -> dict[str, str]:
-    """Where a timeline has no inventory: an evaluation's names of its entries → those of this page,
-    which lists them by time.
+    """Map an evaluation's keys to this page's for timelines by time.
+
+    Only timelines without an inventory need this: this page lists their entries by time. Empty for
+    others.
     """
     if choice.inventory_id is not None:
         return {}

@@ -1,5 +1,6 @@
-"""What an unaided author meets on a page that shows timelines of their case: why it is closed, and
-the way back to the draft.
+"""The page an unaided author gets instead of their case's timelines.
+
+It says why they are closed and links back to the draft.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ P = ParamSpec("P")
 def leads_back_to_draft(
     view: Callable[Concatenate[StudyRequest, P], HttpResponseBase],
 ) -> Callable[Concatenate[StudyRequest, P], HttpResponseBase]:
-    """Answer CaseClosed with a page of its own; without this the plain 403 page says the same
-    sentence.
+    """Answer CaseClosed with a page of its own.
+
+    Without this the plain 403 page shows the same sentence.
     """
 
     @wraps(view)

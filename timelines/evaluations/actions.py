@@ -1,5 +1,7 @@
-"""Starting an evaluation, and doing it: a job of its own, because mentions are embedded where
-models run, never in the web process.
+"""Start and execute evaluations.
+
+An evaluation is a job of its own, because mentions are embedded where models run, never in the web
+process.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from timelines.runs.versions import code_revision
 
 #: Case results are stored in blocks of so many.
 BLOCK = 50
-#: Vectors of mentions that are kept at once; of 768 numbers each they take 150 MiB.
+#: Vectors of mentions that are cached at once; with 768 numbers each they take 150 MiB.
 MOST_VECTORS = 50_000
 
 #: Called with (cases done, cases in all).
@@ -44,8 +46,9 @@ Progress = Callable[[int, int], None]
 
 
 class EvaluationRefused(ValueError):
-    """An evaluation that cannot be started; the message says what there is and contains no patient
-    text.
+    """An evaluation that cannot be started.
+
+    The message lists the valid choices and contains no patient text.
     """
 
     log_safe = True
@@ -64,10 +67,10 @@ def start_evaluation(
     by: User | None,
     tell_workers: bool = True,
 ) -> Evaluation:
-    """Freeze what is to be compared and queue the job. No `sources` takes every source there is.
+    """Freeze what is to be compared and queue the job.
 
-    Raises EvaluationRefused, naming what is there, for a dataset of another study, an unknown
-    source or a reference that no case has.
+    Without `sources`, all are compared. Raises EvaluationRefused, listing the known ones, for a
+    dataset of another study, an unknown source or a reference that no case has.
     """
     chosen = Chosen(datasets, reference, sources)
     check(study, chosen)
@@ -122,7 +125,10 @@ def check(study: Study | None, chosen: Chosen) -> None:
 
 
 def execute_evaluation(evaluation_id: int) -> JobState | None:
-    """Do the evaluation if it waits; returns its new state, None where there was nothing to do."""
+    """Execute the evaluation if it waits; return its new state.
+
+    None if there was nothing to do.
+    """
     reports: list[Report] = []
 
     def store(evaluation: Evaluation) -> None:
@@ -137,7 +143,11 @@ def execute_evaluation(evaluation_id: int) -> JobState | None:
 
 
 def _evaluated(evaluation: Evaluation, hold: Hold) -> Report:
-    """Computed outside any transaction; case results go in blocks. Done again, it starts over."""
+    """Compute and store an evaluation.
+
+    It is computed outside any transaction; case results are stored in blocks. A repeated execution
+    starts over.
+    """
     chosen = Chosen(
         list(evaluation.datasets.order_by("name")), evaluation.reference, evaluation.sources
     )
@@ -176,8 +186,9 @@ def compute(
     keep: Callable[[int, CaseResult], None] = lambda encounter_id, result: None,
     progress: Progress = lambda done, total: None,
 ) -> Report:
-    """The report over everything chosen; `keep` gets each case's result as it is made. Embeds in
-    this process.
+    """Return the report over the chosen timelines.
+
+    `keep` gets each case's result when it is ready. Embeds in this process.
     """
     chosen = Chosen(chosen.datasets, chosen.reference, chosen.sources, settings.rho_sweep)
     total = referenced(chosen).count()
@@ -206,8 +217,9 @@ def compute(
 
 
 def _remembering(embedder: Embedder) -> Callable[[list[str]], NDArray[np.floating]]:
-    """The embedder with the vectors of the last texts kept: notes of one cohort share many
-    mentions.
+    """Return the embedder with a cache of vectors.
+
+    Notes of one cohort share many mentions.
     """
     vector: dict[str, NDArray[np.float32]] = {}
 

@@ -1,5 +1,6 @@
-"""The cases of an evaluation as its pages list them: one timeline's figures a case, read out of the
-stored results by the database.
+"""The cases of an evaluation as its pages list them.
+
+A case has one timeline's figures, which the database reads from the stored results.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ class CaseLine:
 def case_lines(
     evaluation: Evaluation, key: SourceKey, basis: Basis, dataset: str = ""
 ) -> list[CaseLine]:
-    """The cases of an evaluation with the figures of one timeline, by case id; of one dataset where
-    its public id is given.
+    """Return the cases of an evaluation with figures of one timeline.
+
+    By case id; limited to one dataset if its public id is given.
     """
     rows = evaluation.cases.order_by("encounter__dataset__name", "encounter__case_id")
     if dataset:

@@ -1,8 +1,8 @@
-"""Cases of an evaluation out of the database, one by one: the reference and every finished timeline
-of the chosen sources.
+"""Load the cases of an evaluation from the database, one by one.
 
-Of several runs of one source the newest finished one counts, as in exports; drafts of authors are
-no timelines and cannot appear.
+A case has the reference and every finished timeline of the chosen sources. Of several runs of one
+source the newest finished one counts, as in exports; drafts of authors are not timelines and cannot
+appear.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from timelines.transfer.lines import Selection, chosen_timelines
 
 @dataclass(frozen=True)
 class Chosen:
-    """Which timelines are compared; no `sources` takes every one there is. `rho` are thresholds to
-    revise at anew.
+    """The timelines to compare; without `sources`, all.
+
+    `rho` are thresholds for further revisions.
     """
 
     datasets: Sequence[Dataset]
@@ -45,8 +46,9 @@ class LoadedCase:
 def known_sources(
     datasets: Sequence[Dataset], closed: Collection[int] = ()
 ) -> tuple[list[str], list[str]]:
-    """Return the sources of references and those of other timelines in these datasets, by name,
-    leaving out the `closed` encounters.
+    """Return the sources of references and of other timelines, by name.
+
+    They are those in these datasets, without the `closed` encounters.
     """
     timelines = Timeline.objects.filter(encounter__dataset__in=datasets).exclude(
         encounter__in=list(closed)
@@ -58,8 +60,9 @@ def known_sources(
 
 
 def referenced(chosen: Chosen) -> QuerySet[Encounter]:
-    """The cases that have the reference, by dataset and case id: an evaluation is over these
-    alone.
+    """Return the cases that have the reference, by dataset and case id.
+
+    An evaluation covers only these.
     """
     reference = Timeline.objects.filter(
         encounter=OuterRef("pk"), source=chosen.reference, kind=TimelineKind.REFERENCE.value
@@ -69,8 +72,9 @@ def referenced(chosen: Chosen) -> QuerySet[Encounter]:
 
 
 def load_cases(chosen: Chosen) -> Iterator[LoadedCase]:
-    """Case after case, so that a cohort of any size fits. Raises NoteChanged of `storage` only
-    where ρ is swept.
+    """Yield case after case, so that a cohort of any size fits in memory.
+
+    Raises NoteChanged of `storage` only for a ρ sweep.
     """
     for encounter in referenced(chosen).iterator(chunk_size=100):
         yield _load(encounter, chosen)
@@ -96,15 +100,17 @@ def _load(encounter: Encounter, chosen: Chosen) -> LoadedCase:
 
 
 def key_of(timeline: Timeline) -> SourceKey:
-    """What a report calls it. Another reference (a second author's) is compared with the first like
-    any source.
+    """Return the name of a timeline in a report.
+
+    Another reference (a second author's) is compared with the first like any source.
     """
     return SourceKey(timeline.source, timeline.kind, timeline.alternative)
 
 
 def events_of(timelines: Sequence[Timeline]) -> Mapping[int, tuple[PlacedEvent, ...]]:
-    """Timeline → its entries in order, in one query. An entry without an occurrence is keyed by its
-    place.
+    """Return the entries of each timeline in order, in one query.
+
+    An entry without an occurrence is keyed by its position.
     """
     found: dict[int, list[PlacedEvent]] = defaultdict(list)
     rows = Entry.objects.filter(timeline__in=timelines).order_by(

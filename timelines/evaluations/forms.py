@@ -1,5 +1,6 @@
-"""The form that starts an evaluation: what is compared, against which reference, and how. Defaults
-are the protocol's.
+"""The form that starts an evaluation.
+
+It asks what is compared, with which reference, and how. Defaults are the protocol's.
 """
 
 from __future__ import annotations
@@ -120,8 +121,9 @@ class EvaluationForm(forms.Form):
         return tuple(values)
 
     def arguments(self) -> dict[str, Any]:
-        """The keyword arguments of `timelines.evaluations.actions.start_evaluation`, but for
-        `study` and `by`.
+        """Return the keyword arguments of `start_evaluation`.
+
+        All of `timelines.evaluations.actions.start_evaluation` except `study` and `by`.
         """
         data = self.cleaned_data
         settings = EvaluationSettings(

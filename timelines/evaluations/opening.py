@@ -1,4 +1,7 @@
-"""Finding an evaluation for a person: in one of their studies, and open to them."""
+"""Find an evaluation for a person.
+
+It must be in one of their studies, and open to them.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,9 @@ ACTIVE = (JobState.BLOCKED, JobState.QUEUED, JobState.RUNNING)
 
 
 def open_evaluation(request: HttpRequest, public_id: str) -> Evaluation:
-    """As `evaluation_of`, for everything that shows a figure. Raise NotAllowed too, if it has cases
-    that are closed to the person.
+    """Return the evaluation for a page that shows figures.
+
+    As `evaluation_of`, and raise NotAllowed if it has cases that are closed to the person.
     """
     found = evaluation_of(request, public_id)
     if closed_evaluations(request.user, [found]):
@@ -31,14 +35,18 @@ def open_evaluation(request: HttpRequest, public_id: str) -> Evaluation:
 def evaluation_of(
     request: HttpRequest, public_id: str, *, roles: Collection[Role] = CASE_READERS
 ) -> Evaluation:
-    """Return the evaluation if the person has one of `roles` in its study. Raise Http404."""
+    """Return the evaluation if the person has one of `roles` in its study.
+
+    Raise Http404.
+    """
     found = Evaluation.objects.select_related("study", "created_by").prefetch_related("datasets")
     return get_object_or_404(scoped(found, request.user, roles=roles), public_id=public_id)
 
 
 def chosen_basis(request: StudyRequest, report: Report) -> Basis:
-    """The pairing that `basis` names, else the report's first. Raises Http404 for one that it does
-    not have.
+    """Return the pairing that `basis` names, else the report's first.
+
+    Raises Http404 for one that the report does not have.
     """
     wanted = request.GET.get("basis", "")
     if not wanted:

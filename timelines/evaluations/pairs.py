@@ -1,5 +1,6 @@
-"""The pairs of an evaluation in one case with the words that stand behind their keys, read from the
-timelines that were compared.
+"""The pairs of an evaluation in one case, with their mentions.
+
+Mentions are read from the timelines that were compared.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class PairRow:
-    """A matched pair with both sides' words; hours from admission. `error` and `tolerance` are None
-    where a side has no time.
+    """A matched pair with both sides' words; hours from admission.
+
+    `error` and `tolerance` are None if a side has no time.
     """
 
     reference: PlacedEvent
@@ -51,8 +53,9 @@ def source_in(case: CaseResult, key: SourceKey, basis: Basis) -> CaseSource | No
 def compared_timeline(
     evaluation: Evaluation, encounter: Encounter, source: CaseSource
 ) -> Compared | None:
-    """The timeline behind a result: the newest of its name with as many entries and every key of
-    the pairs. None where it is gone.
+    """Return the timeline behind a result, None if it was deleted.
+
+    It is the newest of its name with as many entries and every key of the pairs.
     """
     return _behind(
         evaluation,
@@ -86,7 +89,10 @@ def pair_rows(source: CaseSource, reference: Compared, predicted: Compared) -> l
 def unpaired(
     source: CaseSource, reference: Compared, predicted: Compared
 ) -> tuple[list[PlacedEvent], list[PlacedEvent]]:
-    """(reference occurrences without a partner, predicted ones without), each in order of time."""
+    """Return the occurrences without a partner, in order of time.
+
+    (reference occurrences, predicted occurrences).
+    """
     known, guessed = {p.reference for p in source.pairs}, {p.predicted for p in source.pairs}
     missed = [e for key, e in reference.events.items() if key not in known]
     extra = [e for key, e in predicted.events.items() if key not in guessed]
@@ -111,7 +117,7 @@ def _behind(
 ) -> Compared | None:
     named = Q(source=key.source)
     if key.source.startswith(SOURCE):
-        # A submission that a later one replaced goes by its name and a number.
+        # A superseded submission has its source's name and a number.
         named |= Q(source__startswith=f"{key.source}#")
     found = Timeline.objects.filter(
         named, encounter=encounter, kind=key.kind, alternative=key.alternative

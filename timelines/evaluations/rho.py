@@ -1,8 +1,8 @@
-"""The ρ sweep of an evaluation: revised timelines at several thresholds of the reranker (protocol
-section 3).
+"""The ρ sweep of an evaluation (protocol section 3).
 
-A backbone that asks no model revises again here, from what stage 4 stored. For the others every
-threshold is a run of its own.
+It compares revised timelines at several thresholds of the reranker. A backbone that asks no model
+revises again here, from the results of stage 4. For other backbones every threshold is a run of its
+own.
 """
 
 from __future__ import annotations
@@ -22,21 +22,20 @@ from timelines.runs import storage
 from timelines.runs.record import load_record
 from timelines.runs.tools import asks_models, roles, tools_of
 
-#: Timeline → the source whose sweep it is a point of, and its ρ.
+#: Timeline → the source whose sweep it belongs to, and its ρ.
 Points = Mapping[SourceKey, tuple[str, float]]
 
 
 def points_anew(datasets: Sequence[Dataset], thresholds: Sequence[float]) -> Points:
-    """Every timeline that `revised_anew` makes of the sources there are."""
+    """Return every timeline that `revised_anew` makes of these datasets."""
     sources = {run.source for run in _full_runs(datasets) if is_swept(run)} if thresholds else set()
     return {_key_at(source, rho): (source, rho) for source in sorted(sources) for rho in thresholds}
 
 
 def points_of_runs(datasets: Sequence[Dataset]) -> Points:
-    """Revisions of runs at a ρ of their own, and beside them that of the run at the reranker's
-    threshold.
+    """Return runs with their own ρ and the same run at the usual threshold.
 
-    The latter only where the reranker that is set here is the run's: no other threshold is known.
+    The latter needs the run's reranker to be the configured one: no other threshold is known.
     """
     runs = list(_full_runs(datasets))
     found = {
@@ -51,8 +50,9 @@ def points_of_runs(datasets: Sequence[Dataset]) -> Points:
 
 
 def is_swept(run: Run | None) -> bool:
-    """Whether its timelines can be revised again without asking a model: a full run that has no ρ
-    of its own.
+    """Return whether the run can be revised again without asking a model.
+
+    It must be a full run without a ρ of its own.
     """
     return (
         run is not None
@@ -65,8 +65,9 @@ def is_swept(run: Run | None) -> bool:
 def revised_anew(
     encounter: Encounter, timeline: Timeline, thresholds: Sequence[float]
 ) -> dict[SourceKey, tuple[PlacedEvent, ...]]:
-    """Stages 5 and 6 once more at each ρ, from what is stored, which is read once; nothing is kept.
-    Raises NoteChanged.
+    """Repeat stages 5 and 6 at each ρ, from stored results read once.
+
+    Nothing is stored. Raises NoteChanged.
     """
     case_run = timeline.case_run
     assert case_run is not None

@@ -26,7 +26,7 @@ from timelines.domain import (
 from timelines.formats.values import Event, Heading, Unreadable
 from timelines.pipeline.uids import escape_mention, unescape_mention
 
-#: How files say that an occurrence cannot be placed.
+#: Values that files use for an occurrence that cannot be placed.
 NOT_PLACED = frozenset({"", "n/a", "na", "none", "null"})
 _LARGEST_INT = 2**31 - 1
 M = TypeVar("M", bound=Strict)
@@ -80,7 +80,7 @@ def whole(value: object, field: str = "") -> int | None:
 
 
 def text_of(value: object, field: str = "") -> str:
-    """Text that the database can hold. Raises Unreadable."""
+    """Return text that the database can store. Raises Unreadable."""
     if not isinstance(value, str):
         raise Unreadable(field, "not text" if value is not None else "missing")
     if any(c == "\x00" or "\ud800" <= c <= "\udfff" for c in value):
@@ -114,7 +114,7 @@ def _named(case: object) -> str | None:
     return None if case is None or case == "" else text_of(str(case))
 
 
-#: Formats leave a field out, or leave it empty, where they have no value.
+#: Formats omit a field, or leave it empty, if they have no value.
 _EMPTY = BeforeValidator(lambda value: None if value == "" else value)
 _FALSE = BeforeValidator(lambda value: value or None)
 Hours = Annotated[float | None, BeforeValidator(hours)]
@@ -140,7 +140,7 @@ class HeadingLine(Strict, extra="ignore"):
 
 
 class EventLine(Strict, extra="ignore"):
-    """The keys of our exports that say what happened, and when."""
+    """The keys of our exports for an event and its time."""
 
     start: Whole = None
     end: Whole = None
@@ -166,7 +166,10 @@ class EventLine(Strict, extra="ignore"):
 
 
 def read_line(kind: type[M], values: Mapping[str, Any]) -> M:
-    """The values as the model. Raises Unreadable at the first field with a fault."""
+    """Return the values as the model.
+
+    Raises Unreadable at the first field with a fault.
+    """
     try:
         return kind.model_validate(dict(values))
     except ValidationError as error:
@@ -219,7 +222,7 @@ def event_of(values: Mapping[str, Any]) -> Event:
 
 
 def check_bounds(event: Event) -> None:
-    """Raises Unreadable where the bounds do not hold the time."""
+    """Raise Unreadable if the bounds do not contain the time."""
     try:
         Entry("0000", event.time, event.lower, event.upper)
     except InvariantError:

@@ -1,4 +1,4 @@
-"""`manage.py evaluate`: how good timelines are, measured against a reference."""
+"""`manage.py evaluate`: compare timelines with a reference."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Compute, keep and print."""
         if options["out"] is not None and not options["out"].absolute().parent.is_dir():
-            # known before the minutes it takes
+            # checked before the computation, which takes minutes
             raise CommandError(f"--out: there is no folder {options['out'].absolute().parent}")
         try:
             datasets = [

@@ -1,5 +1,6 @@
-"""`manage.py exchange`: the requests of a run to language models as files, and their answers back
-(docs/reference/exchange.md).
+"""`manage.py exchange`: ask a run's language models by files.
+
+It exports requests and imports their answers (docs/reference/exchange.md).
 """
 
 from __future__ import annotations

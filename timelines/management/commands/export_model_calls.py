@@ -1,5 +1,6 @@
-"""`manage.py export_model_calls`: what a run asked of language models, what they answered and what
-it cost.
+"""`manage.py export_model_calls`: export a run's model calls.
+
+The file has the questions to language models, the answers and the costs.
 """
 
 from __future__ import annotations

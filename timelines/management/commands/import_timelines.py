@@ -1,4 +1,4 @@
-"""`manage.py import_timelines`: timelines that others made, as a source of their own."""
+"""`manage.py import_timelines`: import foreign timelines as a source."""
 
 from __future__ import annotations
 
@@ -60,8 +60,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Import and say what was done. Raises CommandError where something was not taken; the rest
-        is stored then.
+        """Import and report what was done.
+
+        Raises CommandError if something was not imported; the rest is stored then.
         """
         if options["alternative"] is not None and not 1 <= options["alternative"] < 2**15:
             raise CommandError("alternatives count from 1")

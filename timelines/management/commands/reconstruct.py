@@ -138,8 +138,9 @@ class Command(BaseCommand):
     def _variants(
         self, dataset: Dataset, variants: Sequence[Variant], options: dict[str, Any]
     ) -> list[Run]:
-        """A full run over what has none that may be a base, then every other variant on its base,
-        all at once.
+        """Start a full run over cases without a base, then the other variants.
+
+        The variants run on their bases, all at once.
         """
         if is_baseline(options["backbone"]):
             raise ValueError(
@@ -172,8 +173,9 @@ class Command(BaseCommand):
     def _bases(
         self, dataset: Dataset, wanted: dict[Variant, list[str]], options: dict[str, Any]
     ) -> tuple[list[tuple[Run, list[str]]], list[Run]]:
-        """(run, its finished cases) to base variants on, and the full runs that were started for it
-        and have ended.
+        """Return (run, its finished cases) to base variants on.
+
+        Also return the full runs that were started for it and have ended.
         """
         if options["based_on"]:
             base = find_base(dataset, options["backbone"], options["based_on"])
@@ -285,7 +287,10 @@ def _source(options: dict[str, Any], variant: Variant) -> str:
 
 
 def _config(options: dict[str, Any], variant: Variant, base: Run | None = None) -> PipelineConfig:
-    """The settings that were asked for; the others are the base's, or the protocol's."""
+    """Return the requested settings.
+
+    The others are the base's, or the protocol's.
+    """
     settings: dict[str, Any] = {"variant": variant.value, "rho_threshold": options["rho"]}
     if options["alternatives"] is not None:
         settings["alternatives"] = options["alternatives"]
