@@ -1,5 +1,6 @@
-"""The admin site's pages on runs (superusers only): to look at. Runs change through their own pages
-and commands alone.
+"""The admin site's pages on runs (superusers only), read-only.
+
+Runs change only through their own pages and commands.
 """
 
 from __future__ import annotations

@@ -5,8 +5,10 @@ class TimelinesConfig(AppConfig):
     name = "timelines"
 
     def ready(self) -> None:
-        """Let the sweeper look after stages; put cases and runs into the navigation and on the home
-        page.
+        """Register jobs, page guards, hooks, navigation and home cards.
+
+        The sweeper then looks after stages, and cases and runs appear in the navigation and on the
+        home page.
         """
         from accounts.permissions import CASE_READERS
         from accounts.registry import (

@@ -1,5 +1,6 @@
-"""The state of a case, derived from the states of its stages. `CaseRun.state` follows the same rule
-in the database (migration 0014).
+"""The state of a case, derived from the states of its stages.
+
+`CaseRun.state` follows the same rule in the database (migration 0014).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class CaseState(StrEnum):
 
     @property
     def badge(self) -> str:
-        """Which badge of the stylesheet says it: the same ones that jobs wear."""
+        """Return the stylesheet's badge for it, the same as for jobs."""
         return {"done": "succeeded", "waiting": "plain", "none": "plain"}.get(
             self.value, self.value
         )
@@ -38,15 +39,16 @@ _LABELS = {
 }
 
 
-#: What a person may retry.
+#: States that a person may retry.
 ENDED = (CaseState.FAILED, CaseState.CANCELLED)
-#: What is or will be under way, or ended early.
+#: States of cases that are or will be under way, or ended early.
 UNFINISHED = (CaseState.NONE, CaseState.WAITING, CaseState.RUNNING, *ENDED)
 
 
 def case_state(stages: Iterable[str]) -> CaseState:
-    """Job states of one case's stages → its state: a failure outranks a cancellation, that outranks
-    work in progress.
+    """Return the state of a case from the job states of its stages.
+
+    A failure has precedence over a cancellation, and that over work in progress.
     """
     states = set(stages)
     if not states:

@@ -1,8 +1,8 @@
-"""The values every stage of a reconstruction passes on, frozen and self-checking.
+"""The values that stages of a reconstruction exchange.
 
-No Django here: a notebook can import this module. Times are hours from admission (t = 0, negative
-before it); offsets are Unicode code points into the note exactly as it is stored, end-exclusive.
-Source: protocol sections 1 and 2.
+They are frozen and check themselves. No Django here: a notebook can import this module. Times are
+hours from admission (t = 0, negative before it); offsets are Unicode code points into the note
+exactly as it is stored, end-exclusive. Source: protocol sections 1 and 2.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ UID_PATTERN = re.compile(r"[0-9a-f]{4}")
 
 
 class InvariantError(ValueError):
-    """A value that would break an invariant of the protocol; the message names the invariant and
-    the UID.
+    """A value that would violate an invariant of the protocol.
+
+    The message names the invariant and the UID.
     """
 
 
@@ -38,7 +39,10 @@ class Polarity(StrEnum):
 
 
 class Lane(StrEnum):
-    """What kind of thing an occurrence is; one lane group of the plot each (ui.md, "Plot")."""
+    """The kind of an occurrence; one lane group of the plot each.
+
+    See ui.md, "Plot".
+    """
 
     HISTORY = "history"
     FINDING = "finding"
@@ -94,9 +98,10 @@ class TaggedSpan:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One occurrence with its persistent identifier. One UID is one occurrence, not a concept.
+    """One occurrence with its persistent identifier.
 
-    `start`/`end` are None only in imported inventories whose mention could not be located.
+    One UID is one occurrence, not a concept. `start`/`end` are None only in imported inventories
+    whose mention could not be located.
     """
 
     uid: str
@@ -120,7 +125,10 @@ class Occurrence:
 
 @dataclass(frozen=True)
 class Inventory:
-    """All occurrences of one note in order; UIDs are unique. Never changes after stage 2."""
+    """All occurrences of one note in order; UIDs are unique.
+
+    It never changes after stage 2.
+    """
 
     occurrences: tuple[Occurrence, ...]
 
@@ -149,7 +157,10 @@ class Inventory:
 
 @dataclass(frozen=True)
 class TaggedNote:
-    """The clean note (exactly as stored) with its inventory; spans must lie inside the note."""
+    """The clean note (exactly as stored) with its inventory.
+
+    Spans must be inside the note.
+    """
 
     text: str
     inventory: Inventory
@@ -164,7 +175,10 @@ class TaggedNote:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """What t = 0 is: the clock time of admission, or of the earliest documented presentation."""
+    """The moment t = 0.
+
+    The clock time of admission, or of the earliest documented presentation.
+    """
 
     at: datetime
     kind: Literal["admission", "presentation"] = "admission"
@@ -183,7 +197,10 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Admission to discharge. `discharge` is hours from admission, None when not recorded."""
+    """Admission to discharge.
+
+    `discharge` is hours from admission, None if not recorded.
+    """
 
     anchor: Anchor
     discharge: float | None = None
@@ -191,13 +208,13 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """When one occurrence happened, as one timeline has it.
+    """When one occurrence happened, according to one timeline.
 
-    `time`, `lower`, `upper` in hours from admission; `time` None means N/A. When all three are
-    numbers, lower ≤ time ≤ upper. `known` is True for an absolute time or an explicit relation to
-    t = 0, None for an imported time whose file does not say. `context` has at most five UIDs in
-    order of relevance. `decided_by` names the rule or model that decided and `reason` says why in
-    words a clinician reads.
+    `time`, `lower`, `upper` in hours from admission; `time` None means N/A. If all three are
+    numbers, lower ≤ time ≤ upper. `known` is True for an absolute time or an explicit relation to t
+    = 0, None for an imported time whose file does not say. `context` has at most five UIDs in order
+    of relevance. `decided_by` names the rule or model that decided, and `reason` explains it in a
+    clinician's words.
     """
 
     uid: str
@@ -241,7 +258,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Timeline:
-    """One complete timeline: exactly one entry for each UID of its inventory, in inventory order."""
+    """One complete timeline: exactly one entry for each UID.
+
+    Entries are in the order of its inventory.
+    """
 
     entries: tuple[Entry, ...]
     kind: TimelineKind = TimelineKind.TEXT_ONLY
@@ -298,10 +318,10 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A series summary that a query brought back. Kept or not, it is stored.
+    """A series summary that a query returned. Selected or not, it is stored.
 
     `dense_rank` counts from 1; `dense_score` is a cosine; `rerank_score` None without a reranker;
-    `fate` says why it was kept or dropped.
+    `fate` says why it was selected or rejected.
     """
 
     uid: str
@@ -316,7 +336,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """A row of the structured record. `time` in hours from admission; None for rows without a time."""
+    """A row of the structured record.
+
+    `time` in hours from admission; None for rows without a time.
+    """
 
     row_index: int
     time: float | None
@@ -330,7 +353,10 @@ class SourceRow:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A source row that reached an occurrence, with the query and candidate that brought it."""
+    """A source row that reached an occurrence.
+
+    It has the query and candidate that returned it.
+    """
 
     uid: str
     query: int
@@ -342,8 +368,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class KeptSummary:
-    """A series summary that reached an occurrence where revision sees no rows: its words, and what
-    brought it.
+    """A series summary that reached an occurrence.
+
+    It is used if revision sees no rows, and has its words and its retrieval scores.
     """
 
     uid: str
@@ -357,10 +384,10 @@ class KeptSummary:
 
 @dataclass(frozen=True, slots=True)
 class NamedTime:
-    """When something happened, named by its own words alone: a line of a timeline without
-    identifiers.
+    """A line of a timeline without identifiers: an event and its time.
 
-    Times as in `Entry`. Nothing ties the line to an occurrence, so it has neither context nor rows.
+    The event is named only by its own words. Times as in `Entry`. Nothing links the line to an
+    occurrence, so it has neither context nor rows.
     """
 
     event: str
@@ -385,8 +412,9 @@ class NamedTime:
 
 @dataclass(frozen=True)
 class NamedTimeline:
-    """A timeline without identifiers (of a baseline, or of a revision that saw none): as many lines
-    as it has, in its order.
+    """A timeline without identifiers: its lines, in its order.
+
+    It is of a baseline, or of a revision that saw no identifiers.
     """
 
     entries: tuple[NamedTime, ...]
@@ -402,10 +430,10 @@ class NamedTimeline:
 
 @dataclass(frozen=True, slots=True)
 class NamedRow:
-    """A source row beside the words of the occurrence that it reached, for a revision that sees no
-    identifiers.
+    """A source row with the words of the occurrence that it reached.
 
-    `relevance` is ρ of the series, or its cosine where nothing reranked.
+    A revision without identifiers uses it. `relevance` is ρ of the series, or its cosine if nothing
+    reranked.
     """
 
     event: str
@@ -415,10 +443,10 @@ class NamedRow:
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """Everything the seven stages produced for one case; the chain of provenance is in here.
+    """Everything the seven stages produced for one case.
 
-    `summaries` instead of `evidence` where revision saw no rows, `unidentified` instead of
-    `revised` where it saw no identifiers.
+    It includes the chain of provenance. `summaries` replace `evidence` if revision saw no rows,
+    `unidentified` replaces `revised` if it saw no identifiers.
     """
 
     note: TaggedNote

@@ -1,4 +1,7 @@
-"""What this app loses when cases are deleted (`ehr.registry.register_losses`)."""
+"""The losses of this app if cases are deleted.
+
+They are registered with `ehr.registry.register_losses`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,10 @@ from timelines.models import Authoring, EvaluationCase, Inventory, Timeline
 
 
 def timeline_losses(encounters: QuerySet[Encounter]) -> Iterator[Loss]:
-    """Authored timelines first: they are the only ones that nobody can make again."""
+    """Yield what is lost when these cases are deleted.
+
+    Authored timelines come first: only they cannot be made again.
+    """
     cases = encounters.values("pk")
     timelines = Timeline.objects.filter(encounter__in=cases)
     imported = timelines.filter(inventory__origin=Inventory.Origin.IMPORT)

@@ -1,4 +1,7 @@
-"""What upper apps add to the case page, in `AppConfig.ready`. This app knows none of them."""
+"""Additions to the case page that upper apps register.
+
+They do so in `AppConfig.ready`. This app knows none of them.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from accounts.registry import Link
 from ehr.models import Encounter
 
 #: A link for the page that shows one of a case's timelines (its public id, how many the case has);
-#: None where it leads nowhere.
+#: None if there is nothing to link to.
 CaseLink = Callable[[Encounter, str, int], Link | None]
 
 _case_links: list[CaseLink] = []
@@ -21,6 +24,6 @@ def register_case_link(build: CaseLink) -> None:
 
 
 def case_links(encounter: Encounter, timeline: str, timelines: int) -> list[Link]:
-    """The links that lead somewhere, in order of registration."""
+    """Return the available links, in order of registration."""
     built = (build(encounter, timeline, timelines) for build in _case_links)
     return [link for link in built if link is not None]

@@ -1,5 +1,6 @@
-"""Messages to the workers: an id on the stage's queue. The row decides whether there is work
-(`timelines.runs.stages.execution`).
+"""Messages to the workers: an id on the stage's queue.
+
+The row decides whether there is work (`timelines.runs.stages.execution`).
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ def run_stage(stage_run_id: int) -> None:
 
 
 def send_stage_hints(stage_run_ids: Sequence[int]) -> None:
-    """One message a stage, on the queue where its kind of work is done. Without a broker the rows
-    wait for the sweeper.
+    """Send one message a stage, on the queue for its kind of work.
+
+    Without a broker the rows wait for the sweeper.
     """
     found = (
         StageRun.objects.filter(pk__in=stage_run_ids).select_related("case_run__run").order_by("pk")

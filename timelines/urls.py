@@ -1,5 +1,6 @@
-"""Addresses of cases and runs. They carry random public ids and UIDs, never text of a note or a
-record.
+"""Addresses of cases and runs.
+
+They contain random public ids and UIDs, never text of a note or a record.
 """
 
 from __future__ import annotations

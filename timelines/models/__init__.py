@@ -1,5 +1,6 @@
-"""Runs, inventories, timelines and the chain of provenance. The database enforces the protocol's
-invariants too.
+"""Runs, inventories, timelines and the chain of provenance.
+
+The database enforces the protocol's invariants, too.
 """
 
 from timelines.models.authoring import AnchorSuggestion, Authoring, AuthoringEdit, DraftEntry

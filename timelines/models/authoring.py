@@ -15,13 +15,13 @@ from timelines.models.timelines import Timeline
 
 
 class Authoring(models.Model):
-    """A clinician's own timeline of one case: written as a draft, locked when submitted, opened
-    again only with a reason.
+    """A clinician's own timeline of one case.
 
-    The draft's occurrences are those of an unsealed `inventory`, its times are `DraftEntry` rows.
-    Nothing of a draft is a `Timeline`, so no page, export or evaluation can show it before it is
-    submitted. Submitting seals the inventory and makes `timeline`; reopening leaves both as they
-    are and starts a new draft inventory with the same UIDs.
+    It is written as a draft, locked when submitted, and reopened only with a reason. The draft's
+    occurrences are those of an unsealed `inventory`, its times are `DraftEntry` rows. Nothing of a
+    draft is a `Timeline`, so no page, export or evaluation can show it before it is submitted.
+    Submitting seals the inventory and makes `timeline`; reopening does not change either and starts
+    a new draft inventory with the same UIDs.
     """
 
     class Protocol(models.TextChoices):
@@ -41,7 +41,7 @@ class Authoring(models.Model):
     )
     protocol = models.CharField(max_length=10, choices=Protocol.choices)
     state = models.CharField(max_length=10, choices=State.choices, default=State.DRAFT)
-    #: Grows by one with every stored edit; an edit made on an older revision is refused (conflict
+    #: Grows by one with every stored edit; an edit made on an older revision is rejected (conflict
     #: detection).
     revision = models.PositiveIntegerField(default=0)
     #: The inventory being written, or the sealed one of the last submission.
@@ -75,10 +75,10 @@ class Authoring(models.Model):
 
 
 class DraftEntry(models.Model):
-    """When an occurrence of a draft happened, as far as its author has said. Hours from admission.
+    """The time of an occurrence in a draft. Hours from admission.
 
     `placed` says that the author has decided: a placed entry without a time is N/A, one not placed
-    is still to do. `entered` is what was typed ("HD 4 08:00"), kept beside the hours it was read
+    is still to do. `entered` is the typed text ("HD 4 08:00"), stored with the hours it was read
     as.
     """
 
@@ -118,8 +118,9 @@ class DraftEntry(models.Model):
 
 
 class AuthoringEdit(models.Model):
-    """One stored edit, append-only. `before` and `after` hold the touched occurrences whole, so
-    that undo is exact.
+    """One stored edit, append-only.
+
+    `before` and `after` contain the complete occurrences it touches, so that undo is exact.
     """
 
     authoring = models.ForeignKey(Authoring, on_delete=models.CASCADE, related_name="edits")
@@ -128,7 +129,7 @@ class AuthoringEdit(models.Model):
     kind = models.CharField(max_length=20)
     before = models.JSONField(default=list)
     after = models.JSONField(default=list)
-    #: The edit that this one takes back (undo) or brings back (redo).
+    #: The edit that this one undoes or redoes.
     undoes = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.CASCADE, related_name="undone_by"
     )
@@ -152,8 +153,9 @@ class AuthoringEdit(models.Model):
 
 
 class AnchorSuggestion(models.Model):
-    """A row of the record that an assisted author was shown beside an occurrence, and what became
-    of it.
+    """A row of the record that was suggested to an assisted author.
+
+    It also records whether the author accepted or dismissed it.
     """
 
     authoring = models.ForeignKey(Authoring, on_delete=models.CASCADE, related_name="suggestions")

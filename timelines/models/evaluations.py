@@ -13,8 +13,9 @@ from jobs.models import ClaimableJob
 
 
 class Evaluation(ClaimableJob):
-    """One evaluation of timelines against a reference, with everything that its pages and files
-    show. Immutable once done.
+    """One evaluation of timelines against a reference.
+
+    It has everything that its pages and files show. Immutable once done.
     """
 
     public_id = models.CharField(
@@ -25,7 +26,7 @@ class Evaluation(ClaimableJob):
     label = models.CharField(max_length=200, blank=True)
     #: Source of the reference timelines ("reference", or an author's).
     reference = models.CharField(max_length=100)
-    #: Sources that are compared; empty takes every source there is.
+    #: Sources that are compared; empty means all.
     sources = ArrayField(models.CharField(max_length=100), default=list, blank=True)
     #: `timelines.evaluation.values.EvaluationSettings` as plain values.
     config = models.JSONField(default=dict)
@@ -43,8 +44,9 @@ class Evaluation(ClaimableJob):
 
 
 class EvaluationCase(models.Model):
-    """What an evaluation found in one case: figures and matched pairs of every source
-    (`values.CaseResult`, plain values).
+    """The result of an evaluation in one case.
+
+    Figures and matched pairs of every source (`values.CaseResult`, plain values).
     """
 
     evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="cases")

@@ -31,7 +31,10 @@ class Query(models.Model):
 
 
 class Candidate(models.Model):
-    """A series that a query brought back, kept or not; `dense_rank` counts from 1."""
+    """A series that a query returned, selected or not.
+
+    `dense_rank` counts from 1.
+    """
 
     query = models.ForeignKey(Query, on_delete=models.CASCADE, related_name="candidates")
     series = models.ForeignKey(EventSeries, on_delete=models.CASCADE, related_name="+")
@@ -49,9 +52,9 @@ class Candidate(models.Model):
 
 
 class Evidence(models.Model):
-    """A source row that reached an occurrence: its key (an SQL foreign key, see the migration) and
-    a copy as it stood.
+    """A source row that was supplied for an occurrence.
 
+    It has the row's key (an SQL foreign key, see the migration) and a copy of the row at that time.
     `hours` is the row's time from admission.
     """
 

@@ -11,7 +11,10 @@ from timelines.models.runs import Run
 
 
 class Inventory(models.Model):
-    """The occurrences of one note. Editable while a draft, immutable once sealed."""
+    """The occurrences of one note.
+
+    Editable while a draft, immutable once sealed.
+    """
 
     class Origin(models.TextChoices):
         RUN = "run", "Tagged by a run"
@@ -39,8 +42,9 @@ class Inventory(models.Model):
 
 
 class Occurrence(models.Model):
-    """One occurrence and its persistent identifier. Span offsets are code points of the note,
-    end-exclusive.
+    """One occurrence and its persistent identifier.
+
+    Span offsets are code points of the note, end-exclusive.
     """
 
     inventory = models.ForeignKey(Inventory, on_delete=models.CASCADE, related_name="occurrences")

@@ -1,4 +1,4 @@
-"""Runs over a dataset: their cases, stages, and how far each has come."""
+"""Runs over a dataset: their cases, stages and progress."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Run(models.Model):
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="runs")
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="runs")
     label = models.CharField(max_length=200, blank=True)
-    #: What exports and pages call the timelines of this run, for example "rules" or
+    #: The name of this run's timelines in exports and on pages, for example "rules" or
     #: "rules/unimodal".
     source = models.CharField(max_length=100)
     backbone = models.CharField(max_length=60)
@@ -31,7 +31,7 @@ class Run(models.Model):
     code_revision = models.CharField(max_length=64)
     prompt_hashes = models.JSONField(default=dict)
     package_versions = models.JSONField(default=dict)
-    #: What did the work: {"backbone": "rules 1", "embedder": "…", "reranker": "…"}.
+    #: The tools of the run: {"backbone": "rules 1", "embedder": "…", "reranker": "…"}.
     tools = models.JSONField(default=dict)
     #: Its language models (`timelines.runs.language_models.Recorded`): {"reviser": {"entry": "glm",
     #: "name": "GLM-4.6@gpu1:8001", …}}; never a key.
@@ -42,26 +42,26 @@ class Run(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     paused_at = models.DateTimeField(null=True, blank=True)
     cancelled_at = models.DateTimeField(null=True, blank=True)
-    #: The run whose inventories and text-only estimates this one keeps, so that only the varied
-    #: stages differ (ablations). It stays while others are based on it: its inventories restrict
-    #: its deletion, and the foreign key does (migration 0004).
+    #: The run whose inventories and text-only estimates this one reuses, so that only the varied
+    #: stages differ (ablations). It cannot be deleted while others are based on it: its
+    #: inventories and the foreign key restrict that (migration 0004).
     based_on = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.DO_NOTHING, related_name="derived"
     )
 
     class Meta:
         ordering = ["-created_at"]
-        # For the foreign key by which a study timeline's run is of its own dataset (migration
+        # For the foreign key that makes a study timeline's run belong to its dataset (migration
         # 0011).
         constraints = [models.UniqueConstraint(fields=["id", "dataset"], name="run_with_dataset")]
 
 
 class StudyTimeline(models.Model):
-    """The run that pages, lists and exports show first for the cases of a dataset, and why. Changed
-    only by choosing anew.
+    """The run that is shown first for the cases of a dataset, and why.
 
-    Rows are append-only: `replaced_at` ends a choice, and the open one counts (docs/adr/0040).
-    `chosen_by` null: the first finished run, chosen by `timelines.runs.study_timeline.actions`.
+    Pages, lists and exports use it. Rows are append-only: `replaced_at` ends a choice, and the open
+    one counts (docs/adr/0040). `chosen_by` null: the first finished run, chosen by
+    `timelines.runs.study_timeline.actions`.
     """
 
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="study_timelines")
@@ -101,8 +101,9 @@ STAGE_ORDER: tuple[str, ...] = tuple(Stage.values)
 
 
 class CaseRun(models.Model):
-    """One case of a run. Within a run, primary keys follow the order of case ids
-    (`timelines.runs.preparing`).
+    """One case of a run.
+
+    Within a run, primary keys follow the order of case ids (`timelines.runs.preparing`).
     """
 
     public_id = models.CharField(
@@ -118,8 +119,8 @@ class CaseRun(models.Model):
         on_delete=models.RESTRICT,
         related_name="case_runs",
     )
-    #: How often a person asked for the case again: a language model then gets further attempts,
-    #: with seeds of their own.
+    #: How often a person retried the case: a language model then gets further attempts, with seeds
+    #: of their own.
     rounds = models.PositiveSmallIntegerField(default=0)
     #: `case_state` of its stages. A trigger on the stages writes it (migration 0014); nothing else
     #: does.
@@ -155,10 +156,10 @@ class StageRun(ClaimableJob):
 
 
 class RunPreparation(PreparationJob):
-    """The job that adds a run's cases and their stages, batch by batch. A run without one was
-    prepared before there were any.
+    """The job that adds a run's cases and their stages, batch by batch.
 
-    Without `wanted` it adds every case with a note, or every case of the base.
+    Runs without one are older than these jobs. Without `wanted` it adds every case with a note, or
+    every case of the base.
     """
 
     run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="preparation")
@@ -168,11 +169,11 @@ class RunPreparation(PreparationJob):
 
 
 class RunCount(models.Model):
-    """A change in how many stages (or cases, where `stage` is empty) of a run are in a state. The
-    sum of the rows is the count.
+    """A change in the number of a run's stages or cases in a state.
 
-    Triggers on stages and cases add rows and now and then replace a run's rows by their sum
-    (migration 0014), so that no worker waits for another's count.
+    It counts cases if `stage` is empty. The sum of the rows is the count. Triggers on stages and
+    cases add rows and from time to time replace a run's rows by their sum (migration 0014), so that
+    no worker waits for another's count.
     """
 
     #: The database deletes the rows with the run (migration 0014).
@@ -180,16 +181,17 @@ class RunCount(models.Model):
         Run, on_delete=models.DO_NOTHING, db_constraint=False, related_name="counts"
     )
     stage = models.CharField(max_length=20, blank=True)
-    #: A `JobState`, or a `CaseState` where `stage` is empty.
+    #: A `JobState`, or a `CaseState` if `stage` is empty.
     state = models.CharField(max_length=20)
     n = models.IntegerField()
-    #: When it changed; for a stage that waits out a backoff, when that ends.
+    #: When it changed; for a stage that waits for a backoff, when the backoff ends.
     moved_at = models.DateTimeField()
 
 
 class StageBatch(models.Model):
-    """The stored result of one finished batch (or of the whole stage), committed by itself so that
-    a resume skips it.
+    """The stored result of one finished batch, or of the whole stage.
+
+    It is committed in its own transaction so that a resumed stage skips it.
     """
 
     stage_run = models.ForeignKey(StageRun, on_delete=models.CASCADE, related_name="batches")

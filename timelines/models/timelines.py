@@ -1,4 +1,4 @@
-"""Timelines: when each occurrence happened, as one source has it."""
+"""Timelines: when each occurrence happened, according to one source."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ class Timeline(models.Model):
             ),
         ]
         indexes = [
-            # Which sources there are, and whether a cohort has one, without reading every timeline.
+            # To list sources, and to check whether a cohort has one, without reading every
+            # timeline.
             models.Index(
                 fields=["source", "kind", "alternative", "encounter"], name="timeline_by_source"
             ),
@@ -64,9 +65,10 @@ class Timeline(models.Model):
 
 
 class Entry(models.Model):
-    """When one occurrence happened. Hours from admission; `time` null means N/A.
+    """When one occurrence happened, in hours from admission.
 
-    `occurrence` is null only for sources without an inventory, which have `event` instead.
+    `time` null means N/A. `occurrence` is null only for sources without an inventory, which have
+    `event` instead.
     """
 
     timeline = models.ForeignKey(Timeline, on_delete=models.CASCADE, related_name="entries")
@@ -77,15 +79,15 @@ class Entry(models.Model):
     time = models.FloatField(null=True)
     lower = models.FloatField(null=True)
     upper = models.FloatField(null=True)
-    #: Stated in the note or inferred; null where an imported file does not say.
+    #: Stated in the note or inferred; null if an imported file does not say.
     known = models.BooleanField(null=True, default=False)
     context = ArrayField(models.CharField(max_length=4), default=list, blank=True)
     decided_by = models.TextField(blank=True)
     reason = models.TextField(blank=True)
     #: row_index of the rows of this encounter that the time rests on.
     adopted_rows = ArrayField(models.IntegerField(), default=list, blank=True)
-    #: How sure the source says it is, on the source's own scale (single-step baselines: 1-9); null
-    #: where it says nothing.
+    #: The source's confidence, on its own scale (single-step baselines: 1-9); null if it gives
+    #: none.
     confidence = models.FloatField(null=True)
 
     class Meta:

@@ -1,5 +1,6 @@
-"""Addresses of authoring: a clinician's own timeline of a case. They carry random public ids, UIDs
-and row numbers, never text.
+"""Addresses of authoring: a clinician's own timeline of a case.
+
+They contain random public ids, UIDs and row numbers, never text.
 """
 
 from __future__ import annotations

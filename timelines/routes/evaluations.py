@@ -1,5 +1,6 @@
-"""Addresses of evaluations. They carry random public ids, names of tables and numbers, never text
-of a note or a record.
+"""Addresses of evaluations.
+
+They contain random public ids, names of tables and numbers, never text of a note or a record.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Every change of a run's state. A run is its configuration, frozen, and one row a stage of each
-case.
+"""Every change of a run's state.
+
+A run is its frozen configuration, and one row for each stage of each case.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ from timelines.runs.versions import code_revision, package_versions, prompt_hash
 
 
 class RunRefused(ValueError):
-    """A run cannot be started; the message says what to change and contains no patient text."""
+    """A run cannot be started.
+
+    The message says what to change and contains no patient text.
+    """
 
 
 @transaction.atomic
@@ -46,13 +50,13 @@ def start_run(
     models: Mapping[str, str] | None = None,
     by: User | None,
 ) -> Run:
-    """Freeze the configuration and let the cases be added (`timelines.runs.preparing`): `cases` are
-    case ids, None means all with a note.
+    """Freeze the configuration and let the cases be added.
 
-    With `based_on`, all that this run has: their inventories, text-only estimates and searches are
-    kept (`run_bases`). `models` chooses language models by name, role → entry of MODEL_ENDPOINTS; a
-    run on a base takes the base's. Raises RunRefused for a variant, model, base or case that cannot
-    be run, UnknownBackbone for a backbone that is not there.
+    `timelines.runs.preparing` adds them: `cases` are case ids, None means all with a note. With
+    `based_on`, the run has all cases of that run and reuses its inventories, text-only estimates
+    and searches (`run_bases`). `models` chooses language models by name, role → entry of
+    MODEL_ENDPOINTS; a run on a base takes the base's. Raises RunRefused for a variant, model, base
+    or case that cannot be run, UnknownBackbone for an unknown backbone.
     """
     config = config or PipelineConfig()
     if models is None and based_on is not None:
@@ -60,7 +64,7 @@ def start_run(
     try:
         recorded = tools.models_of(backbone, models)
         names = tools.tool_names(backbone, config, models or {}, recorded)
-        # refuses a variant that the backbone does not have
+        # rejects a variant that the backbone does not have
         stages_of(config.variant, backbone=backbone)
         if based_on is not None:
             check_base(based_on, dataset, backbone, config, names)
@@ -93,8 +97,9 @@ def start_run(
 def source_of(
     backbone: str, variant: Variant, rho_threshold: float | None = None, models: str = ""
 ) -> str:
-    """What pages and exports call the timelines of such a run: "rules", "rules/no_uid",
-    "rules/rho=0.1", "prompted:GLM-4.6".
+    """Return the name of such a run's timelines in pages and exports.
+
+    Examples: "rules", "rules/no_uid", "rules/rho=0.1", "prompted:GLM-4.6".
     """
     parts = [
         f"{backbone}:{models}" if models else backbone,
@@ -104,8 +109,9 @@ def source_of(
 
 
 def missing_cases(dataset: Dataset, source: str) -> list[str]:
-    """Case ids with a note that no run of that source has reconstructed or is about to: those never
-    run, failed or cancelled.
+    """Return case ids with a note that a run of that source should do.
+
+    They were never run, failed or were cancelled; no run has reconstructed them or is about to.
     """
     covered = CaseRun.objects.filter(run__source=source, run__dataset=dataset).exclude(
         state__in=ENDED
@@ -145,10 +151,10 @@ def _count_cases(dataset: Dataset, cases: Sequence[str] | None) -> int:
 
 @transaction.atomic
 def cancel_run(*, run: Run, by: User) -> int:
-    """Cancel what waits and ask what runs to stop; returns how many stages that touched. What is
-    stored stays.
+    """Cancel waiting stages and ask running ones to stop.
 
-    The preparation comes first: once it is asked to stop it adds no further stage.
+    Returns how many stages were affected. Stored results stay. The preparation is cancelled first:
+    once it is asked to stop it adds no further stage.
     """
     Run.objects.filter(pk=run.pk, cancelled_at=None).update(cancelled_at=timezone.now())
     cancel_all(jobs=_preparation(run), by=by, study=run.study)
@@ -171,10 +177,9 @@ def resume_run(*, run: Run, by: User) -> None:
 
 
 def retry_failed(*, run: Run, by: User) -> int:
-    """Give every failed or cancelled case of the run another go from the stage where it ended;
-    returns how many cases.
+    """Retry every failed or cancelled case from the stage where it ended.
 
-    A preparation that ended early goes on, too.
+    Returns how many cases. A preparation that ended early continues, too.
     """
     with transaction.atomic():
         _reopen(run)
@@ -191,15 +196,17 @@ def retry_case(*, case_run: CaseRun, by: User) -> int:
 
 
 def _reopen(run: Run) -> None:
-    """The run's row is locked first, as a cancellation does: one of the two waits for the other,
-    before it locks a stage.
+    """Clear the cancellation, and so lock the run's row first.
+
+    A cancellation does the same: one of the two waits for the other, before it locks a stage.
     """
     Run.objects.filter(pk=run.pk).update(cancelled_at=None)
 
 
 def _retry(run: Run, case_runs: QuerySet[CaseRun], by: User) -> int:
-    """The first stage that has not succeeded is queued, those after it wait for it. What earlier
-    stages stored is kept.
+    """Queue the first stage that has not succeeded; later ones wait for it.
+
+    Results of earlier stages stay stored.
     """
     first: list[int] = []
     later: list[int] = []
@@ -216,8 +223,9 @@ def _retry(run: Run, case_runs: QuerySet[CaseRun], by: User) -> int:
 
 
 def _stages_by_case(case_runs: QuerySet[CaseRun]) -> Iterable[list[tuple[int, str]]]:
-    """(primary key, state) of each case's stages in order; the rows stay locked until the
-    transaction ends.
+    """Yield (primary key, state) of each case's stages in order.
+
+    The rows stay locked until the transaction ends.
     """
     locked = (
         StageRun.objects.filter(case_run__in=case_runs)

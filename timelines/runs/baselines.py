@@ -1,8 +1,8 @@
-"""Baselines as runs: sources whose events have no inventory, through the same machinery as
-reconstructions (docs/adr/0027).
+"""Baselines as runs: sources whose events have no inventory.
 
-Their timelines name each event by its own words; nothing ties a line to a place in the note, so
-nothing of another run can be kept, and they are matched to a reference by those words alone.
+They use the same machinery as reconstructions (docs/adr/0027). Their timelines name each event by
+its own words; nothing links a line to a place in the note. So no results of another run can be
+reused, and only those words are matched with a reference.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from timelines.pipeline.variants import VariantUnsupported
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """`roles` are those of the language models that it asks; `stages` what each of its variants
-    does, the first being the usual one.
+    """A simpler published method, run for comparison.
+
+    `roles` are those of the language models that it asks. `stages` are the stages of each variant,
+    the usual variant first.
     """
 
     version: str
@@ -28,7 +30,7 @@ class Baseline:
 
 
 #: Name → baseline. Stages: times from the note alone, times calibrated by rows, and reading back
-#: what was stored.
+#: the stored timelines.
 BASELINES: Mapping[str, Baseline] = {
     "llm_timeline": Baseline("1", ("timer",), {Variant.UNIMODAL: (Stage.INFER, Stage.PROVENANCE)}),
     "tkw2": Baseline(

@@ -1,9 +1,9 @@
-"""A run that is based on another keeps its inventories, text-only estimates and, where the variant
-lets it, its searches.
+"""Runs that are based on another run.
 
-So variants differ in the varied stage alone, and a model that is paid for is not asked twice. The
-base is a finished run of variant `full` over the same dataset, by the same backbone, with the same
-tools and settings (docs/adr/0022).
+Such a run reuses the base's inventories, text-only estimates and, if the variant allows it,
+searches. So variants differ only in the varied stage, and a paid model is not asked twice. The base
+is a finished run of variant `full` over the same dataset, by the same backbone, with the same tools
+and settings (docs/adr/0022).
 """
 
 from __future__ import annotations
@@ -20,14 +20,17 @@ from timelines.models import CaseRun, Run, RunPreparation, Stage
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs.baselines import BASELINES, is_baseline
 
-#: Settings in which a run may differ from its base: they act after what is kept, or on how often a
-#: stage is tried.
+#: Settings in which a run may differ from its base: they act after the reused stages, or on the
+#: number of attempts.
 FREE_SETTINGS = frozenset({"variant", "rho_threshold", "alternatives", "max_attempts"})
 LATEST = "latest"
 
 
 class BaseRefused(ValueError):
-    """A run cannot be the base of another; the message says why and contains no patient text."""
+    """A run cannot be the base of another.
+
+    The message says why and contains no patient text.
+    """
 
 
 def kept_stages(variant: Variant) -> frozenset[Stage]:
@@ -39,13 +42,17 @@ def kept_stages(variant: Variant) -> frozenset[Stage]:
 
 
 def is_kept(run: Run, stage: str) -> bool:
-    """Whether a stage of the run copies what its base has stored, and so needs no model."""
+    """Return whether a stage of the run copies what its base has stored.
+
+    Then it needs no model.
+    """
     return run.based_on_id is not None and stage in kept_stages(Variant(run.variant))
 
 
 def find_base(dataset: Dataset, backbone: str, wanted: str) -> Run:
-    """The run of that public id, or the newest finished full run by the backbone (`latest`). Raises
-    BaseRefused.
+    """Return the run of that public id.
+
+    "latest" means the newest finished full run by the backbone. Raises BaseRefused.
     """
     _check_keeps(backbone)
     if wanted != LATEST:
@@ -63,8 +70,9 @@ def find_base(dataset: Dataset, backbone: str, wanted: str) -> Run:
 
 
 def finished_full_runs() -> QuerySet[Run]:
-    """Full runs whose every case is done, newest first; none of baselines, which have no inventory
-    to keep.
+    """Return full runs whose every case is done, newest first.
+
+    Baselines are excluded, because they have no inventory to reuse.
     """
     cases = CaseRun.objects.filter(run=OuterRef("pk"))
     done, unfinished = (
@@ -81,14 +89,17 @@ def finished_full_runs() -> QuerySet[Run]:
 
 
 def based_config(base: Run, **settings: object) -> PipelineConfig:
-    """The base's settings with these in their place; a threshold is never inherited."""
+    """Return the base's settings, updated with the given ones.
+
+    A threshold is never inherited.
+    """
     return PipelineConfig.from_dict({**base.config, "rho_threshold": None, **settings})
 
 
 def check_base(
     base: Run, dataset: Dataset, backbone: str, config: PipelineConfig, tools: Mapping[str, str]
 ) -> None:
-    """Raise BaseRefused where the two runs would differ in more than the variant."""
+    """Raise BaseRefused if the runs differ in more than the variant."""
     _check_keeps(backbone)
     if base.dataset_id != dataset.pk:
         raise BaseRefused(f"the run {base.public_id} is over another dataset")
@@ -127,8 +138,9 @@ def _check_keeps(backbone: str) -> None:
 
 
 def check_base_cases(base: Run, cases: Sequence[str] | None) -> int:
-    """How many of the base's cases (`cases` are case ids, None means all) are taken over. Raises
-    BaseRefused if one is not finished.
+    """Return how many of the base's cases are reused.
+
+    `cases` are case ids, None means all. Raises BaseRefused if one is not finished.
     """
     found = base.cases.all()
     if cases is not None:
@@ -162,8 +174,9 @@ def bases_for(
     tools: Mapping[str, str],
     cases: Collection[str],
 ) -> tuple[list[tuple[Run, list[str]]], list[str]]:
-    """The newest run that can be the base of each case, as (run, case ids); and the cases that have
-    none, in order.
+    """Return the newest possible base of each case, as (run, case ids).
+
+    Also return the cases without one, in order.
     """
     left, found = set(cases), []
     for run in Run.objects.filter(

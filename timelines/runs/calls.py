@@ -1,5 +1,6 @@
-"""The model calls of a run: what they cost by stage and by case, and which call decided an
-occurrence.
+"""The model calls of a run.
+
+Their costs by stage and by case, and the calls that decided an occurrence.
 """
 
 from __future__ import annotations
@@ -42,8 +43,9 @@ class CaseSpent:
 
 @dataclass(frozen=True, slots=True)
 class Shortened:
-    """Prompts that show less of a note than there is: (label of the stage, how many), and (case_id,
-    case_run_id) where.
+    """Prompts that show less than the whole note.
+
+    `stages` are (label of the stage, number of prompts), `cases` are (case_id, case_run_id).
     """
 
     stages: tuple[tuple[str, int], ...] = ()
@@ -53,7 +55,10 @@ class Shortened:
 
 @dataclass(frozen=True, slots=True)
 class RunSpent:
-    """A run's calls; `kinds` are the faults of refused attempts, most frequent first."""
+    """The costs of a run's calls.
+
+    `kinds` are the faults of rejected attempts, most frequent first.
+    """
 
     stages: tuple[StageSpent, ...]
     cases: tuple[CaseSpent, ...]
@@ -70,8 +75,9 @@ def calls_of(stages: QuerySet[StageRun]) -> QuerySet[ModelCall]:
 
 
 def run_spent(run: Run, closed: Collection[int] = ()) -> RunSpent:
-    """Return it by stage, and by case with the dearest first (at most CASES_SHOWN), without the
-    `closed` encounters.
+    """Return the costs of a run by stage and by case.
+
+    The most expensive cases come first (at most CASES_SHOWN); `closed` encounters are excluded.
     """
     stages = without(StageRun.objects.filter(case_run__run=run), closed, "case_run__encounter")
     owners = {
@@ -102,8 +108,9 @@ def run_spent(run: Run, closed: Collection[int] = ()) -> RunSpent:
 
 
 def shortened_in(stages: QuerySet[StageRun]) -> Shortened:
-    """Which prompts of these stages were shortened to fit; the attempts at one part are one prompt.
-    Cases by their order of starting.
+    """Return which prompts of these stages were shortened to fit.
+
+    The attempts at one part are one prompt. Cases are in the order of their start.
     """
     parts = (
         calls_of(stages)
@@ -137,8 +144,9 @@ def _ordered(names: Collection[str]) -> list[str]:
 
 
 def spent_by_stage(stages: QuerySet[StageRun]) -> list[StageSpent]:
-    """What these stages' calls cost, in order of the stages; those that asked no model are left
-    out.
+    """Return the costs of these stages' calls, in order of the stages.
+
+    Stages that asked no model are omitted.
     """
     names = {str(pk): stage for pk, stage in stages.values_list("pk", "stage")}
     return _stages(names, spent_by_owner(calls_of(stages)))
@@ -158,10 +166,10 @@ def _stages(names: dict[str, str], spent: dict[str, Spent]) -> list[StageSpent]:
 
 
 def deciding_calls(case_run: CaseRun, occurrence: Occurrence) -> list[ModelCall]:
-    """The accepted calls behind an occurrence, in order of the stages: tagging of its place, its
-    time, its queries, its revision.
+    """Return the accepted calls that decided an occurrence.
 
-    A run that keeps what another has stored is answered by the run it is based on.
+    In order of the stages: tagging of its place, its time, its queries, its revision. If a run
+    reuses results, the calls of its base are included.
     """
     runs = [case_run.pk]
     if case_run.run.based_on_id is not None:
@@ -175,7 +183,7 @@ def deciding_calls(case_run: CaseRun, occurrence: Occurrence) -> list[ModelCall]
         covered, outcome=Outcome.ACCEPTED
     )
     calls = accepted.defer("response").order_by("pk")
-    # A resumed stage has its answers twice: paid for, and found again.
+    # A resumed stage has its answers twice: the paid ones, and the reused ones.
     latest = {
         (c.role, c.part): c for c in calls if c.role != "tagger" or _tags(c.covers, occurrence)
     }
@@ -183,6 +191,9 @@ def deciding_calls(case_run: CaseRun, occurrence: Occurrence) -> list[ModelCall]
 
 
 def _tags(covers: Sequence[str], occurrence: Occurrence) -> bool:
-    """Return whether one of the "start:end" pieces contains the occurrence's beginning."""
+    """Return whether a piece contains the occurrence's beginning.
+
+    Pieces have the form "start:end".
+    """
     pieces = [piece.partition(":") for piece in covers]
     return any(int(start) <= (occurrence.start or 0) < int(end) for start, _, end in pieces)

@@ -1,4 +1,7 @@
-"""A run whose models are asked by files: what it waits for, and going on when answers are there."""
+"""Runs whose models are asked by files.
+
+They wait for answers and continue when these are imported.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,9 @@ from timelines.runs.calls import CALLS_OWNER
 
 
 def waiting_requests(run: Run) -> QuerySet[ModelCall]:
-    """The requests of the run that wait for an answer from outside, of stages that are still to be
-    done.
+    """Return the run's requests without an answer from outside.
+
+    They are requests of stages that are not finished.
     """
     open_stages = StageRun.objects.filter(
         case_run__run=run, state__in=(JobState.QUEUED, JobState.RUNNING)
@@ -31,8 +35,9 @@ def waiting_requests(run: Run) -> QuerySet[ModelCall]:
 
 
 def stands_still(run: Run) -> bool:
-    """Whether all that is under way waits for answers from outside: nothing happens before they are
-    brought.
+    """Return whether every active stage waits for answers from outside.
+
+    Then nothing happens before they are imported.
     """
     if StageRun.objects.filter(case_run__run=run, state=JobState.RUNNING).exists():
         return False
@@ -43,7 +48,10 @@ def stands_still(run: Run) -> bool:
 
 
 def waiting_words(run: Run) -> str:
-    """For the person who follows the run; empty where it does not stand still."""
+    """Return a sentence for the person who follows the run.
+
+    Empty if the run does not wait for answers from outside.
+    """
     if not stands_still(run):
         return ""
     count = waiting_requests(run).values("request").distinct().count()
@@ -55,8 +63,9 @@ def waiting_words(run: Run) -> str:
 
 
 def export_requests(run: Run, folder: Path, by: User | None = None) -> int:
-    """Write what the run waits for; returns how many requests. Recorded, for they hold the notes.
-    Raises OSError.
+    """Write the requests that the run waits for; return how many.
+
+    The export is audited, because requests contain the notes. Raises OSError.
     """
     count = write_requests(folder, posted(waiting_requests(run)))
     _audit(run, "exchange.export", by, requests=count)
@@ -64,8 +73,9 @@ def export_requests(run: Run, folder: Path, by: User | None = None) -> int:
 
 
 def import_answers(run: Run, folder: Path, by: User | None = None) -> Brought:
-    """Store the answers in the folder and let the stages that waited for them go on. Raises
-    OSError.
+    """Store the answers of the folder and wake the stages that waited.
+
+    Raises OSError.
     """
     stages = StageRun.objects.filter(case_run__run=run)
     brought = bring(folder, CALLS_OWNER, _owners(stages), by.username if by else "")

@@ -1,5 +1,6 @@
-"""Following a run from a terminal: words about its progress, whether any worker listens, and doing
-the work in this process.
+"""Follow a run from a terminal.
+
+Report its progress, check whether workers listen, or do the work in this process.
 """
 
 from __future__ import annotations
@@ -25,13 +26,16 @@ from timelines.runs.stages.execution import execute_stage
 from timelines.runs.tools import queue_of
 
 POLL_SECONDS = 1.0
-#: How long a run may stand still without any worker that answers.
+#: How long a run may make no progress without any worker that answers.
 PATIENCE_SECONDS = 45.0
 ANSWER_SECONDS = 1.0
 
 
 class NoWorker(RuntimeError):
-    """Nobody answers on a queue where stages wait; the message names the queues."""
+    """No worker answers on a queue with waiting stages.
+
+    The message names the queues.
+    """
 
     log_safe = True
 
@@ -46,10 +50,10 @@ class Failure:
 
 
 def follow(run: Run, say: Callable[[str], None]) -> None:
-    """Return when nothing of the run is under way any more, telling what changed. Raises NoWorker.
+    """Report changes until nothing of the run is active.
 
-    While stages wait and none runs, workers are asked whether they listen; a run that a person
-    paused is waited for. One that waits for answers from outside is left.
+    While stages wait and none runs, workers are asked whether they listen. A paused run is waited
+    for. Return early if the run waits for answers from outside. Raises NoWorker.
     """
     last = ""
     moved = time.monotonic()
@@ -72,10 +76,9 @@ def follow(run: Run, say: Callable[[str], None]) -> None:
 
 
 def work_inline(run: Run, say: Callable[[str], None]) -> None:
-    """Execute the run's stages in this process until nothing of it is under way or all waits for
-    answers from outside.
+    """Execute the run's stages in this process until nothing is active.
 
-    Other workers may help.
+    Return early if all wait for answers from outside. Other workers may help.
     """
     last = ""
     while (counts := _settled(run)).active:
@@ -99,8 +102,9 @@ def work_inline(run: Run, say: Callable[[str], None]) -> None:
 
 
 def _settled(run: Run) -> RunTotals:
-    """The counts once stages whose worker is gone for good are ended: the sweeper may not be
-    running here.
+    """Return the counts after ending stages whose worker is gone.
+
+    The sweeper may not be running here.
     """
     settle_abandoned(jobs=RunPreparation.objects.filter(run=run))
     settle_abandoned(jobs=StageRun.objects.filter(case_run__run=run))
@@ -113,7 +117,10 @@ def _works(counts: RunTotals) -> bool:
 
 
 def progress_words(counts: RunTotals) -> str:
-    """For example "34 of 84 stages done, 2 running (tag occurrences, revise jointly), 1 failed"."""
+    """Return the progress in words.
+
+    Example: "34 of 84 stages done, 2 running (tag occurrences, revise jointly), 1 failed".
+    """
     words = [f"{counts.succeeded} of {counts.total} stages done"]
     if counts.preparation is not None:
         words.insert(
@@ -134,8 +141,9 @@ def progress_words(counts: RunTotals) -> str:
 
 
 def silent_queues(run: Run) -> list[str]:
-    """The queues on which stages of the run wait and no worker listens; all of them where the
-    broker does not answer.
+    """Return the queues with waiting stages but without a worker.
+
+    All of them if the broker does not answer.
     """
     queued = StageRun.objects.filter(case_run__run=run, state=JobState.QUEUED).order_by()
     begun = Exists(StageBatch.objects.filter(stage_run=OuterRef("pk")))

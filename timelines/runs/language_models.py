@@ -1,9 +1,8 @@
-"""The language models of a run: which entry serves which role, what is recorded of them, and askers
-over the ledger for one stage.
+"""The language models of a run.
 
-A run may choose its models by name (`MODEL_ENDPOINTS`), role → name; `language_model` covers
-every role that it does not name. Roles that are not chosen are served as the settings say
-(`MODEL_ROLES`).
+They serve roles, are recorded with the run, and are asked through askers over the ledger. A run may
+choose its models by name (`MODEL_ENDPOINTS`), role → name; `language_model` covers every role that
+it does not name. Roles that are not chosen are served as configured (`MODEL_ROLES`).
 """
 
 from __future__ import annotations
@@ -24,8 +23,7 @@ from llm_runtime.errors import TooLarge
 from llm_runtime.roles import LANGUAGE_MODEL, LANGUAGE_ROLES, ModelRoles
 from timelines.pipeline.config import PipelineConfig
 
-#: Role → what a run recorded of its model: the entry that was chosen ("" for the settings' own),
-#: name, endpoint, limits.
+#: Role → recorded model: the chosen entry ("" for the configured one), name, endpoint, limits.
 Recorded = Mapping[str, Mapping[str, Any]]
 
 
@@ -38,7 +36,10 @@ class UnknownModel(ValueError):
 
 @dataclass(frozen=True)
 class Calls:
-    """What the calls of one stage have in common. `check` raises where the work must stop."""
+    """What the calls of one stage have in common.
+
+    `check` raises if the work must stop.
+    """
 
     choices: Mapping[str, str] = field(default_factory=dict)
     ledger: Ledger = field(default_factory=MemoryLedger)
@@ -48,8 +49,9 @@ class Calls:
 
 @dataclass
 class ReportingLedger:
-    """A ledger that shows on the job's row how many answers have come. Raises LostLease where the
-    job is another's by now.
+    """A ledger that reports the number of answers on the job's row.
+
+    Raises LostLease if another worker has the job.
     """
 
     ledger: Ledger
@@ -73,20 +75,24 @@ class ReportingLedger:
     async def _report(self, call: Call) -> None:
         self.answers += call.reply is not None
         words = f"{counted(self.answers, 'answer')} of the model"
-        # How many there will be is not known: what is too large is split as it goes.
+        # The total is not known: requests that are too large are split on the way.
         await sync_to_async(self.hold.report)(done=self.answers, total=0, words=words)
 
 
 def model_of(role: str, choices: Mapping[str, str], roles: ModelRoles) -> LanguageModel:
-    """The model that serves the role in a run that chose these. Raises ProviderError."""
+    """Return the model that serves the role in a run with these choices.
+
+    Raises ProviderError.
+    """
     return roles.language_model(role, choices.get(role) or choices.get(LANGUAGE_MODEL) or None)
 
 
 def askers_of(
     wanted: Sequence[str], config: PipelineConfig, calls: Calls, roles: ModelRoles
 ) -> dict[str, Asker]:
-    """An asker for each role, over the calls' ledger; the run's seed begins the attempts'. Raises
-    ProviderError.
+    """Return an asker for each role, over the calls' ledger.
+
+    The seeds of attempts start from the run's seed. Raises ProviderError.
     """
     askers = {}
     for role in wanted:
@@ -100,7 +106,10 @@ def askers_of(
 def recorded_models(
     wanted: Sequence[str], choices: Mapping[str, str], roles: ModelRoles
 ) -> dict[str, dict[str, Any]]:
-    """What a run records of its models, never a key. Raises UnknownModel, ProviderError."""
+    """Return what a run records of its models, never a key.
+
+    Raises UnknownModel, ProviderError.
+    """
     known = {*LANGUAGE_ROLES, LANGUAGE_MODEL}
     for role, entry in choices.items():
         if role not in known:
@@ -124,8 +133,11 @@ def choices_of(recorded: Recorded) -> dict[str, str]:
 
 
 def check_unchanged(recorded: Recorded, roles: ModelRoles) -> None:
-    """Raise PermanentFailure where an entry names another model or other `extra` fields now than
-    when the run was started: its cases would not compare."""
+    """Raise PermanentFailure if a model has changed since the run started.
+
+    An entry then names another model or has other `extra` fields, so the run's cases would not be
+    comparable.
+    """
     for role, facts in recorded.items():
         now = model_of(role, choices_of(recorded), roles)
         if now.name != facts["name"]:
@@ -146,8 +158,9 @@ def names_of_models(recorded: Recorded) -> dict[str, str]:
 
 
 def label_of(recorded: Recorded) -> str:
-    """The models of a run in its source's name: "GLM-4.6", or "GLM-4.6+Qwen3-32B" in order of
-    roles; "" for none.
+    """Return the models of a run as its source names them.
+
+    "GLM-4.6", or "GLM-4.6+Qwen3-32B" in order of roles; "" for none.
     """
     names = dict.fromkeys(
         str(facts["name"]).partition("@")[0].rpartition("/")[2] for facts in recorded.values()

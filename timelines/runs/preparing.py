@@ -1,9 +1,9 @@
-"""Adding a run's cases and their first stages. A job of its own, so that starting a run takes as
-long for 100,000 cases as for one.
+"""Add a run's cases and their first stages.
 
-A batch of cases is one transaction behind the job's fence, together with the cursor. So a
-preparation that is killed goes on after the last stored batch, and one that is cancelled adds
-nothing more (docs/adr/0038-scale.md).
+This is a job of its own, so that starting a run takes as long for 100,000 cases as for one. A batch
+of cases is one transaction behind the job's fence, together with the cursor. So a killed
+preparation continues after the last stored batch, and a cancelled one adds nothing more
+(docs/adr/0038-scale.md).
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs.baselines import baseline_stages, is_baseline
 from timelines.runs.study_timeline.actions import run_may_have_finished
 
-#: The stages of each variant; a run that is based on another leaves out those whose result it only
-#: points at.
+#: The stages of each variant; a run that is based on another omits those whose results it points
+#: to.
 STAGES_OF: dict[Variant, tuple[Stage, ...]] = {
     **dict.fromkeys(Variant, tuple(Stage)),
     Variant.UNIMODAL: (Stage.TAG, Stage.UIDS, Stage.INFER, Stage.PROVENANCE),
 }
 _POINTED_AT = (Stage.TAG, Stage.UIDS)
-#: Cases of one transaction: well under a second, so that a cancellation is obeyed soon.
+#: Cases of one transaction: well under a second, so that a cancellation takes effect soon.
 BATCH = 2000
 
 
 def stages_of(variant: Variant, *, backbone: str = "", based: bool = False) -> tuple[Stage, ...]:
-    """The stages of a case; a run that is based on another points at inventories that are there
-    already.
+    """Return the stages of a case.
 
-    Raises VariantUnsupported for a variant that a baseline does not have.
+    A run that is based on another points to existing inventories. Raises VariantUnsupported for a
+    variant that a baseline does not have.
     """
     if is_baseline(backbone):
         return baseline_stages(backbone, variant)
@@ -49,8 +49,9 @@ def stages_of(variant: Variant, *, backbone: str = "", based: bool = False) -> t
 
 @transaction.atomic
 def start_preparation(run: Run, total: int, wanted: Sequence[str] | None) -> None:
-    """Add a small run's cases now; let a worker add those of a large one. `wanted` are case ids,
-    None means all.
+    """Add a small run's cases now; let a worker add those of a large one.
+
+    `wanted` are case ids, None means all.
     """
     preparation = RunPreparation.objects.create(
         run=run, total=total, wanted=None if wanted is None else sorted(set(wanted))
@@ -62,8 +63,9 @@ def start_preparation(run: Run, total: int, wanted: Sequence[str] | None) -> Non
 
 
 def execute_preparation(preparation_id: int) -> JobState | None:
-    """Add the cases that are missing if the job waits; returns its new state, None if there was
-    nothing to do.
+    """Add the missing cases if the job waits; return its new state.
+
+    None if there was nothing to do.
     """
     return work(RunPreparation, preparation_id, _prepare, then=_prepared)
 
@@ -108,8 +110,9 @@ def _prepare(preparation: RunPreparation, hold: Hold) -> None:
 
 
 def _add_batch(preparation: RunPreparation, hold: Hold, stages: Sequence[Stage]) -> bool:
-    """Add the next cases with their stages; False if there are none left. Raises JobCancelled,
-    LostLease.
+    """Add the next cases with their stages; return False if none are left.
+
+    Raises JobCancelled, LostLease.
     """
     run = preparation.run
     base = CaseRun.objects.filter(run=run.based_on_id, encounter=OuterRef("pk")).values("inventory")
@@ -137,8 +140,9 @@ def _add_batch(preparation: RunPreparation, hold: Hold, stages: Sequence[Stage])
 
 
 def _add_stages(case_runs: Sequence[int], stages: Sequence[Stage], run: Run) -> None:
-    """One INSERT for all stages of these cases: the first of each case is queued, the others wait
-    for it.
+    """Insert all stages of these cases in one statement.
+
+    The first stage of each case is queued, the others wait for it.
     """
     row = StageRun(max_attempts=PipelineConfig.from_dict(run.config).max_attempts)
     drawn = {"id", "case_run_id", "stage", "state"}

@@ -1,5 +1,6 @@
-"""The progress of a run: its stages counted over all cases, its state, and whether anybody works on
-it.
+"""The progress of a run.
+
+Its stages counted over all cases, its state, and whether a worker works on it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from jobs.models import JobState, PreparationJob
 from timelines.case_state import CaseState, case_state
 from timelines.models import STAGE_ORDER, CaseRun, Run, RunCount, RunPreparation, Stage, StageRun
 
-#: Stages that wait longer than this without a worker's sign of life are worth a word.
+#: The page warns if stages wait longer than this without a sign of a worker.
 QUIET_AFTER = timedelta(seconds=30)
 
 
@@ -50,8 +51,9 @@ class Preparation:
 
 @dataclass(frozen=True, slots=True)
 class RunTotals:
-    """How many stages and cases of the run are in each state, when that last changed, and what is
-    still to be added.
+    """How many stages and cases of the run are in each state.
+
+    Also when that last changed, and the cases still to be added.
     """
 
     by_stage: dict[str, dict[str, int]]
@@ -94,7 +96,10 @@ class RunTotals:
 
     @property
     def active(self) -> bool:
-        """True while anything may still change without a person: then the page keeps asking."""
+        """Return whether anything may still change without a person.
+
+        While it may, the page keeps polling.
+        """
         return self.preparing or bool(
             self.stages.get(JobState.RUNNING, 0) or self.stages.get(JobState.QUEUED, 0)
         )
@@ -125,8 +130,10 @@ def totals(run: Run, closed: Collection[int] = ()) -> RunTotals:
 
 
 def totals_of(runs: Sequence[Run], closed: Collection[int] = ()) -> dict[int, RunTotals]:
-    """Return run id → its counts without the `closed` encounters. Reads what is counted already
-    (`RunCount`) and no other stage.
+    """Return the counts of each run, by run id.
+
+    `closed` encounters are excluded. Reads only stored counts (`RunCount`), no stages of other
+    cases.
     """
     by_stage: dict[int, dict[str, Counter[str]]] = {run.pk: defaultdict(Counter) for run in runs}
     by_case: dict[int, Counter[CaseState]] = {run.pk: Counter() for run in runs}
@@ -186,10 +193,10 @@ def preparation_of(job: PreparationJob | None) -> Preparation | None:
 
 
 def state_of_run(run: Run, counts: RunTotals) -> CaseState:
-    """What the run as a whole does: at work while anything may change, then failed or cancelled in
-    part, else done.
+    """Return the state of the run as a whole.
 
-    A cancelled run says so even while its last stage ends.
+    Running while anything may change, then failed or cancelled in part, else done. A cancelled run
+    is cancelled even while its last stage ends.
     """
     if run.cancelled_at is not None:
         return CaseState.CANCELLED
@@ -206,7 +213,10 @@ def state_of_run(run: Run, counts: RunTotals) -> CaseState:
 
 
 def run_state_words(run: Run, counts: RunTotals) -> str:
-    """The run's state in a word or two; a case that is "reconstructed" makes a run that is "done"."""
+    """Return the run's state in one or two words.
+
+    A "reconstructed" case makes a "done" run.
+    """
     state = state_of_run(run, counts)
     if run.paused_at is not None and counts.active:
         return "Paused"
@@ -246,9 +256,10 @@ def run_line(run: Run, counts: RunTotals) -> RunLine:
 
 
 def waiting_warning(run: Run, counts: RunTotals) -> str:
-    """Return a sentence if work has waited long without any sign of a worker, else an empty text.
+    """Return a sentence if work has waited long without a sign of a worker.
 
-    None where cases are closed to the person: it would tell when something happened to them.
+    Otherwise an empty text, and also if cases are closed to the person: the warning would show when
+    something happened to them.
     """
     running = counts.stages.get(JobState.RUNNING) or (
         counts.preparation and counts.preparation.state == JobState.RUNNING

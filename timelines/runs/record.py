@@ -1,5 +1,6 @@
-"""The structured record of one encounter as the pipeline takes it: summaries, rows in hours, and a
-search over embedded summaries.
+"""The structured record of one encounter, as the pipeline takes it.
+
+Summaries, rows in hours, and a search over embedded summaries.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from timelines.pipeline.run import Record
 
 
 def load_record(encounter: Encounter, embedder: Embedder) -> Record:
-    """Everything in three queries; the search is over what is embedded under the embedder's name."""
+    """Return the record, in three queries.
+
+    The search covers vectors under the embedder's name.
+    """
     series = list(EventSeries.objects.filter(encounter=encounter).values_list("event", "summary"))
     return Record(dict(series), load_rows(encounter), EncounterSearch(encounter.pk, embedder.name))
 
@@ -38,10 +42,10 @@ def load_rows(encounter: Encounter) -> dict[str, list[domain.SourceRow]]:
 
 
 def embed_missing(encounter: Encounter, embedder: Embedder, hold: Hold) -> int:
-    """Embed the summaries that have no vector under this embedder's name yet; returns how many.
+    """Embed the summaries without a vector under this embedder's name.
 
-    Vectors of an encounter serve every run, so they are nobody's batch: storing them twice changes
-    nothing. Raises JobCancelled or LostLease between two blocks.
+    Returns how many. Vectors of an encounter serve every run, so they belong to no batch: storing
+    them twice changes nothing. Raises JobCancelled or LostLease between two blocks.
     """
 
     def progress(done: int, total: int) -> None:

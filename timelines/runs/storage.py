@@ -1,8 +1,7 @@
-"""Between the values of the pipeline and the rows of the database; both ways for each, side by
-side.
+"""Convert values of the pipeline to rows of the database and back.
 
-Saving happens inside the caller's transaction. What is loaded is what was stored, so stage 7
-verifies that.
+Saving happens inside the caller's transaction. Loading returns exactly what was stored, so stage 7
+can verify it.
 """
 
 from __future__ import annotations
@@ -24,8 +23,9 @@ BATCH_ROWS = 1000
 
 
 class NoteChanged(ValueError):
-    """A stored note no longer has the digest it was imported with. Nothing that rests on its
-    offsets can be trusted.
+    """A stored note no longer has the digest it was imported with.
+
+    Nothing that uses its offsets can be trusted.
     """
 
     log_safe = True
@@ -38,7 +38,10 @@ def note_of(encounter: Encounter) -> Note | None:
 
 
 def checked_text(note: Note) -> str:
-    """The text of a note whose digest is the one of its import. Raises NoteChanged."""
+    """Return the text of a note whose digest is the one of its import.
+
+    Raises NoteChanged.
+    """
     if Note.digest(note.text) != note.sha256:
         raise NoteChanged(
             f"note {note.pk} differs from what was imported: its SHA-256 does not match"
@@ -88,11 +91,11 @@ def save_inventory(
 
 
 def uids_in_use(note_id: int, *, without: Collection[int] = ()) -> dict[str, Identity | None]:
-    """Lock the note until the transaction ends; return the UIDs of its inventories, except those
-    `without`, for `assign_uids`.
+    """Lock the note until the transaction ends; return UIDs in use.
 
-    The lock makes writers of one note's inventories wait for each other. An author may still change
-    the words of a draft's UID, so nobody shares the UIDs of drafts (None).
+    The UIDs are those of its inventories, except the inventories `without`, for `assign_uids`. The
+    lock makes writers of one note's inventories wait for each other. An author may still change the
+    words of a draft's UID, so nobody shares the UIDs of drafts (None).
     """
     Note.objects.select_for_update(no_key=True).only("pk").get(pk=note_id)
     rows = models.Occurrence.objects.filter(inventory__note=note_id).exclude(inventory__in=without)
@@ -138,7 +141,10 @@ def save_timeline(
     source: str,
     case_run: models.CaseRun | None = None,
 ) -> models.Timeline:
-    """A timeline over a stored inventory with an entry for each of its occurrences."""
+    """Store a timeline over a stored inventory.
+
+    It has an entry for each occurrence.
+    """
     row = models.Timeline.objects.create(
         encounter_id=inventory.encounter_id,
         inventory=inventory,
@@ -225,7 +231,10 @@ def load_timelines(
 def save_named_timeline(
     *, timeline: domain.NamedTimeline, source: str, case_run: models.CaseRun
 ) -> models.Timeline:
-    """A timeline of a run without identifiers: no inventory, each entry named by its own words."""
+    """Store a timeline of a run without identifiers.
+
+    It has no inventory; each entry is named by its own words.
+    """
     row = models.Timeline.objects.create(
         encounter_id=case_run.encounter_id,
         case_run=case_run,
@@ -254,8 +263,9 @@ def save_named_timeline(
 
 
 def load_named_timelines(case_run: models.CaseRun) -> tuple[domain.NamedTimeline, ...]:
-    """The case run's timelines without an inventory, text-only ones last, by alternative; entries
-    in the order in which they were given.
+    """Return the case run's timelines without an inventory.
+
+    By alternative, text-only ones last; entries are in the order in which they were given.
     """
     found = models.Timeline.objects.filter(case_run=case_run, inventory=None).order_by(
         "kind", "alternative"
@@ -346,8 +356,9 @@ def load_candidates(case_run: models.CaseRun) -> tuple[domain.Candidate, ...]:
 
 
 def save_evidence(case_run: models.CaseRun, evidence: Sequence[domain.Evidence]) -> None:
-    """Each row's key and a copy of its current values. Rows without a time are no evidence (stage
-    5 leaves them out).
+    """Store each row's key and a copy of its current values.
+
+    Rows without a time are not evidence (stage 5 omits them).
     """
     found = models.Candidate.objects.filter(query__case_run=case_run, kept=True)
     candidates = {
@@ -387,7 +398,10 @@ def save_evidence(case_run: models.CaseRun, evidence: Sequence[domain.Evidence])
 
 
 def load_evidence(case_run: models.CaseRun) -> tuple[domain.Evidence, ...]:
-    """In the order in which it was stored, which is the order in which revision sees it."""
+    """Return the evidence in the order in which it was stored.
+
+    Revision sees it in the same order.
+    """
     rows = models.Evidence.objects.filter(candidate__query__case_run=case_run).order_by("pk")
     related = rows.select_related("candidate__query__occurrence")
     return tuple(
@@ -413,12 +427,18 @@ def load_evidence(case_run: models.CaseRun) -> tuple[domain.Evidence, ...]:
 
 
 def given_of(summaries: Iterable[domain.KeptSummary]) -> list[list[str | int]]:
-    """Which summaries revision was given, as the stage stores it: UID, query ordinal, event."""
+    """Return which summaries revision was given, as the stage stores it.
+
+    UID, query ordinal, event.
+    """
     return [[s.uid, s.query, s.event] for s in summaries]
 
 
 def load_summaries(case_run: models.CaseRun) -> tuple[domain.KeptSummary, ...]:
-    """The summaries that reached revision in a run whose revision sees no rows; none elsewhere."""
+    """Return the summaries that reached revision.
+
+    Only runs whose revision sees no rows have any.
+    """
     batch = models.StageBatch.objects.filter(
         stage_run__case_run=case_run, stage_run__stage=models.Stage.EXPAND, ordinal=0
     ).first()
@@ -437,8 +457,9 @@ def load_summaries(case_run: models.CaseRun) -> tuple[domain.KeptSummary, ...]:
 
 
 def load_reconstruction(case_run: models.CaseRun, text: str) -> domain.Reconstruction:
-    """Everything that a case run has stored so far about the note with that text; its text-only
-    timeline must be there.
+    """Return everything that a case run has stored so far about the note.
+
+    `text` is the note's text; the text-only timeline must exist.
     """
     inventory = load_inventory(_inventory_id(case_run))
     (text_only,) = load_timelines(case_run, domain.TimelineKind.TEXT_ONLY)

@@ -1,5 +1,6 @@
-"""What this process works with: backbones by name, embedder and reranker by role. Built on first
-use, once a process.
+"""The tools of this process: backbones, embedder and reranker.
+
+Backbones are found by name, the others by role. They are built on first use, once a process.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from timelines.runs.language_models import (
     recorded_models,
 )
 
-#: name → where it is built, and the roles of the language models that its stages ask.
+#: name → module and function that build it, and the roles of the language models that its stages
+#: ask.
 BACKBONES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "rules": ("timelines.backbones.rules.backbone", "rules_backbone", ()),
     "prompted": (
@@ -37,7 +39,7 @@ BACKBONES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
 
 
 class UnknownBackbone(ValueError):
-    """The message names the known ones."""
+    """An unknown backbone; the message names the known ones."""
 
     log_safe = True
     retryable = False
@@ -49,8 +51,9 @@ def roles() -> ModelRoles:
 
 
 def backbone(name: str, check: Check = never_stop) -> Backbone:
-    """The backbone of that name, which asks no language model; `check` interrupts its stages.
-    Raises UnknownBackbone.
+    """Return the backbone of that name, which asks no language model.
+
+    `check` interrupts its stages. Raises UnknownBackbone.
     """
     module, attribute, _ = _known(name)
     built: Backbone = getattr(importlib.import_module(module), attribute)(check)
@@ -58,8 +61,9 @@ def backbone(name: str, check: Check = never_stop) -> Backbone:
 
 
 def prompted(name: str, config: PipelineConfig, calls: Calls) -> Backbone:
-    """The backbone of that name over askers for the calls of one stage. Raises UnknownBackbone,
-    ProviderError.
+    """Return the backbone of that name over askers for one stage's calls.
+
+    Raises UnknownBackbone, ProviderError.
     """
     module, attribute, wanted = _known(name)
     askers = askers_of(wanted, config, calls, roles())
@@ -68,7 +72,10 @@ def prompted(name: str, config: PipelineConfig, calls: Calls) -> Backbone:
 
 
 def tools_of(name: str, config: PipelineConfig, calls: Calls | None = None) -> Tools:
-    """Everything the stages of a run need; `calls` are those of the stage that is executed."""
+    """Return everything the stages of a run need.
+
+    `calls` are those of the executed stage.
+    """
     calls = calls or Calls()
     built = (
         prompted(name, config, calls)
@@ -79,13 +86,17 @@ def tools_of(name: str, config: PipelineConfig, calls: Calls | None = None) -> T
 
 
 def asks_models(name: str) -> bool:
-    """Whether stages of that backbone or baseline ask language models. Raises UnknownBackbone."""
+    """Return whether stages of that backbone or baseline ask models.
+
+    Raises UnknownBackbone.
+    """
     return bool(roles_of(name))
 
 
 def roles_of(name: str) -> tuple[str, ...]:
-    """The roles of the language models that stages of that backbone or baseline ask. Raises
-    UnknownBackbone.
+    """Return the roles of the language models that its stages ask.
+
+    `name` is a backbone or a baseline. Raises UnknownBackbone.
     """
     return BASELINES[name].roles if is_baseline(name) else _known(name)[2]
 
@@ -102,11 +113,10 @@ def models_of(name: str, choices: Mapping[str, str] | None = None) -> dict[str, 
 def tool_names(
     name: str, config: PipelineConfig, choices: Mapping[str, str], models: Recorded
 ) -> dict[str, str]:
-    """What does the work of a run of that configuration, as it records it; `models` are those of
-    `models_of`.
+    """Return the tools of a run of that configuration, as it records them.
 
-    Raises UnknownBackbone, ProviderError, and VariantUnsupported where the backbone or baseline
-    cannot run the variant.
+    `models` are those of `models_of`. Raises UnknownBackbone, ProviderError, and VariantUnsupported
+    if the backbone or baseline cannot run the variant.
     """
     if is_baseline(name):
         stages = baseline_stages(name, config.variant)
@@ -130,11 +140,11 @@ def names_of(used: Tools, models: Recorded | None = None) -> dict[str, str]:
 
 
 def queue_of(name: str, stage: str, *, kept: bool = False, begun: bool = False) -> str:
-    """Where a stage of a run by that backbone waits: searches at the embedder, calls of a language
-    model at its own queue.
+    """Return the queue of a stage of a run by that backbone.
 
-    `kept`: the stage only copies what another run has stored. `begun`: some of it is stored;
-    queries that are there are searched for.
+    Searches wait at the embedder, calls of a language model at their own queue. `kept`: the stage
+    only copies what another run has stored. `begun`: some results are stored, so the queries exist
+    and are searched for.
     """
     if kept:
         return "pipeline"

@@ -1,5 +1,7 @@
-"""What ran: the revision of the code, the versions of the packages that decide results, the digests
-of the prompts.
+"""The versions that a run records.
+
+The revision of the code, the versions of packages that can change results, the digests of the
+prompts.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from django.conf import settings
 
 from llm_runtime.prompts import PROMPTS, load
 
-#: Packages whose version can change a result; those that are not installed are left out.
+#: Packages whose version can change a result; those that are not installed are omitted.
 PACKAGES = (
     "django",
     "numpy",
@@ -34,8 +36,9 @@ UNRECORDED = "unrecorded"
 
 @lru_cache(maxsize=1)
 def code_revision() -> str:
-    """The commit, with "+" where tracked files differ from it; without a repository, the version in
-    pyproject.toml.
+    """Return the commit, with "+" if tracked files differ from it.
+
+    Without a repository, return the version in pyproject.toml.
     """
     root = Path(settings.BASE_DIR)
     if (root / ".git").exists():
@@ -65,8 +68,9 @@ def package_versions() -> dict[str, str]:
 
 
 def prompt_hashes() -> dict[str, str]:
-    """Name → SHA-256 of every prompt, with the parts that it takes in; parts that stand in several
-    prompts are none themselves.
+    """Return the SHA-256 of every prompt, by name.
+
+    It covers the parts that the prompt includes; shared parts are not listed themselves.
     """
     names = (
         path.relative_to(PROMPTS).with_suffix("").as_posix()
@@ -76,7 +80,7 @@ def prompt_hashes() -> dict[str, str]:
 
 
 def _git(root: Path, *arguments: str) -> str:
-    """What git says, "" where it cannot."""
+    """Return git's output, "" if it fails."""
     try:
         done = subprocess.run(
             ["git", "-C", str(root), *arguments],

@@ -1,4 +1,7 @@
-"""Parquet and MEDS: written in row groups, so that memory does not grow with the cohort."""
+"""Write Parquet and MEDS.
+
+They are written in row groups, so that memory does not grow with the cohort.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ MEDS_VERSION = "0.4.1"
 
 
 def write_parquet(cases: Iterable[CaseLines], out: Path, *, with_note_text: bool) -> int:
-    """A Parquet table and its data dictionary beside it; returns how many rows."""
+    """Write a Parquet table and its data dictionary next to it.
+
+    Returns how many rows.
+    """
     rows = (
         line_values(line, with_note_text=with_note_text) for case in cases for line in case.lines
     )
@@ -32,10 +38,10 @@ def write_parquet(cases: Iterable[CaseLines], out: Path, *, with_note_text: bool
 
 
 def write_meds(cases: Iterable[CaseLines], out: Path, *, dataset: str, created: datetime) -> int:
-    """A MEDS dataset: data/0.parquet sorted by subject and time, codes and dataset metadata.
-    Returns how many rows.
+    """Write a MEDS dataset; return how many rows.
 
-    `cases` come in order of `subject_id`. Times are naive: the record's own clock.
+    data/0.parquet sorted by subject and time, codes and dataset metadata. `cases` come in order of
+    `subject_id`. Times are naive: the record's own clock.
     """
     rows = (
         row
@@ -71,8 +77,9 @@ def write_meds(cases: Iterable[CaseLines], out: Path, *, dataset: str, created: 
 
 
 def subject_id(encounter: Stay) -> int:
-    """The record's own number of the person (of the case where it has none); for names that are no
-    number, 63 bits of their digest.
+    """Return the record's number of the person, or else of the case.
+
+    A name that is not a number gives 63 bits of its digest.
     """
     key = encounter.subject_key or encounter.case_id
     if key.isascii() and key.isdigit() and int(key) < 2**63:
@@ -81,7 +88,10 @@ def subject_id(encounter: Stay) -> int:
 
 
 def _meds_rows(cases: list[CaseLines]) -> Iterator[dict[str, Any]]:
-    """All occurrences of one subject: those without a time first, then by time."""
+    """Return all occurrences of one subject.
+
+    Those without a time come first, then by time.
+    """
     rows = [
         _meds_row(case.encounter, line, n)
         for case in cases

@@ -1,5 +1,6 @@
-"""Reads timelines for exports and judges: which ones of a case, and their lines. Streamed case by
-case.
+"""Read timelines for exports and judges, case by case.
+
+It selects the timelines of a case and returns their lines.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from timelines.runs.study_timeline.selection import is_study_run
 
 @dataclass(frozen=True)
 class Selection:
-    """Which timelines: of these sources and cases (empty: all), of one run only where its public id
-    is given.
+    """The timelines to read.
 
-    `identified`: no timelines without identifiers (of baselines, and of variant `no_uid`), whose
-    lines no UID tells apart.
+    They are of these sources and cases (empty: all), and of one run if its public id is given.
+    `identified`: no timelines without identifiers (of baselines, and of variant `no_uid`), because
+    no UID distinguishes their lines.
     """
 
     sources: Sequence[str] = ()
@@ -45,8 +46,9 @@ def cases_of(dataset: Dataset, wanted: Selection) -> QuerySet[Encounter]:
 
 
 def export_cases(cases: Iterable[Encounter], wanted: Selection) -> Iterator[CaseLines]:
-    """The chosen timelines of each case that has any. Raises NoteChanged where a note is no longer
-    the imported one.
+    """Yield the chosen timelines of each case that has any.
+
+    Raises NoteChanged if a note is no longer the imported one.
     """
     for encounter in cases:
         timelines = chosen_timelines(encounter, wanted)
@@ -55,8 +57,10 @@ def export_cases(cases: Iterable[Encounter], wanted: Selection) -> Iterator[Case
 
 
 def finished_timelines() -> QuerySet[Timeline]:
-    """A run's timelines count as finished when every stage of the case has succeeded; others when
-    their inventory is sealed.
+    """Return finished timelines.
+
+    A run's timeline is finished if every stage of the case has succeeded; another timeline is
+    finished if its inventory is sealed.
     """
     open_stages = StageRun.objects.filter(case_run=OuterRef("case_run")).exclude(
         state=JobState.SUCCEEDED
@@ -69,17 +73,18 @@ def finished_timelines() -> QuerySet[Timeline]:
 
 
 def chosen_timelines(encounter: Encounter, wanted: Selection) -> list[Timeline]:
-    """Finished timelines of a case; of several runs of one source the study timeline, else the
-    latest, unless a run is asked for.
+    """Return the finished timelines of a case.
 
-    An author's submission that a later one has replaced is left out, unless its source is named.
+    Of several runs of one source the study timeline is chosen, else the latest, unless a run is
+    requested. A superseded submission of an author is omitted, unless its source is named.
     """
     return _best(_finished(wanted).filter(encounter=encounter).select_related("inventory__note"))
 
 
 def chosen_of_cases(encounters: Sequence[int], wanted: Selection) -> dict[int, list[Timeline]]:
-    """As `chosen_timelines` for many cases in one query, without their notes; cases without any are
-    not in it.
+    """Return the timelines of many cases in one query, without their notes.
+
+    As `chosen_timelines`; cases without any are omitted.
     """
     by_case: dict[int, list[Timeline]] = defaultdict(list)
     for timeline in _finished(wanted).filter(encounter__in=encounters):
@@ -107,8 +112,9 @@ def _finished(wanted: Selection) -> QuerySet[Timeline]:
 
 
 def _best(found: Iterable[Any]) -> list[Timeline]:
-    """Of one case's timelines, those of the best run of each source, in order; `found` carry
-    `of_study`.
+    """Return the timelines of the best run of each source, in order.
+
+    All are of one case; `found` carry `of_study`.
     """
     timelines = list(found)
     best: dict[str, tuple[bool, int]] = {}
@@ -193,10 +199,10 @@ def _line(
 def _cited(
     encounter: Encounter, timelines: Sequence[Timeline], entries: Sequence[Entry]
 ) -> dict[tuple[int, int], Cited]:
-    """(entry, row index) → the row as cited: from the stored evidence of a run, from the record
-    itself elsewhere.
+    """Return the cited rows, by (entry, row index).
 
-    A row later than discharge allows is never evidence (protocol stage 5).
+    Those of a run come from its stored evidence, others from the record itself. A row later than
+    discharge allows is never evidence (protocol stage 5).
     """
     run_of = {t.pk: t.case_run_id for t in timelines}
     copies = _evidence([pk for pk in run_of.values() if pk])

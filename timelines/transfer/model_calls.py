@@ -1,4 +1,7 @@
-"""Model calls of a run as lines: with request and reply whole, or their figures alone."""
+"""Model calls of a run as lines.
+
+With the whole request and reply, or their figures alone.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +38,9 @@ CHUNK = 100
 
 
 def call_lines(run: Run, *, whole: bool) -> Iterator[dict[str, Any]]:
-    """One line a call in the order they were made; `whole` adds parameters, request and reply,
-    which hold the note's text.
+    """Yield one line a call, in the order in which they were made.
+
+    `whole` adds parameters, request and reply, which contain the note's text.
     """
     stages = StageRun.objects.filter(case_run__run=run)
     owners = {

@@ -1,9 +1,9 @@
-"""PROV-style audit trail: for each occurrence of a run, what was derived from what, as one JSON
-object a line.
+"""PROV-style audit trail: one JSON object for each occurrence of a run.
 
-Entities are values (span, occurrence, estimates, queries, series, rows), activities the stages that
-made them, the agent is what ran. Names follow PROV-JSON (`wasDerivedFrom`, `wasGeneratedBy`,
-`wasAssociatedWith`); a relation is a list of pairs or triples.
+It says from what each value was derived. Entities are values (span, occurrence, estimates, queries,
+series, rows), activities the stages that made them, the agent is the run's tools. Names follow
+PROV-JSON (`wasDerivedFrom`, `wasGeneratedBy`, `wasAssociatedWith`); a relation is a list of pairs
+or triples.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ from timelines.transfer.lines import Selection, chosen_timelines
 def write_prov(
     cases: Iterable[Encounter], wanted: Selection, out: Path, *, with_note_text: bool
 ) -> int:
-    """One object an occurrence of each chosen run; returns how many. Raises NoteChanged."""
+    """Write one object for each occurrence of each chosen run.
+
+    Returns how many. Raises NoteChanged.
+    """
     count = 0
     with replacing(out) as part, part.open("w", encoding="utf-8", newline="\n") as file:
         for encounter in cases:
@@ -64,7 +67,10 @@ def _trail(
     *,
     with_note_text: bool,
 ) -> dict[str, Any]:
-    """`calls` are the figures of the stages that asked a language model, for the whole case."""
+    """Return the audit trail of one occurrence.
+
+    `calls` are the figures of the stages that asked a language model, for the whole case.
+    """
     run, o = case_run.run, chain.occurrence
     entity: dict[str, Any] = {
         "note": {"sha256": note_sha256},

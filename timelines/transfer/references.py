@@ -1,9 +1,9 @@
-"""Clinician-authored timelines that come with a case (`reference.jsonl`), as an inventory and a
-timeline of their own.
+"""Import clinician-authored timelines that come with a case.
 
-Taken through the import's hook, inside the transaction of the case. Each line is checked by itself;
-a file with a faulty line gives no timeline at all, because a reference that lacks occurrences would
-flatter every method that is measured against it.
+`reference.jsonl` gives an inventory and a timeline of its own. It is read through the import's
+hook, inside the transaction of the case. Each line is checked separately; a file with a faulty line
+gives no timeline at all, because a reference that lacks occurrences would favour every method
+compared with it.
 """
 
 from __future__ import annotations
@@ -59,8 +59,10 @@ Hours = Annotated[float | None, Says("neither a number of hours nor null")]
 
 
 class ReferenceLine(Strict):
-    """One authored occurrence, a line of the file. Hours from the anchor, None where it cannot be
-    placed; `rows` evidence this very occurrence.
+    """One authored occurrence, a line of the file.
+
+    Hours from the anchor, None if it cannot be placed; `rows` are evidence of exactly this
+    occurrence.
     """
 
     start: Index
@@ -84,11 +86,14 @@ class ReferenceLine(Strict):
 
     @property
     def span(self) -> TaggedSpan:
-        """Where the note names it. Raises InvariantError."""
+        """Return its place in the note. Raises InvariantError."""
         return TaggedSpan(self.start, self.end, self.mention, self.polarity)
 
     def entry(self, uid: str) -> Entry:
-        """Its time under the identifier. Raises InvariantError where the bounds exclude it."""
+        """Return its time under the identifier.
+
+        Raises InvariantError if the bounds exclude it.
+        """
         return Entry(
             uid,
             self.time,
@@ -103,8 +108,9 @@ class ReferenceLine(Strict):
 
 
 def import_reference(encounter: Encounter, folder: Path, report: CaseReport) -> None:
-    """Import hook: the case's reference timeline where its folder has one. Faults go to the report,
-    with line and field.
+    """Import hook: store the case's reference timeline if there is one.
+
+    Faults go to the report, with line and field.
     """
     path = folder / FILE
     if not path.is_file():
@@ -134,7 +140,10 @@ def import_reference(encounter: Encounter, folder: Path, report: CaseReport) -> 
 
 
 def save_reference(*, note: Note, lines: list[ReferenceLine]) -> models.Timeline:
-    """The sealed inventory of a note and the timeline over it, in the order of the lines."""
+    """Store the sealed inventory of a note and the timeline over it.
+
+    Both are in the order of the lines.
+    """
     spans = [line.span for line in lines]
     rng = uid_rng(0, f"{note.sha256}:{SOURCE}", identities_of(spans))
     inventory = assign_uids(spans, rng=rng, in_use=storage.uids_in_use(note.pk))
@@ -149,7 +158,7 @@ def save_reference(*, note: Note, lines: list[ReferenceLine]) -> models.Timeline
 def read_reference(
     text: str, note: str, known_rows: set[int]
 ) -> tuple[list[ReferenceLine], list[Fault]]:
-    """The lines of a file that hold, and what is wrong with the others."""
+    """Return the valid lines of a file, and the faults of the others."""
     lines: list[ReferenceLine] = []
     faults: list[Fault] = []
     for number, raw in enumerate(text.split("\n"), start=1):

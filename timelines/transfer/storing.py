@@ -1,5 +1,6 @@
-"""Storing timelines that others made, each as a source of its own: sealed, whole, and the same
-input twice changes nothing.
+"""Store foreign timelines, each as a source of its own.
+
+They are sealed and complete; storing the same input twice changes nothing.
 """
 
 from __future__ import annotations
@@ -41,8 +42,10 @@ class SourceRefused(ValueError):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to make of the files. `kind` and `alternative` None: what a file says, else text_only
-    and 1. `only`: this source of theirs.
+    """How to store the files.
+
+    `kind` and `alternative` None: as the file says, else text_only and 1. `only`: import only this
+    source of the files.
     """
 
     source: str
@@ -54,7 +57,10 @@ class Wanted:
 
 @dataclass
 class ForeignReport:
-    """What an import did, in counts of timelines; `faults` in order of the files."""
+    """The counts of an import, in timelines.
+
+    `faults` are in order of the files.
+    """
 
     imported: int = 0
     replaced: int = 0
@@ -87,8 +93,9 @@ class ForeignReport:
 def import_foreign(
     *, dataset: Dataset, path: Path, format: str, wanted: Wanted, by: User | None = None
 ) -> ForeignReport:
-    """Read the files and store what is valid, case by case; record an audit event. Raises
-    SourceRefused, Unreadable (no file at `path`).
+    """Read the files and store what is valid, case by case.
+
+    Records an audit event. Raises SourceRefused, Unreadable (no file at `path`).
     """
     check_source(dataset, wanted.source)
     report, book = ForeignReport(), CaseBook(dataset)
@@ -144,7 +151,7 @@ def check_source(dataset: Dataset, source: str) -> None:
 
 
 class CaseBook:
-    """The dataset's cases by id, or by the name that an export gives their files."""
+    """The dataset's cases by id, or by the file name that exports use."""
 
     def __init__(self, dataset: Dataset) -> None:
         self.dataset = dataset
@@ -153,8 +160,9 @@ class CaseBook:
         self._files: dict[str, str] | None = None
 
     def find(self, name: str) -> CaseFacts | None:
-        """Raises Unreadable for a case whose note is missing or no longer the one that was
-        imported.
+        """Return the facts of a case, None if it is unknown.
+
+        Raises Unreadable for a case whose note is missing or no longer the imported one.
         """
         if name not in self._facts:
             encounter = self._encounter(name)
@@ -224,8 +232,8 @@ def _take(
 def _store(
     encounter: Encounter, chosen: dict[_Key, Foreign], wanted: Wanted, report: ForeignReport
 ) -> None:
-    # No key lock: a run that stores its inventory of this note refers to the encounter while it has
-    # the note's lock.
+    # Not a key lock: a run that stores its inventory of this note refers to the encounter while it
+    # has the note's lock.
     Encounter.objects.select_for_update(no_key=True).get(pk=encounter.pk)
     note = storage.note_of(encounter)
     assert note is not None
@@ -288,8 +296,9 @@ def _store(
 def _made(
     note: Note, chosen: Mapping[_Key, Foreign], there: Mapping[_Key, Timeline], wanted: Wanted
 ) -> dict[_Key, tuple[domain.Inventory, domain.Timeline]]:
-    """What the files give, as values; a timeline that replaces one of its own source may keep that
-    one's UIDs. Raises UidsUsedUp.
+    """Return the inventories and timelines that the files give.
+
+    A timeline that replaces one of its own source may keep the UIDs of that one. Raises UidsUsedUp.
     """
     staying = {t.inventory_id for key, t in there.items() if key not in chosen}
     replaced = {

@@ -1,5 +1,6 @@
-"""The launch form: what an admin may choose for a run. Everything else is the protocol's default,
-recorded with the run.
+"""The launch form: an admin's choices for a run.
+
+Everything else is the protocol's default, recorded with the run.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ _VARIANT_WORDS = {
 
 
 class CohortField(forms.ModelChoiceField):
-    """Cohorts with the number of their cases; the queryset counts them as `cases`."""
+    """A choice of cohorts, with the number of their cases.
+
+    The queryset counts them as `cases`.
+    """
 
     def label_from_instance(self, obj: Any) -> str:
         return f"{obj.name} ({counted(obj.cases, 'case')})"
@@ -53,7 +57,10 @@ class BaseField(forms.ModelChoiceField):
 
 
 class LaunchForm(forms.Form):
-    """Cohort, backbone, variants, the run they are based on, and how many alternatives."""
+    """The choices for one or more runs.
+
+    Cohort, backbone, variants, the base run, and the number of alternatives.
+    """
 
     dataset = CohortField(
         Dataset.objects.none(), label="Cohort", to_field_name="public_id", empty_label=None
@@ -152,8 +159,9 @@ class LaunchForm(forms.Form):
         return cleaned
 
     def launch_arguments(self) -> list[dict[str, Any]]:
-        """For each run to start, the keyword arguments of `timelines.runs.actions.start_run`, but
-        for `by`.
+        """Return the keyword arguments of `start_run` for each run to start.
+
+        All of `timelines.runs.actions.start_run` except `by`.
         """
         data = self.cleaned_data
         return [

@@ -1,5 +1,6 @@
-"""Cases × stages of one page of a run, in words: what each stage does or made, how long it took,
-and why it failed.
+"""Cases × stages of one page of a run, in words.
+
+What each stage does or produced, how long it took, and why it failed.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from timelines.models import STAGE_ORDER, CaseRun, Stage, StageBatch, StageRun
 
 #: Cases shown on one page of a run; a cohort of thousands is paged, its totals are counted in SQL.
 PAGE_SIZE = 50
-#: What a finished stage counted in its first batch, and how that is said.
+#: The count in the first batch of a finished stage, and its words.
 _OUTCOMES: Mapping[str, tuple[str, str]] = {
     Stage.UIDS: ("occurrences", "occurrence"),
     Stage.INFER: ("entries", "time"),
@@ -34,8 +35,9 @@ _PLURALS = {"query": "queries", "summary": "summaries"}
 
 @dataclass(frozen=True, slots=True)
 class StageCell:
-    """One stage of one case. `took` is its run time so far, `waited` the time from queueing to the
-    start, both in words.
+    """One stage of one case.
+
+    `took` is its run time so far, `waited` the time from queueing to the start, both in words.
     """
 
     stage: str
@@ -51,8 +53,9 @@ class StageCell:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Why attempts of a stage failed: the latest reason, and those before it. `failed` is False
-    while it is tried again.
+    """Why attempts of a stage failed: the latest reason and earlier ones.
+
+    `failed` is False while the stage is retried.
     """
 
     stage_run: int
@@ -65,8 +68,9 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class CaseLine:
-    """One case of the run with its cells in stage order. `sign` changes with anything that the line
-    shows.
+    """One case of the run with its cells in stage order.
+
+    `sign` changes with anything that the line shows.
     """
 
     public_id: str
@@ -88,7 +92,10 @@ class CaseLine:
 
 
 def case_lines(case_runs: Sequence[CaseRun]) -> list[CaseLine]:
-    """Return the lines of one page of a run, in the order given: two queries, however many cases."""
+    """Return the lines of one page of a run, in the order given.
+
+    Two queries for any number of cases.
+    """
     now = timezone.now()
     stages: dict[int, dict[str, StageRun]] = defaultdict(dict)
     for stage in StageRun.objects.filter(case_run__in=case_runs):
@@ -149,7 +156,10 @@ def _trouble(stage: StageRun) -> Trouble:
 
 
 def _outcomes(case_runs: Sequence[CaseRun]) -> dict[int, str]:
-    """Stage run id → what it made, for those that count something; spans of a note stay out of it."""
+    """Return what each finished stage counted, by stage run id.
+
+    Spans of a note are not included.
+    """
     batches = StageBatch.objects.filter(
         stage_run__case_run__in=case_runs,
         ordinal=0,

@@ -1,9 +1,8 @@
-"""The stages of a baseline's case: times from the note alone, times calibrated by rows, and reading
-back what was stored.
+"""The stages of a baseline's case.
 
-A stage is one batch: its calls are in the ledger, so a stage that is executed again finds the
-answers and pays for none twice. So do the steps that the text-only and the calibrated timeline of
-TKW2 have in common.
+Times from the note alone, times calibrated by rows, and reading back the stored timelines. A stage
+is one batch: its calls are in the ledger, so a repeated stage reuses the answers and pays for none
+twice. The steps that the text-only and the calibrated timeline of TKW2 have in common do the same.
 """
 
 from __future__ import annotations
@@ -59,8 +58,9 @@ def revise(work: StageWork) -> None:
 
 
 def provenance(work: StageWork) -> None:
-    """Every timeline is read back as it was stored, and must be whole and of the very note that the
-    case has now.
+    """Read back every timeline and verify it.
+
+    It must be complete and of the note that the case has now.
     """
     if work.has(0):
         return

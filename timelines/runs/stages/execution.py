@@ -1,9 +1,8 @@
-"""One stage of one case, as a worker executes it: claim, compute outside any transaction, store
-batch by batch, release the next.
+"""One stage of one case, as a worker executes it.
 
-A batch is stored in one transaction together with its `StageBatch` row, behind the fence. So a
-stage that is executed again, by whomever, skips what is stored, and a worker that lost its lease
-stores nothing.
+Claim, compute outside any transaction, store batch by batch, release the next. A batch is stored in
+one transaction together with its `StageBatch` row, behind the fence. So a repeated stage, on any
+worker, skips stored batches, and a worker that lost its lease stores nothing.
 """
 
 from __future__ import annotations
@@ -46,8 +45,9 @@ from timelines.runs.study_timeline.actions import run_may_have_finished
 
 
 def execute_stage(stage_run_id: int) -> JobState | None:
-    """Do the stage if it waits; returns its new state, None where there was nothing to do (done,
-    claimed, paused).
+    """Execute the stage if it waits; return its new state.
+
+    None if there was nothing to do (done, claimed, paused).
     """
     if not StageRun.objects.filter(pk=stage_run_id, case_run__run__paused_at__isnull=True).exists():
         return None
@@ -59,7 +59,10 @@ def _limit(stage_run: StageRun) -> TimeLimit:
 
 
 def release_next(stage_run: StageRun) -> None:
-    """Queue the stage that waited for this one and tell the workers once the transaction commits."""
+    """Queue the stage that waited for this one.
+
+    Workers get a message once the transaction commits.
+    """
     later = _later(stage_run)
     if not later:
         # After the commit: of two cases that end together, the later one sees that the run has
@@ -105,8 +108,8 @@ def _uids(work: StageWork) -> None:
     ]
 
     def save() -> None:
-        # Identified where it is stored, behind the note's lock: two runs that tag the note at once
-        # see each other's UIDs.
+        # UIDs are assigned in the storing transaction, behind the note's lock: two runs that tag
+        # the note at once see each other's UIDs.
         inventory = identify(work.case, spans, work.tools, storage.uids_in_use(work.note.pk))
         row = storage.save_inventory(
             note=work.note, inventory=inventory, origin=Inventory.Origin.RUN, run=work.case_run.run
@@ -130,10 +133,10 @@ def _infer(work: StageWork) -> None:
 
 
 def _retrieve(work: StageWork) -> None:
-    """Batch 0 has the queries; each later one what the queries of some occurrences brought back.
+    """Store the queries as batch 0, then search results in later batches.
 
-    Where the run keeps the queries of the run it is based on, their scores are known too: only the
-    fates are decided anew.
+    Each later batch has the results of the queries of some occurrences. If the run reuses the
+    queries of its base, their scores are known too: only the decisions are made anew.
     """
     base = None if work.tools.config.variant is Variant.NO_QUERY else work.base
     if not work.has(0):
@@ -141,7 +144,7 @@ def _retrieve(work: StageWork) -> None:
         payload = {"queries": len(written), **(work.kept if base else {})}
         work.store(0, payload, lambda: storage.save_queries(work.case_run, written))
         if not base and tools.asks_models(work.case_run.run.backbone):
-            # A language model wrote them; they are searched for where the embedder is.
+            # A language model wrote them; a worker with the embedder searches for them.
             raise RequeueJob
     if base is None:
         _search(work)

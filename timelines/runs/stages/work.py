@@ -1,4 +1,7 @@
-"""One execution of one stage of one case: what its steps share, and where they store."""
+"""One execution of one stage of one case.
+
+Its steps share and store their data here.
+"""
 
 from __future__ import annotations
 
@@ -58,8 +61,9 @@ class StageWork:
 
     @property
     def kept(self) -> dict[str, str]:
-        """What a stored batch says when it was taken over and not computed; nothing in a run of its
-        own.
+        """Return what a stored batch records if it was copied from the base.
+
+        Empty in a run without a base.
         """
         return {} if self.base is None else {"kept_from": self.base.public_id}
 
@@ -69,8 +73,9 @@ class StageWork:
 
     @cached_property
     def calls(self) -> Calls:
-        """Language models are asked through the ledger, on behalf of this stage; a cancelled stage
-        drops its requests.
+        """Return calls through the ledger on behalf of this stage.
+
+        A cancelled stage drops its requests.
         """
         run = self.case_run.run
         check_unchanged(run.language_models, tools.roles())
@@ -104,8 +109,9 @@ class StageWork:
         )
 
     def has(self, ordinal: int) -> bool:
-        """True where the batch is stored; otherwise its work may begin. Raises JobCancelled or
-        LostLease where it may not.
+        """Return whether the batch is stored; otherwise its work may begin.
+
+        Raises JobCancelled or LostLease if it may not.
         """
         self.hold.check()
         return ordinal in self._stored
@@ -113,7 +119,10 @@ class StageWork:
     def store(
         self, ordinal: int, payload: Mapping[str, Any], save: Callable[[], object] = lambda: None
     ) -> None:
-        """Store a batch: what `save` writes and the row that marks it, together or not at all."""
+        """Store a batch: the rows that `save` writes and the row that marks it.
+
+        Both are stored, or neither.
+        """
         with write_guard(self.hold):
             save()
             StageBatch.objects.create(stage_run=self.stage_run, ordinal=ordinal, payload=payload)

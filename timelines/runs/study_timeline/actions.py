@@ -1,5 +1,6 @@
-"""Choosing a dataset's study timeline: by a study admin with a reason, or once, when the first
-default run has finished.
+"""Choose a dataset's study timeline.
+
+A study admin chooses with a reason; once, the first finished default run is chosen automatically.
 """
 
 from __future__ import annotations
@@ -17,14 +18,18 @@ from timelines.runs.study_timeline.selection import current, first_default_run, 
 
 
 class ChoiceRefused(ValueError):
-    """A run that cannot be the study timeline; the message says why and what to do."""
+    """A run that cannot be the study timeline.
+
+    The message says why and what to do.
+    """
 
 
 @transaction.atomic
 def choose_study_timeline(*, run: Run, reason: str, by: User) -> StudyTimeline:
-    """Make the run the study timeline of its dataset. Raises NotAllowed, ChoiceRefused.
+    """Make the run the study timeline of its dataset.
 
-    The same run again keeps the present choice and its reason.
+    Choosing the current run again does not change the choice or its reason. Raises NotAllowed,
+    ChoiceRefused.
     """
     check_user_can_manage_study(by, run.study)
     if not reason.strip():
@@ -39,7 +44,10 @@ def choose_study_timeline(*, run: Run, reason: str, by: User) -> StudyTimeline:
 
 
 def why_not_choosable(run: Run, counts: RunTotals) -> str:
-    """Why the run cannot be the study timeline, as a sentence; empty if it can."""
+    """Return why the run cannot be the study timeline, as a sentence.
+
+    Empty if it can.
+    """
     if not is_full(run):
         return "Only a run of the full variant can be the study timeline."
     if counts.active:
@@ -50,8 +58,10 @@ def why_not_choosable(run: Run, counts: RunTotals) -> str:
 
 
 def run_may_have_finished(run: Run) -> None:
-    """Call after a commit with which the run may have finished: it may be the first one of its
-    dataset.
+    """Choose the dataset's study timeline if it has none yet.
+
+    Call after a commit with which the run may have finished: it may be the dataset's first default
+    run.
     """
     if (
         not StudyTimeline.objects.filter(dataset=run.dataset_id).exists()
@@ -62,8 +72,9 @@ def run_may_have_finished(run: Run) -> None:
 
 @transaction.atomic
 def choose_first_run(*, dataset: Dataset) -> StudyTimeline | None:
-    """Choose the oldest finished full run with default settings over the whole dataset, if none was
-    ever chosen.
+    """Choose the oldest finished default run, if none was ever chosen.
+
+    It is a full run with default settings over the whole dataset.
     """
     Dataset.objects.select_for_update(no_key=True).get(pk=dataset.pk)
     if StudyTimeline.objects.filter(dataset=dataset).exists():

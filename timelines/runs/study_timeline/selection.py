@@ -1,5 +1,6 @@
-"""The study timeline: one run per dataset whose timelines pages show first, until an admin chooses
-another (docs/adr/0040).
+"""The study timeline: one run per dataset that pages show first.
+
+It stays until an admin chooses another (docs/adr/0040).
 """
 
 from __future__ import annotations
@@ -20,12 +21,18 @@ def current() -> QuerySet[StudyTimeline]:
 
 
 def is_study_run(run_field: str) -> Exists:
-    """A condition on rows that name a run in `run_field`: it is the study timeline of its dataset."""
+    """Return a condition on rows that name a run in `run_field`.
+
+    The run is the study timeline of its dataset.
+    """
     return Exists(current().filter(run=OuterRef(run_field)))
 
 
 def study_timelines(study: Study) -> dict[int, StudyTimeline]:
-    """Dataset id → its study timeline, for the datasets of a study that have one."""
+    """Return the study timelines of a study, by dataset id.
+
+    Datasets without one are omitted.
+    """
     return {
         chosen.dataset_id: chosen
         for chosen in current().filter(dataset__study=study).select_related("run", "chosen_by")
@@ -46,31 +53,36 @@ def history(study: Study) -> QuerySet[StudyTimeline]:
 
 
 def run_words(run: Run) -> str:
-    """How pages tell one run from others: "rules, 2026-11-22 14:05 UTC, ρ 0.2"."""
+    """Return the words by which pages distinguish runs.
+
+    Example: "rules, 2026-11-22 14:05 UTC, ρ 0.2".
+    """
     rho = run.config.get("rho_threshold")
     name = run.label or run.source.split("/rho=")[0]
     return f"{name}, {run.created_at:%Y-%m-%d %H:%M} UTC{'' if rho is None else f', ρ {rho:g}'}"
 
 
 def fallback_order(run: Run) -> tuple[bool, bool, int]:
-    """Sort key of runs where no study timeline decides: full runs first, those with a ρ of their
-    own after them, oldest first.
+    """Return the sort key of runs if no study timeline decides.
 
-    A newer run therefore never replaces what pages show.
+    Full runs come first, then those with a ρ of their own, oldest first. A newer run therefore
+    never replaces what pages show.
     """
     return not is_full(run), run.config.get("rho_threshold") is not None, run.pk
 
 
 def is_full(run: Run) -> bool:
-    """Whether the run is of variant full with occurrences of its own or of its base; baselines have
-    none.
+    """Return whether the run is of variant full and has occurrences.
+
+    They are its own or its base's; baselines have none.
     """
     return run.variant == Variant.FULL.value and run.backbone not in BASELINES
 
 
 def first_default_run(dataset_id: int) -> Run | None:
-    """The oldest finished full run with default settings over every case of the dataset that has a
-    note; None without one.
+    """Return the oldest finished default run of the dataset, or None.
+
+    It is a full run with default settings over every case with a note.
     """
     noted = Encounter.objects.filter(
         Exists(Note.objects.filter(encounter=OuterRef("pk"))), dataset=dataset_id

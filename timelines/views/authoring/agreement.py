@@ -1,4 +1,7 @@
-"""How far the authors of one case agree; only once all of them, at least two, have submitted."""
+"""Agreement of the authors of one case.
+
+It is shown only once all of them, at least two, have submitted.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: a pair, or what one author alone has."""
+    """One line of the table: a pair, or an occurrence of one author alone."""
 
     first: Side | None
     second: Side | None
@@ -66,8 +69,9 @@ class Row:
 @study_role_required(*CASE_READERS)
 @leads_back_to_draft
 def agreed(request: StudyRequest, public_id: str) -> HttpResponse:
-    """Matching, concordance and differences of every two authors; `pair` chooses whose occurrences
-    are listed.
+    """Show matching, concordance and differences of every two authors.
+
+    `pair` chooses whose occurrences are listed.
     """
     encounter = opened(request, public_id)
     authors = submitted_authors(encounter)
@@ -97,8 +101,9 @@ def agreed(request: StudyRequest, public_id: str) -> HttpResponse:
 
 
 def submitted_authors(encounter: Encounter) -> list[Authoring]:
-    """The case's authorings in the order of their beginning. Raises Undecided unless at least two
-    are there and all are submitted.
+    """Return the case's authorings in the order of their start.
+
+    Raises Undecided unless there are at least two and all are submitted.
     """
     if not is_agreement_open(encounter):
         raise Undecided(

@@ -1,5 +1,6 @@
-"""What the editor page sends and gets: edits of a draft and readings of typed times, all JSON
-(`docs/adr/0024-authoring.md`).
+"""The JSON of the editor page (`docs/adr/0024-authoring.md`).
+
+Edits of a draft and readings of typed times.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ from timelines.presentation.wording import bounds_words, clock_words
 @study_role_required(*CASE_READERS)
 @answers_refusals
 def edits(request: StudyRequest, public_id: str) -> HttpResponseBase:
-    """Store one edit; 409 with the whole document where it was made on another revision."""
+    """Store one edit.
+
+    Answers 409 with the whole document if it was made on another revision.
+    """
     authoring = own_authoring(request, public_id)
     anchor, _ = stay(authoring.encounter)
     try:
@@ -72,7 +76,10 @@ def _applied_json(applied: Applied, anchor: Anchor) -> dict[str, Any]:
 
 
 def _edit(body: Mapping[str, Any]) -> Edit:
-    """The edit of a body; values and parts are read later, when the case is at hand."""
+    """Return the edit of a body.
+
+    Values and parts are read later, when the case is known.
+    """
     shapes: dict[str, type] = {
         "token": str,
         "revision": int,

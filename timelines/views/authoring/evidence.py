@@ -1,5 +1,6 @@
-"""Rows of the record for the editor page: the picker's search, and in the assisted protocol the
-suggestions. JSON in and out.
+"""Rows of the record for the editor page, JSON in and out.
+
+The picker's search, and in the assisted protocol the suggestions.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from timelines.models import AnchorSuggestion, Authoring
 @study_role_required(*CASE_READERS)
 @answers_refusals
 def rows(request: StudyRequest, public_id: str) -> HttpResponseBase:
-    """Rows with all words of `text`, nearest to `near` hours first; or those of `indices`. What is
-    searched for is in the body alone.
+    """Return rows with all words of `text`, or those of `indices`.
+
+    They are ordered by distance from `near` (hours). The searched text is only in the body.
     """
     authoring = own_authoring(request, public_id)
     encounter = authoring.encounter
@@ -59,7 +61,7 @@ def suggestions(request: StudyRequest, public_id: str, uid: str) -> HttpResponse
 @study_role_required(*CASE_READERS)
 @answers_refusals
 def suggestion(request: StudyRequest, public_id: str, uid: str, row: int) -> HttpResponseBase:
-    """Record what became of a suggestion: `{"accept": true}` or false."""
+    """Record whether a suggestion is accepted: `{"accept": true}` or false."""
     authoring = own_authoring(request, public_id)
     accept = json_body(request).get("accept")
     if not isinstance(accept, bool):

@@ -1,5 +1,6 @@
-"""What is kept of a timeline that somebody writes: its history, and files of what was submitted.
-For its author alone.
+"""The history of an authored timeline, and files of its submission.
+
+For its author only.
 """
 
 from __future__ import annotations
@@ -54,8 +55,9 @@ def history(request: StudyRequest, public_id: str) -> HttpResponse:
 @require_GET
 @study_role_required(*CASE_READERS)
 def download(request: StudyRequest, public_id: str, format: str) -> HttpResponse:
-    """The last submitted timeline as a file. 404 for an unknown format and before the first
-    submission.
+    """Return the last submitted timeline as a file.
+
+    404 for an unknown format and before the first submission.
     """
     authoring = own_authoring(request, public_id)
     if format not in FORMATS:

@@ -1,4 +1,4 @@
-"""The pages of authoring: my timelines, how to begin one, and the editor."""
+"""The pages of authoring: my timelines, starting one, and the editor."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ PLACEHOLDER_UID, PLACEHOLDER_ROW = "0000", 0
 @require_GET
 @study_role_required(*CASE_READERS)
 def authorings(request: StudyRequest) -> HttpResponse:
-    """My timelines with their progress; study admins also see whose others there are and how far,
-    never what is in them.
+    """List my timelines with their progress.
+
+    Study admins also see the authors and progress of others, never their content.
     """
     found = Authoring.objects.filter(encounter__dataset__study=request.study).select_related(
         "encounter", "author"
@@ -66,8 +67,9 @@ def authorings(request: StudyRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @study_role_required(*CASE_READERS)
 def author_start(request: StudyRequest, public_id: str) -> HttpResponseBase:
-    """Choose the protocol, knowing what each means and whether one was exposed; begun, it cannot be
-    changed.
+    """Choose the protocol; it cannot be changed after the start.
+
+    The page explains each protocol and says whether the author was exposed.
     """
     encounter = authorable(request, public_id)
     existing = Authoring.objects.filter(encounter=encounter, author=request.user).first()
@@ -98,7 +100,10 @@ def author_start(request: StudyRequest, public_id: str) -> HttpResponseBase:
 @require_GET
 @study_role_required(*CASE_READERS)
 def authoring(request: StudyRequest, public_id: str) -> HttpResponse:
-    """The editor; a submitted timeline is shown as it was submitted, and locked."""
+    """Show the editor.
+
+    A submitted timeline is shown as it was submitted, and locked.
+    """
     found = own_authoring(request, public_id)
     note = found.inventory.note
     text = checked_text(note)
@@ -121,8 +126,10 @@ def authoring(request: StudyRequest, public_id: str) -> HttpResponse:
 @study_role_required(*CASE_READERS)
 @answers_refusals
 def submit(request: StudyRequest, public_id: str) -> HttpResponseBase:
-    """Lock it. JSON (`revision`) gets JSON: 422 with `unplaced` while something is to do; a form is
-    sent back to the page.
+    """Lock the draft.
+
+    JSON (`revision`) gets JSON: 422 with `unplaced` while something is to do; a form is redirected
+    to the page.
     """
     found = own_authoring(request, public_id)
     speaks_json = request.content_type == JSON
@@ -151,7 +158,10 @@ def submit(request: StudyRequest, public_id: str) -> HttpResponseBase:
 @study_role_required(*CASE_READERS)
 @answers_refusals
 def reopen(request: StudyRequest, public_id: str) -> HttpResponseBase:
-    """Open a submitted timeline again, by its author or a study admin, with a reason."""
+    """Open a submitted timeline again, with a reason.
+
+    Its author or a study admin may do this.
+    """
     speaks_json = request.content_type == JSON
     rows = Authoring.objects.select_related("encounter__dataset__study")
     found = (
@@ -198,7 +208,10 @@ def _back(found: Authoring, speaks_json: bool) -> HttpResponseBase:
 
 
 def _editor_data(found: Authoring) -> dict[str, Any]:
-    """All that the page's script begins with. The note's text is on the page itself."""
+    """Return the initial data of the page's script.
+
+    The note's text is in the page itself.
+    """
     anchor, discharge = stay(found.encounter)
     return {
         "id": found.public_id,
@@ -214,8 +227,10 @@ def _editor_data(found: Authoring) -> dict[str, Any]:
 
 
 def _urls(found: Authoring) -> dict[str, str]:
-    """Where the script sends what; for suggestions, which only the assisted protocol has, it puts
-    UID and row in place of 0000 and 0.
+    """Return the addresses that the script uses.
+
+    For suggestions, which only the assisted protocol has, the script replaces 0000 and 0 by UID and
+    row.
     """
     names = ("edits", "time", "rows", "submit", "reopen", "history")
     urls = {name: reverse(f"timelines:authoring_{name}", args=[found.public_id]) for name in names}

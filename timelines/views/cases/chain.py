@@ -1,5 +1,6 @@
-"""The provenance panel: the whole chain behind the time of one occurrence, fetched when it is
-selected.
+"""The provenance panel: the chain behind the time of one occurrence.
+
+It is fetched when the occurrence is selected.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class ContextLine:
-    """An occurrence that the estimate leaned on."""
+    """An occurrence that the estimate relies on."""
 
     uid: str
     mention: str
@@ -76,7 +77,7 @@ class RowLine:
 
 @dataclass(frozen=True)
 class QueryLine:
-    """A query with the series it brought back, in order of dense rank."""
+    """A query with the series it returned, in order of dense rank."""
 
     number: int
     text: str
@@ -140,7 +141,10 @@ def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
 
 
 def _calls(occurrence: Occurrence, chosen: Choice) -> list[ModelCall]:
-    """The language model's calls that decided it; none where no model was asked."""
+    """Return the language model's calls that decided the occurrence.
+
+    Empty if no model was asked.
+    """
     if chosen.case_run_id is None:
         return []
     case_run = CaseRun.objects.select_related("run").get(pk=chosen.case_run_id)
@@ -150,7 +154,10 @@ def _calls(occurrence: Occurrence, chosen: Choice) -> list[ModelCall]:
 def _estimates(
     occurrence: Occurrence, chosen: Choice, choices: Choices, anchor: Anchor
 ) -> list[Estimate]:
-    """The occurrence in the text-only timeline, each alternative, or the authored timeline alone."""
+    """Return the occurrence's time in each timeline of the group.
+
+    These are the text-only timeline and each alternative, or the authored timeline alone.
+    """
     group = choices.group_of(chosen)
     members = [c for c in (group.text_only, *group.revised) if c] if group else [chosen]
     entries = {
@@ -206,7 +213,10 @@ def _estimate(
 def _context_lines(
     occurrence: Occurrence, entries: list[Entry], chosen: Choice
 ) -> dict[str, ContextLine]:
-    """UID → the context occurrence with its time in the timeline that is shown."""
+    """Return the context occurrences by UID.
+
+    Each has its time in the timeline that is shown.
+    """
     uids = {uid for entry in entries for uid in entry.context}
     if not uids:
         return {}
@@ -220,7 +230,10 @@ def _context_lines(
 
 
 def _variant(chosen: Choice) -> str:
-    """Which parts of the pipeline took part in the timeline's run; "" for a timeline of no run."""
+    """Return which parts of the pipeline the timeline's run used.
+
+    "" for a timeline without a run.
+    """
     return (
         ""
         if chosen.case_run_id is None
@@ -248,7 +261,10 @@ def _queries(occurrence: Occurrence, chosen: Choice) -> list[QueryLine]:
 def _rows(
     occurrence: Occurrence, chosen: Choice, anchor: Anchor, adopted: tuple[int, ...]
 ) -> list[RowLine]:
-    """The rows that reached the occurrence, once each (by its best query), in order of time."""
+    """Return the rows that reached the occurrence, in order of time.
+
+    Each appears once, by its best query.
+    """
     if chosen.case_run_id is None:
         return []
     evidence = Evidence.objects.filter(

@@ -1,5 +1,6 @@
-"""The list of cases. Filters may stand in the address; the searched text travels in the request's
-body only.
+"""The list of cases.
+
+Filters may be in the address; the searched text is only in the request's body.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The case page: the note, the plot and the table of one timeline; the provenance panel is fetched
-by `case_chain`.
+"""The case page: the note, the plot and the table of one timeline.
+
+`case_chain` fetches the provenance panel.
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ from timelines.runs.storage import NoteChanged, note_of
 @study_role_required(*CASE_READERS)
 @leads_back_to_draft
 def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
-    """One case. `t` chooses the timeline, `o` (or the path) the occurrence, `e` an evaluation whose
-    pairs are drawn: ids, never text.
+    """Show one case.
+
+    `t` chooses the timeline, `o` (or the path) the occurrence, `e` an evaluation whose pairs are
+    drawn: ids, never text.
     """
     encounter = opened(request, public_id)
     choices = choices_of(encounter, hidden=hidden_timelines(request.user, encounter))

@@ -1,5 +1,6 @@
-"""One case of an evaluation: the figures of every timeline, and the pairs behind those of one of
-them.
+"""One case of an evaluation.
+
+It shows the figures of every timeline, and the pairs of one of them.
 """
 
 from __future__ import annotations
@@ -61,7 +62,10 @@ class PairLine:
 
 @dataclass(frozen=True)
 class SourceLine:
-    """One timeline of the case: its figures, and whether it is the one whose pairs are shown."""
+    """One timeline of the case, with its figures.
+
+    `chosen`: its pairs are shown.
+    """
 
     number: int
     label: str
@@ -77,7 +81,10 @@ class SourceLine:
 @study_role_required(*CASE_READERS)
 @leads_back_to_draft
 def evaluation_case(request: StudyRequest, public_id: str, case_id: str) -> HttpResponse:
-    """One case. `basis` chooses the pairing, `s` the timeline (its number in the report)."""
+    """Show one case.
+
+    `basis` chooses the pairing, `s` the timeline (its number in the report).
+    """
     encounter = opened(request, case_id)
     evaluation = open_evaluation(request, public_id)
     stored = get_object_or_404(EvaluationCase, evaluation=evaluation, encounter=encounter)
@@ -133,8 +140,10 @@ def evaluation_case(request: StudyRequest, public_id: str, case_id: str) -> Http
 
 
 def _number(wanted: str, sources: dict[int, CaseSource]) -> int:
-    """Which timeline's pairs: the asked one, else the first revised one that the case has. Raises
-    Http404 for one that is not there.
+    """Return the timeline whose pairs are shown.
+
+    The requested one, else the first revised one that the case has. Raises Http404 for an unknown
+    one.
     """
     if wanted:
         if not wanted.isascii() or not wanted.isdigit() or int(wanted) not in sources:

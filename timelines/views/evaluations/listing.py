@@ -1,4 +1,4 @@
-"""Evaluations: the list, the form that starts one, and cancelling or repeating one."""
+"""Evaluations: the list, the form, and cancelling or repeating one."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ PER_PAGE = 30
 @require_GET
 @study_role_required(*CASE_READERS)
 def evaluations(request: StudyRequest) -> HttpResponse:
-    """All evaluations of the study, newest first. htmx gets the table, which asks again while one
-    of them is under way.
+    """List all evaluations of the study, newest first.
+
+    htmx gets the table, which polls while one of them is under way.
     """
     found = (
         Evaluation.objects.filter(study=request.study).defer("report").prefetch_related("datasets")
@@ -76,7 +77,7 @@ def evaluation_new(request: StudyRequest) -> HttpResponse:
 @require_POST
 @study_role_required(Role.ADMIN)
 def evaluation_action(request: StudyRequest, public_id: str, action: str) -> HttpResponse:
-    """Cancel, or do again what failed or was cancelled."""
+    """Cancel, or retry what failed or was cancelled."""
     found = evaluation_of(request, public_id, roles=STUDY_ADMINS)
     act: Any = {"cancel": jobs.cancel, "retry": jobs.retry}.get(action)
     if act is None:

@@ -1,4 +1,4 @@
-"""One evaluation: its progress while it runs, then its tables and plots, and every table as a file."""
+"""One evaluation: progress, then tables and plots, and tables as files."""
 
 from __future__ import annotations
 
@@ -42,8 +42,9 @@ RHO_METRICS = (
 @require_GET
 @study_role_required(*CASE_READERS)
 def evaluation(request: StudyRequest, public_id: str) -> HttpResponse:
-    """One evaluation. `basis`, `published`, `s` (a timeline's number), `d` (a dataset) and `sort`
-    choose what is shown.
+    """Show one evaluation.
+
+    `basis`, `published`, `s` (a timeline's number), `d` (a dataset) and `sort` choose the content.
     """
     found = open_evaluation(request, public_id)
     context: dict[str, Any] = {
@@ -67,8 +68,9 @@ def evaluation(request: StudyRequest, public_id: str) -> HttpResponse:
 @require_GET
 @study_role_required(*CASE_READERS)
 def evaluation_table(request: StudyRequest, public_id: str, name: str, format: str) -> HttpResponse:
-    """One table as a file. `basis` chooses the pairing; "ablation-0" is the first backbone's table
-    of variants.
+    """Return one table as a file.
+
+    `basis` chooses the pairing; "ablation-0" is the first backbone's table of variants.
     """
     found = open_evaluation(request, public_id)
     if found.report is None or format not in FORMATS:
@@ -161,7 +163,10 @@ def _of(results: Any, basis: Basis) -> list[Any]:
 
 
 def _has_no_spans(source: str) -> bool:
-    """Whether the source's revision names events itself, which have no place in the note."""
+    """Return whether the source's revision names events by their words.
+
+    Such events have no place in the note.
+    """
     return variant_of(source)[1].split("/")[0] == Variant.NO_UID
 
 
@@ -171,7 +176,10 @@ def _alternatives(report: Report, basis: Basis) -> shown.Table | None:
 
 
 def _ablation_files(report: Report, basis: Basis) -> list[tuple[str, str]]:
-    """(backbone, name of its table) of backbones with more than the full and the text-only rows."""
+    """Return (backbone, name of its table) of backbones with variants.
+
+    Their tables have more than the full and the text-only rows.
+    """
     sources = tables.backbones(report)
     return [
         (s, f"ablation-{n}")
@@ -183,7 +191,10 @@ def _ablation_files(report: Report, basis: Basis) -> list[tuple[str, str]]:
 def _cases(
     request: StudyRequest, found: Evaluation, report: Report, basis: Basis
 ) -> dict[str, Any]:
-    """The list of cases for one timeline: the chosen one, else the first revised one."""
+    """Return the list of cases for one timeline.
+
+    It is the chosen timeline, else the first revised one.
+    """
     keys = list(report.keys)
     if not keys:
         return {}
@@ -214,8 +225,9 @@ def _cases(
 
 
 def sorted_lines(lines: list[CaseLine], sort: str) -> list[CaseLine]:
-    """By a metric ("aultc", or "-aultc" from the largest), cases without a value last; otherwise as
-    they come, by case id.
+    """Sort by a metric ("aultc", or "-aultc" from the largest).
+
+    Cases without a value come last. Otherwise the order is by case id, as given.
     """
     metric = sort.removeprefix("-")
     if metric not in CASE_METRICS:
@@ -231,7 +243,10 @@ def sorted_lines(lines: list[CaseLine], sort: str) -> list[CaseLine]:
 
 
 def _sort_column(metric: str, words: str, sort: str) -> dict[str, str]:
-    """A head that sorts: its words, what its link asks for next, and how it is sorted now."""
+    """Return a sortable column head.
+
+    It has its words, the order that its link asks for next, and the current order.
+    """
     state = "ascending" if sort == metric else "descending" if sort == f"-{metric}" else ""
     return {
         "words": words,

@@ -1,5 +1,6 @@
-"""Model calls: what a run's cost by stage and case, those of one case, and one call whole (its
-prompt and raw answer).
+"""Model calls: costs of a run by stage and case, and single calls.
+
+A single call is shown with its prompt and raw answer.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from timelines.runs.progress import totals
 @require_GET
 @study_role_required(*CASE_READERS)
 def run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
-    """The part of a run's page that counts its calls; it asks for itself again while the run goes
-    on.
+    """Return the part of a run's page that counts its calls.
+
+    It polls while the run is active.
     """
     run = get_object_or_404(
         scoped(Run.objects.all(), request.user, roles=CASE_READERS), public_id=public_id
@@ -43,7 +45,10 @@ def run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
 @study_role_required(*CASE_READERS)
 @leads_back_to_draft
 def case_calls(request: StudyRequest, public_id: str, case_run_id: str) -> HttpResponse:
-    """Every call of one case of a run, in order, with why an answer was refused."""
+    """List every call of one case of a run, in order.
+
+    Rejected answers have their reasons.
+    """
     case_run = _case_run(
         request, CaseRun.objects.filter(public_id=case_run_id, run__public_id=public_id).first()
     )
@@ -65,8 +70,9 @@ def case_calls(request: StudyRequest, public_id: str, case_run_id: str) -> HttpR
 @study_role_required(*CASE_READERS)
 @leads_back_to_draft
 def call(request: StudyRequest, public_id: str) -> HttpResponse:
-    """Show one call: the request word for word, and the reply. It contains the note: reading it is
-    recorded as opening the case.
+    """Show one call: the exact request, and the reply.
+
+    It contains the note, so reading it is recorded as opening the case.
     """
     found = get_object_or_404(
         ModelCall.objects.select_related("request"), public_id=public_id, owner_type=CALLS_OWNER
@@ -99,7 +105,10 @@ def call(request: StudyRequest, public_id: str) -> HttpResponse:
 
 
 def _case_run(request: StudyRequest, case_run: CaseRun | None) -> CaseRun:
-    """The case run, if the person may see its case. Raises Http404, NotAllowed, CaseClosed."""
+    """Return the case run, if the person may see its case.
+
+    Raises Http404, NotAllowed, CaseClosed.
+    """
     if case_run is None:
         raise Http404
     case_run = CaseRun.objects.select_related("run", "encounter__dataset__study").get(

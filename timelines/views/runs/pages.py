@@ -70,8 +70,9 @@ def runs(request: StudyRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @study_role_required(Role.ADMIN)
 def run_new(request: StudyRequest) -> HttpResponse:
-    """Choose cohort, backbone and variants, and launch; several variants only on a finished full
-    run, all or none.
+    """Choose cohort, backbone and variants, and launch.
+
+    Several variants need a finished full run as base; all start or none.
     """
     form = LaunchForm(
         request.POST or None, study=request.study, closed=closed_encounters(request.user)
@@ -99,7 +100,10 @@ def run_new(request: StudyRequest) -> HttpResponse:
 @require_GET
 @study_role_required(*CASE_READERS)
 def run(request: StudyRequest, public_id: str) -> HttpResponse:
-    """One run: cases × stages. htmx gets the summary and those lines that changed since (`seen`)."""
+    """Show one run: cases × stages.
+
+    htmx gets the summary and those lines that changed since (`seen`).
+    """
     found = _run(request, public_id)
     closed = closed_encounters(request.user)
     check_run_is_open(found, closed)
@@ -157,7 +161,7 @@ def run_action(request: StudyRequest, public_id: str, action: str) -> HttpRespon
 @require_POST
 @study_role_required(Role.ADMIN)
 def case_retry(request: StudyRequest, public_id: str, case_run_id: str) -> HttpResponse:
-    """Give one failed or cancelled case another go."""
+    """Retry one failed or cancelled case."""
     found = _run(request, public_id, roles=STUDY_ADMINS)
     case_run = get_object_or_404(
         CaseRun.objects.select_related("run__study", "encounter"), run=found, public_id=case_run_id
@@ -172,10 +176,10 @@ def case_retry(request: StudyRequest, public_id: str, case_run_id: str) -> HttpR
 
 
 def _study_timeline(run: Run, live: dict[str, Any], closed: Collection[int]) -> dict[str, Any]:
-    """What the run's page says of its cohort's study timeline; to an admin also why the run cannot
-    become it.
+    """Return what the run's page says about its cohort's study timeline.
 
-    A run that is closed to the person is not named.
+    An admin also sees why the run cannot become it. A run that is closed to the person is not
+    named.
     """
     study = current().filter(dataset=run.dataset_id).select_related("run", "chosen_by").first()
     offered = live["may_launch"] and (study is None or study.run_id != run.pk)
@@ -201,8 +205,9 @@ def _run(request: StudyRequest, public_id: str, *, roles: Collection[Role] = CAS
 
 
 def _live(request: StudyRequest, run: Run, closed: Collection[int]) -> dict[str, Any]:
-    """Return what changes while a run goes on: its summary and one page of its cases, without the
-    `closed` encounters.
+    """Return what changes while a run is active.
+
+    Its summary and one page of its cases, without the `closed` encounters.
     """
     counts = totals(run, closed)
     show = request.GET.get("show", "")
@@ -229,8 +234,9 @@ def _live(request: StudyRequest, run: Run, closed: Collection[int]) -> dict[str,
 def _page(
     request: StudyRequest, run: Run, counts: RunTotals, show: str, closed: Collection[int]
 ) -> tuple[Page[int], list[CaseRun]]:
-    """One page of the run's cases, in order of case id. How many there are is known, so that no
-    other case is read.
+    """Return one page of the run's cases, in order of case id.
+
+    Their number is known from the counts, so that no other case is read.
     """
     cases = without(
         CaseRun.objects.filter(run=run, **({"state": show} if show else {})), closed

@@ -1,4 +1,7 @@
-"""An admin chooses the study timeline of a cohort, from the page of the run."""
+"""Choose the study timeline of a cohort, from the page of the run.
+
+Only an admin may do this.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,10 @@ LONGEST_REASON = 500
 @require_POST
 @study_role_required(Role.ADMIN)
 def choose(request: StudyRequest, public_id: str) -> HttpResponse:
-    """Make the run the study timeline of its cohort, with the reason that was given."""
+    """Make the run the study timeline of its cohort.
+
+    The reason is stored.
+    """
     run = get_object_or_404(
         scoped(Run.objects.select_related("dataset", "study"), request.user, roles={Role.ADMIN}),
         public_id=public_id,
