@@ -61,7 +61,7 @@ class Break:
 def breaks(links: Iterable[Link]) -> list[Break]:
     """Return every break of the chain, in order; [] for a valid or empty one.
 
-    After a break the check goes on from the stored hash, so one altered link gives one break.
+    After a break the check continues from the stored hash, so one altered link gives one break.
     """
     found = []
     expected, head = 1, BEGINNING

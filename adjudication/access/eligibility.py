@@ -95,7 +95,7 @@ def viewer_of(user: User, packet: Packet) -> Viewer:
 
 
 def may_see(user: User, packet: Packet) -> MaySee:
-    """Return what of the packet this person may see now.
+    """Return the parts of the packet that this person may see now.
 
     Another open packet with one of its cases closes what would unblind it.
     """

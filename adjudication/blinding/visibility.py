@@ -366,7 +366,7 @@ class MaySee:
 
 
 def visibility_for(viewer: Viewer, state: str, reveal: str) -> MaySee:
-    """Return what a person may see of a packet; every page asks this table.
+    """Return the parts of a packet that a person may see, for every page.
 
     `state`: "draft", "open" or "closed"; `reveal`: "never" or "after_close". Reviewers see blinded
     items while the packet is open. After it closed they also see the judge's side, unless the

@@ -157,7 +157,7 @@ def lines(run: JudgeRun, games: QuerySet[Game]) -> Iterator[dict[str, Any]]:
 
 
 def _points(first: bool) -> Coalesce:
-    """Sum what the findings of a game charge to one side."""
+    """Sum the points that the findings of a game charge to one side."""
     weights = [
         When(findings__category=category.value, then=Value(weight))
         for category, weight in WEIGHTS.items()

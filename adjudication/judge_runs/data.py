@@ -279,7 +279,7 @@ def input_digest(given: JudgeInput, config: JudgeConfig) -> str:
 
 
 def _row_content(row: CandidateRow, config: JudgeConfig) -> list[Any]:
-    """Return what counts of a row: no drawn number, bounds only if shown.
+    """Return a row's hashed values: no drawn number, bounds only if shown.
 
     Bounds and context count if the judge is shown them.
     """

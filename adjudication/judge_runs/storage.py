@@ -82,7 +82,7 @@ def _row(
 
 
 def subject_of(finding: DomainFinding, given: JudgeInput, comparison: Comparison) -> str:
-    """Hash what a finding is about, first timeline first.
+    """Hash the subject of a finding, first timeline first.
 
     That is the case, the two sources, its type and its occurrences. Verdict, evidence and hours are
     left out: a judge may change its mind about one subject.

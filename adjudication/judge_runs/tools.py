@@ -34,7 +34,7 @@ class UnknownJudge(ValueError):
 
 
 def models_of_judge(judge: str, model: str = "") -> dict[str, dict[str, Any]]:
-    """Return what a judge run records of its language model.
+    """Return a judge run's record of its language model.
 
     `model` names an entry of MODEL_ENDPOINTS; "" uses MODEL_ROLES. Raises UnknownJudge,
     UnknownModel, ProviderError.

@@ -79,7 +79,7 @@ def pairing_of(game: Game, judge_run: JudgeRun) -> str:
 
 
 def eligible_findings(judge_run: JudgeRun) -> Eligible:
-    """Return what may be drawn from a run, and counts of the rest by reason.
+    """Return a run's eligible findings, and counts of the others by reason.
 
     Findings of games in swapped positions are excluded: they would be drawn twice.
     """
@@ -188,7 +188,7 @@ def draw_changed(
 
 
 def changed_findings(packet: Packet, judge_run: JudgeRun) -> Eligible:
-    """Return what `judge_run` reports differently in the packet's cases."""
+    """Return the findings of `judge_run` that differ, in the packet's cases."""
     eligible = eligible_findings(judge_run)
     cases = set(packet.drawn.get("cases", []))
     before = set(_subjects(packet.judge_run).values())

@@ -1,4 +1,5 @@
-"""The chain of a packet in the database: links are appended one at a time.
+"""The chain of a packet in the database, appended one link at a time.
+
 `adjudication.packets.chain_verification` checks the whole.
 """
 

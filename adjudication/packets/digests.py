@@ -91,7 +91,7 @@ def share_digest(assignment: Assignment) -> str:
 
 
 def opening_facts(packet: Packet) -> dict[str, Any]:
-    """Return what the audit trail records when a packet is opened."""
+    """Return the digests and time that the audit trail records at the opening."""
     return {
         "items_sha256": items_digest(packet),
         "terms_sha256": terms_digest(packet),

@@ -424,7 +424,7 @@ def _values(
 def _store_answer(
     packet: Packet, assignment: Assignment, item: PacketItem, token: str, **values: Any
 ) -> Decision:
-    """Store an answer; after a withdrawn one, store an amendment of it.
+    """Store an answer, as an amendment if the person withdrew an earlier one.
 
     Each person therefore has one answer per item.
     """

@@ -114,7 +114,7 @@ def slot_of(*, assignment: Assignment, item: PacketItem) -> Slot | None:
 
 
 def draft_of(*, assignment: Assignment, item: PacketItem) -> dict[str, Any]:
-    """Return what this person has chosen and typed for the item so far."""
+    """Return this person's draft of the item; {} if there is none."""
     for draft in Slot.objects.filter(item=item, draft__has_key=assignment.public_id).values_list(
         "draft", flat=True
     ):

@@ -40,7 +40,7 @@ REFUSALS = (PacketRefused, InvalidTransition, NotAllowed, DecisionRefused)
 @require_GET
 @study_role_required(Role.ADMIN)
 def packet_list(request: StudyRequest) -> HttpResponse:
-    """All packets of the study, newest first."""
+    """List all packets of the study, newest first."""
     closed = closed_to(request.user)
     found = open_packets(Packet.objects.filter(study=request.study), closed)
     counted_packets = packet_page.with_counts(found).order_by("-created_at", "-pk")
@@ -104,7 +104,7 @@ def packet_new(request: StudyRequest, run_id: str) -> HttpResponse:
 @require_GET
 @study_role_required(Role.ADMIN)
 def packet(request: StudyRequest, public_id: str) -> HttpResponse:
-    """One packet: its items, its reviewers and their progress."""
+    """Show one packet: its items, its reviewers and their progress."""
     found = packet_of(request, public_id)
     third, settled = packet_page.disagreements(found)
     runs = JudgeRun.objects.filter(

@@ -79,7 +79,7 @@ class Findings(ApiView):
         parameters=[*FILTERS, LIMIT, AFTER],
     )
     def get(self, request: Request, run_id: str) -> dict[str, Any]:
-        """Findings of one judge run, game by game.
+        """Return findings of one judge run, game by game.
 
         Those of cases that are closed to you are left out.
         """
@@ -101,7 +101,7 @@ class Findings(ApiView):
 class FindingOne(ApiView):
     @judging_operation("finding", bodies.FindingDetail, refuses=(403, 409))
     def get(self, request: Request, finding_id: str) -> FindingDetail:
-        """One finding with all its evidence.
+        """Return one finding with all its evidence.
 
         It has the quote in the note, the cited series, and both timelines around it.
         """
@@ -177,7 +177,7 @@ class CaseComparison(ApiView):
         ],
     )
     def get(self, request: Request, case_id: str) -> dict[str, Any]:
-        """Both timelines of one case as one list of rows.
+        """Return both timelines of one case as one list of rows.
 
         Rows have a judge run's findings. 404 if the case has fewer than two timelines.
         """

@@ -40,7 +40,7 @@ _FILE = {
 class JudgeReport(ApiView):
     @judging_operation("judge_run_report", bodies.JudgeReport, refuses=(403,))
     def get(self, request: Request, run_id: str) -> dict[str, Any]:
-        """Every table: ratings, error profile, sensitivity, strata and more.
+        """Return every table: ratings, errors, sensitivity, strata and more.
 
         Also matchups and consistency. Not available while a case of the run is closed to you.
         """
@@ -83,7 +83,10 @@ class JudgeReportTable(ApiView):
         ],
     )
     def get(self, request: Request, run_id: str, name: str, form: str) -> HttpResponse:
-        """One table as a file. Not available while a case of the run is closed."""
+        """Return one table as a file.
+
+        Not available while a case of the run is closed to you.
+        """
         return rated_table(page_request(request), summed_judge_run(request, run_id), name, form)
 
 
@@ -103,7 +106,7 @@ class FindingsFile(ApiView):
         ],
     )
     def get(self, request: Request, run_id: str, form: str) -> StreamingHttpResponse:
-        """Findings of one judge run, both positions, game by game.
+        """Return findings of one judge run, both positions, game by game.
 
         Those of cases that are closed to you are left out.
         """
@@ -113,7 +116,7 @@ class FindingsFile(ApiView):
 class GamesFile(ApiView):
     @judging_operation("games_file", _FILE, refuses=(403,), parameters=[_FORM])
     def get(self, request: Request, run_id: str, form: str) -> StreamingHttpResponse:
-        """Games of one judge run, both positions, with or without findings.
+        """Return games of one judge run, with or without findings.
 
         Ratings can be computed from this file and the file of findings. Games of cases that are
         closed to you are left out.

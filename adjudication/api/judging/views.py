@@ -122,7 +122,7 @@ class JudgeRuns(ApiView):
 class JudgeChoices(ApiView):
     @judging_operation("judge_choices", bodies.JudgeChoices, refuses=(400, 403), parameters=[STUDY])
     def get(self, request: Request) -> dict[str, Any]:
-        """Cohorts, sources and language models that a run can be started with.
+        """Return the cohorts, sources and models that a run can be started with.
 
         For study admins of the study.
         """
@@ -140,7 +140,7 @@ class JudgeChoices(ApiView):
 class JudgeRunOne(ApiView):
     @judging_operation("judge_run", bodies.JudgeRunDetail, refuses=(403,))
     def get(self, request: Request, run_id: str) -> RunLine:
-        """One judge run: its progress and all its settings."""
+        """Return one judge run: its progress and all its settings."""
         run, closed = open_judge_run(request, run_id)
         return run_lines([run], closed)[0]
 
@@ -174,7 +174,7 @@ class Games(ApiView):
         parameters=[choice("status", GameStatus, "Only those."), LIMIT, AFTER],
     )
     def get(self, request: Request, run_id: str) -> dict[str, Any]:
-        """Games of one judge run, with the reasons for a missing result.
+        """Return games of one judge run, with the reasons for missing results.
 
         Those of cases that are closed to you are left out.
         """
@@ -199,7 +199,7 @@ class Games(ApiView):
 class GameOne(ApiView):
     @judging_operation("judge_game", bodies.GameDetail, refuses=(403,))
     def get(self, request: Request, game_id: str) -> GameDetail:
-        """One game with its findings."""
+        """Return one game with its findings."""
         game = _game(request, game_id, CASE_READERS)
         record_exposure(
             user=person_of(request), encounters=[game.comparison.encounter], page="game"

@@ -43,7 +43,7 @@ DECISIONS_FILE = {(200, kind): OpenApiTypes.STR for kind in ("text/csv", "applic
 class ReportCard(ApiView):
     @packet_operation("packet_report", bodies.ReportCard, refuses=(403,))
     def get(self, request: Request, public_id: str) -> dict[str, Any]:
-        """Every table of the report card.
+        """Return every table of the report card.
 
         For study admins, and for reviewers if the closed packet reveals it.
         """
@@ -80,7 +80,7 @@ class ReportCardTable(ApiView):
         ],
     )
     def get(self, request: Request, public_id: str, name: str, form: str) -> HttpResponse:
-        """One table of the report card as a file.
+        """Return one table of the report card as a file.
 
         For study admins, and for reviewers if the closed packet reveals it.
         """
@@ -90,7 +90,7 @@ class ReportCardTable(ApiView):
 class DecisionsFile(ApiView):
     @packet_operation("packet_decisions", DECISIONS_FILE, refuses=(403,), parameters=[FORM, TEXT])
     def get(self, request: Request, public_id: str, form: str) -> StreamingHttpResponse:
-        """Every link of the chain, one per line.
+        """Return every link of the chain, one per line.
 
         For study admins, and for reviewers if the closed packet reveals it.
         """

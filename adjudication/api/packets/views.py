@@ -56,7 +56,7 @@ class Packets(ApiView):
         parameters=[STUDY, LIMIT, OFFSET],
     )
     def get(self, request: Request) -> dict[str, Any]:
-        """Packets of your studies, newest first."""
+        """Return packets of your studies, newest first."""
         found = open_packets(
             Packet.objects.filter(study__in=requested_studies(request, ADMINS)),
             closed_to(person_of(request)),
@@ -68,7 +68,7 @@ class Packets(ApiView):
 class Eligible(ApiView):
     @packet_operation("packet_eligible", bodies.Eligible, refuses=(403,))
     def get(self, request: Request, run_id: str) -> dict[str, Any]:
-        """Findings of a judge run by pairing and stratum, and excluded counts."""
+        """Return findings that may be drawn by pairing and stratum, and the rest."""
         run = summed_judge_run(request, run_id, ADMINS)
         eligible, pairings = packets.eligible_findings(run), packets.pairings_of(run)
         counts, none = eligible.counts(), dict.fromkeys(steering.strata(), 0)
@@ -125,7 +125,7 @@ class Draw(ApiView):
 class PacketOne(ApiView):
     @packet_operation("packet", bodies.PacketDetail, refuses=(403,))
     def get(self, request: Request, public_id: str) -> dict[str, Any]:
-        """One packet: items, reviewers, progress. Not available to its reviewers."""
+        """Return one packet: items, reviewers, progress; closed to reviewers."""
         return _detail(_packet(request, public_id))
 
     @packet_operation("packet_delete", None, refuses=(403, 409))
@@ -189,7 +189,7 @@ class Changed(ApiView):
 class Candidates(ApiView):
     @packet_operation("packet_candidates", bodies.Candidate, refuses=(403,), many=True)
     def get(self, request: Request, public_id: str) -> list[dict[str, Any]]:
-        """Members of the study who are not in the packet.
+        """Return the members of the study who are not in the packet.
 
         `reasons` say why some may not review it.
         """

@@ -25,7 +25,10 @@ from adjudication.review.trail import record_answers
 class Practice(ReviewView):
     @review_operation("review_practice_list", bodies.PracticeLine, many=True)
     def get(self, request: Request, public_id: str) -> list[dict[str, Any]]:
-        """Practice cases, and which you have answered. Items come after all are."""
+        """Return the practice cases, and which you have answered.
+
+        Items come after all are.
+        """
         done = set(
             PracticeAnswer.objects.filter(assignment=mine_of(request, public_id)).values_list(
                 "number", flat=True
@@ -39,7 +42,7 @@ class Practice(ReviewView):
 class PracticeOne(ReviewView):
     @review_operation("review_practice", bodies.PracticeCase)
     def get(self, request: Request, public_id: str, number: int) -> PracticeCase:
-        """One practice case, like an item."""
+        """Return one practice case, like an item."""
         mine_of(request, public_id)
         return _case(number)
 
@@ -62,7 +65,7 @@ class PracticeOne(ReviewView):
 class BlindingCheck(ReviewView):
     @review_operation("review_check", bodies.Guess, refuses=(409,), many=True)
     def get(self, request: Request, public_id: str) -> list[GuessLine]:
-        """Items of the blinding check.
+        """Return items of the blinding check.
 
         Available once all items are decided, while the packet is open.
         """
@@ -126,7 +129,7 @@ class Unsign(ReviewView):
 class Receipt(ReviewView):
     @review_operation("review_receipt", bodies.Receipt)
     def get(self, request: Request, public_id: str) -> Decision:
-        """The receipt of your current signature; 404 if you have not signed."""
+        """Return the receipt of your signature; 404 if you have not signed."""
         return signature_of(mine_of(request, public_id))
 
 

@@ -55,7 +55,7 @@ class ReviewView(ApiView):
 class Reviews(ReviewView):
     @review_operation("review_list", bodies.Review, many=True)
     def get(self, request: Request) -> list[dict[str, Any]]:
-        """Your packets, open ones first, without drafts."""
+        """Return your packets, open ones first, without drafts."""
         person = person_of(request)
         studies = set(studies_of(person).values_list("pk", flat=True))
         mine = [
@@ -69,7 +69,7 @@ class Reviews(ReviewView):
 class Review(ReviewView):
     @review_operation("review", bodies.Review)
     def get(self, request: Request, public_id: str) -> dict[str, Any]:
-        """Your state and progress in one packet."""
+        """Return your state and progress in one packet."""
         return place_in(mine_of(request, public_id))
 
 
@@ -90,7 +90,7 @@ class NextItem(ReviewView):
 class Item(ReviewView):
     @review_operation("review_item", bodies.ReviewItem, refuses=(403, 409))
     def get(self, request: Request, public_id: str, item_id: str) -> dict[str, Any]:
-        """One item: decided by you, or leased to you.
+        """Return one item: decided by you, or leased to you.
 
         409 `taken` if others have all its slots.
         """
@@ -108,7 +108,7 @@ class ItemSeries(ReviewView):
     def get(
         self, request: Request, public_id: str, item_id: str, number: int
     ) -> dict[str, tuple[RecordRow, ...]]:
-        """All rows of one series of the record."""
+        """Return all rows of one series of the record."""
         assignment, item = _item(request, public_id, item_id)
         rows = blinded_series_rows(item=item, number=number)
         record_item(assignment=assignment, item=item, action=ROWS, series=number)
@@ -198,7 +198,7 @@ class Undo(ReviewView):
 class Answers(ReviewView):
     @review_operation("review_answers", bodies.Answer, many=True)
     def get(self, request: Request, public_id: str) -> list[AnswerLine]:
-        """Your current answers, in the order in which you first gave them."""
+        """Return your current answers, in the order of your first ones."""
         assignment = mine_of(request, public_id)
         may = may_see(person_of(request), assignment.packet)
         found = own_answers(assignment, may)

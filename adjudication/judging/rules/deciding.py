@@ -100,8 +100,8 @@ class Ruling:
                 None, "neither the note nor the record settles which time is right", quote
             )
         row = rows[0] if right is one else rows[1]
-        # A row that no supplied summary shows cannot be cited, so nobody could check it as
-        # evidence.
+        # A row that no supplied summary shows cannot be cited, so a reader could not check
+        # it as evidence.
         support = row if row is not None and row.cost <= _FITS and row.cited is not None else None
         table = support.cited if support is not None else None
         if table is None and (by_note is None or quote is None):

@@ -114,7 +114,7 @@ def counts(report: JudgeReport) -> dict[str, int]:
 
 
 def warnings(report: JudgeReport) -> list[str]:
-    """Return what a reader must know before quoting a rating."""
+    """Return warnings to read before quoting a rating."""
     rated = report.rated
     warnings = [f"No ratings follow from these games: {rated.why}."] if rated.why else []
     if rated.lost:

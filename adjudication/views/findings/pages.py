@@ -137,7 +137,7 @@ def findings(request: StudyRequest, public_id: str) -> HttpResponse:
 @study_role_required(*CASE_READERS)
 @leads_back_to_draft
 def finding(request: StudyRequest, public_id: str) -> HttpResponse:
-    """One finding with its evidence."""
+    """Show one finding with its evidence."""
     found = finding_of(request, public_id)
     game, encounter = found.game, found.game.comparison.encounter
     line, value = finding_line(found), domain_finding(found)

@@ -106,9 +106,9 @@ def judge_run(request: StudyRequest, public_id: str) -> HttpResponse:
 
 
 def _facts(run: JudgeRun, closed: Closed) -> dict[str, Any]:
-    """Return what only the whole page shows.
+    """Return the values for the whole page only.
 
-    That is the run's settings, and other runs that judged the same.
+    These are the run's settings, and other runs that judged the same.
     """
     return {
         "config_items": sorted((name, value) for name, value in run.config.items()),
@@ -122,7 +122,7 @@ def _facts(run: JudgeRun, closed: Closed) -> dict[str, Any]:
 @require_GET
 @study_role_required(*CASE_READERS)
 def judge_run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
-    """Show the calls of a run; the part polls while the run goes on."""
+    """Show the calls of a run; the part polls while games are under way."""
     run, closed = _open_run(request, public_id)
     context = {
         "run": run,
@@ -135,7 +135,7 @@ def judge_run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
 @require_POST
 @study_role_required(Role.ADMIN)
 def judge_run_action(request: StudyRequest, public_id: str, action: str) -> HttpResponse:
-    """Pause, resume, cancel, retry what failed, or judge the unjudged again."""
+    """Pause, resume, cancel, retry failed games, or judge unjudged ones again."""
     run = judge_run_of(request, public_id, roles=STUDY_ADMINS)
     act = actions.STEPS.get(action)
     if act is None:
@@ -145,10 +145,10 @@ def judge_run_action(request: StudyRequest, public_id: str, action: str) -> Http
 
 
 def _live(request: StudyRequest, run: JudgeRun, closed: Closed) -> dict[str, Any]:
-    """Return what changes while a run goes on, without the closed games.
+    """Return the parts that change during a run, without the closed games.
 
     A game's state and its number of findings reveal nothing of a timeline or a finding, so
-    following a run exposes nobody.
+    following a run is no exposure.
     """
     totals = totals_of([run], closed)[run.pk]
     show = request.GET.get("show", "")
@@ -226,7 +226,7 @@ def _actions(run: JudgeRun, totals: GameTotals) -> list[RunAction]:
 
 
 def _cancel_words(totals: GameTotals) -> str:
-    """Say what cancelling the run loses, and what stays."""
+    """Say which games cancelling leaves unjudged, and which results stay."""
     left = totals.total - totals.done
     return (
         f"{_games(left)} will not be judged; an answer on its way from the judge is lost. The"
