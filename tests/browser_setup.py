@@ -1,9 +1,8 @@
-"""Find a Chromium for the browser tests, or get one: `python -m tests.browser_setup` (part of `make
-setup`).
+"""Locate or install a Chromium for the browser tests.
 
-In this order: one named by CHROMIUM, one on the system, one that root may install with apt, and the
-build inside the npm package @sparticuz/chromium, unpacked into the cache directory outside the
-checkout.
+`python -m tests.browser_setup` is part of `make setup`. It tries in this order: one named by
+CHROMIUM, one on the system, one that root may install with apt, and the build inside the npm
+package @sparticuz/chromium, unpacked into the cache directory outside the checkout.
 """
 
 from __future__ import annotations
@@ -34,8 +33,9 @@ def chromium_path() -> str | None:
 
 
 def main() -> int:
-    """Make sure there is a browser; prints where it is. Returns 1 with the reason where none could
-    be had.
+    """Make sure there is a browser and print its path.
+
+    Returns 1 and prints the reason if there is none.
     """
     path = chromium_path() or _from_apt() or _from_npm()
     if path is None:
@@ -67,7 +67,7 @@ def _from_apt() -> str | None:
 
 
 def _from_npm() -> str | None:
-    """Install the package aside, let it unpack its build, and move the result into place."""
+    """Install the package aside, unpack its build, and move it into place."""
     if shutil.which("npm") is None:
         return None
     folder = cache_directory() / "chromium.new"

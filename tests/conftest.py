@@ -1,5 +1,6 @@
-"""What every test may use: real services started on first need, a browser, and no way to another
-machine.
+"""Fixtures for every test: real services, a browser, no other machine.
+
+Services start when first needed.
 """
 
 from __future__ import annotations
@@ -80,21 +81,27 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the tests in a browser last: from the first of them on, Playwright's event loop runs."""
+    """Run the tests in a browser last.
+
+    From the first of them on, Playwright's event loop runs.
+    """
     items.sort(key=lambda item: "browser" in getattr(item, "fixturenames", ()))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Spare the garbage collector what collecting made: thousands of tests that stay."""
+    """Exclude the thousands of collected tests from garbage collection."""
     gc.collect()
     gc.freeze()
 
 
 @contextmanager
 def _without_foreign_loop(item: pytest.Item) -> Iterator[None]:
-    """From the first browser test on, Playwright keeps an event loop running in this thread. Other
-    tests do not meet it, from their first fixture to their last: Django has other connections in a
-    thread with a running loop."""
+    """Hide Playwright's event loop from tests that do not use the browser.
+
+    From the first browser test on, Playwright runs an event loop in this thread, and Django has
+    other connections in a thread with a running loop. Other tests do not see it, from their first
+    fixture to their last.
+    """
     loop = asyncio._get_running_loop()
     if loop is None or "browser" in getattr(item, "fixturenames", ()):
         yield
@@ -131,7 +138,7 @@ def pytest_runtest_teardown(
 
 @pytest.fixture(scope="session")
 def services() -> ServicePaths:
-    """Real PostgreSQL and a real broker of this session, started when the first test asks for them."""
+    """Start this session's PostgreSQL and broker for the first test that asks."""
     remove_dead_sessions()
     paths = default_paths()
     embedded.ensure_running(paths)
@@ -165,8 +172,9 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
 
 @pytest.fixture
 def process_environment(services: ServicePaths, transactional_db: None) -> dict[str, str]:
-    """The environment in which another process (a worker, a command) sees the test database and the
-    broker, in the application's role.
+    """Return an environment for another process (a worker, a command).
+
+    The process uses the test database and the broker, in the application's role.
     """
     database = connections["default"].settings_dict["NAME"]
     return {
@@ -188,8 +196,9 @@ def private_services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servi
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args() -> dict[str, object]:
-    """How Playwright starts the browser: the one `make setup` found, without the sandbox that
-    containers forbid.
+    """Return how Playwright starts the browser that `make setup` installed.
+
+    It runs without the sandbox, which containers forbid.
     """
     path = chromium_path()
     if path is None:

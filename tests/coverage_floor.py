@@ -16,7 +16,7 @@ NAMED = 10
 
 
 def main(path: str, floor: float) -> int:
-    """Print the total and the files where most is left, and return the exit code."""
+    """Print the total and the least covered files; return the exit code."""
     measured = json.loads(Path(path).read_text(encoding="utf-8"))
     total = measured["summary"]
     branches = (

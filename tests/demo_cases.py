@@ -1,9 +1,9 @@
-"""Whole cases for pages, browser tests and benchmarks: the shipped cohort's notes, rows and
-references, with a run made up around them.
+"""Whole cases for pages, browser tests and benchmarks.
 
-The made-up run has the reference's own spans, the author's text-only estimates and the reference's
-times as what revision found; two further alternatives lie a little beside it. It shows every part
-of a page; it measures nothing.
+They have the shipped cohort's notes, rows and references, with a made-up run around them. The run
+has the reference's own spans, the author's text-only estimates and the reference's times as the
+revision; two alternatives differ a little from it. It shows every part of a page; it measures
+nothing.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _LANES = {
 
 @dataclass(frozen=True)
 class Source:
-    """What a case is made of: its stay, its note, the reference's lines and the rows of its record."""
+    """The parts of a case: stay, note, reference lines and record rows."""
 
     case_id: str
     title: str
@@ -90,7 +90,10 @@ def shipped(case_id: str = "") -> Source:
 
 
 def large(characters: int = 15_000, occurrences: int = 300, series: int = 900) -> Source:
-    """A case of the size that the pages are measured with, put together from shipped ones."""
+    """Return a case of the size that pages are measured with.
+
+    It is put together from shipped ones.
+    """
     folders = sorted(p.name for p in COHORT.iterdir() if p.is_dir())
     first = shipped(folders[0])
     note, lines, number = "", [], 0
@@ -276,8 +279,9 @@ def _chain(
     series: dict[str, EventSeries],
     hours: dict[int, float],
 ) -> None:
-    """One query an occurrence; its candidates are the series of its own rows and others of the
-    case, in seeded order.
+    """Add one query for each occurrence, with candidates.
+
+    The candidates are the series of its own rows and others of the case, in seeded order.
     """
     chance = random.Random(source.case_id)
     queries = Query.objects.bulk_create(

@@ -1,9 +1,8 @@
-"""Builds what a test needs, as short as a sentence: people, studies, cases, runs, timelines and the
-chain behind them.
+"""Build what a test needs, as short as a sentence.
 
-Accounts go through their actions. Clinical rows are stored directly, as an import and a run leave
-them; every row satisfies the database's own constraints. `tests/demo_cases.py` builds whole cases
-on top of these.
+These are people, studies, cases, runs, timelines and the chain behind them. Accounts go through
+their actions. Clinical rows are stored directly, as an import and a run leave them; every row
+satisfies the database's own constraints. `tests/demo_cases.py` builds whole cases on top of these.
 """
 
 from __future__ import annotations
@@ -104,8 +103,9 @@ def make_run(
 
 
 def make_inventory(note: Note, run: Run | None = None, *, origin: str = "") -> Inventory:
-    """An open inventory: of a run where one is given, else a reference. `seal` it when its
-    occurrences and timelines are there.
+    """Create an open inventory, of a run if given, else a reference.
+
+    `seal` it when its occurrences and timelines are stored.
     """
     chosen = origin or (Inventory.Origin.RUN if run else Inventory.Origin.REFERENCE)
     return Inventory.objects.create(encounter=note.encounter, note=note, origin=chosen, run=run)
@@ -127,7 +127,7 @@ def make_occurrence(
     lane: Lane = Lane.FINDING,
     polarity: Polarity = Polarity.PRESENT,
 ) -> Occurrence:
-    """The next occurrence of an inventory: at `span`, else where `phrase` first occurs in the note."""
+    """Create the next occurrence, at `span` or at the first `phrase`."""
     ordinal = inventory.occurrences.count()
     if span is None and phrase:
         start = inventory.note.text.index(phrase)
@@ -201,8 +201,9 @@ def make_row(
     unit: str = "",
     time_kind: str = "administration",
 ) -> SourceRow:
-    """The next row of an encounter's structured record; its dataset's partition is made when
-    missing.
+    """Create the next row of an encounter's structured record.
+
+    The dataset's partition is made if it is missing.
     """
     ensure_partition(encounter.dataset_id)
     index = SourceRow.objects.filter(dataset_id=encounter.dataset_id, encounter=encounter).count()
@@ -267,7 +268,7 @@ def make_candidate(
 
 
 def make_evidence(candidate: Candidate, row: SourceRow) -> Evidence:
-    """A source row that reached the candidate's occurrence, as its copy keeps it."""
+    """Create evidence: a copy of a source row for the candidate's occurrence."""
     encounter = candidate.series.encounter
     assert row.time is not None
     return Evidence.objects.create(
@@ -286,8 +287,9 @@ def make_evidence(candidate: Candidate, row: SourceRow) -> Evidence:
 
 
 def change_past_guards(rows: QuerySet[Any], **values: Any) -> None:
-    """Update rows as the tables' owner can, past triggers: for states that the application cannot
-    reach from the test's own.
+    """Update rows past triggers, as the tables' owner can.
+
+    It is for states that the application cannot reach from the test's own.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")

@@ -1,5 +1,6 @@
-"""What the author page's tests share: two clinicians with browsers of their own, and the hands that
-mark, name and place.
+"""Helpers of the author page's tests.
+
+There are two clinicians with their own browsers, and functions that mark, name and place.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from timelines.models import Occurrence
 
 WIDE: ViewportSize = {"width": 1440, "height": 900}
 
-#: The middle of the first and of the last character, wherever marks have cut the text between them.
+#: The middle of the first and of the last character, however marks divide the text between them.
 PLACES = """([from, to]) => {
   const pieces = [];
   const walker = document.createTreeWalker(document.querySelector('[data-note-body]'), NodeFilter.SHOW_TEXT);
@@ -44,7 +45,7 @@ PLACES = """([from, to]) => {
 
 
 def drag(page: Page, first: str, last: str) -> None:
-    """Select with the mouse from the beginning of `first` to the end of the next `last`."""
+    """Select with the mouse from `first` to the end of the next `last`."""
     place = page.evaluate(PLACES, [first, last])
     assert place is not None, (first, last)
     page.mouse.move(place[0], place[1])
@@ -78,7 +79,7 @@ def place(page: Page, when: str) -> None:
 
 
 def go_to_word(page: Page, word: str) -> None:
-    """Press the right arrow, in the mode that chooses words, until this word is reached."""
+    """Press the right arrow, in the mode that chooses words, up to this word."""
     for _ in range(80):
         if page.locator("[data-announce]").inner_text().split(" ·")[0] == word:
             return

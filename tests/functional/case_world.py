@@ -1,9 +1,9 @@
-"""The small case that the case page's tests walk through: a haemorrhage on an anticoagulant, with
-characters that pages get wrong.
+"""The small case of the case page's tests.
 
-The text places the reversal agent at +1.5 h; its administration row at +6.5 h moves it. One
-span lies inside another, two overlap, one occurrence has no time, and note, mention, event name,
-value and reason carry markup that must stay text.
+A haemorrhage on an anticoagulant, with characters that pages get wrong. The text places the
+reversal agent at +1.5 h; its administration row at +6.5 h moves it. One span is inside another, two
+overlap, one occurrence has no time. Note, mention, event name, value and reason have markup that
+must stay text.
 """
 
 from __future__ import annotations
@@ -66,7 +66,10 @@ _OCCURRENCES: dict[str, tuple[str, Lane, float | None, float | None]] = {
 
 
 def build_world() -> World:
-    """Store everything; the run has two alternatives and the reference agrees with the first."""
+    """Store everything.
+
+    The run has two alternatives, and the reference agrees with the first.
+    """
     study = factories.make_study()
     clinician = factories.make_user(study, Role.CLINICIAN)
     encounter = factories.make_encounter(

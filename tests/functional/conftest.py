@@ -1,6 +1,4 @@
-"""Fixtures of the browser tests: people who enter with windows of their own, and the editor of a
-draft.
-"""
+"""Fixtures of the browser tests: people with windows, a draft's editor."""
 
 from __future__ import annotations
 
@@ -39,8 +37,9 @@ def context(context: BrowserContext) -> BrowserContext:
 
 @pytest.fixture(autouse=True)
 def answered_to_the_end(request: pytest.FixtureRequest) -> Iterator[None]:
-    """What a closed page has still asked for is answered before the tables are emptied: both want
-    locks on the same tables.
+    """Wait for pending requests of closed pages before tables are emptied.
+
+    Both need locks on the same tables.
     """
     if "browser" not in request.fixturenames:
         yield
@@ -58,8 +57,9 @@ def answered_to_the_end(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 class Served:
-    """How many requests the live server's threads are answering: between two statements the
-    database does not know of them.
+    """A count of the requests that the live server's threads are answering.
+
+    Between two statements the database does not know of them.
     """
 
     def __init__(self) -> None:
@@ -153,8 +153,9 @@ def packed() -> Packed:
 
 @pytest.fixture
 def reviewing(enter, packed, page):
-    """A reviewer's window with the first item. What the page still asks for at the end is waited
-    for.
+    """Open a reviewer's window with the first item.
+
+    At the end it waits for the page's pending requests.
     """
     opened: list[Page] = []
 

@@ -1,5 +1,6 @@
-"""The case page's small case, judged: a game of every two of its timelines with findings written by
-hand, and a second opinion.
+"""The case page's small case, judged.
+
+It has a game of every pair of its timelines with findings written by hand, and a second opinion.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ REASON = f"The administration row is this very dose, five hours after arrival {M
 
 @dataclass(frozen=True)
 class Judged:
-    """Two judge runs over the world's case; the second one has another opinion of the reversal
-    agent.
+    """Two judge runs over the world's case.
+
+    The second one has another opinion of the reversal agent.
     """
 
     first: JudgeRun

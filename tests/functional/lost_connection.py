@@ -6,7 +6,8 @@ from playwright.sync_api import Page
 
 
 def try_now(page: Page) -> None:
-    """Press "Try now". The page tries by itself as well, and hides the button when that was sooner:
-    so nobody waits for it to be seen.
+    """Press "Try now" without waiting for it to be visible.
+
+    The page also tries on its own, and hides the button if that was sooner.
     """
     page.evaluate("document.querySelector('[data-do=retry]').click()")

@@ -1,5 +1,6 @@
-"""A cohort of judged games with made-up findings, stored as rows: five sources of unlike quality,
-in both positions, two protocols.
+"""A cohort of judged games with made-up findings, stored as rows.
+
+It has five sources of unlike quality, in both positions and two protocols.
 """
 
 from __future__ import annotations
@@ -40,7 +41,10 @@ KINDS = (
 
 @dataclass(frozen=True)
 class Rated:
-    """Two judge runs over the same comparisons; the second changes its mind now and then."""
+    """Two judge runs over the same comparisons.
+
+    The second changes its mind now and then.
+    """
 
     study: Study
     first: JudgeRun
@@ -123,8 +127,10 @@ def _game(run: JudgeRun, comparison: Comparison, number: int, swapped: bool) -> 
 
 
 def _findings(game: Game, subjects: random.Random, mood: random.Random) -> list[Finding]:
-    """`subjects` draws what there is to find, the same in every judging; `mood` what this judging
-    leaves out or turns.
+    """Return made-up findings of a game.
+
+    `subjects` draws the differences, the same in every judging; `mood` draws those that this
+    judging leaves out or turns.
     """
     errors = {(source, kind): rate for source, kind, rate in SOURCES}
     sides = (game.comparison.first, game.comparison.second)

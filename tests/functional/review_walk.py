@@ -1,6 +1,7 @@
-"""Describe the steps of a whole review: `docs/review.md` consists of these words and pictures.
+"""The steps of a whole review, for a test and for `docs/review.md`.
 
-`REVIEW_WALK=1 pytest tests/functional/test_review_walk.py` takes the pictures and writes the page.
+The page consists of these words and of pictures. `REVIEW_WALK=1 pytest
+tests/functional/test_review_walk.py` takes the pictures and writes the page.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ STEPS = (
 
 
 def page() -> str:
-    """Return the documentation's page, in Markdown, its lines wrapped at 100 characters."""
+    """Return the documentation's page in Markdown, wrapped at 100 characters."""
     blocks = [
         f"## {n}. {s.title}\n\n{wrapped(s.words)}\n\n![{s.title}](review/{s.name}.png)\n"
         for n, s in enumerate(STEPS, 1)
@@ -139,7 +140,10 @@ def wrapped(text: str) -> str:
 
 
 class Camera:
-    """Store the pictures of the steps in ARTIFACTS; with REVIEW_WALK set, in the documentation."""
+    """Stores the pictures of the steps in ARTIFACTS.
+
+    With REVIEW_WALK set, they go into the documentation.
+    """
 
     def __init__(self) -> None:
         artifacts = (
@@ -157,7 +161,10 @@ class Camera:
         self.taken.append(name)
 
     def finish(self) -> None:
-        """Check that every step has its picture; with REVIEW_WALK set, write the page."""
+        """Check that every step has its picture; write the page for the docs.
+
+        The page is written only with REVIEW_WALK set.
+        """
         assert sorted(self.taken) == sorted(step.name for step in STEPS)
         if self.for_docs:
             PAGE.write_text(page(), encoding="utf-8")

@@ -1,9 +1,8 @@
-"""A packet over shipped cases for the tests of the reviewer's pages: realistic notes, timelines and
-records, findings of every stratum.
+"""A packet over shipped cases for the tests of the reviewer's pages.
 
-Two sources say what the shipped reference says: one with its times, one with its estimates from
-text alone, less some lines, with one written twice and one in other words. A stand-in judges them;
-what it says is made up.
+It has realistic notes, timelines and records, and findings of every stratum. Two sources are made
+from the shipped reference: one with its times, one with its estimates from text alone, less some
+lines, with one written twice and one in other words. A stand-in judges them with made-up findings.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ class Differences:
 
 @dataclass
 class Packed:
-    """An open packet of such findings, its admin and a reviewer with a password."""
+    """An open packet, its admin and a reviewer with a password."""
 
     encounters: list[Encounter]
     packet: Packet
@@ -163,8 +162,9 @@ def packed_world(
 
 
 def _fewer(source: demo_cases.Source, series: int | None) -> demo_cases.Source:
-    """The case with so many series of its record, heart rate among them, and nothing that points to
-    rows by number.
+    """Return the case with this many series, heart rate among them.
+
+    Nothing points to rows by number any more.
     """
     names = sorted(
         {row["event"] for row in source.rows},
@@ -239,7 +239,10 @@ def in_hand(page: Page) -> str:
 
 
 def answer(page: Page, key: str) -> str:
-    """Answer the item on screen by keys and wait for the next thing; returns the item."""
+    """Answer the item on screen by keys and wait for the next page.
+
+    Returns the item.
+    """
     before = in_hand(page)
     page.keyboard.press(key)
     page.keyboard.press("Enter")

@@ -1,7 +1,7 @@
-"""The pages of authoring as they are seen: where one begins, axe in both themes and at three
-widths, and pictures to look at.
+"""The looks of the authoring pages: axe and pictures.
 
-Pictures go to ARTIFACTS (default `var/artifacts/authoring`), which is not committed.
+Themes and three widths are covered. Pictures go to ARTIFACTS (default `var/artifacts/authoring`),
+which is not committed.
 """
 
 from __future__ import annotations
@@ -75,8 +75,9 @@ def test_axe_finds_nothing_and_pictures_are_taken(editor, enter, world, page, th
 
 
 def drafted(built, author: User) -> Authoring:
-    """A draft with the occurrences of a built case: every third one is still to place, one has no
-    time.
+    """Return a draft with the occurrences of a built case.
+
+    Every third one is not placed yet, and one has no time.
     """
     authoring, _ = start_authoring(
         encounter=built.encounter, protocol=Authoring.Protocol.UNAIDED, by=author

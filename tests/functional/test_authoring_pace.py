@@ -1,5 +1,6 @@
-"""People who are quicker than the server, or pause at the wrong moment, lose nothing: readings of a
-time arrive late, in any order.
+"""Authors who are quicker than the server, or pause, lose nothing.
+
+Readings of a time arrive late and in any order.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ PAUSE_MS = 900
 
 
 class PausedAnswers:
-    """Readings of times that the server is slow to answer; each is let go by the test."""
+    """Readings of times that the server answers late.
+
+    The test releases each of them.
+    """
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -40,7 +44,7 @@ class PausedAnswers:
         raise AssertionError(f"{len(self.routes)} readings were asked for, not {count}")
 
     def let_go(self, *order: int) -> None:
-        """Answer these, in this order, one after the other; later ones are answered at once."""
+        """Answer these in this order; answer later ones at once."""
         self.pausing = False
         for n in order:
             with self.page.expect_response("**/time/"):

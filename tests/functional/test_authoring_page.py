@@ -1,5 +1,6 @@
-"""Authoring in a real browser: by mouse and by keyboard alone, from the first mark to the lock and
-back.
+"""Authoring in a real browser, from the first mark to the lock and back.
+
+By mouse and by keyboard alone.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Saving in a real browser: over a lost connection, after signing in again, from two windows, by
-two authors at once.
+"""Saving in a real browser, under difficulties.
+
+They are a lost connection, a new sign-in, two windows, two authors at once.
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ def test_two_windows_meet_and_the_person_decides_per_occurrence(editor, world, n
     )
     expect(row(first, "Fell at home")).to_contain_text("−2 d")
 
-    # The same occurrences: mine of one is kept, theirs of the other is taken.
+    # The same occurrences: one has my edit, the other theirs.
     for mention, when in (("Fell at home", "-4 d"), ("Denied headache", "+2")):
         row(second, mention).click()
         place(second, when)

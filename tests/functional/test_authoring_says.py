@@ -1,5 +1,6 @@
-"""What an author says is what is stored: Enter at once after selecting, and a typed time that
-claims nothing of the note.
+"""An author's input is stored exactly.
+
+Enter comes at once after selecting, or a typed time claims nothing of the note.
 """
 
 from __future__ import annotations

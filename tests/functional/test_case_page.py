@@ -1,7 +1,7 @@
-"""The case page in a real browser: keyboard alone, exact text, axe in both themes, and pictures to
-look at.
+"""The case page in a real browser: keyboard, exact text, axe, pictures.
 
-Pictures go to ARTIFACTS (default `var/artifacts/case-page`), which is not committed.
+Both themes are covered. Pictures go to ARTIFACTS (default `var/artifacts/case-page`), which is not
+committed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ def world():
 
 @pytest.fixture
 def opened(world, live_server, page, client):
-    """Opens a path of the case signed in, at the wide size; collects what the console complains of."""
+    """Open a path of the case signed in, at the wide size.
+
+    It collects the console's errors.
+    """
     client.force_login(world.clinician)
     page.context.add_cookies(
         [

@@ -1,6 +1,4 @@
-"""The case page as the server answers it: who may see it, what it carries, and that text stays
-text.
-"""
+"""The case page's responses: access, content, and text that stays text."""
 
 from __future__ import annotations
 

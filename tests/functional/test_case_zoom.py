@@ -1,5 +1,6 @@
-"""The plot of a shipped case while its window changes, and the walk through the largest changes, in
-a real browser.
+"""The plot of a shipped case in a real browser.
+
+Its window changes, and a walk goes through the largest changes.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""One page of each shape of address in a real browser, as each role: no error on the
-console, no failed request, no violation.
+"""One page of each shape of address in a real browser, for each role.
+
+There is no error on the console, no failed request, no violation.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Watch:
 
 
 def crawled() -> tuple[Demo, dict[str, list[Visit]]]:
-    """The demo, and a page of each shape that each visitor gets to and none before did."""
+    """Return the demo, and for each visitor the shapes of page that are new."""
     demo, found, known = make_demo(), dict[str, list[Visit]](), set[str]()
     try:
         for person in VISITORS:

@@ -1,7 +1,6 @@
-"""The page of ratings in a real browser: plots beside their tables, files, axe in both themes, and
-pictures to look at.
+"""The page of ratings in a real browser: plots, tables, files, axe.
 
-Pictures go to ARTIFACTS (default `var/artifacts`), which is not committed.
+Both themes are covered. Pictures go to ARTIFACTS (default `var/artifacts`), which is not committed.
 """
 
 from __future__ import annotations
@@ -33,8 +32,9 @@ def rated():
 
 @pytest.fixture
 def opened(rated, live_server, page, client):
-    """Opens the ratings of the first run signed in as an admin; collects what the console complains
-    of.
+    """Open the ratings of the first run signed in as an admin.
+
+    It collects the console's errors.
     """
     client.force_login(factories.make_user(rated.study, Role.ADMIN, username="the-admin"))
     page.context.add_cookies(

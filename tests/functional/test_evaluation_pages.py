@@ -1,7 +1,6 @@
-"""Evaluation pages in a real browser: bases, files, plots, the way to the drawn pairs, axe in both
-themes, and pictures to look at.
+"""Evaluation pages in a real browser: bases, files, plots, pairs, axe.
 
-Pictures go to ARTIFACTS (default `var/artifacts`), which is not committed.
+Both themes are covered. Pictures go to ARTIFACTS (default `var/artifacts`), which is not committed.
 """
 
 from __future__ import annotations
@@ -46,7 +45,10 @@ def evaluation(world):
 
 @pytest.fixture
 def opened(world, live_server, page, client):
-    """Opens a path signed in as an admin, at the wide size; collects what the console complains of."""
+    """Open a path signed in as an admin, at the wide size.
+
+    It collects the console's errors.
+    """
     client.force_login(factories.make_user(world.study, Role.ADMIN))
     page.context.add_cookies(
         [

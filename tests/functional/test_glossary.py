@@ -1,5 +1,6 @@
-"""Definitions of terms in a real browser: by keyboard and by touch, wide and narrow, in both
-themes; the help page.
+"""Definitions of terms in a real browser, and the help page.
+
+By keyboard and by touch, wide and narrow, in both themes.
 """
 
 from __future__ import annotations

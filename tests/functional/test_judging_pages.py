@@ -1,7 +1,7 @@
-"""Judge runs, findings and comparisons in a real browser: keys, filters, the plot, axe in both
-themes, and pictures to look at.
+"""Judge runs, findings and comparisons in a real browser.
 
-Pictures go to ARTIFACTS (default `var/artifacts`), which is not committed.
+Keys, filters, the plot, axe in both themes. Pictures go to ARTIFACTS (default `var/artifacts`),
+which is not committed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def judged(world):
 
 @pytest.fixture
 def opened(world, judged, live_server, page, client):
-    """Opens a path signed in as an admin; collects what the console complains of."""
+    """Open a path signed in as an admin; collect the console's errors."""
     client.force_login(factories.make_user(world.study, Role.ADMIN, username="the-admin"))
     page.context.add_cookies(
         [
@@ -213,8 +213,9 @@ def test_case_page_leads_to_the_comparison(opened, world):
     ids=["light-tablet", "dark-wide", "dark-tablet", "light-wide"],
 )
 def test_looks(opened, world, judged, page, theme, size):
-    """Every page at both sizes in both themes: no sideways scrolling of the page, nothing that axe
-    objects to, and a picture.
+    """Every page fits its width and satisfies axe at each size and theme.
+
+    A picture is taken of each.
     """
     page.set_viewport_size(size)
     page.emulate_media(color_scheme=theme)

@@ -1,4 +1,7 @@
-"""Pages that follow a run show its end without a reload, and ask once before anything is cancelled."""
+"""Pages that follow a run show its end without a reload.
+
+They ask once before anything is cancelled.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +92,7 @@ def test_a_run_that_ends_can_be_chosen_without_a_reload(enter, page, world, admi
 
 
 def started(kind: str, world) -> tuple[str, str]:
-    """Work that waits: the address of its page, and the button that cancels it."""
+    """Create waiting work; return its page's address and cancel button."""
     if kind == "run":
         case_run = Run.objects.get().cases.get()
         StageRun.objects.create(case_run=case_run, stage="tag", state=JobState.SUCCEEDED)

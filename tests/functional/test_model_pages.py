@@ -1,7 +1,7 @@
-"""Models, a run's calls and one call whole in a real browser: fragments load under the content
-security policy, axe in both themes.
+"""Models, a run's calls and a whole call in a real browser.
 
-Pictures go to ARTIFACTS (default `var/artifacts`), which is not committed.
+Fragments load under the content security policy; axe in both themes. Pictures go to ARTIFACTS
+(default `var/artifacts`), which is not committed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ ARTIFACTS = Path(os.environ.get("ARTIFACTS", settings.BASE_DIR / "var" / "artifa
 
 @pytest.fixture
 def server(monkeypatch):
-    """Serves every role; the first inference is refused once, with markup in it."""
+    """Serve every role; the first inference is refused once.
+
+    The refused answer has markup in it.
+    """
 
     def answer(request: ModelRequest, number: int) -> str:
         infers = (
@@ -56,7 +59,10 @@ def server(monkeypatch):
 
 @pytest.fixture
 def run(server) -> Run:
-    """Done in a thread of its own, as a worker would: the browser's event loop occupies this one."""
+    """Run a case in a separate thread, as a worker would.
+
+    The browser's event loop occupies this one.
+    """
 
     def work() -> Run:
         try:

@@ -1,7 +1,7 @@
-"""Home, cases, record and runs in a real browser: a launch by a real worker, search, series, rows,
-axe in both themes, and pictures.
+"""Home, cases, record and runs in a real browser.
 
-Pictures go to ARTIFACTS (default `var/artifacts`), which is not committed.
+A launch by a real worker, search, series, rows, axe in both themes. Pictures go to ARTIFACTS
+(default `var/artifacts`), which is not committed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ RUN_SECONDS = 600_000
 
 @pytest.fixture
 def admin_of(live_server, page, client):
-    """Signs the browser in as an admin of a study; collects what the console complains of."""
+    """Sign the browser in as a study's admin; collect the console's errors."""
     cache.clear()
     page.set_viewport_size(WIDE)
     page.complaints = []
@@ -258,8 +258,9 @@ def test_axe_finds_nothing_and_pictures_are_taken(admin_of, live_server, page, t
 
 
 def unfinished_run():
-    """Twelve cases: done, failed after three attempts, running in its second, cancelled, and the
-    others waiting.
+    """Return a run of twelve cases in different states.
+
+    Done, failed after three attempts, running in its second, cancelled, and the others waiting.
     """
     dataset = factories.make_dataset(name="Stays")
     run = factories.make_run(dataset, label=f"nightly {MARKUP}")

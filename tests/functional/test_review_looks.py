@@ -1,5 +1,6 @@
-"""The reviewer's pages as they are seen: axe in both themes and at three widths, motion reduced,
-nothing from elsewhere.
+"""The looks of the reviewer's pages: axe, reduced motion, own files only.
+
+Both themes and three widths are covered.
 """
 
 from __future__ import annotations

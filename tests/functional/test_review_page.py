@@ -1,5 +1,6 @@
-"""The reviewer's page in a real browser: ten items by the keyboard alone, every key, practice, and
-the last steps.
+"""The reviewer's page in a real browser.
+
+Ten items by the keyboard alone, every key, practice, and the last steps.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Nobody loses work: a lost connection, an ended session, another device, a lease that ran out, an
-impatient hand.
+"""Reviewers lose no work.
+
+A lost connection, an ended session, another device, a lease that ran out, an impatient hand.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A whole review in a real browser: an admin draws, two reviewers and a third person decide, the
-report card is read.
+"""A whole review in a real browser.
 
-With REVIEW_WALK=1 its pictures go into the documentation.
+An admin draws, two reviewers and a third person decide, the report card is read. With REVIEW_WALK=1
+its pictures go into the documentation.
 """
 
 from __future__ import annotations
@@ -153,7 +153,10 @@ def work(window: Page, items: int, key: str) -> None:
 
 
 def review(window: Page, packet: Packet, camera: Camera) -> None:
-    """Every item by the keyboard, with pictures of one with two rows and of one with a single row."""
+    """Decide every item by the keyboard; take two pictures.
+
+    One is of an item with two rows, one of an item with a single row.
+    """
     window.get_by_role("link", name="Start", exact=True).click()
     wanted = {"item": ".sides:not(:has(.side-missing))", "one-sided": ".side-missing"}
     for number in range(packet.items.count()):

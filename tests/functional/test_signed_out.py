@@ -1,4 +1,4 @@
-"""What a browser has on its disk after the sign-out: nothing of what was read before."""
+"""After the sign-out a browser's disk has nothing that was read."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,5 +1,6 @@
-"""Offered = stored + rejected (+ left out, with a reason), line by line: what the importer's
-readers say against the oracle.
+"""Compare the importer's readers with the oracle, line by line.
+
+Offered = stored + rejected (+ left out, with a reason).
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ SOURCES: dict[str, Callable[[Path], StreamSource]] = {
 
 
 def outcome_of(format: str, root: Path) -> Outcome:
-    """(rows of each case, notes, rejections) after all checks. Raises AssertionError where
-    something is silent.
+    """Return (rows of each case, notes, rejections) after all checks.
+
+    Raises AssertionError if a line is neither stored nor accounted for.
     """
     try:
         if format == "cases":
@@ -180,8 +182,10 @@ def _csv_encounters(
     rejections: Collection[Rejection],
     unread: Collection[str],
 ) -> None:
-    """Every file is read or named; an anchor is the one that encounters.csv gives, or the earliest
-    row of a case that it cannot mean.
+    """Check that every file is read or named, and every anchor is right.
+
+    An anchor is the one in encounters.csv, or the earliest row of a case that encounters.csv does
+    not name.
     """
     taken = {e.case_id: e for e in found}
     named = {r.case_id for r in rejections} | {case_of(Path(r.file)) for r in rejections}
@@ -252,8 +256,9 @@ def _mimic_encounters(
 
 
 def _mimic_file(file: StreamFile, stored, rejected: set[int], offered: int, encounters) -> None:
-    """Stored lines are of the stay that they name; lines that are neither stored nor rejected name
-    no stay that is here.
+    """Check stored lines against the stay that they name.
+
+    Lines that are neither stored nor rejected must name no known stay.
     """
     (_, header), *lines = oracle.records(file.path)
     header = [name.strip() for name in header]
@@ -304,7 +309,10 @@ def _number(text: str) -> int | None:
 
 
 def _meds_file(file: StreamFile, stored, rejected: set[int], offered: int, encounters) -> None:
-    """Every row is stored with its own values, rejected, or outside all encounters of its subject."""
+    """Check that every row is stored unchanged, rejected or outside.
+
+    Outside means outside all encounters of its subject.
+    """
     table = oracle.table_of(file.path)
     moments = table["time"].cast(pa.timestamp("us")).cast(pa.int64()).to_pylist()
     times = [_moment(t) for t in moments]

@@ -1,5 +1,6 @@
-"""Changes to a valid input at the level of bytes, fields, lines and files; everything comes from
-one seeded source of chance.
+"""Changes to a valid input: bytes, fields, lines and files.
+
+All of them come from one seeded source of chance.
 """
 
 from __future__ import annotations
@@ -59,7 +60,10 @@ RAW_JSON = ["NaN", "Infinity", "9" * 5000, "[" * 5000, "{", "1e400", '"\\ud800"'
 
 
 def mutate(root: Path, chance: Random) -> str:
-    """Change one file (rarely two) below `root`; what was done, for the message of a failure."""
+    """Change one file (rarely two) below `root`; return what was done.
+
+    The words are for the message of a failure.
+    """
     done = []
     for _ in range(1 if chance.random() < 0.8 else 2):
         files = sorted(p for p in root.rglob("*") if p.is_file())

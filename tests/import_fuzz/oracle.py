@@ -1,5 +1,6 @@
-"""What a file offers, read without the importer: a CSV reader of a few lines, Python's gzip, and
-rules written down again.
+"""The content of a file, read without the importer.
+
+It uses a CSV reader of a few lines, Python's gzip, and rules written a second time.
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ class Unreadable(Exception):
 
 
 def records(path: Path) -> list[tuple[int, list[str]]]:
-    """(line, fields) of every record of a CSV file, the header first, blank lines left out."""
+    """Return (line, fields) of every record of a CSV file.
+
+    The header comes first; blank lines are left out.
+    """
     try:
         content = path.read_bytes()
         text = (

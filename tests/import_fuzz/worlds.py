@@ -1,5 +1,6 @@
-"""A small valid input of each format, with quoted line breaks, gzip, Parquet, and everything else
-that a format allows.
+"""A small valid input of each format, with everything a format allows.
+
+Quoted line breaks, gzip and Parquet among it.
 """
 
 from __future__ import annotations
@@ -72,7 +73,10 @@ def make_csv(root: Path) -> None:
 
 
 def make_mimic_iv(root: Path) -> None:
-    """The excerpt with the tables that have every kind of assignment, one of them gzipped."""
+    """Write the excerpt with tables of every kind of assignment.
+
+    One of them is gzipped.
+    """
     for name in MIMIC_FILES:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(MIMIC / f"{name}.csv", root / f"{name}.csv")

@@ -1,4 +1,7 @@
-"""Whether an answer of the API is what its OpenAPI description says: status, type and every field."""
+"""Compare a response of the API with its OpenAPI description.
+
+Status, type and every field are compared.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,10 @@ def check_answer(method: str, route: str, response: HttpResponseBase) -> None:
 
 
 def check_body(name: str, schema: str, body: object) -> None:
-    """Raise NotDescribed with the places where the body differs; values are not repeated."""
+    """Raise NotDescribed with the places where the body differs.
+
+    Values are not repeated.
+    """
     faults = [
         f"{error.json_path}: {error.validator}" for error in validator(schema).iter_errors(body)
     ]
@@ -68,7 +74,7 @@ def validator(schema: str) -> Draft202012Validator:
 
 
 def strict(node: Any) -> Any:
-    """The schema with `nullable` as a type, and objects closed to undescribed fields."""
+    """Return the schema without undescribed fields, `nullable` as a type."""
     if isinstance(node, list):
         return [strict(one) for one in node]
     if not isinstance(node, dict):

@@ -1,4 +1,4 @@
-"""Authors and drafts for tests, and requests as the editor page sends them."""
+"""Authors and drafts for tests, and requests as the editor sends them."""
 
 from __future__ import annotations
 
@@ -46,8 +46,9 @@ def span(phrase: str, text: str = NOTE) -> dict[str, Any]:
 
 
 def settle() -> None:
-    """Judge now what the database judges at the end of a transaction: a test is one, where a
-    visitor's requests are many.
+    """Check now what the database checks at the end of a transaction.
+
+    A test is one transaction, while a visitor's requests are many.
     """
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
@@ -71,7 +72,7 @@ class Page:
         return answer
 
     def edit(self, kind: str, *, token: str = "", expect: int = 200, **rest: Any) -> Any:
-        """Send an edit made on the revision that this page knows; the answer's JSON."""
+        """Send an edit of this page's revision; return the response's JSON."""
         body = {
             "token": token or f"t{next(_token)}",
             "revision": self.revision,

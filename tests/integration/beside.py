@@ -1,4 +1,4 @@
-"""Work on a second connection, for tests of what two transactions do to each other."""
+"""Work on a second connection, to test concurrent transactions."""
 
 from __future__ import annotations
 

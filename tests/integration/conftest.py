@@ -1,4 +1,4 @@
-"""Every answer of the API in these tests is compared with its OpenAPI description."""
+"""Compare every response of the API with its OpenAPI description."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Follows every link and GET form of a site breadth-first, at most so many addresses of each shape,
-in somebody's name.
+"""Follow every link and GET form of a site breadth-first, as a person.
 
-It asks through a function, so it crawls the test client as well as a server that runs somewhere.
+At most so many addresses of each shape are visited. It asks through a function, so it crawls the
+test client as well as a running server.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class Visit:
-    """An address that was asked, on which page it was found, and its status. `whole`: a page, and
-    not a fragment of one.
+    """A requested address, the page that links to it, and its status.
+
+    `whole`: a page, and not a fragment of one.
     """
 
     address: str
@@ -50,7 +51,7 @@ class Visit:
 
 
 def shape_of(address: str) -> str:
-    """The address with every id and number left out, and the names of its parameters."""
+    """Return the address without ids and numbers, with parameter names."""
     parts = urlsplit(address)
     path = NUMBER.sub("{n}", UID.sub("{uid}", PUBLIC_ID.sub("{id}", parts.path)))
     if path.startswith("/static/"):
@@ -110,7 +111,10 @@ class Links(HTMLParser):
 
 
 def _filled(form: _Form) -> Iterator[str]:
-    """Some of the addresses that the form leads to: each option once, the others as they are."""
+    """Yield some of the addresses that the form leads to.
+
+    Each option once, the others as they are.
+    """
     width = max((len(values) for _, values in form.fields), default=1)
     for number in range(min(max(width, 1), FORM_ADDRESSES)):
         chosen = {name: values[number % len(values)] for name, values in form.fields if values}
@@ -120,8 +124,9 @@ def _filled(form: _Form) -> Iterator[str]:
 def crawl(
     ask: Callable[[str], Answer], start: str, *, each: int, most: int = 100_000
 ) -> list[Visit]:
-    """Ask `start` and all that can be reached from it: at most `each` addresses of a shape, `most`
-    in all.
+    """Request `start` and everything reachable from it.
+
+    At most `each` addresses of a shape, `most` in all.
     """
     asked: Counter[str] = Counter()
     seen = {start}

@@ -1,4 +1,4 @@
-"""This process as the application's database role, and commands under chosen roles."""
+"""Run as the application's database role, or commands as chosen roles."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from config.settings import database_settings
 
 @contextmanager
 def as_application() -> Iterator[None]:
-    """Connect to the test database as pages and workers do. Needs a test that commits."""
+    """Connect to the test database as pages and workers do.
+
+    It needs a test that commits.
+    """
     before = connection.settings_dict
     connect_with({**before, "USER": database_settings(settings.DATABASE_URL)["USER"]})
     try:
@@ -31,7 +34,7 @@ def as_application() -> Iterator[None]:
 def manage(
     paths: ServicePaths, *arguments: str, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command of an installation of its own; its output is returned, not shown."""
+    """Run a command of a separate installation; return its output."""
     environment = {
         **os.environ,
         "OCCURRENT_VAR": str(paths.var),

@@ -1,5 +1,6 @@
-"""What the API answers about a decided demo, as exports: judge runs, games, findings, changes,
-comparisons, packets, its schema.
+"""Responses of the API about a decided demo, as exports.
+
+Judge runs, games, findings, changes, comparisons, packets, its schema.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ def ask_api(demo: Demo) -> Exports:
 
 
 def api_of_judge_run(client: Client, address: str, name: str) -> Exports:
-    """One judge run: itself, its games and findings, what may be drawn of it, its report and files."""
+    """Return everything of one judge run.
+
+    The run, its games and findings, its eligible findings, its report and files.
+    """
     taken = {
         f"api/{name}.json": got(client, address),
         **judged_files(client, address, name, "report", "files/"),

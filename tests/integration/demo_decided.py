@@ -1,5 +1,6 @@
-"""The demo (`demo_world`) and what follows: a second judge run, a packet for two people an item,
-every decision, both packets closed.
+"""The demo (`demo_world`) with everything decided.
+
+A second judge run, a packet for two people an item, every decision, both packets closed.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tests.integration.demo_world import Demo, make_demo
 
 
 def decided_demo(path: Path, cases: Sequence[str]) -> tuple[Demo, dict[str, Any]]:
-    """Build it; return it with what the API answered to the reviewers, by name."""
+    """Build it; return it with the API's responses to the reviewers, by name."""
     demo = make_demo(path, cases)
     quiet = {"stdout": StringIO(), "stderr": StringIO()}
     call_command(
@@ -49,8 +50,9 @@ def decided_demo(path: Path, cases: Sequence[str]) -> tuple[Demo, dict[str, Any]
 
 
 def draw_second(admin: ApiClient, people: dict[str, str]) -> None:
-    """Draw two findings of each kind from each pairing, two people deciding on those of the first;
-    assign everybody and open it.
+    """Draw two findings of each kind from each pairing.
+
+    Two people decide on those of the first. Everybody is assigned, and the packet is opened.
     """
     run = ids_of("adjudication", "JudgeRun")[0]
     pairings = asked(admin, "get", f"judge-runs/{run}/eligible/")["pairings"]

@@ -1,5 +1,6 @@
-"""Files that commands write and pages offer about a decided demo (`demo_decided`), by public names
-and addresses alone.
+"""Files that commands write and pages offer about a decided demo.
+
+Only public names and addresses of `demo_decided` are used.
 """
 
 from __future__ import annotations
@@ -75,8 +76,9 @@ Exports = dict[str, bytes]
 
 
 def export_commands(folder: Path) -> Exports:
-    """What commands write: timelines, record, model calls, evaluation, ratings, and what the check
-    of the chains says.
+    """Return the files of commands.
+
+    Timelines, record, model calls, evaluation, ratings, and the output of the check of the chains.
     """
     export_timelines(folder / "timelines")
     run(folder / "summaries", "export_summaries", dataset="demo")
@@ -106,8 +108,9 @@ def export_commands(folder: Path) -> Exports:
 
 
 def export_timelines(folder: Path) -> None:
-    """Export those of every variant in every format, what is chosen by default, and with words of
-    the note where that is a choice.
+    """Export the timelines of every variant in every format.
+
+    The default selection too, and with words of the note if the format allows it.
     """
     timelines = apps.get_model("timelines", "Timeline").objects.filter(
         encounter__dataset__name="demo"
@@ -146,8 +149,9 @@ def files_in(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def download_pages(demo: Demo) -> Exports:
-    """What pages offer as files: tables of the evaluation, ratings and report cards, findings,
-    games, decisions, own timelines.
+    """Return the files that pages offer.
+
+    Tables of the evaluation, ratings and report cards, findings, games, decisions, own timelines.
     """
     taken: Exports = {}
     admin, author = Client(), Client()
@@ -174,7 +178,10 @@ def download_pages(demo: Demo) -> Exports:
 
 
 def judged_files(client: Client, address: str, name: str, report: str, files: str) -> Exports:
-    """Tables of ratings, all findings and all games of a judge run, by pages or API."""
+    """Return tables of ratings, all findings and all games of a judge run.
+
+    They come from pages or from the API.
+    """
     taken = {
         f"{name}/{table}.{form}": got(client, f"{address}{report}/{table}/{form}/")
         for table in RATED
@@ -190,7 +197,10 @@ def judged_files(client: Client, address: str, name: str, report: str, files: st
 
 
 def packet_files(client: Client, address: str, name: str) -> Exports:
-    """Tables of the report card and all decisions of a packet, by pages or API."""
+    """Return a packet's report-card tables and all its decisions.
+
+    They come from pages or from the API.
+    """
     taken = {
         f"{name}/{table}.{form}": got(client, f"{address}report/{table}/{form}/")
         for table in CARD
@@ -216,8 +226,9 @@ def got(client: Client, address: str) -> bytes:
 
 
 def readable(exports: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
-    """Each export as text: an archive's files one by one, a table of a binary format as its schema
-    and a line a row.
+    """Yield each export as text.
+
+    An archive gives its files one by one, a binary table its schema and a line for each row.
     """
     for name, content in exports.items():
         if content.startswith(b"PK"):

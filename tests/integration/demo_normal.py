@@ -1,5 +1,6 @@
-"""Exports without what differs from one run of the same code to the next: random ids, hashes over
-them, clock times, durations.
+"""Exports without what differs between runs of the same code.
+
+These are random ids, hashes over them, clock times, durations.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ DURATIONS: Mapping[str, tuple[str, str]] = {
 
 @contextmanager
 def same_randomness() -> Iterator[None]:
-    """Draw the same ids, seeds and UIDs each time: a packet's items are drawn in the order of
-    random ids, sides by random seeds.
+    """Draw the same ids, seeds and UIDs each time.
+
+    A packet's items are drawn in the order of random ids, sides by random seeds.
     """
     with ExitStack() as stack:
         for model in with_field("public_id"):
@@ -65,8 +67,10 @@ def with_field(name: str) -> list[type[Model]]:
 
 
 def names() -> dict[str, str]:
-    """Random id → its model and a running number; hash of a chain or a request → likewise; revision
-    of the code → one word.
+    """Return a fixed name for each random value.
+
+    A random id becomes its model and a running number, and so does the hash of a chain or a
+    request. The revision of the code becomes one word.
     """
     taken: dict[str, str] = {}
     for field, words in RANDOM.items():
@@ -84,8 +88,9 @@ def names() -> dict[str, str]:
 
 
 def normal(name: str, text: str, known: Mapping[str, str], days: set[date]) -> str:
-    """The export in the form that each run of the same code gives. `days`: those on which this run
-    ran.
+    """Return the export in the form that each run of the same code gives.
+
+    `days`: the days on which this run ran.
     """
     text = WORD.sub(lambda match: known.get(match.group(), match.group()), text)
     for day in days:

@@ -1,5 +1,6 @@
-"""People who review packets through the API and always answer the same: for the exports of the
-demo.
+"""Reviewers who use the API and always answer the same.
+
+They are for the exports of the demo.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ ANSWERS = ("A", "B", "A", "BOTH", "B", "UNCLEAR", "A", "NEITHER")
 
 
 def review_all(people: Mapping[str, User], packets: Sequence[str]) -> dict[str, Any]:
-    """Let everybody in turn decide on all that is theirs and sign; return each answer of the API by
-    name.
+    """Let everybody in turn decide on all their items and sign.
+
+    Returns each response of the API by name.
     """
     seen: dict[str, Any] = {}
     for name, person in people.items():
@@ -32,7 +34,7 @@ def review_all(people: Mapping[str, User], packets: Sequence[str]) -> dict[str, 
 
 
 def review_one(client: ApiClient, review: str, name: str) -> dict[str, Any]:
-    """Practise, decide on every item, correct, guess and sign; return what the API answered."""
+    """Practise, decide, correct, guess and sign; return the responses."""
     seen: dict[str, Any] = {f"{name}/practice.json": practise(client, f"review/{review}/")}
     seen[f"{name}/items.json"] = decide_all(client, f"review/{review}/")
     seen[f"{name}/answers-before.json"] = answers = asked(
@@ -50,7 +52,7 @@ def review_one(client: ApiClient, review: str, name: str) -> dict[str, Any]:
 
 
 def practise(client: ApiClient, address: str) -> list[Any]:
-    """Answer every made-up case; return the cases and what is said to the answers."""
+    """Answer every made-up case; return the cases and the responses."""
     seen = []
     for line in asked(client, "get", f"{address}practice/"):
         case = f"{address}practice/{line['number']}/"
@@ -59,8 +61,9 @@ def practise(client: ApiClient, address: str) -> list[Any]:
 
 
 def decide_all(client: ApiClient, address: str) -> list[Any]:
-    """Decide on each item in the order of the queue; return the items as they were shown. One is
-    put aside first, one answer undone.
+    """Decide on each item of the queue; return the items as shown.
+
+    One is put aside first, and one answer is undone.
     """
     seen: list[Any] = []
     for number in count():

@@ -1,9 +1,8 @@
-"""Everything that a fresh demo has and more, made by the commands and actions that make it there:
-`make_demo`.
+"""A complete demo, made by the commands and actions of the real one.
 
-One case in every variant, evaluated, judged, in an open packet with practice, a reviewer and an
-adjudicator; timelines in progress and submitted; a run that failed; a run by a language model with
-its calls. Only the models are stand-ins.
+`make_demo` has one case in every variant, evaluated, judged, in an open packet with practice, a
+reviewer and an adjudicator; timelines in progress and submitted; a run that failed; a run by a
+language model with its calls. Only the models are stand-ins.
 """
 
 from __future__ import annotations
@@ -107,7 +106,7 @@ def _reconstructed(study: Study, path: Path, cases: Sequence[str] | None) -> Non
 
 
 def _reviewed(study: Study, people: Mapping[str, User]) -> None:
-    """The packet of the demo, with somebody who has practised and may settle what others dispute."""
+    """Draw the demo's packet, with an adjudicator who has practised."""
     call_command(
         "draw_packet", label="demo packet", by="admin", reviewer=["reviewer"], stdout=StringIO()
     )

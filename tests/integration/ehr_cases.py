@@ -23,7 +23,10 @@ def write_case(
     rows: str = ROWS,
     **changes: Any,
 ) -> Path:
-    """A good case folder; `changes` replace fields of encounter.json (None removes one)."""
+    """Write a good case folder.
+
+    `changes` replace fields of encounter.json (None removes one).
+    """
     folder = root / name
     folder.mkdir(parents=True, exist_ok=True)
     encounter = {

@@ -1,5 +1,6 @@
-"""A stored evaluation of the case page's small case: figures made by hand, pairs that point into
-real timelines.
+"""A stored evaluation of the case page's small case.
+
+Its figures are made by hand, its pairs point into real timelines.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ PAIRED = ("fall", "apixaban", "markup", "ct", "andexanet", "second ct")
 def make_evaluation(
     study: Study, datasets: list[Dataset], *, report: Report | None = None, **fields: object
 ) -> Evaluation:
-    """A finished evaluation (a waiting one where `report` is None and a state is given)."""
+    """Store a finished evaluation.
+
+    It waits if `report` is None and a state is given.
+    """
     values: dict[str, object] = {
         "reference": "reference",
         "state": JobState.SUCCEEDED,
@@ -58,8 +62,9 @@ def keep_case(
 
 
 def evaluated_world(world: World) -> Evaluation:
-    """The world's case against its reference: six pairs for the text-only and the revised timeline,
-    other sources missing.
+    """Evaluate the world's case against its reference.
+
+    Six pairs for the text-only and the revised timeline; other sources are missing.
     """
     evaluation = make_evaluation(
         world.study, [world.encounter.dataset], report=made_report(), label="demo"

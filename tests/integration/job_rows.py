@@ -12,7 +12,7 @@ from timelines.models import STAGE_ORDER, CaseRun, Run, StageRun
 
 
 def stage_rows(count: int = 1, **fields: Any) -> list[StageRun]:
-    """That many (at most seven) stage rows of one case, queued unless `fields` say otherwise."""
+    """Create at most seven stage rows of one case, queued by default."""
     number = Study.objects.count()
     study = Study.objects.create(name=f"Study {number}")
     dataset = Dataset.objects.create(study=study, name="cohort", format="cases")

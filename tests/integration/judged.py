@@ -1,9 +1,8 @@
-"""Judged cohorts in the database: real games of real rows, judged by a stand-in whose findings are
-written by hand.
+"""Judged cohorts in the database.
 
-`judged_world()` has cases with one note, a small record and the timelines of three sources; each
-pair of them is judged by `execute_game`, so that findings, charges and subjects are stored as the
-application stores them.
+Real games of real rows, judged by a stand-in whose findings are written by hand. `judged_world()`
+has cases with one note, a small record and the timelines of three sources. `execute_game` judges
+each pair of them, so that findings, charges and subjects are stored as the application stores them.
 """
 
 from __future__ import annotations
@@ -104,8 +103,9 @@ class JudgedWorld:
 def make_case(
     dataset: Dataset, case_id: str, sources: dict[str, Sequence[Candidate]] | None = None
 ) -> Encounter:
-    """A case with the note, the record and the timelines of the judge's small game; each source has
-    an inventory of its own.
+    """Create a case with the data of the judge's small game.
+
+    It has the note, the record and the timelines; each source has its own inventory.
     """
     encounter = factories.make_encounter(dataset, case_id=case_id)
     note = factories.make_note(encounter, NOTE)
@@ -122,8 +122,9 @@ def make_case(
 
 
 def make_source(encounter: Encounter, source: str, candidates: Sequence[Candidate]) -> Timeline:
-    """A finished timeline that says this, over a sealed inventory; spans are where the words stand
-    in the note.
+    """Create a finished timeline of these events, over a sealed inventory.
+
+    Spans are the places of the words in the note.
     """
     note = encounter.notes.get()
     inventory = factories.make_inventory(note, origin="import")
@@ -170,8 +171,9 @@ def judged_run(
 
 @built_once
 def judged_world(cases: int = 2, *, swap: bool = False, study: Study | None = None) -> JudgedWorld:
-    """A cohort of that many cases, three sources each, every pair judged. Needs a test that commits
-    (`transaction=True`).
+    """Return a cohort of that many cases, three sources each, all judged.
+
+    It needs a test that commits (`transaction=True`).
     """
     dataset = factories.make_dataset(study)
     encounters = tuple(make_case(dataset, f"case-{number:03d}") for number in range(1, cases + 1))

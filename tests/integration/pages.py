@@ -14,5 +14,5 @@ def text_of(response: HttpResponse) -> str:
 
 
 def markup_of(response: HttpResponse) -> str:
-    """Return a page on one line, as templates may break lines anywhere between words."""
+    """Return a page on one line, as templates may break lines anywhere."""
     return " ".join(response.content.decode().split())

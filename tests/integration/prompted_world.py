@@ -1,4 +1,4 @@
-"""A small case and a model server in this process, for tests of runs by language models."""
+"""A small case and a model server in this process, for model runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packets of judged cohorts, and reviewers who decide through the application's own functions."""
+"""Packets of judged cohorts, and reviewers who use the real functions."""
 
 from __future__ import annotations
 
@@ -71,8 +71,9 @@ def decide_all(
     *,
     most: int | None = None,
 ) -> int:
-    """Let a person work through what is left for them (at most `most`); `answer` is in the judge's
-    labels. Returns how many.
+    """Let a person decide their remaining items (at most `most`).
+
+    `answer` is in the judge's labels. Returns how many.
     """
     mine = world.assignment(person)
     count = 0

@@ -1,4 +1,7 @@
-"""Packets for tests: drawn from a judged world through the actions, opened, with reviewers at work."""
+"""Packets for tests: drawn, opened, with reviewers at work.
+
+They are drawn from a judged world through the actions.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ QUOTAS = {"TIMING decisive": 9, "TIMING UNCLEAR": 9, "one-sided": 9, "DUPLICATE"
 
 @dataclass
 class Review:
-    """A packet of all findings that the strata of a judged world hold, an admin and the reviewers."""
+    """A packet of all findings of a judged world, an admin and reviewers."""
 
     world: JudgedWorld
     packet: Packet

@@ -1,4 +1,7 @@
-"""The admin site opens to superusers alone, and shows: no address of it writes past an action."""
+"""The admin site is for superusers alone and shows only.
+
+No address of it writes without an action.
+"""
 
 from collections.abc import Iterator
 from io import StringIO

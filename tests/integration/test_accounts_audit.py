@@ -1,5 +1,6 @@
-"""The audit trail: the database refuses every change, and study admins read their study's part of
-it.
+"""The audit trail: no changes, and admins read their study's part.
+
+The database refuses every change.
 """
 
 import pytest

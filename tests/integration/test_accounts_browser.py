@@ -1,4 +1,4 @@
-"""Forms as a real browser sends them, with its own Origin and Referer headers under our policies."""
+"""Forms as a real browser sends them, with its Origin and Referer."""
 
 import pytest
 

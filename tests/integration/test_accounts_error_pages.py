@@ -1,4 +1,4 @@
-"""Error pages say what to do and repeat nothing of what was asked or stored."""
+"""Error pages say what to do and repeat no input and no stored data."""
 
 import pytest
 from django.core.exceptions import SuspiciousOperation

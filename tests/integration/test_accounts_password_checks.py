@@ -1,5 +1,6 @@
-"""Wherever a password is asked for: one throttle, one wording, one trail. Elsewhere none is
-checked.
+"""All password checks share one throttle, one wording, one trail.
+
+There are no other checks.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""Signing in and out: the throttle, the limits of a session, one-time passwords."""
+"""Sign-in and sign-out: throttle, session limits, one-time passwords."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor

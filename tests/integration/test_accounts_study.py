@@ -1,5 +1,6 @@
-"""Studies, roles and groups; scoping; the page where admins manage members; the commands that make
-accounts.
+"""Studies, roles, groups, scoping, the members' page and commands.
+
+The commands are those that make accounts.
 """
 
 from io import StringIO

@@ -1,5 +1,6 @@
-"""Judging by programs: start, watch, steer and read, with the filters, guards and record of
-exposure of the pages.
+"""Judging by programs: start, watch, steer and read.
+
+Filters, guards and record of exposure are those of the pages.
 """
 
 import csv
@@ -127,7 +128,7 @@ def test_somebody_with_two_studies_says_which(world, clinician):
 
 
 def test_a_role_counts_in_its_own_study_alone(world):
-    """Reading cases elsewhere opens nothing here to a blinded reviewer; on the pages neither."""
+    """Reading cases elsewhere opens nothing here to a blinded reviewer."""
     person = factories.make_user(world.study, Role.REVIEWER)
     add_role(
         study=factories.make_study(name="A first study"), user=person, role=Role.CLINICIAN, by=None

@@ -1,4 +1,7 @@
-"""Packets by programs: from what may be drawn to the report card, and what is refused on the way."""
+"""Packets by programs, from eligible findings to the report card.
+
+Refusals are tested too.
+"""
 
 import csv
 import io

@@ -1,5 +1,6 @@
-"""Lists of the API that grow with a cohort: each page begins by its key and reads about what it
-shows, wherever it lies.
+"""Lists of the API that grow with a cohort read about what they show.
+
+Each page begins by its key, at any place of the list.
 """
 
 import json
@@ -32,8 +33,9 @@ def admin(world):
 
 @contextmanager
 def reading():
-    """The SELECTs of a request about games and findings; writing to the trail takes as many as
-    there are cases.
+    """Collect the SELECTs of a request about games and findings.
+
+    Writing to the trail takes as many as there are cases.
     """
     found = []
     with CaptureQueriesContext(connection) as asked:
@@ -77,7 +79,10 @@ def crowd(run):
 
 
 def scans(plan):
-    """Every node of a plan that reads a table: (table, rows that it read, rows that it threw away)."""
+    """Yield every node of a plan that reads a table.
+
+    A node is (table, rows that it read, rows that it discarded).
+    """
     if "Relation Name" in plan:
         loops = plan["Actual Loops"]
         yield (
@@ -139,9 +144,7 @@ def test_counts_of_changes_are_told_once(world, admin):
 
 
 def test_a_page_of_findings_reads_by_index_what_it_shows_and_little_else(world, admin):
-    """The first page, one in the middle and the last one: rows read of the table do not grow with
-    the place.
-    """
+    """The rows read do not grow with the place in the list."""
     judged_run(world.dataset, StandIn(version="2"))
     crowd(world.run)
     total = Finding.objects.filter(game__run=world.run).count()
@@ -164,7 +167,7 @@ def test_a_page_of_findings_reads_by_index_what_it_shows_and_little_else(world, 
             if table == "adjudication_finding"
         ]
         assert read
-        # The rest of the game in which the page begins, and the one after it; half the run lies
+        # The rest of the game in which the page begins, and the one after it; half the run is
         # before the middle.
         assert sum(rows + thrown for rows, thrown in read) <= 2 * (MANY + 20), (
             place,

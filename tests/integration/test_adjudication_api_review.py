@@ -1,5 +1,6 @@
-"""A whole blinded review by programs: queue, item, draft, answer, undo, amendment, signature; and
-every way it is refused.
+"""A whole blinded review by programs, and every refusal.
+
+Queue, item, draft, answer, undo, amendment, signature.
 """
 
 from itertools import count

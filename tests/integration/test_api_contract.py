@@ -1,5 +1,6 @@
-"""The comparison of answers with their OpenAPI description sees what differs (conftest makes it for
-every answer of the API in these tests).
+"""The comparison of responses with the OpenAPI description works.
+
+The conftest makes it for every response of the API in these tests.
 """
 
 import json

@@ -1,5 +1,6 @@
-"""The OpenAPI description: of every address, with types and refusals, without a warning, and open
-to all who may ask.
+"""The OpenAPI description is complete and has no warning.
+
+It has every address, with types and refusals, and is open to all who may ask.
 """
 
 import io
@@ -72,7 +73,10 @@ def test_names_of_operations_are_told_once(schema):
 
 
 def test_the_guide_names_addresses_that_there_are(schema):
-    """Capitals stand for an id; `N` for a number. What an example sends a body to takes one."""
+    """Each example in the guide names an existing address and method.
+
+    Capitals stand for an id, `N` for a number. Examples with a body name a method that takes one.
+    """
     allowed = {
         "/api/" + re.sub(r"\{\w+\}", "x", path.removeprefix("/api/")): set(methods)
         for path, methods in schema["paths"].items()

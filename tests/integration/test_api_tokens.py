@@ -1,5 +1,6 @@
-"""Tokens of the API: shown once, stored as digests, ended by time, by hand and by a new password,
-and not to be guessed.
+"""Tokens of the API: shown once, stored as digests, hard to guess.
+
+They end by time, by hand and by a new password.
 """
 
 from datetime import timedelta

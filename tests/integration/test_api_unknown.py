@@ -1,6 +1,4 @@
-"""Addresses of the API that there are not: refused in the form of all its refusals, and never
-mistaken for a page.
-"""
+"""Unknown addresses of the API get a refusal in the API's form, no page."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""What reaches whom: no model reaches an unaided author, no author sees another's timeline too
-early, drafts are their authors' own.
+"""Authors see neither models' nor other authors' timelines too early.
+
+Drafts are their authors' own.
 """
 
 import pytest
@@ -35,7 +36,7 @@ def encounter():
 
 
 def reconstruct(encounter):
-    """A finished run whose one occurrence has a telling mention, and evidence at +5 h."""
+    """Store a finished run with a revealing mention and evidence at +5 h."""
     run = factories.make_run(encounter.dataset)
     run.tools = {"backbone": "rules 9", "embedder": "MiniLM"}
     run.save()

@@ -1,5 +1,6 @@
-"""Edits of a draft as the page sends them: stored once, refused in sentences, kept whole in the
-log, and never lost between two tabs.
+"""Edits of a draft as the page sends them.
+
+They are stored once, refused in sentences, logged whole, and never lost between two tabs.
 """
 
 import json

@@ -1,4 +1,7 @@
-"""A clinician's timeline leaves as a file in every format and comes back as it was."""
+"""A clinician's timeline is exported and imported without loss.
+
+Every format is covered.
+"""
 
 import io
 import zipfile

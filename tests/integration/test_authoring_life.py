@@ -1,5 +1,6 @@
-"""From beginning to submission and back: what is locked, what is kept, and that every step is in
-the trail.
+"""An authored timeline from start to submission and back.
+
+Tested are its locks, its stored log, and the trail of every step.
 """
 
 import threading
@@ -33,14 +34,14 @@ def authoring_of(tab: Page) -> Authoring:
 
 
 def executed(statement: str) -> None:
-    """A statement and, at once, what is otherwise judged at the end of the transaction."""
+    """Execute a statement with the checks of a transaction's end."""
     with connection.cursor() as cursor:
         cursor.execute(statement)
     settle()
 
 
 def write(tab: Page) -> list[str]:
-    """Three occurrences, added out of order: placed by a row, N/A, placed by typing."""
+    """Add three occurrences out of order: by a row, N/A, by typing."""
     row = factories.make_row(authoring_of(tab).encounter, "lab:inr:blood", 1.5, value="2.1")
     bleed = tab.add(
         "CT showed a bleed",

@@ -1,5 +1,6 @@
-"""The baselines as runs on a real database: sources without an inventory, from the launch to pages,
-exports and evaluation.
+"""The baselines as runs on a real database, without an inventory.
+
+From the launch to pages, exports and evaluation.
 """
 
 from __future__ import annotations

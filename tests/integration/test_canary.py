@@ -1,5 +1,7 @@
-"""No log has patient text: a case full of canaries is imported, reconstructed, opened, exported,
-made to fail; every log is read.
+"""No log has patient text.
+
+A case full of canaries is imported, reconstructed, opened, exported, made to fail; every log is
+read.
 """
 
 from __future__ import annotations
@@ -91,8 +93,9 @@ REFERENCE = [
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """One case: canaries in the note, in event names, values, units and sources, in the title and
-    in the reference.
+    """Write one case with canaries in every text.
+
+    Note, event names, values, units and sources, title and reference have them.
     """
     case = tmp_path / "cases" / "one"
     case.mkdir(parents=True)
@@ -115,8 +118,9 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def log(tmp_path: Path):
-    """What this process logs, as every process of an installation writes it, at the most talkative
-    level.
+    """Collect this process's log at the most verbose level.
+
+    The format is that of every process of an installation.
     """
     path = tmp_path / "this-process.log"
     handler = logging.FileHandler(path)
@@ -223,7 +227,10 @@ def reconstruct_by_worker(dataset: Dataset, environment: dict[str, str], log: Pa
 
 
 def open_every_page(dataset: Dataset, run: Run) -> None:
-    """As clinician and admin, with a search for the canary and addresses that do not exist."""
+    """Open every page as clinician and admin.
+
+    A search has the canary, and some addresses do not exist.
+    """
     user = factories.make_user(dataset.study, Role.CLINICIAN, Role.ADMIN)
     client = Client(raise_request_exception=False)
     client.force_login(user)
@@ -250,7 +257,7 @@ def open_every_page(dataset: Dataset, run: Run) -> None:
 
 
 def fail_with_the_note_in_every_message(dataset: Dataset, monkeypatch) -> None:
-    """A backbone whose exception quotes the note, and a statement whose refusal quotes a row."""
+    """Fail with an exception that quotes the note and a refusal of a row."""
 
     class Quoting:
         def tag(self, note: str) -> list[TaggedSpan]:

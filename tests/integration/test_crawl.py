@@ -1,5 +1,6 @@
-"""Every link and GET form of everything that a demo has, followed for each role: nothing is broken,
-nothing logs an error.
+"""Follow every link and GET form of a demo, for each role.
+
+Nothing is broken, nothing logs an error.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def faults(visits: list[Visit], person: str) -> list[str]:
 
 
 def with_two_roles(demo: Demo) -> Demo:
-    """Add a clinician who reviews the packet, so that cases are closed to them."""
+    """Add a clinician who reviews the packet, so that cases are closed."""
     both = factories.make_user(demo.study, Role.CLINICIAN, Role.REVIEWER, username="both")
     packet = Packet.objects.get(study=demo.study)
     packets.assign(packet=packet, person=both, by=demo.people["admin"])

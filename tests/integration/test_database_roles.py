@@ -1,6 +1,4 @@
-"""The application's database role reads and writes rows, and nothing more; with that, everything
-works.
-"""
+"""The application's role reads and writes rows only, which suffices."""
 
 from __future__ import annotations
 
@@ -151,8 +149,9 @@ def test_migrate_in_a_process_of_the_application_changes_the_role_and_changes_it
 
 
 def old_installation(paths):
-    """Turn the installation into one of the version before: one role, a superuser, which owns
-    everything and is the only one let in.
+    """Turn the installation into one of the previous version.
+
+    That version has one role, a superuser, which owns everything and is the only one let in.
     """
     embedded.ensure_running(paths, ["postgres"])
     with psycopg.connect(

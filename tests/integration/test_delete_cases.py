@@ -1,5 +1,6 @@
-"""Replacing a changed case and deleting a dataset: what people made and what is in a packet stays,
-and everything is recorded.
+"""Replace a changed case and delete a dataset.
+
+What people made and what is in a packet stays, and everything is recorded.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ CASES = ("authored", "in-packet", "plain")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Three imported cases, then changed: an authored timeline of the first, packet items of the
-    second, a run of all.
+    """Import three cases, then change them.
+
+    There is an authored timeline of the first, packet items of the second, a run of all.
     """
     admitted = datetime(2150, 1, 1, 8)
     lines = [

@@ -1,14 +1,14 @@
-"""Exports of the demo are byte-identical to those whose digests are stored, random ids and clock
-times aside.
+"""Exports of the demo have the stored digests.
 
-After a refactoring this shows that results are the same. Where an export differs:
+Random ids and clock times are replaced first. After a refactoring this shows that results are the
+same. If an export differs:
 
-    pytest -n 0 -m deep tests/integration/test_demo_digests.py --demo-exports=/tmp/before     # in a
-    checkout of the earlier commit
-    pytest -n 0 -m deep tests/integration/test_demo_digests.py --demo-against=/tmp/before     #
-    here: shows what differs
-    pytest -n 0 -m deep tests/integration/test_demo_digests.py --demo-digests=write           #
-    here, where it should differ
+    # in a checkout of the earlier commit
+    pytest -n 0 -m deep tests/integration/test_demo_digests.py --demo-exports=/tmp/before
+    # here: shows what differs
+    pytest -n 0 -m deep tests/integration/test_demo_digests.py --demo-against=/tmp/before
+    # here, if the difference is intended
+    pytest -n 0 -m deep tests/integration/test_demo_digests.py --demo-digests=write
 """
 
 from __future__ import annotations
@@ -65,8 +65,9 @@ def test_the_exports_of_the_demo_are_those_whose_digests_are_stored(request, tmp
 
 
 def exports(folder: Path) -> dict[str, str]:
-    """Every export in its normal form by name; what pages offer and the API gives too must be the
-    same in every byte.
+    """Return every export in its normal form by name.
+
+    A file that pages and the API both offer must be the same in every byte.
     """
     days = {today()}
     with same_randomness():
@@ -111,7 +112,10 @@ def differing(made: Mapping[str, str], stored: Mapping[str, str]) -> list[str]:
 def message(
     wrong: Iterable[str], texts: Mapping[str, str], folder: Path, against: str | None
 ) -> str:
-    """Which exports differ, what in them where `against` has the earlier ones, and what to do."""
+    """Return which exports differ, and what to do.
+
+    The differences are included if `against` has the earlier exports.
+    """
     lines = [
         "These exports differ from those whose digests are stored:",
         *(f"  {name}" for name in wrong),
@@ -126,8 +130,9 @@ def message(
 
 
 def difference(name: str, before: str, after: str) -> list[str]:
-    """The first lines of a unified diff; long lines are cut at their commas, so that it shows the
-    value that differs.
+    """Return the first lines of a unified diff.
+
+    Long lines are cut at their commas, so that it shows the value that differs.
     """
     old, new = (text.replace(",", ",\n").splitlines() for text in (before, after))
     return list(

@@ -1,4 +1,4 @@
-"""`manage.py draw_packet`: drawn, assigned and opened in one go, or not at all."""
+"""`manage.py draw_packet` draws, assigns and opens, or does nothing."""
 
 from __future__ import annotations
 

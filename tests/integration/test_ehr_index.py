@@ -1,4 +1,4 @@
-"""Vectors of series: stored once a model, and ranked as a plain computation ranks them."""
+"""Vectors of series: stored once a model, ranked like a plain computation."""
 
 import json
 from pathlib import Path

@@ -1,5 +1,6 @@
-"""Evaluating what is in the database: by command, by job, with what is missing, and with what must
-not be compared.
+"""Evaluate what is in the database, by command and by job.
+
+Missing timelines and forbidden comparisons are covered.
 """
 
 from __future__ import annotations
@@ -50,8 +51,9 @@ def _without_weights(monkeypatch) -> None:
 
 
 def case_of(dataset: Dataset, case_id: str, *, reference: bool = True) -> None:
-    """A case with the small note, two series, and a reference that places the first tagged span at
-    +6.5 h by row 0.
+    """Store a case with the small note, two series, and a reference.
+
+    The reference places the first tagged span at +6.5 h by row 0.
     """
     encounter = factories.make_encounter(dataset, case_id=case_id)
     note = factories.make_note(encounter, NOTE)

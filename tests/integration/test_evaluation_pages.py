@@ -1,5 +1,6 @@
-"""Evaluation pages as the server answers them: figures, files, cases, pairs, who may see what, and
-that text stays text.
+"""Evaluation pages' responses: figures, files, cases, pairs, access.
+
+Text must stay text.
 """
 
 from __future__ import annotations
@@ -414,7 +415,7 @@ def test_another_authors_timeline_is_hidden_until_all_have_submitted(web, world)
 
 
 def begin(world, author, protocol, **fields):
-    """An authoring row of the world's case with an inventory of its own."""
+    """Create an authoring row of the world's case with its own inventory."""
     inventory = factories.make_inventory(world.note, origin="authored")
     found = Authoring.objects.create(
         encounter=world.encounter, author=author, inventory=inventory, protocol=protocol, **fields

@@ -1,5 +1,6 @@
-"""A run whose model is asked by files, back and forth until it is done; a script plays the model
-outside.
+"""A run whose model answers by files until it is done.
+
+A script plays the model outside.
 """
 
 from __future__ import annotations

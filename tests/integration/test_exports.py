@@ -1,5 +1,6 @@
-"""Exports of finished timelines: every format, streamed, with notes checked and spreadsheets kept
-from calculating.
+"""Exports of finished timelines in every format, streamed.
+
+Notes are checked, and spreadsheets cannot calculate.
 """
 
 from __future__ import annotations

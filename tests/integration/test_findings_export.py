@@ -1,5 +1,6 @@
-"""All findings as files: what a line says, what stays away without text, what a spreadsheet cannot
-run, and who had it.
+"""All findings as files.
+
+The content of a line, what is left out without text, safety in spreadsheets, and the audit event.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""All games as files: draws and unjudged ones are there, and with the findings they give every
-share and rating again.
+"""All games as files, with draws and unjudged ones.
+
+With the findings they give every share and rating again.
 """
 
 from __future__ import annotations
@@ -56,8 +57,9 @@ def table(content: bytes) -> list[dict[str, str]]:
 
 @pytest.fixture
 def run():
-    """Of five cases, in both positions; the timelines of the last one are alike, and nothing is
-    found between them.
+    """Judge five cases in both positions.
+
+    The timelines of the last one are alike, and it has no findings.
     """
     dataset = factories.make_dataset()
     alike = (replace(next(iter(SOURCES.values()))[0], event="coughed"),)

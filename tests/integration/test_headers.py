@@ -66,8 +66,10 @@ def test_the_api_description_is_not_public(client):
     ["/", "/sign-in/", "/no/such/page", "/api/schema/", "/admin/", "/static/no-such-file.js"],
 )
 def test_no_answer_is_stored(client, address):
-    """Without a session; `test_role_matrix.py` asks every address as everyone, and
-    `test_accounts_admin.py` those of the admin site.
+    """No response is stored, also without a session.
+
+    `test_role_matrix.py` requests every address as everyone, and `test_accounts_admin.py` those of
+    the admin site.
     """
     assert client.get(address)["Cache-Control"] == "no-store"
 

@@ -1,5 +1,6 @@
-"""Hints are bounded at the broker: they expire, a full queue gets no more, and workers pull further
-ones of their run.
+"""Hints are bounded at the broker.
+
+They expire, a full queue gets no more, and workers request more of their run.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Importing case folders: what is stored, what is rejected and where it stood, twice the same, and
-on after a kill.
+"""Import case folders: storing, rejecting, repeating, resuming.
+
+Rejections have their place; a killed import continues.
 """
 
 import os

@@ -1,5 +1,6 @@
-"""Imports of mutated inputs through the whole command: the database agrees with the files, and no
-text of them is logged.
+"""Import mutated inputs through the whole command.
+
+The database agrees with the files, and none of their text is logged.
 """
 
 import contextlib
@@ -38,8 +39,9 @@ BASE_SEED = 411_000
 
 
 def check(format: str, seed: int) -> None:
-    """Import a mutated input twice and compare the database with what its readers say. Repeat a
-    failure with its printed seed.
+    """Import a mutated input twice and compare with what its readers say.
+
+    A failure prints the seed to repeat it.
     """
     chance = random.Random(f"{format} {seed}")
     with tempfile.TemporaryDirectory() as folder, transaction.atomic():

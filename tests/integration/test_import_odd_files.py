@@ -1,4 +1,7 @@
-"""Files that are none (links to nothing, folders, pipes) are refused by name, and the others imported."""
+"""Links to nothing, folders and pipes are refused by name.
+
+The other files are imported.
+"""
 
 from __future__ import annotations
 

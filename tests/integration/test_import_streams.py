@@ -1,5 +1,6 @@
-"""Importing MIMIC-IV, MEDS and plain rows: real small excerpts, read block by block, twice the
-same, and on after a kill.
+"""Import MIMIC-IV, MEDS and plain rows from small real excerpts.
+
+They are read block by block, repeated without change, and continued after a kill.
 """
 
 import os
@@ -37,7 +38,10 @@ def bring(db):
 
 
 def rows_of(case_id: str, source: str) -> list[tuple[object, ...]]:
-    """(hours-and-minutes time, event, value, unit, time kind) of a case's rows from one table."""
+    """Return the rows of a case from one table.
+
+    A row is (hours-and-minutes time, event, value, unit, time kind).
+    """
     rows = SourceRow.objects.filter(encounter__case_id=case_id, source=source).order_by("row_index")
     return [
         (r.time and r.time.isoformat(" ", "minutes"), r.event, r.value, r.unit, r.time_kind)

@@ -1,5 +1,6 @@
-"""Timelines made elsewhere: stored whole and sealed as sources of their own, twice without change,
-every fault with its place.
+"""Timelines made elsewhere are stored whole and sealed as sources.
+
+A second import changes nothing; every fault has its place.
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ FILES = {
 
 @pytest.fixture
 def dataset() -> Dataset:
-    """Two cases with the same note; the second has an id that no file can be named by."""
+    """Return two cases with the same note.
+
+    The second has an id that cannot name a file.
+    """
     dataset = factories.make_dataset(name="cohort")
     for case_id in ("20001", "ward 3/a"):
         encounter = factories.make_encounter(dataset, case_id=case_id)
@@ -45,8 +49,9 @@ def dataset() -> Dataset:
 
 
 def make_theirs(encounter: Encounter, source: str = "theirs/a") -> None:
-    """A text-only and a revised timeline with everything that a timeline can have, over one
-    imported inventory.
+    """Store timelines with everything that a timeline can have.
+
+    A text-only and a revised one are over one imported inventory.
     """
     inventory = factories.make_inventory(encounter.notes.get(), origin=Inventory.Origin.IMPORT)
     fever = factories.make_occurrence(inventory, "Fever 😀", mention="'=Fever 😀", uid4="00b1")

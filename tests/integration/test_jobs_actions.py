@@ -1,4 +1,4 @@
-"""Cancel, retry, release, and the sweeper that tells workers again of rows that wait."""
+"""Cancel, retry, release, and the sweeper that repeats hints."""
 
 from datetime import timedelta
 

@@ -1,5 +1,6 @@
-"""Claims: one conditional UPDATE; of any number of workers exactly one wins, and only the winner
-can write.
+"""Claims: one conditional UPDATE, and exactly one worker wins.
+
+Only the winner can write.
 """
 
 import threading

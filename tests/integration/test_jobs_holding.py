@@ -1,5 +1,6 @@
-"""The heartbeat: extends the lease, notices cancellation and a lost fence; a killed worker's job is
-taken over.
+"""The heartbeat extends the lease and notices what ends the work.
+
+It notices cancellation and a lost fence; a killed worker's job is taken over.
 """
 
 import os

@@ -1,5 +1,6 @@
-"""In any order of actions by workers and people on a run, every stage comes to an end, following it
-returns, and Retry covers each case.
+"""Any order of actions on a run brings every stage to an end.
+
+Workers and people act. Following the run returns, and Retry covers each case.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ STAGES, CASES = 3, 2
 
 
 class World:
-    """A run of two cases with three stages each, and the leases that workers have on them."""
+    """A run of two cases with three stages each, and workers' leases."""
 
     def __init__(self, by: User) -> None:
         self.by = by
@@ -75,7 +76,7 @@ class World:
             self.claims[key] = hold_of(job)
 
     def work(self, key: int, end: Callable[[Hold], object]) -> None:
-        """What the worker of that stage does, and those that are late: they must not succeed."""
+        """End the stage's claim; late workers must not succeed."""
         if (hold := self.claims.pop(key, None)) is not None:
             end(hold)
         for late in self.late:
@@ -115,7 +116,7 @@ class World:
         acts[event]()
 
     def drain(self) -> None:
-        """Let workers do all that can be done: their claimed stages, then the waiting ones."""
+        """Let workers finish their claimed stages, then the waiting ones."""
         self.happen("resume", 0)
         for _ in range(10 * len(self.keys)):
             for key in list(self.claims):
@@ -137,8 +138,9 @@ orders = st.lists(
 
 
 def check_order(happened: list[tuple[str, int]], by: User) -> None:
-    """Play the events, then see that nothing waits for ever and that a person can have the rest
-    done.
+    """Play the events; check that nothing waits for ever.
+
+    A person can have the rest done.
     """
     world = World(by)
     for event, index in happened:
@@ -195,7 +197,10 @@ ENDS: dict[str, Callable[[Hold, StageRun], object]] = {
 def test_a_stage_that_goes_back_to_the_queue_while_its_run_is_cancelled_is_cancelled_too(
     end, statement, django_user_model
 ):
-    """The worker acts between any two statements of the cancellation, on a connection of its own."""
+    """The worker acts between any two statements of the cancellation.
+
+    It has its own connection.
+    """
     admin = django_user_model.objects.create(username="admin")
     row, later = stage_rows(2, state="blocked")
     StageRun.objects.filter(pk=row.pk).update(state="queued")
@@ -225,8 +230,9 @@ def test_a_stage_that_goes_back_to_the_queue_while_its_run_is_cancelled_is_cance
 
 @pytest.mark.django_db
 def test_a_batch_stored_before_the_hand_on_does_not_hide_the_cancellation(django_user_model):
-    """The cancellation comes between the last write of a stage and its hand-on, and the heartbeat
-    has not noticed it yet.
+    """The cancellation comes between a stage's last write and its hand-on.
+
+    The heartbeat has not noticed it yet.
     """
     admin = django_user_model.objects.create(username="admin")
     row = stage_row()

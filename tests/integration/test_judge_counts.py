@@ -1,5 +1,6 @@
-"""Counts of a judge run are what a look at its games and findings gives; a poll reads the counts
-and one page of games.
+"""Counts of a judge run agree with its games and findings.
+
+A poll reads the counts and one page of games.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ def test_counts_follow_every_kind_of_change(run):
 
 
 def test_counts_are_exact_after_random_work_on_several_connections(run):
-    """Workers and an admin who cancels and retries, all at once: no deadlock, no lost count."""
+    """Concurrent workers and admins cause no deadlock and no lost count."""
     admin, errors = User.objects.create_user("admin"), list[BaseException]()
     threads = [
         threading.Thread(target=_run, args=(_worker, run, admin, seed, errors)) for seed in range(3)
@@ -155,7 +156,10 @@ def _admin(run: JudgeRun, admin: User, draw: random.Random) -> None:
 
 
 def make_large_run(cases: int) -> JudgeRun:
-    """A judge run of that many games by two sources, of every status but unjudged."""
+    """Create a judge run of that many games in every status but unjudged.
+
+    It has two sources.
+    """
     dataset = factories.make_dataset(name="large")
     encounters = Encounter.objects.bulk_create(
         Encounter(dataset=dataset, case_id=f"c{n:05}", admitted_at=factories.ADMITTED)
@@ -187,8 +191,9 @@ def make_large_run(cases: int) -> JudgeRun:
 
 
 def test_a_poll_reads_what_it_shows_and_not_the_run(client):
-    """Rows that the poll's statements look at, by EXPLAIN ANALYZE: those of one page and the
-    counts, of 3,000 games.
+    """A poll of 3,000 games reads the rows of one page and the counts.
+
+    The rows are those of EXPLAIN ANALYZE.
     """
     run = make_large_run(3000)
     with connection.cursor() as cursor:

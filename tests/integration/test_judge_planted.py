@@ -1,5 +1,6 @@
-"""`manage.py judge_planted`: a judge's recall and precision on differences that were put into twins
-of stored timelines.
+"""`manage.py judge_planted`: a judge's recall and precision.
+
+The differences were put into twins of stored timelines.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class FindsTimes:
-    """Reports every pair of rows of one UID whose hours differ, judges the first timeline right, and
-    sees nothing else.
+    """Reports only rows of one UID whose hours differ.
+
+    It judges the first timeline right.
     """
 
     name, version = "times", "1"

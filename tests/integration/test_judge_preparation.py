@@ -1,5 +1,7 @@
-"""Large cohorts: the request stores the judge run alone, a job adds its games, and survives a kill,
-a pause and a cancellation.
+"""Preparation of judge runs over large cohorts.
+
+The request stores the judge run alone. A job adds its games, and survives a kill, a pause and a
+cancellation.
 """
 
 from __future__ import annotations
@@ -39,13 +41,16 @@ PAIRS = 3
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch) -> None:
-    """Two cases a batch, with three pairs each; every cohort is too large for the request."""
+    """Make batches of two cases with three pairs each.
+
+    Every cohort is too large for the request.
+    """
     monkeypatch.setattr(judge_preparing, "GAMES_A_BATCH", 2 * PAIRS)
     monkeypatch.setattr(judge_preparing, "AT_ONCE", 0)
 
 
 def add_cases(dataset: Dataset, numbers: range) -> None:
-    """Cases with a timeline of each source, imported in another order than that of their ids."""
+    """Add cases with a timeline of each source, not in order of their ids."""
     for n in sorted(numbers, key=lambda n: (3 * n) % 7):
         encounter = factories.make_encounter(dataset, case_id=f"c{n:03}")
         note = factories.make_note(encounter, "Fever.")

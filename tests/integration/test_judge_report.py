@@ -1,5 +1,6 @@
-"""The report on a judge run out of the database: columns, strata, unjudged games, positions, other
-judges, the command and its page.
+"""The report on a judge run: columns, strata, unjudged games, positions.
+
+Other judges, the command and its page are covered too.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def by_hand(run):
-    """Points charged to (first, second) of every judged game in first positions, from the findings
-    one by one.
+    """Return points charged to (first, second) of every judged game.
+
+    First positions only; summed from the findings one by one.
     """
     points = {}
     for game in Game.objects.filter(run=run, outcome="judged", swapped=False).order_by("pk"):

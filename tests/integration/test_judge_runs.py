@@ -1,5 +1,6 @@
-"""Judge runs on a real database: games, what is stored of an answer, unjudged games, another go,
-and the command.
+"""Judge runs on a real database.
+
+Games, what is stored of an answer, unjudged games, a second round, and the command.
 """
 
 from __future__ import annotations
@@ -169,8 +170,9 @@ def test_a_retry_that_fails_for_another_cause_is_not_called_unjudged():
 
 @pytest.mark.parametrize("end", ["cancel", "lose"])
 def test_an_outcome_is_stored_with_the_end_of_its_attempt_alone(end):
-    """However an attempt ends, the outcome is that of this end: nothing of one that was cut off or
-    of an earlier round is left.
+    """The stored outcome is that of the attempt's own end.
+
+    Nothing of an interrupted attempt or of an earlier round remains.
     """
     run, admin = unjudged_run()
     actions.judge_failed_again(run=run, by=admin)

@@ -1,5 +1,6 @@
-"""Judge runs, findings and comparisons as the server answers them: filters, scope, who may see
-what, exposure, and text that stays text.
+"""Responses of pages about judge runs, findings and comparisons.
+
+Filters, scope, access, exposure, and text that stays text.
 """
 
 from __future__ import annotations
@@ -304,7 +305,7 @@ def test_the_size_filter_partitions_the_findings_by_hours_apart(web, world):
 
 
 def test_source_and_charged_source_are_told_apart(world):
-    """A finding of a pair is of both its sources, and charged to one of them at most."""
+    """A finding of a pair is of both sources, and charged to one at most."""
     run, numbers = world.run, range(3)
     of = [set(findings_of(run, FindingFilter(source=str(n)))) for n in numbers]
     charged = [set(findings_of(run, FindingFilter(charged=str(n)))) for n in numbers]
@@ -432,7 +433,7 @@ def web_of(world) -> Client:
 
 
 def test_what_comes_from_outside_stays_text_on_every_page(client):
-    """Events, notes, values, reasons and labels with markup are shown as they are and run nowhere."""
+    """Markup in events, notes, values, reasons and labels is shown as text."""
     dataset = factories.make_dataset()
     candidates = {
         name: [replace(c, event=f"{c.event} {MARKUP}") if c.event == "fever" else c for c in rows]
@@ -522,8 +523,9 @@ def test_an_unaided_author_sees_nothing_of_the_case_until_they_submit(world):
 
 
 def test_a_fellow_author_sees_no_other_authors_timeline_here_either(world):
-    """An author of a case who has not seen all submissions must not meet another author's rows
-    through a finding or a comparison.
+    """An author meets no other author's rows before all submissions.
+
+    Findings and comparisons are covered.
     """
     writer = factories.make_user(world.study, Role.CLINICIAN, username="writer")
     case = world.encounters[0]
@@ -549,8 +551,9 @@ def test_a_fellow_author_sees_no_other_authors_timeline_here_either(world):
 
 
 def test_an_open_packet_closes_its_cases_to_whoever_reviews_it(world):
-    """A clinician who reviews: no finding, game, comparison or change of the packet's cases reaches
-    them until it is closed.
+    """A reviewing clinician sees nothing of the packet's cases while open.
+
+    This covers findings, games, comparisons and changes.
     """
     later = judged_run(world.dataset, StandIn(fever="UNCLEAR"))
     reviewed = open_world(world, reviewers=1, cases=1)
@@ -715,7 +718,7 @@ def test_changes_between_two_versions_are_told_by_subject(web, world):
 
 
 def test_a_verdict_is_the_same_whatever_the_labels_were(web, world):
-    """Another seed draws other sides: the same opinion about the same timeline is no change."""
+    """Other sides by another seed do not change the verdict."""
     with judged_by(StandIn()):
         later = actions.start_judging(
             study=world.study,
@@ -732,8 +735,8 @@ def test_a_verdict_is_the_same_whatever_the_labels_were(web, world):
         for run in (world.run, later)
     ]
     assert drawn[0] != drawn[1]
-    # The two rows of the rash are equal to the letter: which of them the stand-in speaks of follows
-    # the order they were shown in.
+    # The two rows of the rash are equal to the letter: the order in which they were shown decides
+    # which of them the stand-in names.
     Finding.objects.filter(Q(a_event__contains="rash") | Q(b_event__contains="rash")).delete()
     counts = Changes(world.run, later, NOBODY_CLOSED).counts()
     assert counts[Change.SAME] == Finding.objects.filter(game__run=later).count() > 0

@@ -1,5 +1,6 @@
-"""What pages say of model calls: counted on the run's page, listed for a case, whole with prompt
-and raw answer, on the chain.
+"""Model calls on pages: counts of a run, a case's list, whole calls.
+
+Prompt and raw answer are on the chain.
 """
 
 from __future__ import annotations

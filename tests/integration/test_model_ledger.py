@@ -1,5 +1,6 @@
-"""The ledger of model calls on a real database: what is kept, what is found again, what the
-database refuses.
+"""The ledger of model calls on a real database.
+
+What it stores, what it looks up again, and what the database refuses.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The Models page: reachable or not, context, load and the last error; it opens at once and never
-waits long for a server.
+"""The Models page: reachability, context, load and the last error.
+
+It opens at once and never waits long for a server.
 """
 
 from __future__ import annotations

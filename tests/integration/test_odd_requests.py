@@ -1,5 +1,6 @@
-"""Odd requests to every address: wrong text, numbers, bodies, headers. Nothing answers 500, nothing
-logs an error, nothing is stored.
+"""Odd requests to every address: wrong text, numbers, bodies, headers.
+
+No response is 500, no error is logged, nothing is stored.
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ class Odd:
 
 
 def routes(patterns: list[Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """(route, module of its view) of every address that is ours, and of the admin's."""
+    """Yield (route, module of its view) of our addresses and the admin's."""
     for pattern in patterns:
         route = f"{prefix}{pattern.pattern}"
         if isinstance(pattern, URLResolver):
@@ -151,7 +152,10 @@ def routes(patterns: list[Any], prefix: str = "") -> Iterator[tuple[str, str]]:
 
 
 def names_of_parameters() -> tuple[dict[str, set[str]], set[str]]:
-    """Names that each module of views reads, and those of all forms and API bodies."""
+    """Return the names that each module of views reads, and all body names.
+
+    Bodies are those of forms and of the API.
+    """
     read: dict[str, set[str]] = {}
     for path in (p for app in APPS for p in (ROOT / app).rglob("*.py")):
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
@@ -389,7 +393,10 @@ def send(clients: Mapping[str, Client], odd: Odd) -> int:
 
 
 def check(caplog, *, most: int) -> None:
-    """Send `most` of the requests: some of every route, drawn with a fixed seed."""
+    """Send `most` of the requests, some of every route.
+
+    They are drawn with a fixed seed.
+    """
     demo = make_demo()
     clients = {
         name: Client(raise_request_exception=False)

@@ -1,8 +1,8 @@
-"""Who gets where in the API: as on the pages, with 401 for a sign-in and 403 or 404 without telling
-what there is.
+"""Access to the API by role.
 
-The matrix sends forms, which addresses that take a body refuse with 415 to those who may ask at
-all.
+Responses are as on the pages, with 401 for a missing sign-in, and 403 or 404 without a hint whether
+the object exists. The matrix sends forms, which addresses with a JSON body refuse with 415 to those
+who have access.
 """
 
 from __future__ import annotations
@@ -85,8 +85,9 @@ REVIEW = [
 
 
 def _readers(answer: Answer) -> Mapping[str, Answer]:
-    """Those who read cases in the study; people who do so in another one learn that there is no
-    such thing.
+    """Return answers for objects that readers of the study's cases may see.
+
+    People who read cases in another study get 404.
     """
     return answers(
         anonymous=401,

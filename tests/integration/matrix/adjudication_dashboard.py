@@ -1,4 +1,4 @@
-"""Who may see what a judge's findings add up to, and take them away as files."""
+"""Access to ratings from a judge's findings and to their files."""
 
 from __future__ import annotations
 

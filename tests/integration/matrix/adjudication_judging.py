@@ -1,4 +1,4 @@
-"""Who may see judge runs, findings and comparisons of a case, and who may start and steer a judge."""
+"""Access to judge runs, findings and comparisons, and to starting judges."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Who may draw and steer packets, and who may read report cards: admins, and reviewers of a packet
-once it is revealed.
+"""Access to packets and report cards.
+
+Admins have it, and reviewers of a packet once it is revealed.
 """
 
 from __future__ import annotations

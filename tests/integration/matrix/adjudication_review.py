@@ -1,5 +1,6 @@
-"""Who gets where in the blinded review: the assigned person alone; that a review is there at all is
-shown to nobody else.
+"""Access to the blinded review: the assigned person alone.
+
+Nobody else can see that the review exists.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Who may write a timeline, and who may look at what of it: a draft is its author's alone, also
-against study admins.
+"""Access to writing and reading authored timelines.
+
+A draft is its author's alone, also against study admins.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Everyone who may open the case may see what a model was asked and answered."""
+"""Access to model calls: everyone who may open the case."""
 
 from __future__ import annotations
 

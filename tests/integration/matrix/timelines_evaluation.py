@@ -1,4 +1,4 @@
-"""Who may see evaluations and their files, and who may start, cancel and repeat them."""
+"""Access to evaluations and their files, and to starting and cancelling."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from timelines.models import Evaluation, Timeline
 
 
 def _evaluation(world: World, state: str = JobState.SUCCEEDED) -> Evaluation:
-    """A finished evaluation of the world's case (or a waiting one without figures)."""
+    """Return a finished evaluation of the world's case.
+
+    With another state it waits and has no figures.
+    """
     found = Evaluation.objects.filter(study=world.study, state=state).first()
     if found is None:
         encounter = encounter_of(world)

@@ -1,4 +1,4 @@
-"""The people of the role matrix: one of each kind, in a study of their own beside another study."""
+"""The people of the role matrix: one of each kind, in two studies."""
 
 from __future__ import annotations
 
@@ -61,8 +61,9 @@ def answers(
     superuser: Answer,
     two_studies: Answer | None = None,
 ) -> Mapping[str, Answer]:
-    """Return the answers by name, so that none is forgotten. Unless it is given, `two_studies` gets
-    what `outsider` gets.
+    """Return the answers by name, so that none is forgotten.
+
+    By default, `two_studies` gets the answer of `outsider`.
     """
     return {
         "anonymous": anonymous,
@@ -82,7 +83,10 @@ def everyone_signed_in(answer: Answer, *, anonymous: Answer = SIGN_IN) -> Mappin
 
 
 def make_world() -> World:
-    """Make them all; nobody's password can be used, tests sign people in by force."""
+    """Make them all.
+
+    Nobody's password can be used; tests sign people in by force.
+    """
     study, other = create_study(name="Cohort", by=None), create_study(name="Other cohort", by=None)
     people = {
         name: User.objects.create(username=f"{name}-person")
