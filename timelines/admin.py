@@ -31,7 +31,7 @@ class RunAdmin(ReadOnlyAdmin):
     list_filter = ["backbone", "variant"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
-        """Leave out the runs whose every case is closed to the person."""
+        """Exclude the runs whose every case is closed to the person."""
         return open_runs(super().get_queryset(request), closed_encounters(request.user))
 
 
@@ -53,7 +53,7 @@ class StageRunAdmin(ReadOnlyAdmin):
     list_filter = ["state", "stage"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[StageRun]:
-        """Leave out the stages of cases that are closed to the person."""
+        """Exclude the stages of cases that are closed to the person."""
         return without(
             super().get_queryset(request), closed_encounters(request.user), "case_run__encounter"
         )

@@ -77,7 +77,7 @@ class TimelineKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TaggedSpan:
-    """What a tagger found: one event occurrence, before it has a UID.
+    """The output of a tagger: one event occurrence, before it has a UID.
 
     `start`/`end` are code points, end-exclusive. `mention` is complete: a reader who sees nothing
     else knows which occurrence is meant. Spans may nest and overlap.
@@ -227,7 +227,7 @@ class Entry:
     reason: str = ""
     #: row_index of the evidence rows that this time rests on (revised timelines only).
     adopted_rows: tuple[int, ...] = ()
-    #: How sure the source says it is, on its own scale; None where it says nothing.
+    #: The source's confidence, on its own scale; None if it gives none.
     confidence: float | None = None
 
     def __post_init__(self) -> None:
@@ -397,7 +397,7 @@ class NamedTime:
     known: bool | None = False
     decided_by: str = ""
     reason: str = ""
-    #: How sure the source says it is, on its own scale; None where it says nothing.
+    #: The source's confidence, on its own scale; None if it gives none.
     confidence: float | None = None
 
     def __post_init__(self) -> None:

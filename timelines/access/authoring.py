@@ -61,7 +61,7 @@ def check_user_can_author(user: User, study: Study) -> None:
 
 
 def source_of(author: User) -> str:
-    """What pages and exports call the timelines of that author."""
+    """Return the source of that author's timelines in pages and exports."""
     name = author.get_username()
     return f"{SOURCE}{name if len(name) <= LONGEST_SOURCE else author.public_id}"
 

@@ -61,5 +61,5 @@ def state_json(document: Document, revision: int, anchor: Anchor) -> dict[str, A
 
 
 def stacks_json(found: Stacks) -> dict[str, bool]:
-    """What can be taken back and brought back."""
+    """Return whether there is an edit to undo, and to redo."""
     return {"can_undo": bool(found.undo), "can_redo": bool(found.redo)}

@@ -144,7 +144,7 @@ def log(
 
 
 def stored_change(edit: AuthoringEdit) -> Change:
-    """What a stored edit did."""
+    """Return the change of a stored edit."""
     return Change(
         tuple(map(DraftOccurrence.from_dict, edit.before)),
         tuple(map(DraftOccurrence.from_dict, edit.after)),
@@ -152,7 +152,7 @@ def stored_change(edit: AuthoringEdit) -> Change:
 
 
 def stacks_of(authoring: Authoring) -> Stacks:
-    """What can be undone and redone now."""
+    """Return the edits that can be undone and redone now."""
     return stacks(log_of(authoring))
 
 

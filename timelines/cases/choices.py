@@ -58,7 +58,10 @@ class Group:
 
     @property
     def best(self) -> Choice:
-        """What opens first: the primary revised timeline, else the text-only one."""
+        """Return the primary revised timeline, else the text-only one.
+
+        It opens first.
+        """
         found = self.revised[0] if self.revised else self.text_only
         assert found is not None
         return found
@@ -81,14 +84,14 @@ class Choices:
 
     @property
     def count(self) -> int:
-        """How many timelines there are."""
+        """Return the number of timelines."""
         return len(self.references) + sum(
             len(g.revised) + (g.text_only is not None) for g in self.groups
         )
 
     @property
     def authors(self) -> int:
-        """How many people's own timelines are among the references."""
+        """Return the number of authors among the references."""
         return sum(bool(c.author) for c in self.references)
 
     @property

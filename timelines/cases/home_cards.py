@@ -38,7 +38,7 @@ SHOWN_DRAFTS = 4
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """Something that needs a person, and where to look."""
+    """Something that needs a person, with a link to it."""
 
     words: str
     link: Link | None = None

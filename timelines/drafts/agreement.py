@@ -2,9 +2,9 @@
 
 It says which occurrences both have, and how their times compare.
 
-Occurrences pair by their spans (IoU ≥ 0.4, as span recall pairs them), what is left over by its
-names (normalised Levenshtein distance below 0.1). Neither author is the truth: every figure here is
-the same with the two exchanged, signs of differences aside. Source: protocol section 3.
+Occurrences pair by their spans (IoU ≥ 0.4, as in span recall), the remaining ones by their names
+(normalised Levenshtein distance below 0.1). Neither author is the truth: exchanging the two changes
+no figure, only the signs of differences. Source: protocol section 3.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Agreement:
-    """What two authors share. A figure without data is None."""
+    """The comparison of two authors. A figure without data is None."""
 
     pairs: tuple[Pair, ...]
     only_first: tuple[Authored, ...]
@@ -90,7 +90,7 @@ class Agreement:
 
     @property
     def shared(self) -> float | None:
-        """2 · pairs / occurrences of both: 1 where both have the same occurrences."""
+        """2 · pairs / occurrences of both: 1 if both have the same occurrences."""
         total = 2 * len(self.pairs) + len(self.only_first) + len(self.only_second)
         return 2 * len(self.pairs) / total if total else None
 
@@ -112,7 +112,7 @@ class Agreement:
     def concordance(self) -> float | None:
         """Return the share of pairs that both put in the same order.
 
-        Pairs that either author ties are left out.
+        Pairs that either author ties are excluded.
         """
         placed = self.placed
         return concordance([p.first.time for p in placed], [p.second.time for p in placed])

@@ -20,7 +20,7 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Change:
-    """What an edit does: `before` leaves, `after` comes.
+    """An edit: `before` is removed, `after` is added.
 
     A UID in both is changed.
     """
@@ -63,7 +63,7 @@ class Document:
 
     @property
     def placed(self) -> int:
-        """How many the author has decided; N/A is a decision."""
+        """Return the number of decided occurrences; N/A is a decision."""
         return sum(o.placed for o in self.occurrences.values())
 
     @property
@@ -120,10 +120,8 @@ def removed(document: Document, uid: str) -> Change:
 def split(document: Document, uid: str, parts: Sequence[Values], new_uids: Sequence[str]) -> Change:
     """Replace one occurrence by several.
 
-    The first part keeps the UID, so contexts that name it stay true; the others get new ones.
-
-    A part has the values of the whole where it says nothing else, except that its mention is its
-    own.
+    The first part keeps the UID, so contexts that name it stay true; the others get new ones. A
+    part has the values of the original unless it states others, and always a mention of its own.
     """
     whole = document.get(uid)
     if len(parts) < 2:
@@ -140,11 +138,8 @@ def split(document: Document, uid: str, parts: Sequence[Values], new_uids: Seque
 def merged(document: Document, uids: Sequence[str], values: Values) -> Change:
     """Replace several occurrences by one.
 
-    It keeps the UID, mention and time of the first named, spans all, and has everyone's rows and
-    context.
-
-    `values` says otherwise where the author does. Contexts that named the others name the merged
-    one.
+    It keeps the UID, mention and time of the first one, spans all of them, and has their rows and
+    contexts. `values` overrides this. Contexts that named the others name the merged one.
     """
     if len(uids) < 2 or len(set(uids)) != len(uids):
         raise EditRefused("uids", "A merge takes at least two different occurrences.")

@@ -1,6 +1,6 @@
 """Check the fields of an occurrence that the page sends. No Django.
 
-The page is trusted with nothing: names, types and sizes are checked here, the protocol's invariants
+Nothing from the page is trusted: names, types and sizes are checked here, the protocol's invariants
 in `values` and `document`.
 """
 
@@ -24,10 +24,10 @@ def fields_of(
 
     Raises EditRefused, naming the field.
 
-    `time_text` is read as typed (empty: not placed) and kept as `entered`; it changes `known` only
-    if its words say "about". Explicit `lower` and `upper` go before the bounds it implies. `time`
-    in hours or null places the occurrence, within the bounds given with it or none; `placed` false
-    takes every time away.
+    `time_text` is read as typed (empty: not placed) and stored as `entered`; it changes `known`
+    only if its words say "about". Explicit `lower` and `upper` have precedence over the bounds it
+    implies. `time` in hours or null places the occurrence, within the bounds given with it or none;
+    `placed` false removes all times.
     """
     if not isinstance(data, Mapping):
         raise EditRefused("values", "An occurrence is an object of values.")

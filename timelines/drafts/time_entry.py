@@ -36,12 +36,12 @@ UNDERSTOOD = (
     " (14:00), a range (between -96 and -48), or N/A."
 )
 LONGEST = 100
-#: Shares of an hour are kept to this many decimals: less than a hundredth of a second.
+#: Hours are rounded to this many decimals: less than a hundredth of a second.
 DECIMALS = 6
 
 
 class TimeNotUnderstood(ValueError):
-    """The text is no time.
+    """The text is not a time.
 
     The message lists the known forms and quotes nothing.
     """
@@ -51,7 +51,7 @@ class TimeNotUnderstood(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class TimeEntry:
-    """A time that was read, in hours from admission.
+    """A time in hours from admission, as read.
 
     `time` None is N/A, perhaps within bounds.
     """
@@ -59,8 +59,8 @@ class TimeEntry:
     time: float | None
     lower: float | None = None
     upper: float | None = None
-    #: False for words that call the time an estimate; None where they say nothing of it: whether
-    #: the note states it, its author says.
+    #: False for words that call the time an estimate; None for other words: then the author says
+    #: whether the note states it.
     known: bool | None = None
 
     @property

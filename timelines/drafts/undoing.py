@@ -2,8 +2,8 @@
 
 So the history outlives the page. No Django.
 
-An undo names the edit that it takes back, a redo the edit that it brings back; a new edit forgets
-what had been taken back.
+An undo names the edit that it undoes, a redo the edit that it restores; a new edit clears the redo
+stack.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ class Stacks:
 
 
 def stacks(log: Iterable[tuple[int, str, int | None]]) -> Stacks:
-    """From (number, kind, number of the edit taken or brought back) in order."""
+    """Return the stacks of a log.
+
+    The log is (number, kind, number of the edit undone or redone) in order.
+    """
     found = Stacks()
     for number, kind, target in log:
         if kind in MARKS:

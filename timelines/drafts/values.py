@@ -1,8 +1,7 @@
 """One occurrence of a draft: frozen, and checked when it is made.
 
-The page and the edit log get it as plain values.
-
-Offsets are code points of the note, end-exclusive; times are hours from admission. No Django.
+The page and the edit log get it as plain values. Offsets are code points of the note,
+end-exclusive; times are hours from admission. No Django.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ class EditRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class DraftOccurrence:
-    """One occurrence of a draft and its time, as far as the author has said.
+    """One occurrence of a draft and its time, if the author has set one.
 
     `placed` says that the author has decided: placed without a time is N/A, not placed is still to
-    do. `entered` is what was typed. Raises EditRefused where the protocol would be broken (section
-    1; section 2, stages 2 and 3).
+    do. `entered` is the typed text. Raises EditRefused if an invariant of the protocol would be
+    violated (section 1; section 2, stages 2 and 3).
     """
 
     uid: str

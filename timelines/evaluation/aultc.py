@@ -1,9 +1,7 @@
-"""How far predicted times are from reference times, on a log scale.
+"""The distance of predicted from reference times, on a log scale.
 
-The area under the CDF of log(1 + error).
-
-No Django. Errors are absolute differences in hours. Source: protocol section 3; the paper's
-appendix (time discrepancy and AULTC).
+The area under the CDF of log(1 + error). No Django. Errors are absolute differences in hours.
+Source: protocol section 3; the paper's appendix (time discrepancy and AULTC).
 """
 
 from __future__ import annotations
@@ -25,10 +23,10 @@ def aultc(errors: ArrayLike, s_max: float) -> float | None:
 
     With x(1) ≤ … ≤ x(k) the sorted log(1 + error), x(0) = 0 and L = log(1 + s_max): [Σ (x(i) −
     x(i−1)) · i/k + (L − x(k))] / L. Summed by parts this is 1 − (Σ x − x(k)) / (k·L), which is
-    computed. The printed step counts i/k already before x(i), so the largest error goes free: a
-    single error of any size gives 1. `s_max` in hours, the largest error of the whole report.
-    Where it is 0 every error is 0 and the area is 1. Raises ValueError for NaN, infinity or
-    negative errors, and for an `s_max` below the largest error.
+    computed. The printed step counts i/k already before x(i), so the largest error costs nothing: a
+    single error of any size gives 1. `s_max` in hours is the largest error of the whole report. If
+    it is 0, every error is 0 and the area is 1. Raises ValueError for NaN, infinity or negative
+    errors, and for an `s_max` below the largest error.
     """
     logs = log_errors(errors)
     check_s_max(logs, s_max)
@@ -40,9 +38,8 @@ def aultc(errors: ArrayLike, s_max: float) -> float | None:
 def aultc_ref(errors: ArrayLike) -> float | None:
     """Return 1 − mean(min(x, U)) / U with x = log(1 + error in hours).
 
-    No report changes the horizon U. None without errors.
-
-    Raises ValueError for NaN, infinity or negative errors.
+    The horizon U is the same in every report. None without errors. Raises ValueError for NaN,
+    infinity or negative errors.
     """
     logs = log_errors(errors)
     return float(1 - np.minimum(logs, U).mean() / U) if logs.size else None

@@ -1,4 +1,4 @@
-"""How sure a figure is.
+"""Confidence intervals of figures.
 
 Cases are drawn with replacement, the statistic is computed anew on each draw, and the middle 95 %
 of the results is the interval.
@@ -19,7 +19,7 @@ Interval = tuple[float, float] | tuple[None, None]
 RESAMPLES = 200
 SEED = 20260904
 LEVEL = 0.95
-#: Resampling one case gives that case again: its interval would have no width and say nothing.
+#: Resampling one case gives that case again: its interval would have no width.
 FEWEST_CASES = 2
 
 
@@ -46,9 +46,8 @@ def percentile_interval(
 ) -> Interval:
     """Return the middle `level` of a statistic over resamples.
 
-    Linear between order statistics; None and NaN mean no data.
-
-    (None, None) where nothing is left. Raises ValueError for infinity.
+    Linear between order statistics; None and NaN mean no data. (None, None) if no data is left.
+    Raises ValueError for infinity.
     """
     numbers = np.asarray(values, dtype=np.float64)
     numbers = numbers[~np.isnan(numbers)]

@@ -46,7 +46,7 @@ class Collected:
     reference_rows: bool = False
     #: The largest error at the widest threshold, in hours.
     largest: dict[tuple[SourceKey, Basis], float] = field(default_factory=dict)
-    #: (occurrences with a span, all) of the references and of each timeline; kept only where spans
+    #: (occurrences with a span, all) of the references and of each timeline; counted only if spans
     #: are compared.
     reference_spans: tuple[int, int] = (0, 0)
     spans: dict[SourceKey, tuple[int, int]] = field(default_factory=dict)

@@ -2,9 +2,8 @@
 
 With paired intervals (protocol section 3).
 
-No Django. Two kinds of comparison are made of a report's sources: the text-only timeline of a
-source against its revised one, and the revised timeline of a full run against that of each of its
-variants.
+No Django. A report compares the text-only timeline of a source with its revised one, and the
+revised timeline of a full run with that of each of its variants.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from timelines.evaluation.naming import variant_of
 from timelines.evaluation.scoring import Paired
 from timelines.evaluation.values import Basis, Difference, Estimate, SourceKey
 
-#: Figures of a single timeline that a difference says something about.
+#: Figures of a single timeline whose difference is meaningful.
 COMPARED = tuple(name for name in FIGURES if name != "numeric_share")
 MEDIAN_COMMON, LOG_COMMON = "median_error_common", "mean_log_error_common"
 
@@ -27,7 +26,8 @@ MEDIAN_COMMON, LOG_COMMON = "median_error_common", "mean_log_error_common"
 def differences(by_key: Mapping[tuple[SourceKey, Basis], Cases]) -> tuple[Difference, ...]:
     """Compare text-only with revised, then full with variant.
 
-    Text-only → revised of each source that is no variant of another one there.
+    Text-only → revised is compared for each source that is not a variant of another one in the
+    report.
     """
     found = []
     for key, basis in by_key:

@@ -1,9 +1,7 @@
-"""Are predicted times in the order of the reference times?
+"""The concordance of predicted and reference times.
 
-Two conventions of the concordance index.
-
-No Django. Times in hours from admission. Source: protocol section 3; the paper's appendix (temporal
-concordance).
+Two conventions of the concordance index. No Django. Times in hours from admission. Source: protocol
+section 3; the paper's appendix (temporal concordance).
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ Times = Sequence[float | None]
 class PairCounts:
     """Pairs of matched events with different reference times.
 
-    Counted by the order of their predicted times.
+    They are counted by the order of their predicted times.
     """
 
     concordant: int
@@ -48,12 +46,11 @@ class PairCounts:
 def concordance(reference: Times, predicted: Times) -> float | None:
     """Return the share of pairs in the right order.
 
-    Among pairs with different reference and different predicted times.
-
-    `reference` and `predicted` are the times of the matched events of one case, in the same order.
-    Events with N/A (None) on either side are left out. Times differ when the numbers differ. None
-    where no pair can be compared, as with fewer than two events. Raises ValueError for lists of
-    different lengths and for NaN or infinity. O(n log n).
+    Pairs have different reference and different predicted times. `reference` and `predicted` are
+    the times of the matched events of one case, in the same order. Events with N/A (None) on either
+    side are omitted. Times differ if the numbers differ. None if no pair can be compared, as with
+    fewer than two events. Raises ValueError for lists of different lengths and for NaN or infinity.
+    O(n log n).
     """
     return count_pairs(reference, predicted).concordance
 
@@ -61,19 +58,18 @@ def concordance(reference: Times, predicted: Times) -> float | None:
 def concordance_ref(reference: Times, predicted: Times) -> float | None:
     """Return the c-index of lifelines.
 
-    As `concordance`, but pairs with equal predicted times are compared and count ½.
-
-    The convention of the code that the paper's authors released. None and errors as in
-    `concordance`.
+    As `concordance`, but pairs with equal predicted times are compared and count ½. The code that
+    the paper's authors released uses this convention. None and errors as in `concordance`.
     """
     return count_pairs(reference, predicted).concordance_ref
 
 
 def count_pairs(reference: Times, predicted: Times) -> PairCounts:
-    """What both indices are made of; arguments and errors as in `concordance`.
+    """Count the pairs that both indices use.
 
-    Knight's count: sorted by reference time, then predicted time, the discordant pairs are the
-    inversions of the predicted times, and the ties follow from how often each value appears.
+    Arguments and errors as in `concordance`. Knight's count: sorted by reference time, then
+    predicted time, the discordant pairs are the inversions of the predicted times, and the ties
+    follow from how often each value appears.
     """
     if len(reference) != len(predicted):
         raise ValueError(f"{len(reference)} reference times and {len(predicted)} predicted times")
@@ -109,9 +105,8 @@ def _inversions(ranks: NDArray[np.intp]) -> int:
 
     Ranks are whole numbers from 0.
 
-    Bit by bit from the highest: two ranks that agree in all higher bits are out of order when a 1
-    comes before a 0. The ranks are then sorted by that bit too, in linear time, keeping the order
-    within.
+    Bit by bit from the highest: two ranks that agree in all higher bits are out of order if a 1
+    comes before a 0. The ranks are then sorted by that bit too, in linear time and stably.
     """
     found = 0
     for bit in range(int(ranks.max(initial=0)).bit_length() - 1, -1, -1):

@@ -1,8 +1,7 @@
-"""How far apart two mentions are.
+"""The distance of two mentions.
 
-By the angle of their embeddings, or by the letters to change.
-
-No Django, and no embedder: vectors are made elsewhere. Source: protocol section 3 ("Matching").
+It is the angle of their embeddings, or the number of letters to change. No Django, and no embedder:
+vectors are made elsewhere. Source: protocol section 3 ("Matching").
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-#: Decimals kept of a cosine distance. Products of equal vectors differ in their last bits with the
+#: Decimals of a cosine distance. Products of equal vectors differ in their last bits with the
 #: place in the matrix; without rounding that noise, not the tie rule, would choose between
 #: duplicate mentions.
 DECIMALS = 12

@@ -2,9 +2,9 @@
 
 Each has its interval from the report's resamples.
 
-No Django. The available-case figure leaves out cases without the timeline; the other counts their
-match rate and concordance 0 and an error S_max for each of their timed reference events (protocol
-section 3).
+No Django. The available-case figure excludes cases without the timeline; the other counts their
+match rate and concordance as 0 and an error S_max for each of their timed reference events
+(protocol section 3).
 """
 
 from __future__ import annotations
@@ -34,10 +34,8 @@ NO_REFERENCE_ROWS = "no paired reference occurrence has rows"
 class Cases:
     """One source over all cases of a report, in order.
 
-    None for a case without such a timeline.
-
-    `reference_sizes` and `reference_timed` count each case's reference events, and those with a
-    time.
+    A case without such a timeline is None. `reference_sizes` and `reference_timed` count each
+    case's reference events, and those with a time.
     """
 
     paired: Sequence[Paired | None]
@@ -55,7 +53,7 @@ class Cases:
         return [np.empty(0) if p is None else p.errors for p in self.paired]
 
     def counts(self, of: str) -> list[int]:
-        """One count a case, 0 where the timeline is missing."""
+        """Return one count a case, 0 if the timeline is missing."""
         return [0 if p is None else _COUNTS[of](p) for p in self.paired]
 
     def sizes(self, *, missing: bool) -> list[int]:
@@ -75,7 +73,7 @@ class Cases:
     def errors_with_missing(self) -> list[Numbers]:
         """Return `errors` with S_max for missing cases.
 
-        One for each timed reference event of a missing case.
+        S_max is added for each timed reference event of a missing case.
         """
         worst = self.s_max or 0.0
         return [
@@ -86,7 +84,7 @@ class Cases:
     def only(self, kept: NDArray[np.bool_]) -> Cases:
         """Return the source as if it had the given cases alone.
 
-        So has its reference; the resamples stay.
+        Its reference is restricted, too; the resamples stay.
         """
         return replace(
             self,
@@ -281,7 +279,7 @@ def by_distance(cases: Cases) -> tuple[tuple[str, int, Estimate, Estimate], ...]
 def error_cdf(cases: Cases, points: int = 400) -> tuple[tuple[float, float], ...]:
     """Return (hours, share of errors up to it) for the plot.
 
-    At no more than `points` of the sorted errors, the largest among them.
+    There are at most `points` of the sorted errors, always including the largest.
     """
     pooled = np.sort(_pooled(cases.errors))
     if not pooled.size:
@@ -295,7 +293,7 @@ def mean_log_error(
 ) -> tuple[float | None, Numbers, int]:
     """Return the mean of ln(1 + |Δ|) over pooled errors in hours.
 
-    Also its resamples, and how many errors.
+    Also return its resamples, and the number of errors.
     """
     sums, sizes = [float(np.log1p(e).sum()) for e in errors], [e.size for e in errors]
     return (

@@ -81,11 +81,11 @@ def _checked(distance: ArrayLike) -> NDArray[np.float64]:
 def _in_order(matrix: NDArray[np.float64]) -> list[Pair]:
     """Compute the greedy matching by rounds.
 
-    Two events that are each other's closest, of those left, are a greedy pair.
+    Two remaining events that are each other's closest are a greedy pair.
 
     No other pair with either of them comes earlier in the order (distance, reference index,
-    predicted index), and `argmin` breaks ties as that order does; the closest of all left is such a
-    pair, so each round takes one at least. Most rounds take many. Where one takes few, as among
+    predicted index), and `argmin` breaks ties as that order does. The closest remaining pair is
+    such a pair, so each round takes at least one. Most rounds take many. If one takes few, as among
     duplicates, the rest is sorted as a whole, which bounds the work.
     """
     pairs: list[Pair] = []
@@ -126,9 +126,9 @@ def _assigned(matrix: NDArray[np.float64], threshold: float) -> list[tuple[int, 
     A pair at or above the threshold costs more than all others together, so none is taken while one
     below can be added.
 
-    Distances below are laid on 0…1 first, to keep that cost small beside the precision of a float.
-    If several assignments are equally good, the solver's choice applies; it is the same for the
-    same matrix.
+    Distances below are scaled to 0…1 first, so that this cost stays small relative to the precision
+    of a float. If several assignments are equally good, the solver's choice applies; it is the same
+    for the same matrix.
     """
     below = matrix < threshold
     if not below.any():

@@ -1,9 +1,10 @@
-"""How sources of runs are named.
+"""The names of runs' sources.
 
-A backbone with its models, then what the run leaves out or sets otherwise, with slashes between.
+A name has the backbone with its models, then what the run omits or sets otherwise, separated by
+slashes.
 
 No Django. "rules", "rules/no_uid", "rules/rho=0.1", "prompted:GLM-4.6/no_rows/rho=0.1". Imported
-sources may hold slashes too.
+sources may contain slashes too.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class PublishedRow:
 
 @cache
 def main_table() -> tuple[PublishedRow, ...]:
-    """Methods and backbones, text-only beside revised."""
+    """Return methods and backbones, text-only next to revised."""
     rows = json.loads(_PATH.read_text(encoding="utf-8"))["main"]
     return tuple(
         PublishedRow(name, _named(row.get("unimodal")), _named(row.get("multimodal")))

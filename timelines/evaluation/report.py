@@ -66,10 +66,10 @@ def evaluate(
 
     Cases are taken one by one and passed to `on_case` when paired.
 
-    `rho` names the timelines that stand for a source's revision at a reranker threshold; they give
-    the ρ sweep and no result of their own. `rho_runs` names those that are runs in their own right:
-    results, and points of the sweep where `rho` has none at that threshold. Raises ValueError where
-    basis `embedding` is asked for without `embed`.
+    `rho` names the timelines that are a source's revision at a reranker threshold; they give the ρ
+    sweep and no result of their own. `rho_runs` names those that are runs in their own right:
+    results, and points of the sweep if `rho` has none at that threshold. Raises ValueError if basis
+    `embedding` is requested without `embed`.
     """
     by_vectors = Basis.EMBEDDING in settings.bases
     if by_vectors and embed is None:
@@ -150,7 +150,7 @@ def _sweep(
 ) -> Sweep:
     """Return threshold → match rate, concordance, AULTC.
 
-    On the available cases. An assignment is made for one threshold and has no sweep.
+    Only available cases count. An assignment is made for one threshold and has no sweep.
     """
     if basis is Basis.SPAN or scored.settings.method != "greedy":
         return ()
@@ -175,7 +175,8 @@ def _alternatives(
 ) -> tuple[SourceResult, ...]:
     """Return figures of the alternatives 1…A of a source.
 
-    On the cases for which all of them are valid; nothing for a source with a single one.
+    They cover the cases for which all alternatives are valid; nothing for a source with a single
+    one.
     """
     found = []
     for basis in settings.bases:
@@ -202,7 +203,7 @@ def _strata(
 ) -> tuple[StratumResult, ...]:
     """Return each dataset separately if there are several.
 
-    With resamples of its own cases.
+    Each has resamples of its own cases.
     """
     names = sorted(set(scored.strata))
     if len(names) < 2:

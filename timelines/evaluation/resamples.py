@@ -1,11 +1,10 @@
 """Many figures over the same resamples of cases at once.
 
-Events are looked at once.
-
-No Django. A resample is a weight for each case, how often it was drawn; pooled figures follow from
-sums a case times weights. All methods give an array of shape (resamples,), NaN where a resample has
-no data. Differences between two such arrays are paired: `interval(second - first)`; a resample that
-lacks either figure is left out. Source: protocol section 3 ("Intervals").
+No Django. A resample is a weight for each case, the number of times it was drawn. Pooled figures
+follow from sums per case times weights, so each event is read only once. All methods give an array
+of shape (resamples,), NaN if a resample has no data. Differences between two such arrays are
+paired: `interval(second - first)`; a resample that lacks either figure is omitted. Source: protocol
+section 3 ("Intervals").
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ Values = NDArray[np.float64]
 class Resamples:
     """`indices` (resamples, n_cases): the cases of each resample.
 
-    As `resample_indices` draws them with the same seed.
+    `resample_indices` draws them with the same seed.
     """
 
     indices: NDArray[np.intp]
@@ -59,16 +58,15 @@ class Resamples:
     def ratio(self, numerators: ArrayLike, denominators: ArrayLike) -> Values:
         """Return the pooled share: sum of one number over sum of another.
 
-        One of each for a case, as matched over reference events. NaN for 0 / 0.
-
-        Raises ValueError where a list has not one number a case, as every method does.
+        Each case has one of each, for example matched and reference events. NaN for 0 / 0. Raises
+        ValueError if a list does not have one number a case, as every method does.
         """
         return _divided(self._summed(numerators), self._summed(denominators))
 
     def median_of_cases(self, values: Sequence[float | None] | ArrayLike) -> Values:
         """Return the median over cases of one figure for each case.
 
-        As concordance; cases without one (None, NaN) are left out.
+        Concordance is such a figure; cases without one (None, NaN) are omitted.
         """
         drawn = np.sort(self._per_case(values)[self.indices], axis=1)  # NaN comes last
         return _middle(drawn, np.count_nonzero(~np.isnan(drawn), axis=1))

@@ -1,8 +1,7 @@
 """One source in one case under one basis.
 
-Its pairs, and the numbers from which every pooled figure is made.
-
-No Django. Pairing is done once; thresholds only cut it (protocol section 3, "Matching").
+It has its pairs, and the numbers from which every pooled figure is made. No Django. Pairing is done
+once; thresholds only cut it (protocol section 3, "Matching").
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ Events = Sequence[PlacedEvent]
 class Paired:
     """The pairs in the order taken, as arrays of one length.
 
-    Times in hours, NaN for N/A. Small, since a report stores all of them.
+    Times in hours, NaN for N/A. Arrays are small, since a report stores all of them.
     """
 
     #: Occurrences of the prediction, and rows that all of them cite.
@@ -93,7 +92,7 @@ class Paired:
 
     @cached_property
     def tolerated(self) -> int:
-        """How many of these lie within the tolerance."""
+        """Return how many of these are within the tolerance."""
         return int(
             within_tolerance(
                 self.reference_times[self.placed], self.predicted_times[self.placed]
@@ -144,7 +143,7 @@ def matched(paired: Paired, reference: Events, predicted: Events) -> tuple[Match
 
 
 def has_span(event: PlacedEvent) -> bool:
-    """Whether it points into the note."""
+    """Return whether it points into the note."""
     return event.start is not None and event.end is not None
 
 
@@ -159,7 +158,7 @@ def pair_by_distance(
 ) -> Paired:
     """Return all pairs up to WIDEST of the whole greedy matching.
 
-    Or those of the optimal assignment at the report's threshold.
+    For an optimal assignment, return its pairs at the report's threshold.
     """
     if settings.method == "greedy":
         return Paired.of(reference, predicted, [p for p in greedy_order(distance) if p[2] < WIDEST])

@@ -1,9 +1,7 @@
 """Pair reference and predicted occurrences by shared note text.
 
-Independent of any embedder.
-
-No Django. Spans are half-open code-point offsets (start, end) of one note. Source: protocol section
-3 ("Span recall").
+This does not depend on an embedder. No Django. Spans are half-open code-point offsets (start, end)
+of one note. Source: protocol section 3 ("Span recall").
 """
 
 from __future__ import annotations
@@ -57,11 +55,10 @@ def span_iou(first: Span, second: Span) -> float:
 def _overlaps(
     references: Sequence[Span | None], predictions: Sequence[Span | None], iou: float
 ) -> Iterator[tuple[float, int, int]]:
-    """(IoU, reference, predicted) of every pair that overlaps enough.
+    """Return (IoU, reference, predicted) of pairs that overlap enough.
 
-    A span that overlaps enough lies within a union of at most length / iou, so it starts no further
-    than that before the reference's end: only those few of the predictions, sorted by start, are
-    looked at.
+    The union of such a pair is at most length / iou long, so the prediction starts no further than
+    that before the reference's end. Only those few predictions, sorted by start, are compared.
     """
     by_start = sorted((span, p) for p, span in _present(predictions))
     starts = [span[0] for span, _ in by_start]

@@ -1,8 +1,7 @@
 """Tables of a report as plain cells, and as CSV, LaTeX and JSON.
 
-Pages, command and downloads write the same ones.
-
-No Django. Every cell comes from the report; a figure that there is none of carries its reason.
+Pages, command and downloads write the same ones. No Django. Every cell comes from the report; a
+missing figure carries its reason.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _TEX = str.maketrans(
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One figure of a table; `why` where it has no value."""
+    """One figure of a table; `why` if it has no value."""
 
     value: float | None
     low: float | None = None
@@ -90,8 +89,8 @@ class Table:
     def to_csv(self) -> str:
         """Return the table as CSV, safe for spreadsheets.
 
-        One column for each value, and for figures one each for the ends of the interval that any
-        line has.
+        Each value has one column. A figure has one more for each end of the interval if any line
+        has an interval.
         """
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
@@ -186,9 +185,8 @@ def cell(estimate: Estimate | None, metric: str) -> Cell:
 def main(report: Report, basis: Basis, *, published: bool = False) -> Table:
     """Return every source, text-only and revised, with every metric.
 
-    Over the available cases and, if cases are missing, with these as 0.
-
-    Variants of a source that is there too stand in its ablation table instead.
+    Figures are over the available cases and, if cases are missing, with these as 0. Variants whose
+    full source is in the report are in its ablation table instead.
     """
     whole = set(backbones(report))
     results = [
@@ -239,7 +237,7 @@ def _published_rows(width: int) -> list[TableRow]:
 def ablation(report: Report, basis: Basis, source: str, *, published: bool = False) -> Table:
     """Return the variants of one backbone.
 
-    Full, text-only, and each run that leaves a part out.
+    Full, text-only, and each run that omits a part.
     """
     results = {r.key: r for r in report.results if r.basis is basis}
     keys = [("full", SourceKey(source, "revised")), ("unimodal", SourceKey(source, "text_only"))]
@@ -332,7 +330,7 @@ def sweep(report: Report, basis: Basis) -> Table:
 
 
 def alternatives(report: Report, basis: Basis) -> Table:
-    """Timelines 1…A on the cases where all of them are valid."""
+    """Return timelines 1…A on the cases for which all of them are valid."""
     shown = ("match_rate", "concordance", "aultc", "median_error", "within_tolerance")
     rows: list[TableRow] = [
         (r.key.source, r.key.alternative, r.cases, *(cell(r.available.get(m), m) for m in shown))
@@ -349,7 +347,7 @@ def alternatives(report: Report, basis: Basis) -> Table:
 
 
 def datasets(report: Report, basis: Basis) -> Table:
-    """Each dataset by itself."""
+    """Return each dataset separately."""
     shown = ("match_rate", "concordance", "aultc", "median_error", "within_tolerance")
     rows: list[TableRow] = [
         (s.stratum, r.key.label, r.cases, *(cell(r.available.get(m), m) for m in shown))
@@ -402,7 +400,7 @@ TABLES: Mapping[str, Callable[[Report, Basis], Table]] = {
 def backbones(report: Report) -> list[str]:
     """Return the sources of full runs.
 
-    They are no variant and have a revision of their own.
+    They are not variants and have a revision of their own.
     """
     sources = list(dict.fromkeys(key.source for key in report.keys))
     return [
@@ -416,7 +414,7 @@ def backbones(report: Report) -> list[str]:
 def all_tables(report: Report, basis: Basis) -> list[Table]:
     """Return every table of the report that has rows.
 
-    With ablations; the one ρ sweep comes with the first basis.
+    Ablations are included; the only ρ sweep is that of the first basis.
     """
     found = [
         make(report, basis)

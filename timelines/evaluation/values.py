@@ -1,8 +1,7 @@
-"""What an evaluation is made of and what it returns.
+"""The input and the results of an evaluation.
 
-Every page, file and command shows these values and computes none.
-
-No Django. Times and errors in hours from admission. Source: protocol section 3.
+Every page, file and command shows these values and computes none. No Django. Times and errors in
+hours from admission. Source: protocol section 3.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from llm_runtime.schema import SETTINGS, Number
 
 
 class Basis(StrEnum):
-    """How reference and predicted occurrences were paired."""
+    """The method that pairs reference and predicted occurrences."""
 
     #: One-to-one by span overlap (IoU), largest first. Primary wherever both sides have spans.
     SPAN = "span"
@@ -118,9 +117,8 @@ class EvaluatedCase:
 class Estimate:
     """A figure with its 95 % case-level percentile bootstrap interval.
 
-    No data is None with a `why`, never 0.
-
-    `n` is what the figure counts over (events, pairs or cases; the metric says which).
+    No data is None with a `why`, never 0. `n` is the number of events, pairs or cases behind the
+    figure; the metric says which.
     """
 
     value: float | None
@@ -130,7 +128,7 @@ class Estimate:
     why: str = ""
 
 
-#: Metric name → what it is, in the words of a table head. The order is the order of columns.
+#: Metric name → its words in a table head. The order is the order of columns.
 METRICS: Mapping[str, str] = {
     "match_rate": "Event match rate",
     "precision": "Precision",
@@ -179,9 +177,8 @@ class SourceResult:
 class Difference:
     """Second minus first on the cases both have.
 
-    From matched pairs of each; paired case-level bootstrap.
-
-    `median_error_common` is over reference events that both match and place.
+    It uses the matched pairs of each, and a paired case-level bootstrap. `median_error_common` is
+    over reference events that both match and place.
     """
 
     first: SourceKey
@@ -266,11 +263,11 @@ class Report:
     s_max: Mapping[str, float | None]
     results: tuple[SourceResult, ...]
     differences: tuple[Difference, ...] = ()
-    #: Alternatives 1..A on the cases where all of them are valid.
+    #: Alternatives 1..A on the cases for which all of them are valid.
     alternatives: tuple[SourceResult, ...] = ()
     strata: tuple[StratumResult, ...] = ()
     rho: tuple[RhoPoint, ...] = ()
-    #: What a reader must know before quoting a figure ("the annotator knew the rows").
+    #: Cautions for a reader who quotes a figure ("the annotator knew the rows").
     warnings: tuple[str, ...] = ()
 
     def of(self, key: SourceKey, basis: Basis) -> SourceResult | None:

@@ -98,7 +98,10 @@ def start_evaluation(
 
 
 def check(study: Study | None, chosen: Chosen) -> None:
-    """Whether such an evaluation can be made. Raises EvaluationRefused."""
+    """Check that such an evaluation can be made.
+
+    Raises EvaluationRefused.
+    """
     if not chosen.datasets:
         raise EvaluationRefused("choose at least one dataset")
     if study is not None and any(d.study_id != study.pk for d in chosen.datasets):

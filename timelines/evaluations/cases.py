@@ -55,7 +55,7 @@ def case_lines(
 def _with_source(
     rows: QuerySet[EvaluationCase], key: SourceKey, basis: Basis
 ) -> QuerySet[EvaluationCase]:
-    """`found`: the stored source without its pairs, which are long."""
+    """Add `found`: the stored source without its pairs, which are long."""
     wanted = {
         "source": key.source,
         "kind": key.kind,

@@ -46,7 +46,7 @@ class PairRow:
 
 
 def source_in(case: CaseResult, key: SourceKey, basis: Basis) -> CaseSource | None:
-    """What the evaluation found for a timeline of this case."""
+    """Return the evaluation's result for a timeline of this case."""
     return next((s for s in case.sources if s.key == key and s.basis is basis), None)
 
 

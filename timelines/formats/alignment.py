@@ -37,7 +37,7 @@ class Alignment:
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Map the foreign stretch [start, end) to our note.
 
-        Where the texts differ in blanks, the stretch is taken without blanks at its ends. Raises
+        If the texts differ in blanks, the stretch is taken without blanks at its ends. Raises
         Unreadable for a stretch that is empty then.
         """
         if self.ours is None:
@@ -75,16 +75,16 @@ def align(theirs: str, ours: str) -> Alignment:
 
 
 def same_ink(a: str, b: str) -> bool:
-    """Whether two texts are the same but for blanks."""
+    """Return whether two texts differ only in blanks."""
     return "".join(c for c in a if not is_blank(c)) == "".join(c for c in b if not is_blank(c))
 
 
 def widest(
     own: tuple[int | None, int | None], place: tuple[int, int], note: str
 ) -> tuple[int, int]:
-    """Return our own record of a span, or the place that was found.
+    """Return our own record of a span, or the located place.
 
-    Our record if it differs from the place by blanks at its ends alone.
+    Our record is returned if it differs from the place only by blanks at its ends.
     """
     start, end = own
     if start is None or end is None or not start <= place[0] < place[1] <= end <= len(note):

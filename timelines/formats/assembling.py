@@ -30,7 +30,7 @@ from timelines.pipeline.uids import InUse, Taken, draw_uid, uid_rng, unescape_me
 def files_of(path: Path, *suffixes: str) -> list[Path]:
     """Return the file itself, or the folder's files with that ending.
 
-    In order. Raises Unreadable if there is none.
+    Files are in order. Raises Unreadable if there is none.
     """
     if path.is_file():
         return [path]
@@ -45,7 +45,7 @@ def files_of(path: Path, *suffixes: str) -> list[Path]:
 def read_text(path: Path, *, exactly: bool = False) -> str:
     """Return the file's text with its line ends.
 
-    Without a byte order mark unless `exactly` (offsets count it). Raises Unreadable.
+    The byte order mark is removed unless `exactly` (offsets count it). Raises Unreadable.
     """
     try:
         return path.read_bytes().decode("utf-8" if exactly else "utf-8-sig")
@@ -74,7 +74,10 @@ def _without_ending(name: str) -> str:
 
 
 def case_of(heading: Heading, cases: Cases) -> CaseFacts:
-    """Raises Unreadable where the heading names none of our cases."""
+    """Return the case of a heading.
+
+    Raises Unreadable if the heading names none of our cases.
+    """
     if not heading.case:
         raise Unreadable("case_id", NO_CASE)
     facts = cases(heading.case)
@@ -111,10 +114,9 @@ def grouped(
 ) -> Iterator[Foreign | Fault]:
     """Group lines that name their timeline themselves.
 
-    By case, source, kind and alternative, in order of appearance.
-
-    A line that cannot be attributed (heading None) spoils the timelines before and after it: it may
-    be a lost part of either.
+    Groups are by case, source, kind and alternative, in order of appearance. A line that cannot be
+    attributed (heading None) invalidates the timelines before and after it: it may be a lost part
+    of either.
     """
     groups: dict[Heading, list[Event | Fault]] = {}
     first: dict[Heading, int] = {}

@@ -1,7 +1,7 @@
-"""The data dictionary of the exports: a file next to every table, and a page of the documentation.
+"""The data dictionary of the exports.
 
-`python -m timelines.formats.dictionary` writes docs/reference/timeline-export.md; a test compares
-the two.
+It is a file next to every table, and a page of the documentation. `python -m
+timelines.formats.dictionary` writes docs/reference/timeline-export.md; a test compares the two.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def fields(*, with_note_text: bool) -> tuple[Field, ...]:
 
 
 def write_beside(table: Path, *, with_note_text: bool) -> Path:
-    """`TABLE.dictionary.csv` beside the table; returns its path."""
+    """Write `TABLE.dictionary.csv` next to the table; return its path."""
     path = table.with_name(f"{table.name}.dictionary.csv")
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)

@@ -1,4 +1,4 @@
-"""What foreign formats have no field for.
+"""Values that foreign formats have no field for.
 
 All values of a line as one JSON object, and names of files that distinguish cases.
 """
@@ -38,8 +38,8 @@ def as_json(values: dict[str, Any]) -> str:
 def file_name(name: str) -> str:
     """Return a name for files.
 
-    The name itself if a file system takes it, else with a piece of its digest, so that no two are
-    the same.
+    It is the name itself if a file system accepts it, else has a piece of its digest, so that no
+    two are the same.
     """
     safe = _UNSAFE.sub("_", name)
     return (
@@ -55,7 +55,7 @@ def folder_name(line: Line) -> str:
 def with_notes(cases: Iterable[CaseLines]) -> Iterator[tuple[CaseLines, str, tuple[Line, ...]]]:
     """Return (case, note, timeline) of every timeline to show.
 
-    It has occurrences, and a note to show them in.
+    Such a timeline has occurrences, and a note to show them in.
     """
     for case in cases:
         for timeline in case.timelines:
@@ -66,6 +66,6 @@ def with_notes(cases: Iterable[CaseLines]) -> Iterator[tuple[CaseLines, str, tup
 def is_shown(line: Line, note: str) -> bool:
     """Return whether a tool can mark the line's span.
 
-    It has one, and something can be seen there.
+    The line has a span, and the span has visible text.
     """
     return line.start is not None and not all(is_blank(c) for c in note[line.start : line.end])

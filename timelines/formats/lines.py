@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 
 class Stay(Protocol):
-    """What a format needs to know of a case.
+    """The facts of a case that a format needs.
 
     Its id, the patient's key, and clock times of admission and discharge.
     """
@@ -31,7 +31,7 @@ class Stay(Protocol):
 class Cited:
     """A row that a time rests on.
 
-    Query and scores are None if no search found it (references).
+    Query and scores are None if no search returned it (references).
     """
 
     row_index: int

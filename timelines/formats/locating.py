@@ -46,7 +46,7 @@ def locate(mentions: Sequence[str], note: str) -> list[Place | None]:
 
 
 def places_of(words: str, note: str) -> list[Place]:
-    """Everywhere that the words stand in the note, overlaps included."""
+    """Return every place of the words in the note, overlaps included."""
     if not words.split():
         return []
     pattern = r"\s+".join(re.escape(word) for word in words.split())

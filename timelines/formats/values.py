@@ -1,9 +1,7 @@
-"""What every reader of foreign timelines takes and returns.
+"""The input and output of every reader of foreign timelines.
 
-Cases to point into, timelines read whole, faults that quote nothing.
-
-No Django here. Times are hours from the encounter's anchor; offsets code points of our note,
-end-exclusive.
+Cases to point into, complete timelines, faults that quote nothing. No Django here. Times are hours
+from the encounter's anchor; offsets code points of our note, end-exclusive.
 """
 
 from __future__ import annotations
@@ -49,7 +47,7 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Which timeline a line belongs to, as far as its file says.
+    """The timeline that a line belongs to, according to its file.
 
     `case` is a case id or the name of a file.
     """
@@ -83,8 +81,8 @@ class Event:
     decided_by: str = ""
     reason: str = ""
     rows: tuple[int, ...] = ()
-    #: The file does not speak of places, so the mention's is sought (`locating`); False where it
-    #: says that there is none.
+    #: The file does not state places, so the mention's is searched for (`locating`); False if the
+    #: file says that there is none.
     sought: bool = False
 
 
@@ -99,14 +97,14 @@ class Foreign:
 
 @dataclass(frozen=True, slots=True)
 class CaseFacts:
-    """What a reader needs to know of one of our cases."""
+    """The facts of one of our cases that a reader needs."""
 
     case_id: str
     note: str
     anchor: Anchor
 
 
-#: Finds a case by its id or by the name that an export gives its file; None where the dataset has
+#: Finds a case by its id or by the name that an export gives its file; None if the dataset has
 #: none.
 Cases = Callable[[str], CaseFacts | None]
 

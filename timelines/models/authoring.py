@@ -163,7 +163,7 @@ class AnchorSuggestion(models.Model):
     row_index = models.IntegerField()
     rank = models.PositiveSmallIntegerField()
     score = models.FloatField(null=True)
-    #: What made it ("rules 3 · MiniLM"), as recorded with the run or search it came from.
+    #: The tools that suggested it ("rules 3 · MiniLM"), as recorded with the run or search.
     made_by = models.CharField(max_length=200)
     shown_at = models.DateTimeField(auto_now_add=True)
     accepted_at = models.DateTimeField(null=True, blank=True)

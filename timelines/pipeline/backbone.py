@@ -1,4 +1,4 @@
-"""A backbone is four stages; other code cannot tell which one ran.
+"""A backbone is four stages; other code does not depend on which one.
 
 Architecture, "A backbone is four stages".
 """
@@ -21,7 +21,7 @@ from timelines.domain import (
     Window,
 )
 
-#: Raises where the work must end (cancelled, out of time). Long work calls it at least about once a
+#: Raises if the work must end (cancelled, out of time). Long work calls it at least about once a
 #: second.
 Check = Callable[[], None]
 
@@ -74,7 +74,7 @@ class Reviser(Protocol):
 
 
 class SummaryReviser(Protocol):
-    """What variant `no_rows` needs of a backbone beside its four stages."""
+    """The part of a backbone that only variant `no_rows` needs."""
 
     def revise_by_summaries(
         self,
@@ -92,7 +92,7 @@ class SummaryReviser(Protocol):
 
 
 class UnidentifiedReviser(Protocol):
-    """What variant `no_uid` needs of a backbone beside its four stages."""
+    """The part of a backbone that only variant `no_uid` needs."""
 
     def revise_unidentified(
         self,
@@ -128,6 +128,6 @@ class Backbone:
     #: stage 5.
     max_rows_per_occurrence: int | None = None
     max_rows_per_case: int | None = 100
-    #: What variants need beside the four stages; None: this backbone cannot run them.
+    #: Revisers of variants; None: this backbone cannot run them.
     summary_reviser: SummaryReviser | None = None
     unidentified_reviser: UnidentifiedReviser | None = None

@@ -96,7 +96,7 @@ class PipelineConfig:
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values that JSON can hold; `from_dict` gives the same config back."""
+        """Return plain values for JSON; `from_dict` restores the same config."""
         return {**asdict(self), "variant": self.variant.value}
 
     def to_json(self) -> str:

@@ -1,7 +1,7 @@
 """Stage 5: expand retained summaries to the rows that revision sees.
 
 A summary is never evidence for a time; the rows behind it are. Order (protocol section 2, stage 5):
-kept summaries → rows → drop rows later than discharge + 12 h → at most 3 rows a summary → a row
+retained summaries → rows → drop rows later than discharge + 12 h → at most 3 rows a summary → a row
 once per UID → the backbone's caps.
 """
 
@@ -18,12 +18,12 @@ from timelines.pipeline.values import states_value
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """How many rows reach revision; None: no cap.
+    """The limits of rows that reach revision; None: no limit.
 
-    A case keeps its best rows by ρ, ties by inventory order, query ordinal, dense rank, place
+    A case retains its best rows by ρ, ties by inventory order, query ordinal, dense rank, place
     within the summary. An occurrence with a cap of its own counts a row's place within its summary,
-    one more where it does not state the mention's value, and keeps the lowest, then by ρ: three
-    rows of one summary would hide the others (an administration behind its order).
+    one more if it does not state the mention's value, and retains the lowest, then by ρ: three rows
+    of one summary would hide the others (an administration behind its order).
     """
 
     per_occurrence: int | None = None
@@ -60,11 +60,11 @@ def expand(
     caps: Caps,
     config: PipelineConfig,
 ) -> Expansion:
-    """Rows behind the kept candidates.
+    """Return the rows behind the retained candidates.
 
-    `rows_of` maps event → its rows (the row map μ); `discharge` is in hours from admission, None
-    when the record has none (then no row is too late). Rows without a time cannot date anything and
-    are left out.
+    `rows_of` maps event → its rows (the row map μ); `discharge` is in hours from admission, None if
+    the record has none (then no row is too late). Rows without a time cannot date anything and are
+    omitted.
     """
     latest = None if discharge is None else discharge + config.discharge_grace_hours
     chosen: dict[str, list[_Choice]] = defaultdict(list)

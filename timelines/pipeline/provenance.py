@@ -2,8 +2,8 @@
 
 Span → UID → z⁰ → queries → evidence → z¹…zᴬ.
 
-Verified is what was stored, not what was meant to be stored: the task layer reads everything back
-first. Source: protocol section 2, stage 7.
+The stored values are verified: the task layer reads everything back first. Source: protocol section
+2, stage 7.
 """
 
 from __future__ import annotations
@@ -87,10 +87,10 @@ def verify(result: Reconstruction, *, note_sha256: str, latest: float | None = N
 
     The note is the one that was imported; with markup put around every span and removed again it is
     the same note and gives the same spans; mentions are in their escaped form; every timeline has
-    every UID once, in order; every candidate has its query and every row its kept candidate; no row
-    is later than `latest` (hours; discharge + 12, None where there is no discharge); every row a
-    revised time rests on is evidence of that very UID. A timeline without identifiers (variant
-    `no_uid`) is checked for its numbering alone: its lines check themselves, and no UID can be
+    every UID once, in order; every candidate has its query and every row its retained candidate; no
+    row is later than `latest` (hours; discharge + 12, None without a discharge); every row a
+    revised time rests on is evidence of exactly that UID. For a timeline without identifiers
+    (variant `no_uid`) only its numbering is checked: its lines check themselves, and no UID can be
     missing if none was shown.
     """
     reasons = [

@@ -12,7 +12,7 @@ from timelines.pipeline.config import PipelineConfig, Variant
 
 
 class QueryError(ValueError):
-    """A query writer broke its contract; `reasons` say where."""
+    """A query writer broke its contract; `reasons` name the places."""
 
     def __init__(self, reasons: Sequence[str]) -> None:
         super().__init__("; ".join(reasons))
@@ -24,11 +24,10 @@ def complete_queries(
 ) -> tuple[Query, ...]:
     """Return the queries of the whole inventory, in inventory order.
 
-    Each UID has 1…`max_queries`.
-
-    White space is collapsed, empty and repeated texts (ignoring case) are left out, and a UID left
-    without any is asked for by its mention. Variant `no_query` asks for every mention verbatim.
-    Raises QueryError for an unknown UID and for more than `max_queries` texts of one UID.
+    Each UID has 1…`max_queries`. White space is collapsed, empty and repeated texts (ignoring case)
+    are removed, and a UID without any is searched by its mention. Variant `no_query` searches every
+    mention verbatim. Raises QueryError for an unknown UID and for more than `max_queries` texts of
+    one UID.
     """
     reasons = [f"unknown UID {uid}" for uid in written if uid not in inventory.by_uid]
     by_uid = {} if config.variant is Variant.NO_QUERY else written

@@ -2,8 +2,9 @@
 
 Every candidate is recorded.
 
-Dense: top 10 summaries of this encounter by cosine. Rerank: ρ of each pair. What passes the
-threshold and the top 3 of its query is kept; the fate of every other candidate says why it was not.
+Dense: top 10 summaries of this encounter by cosine. Rerank: ρ of each pair. Candidates that pass
+the threshold and are in the top 3 of their query are retained; the fate of every other candidate
+gives the reason.
 """
 
 from __future__ import annotations
@@ -46,10 +47,9 @@ def retrieve(
 ) -> tuple[Candidate, ...]:
     """Return all candidates of all queries, with scores and fate.
 
-    In query order and dense rank.
-
-    `summaries` maps event → retrieval text. Without a reranker, or in variant `no_reranker`, cosine
-    order decides, the threshold is off and the same caps hold.
+    They are in query order and dense rank. `summaries` maps event → retrieval text. Without a
+    reranker, or in variant `no_reranker`, cosine order decides, the threshold is off and the same
+    caps apply.
     """
     if not queries or not summaries:
         return ()
@@ -81,10 +81,8 @@ def judged_again(
 ) -> tuple[Candidate, ...]:
     """Decide the fates anew under `config`, with known scores.
 
-    The result is what `retrieve` would give.
-
-    `candidates` are in the order in which `retrieve` gives them, of the same queries, embedder and
-    reranker.
+    The result is what `retrieve` would give. `candidates` are in the order of `retrieve`, of the
+    same queries, embedder and reranker.
     """
     active = None if config.variant is Variant.NO_RERANKER else reranker
     decided: list[Candidate] = []
@@ -107,9 +105,8 @@ def rho_threshold(reranker: Reranker | None, config: PipelineConfig) -> float | 
 def select(candidates: Sequence[Candidate], threshold: float | None, top: int) -> list[Candidate]:
     """Decide the fate of one query's candidates.
 
-    ρ ≥ threshold, then the `top` best by ρ (cosine without ρ).
-
-    Ties go to the better dense rank. Order of the input is kept.
+    ρ ≥ threshold, then the `top` best by ρ (cosine without ρ). The better dense rank wins a tie.
+    The order of the input does not change.
     """
     passed = [
         c
@@ -133,7 +130,7 @@ def select(candidates: Sequence[Candidate], threshold: float | None, top: int) -
 
 
 def relevance(candidate: Candidate) -> float:
-    """ρ where a reranker gave one, else the cosine."""
+    """Return ρ if a reranker gave one, else the cosine."""
     return candidate.dense_score if candidate.rerank_score is None else candidate.rerank_score
 
 

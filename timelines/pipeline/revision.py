@@ -2,7 +2,7 @@
 
 A revision that breaks a rule is rejected with reasons, never repaired.
 
-Rejected (protocol section 2): wrong number of alternatives; missing, repeated or unknown UID;
+Reasons (protocol section 2): wrong number of alternatives; missing, repeated or unknown UID;
 changed mention; bounds that exclude their time; too many, repeated or unknown context UIDs.
 """
 
@@ -64,9 +64,9 @@ def revise(
     *,
     alternatives: int,
 ) -> tuple[Timeline, ...]:
-    """Run a reviser and hold it to its contract. Raises RevisionRejected.
+    """Run a reviser and check its result. Raises RevisionRejected.
 
-    Rows a time rests on must be rows that were given as evidence for that very UID.
+    Rows a time rests on must have been given as evidence for exactly that UID.
     """
     return accepted(
         reviser.revise(note, text_only, evidence, window, alternatives),
@@ -111,9 +111,8 @@ def validate_revision(
 ) -> tuple[Timeline, ...]:
     """Return exactly `alternatives` complete revised timelines.
 
-    They are numbered from 1, with entries in inventory order.
-
-    Raises RevisionRejected with every reason found in every alternative.
+    They are numbered from 1, with entries in inventory order. Raises RevisionRejected with the
+    reasons of every alternative.
     """
     reasons: list[str] = []
     if len(proposals) != alternatives:

@@ -67,7 +67,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Tools:
-    """What the stages work with; `reranker` None means cosine order alone."""
+    """The tools of the stages; `reranker` None means cosine order alone."""
 
     backbone: Backbone
     embedder: Embedder

@@ -2,9 +2,9 @@
 
 Revision reads the retained summaries, and no row behind them.
 
-Order (protocol section 2, stage 5, as far as it speaks of summaries): kept candidates → the same
-summary once an occurrence → the backbone's caps, by ρ, ties by inventory order, query ordinal and
-dense rank.
+Order (protocol section 2, stage 5, its rules for summaries): retained candidates → the same summary
+once an occurrence → the backbone's caps, by ρ, ties by inventory order, query ordinal and dense
+rank.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def keep_summaries(
 
 
 def summary_of(candidate: Candidate, text: str) -> KeptSummary:
-    """The words of a candidate's series with what brought them."""
+    """Return the words of a candidate's series with its scores."""
     c = candidate
     return KeptSummary(c.uid, c.query, c.event, text, c.dense_rank, c.dense_score, c.rerank_score)
 

@@ -85,7 +85,10 @@ def tag(tagger: Tagger, note: str) -> tuple[TaggedSpan, ...]:
 
 
 def trimmed(span: TaggedSpan, note: str) -> TaggedSpan:
-    """The span without white space at its edges; it must hold some text."""
+    """Return the span without white space at its edges.
+
+    Some text must remain.
+    """
     text = note[span.start : span.end]
     start = span.start + len(text) - len(text.lstrip())
     return replace(span, start=start, end=span.end - (len(text) - len(text.rstrip())))
@@ -160,9 +163,8 @@ def parse_tagged(tagged: str, note: str) -> tuple[TaggedSpan, ...]:
     Tags may nest and overlap.
 
     White space may differ, in the text and inside tags; every other character must be the note's.
-    Text of the note that looks like markup is text. Raises TaggingRejected where the
-    text differs, where a tag is not closed or not opened, and where it encloses nothing or has no
-    mention.
+    Text of the note that looks like markup is text. Raises TaggingRejected if the text differs, if
+    a tag is not closed or not opened, and if it encloses nothing or has no mention.
     """
     return _Alignment(note).read(tagged)
 
@@ -204,7 +206,7 @@ class _Alignment:
         return self.at
 
     def _is_text(self, markup: re.Match[str]) -> bool:
-        """True where the note itself goes on with a tag of that number."""
+        """Return whether the note itself continues with a tag of that number."""
         head = _HEAD.match(self.note, self._next())
         return head is not None and (head["close"], int(head["number"])) == (
             markup["close"],
@@ -244,9 +246,8 @@ def render_tagged(note: str, inventory: Inventory) -> str:
 
     The form is `<tag_n mention="…">…</tag_n>`; n counts in inventory order from 1.
 
-    Numbers that the note's own text uses in something like a tag are passed over, so that
-    `parse_tagged` gives back exactly the inventory's spans (those without white space at their
-    edges).
+    Numbers that the note's own text uses in something like a tag are skipped, so that
+    `parse_tagged` returns exactly the inventory's spans (those without white space at their edges).
     """
     taken = {int(head["number"]) for head in _HEAD.finditer(note)}
     numbers = (n for n in count(1) if n not in taken)

@@ -10,9 +10,9 @@ from timelines.pipeline.backbone import TextTimer
 
 
 def infer(timer: TextTimer, note: TaggedNote, anchor: Anchor) -> Timeline:
-    """A complete text-only timeline, entries in inventory order.
+    """Return a complete text-only timeline, in inventory order.
 
-    Raises InvariantError where the timer left out, repeated or made up a UID, or rests a time on a
+    Raises InvariantError if the timer omitted, repeated or invented a UID, or based a time on a
     row.
     """
     timeline = Timeline.complete(

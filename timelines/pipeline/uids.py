@@ -18,7 +18,7 @@ from timelines.domain import InvariantError, Inventory, Occurrence, TaggedSpan
 #: Four hex digits name at most this many occurrences of one note.
 CAPACITY = 16**4
 
-#: What makes two occurrences of one note the same: start, end (None without a place) and escaped
+#: The identity of an occurrence within its note: start, end (None without a place) and escaped
 #: mention.
 Identity = tuple[int | None, int | None, str]
 #: UIDs that other inventories of the note use, each with its occurrence; None for a UID that nobody
@@ -47,11 +47,11 @@ def assign_uids(
 ) -> Inventory:
     """Return an inventory in the order of `spans`.
 
-    Each has a UID drawn from `rng` and its mention escaped.
+    Each occurrence has a UID drawn from `rng` and its mention escaped.
 
     A UID that this inventory has, or that another one uses for a different occurrence, is drawn
-    again. One that another uses for the same occurrence is taken: so a repeated run gets the UIDs
-    of the first, and does not use up those of the note. The same spans, seed and UIDs in use give
+    again. One that another uses for the same occurrence is reused: so a repeated run gets the UIDs
+    of the first, and does not exhaust those of the note. The same spans, seed and UIDs in use give
     the same UIDs. Raises UidsUsedUp.
     """
     identities = identities_of(spans)

@@ -2,10 +2,9 @@
 
 Revision sees no identifier in note, table or evidence, and answers in table form.
 
-The answer is not compared with the inventory, so occurrences can be lost, merged or repeated: that
-is what the variant measures. Rejected are only a wrong number of alternatives and lines that are no
-times at all (no event, bounds that exclude the time, numbers that are not finite). Source: protocol
-section 2, "Variants".
+The answer is not compared with the inventory, so occurrences can be lost, merged or repeated: the
+variant measures that. Only a wrong number of alternatives and invalid lines (no event, bounds that
+exclude the time, numbers that are not finite) are rejected. Source: protocol section 2, "Variants".
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ def named_table(note: TaggedNote, text_only: Timeline) -> list[NamedTime]:
 
 
 def named_rows(note: TaggedNote, evidence: Sequence[Evidence]) -> list[NamedRow]:
-    """The evidence, each row beside the mention that it reached."""
+    """Return the evidence, each row with the mention that it reached."""
     scores = [
         item.dense_score if item.rerank_score is None else item.rerank_score for item in evidence
     ]

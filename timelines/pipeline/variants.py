@@ -1,4 +1,4 @@
-"""What a variant needs of a backbone, and gives its revision.
+"""The parts of a backbone that a variant's revision needs.
 
 Protocol section 2, "Variants".
 """
@@ -10,7 +10,7 @@ from timelines.pipeline.config import Variant
 
 
 class VariantUnsupported(ValueError):
-    """The backbone cannot run the variant; the message says what it lacks."""
+    """The backbone cannot run the variant; the message names what it lacks."""
 
     log_safe = True
     retryable = False

@@ -1,4 +1,4 @@
-"""What the editor page draws beside the draft. No Django.
+"""Fixed parts of the editor page, drawn next to the draft. No Django.
 
 The beginnings of the note's sections, and the axis of its time strip.
 """

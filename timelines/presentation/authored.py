@@ -35,7 +35,7 @@ def occurrences_json(
 
 
 def progress_json(document: Document) -> dict[str, int]:
-    """How many there are, and how many of them are placed."""
+    """Return the number of occurrences, and how many are placed."""
     return {"total": len(document.occurrences), "placed": document.placed}
 
 

@@ -62,7 +62,7 @@ def history_line(
 def _mentions(change: Change) -> tuple[str, ...]:
     """Return the names of the occurrences that the edit is about.
 
-    Those that came, or, if none came, those that went.
+    The added ones, or, if none was added, the removed ones.
     """
     before = {o.uid for o in change.before}
     new = [o for o in change.after if o.uid not in before]
@@ -73,7 +73,7 @@ def _mentions(change: Change) -> tuple[str, ...]:
 def _differences(change: Change, anchor: Anchor) -> Sequence[str]:
     """Return what is different about each changed occurrence.
 
-    Of its own texts only the name is repeated.
+    Of its texts only the name is quoted.
     """
     before = {o.uid: o for o in change.before}
     words: list[str] = []

@@ -1,6 +1,6 @@
-"""What the case page's scripts draw: every occurrence of a timeline.
+"""The data that the case page's scripts draw.
 
-With its words, its place on the plot and what it is compared with.
+Every occurrence of a timeline, with its words, its place on the plot and what it is compared with.
 
 No Django here. Positions are shares of the plot's width (`timelines.presentation.plots`); words
 come from `wording`, so scripts compute neither.
@@ -31,7 +31,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One occurrence as one timeline has it.
+    """One occurrence according to one timeline.
 
     `key` is its UID, or a name of its own if the source has no inventory.
     """
@@ -46,10 +46,10 @@ class Item:
     upper: float | None
     absent: bool = False
     start: int | None = None
-    #: What the text alone gave, where this timeline revised it.
+    #: The text-only time, if this timeline revised it.
     text_time: float | None = None
     revised: bool = False
-    #: What the paired occurrence of the reference has; `reference_key` is its UID there.
+    #: Time of the paired occurrence of the reference; `reference_key` is its UID there.
     reference_time: float | None = None
     reference_key: str = ""
     #: Of a pair that an evaluation made: the partner's words and its span in the note.

@@ -1,8 +1,7 @@
-"""What the plots of an evaluation draw, ready for JSON. No Django.
+"""The data that the plots of an evaluation draw, for JSON. No Django.
 
-Scripts choose ink and place labels, nothing else.
-
-Hours from admission; shares 0…1. Source: protocol section 3.
+Scripts choose only colours and the places of labels. Hours from admission; shares 0…1. Source:
+protocol section 3.
 """
 
 from __future__ import annotations

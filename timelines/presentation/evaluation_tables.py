@@ -53,7 +53,7 @@ FURTHER = (
     "evidence_recall",
 )
 LOWER_IS_BETTER = frozenset({*HOURS, "mean_log_error_common"})
-#: Says what a timeline is like, not how good it is.
+#: Metrics that describe a timeline and do not measure its quality.
 NEUTRAL = frozenset({"numeric_share"})
 AVAILABLE, MISSING_AS_ZERO = "available", "missing as 0"
 NO_FIGURE = "–"
@@ -133,7 +133,7 @@ class Table:
 
     @property
     def treatments(self) -> list[str]:
-        """The lower row of heads, where missing cases make two readings differ."""
+        """Return the lower row of heads if missing cases give two readings."""
         twofold = any(c.treatment != AVAILABLE for c in self.columns)
         return [c.treatment for c in self.columns] if twofold else []
 
@@ -207,9 +207,8 @@ def is_primary(key: SourceKey) -> bool:
 def ablation_results(report: Report, basis: Basis) -> list[SourceResult]:
     """Return each backbone with variants: the full timelines first.
 
-    Empty if there are no variants.
-
-    A variant that revises keeps the text-only times of the full run, so these stand there once.
+    Empty if there are no variants. A variant that revises keeps the text-only times of the full
+    run, so these appear only once.
     """
     of_basis = [r for r in report.results if r.basis is basis and r.key.alternative == 1]
     varied = {variant_of(r.key.source)[0] for r in of_basis if _is_ablation(r.key)}
@@ -249,7 +248,7 @@ def comparisons(
 ) -> list[Comparison]:
     """Return what evidence changed within a source.
 
-    With `variants`: what a variant changed against the full one.
+    With `variants`: what a variant changed compared with the full one.
     """
     chosen = [d for d in differences if d.basis is basis]
     return [
@@ -262,7 +261,7 @@ def comparisons(
 def rho_rows(
     points: Sequence[RhoPoint], metrics: Sequence[str]
 ) -> list[tuple[str, str, int, list[Figure]]]:
-    """(source, ρ, rows kept, figures) in order of source and ρ."""
+    """Return (source, ρ, number of rows, figures) by source and ρ."""
     ordered = sorted(points, key=lambda p: (p.source, p.rho))
     return [
         (p.source, f"{p.rho:g}", p.rows, [figure(m, p.metrics.get(m)) for m in metrics])
@@ -271,7 +270,7 @@ def rho_rows(
 
 
 def _counts_missing(result: SourceResult, metric: str) -> bool:
-    """Whether missing cases make another figure of this metric."""
+    """Return whether missing cases give this metric a second figure."""
     estimate = result.missing_as_zero.get(metric)
     return estimate is not None and estimate.value is not None
 
@@ -304,10 +303,8 @@ def _marked(
 ) -> list[Row]:
     """Mark the best of each column.
 
-    Equal words are equally best, and a column of equal values has no best.
-
-    Nor has one whose figures rest on different cases, as those over the available ones do where a
-    timeline misses a case.
+    Equal words are equally best. A column has no best if its values are equal, or if its figures
+    are of different cases, as over the available cases if a timeline misses a case.
     """
     missing = any(r.missing_cases for r in results)
     best: list[str | None] = []
@@ -343,7 +340,7 @@ def _marked(
 
 
 def _grouped(rows: Sequence[Row]) -> list[Row]:
-    """Rows of one source brought together, its name over all of them."""
+    """Group the rows of one source, its name over all of them."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(row.name, []).append(row)
@@ -408,7 +405,7 @@ def _verdict(metric: str, estimate: Estimate, excludes_zero: bool) -> str:
 class PublishedLine:
     """One published timeline.
 
-    It has figures for the columns of our table, nothing where none was published.
+    It has figures for the columns of our table, empty if none was published.
     """
 
     name: str

@@ -45,7 +45,10 @@ def text_html(text: str) -> str:
 
 
 def label_of(title: str) -> str:
-    """A heading as the margin shows it: capitals calmed, abbreviations kept."""
+    """Return a heading for the margin, with capitals made small.
+
+    Abbreviations keep their capitals.
+    """
     return title.capitalize() if title.isupper() and len(title) > 5 else title
 
 

@@ -1,9 +1,7 @@
 """Match the occurrences of two inventories of the same note.
 
-By the overlap of their spans.
-
-No Django here. One-to-one, intersection over union at least `LEAST_OVERLAP`, largest first
-(protocol section 3, "Span recall").
+They are matched by the overlap of their spans. No Django here. One-to-one, intersection over union
+at least `LEAST_OVERLAP`, largest first (protocol section 3, "Span recall").
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ def overlap(first: Span, second: Span) -> float:
 def paired(ours: Sequence[Span], theirs: Sequence[Span]) -> dict[str, str]:
     """Return our key → their key.
 
-    Ties go to the earlier span of ours, then of theirs.
+    The earlier span of ours, then of theirs, wins a tie.
     """
     ordered = sorted(theirs, key=lambda s: (s.start, s.end, s.key))
     starts = [s.start for s in ordered]

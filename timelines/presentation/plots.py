@@ -1,11 +1,11 @@
 """The timeline plot as data.
 
-A symmetric-log axis of hours, human ticks, lanes by kind, and rows inside a lane.
+A symmetric-log axis of hours, readable ticks, lanes by kind, and rows inside a lane.
 
 No Django and no plotting library here. Positions run from 0 to 1 across the plot; time zero
-(admission) is always at `ZERO`, so that cases and zooms can be compared at a glance. On each
-side the distance from zero is logarithmic beyond `LINEAR_HOURS` and close to linear below it,
-scaled so that the case's own extent fills the side.
+(admission) is always at `ZERO`, so that cases and zooms can be compared at a glance. On each side
+the distance from zero is logarithmic beyond `LINEAR_HOURS` and close to linear below it, scaled so
+that the case's own extent fills the side.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FUTURE_LADDER = (DAY, 3 * DAY, WEEK, 14 * DAY, 30 * DAY, 90 * DAY, YEAR, 10 * Y
 ROW_GAP = 0.014
 LANE_ORDER: tuple[Lane, ...] = tuple(Lane)
 
-#: hours, words, rank: labels of a lower rank win where there is no room for all.
+#: hours, words, rank: labels of a lower rank win if there is no room for all.
 _TICKS: tuple[tuple[float, str, int], ...] = (
     *(
         (-n * YEAR, f"−{n} y", rank)

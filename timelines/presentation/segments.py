@@ -48,7 +48,7 @@ class Section:
     end: int
 
 
-#: A section shorter than this is shown without its title beside it: the heading is in sight anyway.
+#: A section shorter than this has no title in the margin: its heading is visible anyway.
 SHORTEST_TITLED = 120
 _LONGEST_TITLE = 60
 

@@ -1,4 +1,4 @@
-"""How the time of an occurrence was obtained.
+"""The status of an occurrence: how its time was obtained.
 
 The page shows this one property by colour and line.
 """
@@ -40,7 +40,7 @@ _LABELS = {
 def differs(first: float | None, second: float | None) -> bool:
     """Return whether two times (hours) differ beyond tolerance.
 
-    A time and no time always do.
+    A time and a missing time always differ.
     """
     if first is None or second is None:
         return first is not second
@@ -55,8 +55,8 @@ def status_of(
     """Return the status of one entry of a timeline of that kind.
 
     Evidence moved a time only if the entry is of a revised timeline and cites a row (protocol
-    section 2, stage 6). A time that shifted without a row rests on the note still. A reference is
-    what others are compared with: nothing moved it, even if it cites rows. `known` None: an
+    section 2, stage 6). A time that shifted without a row still rests on the note. Others are
+    compared with a reference: nothing moved its times, even if they cite rows. `known` None: an
     imported time whose file does not say whether the note states it.
     """
     if time is None:

@@ -1,8 +1,7 @@
 """Words for moments, bounds and shifts of a timeline.
 
-One place, so that note, plot, table and panel use the same.
-
-No Django here. Hours, clocks and rows of the record are said by `ehr.presentation.wording`.
+Note, plot, table and panel share them. No Django here. Words for hours, clocks and rows of the
+record are in `ehr.presentation.wording`.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ LANE_WORDS: dict[Lane, str] = {
 def moment_words(hours: float | None, anchor: Anchor) -> str:
     """Return a time with its clock: "+6.5 h (HD 1, 21:08)".
 
-    "−3 d 4 h (21 Feb, 10:38)" before admission; far in the past the clock is left out.
+    "−3 d 4 h (21 Feb, 10:38)" before admission; far in the past there is no clock.
     """
     said = hours_words(hours)
     clock = clock_words(hours, anchor)

@@ -170,7 +170,7 @@ def pause_run(*, run: Run, by: User) -> None:
 
 @transaction.atomic
 def resume_run(*, run: Run, by: User) -> None:
-    """Go on where the run was paused."""
+    """Resume a paused run."""
     if Run.objects.filter(pk=run.pk, paused_at__isnull=False).update(paused_at=None):
         send_hints(StageRun, _waiting(run))
         _audit(run, "run.resume", by)

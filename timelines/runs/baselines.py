@@ -51,7 +51,7 @@ MADE_BY: Mapping[Stage, TimelineKind] = {
 
 
 def is_baseline(backbone: str) -> bool:
-    """Whether runs by that name have no inventory."""
+    """Return whether runs by that name have no inventory."""
     return backbone in BASELINES
 
 

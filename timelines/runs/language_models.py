@@ -128,7 +128,7 @@ def recorded_models(
 
 
 def choices_of(recorded: Recorded) -> dict[str, str]:
-    """What a run chose, as `Calls` takes it."""
+    """Return a run's choices, as `Calls` takes them."""
     return {role: facts["entry"] for role, facts in recorded.items() if facts.get("entry")}
 
 

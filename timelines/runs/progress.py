@@ -186,7 +186,7 @@ def _subtract(
 
 
 def preparation_of(job: PreparationJob | None) -> Preparation | None:
-    """What pages say of a preparation that is not done."""
+    """Return an unfinished preparation as pages show it."""
     return (
         None if job is None else Preparation(job.state, job.prepared, job.total, tuple(job.reasons))
     )
@@ -226,7 +226,7 @@ def run_state_words(run: Run, counts: RunTotals) -> str:
 
 
 def cancel_words(counts: RunTotals) -> str:
-    """What cancelling the run loses, and what it keeps."""
+    """Return what cancelling the run loses, and what stays stored."""
     running = counts.stages.get(JobState.RUNNING, 0)
     waiting = counts.stages.get(JobState.QUEUED, 0) + counts.stages.get(JobState.BLOCKED, 0)
     return (
@@ -242,7 +242,7 @@ def _stages(count: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """What lists say about a run."""
+    """A run as lists show it."""
 
     run: Run
     state: CaseState

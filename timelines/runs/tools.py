@@ -1,6 +1,6 @@
 """The tools of this process: backbones, embedder and reranker.
 
-Backbones are found by name, the others by role. They are built on first use, once a process.
+Backbones are selected by name, the others by role. They are built on first use, once a process.
 """
 
 from __future__ import annotations
@@ -102,8 +102,9 @@ def roles_of(name: str) -> tuple[str, ...]:
 
 
 def models_of(name: str, choices: Mapping[str, str] | None = None) -> dict[str, dict[str, Any]]:
-    """What a run by that backbone records of its language models
-    (`timelines.runs.language_models`). Raises UnknownModel, ProviderError.
+    """Return what a run by that backbone records of its language models.
+
+    See `timelines.runs.language_models`. Raises UnknownModel, ProviderError.
     """
     if choices and not asks_models(name):
         raise UnknownModel(f"the backbone {name} asks no language model")
@@ -130,7 +131,7 @@ def tool_names(
 
 
 def names_of(used: Tools, models: Recorded | None = None) -> dict[str, str]:
-    """What did the work, as a run by a backbone records it."""
+    """Return the names of the tools, as a run by a backbone records them."""
     return {
         "backbone": f"{used.backbone.name} {used.backbone.version}",
         **names_of_models(models or {}),

@@ -35,7 +35,7 @@ LARGEST_ROW = 2**31 - 1
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with a line; never quotes it."""
+    """A fault of a line; it never quotes the line."""
 
     line: int
     field: str

@@ -319,7 +319,7 @@ def _made(
 
 
 def _stored(timeline: Timeline) -> tuple[domain.Inventory, domain.Timeline] | None:
-    """What is stored, as values; None for a timeline without an inventory."""
+    """Return the stored values; None for a timeline without an inventory."""
     if timeline.inventory is None:
         return None
     rows = (

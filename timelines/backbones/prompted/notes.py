@@ -84,7 +84,7 @@ def shown_note(
 
 
 def shortened_words(note: str, local: int) -> str:
-    """What is recorded of a note that was cut; nothing of it."""
+    """Describe how a note was cut, without its text."""
     return f"note of {len(note)} characters shown within {local} characters of each event"
 
 

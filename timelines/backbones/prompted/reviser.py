@@ -138,7 +138,7 @@ class PromptedReviser:
     async def _alternative(
         self, material: Material, alternatives: int, number: int
     ) -> list[ProposedEntry]:
-        """One alternative by itself, in as many parts as it takes."""
+        """Return one alternative, asked for in as many parts as needed."""
         waiting = [list(material.note.inventory.occurrences)]
         settled: list[ProposedEntry] = []
         while waiting:

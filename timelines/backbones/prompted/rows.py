@@ -167,7 +167,7 @@ def read_bounds(cell: str) -> tuple[float | None, float | None, bool]:
 
 
 def read_context(cell: str) -> list[str] | None:
-    """The identifiers of `[3f0c, 9b21]`; None where it is no such list."""
+    """Return the identifiers of `[3f0c, 9b21]`, None for other text."""
     text = cell.strip()
     if not (text.startswith("[") and text.endswith("]")):
         return None

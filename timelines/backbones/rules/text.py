@@ -87,7 +87,7 @@ class Analysis:
         )
 
     def tokens(self, start: int, end: int) -> list[Token]:
-        """Tokens that begin inside `[start, end)`, white space left out."""
+        """Return tokens that begin inside `[start, end)`, without white space."""
         first, last = (
             bisect_left(self._token_starts, start),
             bisect_left(self._token_starts, end),

@@ -1,9 +1,9 @@
 """brat standoff: `.ann` files, each with its `.txt` if there is one.
 
 Every text-bound annotation (T) is an occurrence. An attribute Absent, Negated or Negation makes it
-absent. Its AnnotatorNotes hold either our JSON or `time=… lower=… upper=… known=… confidence=…`.
-Events (E), relations (R) and equivalences (*) say nothing of times and are not read. Offsets are
-code points of the text file.
+absent. Its AnnotatorNotes contain either our JSON or `time=… lower=… upper=… known=… confidence=…`.
+Events (E), relations (R) and equivalences (*) do not state times and are not read. Offsets are code
+points of the text file.
 """
 
 from __future__ import annotations
@@ -126,9 +126,9 @@ def _bound(line: str) -> tuple[str, str, list[tuple[int, int]], str]:
 
 
 def _notes(lines: list[tuple[int, str]]) -> dict[str, dict[str, Any]]:
-    """Return annotation → what its notes say.
+    """Return the contents of its notes for each annotation.
 
-    Free words of an annotator are no fault and are not read.
+    Free words of an annotator are not a fault and are not read.
     """
     found: dict[str, dict[str, Any]] = {}
     for number, line in lines:
@@ -160,7 +160,7 @@ def _absent(lines: list[tuple[int, str]]) -> set[str]:
 def _loose(file: str, number: int, line: str) -> tuple[float, dict[str, Any], Event | Fault]:
     """Return an occurrence that no annotation can carry.
 
-    As (position in the inventory, values, event).
+    (position in the inventory, values, event).
     """
     try:
         values = object_of(line)

@@ -27,10 +27,8 @@ CONFIGURATION = "[entities]\n{entities}\n[relations]\n[events]\n[attributes]\nAb
 def write_brat(cases: Iterable[CaseLines], out: Path) -> int:
     """Write `OUT/SOURCE-KIND-ALTERNATIVE/CASE.txt` and `.ann`.
 
-    Offsets are in code points. Returns how many occurrences.
-
-    Occurrences without a place in the note stand in `CASE.unlocated.jsonl` beside them, which brat
-    does not read.
+    Offsets are in code points. Returns how many occurrences. Occurrences without a place in the
+    note are in `CASE.unlocated.jsonl` next to them, which brat does not read.
     """
     count = 0
     for _, note, timeline in with_notes(cases):
@@ -42,7 +40,7 @@ def write_brat(cases: Iterable[CaseLines], out: Path) -> int:
 def standoff(note: str, lines: Sequence[Line]) -> Iterator[str]:
     """Return the annotation file's lines.
 
-    For each located occurrence an entity, an attribute if it is negated, and a note with everything
+    Each located occurrence has an entity, an attribute if it is negated, and a note with everything
     as JSON.
     """
     numbered = [(ordinal, line) for ordinal, line in enumerate(lines) if is_shown(line, note)]

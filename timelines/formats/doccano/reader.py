@@ -3,9 +3,9 @@
 Spans are `label`/`labels` ([start, end, label]) or `entities` (start_offset, end_offset, label).
 
 Every span is an occurrence. doccano itself knows no times: an entity may carry our keys (`time`,
-`lower`, `upper`, `known`, `confidence`, `mention`, `polarity`, `lane`) beside its own, else its
-time is N/A. Documents that we wrote hold everything in `occurrences`; what was marked or unmarked
-since then in doccano counts, by its span. Offsets are code points of `text`.
+`lower`, `upper`, `known`, `confidence`, `mention`, `polarity`, `lane`) in addition to its own, else
+its time is N/A. Documents that we wrote have everything in `occurrences`; spans that were added or
+removed in doccano since then count. Offsets are code points of `text`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """doccano JSONL: one document for each timeline of a case.
 
-Spans are entities; everything else is in keys that doccano keeps as metadata.
+Spans are entities; everything else is in keys that doccano stores as metadata.
 """
 
 from __future__ import annotations

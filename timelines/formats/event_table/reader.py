@@ -2,9 +2,9 @@
 
 Single-step baselines answer in this form.
 
-One file a case, named by it, with or without a heading; or one table with a column `case_id`. Times
-are hours from admission, or N/A. A fourth column `occurrent` in files that we wrote has
-everything else of the line as JSON. Tables with our own headings are read whole.
+A file has one case and its name, with or without a heading; or one table has a column `case_id`.
+Times are hours from admission, or N/A. A fourth column `occurrent` in files that we wrote has
+everything else of the line as JSON. Tables with our own headings are read completely.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def read_bsv(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
 def split_bars(line: str) -> list[str]:
     r"""Return the cells between bars that no backslash escapes.
 
-    `\|` stays as it is: mentions are stored in this form.
+    `\|` stays escaped: mentions are stored in this form.
     """
     cells = _BAR.sub("\\1\n", line).split("\n")
     cells = [cell.strip() for cell in cells]

@@ -1,6 +1,6 @@
 """Events and times by bars: `event|time|confidence`, hours or N/A.
 
-As single-step baselines answer; the fourth column has the rest.
+Single-step baselines answer in this form; the fourth column has the rest.
 """
 
 from __future__ import annotations

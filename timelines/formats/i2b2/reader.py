@@ -157,7 +157,7 @@ def _instruction(line: int, text: str) -> dict[str, Any]:
 def _unlocated(
     file: Path, own: list[tuple[int, dict[str, Any]]]
 ) -> Iterator[tuple[float, Event | Fault]]:
-    """Occurrences of ours that no EVENT can carry."""
+    """Return our occurrences that no EVENT can carry."""
     for line, values in own:
         if values.get("event"):
             continue

@@ -1,4 +1,4 @@
-"""When the events of an i2b2-2012 file happened, by its own layers.
+"""The times of events in an i2b2-2012 file, by its own layers.
 
 Nothing is inferred beyond them.
 
@@ -12,10 +12,9 @@ hour, minute or second. A TLINK between an event and such a period says
 * BEFORE_OVERLAP, ENDED_BY: begun no later than the period's end.
 
 Section times are coarser (the day of admission, the day of discharge): BEFORE means no later than
-that day's end, AFTER no earlier than its beginning, OVERLAP that day where no TIMEX3 places the
-event. Periods of several links are intersected; where they contradict one another the event has no
-time. Links between two events or two times are not followed, durations and frequencies place
-nothing.
+that day's end, AFTER no earlier than its beginning, OVERLAP that day if no TIMEX3 places the event.
+Periods of several links are intersected; if they contradict one another the event has no time.
+Links between two events or two times are not followed. Durations and frequencies place nothing.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ class Period:
 
 @dataclass(frozen=True)
 class Placed:
-    """What the layers say of one event; all None: nothing."""
+    """The times that the layers give one event; all None: nothing."""
 
     time: float | None = None
     lower: float | None = None
@@ -70,7 +69,7 @@ class Placed:
 def period_of(value: str, anchor: Anchor) -> tuple[float, float] | None:
     """Return the ends of an ISO 8601 calendar value in hours.
 
-    From the anchor; None for anything else (durations, weeks, parts of days).
+    Hours count from the anchor. None for anything else (durations, weeks, parts of days).
     """
     found = _VALUE.fullmatch(value.strip())
     if not found:
@@ -115,7 +114,7 @@ def periods_of(layers: Layers, anchor: Anchor) -> dict[str, Period]:
 def check_admission(layers: Layers, anchor: Anchor) -> None:
     """Check that the file's admission is on the case's day.
 
-    Else all its times would be wrong. Raises Unreadable.
+    Otherwise all its times would be wrong. Raises Unreadable.
     """
     for tag in layers.of("SECTIME"):
         ends = period_of(tag.attributes.get("dvalue", ""), anchor)
@@ -134,7 +133,7 @@ def check_admission(layers: Layers, anchor: Anchor) -> None:
 
 
 def placed(layers: Layers, anchor: Anchor) -> dict[str, Placed]:
-    """Return EVENT id → what the links say of it.
+    """Return the times that the links give, by EVENT id.
 
     Events without a link to a dated period are missing.
     """

@@ -1,10 +1,8 @@
 """i2b2-2012 XML: the note, and an EVENT for each occurrence.
 
-Its time is a TIMEX3 outside the text with a TLINK; the rest is beside them.
-
-Values that the layout has no attribute for are written to a processing instruction `<?occurrent
-{…}?>` after the EVENT, which XML readers skip. Characters that XML cannot hold are written as
-spaces.
+Its time is a TIMEX3 outside the text with a TLINK. Values that the layout has no attribute for are
+written to a processing instruction `<?occurrent {…}?>` after the EVENT, which XML readers skip.
+Characters that XML cannot represent are written as spaces.
 """
 
 from __future__ import annotations
@@ -112,7 +110,8 @@ def _event(note: str, line: Line, number: int) -> str:
 def _times(note: str, timeline: Sequence[Line], anchor: Anchor) -> Iterator[str]:
     """Return a TIMEX3 for each clock time, and TLINKs to them.
 
-    Each distinct time (to the second) is a TIMEX3 of no text, with a TLINK from each of its events.
+    Each distinct time (to the second) is a TIMEX3 without text, with a TLINK from each of its
+    events.
     """
     found: dict[str, list[tuple[int, Line]]] = {}
     for number, line in enumerate(timeline):

@@ -1,6 +1,6 @@
 """The layers of one i2b2-2012 file, with the line of every tag.
 
-A document type or an entity declaration is refused before it is read.
+A document type or an entity declaration is rejected before it is read.
 """
 
 from __future__ import annotations

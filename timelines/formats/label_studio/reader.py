@@ -1,13 +1,11 @@
 """Label Studio JSON: a list of tasks, each with one annotation.
 
-Or with one prediction.
-
-Every labelled region of the text is an occurrence. Controls of the same region say the rest, by
-their `from_name`: a number or a text area `time`, `lower`, `upper`, `confidence`; a text area
-`mention`; a choice absent/present; a choice known/inferred. Regions that we wrote hold everything
-in `meta.occurrent`, occurrences without a place stand in `data.occurrent`. Offsets are code points;
-tasks annotated before version 1.5 of Label Studio count UTF-16 units, which is seen by the text
-that each region quotes.
+A prediction may replace the annotation. Every labelled region of the text is an occurrence.
+Controls of the same region give its values, by their `from_name`: a number or a text area `time`,
+`lower`, `upper`, `confidence`; a text area `mention`; a choice absent/present; a choice
+known/inferred. Regions that we wrote have everything in `meta.occurrent`; occurrences without a
+place are in `data.occurrent`. Offsets are code points; tasks annotated before version 1.5 of Label
+Studio count UTF-16 units, which is recognised by the text that each region quotes.
 """
 
 from __future__ import annotations
@@ -119,7 +117,8 @@ def _task(file: Path, place: str, task: Any, name: str, cases: Cases) -> Iterato
 def _result(task: dict[str, Any]) -> tuple[str, list[Any]]:
     """Return the one annotation that counts.
 
-    Not cancelled; a prediction if nobody annotated. Raises Unreadable if there are several.
+    It is not cancelled; it is a prediction if nobody annotated. Raises Unreadable if there are
+    several.
     """
     for field in ("annotations", "completions", "predictions"):
         found = [
@@ -142,7 +141,7 @@ def _result(task: dict[str, Any]) -> tuple[str, list[Any]]:
 def _regions(result: list[Any]) -> Iterator[_Region]:
     """Return every region of the text, in order.
 
-    Each as (place, value with offsets, what the region's controls say).
+    Each is (place, value with offsets, values of the region's controls).
     """
     said: dict[object, dict[str, Any]] = {}
     for item in result:
@@ -181,9 +180,9 @@ def _regions(result: list[Any]) -> Iterator[_Region]:
 
 
 def _still(own: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
-    """Return what we wrote of a region.
+    """Return the still valid values that we wrote for a region.
 
-    If its time was changed since then, only what does not depend on the time.
+    If its time has changed since then, only those that do not depend on the time.
     """
     if own.get("time") == values.get("time"):
         return own

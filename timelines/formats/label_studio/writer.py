@@ -54,7 +54,7 @@ def _task(case_id: str, note: str, timeline: Sequence[Line]) -> dict[str, Any]:
 
 
 def _region(note: str, line: Line, ordinal: int) -> list[dict[str, Any]]:
-    """The region, its polarity and, where it has one, its time."""
+    """Return the region, its polarity and, if it has one, its time."""
     place = {"start": line.start, "end": line.end, "text": note[line.start : line.end]}
     shared = {"id": f"o{ordinal}", "to_name": "text"}
     label = (line.lane or Lane.FINDING).capitalize()

@@ -17,7 +17,7 @@ from timelines.formats.assembling import files_of, grouped, read_text
 from timelines.formats.fields import event_of, heading_of, object_of
 from timelines.formats.values import Cases, Event, Fault, Foreign, Heading, Unreadable
 
-#: What a table needs at least to be read as one of ours.
+#: The columns that a table needs to be read as one of ours.
 NEEDED = ("case_id", "mention", "time")
 _Line = tuple[int, Heading | None, Event | Fault]
 

@@ -60,7 +60,8 @@ def safe_cell(text: str) -> str:
 def _cell(value: Any) -> Any:
     """Return a cell.
 
-    Numbers as they are, lists of identifiers by spaces, evidence as JSON, nothing as nothing.
+    Numbers are not changed, identifiers are separated by spaces, evidence is JSON, nothing is
+    empty.
     """
     if isinstance(value, str):
         return safe_cell(value)

@@ -40,7 +40,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """What is compared, how, and where the figures go."""
+        """Add options for the comparison and its output."""
         parser.add_argument(
             "--dataset",
             required=True,
@@ -176,7 +176,7 @@ class Command(BaseCommand):
 
 
 def evaluated_already(datasets: Sequence[Dataset]) -> bool:
-    """Whether a finished evaluation covers exactly these datasets."""
+    """Return whether a finished evaluation covers exactly these datasets."""
     wanted = {d.pk for d in datasets}
     done = Evaluation.objects.filter(datasets__in=wanted, state=JobState.SUCCEEDED).distinct()
     return any(set(e.datasets.values_list("pk", flat=True)) == wanted for e in done)

@@ -24,7 +24,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which way, of which run, and the folder."""
+        """Add the direction, the run, and the folder."""
         parser.add_argument("direction", choices=["export", "import"])
         parser.add_argument("--run", required=True, help="public id of the run")
         folder = parser.add_mutually_exclusive_group(required=True)
@@ -43,7 +43,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Do it and say what was done."""
+        """Export or import, and report the counts."""
         run = Run.objects.select_related("study").filter(public_id=options["run"]).first()
         if run is None:
             raise CommandError(f"there is no run {options['run']}")

@@ -27,13 +27,13 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which run, where to, and as what."""
+        """Add the run, the file and its format."""
         parser.add_argument("--run", required=True, help="the run's public id")
         parser.add_argument("--format", choices=sorted(FORMATS), default="jsonl")
         parser.add_argument("--out", type=Path, required=True, help="the file to write")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Write the file and say what the calls cost."""
+        """Write the file and report the costs."""
         run = Run.objects.select_related("study").filter(public_id=options["run"]).first()
         if run is None:
             raise CommandError(f"there is no run {options['run']}")

@@ -35,7 +35,7 @@ TABLES: dict[str, Callable[..., int]] = {
     "csv": write_csv,
     "parquet": write_parquet,
 }
-#: Formats of other tools; those of annotation tools hold the note itself.
+#: Formats of other tools; those of annotation tools contain the note itself.
 FOREIGN: dict[str, Callable[..., int]] = {
     "bsv": write_bsv,
     "brat": write_brat,
@@ -55,7 +55,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """What to export, where to, and as what."""
+        """Add the selection, the output and its format."""
         parser.add_argument(
             "--dataset", required=True, help="name or public id of an imported dataset"
         )
@@ -86,7 +86,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Write the files and say what was written."""
+        """Write the files and report what was written."""
         try:
             dataset = find_dataset(options["dataset"], options["study"])
         except LookupError as error:

@@ -21,7 +21,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """What to import, and as what."""
+        """Add the files, and their source and kind."""
         parser.add_argument(
             "--dataset",
             required=True,

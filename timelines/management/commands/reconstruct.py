@@ -102,7 +102,7 @@ class Command(BaseCommand):
         parser.add_argument("--inline", action="store_true", help="do the work in this process")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Start the run or runs; follow them or do them where asked."""
+        """Start the run or runs; follow or execute them if requested."""
         try:
             dataset = find_dataset(options["dataset"], options["study"])
             several = _variants(options["variants"]) if options["variants"] else []
@@ -117,7 +117,7 @@ class Command(BaseCommand):
             self._report(runs)
 
     def _one(self, dataset: Dataset, options: dict[str, Any]) -> list[Run]:
-        """The run that was asked for; none where `--missing` finds nothing to do."""
+        """Return the requested run; none if `--missing` has nothing to do."""
         variant = Variant(options["variant"] or usual_variant(options["backbone"]))
         base = (
             find_base(dataset, options["backbone"], options["based_on"])
@@ -226,7 +226,7 @@ class Command(BaseCommand):
         return run
 
     def _done(self, runs: list[Run], options: dict[str, Any]) -> list[Run]:
-        """The same runs, ended where that was asked for."""
+        """Return the same runs, after their end if that was requested."""
         for run in runs:
             if options["inline"]:
                 work_inline(run, self._say)
@@ -275,13 +275,13 @@ def _variants(text: str) -> list[Variant]:
 
 
 def _models(options: dict[str, Any]) -> dict[str, str] | None:
-    """Role → entry, as asked for; None where nothing was."""
+    """Return role → entry as requested; None without a request."""
     pairs = [word.rpartition("=") for word in options["model"]]
     return {role or LANGUAGE_MODEL: name for role, _, name in pairs} or None
 
 
 def _source(options: dict[str, Any], variant: Variant) -> str:
-    """What the runs that are asked for are called."""
+    """Return the source of the requested runs."""
     recorded = tools.models_of(options["backbone"], _models(options))
     return actions.source_of(options["backbone"], variant, options["rho"], label_of(recorded))
 
@@ -302,5 +302,5 @@ def _missing(dataset: Dataset, source: str, cases: Sequence[str] | None) -> list
 
 
 def _within(cases: Sequence[str] | None, found: Sequence[str]) -> list[str]:
-    """Those found that were asked for."""
+    """Return those of `found` that were requested."""
     return [case for case in found if cases is None or case in cases]

@@ -1,4 +1,4 @@
-"""What the page of a run offers: buttons, and ways to narrow its list."""
+"""The controls of a run's page: buttons, and filters of its list."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from timelines.runs.language_models import Calls, ReportingLedger, check_unchang
 
 @dataclass
 class StageWork:
-    """What the steps of one execution share."""
+    """The data that the steps of one execution share."""
 
     stage_run: StageRun
     hold: Hold

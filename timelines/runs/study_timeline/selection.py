@@ -98,7 +98,7 @@ def first_default_run(dataset_id: int) -> Run | None:
 
 
 def has_default_settings(run: Run) -> bool:
-    """Whether every setting of the run is the protocol's default."""
+    """Return whether every setting of the run is the protocol's default."""
     try:
         return PipelineConfig.from_dict(run.config) == PipelineConfig()
     except ConfigError:

@@ -116,7 +116,10 @@ def submitted_authors(encounter: Encounter) -> list[Authoring]:
 
 
 def _comparisons(authors: Sequence[Authoring], wanted: str) -> list[Comparison]:
-    """Every two authors; raises Http404 where `wanted` names no pair of them."""
+    """Return every two authors.
+
+    Raises Http404 if `wanted` names no pair of them.
+    """
     sides = {a.pk: _authored(a) for a in authors}
     pairs = list(combinations(authors, 2))
     keys = [f"{first.public_id}-{second.public_id}" for first, second in pairs]

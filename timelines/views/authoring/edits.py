@@ -46,7 +46,7 @@ def edits(request: StudyRequest, public_id: str) -> HttpResponseBase:
 @study_role_required(*CASE_READERS)
 @answers_refusals
 def time(request: StudyRequest, public_id: str) -> HttpResponseBase:
-    """How a typed time would be read; nothing is stored."""
+    """Return how a typed time would be read; nothing is stored."""
     encounter = own_authoring(request, public_id).encounter
     anchor, _ = stay(encounter)
     read = read_time(

@@ -316,7 +316,10 @@ def _own_rows(encounter: Encounter, shown: Estimate | None, anchor: Anchor) -> l
 def _reference(
     occurrence: Occurrence, chosen: Choice, choices: Choices, anchor: Anchor
 ) -> Estimate | None:
-    """The reference's time for the paired span, beside a reconstructed one."""
+    """Return the reference's time for the paired span.
+
+    It is shown next to a reconstructed one.
+    """
     if (
         chosen.kind is TimelineKind.REFERENCE
         or not choices.references

@@ -248,7 +248,7 @@ def _weight(hit: Hit, text: str) -> float:
     return weight
 
 
-#: A sentence that goes on with the findings of the one before.
+#: A sentence that continues the findings of the previous one.
 _CONTINUES = re.compile(
     r"\s*(?:there (?:was|were)|it |this |these |findings|impression|showed|which|the"
     r" (?:study|scan|film))",

@@ -104,7 +104,7 @@ def event_name(text: str) -> EventName:
 
 
 class Vocabulary:
-    """All concepts, found in text by their longest term."""
+    """All concepts; a text is searched for their longest terms."""
 
     def __init__(self, concepts: Sequence[tuple[Concept, Sequence[str]]]) -> None:
         self.by_name = {concept.name: concept for concept, _ in concepts}

@@ -72,7 +72,7 @@ def write_queries(reading: Reading) -> list[str]:
         queries.insert(1, "med pre-admission/non-icu intake start")
     elif concepts and _IN_SURGERY.search(reading.text) and _is_fluid(concepts[0]):
         queries.insert(0, "med or crystalloid intake start")
-    # The mention itself comes last: it may find what the vocabulary does not know.
+    # The mention itself comes last: it may match terms that are missing from the vocabulary.
     return list(dict.fromkeys([*queries[:MAX_QUERIES], reading.occurrence.mention]))[:MAX_QUERIES]
 
 

@@ -129,7 +129,7 @@ def strength(clause: Clause, first: int, last: int) -> int:
 
 
 def has_value(clause: Clause, first: int, last: int) -> bool:
-    """True when the chunk has a number outside temporal expressions."""
+    """Return whether the chunk has a number outside temporal expressions."""
     return any(
         (clause.tokens[i].is_number or clause.tokens[i].kind == "mixed") and not clause.in_time[i]
         for i in range(first, last)
@@ -154,7 +154,7 @@ def is_bare_value(clause: Clause, chunk: Chunk) -> bool:
 
 
 def names_something(clause: Clause, chunk: Chunk) -> bool:
-    """True when a noun of the chunk, term or not, says what it is about."""
+    """Return whether a noun of the chunk, term or not, names its subject."""
     span = range(chunk.first, chunk.last)
     if any(i in clause.term_at for i in span):
         return True

@@ -18,7 +18,7 @@ from timelines.backbones.rules.tagging.tokens import Token, tokenize
 
 
 class Concept(StrEnum):
-    """What a term names. The value is the name of its word list."""
+    """The kind of a term. The value is the name of its word list."""
 
     LAB = "labs"
     VITAL = "vitals"

@@ -69,7 +69,7 @@ _TREATMENTS = frozenset({Concept.DRUG, Concept.FLUID, Concept.DEVICE, Concept.PR
 
 @dataclass
 class Thread:
-    """What elliptical words further on in the same problem may refer to."""
+    """The names that later elliptical words of the same problem refer to."""
 
     measure: str = ""
     treatment: str = ""

@@ -146,7 +146,7 @@ def _join(clause: Clause, pieces: Sequence[Chunk]) -> list[Chunk]:
 
 
 def _belongs(clause: Clause, left: Chunk, right: Chunk) -> bool:
-    """True when `right` is no occurrence of its own but part of `left`."""
+    """Return whether `right` is part of `left`, not an occurrence itself."""
     kind = right.separator
     here, there = strength(clause, right.first, right.last), strength(clause, left.first, left.last)
     if kind in {"punct", "arrow", "gap", "measure"}:

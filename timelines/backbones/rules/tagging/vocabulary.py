@@ -40,7 +40,7 @@ COMPANIONS = frozenset(
         "via",
     }
 )
-#: Opens a clause of its own.
+#: Opens a new clause.
 SUBORDINATORS = frozenset(
     {
         "which",

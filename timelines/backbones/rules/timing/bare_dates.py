@@ -75,7 +75,10 @@ def as_day(match: re.Match[str]) -> Day:
 
 
 def is_share(text: str, match: re.Match[str]) -> bool:
-    """True for "5/5 strength", "pain 8/10" and "2/6 SEM"."""
+    """Return whether the match is a share, as in "5/5 strength".
+
+    Also "pain 8/10" and "2/6 SEM".
+    """
     before = text[max(0, match.start() - 40) : match.start()]
     if re.search(r"\b(?:on|since|from|until|by|through|of|dated?)\s+$", before, re.IGNORECASE):
         return bool(_SHARE_AFTER.match(text, match.end()))

@@ -29,7 +29,7 @@ class Cursor:
     drift: float = 0.0
 
     def set(self, estimate: Estimate, day: int, day_only: bool = False, source: str = "") -> None:
-        """Move to an estimate; N/A leaves the cursor where it is."""
+        """Move to an estimate; N/A does not move the cursor."""
         if estimate.time is None:
             return
         self.time = estimate.time

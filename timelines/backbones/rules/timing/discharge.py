@@ -157,12 +157,15 @@ def disposition_estimate(narrator: Narrator) -> Estimate | None:
 
 
 def names_days(narrator: Narrator, section: Section) -> bool:
-    """True when a section counts or dates days ("left TSICU HD5 evening")."""
+    """Return whether a section counts or dates days.
+
+    Example: "left TSICU HD5 evening".
+    """
     return counts_days(narrator, section.body_start, section.end)
 
 
 def counts_days(narrator: Narrator, start: int, end: int) -> bool:
-    """True when the text between two offsets counts or dates a day."""
+    """Return whether the text between two offsets counts or dates a day."""
     return any(e.day is not None and e.day.basis in COUNTED for e in narrator.found(start, end))
 
 

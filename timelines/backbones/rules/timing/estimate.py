@@ -16,7 +16,7 @@ class Strength(IntEnum):
 
     DEFAULT = 0  # the convention for such occurrences, nothing is stated
     INHERITED = 1  # from its neighbours in the narrative
-    PLACE = 2  # from where it happened (emergency department, unit)
+    PLACE = 2  # from its place (emergency department, unit)
     RELATIVE = 3  # from an offset or relation to something dated
     EXPLICIT = 4  # from a named day, clock time, or distance from t = 0
 
@@ -26,7 +26,7 @@ class Estimate:
     """A time in hours from admission with bounds; `time` None means N/A.
 
     `rule` names the deciding rule, `reason` explains it to a clinician, `context` has the UIDs it
-    leans on.
+    relies on.
     """
 
     time: float | None

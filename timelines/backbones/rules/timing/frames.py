@@ -11,8 +11,8 @@ from timelines.backbones.rules.sections import Section
 class Frame(Enum):
     """How undated statements of a section are placed."""
 
-    STATIC = "static"  # states without a date: they stand at 0
-    HISTORY = "history"  # past history: dated items count back, undated ones stand at 0
+    STATIC = "static"  # states without a date: they are at 0
+    HISTORY = "history"  # past history: dated items count back, undated ones are at 0
     PRESENTING = "presenting"  # the story up to admission, in order
     RECAP = "recap"  # names things described elsewhere: complaint, procedures, diagnoses
     EXAM = "exam"  # one examination on arrival
@@ -101,5 +101,8 @@ def begins_presentation(clause: str) -> bool:
 
 
 def is_negative(sentence: str) -> bool:
-    """True for a sentence that lists what was absent ("She denied melena")."""
+    """Return whether a sentence lists absent findings.
+
+    Example: "She denied melena".
+    """
     return _NEGATIVE.match(sentence) is not None

@@ -45,7 +45,10 @@ _LAB_HOUR, _WEIGHT_HOUR, _MOVE_HOUR, _PROCEDURE_HOUR, _MEDICATION_HOUR, _OTHER_H
 
 
 def is_lab(occurrence: Occurrence) -> bool:
-    """True for a laboratory value: by its lane, or an analyte with a figure."""
+    """Return whether it is a laboratory value.
+
+    Its lane says so, or it is an analyte with a figure.
+    """
     mention = occurrence.mention
     if occurrence.lane is Lane.LAB:
         return True

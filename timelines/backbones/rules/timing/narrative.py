@@ -435,7 +435,7 @@ class Narrator:
             cursor.advance(step)
 
     def _negatives(self, sentence: Sentence) -> None:
-        """What was absent on presentation was asked on arrival."""
+        """Place findings that were absent on presentation at arrival."""
         arrival = self.resolver.milestones.at(Place.EMERGENCY)
         for occurrence in self.within(sentence.start, sentence.end):
             time = arrival.time or 0.0

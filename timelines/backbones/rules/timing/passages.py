@@ -64,12 +64,18 @@ def next_named_day(
 
 
 def is_copied(clause: str) -> bool:
-    """True for "(copied forward from the HD4 note)"."""
+    """Return whether a clause says that its text was copied forward.
+
+    Example: "(copied forward from the HD4 note)".
+    """
     return _COPIED.search(clause) is not None
 
 
 def is_demographic(occurrence: Occurrence) -> bool:
-    """True for facts about who the patient is ("66M", "right-handed")."""
+    """Return whether an occurrence is a fact about the patient.
+
+    Examples: "66M", "right-handed".
+    """
     mention = occurrence.mention
     return (
         len(mention) < 32

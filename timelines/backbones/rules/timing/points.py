@@ -57,7 +57,7 @@ class PointResolver:
     told_surgery_day: int | None = None
     #: The calendar day that the passage names next; until then the story has not reached it.
     next_named_day: int | None = None
-    #: What the last offset of the sentence counted from: "a week before surgery … and two days
+    #: The base of the last offset of the sentence: "a week before surgery … and two days
     #: before".
     shared_base: Estimate | None = None
     #: The last arrival at a station that the course reports; "on arrival" means it for a while.

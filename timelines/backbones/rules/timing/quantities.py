@@ -142,7 +142,7 @@ class Quantity:
 
 
 def number(text: str) -> float | None:
-    """A count in figures or words; None where it is neither."""
+    """Return a count in figures or words; None for other text."""
     text = re.sub(r"[\s-]+", " ", text.strip().lower())
     if re.fullmatch(r"\d+(?:\.\d+)?", text):
         return float(text)
@@ -164,10 +164,10 @@ def unit_hours(text: str) -> float | None:
 
 
 def parse_quantity(text: str) -> Quantity | None:
-    """Words → hours with bounds; None where no unit or count is recognised.
+    """Convert words to hours with bounds.
 
-    "three days" → 72 [60, 84]; "a few hours" → 3 [2, 5]; "at least ten years" → 87600 [87600,
-    open].
+    None if no unit or count is recognised. "three days" → 72 [60, 84]; "a few hours" → 3 [2, 5];
+    "at least ten years" → 87600 [87600, open].
     """
     words = re.sub(r"\s+", " ", text.strip().lower())
     hedge = re.match(rf"(?:{_HEDGE})*", words)

@@ -13,18 +13,18 @@ from timelines.backbones.rules.timing.quantities import Quantity
 
 
 class Kind(StrEnum):
-    """What an expression is."""
+    """The kind of an expression."""
 
     POINT = "point"  # a day, a part of a day, a clock time, or their combination
     OFFSET = "offset"  # an amount of time before or after something
     EVENT = "event"  # before, after, at or during something named, without an amount
-    SPAN = "span"  # how long something has lasted
+    SPAN = "span"  # the duration of a state
     AGE = "age"  # at an age of the patient
     YEAR = "year"  # in a calendar year
 
 
 class Basis(StrEnum):
-    """What a named day counts from."""
+    """The day that a named day counts from."""
 
     HOSPITAL = "hospital"  # number: hospital day, 1 = calendar day of admission
     POSTOP = "postop"  # number: days after the operation, 0 = its day
@@ -36,7 +36,7 @@ class Basis(StrEnum):
 
 
 class Anchoring(StrEnum):
-    """What an offset or relation refers to when nothing is named."""
+    """The reference of an offset or relation that names none."""
 
     ADMISSION = "admission"  # "ago", "PTA"
     CURSOR = "cursor"  # "two hours later"

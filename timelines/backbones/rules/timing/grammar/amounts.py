@@ -140,7 +140,7 @@ def _offset(
 
 
 def find_spans(text: str) -> list[TimeExpression]:
-    """How long something has lasted, and "in two weeks"."""
+    """Return durations of a state, and "in two weeks"."""
     found = []
     for m in _HISTORY.finditer(text):
         if re.match(r"[\s-]*old\b", text[m.end() :], _I):
