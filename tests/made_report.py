@@ -1,8 +1,7 @@
-"""A report made by hand, for tests of what pages and files say about one. No Django: figures are
-chosen, none is computed.
+"""A report made by hand, for tests of pages and files.
 
-Two sources (one with markup in its name), an ablation, one missing case, all three kinds of
-intervals: above zero, below zero, around zero.
+No Django: figures are chosen, none is computed. Two sources (one with markup in its name), an
+ablation, one missing case, all three kinds of intervals: above zero, below zero, around zero.
 """
 
 from __future__ import annotations

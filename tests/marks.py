@@ -8,7 +8,10 @@ import pytest
 
 
 def deep(*values: Any) -> list[Any]:
-    """Return the parameters as ones that only `make test-deep` runs. A tuple is one set of them."""
+    """Return the parameters as ones that only `make test-deep` runs.
+
+    A tuple is one set of them.
+    """
     return [
         pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.deep)
         for value in values

@@ -1,5 +1,6 @@
-"""An OpenAI-compatible server in this process whose every answer a test decides: status, text,
-delay, where it breaks off.
+"""An OpenAI-compatible server in this process, controlled by the test.
+
+The test decides status, text, delay, and where a response breaks off.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ GRAMMAR = "Grammar error: cannot compile the schema"
 
 @dataclass(frozen=True)
 class Answer:
-    """One reply. `seconds` passes before it; `broken` sends half of the body and hangs up."""
+    """One reply.
+
+    `seconds` passes before it; `broken` sends half of the body and hangs up.
+    """
 
     text: str = ""
     status: int = 200
@@ -35,7 +39,10 @@ class Answer:
 
 
 class ModelServer:
-    """`answer` is called with the request and its number, from 1. Only chat requests are counted."""
+    """A server that calls `answer` with the request and its number.
+
+    Numbers begin at 1, and only chat requests are counted.
+    """
 
     def __init__(
         self,

@@ -27,9 +27,7 @@ def is_local(family: int, address: Any) -> bool:
 
 
 def block_network() -> None:
-    """Replace the ways out of the process by ones that refuse other machines; stays for the rest of
-    the process.
-    """
+    """Refuse connections to other machines for the rest of the process."""
     _guard_socket("connect")
     _guard_socket("connect_ex")
     _guard_socket("sendto")

@@ -1,4 +1,4 @@
-"""Where test sessions keep their servers, and the removal of what killed sessions left behind."""
+"""Folders of test sessions' servers; removal of killed sessions' remains."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The project's settings for a test session: services of its own, nothing of the developer's.
+"""The project's settings for a test session, with its own services.
 
-Each session keeps its embedded services in a directory named after its process; commands started by
-a test find it in the environment. Each of pytest-xdist's workers is such a session: a Celery worker
-of one must not take what another's test has put into the queue.
+Nothing of the developer's is used. Each session has its embedded services in a directory named
+after its process; commands started by a test read it from the environment. Each of pytest-xdist's
+workers is such a session: a Celery worker of one must not take jobs that another's test has queued.
 """
 
 import os

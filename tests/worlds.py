@@ -29,8 +29,10 @@ _SEQUENCES = "SELECT schemaname || '.' || sequencename, last_value FROM pg_seque
 
 @dataclass(frozen=True)
 class Kept:
-    """The rows of every table by the table's name and columns, where each sequence is, and the
-    world's own value.
+    """A copy of a database that a world was built in.
+
+    It has the rows of every table by the table's name and columns, the state of each sequence, and
+    the world's own value.
     """
 
     rows: dict[str, bytes]
@@ -55,7 +57,10 @@ class Kept:
         return cls(rows, sequences, pickle.dumps(world))
 
     def put_back(self) -> object:
-        """Fill the empty database, and return an equal world. Triggers do not fire."""
+        """Fill the empty database, and return an equal world.
+
+        Triggers do not fire.
+        """
         # Pages keep what they computed by a row's key, and the keys come again.
         cache.clear()
         with transaction.atomic(), connection.cursor() as cursor:
@@ -69,9 +74,10 @@ class Kept:
 
 
 def built_once(build: Callable[P, World]) -> Callable[P, World]:
-    """Decorate a function that builds a world in an empty database, from hashable arguments.
+    """Decorate a function that builds a world in an empty database.
 
-    It is called where the database is not empty, or where the test rolls its transaction back.
+    Its arguments are hashable. It is called if the database is not empty, or if the test rolls its
+    transaction back.
     """
     kept: dict[object, Kept] = {}
 

@@ -1,5 +1,6 @@
-"""Home, cases, record and runs as the server answers them: what they say, what they ask of the
-database, and that text stays text.
+"""Responses of home, cases, record and runs.
+
+What they say, what they ask of the database, and that text stays text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Runs by language models on a real database, against a server whose every answer the test decides."""
+"""Runs by language models on a real database.
+
+The test decides every answer of their server.
+"""
 
 from __future__ import annotations
 
@@ -193,8 +196,10 @@ def test_a_second_run_over_the_same_cases_finds_the_answers_of_the_first(monkeyp
 
 
 def test_a_run_whose_answers_are_all_stored_needs_no_server(monkeypatch):
-    """The context is learned and prompts are counted at the server; the second run has neither and
-    its batches were split by a refusal.
+    """A run whose answers are all stored asks no server.
+
+    The first run learns the context and counts prompts at the server. The second run has no server,
+    and its batches were split by a refusal.
     """
 
     def answer(request: ModelRequest, number: int) -> Answer | str:
@@ -466,8 +471,9 @@ def test_without_a_model_the_launch_says_what_is_missing(monkeypatch):
 
 
 def test_no_log_holds_a_word_of_the_note_or_the_key(monkeypatch):
-    """At the most talkative level, through success, refusal, outage and an answer that quotes the
-    note.
+    """No log has a word of the note or the key at the most verbose level.
+
+    Success, refusal, outage and an answer that quotes the note are covered.
     """
     stream = StringIO()
     handler = logging.StreamHandler(stream)
@@ -533,7 +539,7 @@ execution.execute_stage(int(sys.argv[1]))
 def test_kill_9_in_the_middle_of_a_stage_pays_for_no_answered_call_again(
     monkeypatch, process_environment
 ):
-    """Three batches, one at a time: the worker dies while it waits for the third."""
+    """The worker dies while it waits for the third of three batches."""
     hang = threading.Event()
 
     def answer(request: ModelRequest, number: int) -> Answer | str:

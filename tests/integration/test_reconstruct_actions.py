@@ -1,5 +1,6 @@
-"""Runs: frozen when they start, cancelled, paused, resumed and retried, with stages released one by
-one.
+"""Runs are frozen at their start, cancelled, paused, resumed and retried.
+
+Stages are released one by one.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def backbone(monkeypatch) -> ScriptedBackbone:
-    """The scripted backbone in the place of the rules, with the small embedder that needs no
-    weights.
+    """Replace the rules by the scripted backbone.
+
+    The embedder is the small one that needs no weights.
     """
     scripted = script()
     monkeypatch.setattr(tools, "backbone", lambda name, *_: scripted.backbone())
@@ -54,7 +56,7 @@ def hints(monkeypatch) -> list[tuple[str, int]]:
 
 @pytest.fixture
 def dataset() -> Dataset:
-    """Two cases with the same small note, a row each, and one case without a note."""
+    """Return two cases with the same note and a row each, and one without."""
     made = factories.make_dataset(name="cohort")
     for case_id in ("a", "b"):
         encounter = factories.make_encounter(made, case_id=case_id)
@@ -227,8 +229,10 @@ def test_a_failed_case_keeps_its_reasons_and_leaves_the_others_alone(
 
 
 def test_a_stored_batch_is_never_computed_again(backbone, hints, dataset, monkeypatch):
-    """The worker is lost after the queries and one batch of searches are stored; the next worker
-    does only the rest.
+    """A lost worker's stored batch is not computed again.
+
+    The worker is lost after the queries and one batch of searches are stored; the next worker does
+    only the rest.
     """
     run = actions.start_run(
         dataset=dataset,

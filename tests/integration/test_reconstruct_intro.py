@@ -1,5 +1,6 @@
-"""The introductory case from files to both timelines, by the real backbone, embedder and database:
-the idea in a minute.
+"""The introductory case from files to both timelines.
+
+The backbone, embedder and database are real.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The database itself refuses broken timelines; each attempt is plain SQL, past every line of
-Python.
+"""The database itself refuses broken timelines.
+
+Each attempt is plain SQL, without any Python of the application.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ TEXT = "Fever 😀 and rash. Given ceftriaxone."
 
 @dataclass
 class World:
-    """A finished case: two occurrences, a text-only and a revised timeline, one row of evidence
-    that moved the second.
+    """A finished case with two occurrences and both timelines.
+
+    One row of evidence moved the revised timeline.
     """
 
     inventory: Inventory
@@ -83,8 +85,9 @@ def execute(statement: str, values: tuple[int | str | None, ...]) -> None:
 
 
 def refused(statement: str, *values: int | str | None) -> str:
-    """The name of the constraint that refuses the statement, at once or at the end of the
-    transaction.
+    """Return the constraint that refuses the statement, at once or at the end.
+
+    The end is that of the transaction.
     """
     with pytest.raises(IntegrityError) as error:
         execute(statement, values)

@@ -1,5 +1,6 @@
-"""Reference timelines come with their cases: whole or not at all, with file, line and field of
-every fault.
+"""Reference timelines are imported with their cases, whole or not at all.
+
+Every fault has file, line and field.
 """
 
 from __future__ import annotations

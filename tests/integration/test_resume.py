@@ -1,5 +1,6 @@
-"""kill -9 of a worker in each stage, before and after its work is stored: another goes on, nothing
-is lost, repeated or different.
+"""kill -9 of a worker in each stage, before and after storing.
+
+Another worker continues; nothing is lost, repeated or different.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def dataset(monkeypatch) -> Dataset:
 
 
 def die(stage: StageRun, moment: str, last: int, environment: dict[str, str]) -> None:
-    """Let a worker process execute the stage and kill it there; its lease is over."""
+    """Execute the stage in a worker process, kill it, and expire its lease."""
     command = [sys.executable, "-c", DOOMED, str(stage.pk), moment, str(last)]
     worker = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     try:
@@ -211,7 +212,10 @@ def swept() -> bool:
 
 
 def wait_for(worker: subprocess.Popen[bytes], condition, seconds: float = 600) -> None:
-    """Wait until `condition()`; fail after `seconds`, or as soon as the worker has ended."""
+    """Wait until `condition()`; fail after `seconds`.
+
+    It also fails as soon as the worker has ended.
+    """
     deadline = time.monotonic() + seconds
     while not condition():
         assert worker.poll() is None, "the worker ended"

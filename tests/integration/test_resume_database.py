@@ -1,5 +1,6 @@
-"""kill -9 of PostgreSQL between two stages: the run goes on in the same process once the server is
-back, with identical results.
+"""kill -9 of PostgreSQL between two stages.
+
+The run continues in the same process once the server is back, with identical results.
 """
 
 from __future__ import annotations

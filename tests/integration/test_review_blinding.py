@@ -1,10 +1,9 @@
-"""Every address, asked by everyone who reviews an open packet: nothing that unblinds is in any
-byte, header, cookie or file name.
+"""No address reveals the sources to reviewers of an open packet.
 
-Secrets are planted where the application keeps them: names of sources, of the judge and of its run,
-the judge's reasons and evidence, colleagues' names, comments and own times. Then every pattern of
-the URLconf is walked, with the ids of everything there is, by GET and by POST, as a page and as
-htmx asks for it.
+Secrets are planted where the application stores them: names of sources, of the judge and of its
+run, the judge's reasons and evidence, colleagues' names, comments and own times. Then every pattern
+of the URLconf is requested, with the ids of everything that exists, by GET and by POST, as a page
+and as htmx asks for it. No byte, header, cookie or file name may contain a secret.
 """
 
 from __future__ import annotations
@@ -75,8 +74,9 @@ class Asked:
     headers: str
 
     def find_secrets(self, secrets: Iterable[str]) -> list[str]:
-        """Those that stand in it in plain, or in base64 whichever byte it begins with; upper or
-        lower case.
+        """Return the secrets in the response, in plain or base64.
+
+        Case is ignored, and base64 may begin at any byte.
         """
         text = self.content.lower() + b"\n" + self.headers.lower().encode()
         return [secret for secret in secrets if any(form in text for form in forms(secret))]
@@ -90,8 +90,9 @@ def forms(secret: str) -> tuple[bytes, ...]:
 
 @pytest.fixture
 def review() -> Review:
-    """Two reviewers an item: one colleague has decided on everything, with comments; a third person
-    is in it too.
+    """Return a packet with two reviewers an item.
+
+    One colleague has decided on everything, with comments; a third person is in it too.
     """
     world = judged_world(1)
     run = judged_run(world.dataset, JUDGE, label="zqrunlabel")
@@ -129,7 +130,7 @@ def review() -> Review:
 
 
 def also(review: Review) -> Assignment:
-    """Somebody with every role there is, a superuser too, who is put into the open packet."""
+    """Add a superuser with every role to the open packet."""
     person = factories.make_user(review.study, *Role)
     User.objects.filter(pk=person.pk).update(is_superuser=True, is_staff=True)
     made = packets.assign(packet=review.packet, person=person, by=review.admin)
@@ -138,8 +139,9 @@ def also(review: Review) -> Assignment:
 
 
 def answer_some(assignment: Assignment) -> None:
-    """So that there is a history, a skipped and a flagged item, and a disagreement for the third
-    person.
+    """Decide on three items and skip one.
+
+    There is then a history, a skipped and a flagged item, and a disagreement for the third person.
     """
     for number, answer in enumerate(("B", "UNCLEAR", "A")):
         slot = slots.next_item(assignment=assignment)
@@ -175,7 +177,7 @@ def patterns(
 
 
 def pool(review: Review, mine: Assignment) -> list[str]:
-    """Public ids of what there is; first those that are one's own or lead to the packet."""
+    """Return public ids of everything; own ones and the packet's first."""
     study, encounter = review.study, review.world.encounters[0]
     found = [
         mine.public_id,
@@ -284,12 +286,13 @@ def asked(client: Client, name: str, method: str, path: str, **how: Any) -> Aske
     return Asked(name, method, path, answer.status_code, content, headers)
 
 
-#: Tell what there could be, the same to everybody: words for kinds of findings are no secret there.
+#: These describe all possible values, the same for everybody: names of kinds of findings are no
+#: secret there.
 DESCRIPTIONS = {"api-schema"}
 
 
 def leaks(found: Iterable[Asked], secrets: Iterable[str]) -> tuple[list[str], Counter[str]]:
-    """Answers with a secret; and which patterns answered with a page or a file of their own."""
+    """Return responses with a secret, and counts of pages or files by pattern."""
     wanted, leaked, opened = tuple(secrets), [], Counter[str]()
     for one in found:
         opened[one.name] += one.status == 200
@@ -403,8 +406,9 @@ def test_whoever_else_they_are_they_meet_neither_the_judges_nor_a_colleagues_ans
 
 @pytest.mark.deep
 def test_the_walk_finds_what_it_looks_for(review: Review) -> None:
-    """An admin who is not in the packet may see all of it: so the secrets are where the walk would
-    find them.
+    """The walk sees every secret as an admin outside the packet.
+
+    So the secrets are where the walk looks for them.
     """
     outside = Assignment(person=review.admin, public_id="nothing", packet=review.packet)
     outside.pk = 0

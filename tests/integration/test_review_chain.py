@@ -1,5 +1,6 @@
-"""Tampering behind the application's back, with the triggers off, is found by `manage.py
-verify_chain` where it was done.
+"""`manage.py verify_chain` reports tampering with the triggers off.
+
+It names the place.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def review() -> Review:
-    """Decided, with one step taken back, and signed: the chain has every kind of link that matters."""
+    """Return a signed review with one step taken back.
+
+    The chain so has every kind of link that matters.
+    """
     made = open_review(pairings=1)
     me = made.assignments[0]
     work_through(me)

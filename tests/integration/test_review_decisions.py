@@ -1,4 +1,7 @@
-"""Slots and decisions on a real database: leases, quotas, late answers, undo, amendment, signature."""
+"""Slots and decisions on a real database.
+
+Leases, quotas, late answers, undo, amendment, signature.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Fifty reviewers at once, over real HTTP against a real gunicorn: quotas hold, nothing is handed
-out twice, nothing is lost.
+"""Fifty reviewers at once over real HTTP against a real gunicorn.
 
-Some clients lose their connection after sending an answer and send it again; some send each answer
-twice; some work on two devices; some fall asleep over an item until their lease has run out and
-somebody else has answered it.
+Quotas are met, no slot is given twice, nothing is lost. Some clients lose their connection after
+sending an answer and send it again; some send each answer twice; some work on two devices; some
+wait over an item until their lease has run out and somebody else has answered it.
 """
 
 from __future__ import annotations
@@ -45,8 +44,9 @@ ITEM = re.compile(r'data-item="([^"]+)" data-url="([^"]+)"')
 
 @dataclass
 class Reviewer:
-    """One person with a session of their own, as many connections as they have devices, and a log
-    of what the server answered.
+    """One person with a session and a log of the server's responses.
+
+    The person has as many connections as devices.
     """
 
     port: int
@@ -83,7 +83,7 @@ class Reviewer:
         return found[1], found[2]
 
     def answer(self, connection: http.client.HTTPConnection, item: str, address: str) -> None:
-        """Answer once, sometimes with a connection that breaks before the reply, sometimes twice."""
+        """Answer once or twice, sometimes on a connection that breaks first."""
         token = f"t-{self.number}-{item}"
         body = {
             "token": token,
@@ -222,8 +222,9 @@ def fall_asleep(sleepers: list[Reviewer], review: Review) -> list[tuple[str, str
 
 
 def work_all(people: list[Reviewer]) -> float:
-    """Everyone begins at once; every tenth person works on two devices. Seconds from the first
-    request to the last reply.
+    """Let everyone begin at once; return the seconds to the last reply.
+
+    Every tenth person works on two devices.
     """
     devices = [*people, *people[::10]]
     barrier = threading.Barrier(len(devices))
@@ -240,7 +241,10 @@ def work_all(people: list[Reviewer]) -> float:
 
 
 def check_quotas(review: Review) -> None:
-    """Every slot is decided, none beyond the quota, no item twice by one person."""
+    """Check that every slot is decided, within its quota.
+
+    No person has the same item twice.
+    """
     slots = Slot.objects.filter(item__packet=review.packet, purpose=Slot.Purpose.REVIEW)
     assert not slots.filter(decision__isnull=True).exists()
     standing: dict[int, list[int]] = defaultdict(list)
@@ -251,8 +255,9 @@ def check_quotas(review: Review) -> None:
 
 
 def check_hands(review: Review, awake: list[Reviewer]) -> None:
-    """No item was in more hands than it has slots: a person who got one (and did not sleep) has
-    decided on it.
+    """Check that no item was given to more people than it has slots.
+
+    A person who received one (and did not sleep) has decided on it.
     """
     hands = Counter(item for person in awake for item in set(person.handed))
     quotas = dict(PacketItem.objects.filter(packet=review.packet).values_list("public_id", "quota"))
@@ -262,7 +267,7 @@ def check_hands(review: Review, awake: list[Reviewer]) -> None:
 def check_nothing_is_lost(
     review: Review, awake: list[Reviewer], sleepers: list[Reviewer], asleep: list[tuple[str, str]]
 ) -> None:
-    """What the server acknowledged is stored, once; a late answer was reported and stored as late."""
+    """Check that acknowledged answers are stored once, late ones as late."""
     stored = Counter(
         Decision.objects.filter(packet=review.packet, kind="answer").values_list("token", flat=True)
     )

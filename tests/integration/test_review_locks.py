@@ -1,5 +1,6 @@
-"""Two people in one packet at the same moment: a locked row makes nobody's decision late and
-nobody's item disappear.
+"""Two people in one packet at the same moment.
+
+A locked row makes nobody's decision late and nobody's item disappear.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ def test_what_another_leaves_comes_back_before_one_signs(review, me):
 
 
 def test_autosaves_of_somebody_who_lost_the_lease_make_no_decision_late(review, me):
-    """One person's page saves every item without end while the other decides on all of them."""
+    """One page saves every item while the other person decides on them."""
     other, stop = review.assignments[1], threading.Event()
     for item in review.items:
         slot = slots.claim(assignment=other, item=item)

@@ -1,6 +1,7 @@
-"""Two worlds that differ only in sources, verdicts, judge's evidence and decimals of hours give the
-same blinded items, and the same bytes at every address that a reviewer can reach, in any other
-role too, tokens aside.
+"""Two worlds with different secrets give the same blinded items.
+
+They differ only in sources, verdicts, judge's evidence and decimals of hours. Every address that a
+reviewer can reach gives the same bytes, in any other role too, except tokens.
 """
 
 from __future__ import annotations
@@ -105,8 +106,9 @@ def with_decimals(rows: Sequence[Candidate], by: float) -> list[Candidate]:
 
 @dataclass(frozen=True)
 class Seen:
-    """All items of a packet as its reviewer sees them, in order; the rows of each item's third
-    series; every answer of the server.
+    """Everything of a packet that its reviewer sees.
+
+    All items in order, the rows of each item's third series, and every response of the server.
     """
 
     items: list[BlindedItem]
@@ -163,8 +165,9 @@ TOKENS = re.compile(
 
 
 def walked(assignment: Assignment, order: list[PacketItem]) -> Iterator[tuple[str, int, str, str]]:
-    """A whole review over HTTP, up to the signature: (address, status, headers, body) of each
-    answer, own tokens aside.
+    """Yield each response of a whole review over HTTP, up to the signature.
+
+    A response is (address, status, headers, body), with own tokens replaced.
     """
     client = Client()
     client.force_login(assignment.person)
@@ -242,7 +245,7 @@ def test_what_a_reviewer_sees_depends_on_neither_sources_nor_judge():
 
 
 def free_ids() -> None:
-    """Let the second world use the same ids: what an id looks like is no content."""
+    """Let the second world use the same ids: an id's look is no content."""
     with connection.cursor() as cursor:
         cursor.execute("SET session_replication_role = replica")
         cursor.execute("UPDATE adjudication_packetitem SET public_id = 'x' || substr(public_id, 2)")
@@ -287,11 +290,10 @@ OPENED = {
 def test_nothing_that_a_reviewer_reaches_depends_on_what_was_made_of_the_case(
     twice: bool, monkeypatch: pytest.MonkeyPatch
 ):
-    """One is a clinician too, the other has every role and is a superuser. Their packet has
-    findings of one of three cases.
+    """A clinician and a superuser with every role see the same in both worlds.
 
-    Unless both walk everywhere (`twice`), the second one asks for what the first one cannot open,
-    and for home.
+    Their packet has findings of one of three cases. Unless both walk everywhere (`twice`), the
+    second one requests only what the first one cannot open, and home.
     """
     # two thousand requests are not worth a line each
     monkeypatch.setattr(logging.root.manager, "disable", logging.INFO)

@@ -1,5 +1,7 @@
-"""Packets on a real database: what is eligible, frozen once opened, who may be assigned, and what
-is closed to those who are.
+"""Packets on a real database.
+
+Which findings are eligible, what is frozen once opened, who may be assigned, and which pages are
+closed to assigned people.
 """
 
 from __future__ import annotations
@@ -228,8 +230,9 @@ def test_exposure_to_many_cases_is_one_insert():
 
 
 def test_another_open_packet_with_the_case_keeps_a_revealed_one_closed(review, client):
-    """The first packet closes and would reveal its side while its reviewer still works on the
-    second.
+    """The first packet is closed while its reviewer works on the second.
+
+    Closing would reveal the reviewer's side.
     """
     mine = add_reviewer(review)
     second = packets.draw_packet(

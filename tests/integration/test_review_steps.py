@@ -1,6 +1,4 @@
-"""What the review page sends and gets, from the side of the server: refusals, drafts, sides, and
-what is kept back.
-"""
+"""Requests of the review page: refusals, drafts, sides, hidden fields."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Every address × everyone. An address of ours that no row names fails the test: add it to
-`tests/integration/matrix/<app>.py`.
+"""Every address × everyone.
+
+An address of ours without a row fails the test: add it to `tests/integration/matrix/<app>.py`.
 """
 
 import re
@@ -38,7 +39,10 @@ def rows() -> list[Row]:
 
 
 def names_of(patterns: list[URLPattern | URLResolver], prefix: str = "") -> Iterator[str]:
-    """The namespaced names of all patterns below; a pattern without a name is given by its route."""
+    """Yield the namespaced names of all patterns below.
+
+    A pattern without a name is given by its route.
+    """
     for pattern in patterns:
         if isinstance(pattern, URLResolver):
             if pattern.namespace not in FOREIGN_NAMESPACES:
@@ -52,8 +56,9 @@ def names_of(patterns: list[URLPattern | URLResolver], prefix: str = "") -> Iter
 
 @dataclass(frozen=True)
 class Asked:
-    """What the person gets: a status, or SIGN_IN for a redirect to the sign-in page; its text; and
-    what the trail says of it.
+    """A person's response: status, text, and events in the trail.
+
+    SIGN_IN in place of a status is a redirect to the sign-in page.
     """
 
     answer: int | str
@@ -124,14 +129,17 @@ def test_the_matrix(row):
 
 @contextmanager
 def undone() -> Iterator[None]:
-    """A savepoint that the block's end returns to, so that everyone finds the same world."""
+    """Open a savepoint that is rolled back, so that all see the same world."""
     with transaction.atomic():
         yield
         transaction.set_rollback(True)
 
 
 def signed_in(world: World, person: str) -> Client:
-    """Return the person's client. Two studies: the other study is the active one."""
+    """Return the person's client.
+
+    For `two_studies`, the other study is the active one.
+    """
     client = Client()
     if person != "anonymous":
         client.force_login(world.people[person])
@@ -156,8 +164,9 @@ MADE_UP = {"adjudication:review_practice_case", "adjudication_api:review_practic
 
 
 def check_trail(found: Asked, row: Row, person: User | None) -> None:
-    """Everything that shows words of a note, a row or a timeline is in the trail; what shows nothing marks
-    nobody as exposed.
+    """Check that a page with clinical words is in the trail.
+
+    A page without clinical words marks nobody as exposed.
     """
     recorded = {event.action for event in found.events if event.actor == person}
     if found.answer != 200:

@@ -1,4 +1,7 @@
-"""Counts of a run equal a count of its stages under concurrent changes; a poll reads the counts alone."""
+"""Counts of a run equal a count of its stages under concurrent changes.
+
+A poll reads the counts alone.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +93,7 @@ def test_counts_follow_every_kind_of_change(django_user_model):
 
 
 def test_counts_are_exact_after_random_work_on_several_connections(django_user_model):
-    """Workers and an admin who cancels and retries, all at once: no deadlock, no lost count."""
+    """Concurrent workers and admins cause no deadlock and no lost count."""
     run, admin = make_run(8), django_user_model.objects.create(username="admin")
     errors: list[BaseException] = []
     threads = [
@@ -169,8 +172,9 @@ def _admin(run: Run, admin: User, draw: random.Random) -> None:
 
 
 def test_a_poll_reads_what_it_shows_and_not_the_run(client):
-    """Rows that the poll's statements look at, by EXPLAIN ANALYZE: those of one page and the
-    counts, of 14,000 stages.
+    """A poll of 14,000 stages reads the rows of one page and the counts.
+
+    The rows are those of EXPLAIN ANALYZE.
     """
     run = make_run(2000)
     for n, state in enumerate(("succeeded", "failed", "running", "queued")):

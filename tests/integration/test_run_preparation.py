@@ -1,5 +1,7 @@
-"""Large cohorts: the request stores the run alone, a job adds its cases, and survives a kill, a
-pause and a cancellation.
+"""Preparation of runs over large cohorts.
+
+The request stores the run alone. A job adds its cases, and survives a kill, a pause and a
+cancellation.
 """
 
 from __future__ import annotations
@@ -40,7 +42,10 @@ def small_batches(monkeypatch) -> None:
 
 @pytest.fixture
 def dataset() -> Dataset:
-    """Cases with a note, imported in another order than that of their ids, and one without a note."""
+    """Return cases with a note, and one without.
+
+    Their import order is not that of their ids.
+    """
     made = factories.make_dataset(name="cohort")
     rows = [
         Encounter(dataset=made, case_id=f"c{(7 * n) % CASES:03}", admitted_at=factories.ADMITTED)

@@ -1,4 +1,4 @@
-"""What is closed for a stay, or seen of it, counts for every import of that stay."""
+"""A case that is closed or seen counts for every import of its stay."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""A damaged installation: the start says what is wrong and ends, or recovers; nothing crashes in a
-loop.
+"""A damaged installation names the fault and ends, or recovers.
+
+Nothing crashes in a loop.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def environment_of(var: Path) -> dict[str, str]:
 
 
 def run(module: str, var: Path, *arguments: str, **options) -> subprocess.CompletedProcess[str]:
-    """Run a module of the services as somebody at the terminal does; it ends by itself."""
+    """Run a module of the services to its end, as in a terminal."""
     command = [sys.executable, "-m", module, *arguments]
     return subprocess.run(
         command,
@@ -116,7 +117,10 @@ def test_a_directory_that_cannot_be_written_is_named(var):
 
 @pytest.mark.deep
 def test_a_full_disk_is_named_and_leaves_nothing_half_made(private_services):
-    """A limit on the size of files simulates the full disk: writing fails in the middle of a file."""
+    """A full disk is named and leaves nothing half made.
+
+    A limit on the size of files simulates it: writing fails in the middle of a file.
+    """
     # copied where the servers' user cannot read them
     postgres.binaries(private_services), broker.binary(private_services)
     result = start(

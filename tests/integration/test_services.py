@@ -1,5 +1,6 @@
-"""The embedded services start, are attached to, survive kill -9 of any of their processes, and
-stop.
+"""The embedded services start, survive kill -9 and stop.
+
+A second start attaches to them; any of their processes may be killed.
 """
 
 import os
@@ -46,7 +47,10 @@ def pids_titled(paths, title):
 
 
 def effective_users(paths):
-    """The users that the database's processes run as; those that end meanwhile are left out."""
+    """Return the users that the database's processes run as.
+
+    Processes that end meanwhile are left out.
+    """
     found = set()
     for process in processes_in(paths.postgres_data):
         with suppress(psutil.NoSuchProcess):
@@ -55,7 +59,10 @@ def effective_users(paths):
 
 
 def kill(paths, title):
-    """Kill the PostgreSQL process whose title contains `title`, or the postmaster, as a crash would."""
+    """Kill a PostgreSQL process or the postmaster, as a crash would.
+
+    `title` is a part of the process's title.
+    """
 
     def killed():
         with suppress(ProcessLookupError):  # it may have been replaced since it was listed

@@ -1,5 +1,6 @@
-"""`make run` from start to Ctrl-C: a signed-in page outlives the kill of the database and of the
-web process.
+"""`make run` from start to Ctrl-C.
+
+A signed-in page outlives the kill of the database and of the web process.
 """
 
 import os
@@ -48,8 +49,9 @@ def port():
 
 @pytest.fixture
 def session(environment, private_services):
-    """The cookie of somebody who is signed in; the services are stopped again, so that the server
-    starts and stops its own.
+    """Return the cookie of a signed-in person.
+
+    The services are stopped again, so that the server starts and stops its own.
     """
     manage(environment, "migrate", "--verbosity", "0")
     key = manage(environment, "shell", "--no-imports", "--command", SIGN_IN).split()[-1]
@@ -76,7 +78,10 @@ def manage(environment, *arguments):
 
 
 def status_of(port, session):
-    """The status of a page that looks the session up in the database; None where nobody answers."""
+    """Return the status of a page that looks the session up, or None.
+
+    None means that nobody answers.
+    """
     request = urllib.request.Request(
         f"http://127.0.0.1:{port}/api/schema/", headers={"Cookie": f"sessionid={session}"}
     )
@@ -90,7 +95,7 @@ def status_of(port, session):
 
 
 def command_of(process):
-    """The command line; empty for a process that has ended since it was listed."""
+    """Return the command line; empty for a process that has ended."""
     with suppress(psutil.NoSuchProcess):
         return " ".join(process.cmdline())
     return ""

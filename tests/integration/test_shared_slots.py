@@ -1,5 +1,6 @@
-"""The limit of an endpoint over several processes, with a real database and a server that counts
-what it has at once.
+"""The limit of an endpoint over several processes.
+
+The database is real, and a server counts its concurrent requests.
 """
 
 from __future__ import annotations
@@ -132,8 +133,9 @@ def test_as_many_requests_at_once_as_the_limit_whoever_sends_them(process_enviro
 
 
 def slow_once(opened: threading.Event, *, after: int) -> Callable[[ModelRequest, int], Answer]:
-    """Answer slowly; requests beyond the first `after` wait for the event, so that no worker ends
-    before the others have asked.
+    """Answer slowly; requests beyond the first `after` wait for the event.
+
+    No worker so ends before the others have asked.
     """
 
     def answer(request: ModelRequest, number: int) -> Answer:

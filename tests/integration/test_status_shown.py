@@ -1,5 +1,6 @@
-""" "Moved by evidence" on a real reconstruction: only times of a revised timeline that cite a row,
-on every page that shows a status.
+""" "Moved by evidence" on a real reconstruction.
+
+Only times of a revised timeline that cite a row have it, on every page with a status.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Stopping a worker costs no attempt: it hands back what it does, or is given back by the one that had
-to kill it. Real processes.
+"""Stopping a worker costs no attempt.
+
+It gives its jobs back, or the process that had to kill it does. The processes are real.
 """
 
 from __future__ import annotations
@@ -63,7 +64,10 @@ def worker_child(kind: str, environment: dict[str, str], pool: str = "prefork") 
 def supervised(
     tmp_path: Path, process_environment: dict[str, str], monkeypatch
 ) -> Iterator[Callable[[Child], Supervisor]]:
-    """A supervisor of one child, over the services of this session, which it leaves running."""
+    """Return a function that starts a supervisor of one child.
+
+    It uses the services of this session and leaves them running.
+    """
     monkeypatch.setattr(supervisors.embedded, "ensure_environment", lambda paths: [])
     monkeypatch.setattr(supervisors.embedded, "stop", lambda paths, names: None)
     for name, value in process_environment.items():
@@ -125,9 +129,7 @@ def test_a_stopped_worker_hands_back_what_it_does_without_the_attempt(
 def test_three_stops_do_not_fail_a_long_stage_even_where_the_worker_must_be_killed(
     supervised, process_environment, monkeypatch
 ):
-    """Its stage never looks whether it should stop; the supervisor kills it at the deadline and
-    gives the attempt back.
-    """
+    """A stage that never checks is killed, and the attempt does not count."""
     monkeypatch.setattr(supervisors, "STOP_SECONDS", 2.0)
     row = stage_row(max_attempts=1)
     for _ in range(3):

@@ -1,5 +1,6 @@
-"""The study timeline: chosen once by rule, then by people alone. A newer run changes nothing that
-opens by itself.
+"""The study timeline: chosen once by rule, then by people alone.
+
+A newer run does not change the default.
 """
 
 from __future__ import annotations
@@ -46,8 +47,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def backbone(monkeypatch) -> EveryVariant:
-    """A scripted backbone that can run every variant, with the small embedder that needs no
-    weights.
+    """Return a scripted backbone that can run every variant.
+
+    The embedder is the small one that needs no weights.
     """
     scripted = EveryVariant(*script().spans)
     monkeypatch.setattr(tools, "backbone", lambda name, *_: scripted.backbone())

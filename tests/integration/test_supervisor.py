@@ -1,4 +1,7 @@
-"""The supervisor restarts what is killed, dies with everything it started, and names a port in use."""
+"""The supervisor restarts what is killed, and its children die with it.
+
+It names a port in use.
+"""
 
 import os
 import signal
@@ -24,7 +27,7 @@ SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
 
 @pytest.fixture
 def embedded_only(private_services, monkeypatch):
-    """The private services, with nothing in the environment that replaces them."""
+    """Return the private services; no variable replaces one of them."""
     monkeypatch.setenv("OCCURRENT_VAR", str(private_services.var))
     monkeypatch.setenv("DJANGO_SETTINGS_MODULE", "config.settings")
     return private_services
@@ -122,7 +125,7 @@ def test_children_die_with_a_killed_supervisor(embedded_only):
 
 @pytest.mark.deep
 def test_worker_and_scheduler_outlive_the_broker(embedded_only):
-    """A worker finds the restarted broker again by itself, and says so to a ping."""
+    """A worker reconnects to the restarted broker and answers a ping."""
     ping = [sys.executable, "-m", "celery", "--app", "config", "inspect", "ping", "--timeout", "2"]
 
     def answers():

@@ -1,9 +1,8 @@
-"""Every column of every row that a packet and the trail rest on, changed by plain SQL; rows taken
-away and put in.
+"""Every column that a packet and the trail rest on, changed by SQL.
 
-Each is refused by the database, or reported by `manage.py verify_chain`: once as anyone who may
-write to the tables, with triggers on, and once as the database's owner, past triggers and foreign
-keys. What is neither is listed here by name, with the reason.
+Rows are deleted and inserted too. The database refuses each change, or `manage.py verify_chain`
+reports it: once as anyone who may write to the tables, with triggers on, and once as the database's
+owner, past triggers and foreign keys. The exceptions are listed here by name, with the reason.
 """
 
 from __future__ import annotations
@@ -101,7 +100,10 @@ NUMBER = ["{c} + 1000", "coalesce({c}, 0) + 1", "{c} - 1"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a change: `refused` by the database, else what the command reports."""
+    """The effect of a change.
+
+    `refused` by the database, or `reported` by the command.
+    """
 
     refused: bool
     reported: bool
@@ -113,7 +115,10 @@ class _Undo(Exception):
 
 @contextmanager
 def undone(*, owner: bool) -> Iterator[None]:
-    """A transaction that leaves nothing behind; as the owner, past triggers and foreign keys."""
+    """Open a transaction that is rolled back.
+
+    As the owner, changes pass triggers and foreign keys.
+    """
     try:
         with transaction.atomic():
             if owner:
@@ -179,8 +184,9 @@ def place(table: str, key: int) -> str:
 
 
 def changes(table: str, column: str, kind: str, rows: int) -> list[str]:
-    """A change of the column in so many rows; in further ones, if their own checks accept no other
-    value in those.
+    """Return a change of the column in so many rows.
+
+    More rows are changed if the checks of those accept no other value.
     """
     found: list[str] = []
     for number, key in enumerate(keys(table)):
@@ -196,8 +202,9 @@ def changes(table: str, column: str, kind: str, rows: int) -> list[str]:
 
 
 def possible(sql: str) -> bool:
-    """Whether the owner's statement changes a row at all: its new value fits the column's own
-    checks.
+    """Return True if the owner's statement changes a row at all.
+
+    The new value must then fit the column's own checks.
     """
     try:
         with undone(owner=True):
@@ -208,8 +215,10 @@ def possible(sql: str) -> bool:
 
 @pytest.fixture
 def world():
-    """Two reviewers; one has signed, taken it back and signed again, the other has begun. A packet
-    beside it is closed, one a draft.
+    """Return a packet with two reviewers.
+
+    One has signed, taken it back and signed again, the other has begun. There are also a closed
+    packet and a draft.
     """
     made = open_review(pairings=1, reviewers=2, per_item=2)
     me, other = made.assignments
@@ -270,7 +279,10 @@ def test_each_row_that_is_taken_away_is_missed(world, owner):
 
 
 def test_a_third_persons_slot_that_is_taken_away_is_missed_while_two_differ(world):
-    """The application itself takes it away when one of the two changes an answer."""
+    """A removed third person's slot is missed while two differ.
+
+    The application itself removes it when one of the two changes an answer.
+    """
     me, other = world.assignments
     left = set(me.decisions.filter(answer="A").values_list("item", flat=True))
     left -= set(me.decisions.filter(answer="UNCLEAR").values_list("item", flat=True))

@@ -1,4 +1,7 @@
-"""The session's own database: real PostgreSQL with its extensions, emptied after tests that commit."""
+"""The session's own database: real PostgreSQL with its extensions.
+
+It is emptied after tests that commit.
+"""
 
 import os
 import subprocess

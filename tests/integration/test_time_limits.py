@@ -1,5 +1,6 @@
-"""A stage ends within its limit with a sentence, and obeys a cancellation within seconds, during
-any kind of work.
+"""A stage ends within its limit with a sentence, in any kind of work.
+
+It obeys a cancellation within seconds.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ LONG = 1_200_000
 
 
 def run_of(characters: int) -> Run:
-    """A run over one case whose note has that length: the notes of the demo cohort, again and
-    again.
+    """Return a run over one case whose note has that length.
+
+    The note repeats those of the demo cohort.
     """
     whole = "\n\n".join(
         path.read_text(encoding="utf-8") for path in sorted(COHORT.glob("*/note.txt"))

@@ -1,5 +1,6 @@
-"""Two inventories of one note never use one UID for different occurrences: runs at the same time,
-drafts, references, imports.
+"""Inventories of one note use a UID for one occurrence only.
+
+Concurrent runs, drafts, references and imports are covered.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ TEXT = "word " * 200
 
 
 class Counting(random.Random):
-    """Every generator draws the same numbers: without the lock and the UIDs in use, all runs give
-    the same UIDs.
+    """Draws the same numbers in every generator.
+
+    Without the lock and the check of the UIDs in use, all runs would give the same UIDs.
     """
 
     def __init__(self) -> None:

@@ -1,5 +1,6 @@
-"""Variants on real rows: based on a full run they keep its inventory, its text-only estimates and
-its searches.
+"""Variants on real rows, based on a full run.
+
+They keep its inventory, its text-only estimates and its searches.
 """
 
 from __future__ import annotations
@@ -48,8 +49,9 @@ DERIVED = [Variant.NO_UID, Variant.NO_QUERY, Variant.NO_ROWS, Variant.NO_RERANKE
 
 @pytest.fixture
 def backbone(monkeypatch) -> EveryVariant:
-    """A scripted backbone that can run every variant, with the small embedder that needs no
-    weights.
+    """Return a scripted backbone that can run every variant.
+
+    The embedder is the small one that needs no weights.
     """
     scripted = EveryVariant(*script().spans)
     monkeypatch.setattr(tools, "backbone", lambda name, *_: scripted.backbone())

@@ -1,5 +1,4 @@
-"""Worlds for noninterference: equal but for what was made of one case, which somebody reviews, and
-everything an address answers there.
+"""Worlds for noninterference, and every response of their addresses.
 
 A world has an open case, a case that the person reviews, and runs, judge runs, evaluations,
 timelines of authors and model calls of both. Two worlds differ in the reviewed case alone: in names
@@ -82,8 +81,9 @@ class Variation:
 
 @dataclass
 class World:
-    """A world, the people who review in it, and what its ids are called, so that worlds can be
-    compared.
+    """A world, the people who review in it, and the names of its ids.
+
+    The names make worlds comparable.
     """
 
     people: dict[str, User]
@@ -91,7 +91,7 @@ class World:
     names: dict[str, str] = field(default_factory=dict)
 
     def plain(self, text: str) -> str:
-        """The text with each id in place of its name, and without what differs at each request."""
+        """Return the text with ids as names and without tokens."""
         return TOKENS.sub("TOKEN", self.ids.sub(lambda found: self.names[found.group()], text))
 
     @cached_property
@@ -126,8 +126,9 @@ class ByNote:
 
 
 def build(variation: Variation) -> World:
-    """An empty database becomes this world. Rows that both worlds share are made first, so that
-    they get the same keys.
+    """Fill an empty database with this world.
+
+    Rows that both worlds share are made first, so that they get the same keys.
     """
     empty_database(restart_sequences=True)
     study = factories.make_study("Study")
@@ -175,7 +176,10 @@ def _vary(
     admin: User,
     author: User,
 ) -> Packet:
-    """Make all that is different, of the reviewed case and its copy, and the packet."""
+    """Make everything that differs, and the packet.
+
+    The reviewed case and its copy differ.
+    """
     case, copy = reviewed
     _reconstruct(shared, case, v.occurrences, v.states, v.tokens, v.reasons)
     for number in range(v.further_runs):
@@ -239,7 +243,7 @@ def _reconstruct(
     tokens: int,
     reasons: Sequence[str] = (),
 ) -> None:
-    """A case of a run: its inventory, one timeline, stages that ended so, and a call."""
+    """Add a case to a run: inventory, one timeline, ended stages, and a call."""
     inventory = factories.make_inventory(case.notes.get(), run)
     found = [factories.make_occurrence(inventory, "Fever") for _ in range(occurrences)]
     case_run = factories.make_case_run(run, case, inventory)
@@ -357,7 +361,7 @@ def _names(cases: Sequence[Encounter], v: Variation) -> dict[str, str]:
 def patterns(
     resolver: URLResolver | None = None, namespace: str = ""
 ) -> Iterator[tuple[str, str, URLPattern]]:
-    """Every pattern of the URL configuration: its full name, its route, and itself."""
+    """Yield every URL pattern with its full name and its route."""
     for entry in (resolver or get_resolver()).url_patterns:
         if isinstance(entry, URLResolver):
             yield from patterns(
@@ -441,7 +445,7 @@ QUERIES: Mapping[str, Sequence[str]] = {
     "adjudication_api:findings": ("type=TIMING",),
     "timelines:evaluation": ("sort=aultc",),
 }
-#: How many ids of one kind stand in an address in turn.
+#: Maximum number of ids of one kind to try in an address.
 OPEN_OF_EACH = 3
 #: Addresses that answer a part of their page to htmx.
 PARTIAL = frozenset(
@@ -465,8 +469,9 @@ def addresses(
 
 
 def some(names: Mapping[str, str], found: Sequence[Any]) -> list[Any]:
-    """Return one id of what was made of the reviewed case, the first ones of what is open, and the
-    last, which there is not.
+    """Return ids of the reviewed case, of open objects, and an unknown one.
+
+    The first id, the first few, and the last.
     """
     closed = [value for value in found if names.get(str(value), "").startswith("CLOSED")]
     other = [value for value in found if value not in closed]
@@ -489,8 +494,9 @@ def _values(route: str, parameter: str) -> Sequence[Any]:
 
 @dataclass
 class Answers:
-    """What a person gets at every address of a world: (method, address) → every answer, in plain
-    words.
+    """A person's responses at every address of a world.
+
+    (method, address) → every response, with ids as names.
     """
 
     world: World
@@ -531,9 +537,9 @@ class Answers:
 
 
 def walk(world: World, person: User, *, besides: Collection[str] = (), links: int = 2) -> Answers:
-    """Ask for every address of the URL configuration, narrowed and sorted; then follow links, so
-    many of each shape; then send forms.
+    """Request every address, then follow links, then send forms.
 
+    Addresses are also narrowed and sorted. At most `links` links of each shape are followed.
     Addresses of the names in `besides` are left out.
     """
     client = Client(raise_request_exception=False)
@@ -564,8 +570,9 @@ _LINK = re.compile(r'(?:href|hx-get)="(/[^"#]*)')
 
 
 def _follow(answers: Answers, limit: int) -> None:
-    """Every link to an address that was not asked for yet, also in what comes back, at most `limit`
-    of one shape.
+    """Follow every new link, also in the responses.
+
+    At most `limit` of one shape.
     """
     asked, shapes = {path for _, path in answers.found}, dict[str, int]()
     waiting = sorted(
@@ -595,7 +602,7 @@ def _follow(answers: Answers, limit: int) -> None:
 
 
 def _send(answers: Answers) -> None:
-    """What searches, or what an action says when it is refused: nothing here changes what is there."""
+    """Send searches and actions that are refused; nothing changes."""
     for text in ("b-reviewed", "open", "b-"):
         answers.ask(
             "timelines:cases", reverse("timelines:cases"), method="post", data={"text": text}

@@ -1,4 +1,4 @@
-"""Reads the markdown tables that the specifications of the stages are written in."""
+"""Read the markdown tables in which the stages are specified."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from pathlib import Path
 
 
 def read_table(path: Path) -> list[dict[str, str]]:
-    """Rows of the one table in a markdown file, by column heading; text around the table is left
-    out.
+    """Return the rows of the one table in a file, by column heading.
+
+    Text around the table is left out.
     """
     lines = [
         line.strip()

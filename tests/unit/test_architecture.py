@@ -1,5 +1,6 @@
-"""Who may import whom: the rules hold, a broken rule fails the check, and the web process stays
-light.
+"""The contracts of who may import whom.
+
+They are met, a broken one fails the check, and the web process stays light.
 """
 
 import re
@@ -106,7 +107,10 @@ INTRUDERS = [
 
 @pytest.fixture(scope="module")
 def broken(copy):
-    """What the check says of a tree with every intruder in it, by the name of a contract."""
+    """Return the check's report of a tree with every intruder in it.
+
+    The reports are by the name of a contract.
+    """
     made = [copy / f"{intruder(number)}.py" for number in range(len(INTRUDERS))]
     for path, (_, statement, _) in zip(made, INTRUDERS, strict=True):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,4 @@
-"""The deployment file is consistent. No engine runs here, so this is what can be said of it
-without one.
-"""
+"""The deployment file is consistent, checked without an engine."""
 
 from __future__ import annotations
 
@@ -73,8 +71,9 @@ def test_docker_compose_accepts_the_file(profile):
 
 
 def test_a_worker_with_a_card_can_fetch_its_weights_and_keep_them(compose):
-    """The image forbids the net to every library; the folder of the volume belongs to who writes
-    there.
+    """The worker may download, and its volume belongs to its user.
+
+    The image forbids the net to every library.
     """
     worker = compose["services"]["gpu-worker"]
     assert worker["environment"]["HF_HUB_OFFLINE"] == "${HF_HUB_OFFLINE:-0}"
@@ -145,9 +144,7 @@ def test_without_a_profile_nothing_needs_a_card(compose):
 
 
 def test_every_queue_has_a_worker(compose):
-    """With the profile, the queue that the worker leaves is the one that the worker with a card
-    takes.
-    """
+    """Every queue has a worker, with and without the profile of a card."""
     worked = re.search(r"WORKER_QUEUES:-([a-z,]+)\}", words(compose["services"]["worker"]))
     assert worked is not None
     wanted = {queue_of(backbone, stage) for backbone in BACKBONES for stage in STAGE_ORDER}

@@ -1,4 +1,7 @@
-"""The pages of documentation: each path and module they name exists, and lines are short."""
+"""The pages of documentation: named files exist, and lines are short.
+
+The paths and modules that they name exist.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ MODULE = re.compile(rf"(?:{'|'.join(APPS)}|benchmarks)(?:\.\w+)+")
 
 
 def _paths(text: str) -> Iterator[str]:
-    """Return each path in prose, in backticks or not, with braces and final dots removed."""
+    """Yield each path in prose, in backticks or not.
+
+    Braces are expanded and final dots removed.
+    """
     for found in PATH.findall(FENCE.sub("", text)):
         yield from _alternatives(found.rstrip(".,"))
 
@@ -53,12 +59,15 @@ def _alternatives(path: str) -> Iterator[str]:
 
 
 def _exists(path: str) -> bool:
-    """Return whether the path, or a file that its pattern describes, is in the repository."""
+    """Return True if the path, or a file of its pattern, is in the repository."""
     return any(ROOT.glob(path.rstrip("/"))) or any(ROOT.glob(path + "-*.md"))
 
 
 def _module_exists(name: str) -> bool:
-    """Return whether a dotted name is a module, or a name that a module defines or imports."""
+    """Return True if a dotted name is a module, or a name in a module.
+
+    The module may define or import the name.
+    """
     parts = name.split(".")
     for length in range(len(parts), 0, -1):
         place = ROOT.joinpath(*parts[:length])
@@ -100,7 +109,7 @@ def test_each_path_exists(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=_id)
 def test_each_file_named_alone_exists(page: Path) -> None:
-    """`test_stopping.py` in backticks, without its folder, is a file of some folder."""
+    """A file named in backticks without its folder exists in some folder."""
     code = CODE.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
     missing = [
         name
@@ -112,7 +121,7 @@ def test_each_file_named_alone_exists(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=_id)
 def test_each_module_exists(page: Path) -> None:
-    """A dotted name in backticks is a module or a name in one; `python -m` names one too."""
+    """A dotted name in backticks, or after `python -m`, is a module's."""
     text = page.read_text(encoding="utf-8")
     code = CODE.findall(FENCE.sub("", text))
     names = [name for words in code for name in MODULE.findall(words) if words.startswith(name)]
@@ -130,7 +139,7 @@ def test_each_link_leads_to_a_file(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=_id)
 def test_lines_are_short(page: Path) -> None:
-    """Rows of tables cannot be broken and are exempt, as are lines of one long word."""
+    """Lines are short; rows of tables and single long words are exempt."""
     long = [
         line
         for line in page.read_text(encoding="utf-8").splitlines()

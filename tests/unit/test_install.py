@@ -1,5 +1,6 @@
-"""The environment's builder: outside the checkout, named by its contents, resumed after an
-interruption.
+"""The environment's builder.
+
+The environment is outside the checkout, named by its contents, resumed after an interruption.
 """
 
 import importlib.util
@@ -14,7 +15,7 @@ from config.env import BASE_DIR
 
 @pytest.fixture
 def install(tmp_path, monkeypatch) -> ModuleType:
-    """The script as a module, with a cache of its own and locks that can be changed."""
+    """Return the script as a module, with its own cache and locks."""
     spec = importlib.util.spec_from_file_location(
         "install", BASE_DIR / "requirements" / "install.py"
     )

@@ -1,6 +1,7 @@
-"""Unit tests of the pages' scripts, by file: `tests/javascript` in the packaged JavaScript runtime.
+"""Unit tests of the pages' scripts, by file.
 
-A failing file prints each of its failing tests.
+`tests/javascript` runs in the packaged JavaScript runtime. A failing file prints each of its
+failing tests.
 """
 
 from __future__ import annotations
@@ -55,8 +56,9 @@ SCRIPT = re.compile(r"<script (?P<attributes>[^>]*)src=\"{% static 'js/(?P<name>
 
 
 def test_a_template_loads_one_module_and_no_other_script_of_ours():
-    """Modules import what they need, so that no template knows an order. The theme is set before
-    the first paint, by the one script that is no module.
+    """Modules import what they need, so that templates know no order.
+
+    The theme is set before the first paint, by the one script that is no module.
     """
     pages = 0
     for template in sorted((settings.BASE_DIR / "templates").rglob("*.html")):

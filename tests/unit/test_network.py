@@ -1,4 +1,4 @@
-"""The network block of the test session works, and lets this machine through."""
+"""The network block of the test session lets only this machine through."""
 
 import socket
 import urllib.request

@@ -1,4 +1,4 @@
-"""The locks are complete, name no index, and keep model libraries where they belong."""
+"""The locks are complete, name no index, and separate model libraries."""
 
 import re
 

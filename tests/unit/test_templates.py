@@ -1,4 +1,4 @@
-"""What every template keeps to, so that no data can change what a page does."""
+"""Rules for every template, so that no data changes what a page does."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""What the tests ask a real small model with: clients, a case, and a hand that keeps a model of 135
-million parameters to simple rows.
+"""Helpers to ask a real small model: clients, a case, and biases.
+
+The biases lead a model of 135 million parameters to simple rows.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ WINDOW = Window(ANCHOR, discharge=120.0)
 
 
 def model(server: Server, **options: Any) -> OpenAIModel:
-    """A client. The model is too small to end a reasoning, so it is asked for none."""
+    """Return a client.
+
+    The model is too small to end a reasoning, so it is asked for none.
+    """
     return OpenAIModel(
         **{
             "base_url": server.base_url,
@@ -37,11 +41,11 @@ def model(server: Server, **options: Any) -> OpenAIModel:
 
 
 def plainly(server: Server) -> dict[str, Any]:
-    """Request fields that lead the model to `null` and to rows without contexts where the schema
-    leaves it the choice.
+    """Return request fields that lead the model to simple rows.
 
-    By itself it names identifiers over and over and breaks bounds, which the validators refuse;
-    what it says is of no interest here.
+    It is led to `null` and to rows without contexts if the schema leaves it the choice. Otherwise
+    it names identifiers over and over and breaks bounds, which the validators refuse. The content
+    of its answers is of no interest here.
     """
     biases = {"null": 6.0, "]}": 6.0, '["': -10.0, ",[": -10.0}
     return {"logit_bias": {str(token(server, text)): bias for text, bias in biases.items()}}
@@ -61,8 +65,9 @@ def token(server: Server, text: str) -> int:
 def backbone(
     client: OpenAIModel, ledger: Ledger, config: PipelineConfig, **options: Any
 ) -> Backbone:
-    """The prompted backbone with the tagger of the rules: a model this small invents the words it
-    quotes.
+    """Return the prompted backbone with the tagger of the rules.
+
+    A model this small invents the words it quotes.
     """
     askers = {role: Asker(role, client, ledger, seed=config.seed, **options) for role in ROLES}
     return replace(prompted_backbone(askers, config), tagger=rules_backbone().tagger)

@@ -1,5 +1,6 @@
-"""The servers that the tests of this folder ask. Their environment is built on first need; where
-that fails, the tests say so loudly.
+"""The servers that the tests of this folder ask.
+
+Their environment is built on first need; if that fails, the tests fail.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ _MISSING = pytest.StashKey[str]()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test of this folder. All run in one of pytest-xdist's workers, beside one server.
+    """Mark every test of this folder.
 
-    `make test` asks a real server with one file; the others are deep.
+    All run in one of pytest-xdist's workers, with one server. `make test` asks a real server with
+    one file; the others are deep.
     """
     here = Path(__file__).parent
     for item in items:
@@ -45,8 +47,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A pytest-xdist that does not understand this pytest loses the group without a word, and two
-    servers would run side by side.
+    """Fail if pytest-xdist ignores the group of these tests.
+
+    A pytest-xdist that does not understand this pytest loses the group without a message, and two
+    servers would run at once.
     """
     if item.config.option.__dict__.get("loadgroup") and not item.nodeid.endswith(f"@{GROUP}"):
         pytest.fail(

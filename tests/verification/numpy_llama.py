@@ -1,8 +1,7 @@
-"""The forward pass of a Llama-like decoder in NumPy, one text at a time: an independent word on
-what transformers computes.
+"""The forward pass of a Llama-like decoder in NumPy.
 
-Weights from safetensors, tokens from tokenizer.json; no batching, no padding, no attention mask but
-"nothing later".
+It computes one text at a time, independently of transformers. Weights from safetensors, tokens from
+tokenizer.json; no batching, no padding, no attention mask but "nothing later".
 """
 
 from __future__ import annotations
@@ -89,7 +88,10 @@ class NumpyLlama:
         return self._linear(mixed.reshape(count, -1), f"{name}.self_attn.o_proj")
 
     def _turned(self, states: Floats) -> Floats:
-        """Rotary positions: the pair (i, i + size/2) is turned by the place times theta^(-2i/size)."""
+        """Apply rotary positions.
+
+        The pair (i, i + size/2) is turned by the place times theta^(-2i/size).
+        """
         half = self.size // 2
         angles = np.arange(len(states))[:, None] * self.theta ** (-np.arange(half) / half)
         cosine, sine = np.cos(angles)[:, None], np.sin(angles)[:, None]

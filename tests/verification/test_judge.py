@@ -1,10 +1,8 @@
-"""The prompted judge with a real vLLM server: a game is judged or counted as unjudged.
+"""The prompted judge with a real vLLM server.
 
-Every failure is accounted for by its kind.
-
-The model is far too small to judge; what counts is that the server takes the prompt and the schema
-of a game, and what becomes of its answers. The prompt alone needs more context than the server of
-the other tests has.
+A game is judged or counted as unjudged, and every failure has its kind. The model is far too small
+to judge. The tests show that the server accepts the prompt and the schema of a game, and how its
+answers are treated. The prompt alone needs more context than the server of the other tests has.
 """
 
 from __future__ import annotations
@@ -72,8 +70,10 @@ def judged(
 def accounted(
     found: list[JudgedFinding] | Unjudged, ledger: MemoryLedger, given: JudgeInput
 ) -> None:
-    """Calls in order, one outcome each, none after an accepted one; the server kept to the schema,
-    and reasons are of the other kinds.
+    """Check that calls are in order, with one outcome each.
+
+    No call follows an accepted one, answers follow the schema, and the other reasons have their
+    kinds.
     """
     calls = ledger.calls
     kinds = Counter(call.error for call in calls)
@@ -128,7 +128,10 @@ def test_a_game_is_judged_or_reasons_are_stored(long_server: Server, swap: bool)
 
 
 def test_every_led_finding_is_validated(long_server: Server) -> None:
-    """Left alone it may report no difference; led, each answer has findings and all are validated."""
+    """Each led answer has findings, and all are validated.
+
+    Left alone, the model may report no difference.
+    """
     leading = {'{"': 60.0, '":': 30.0, "null": 30.0, "N": 30.0, "ONE": 30.0, '"}': 80.0, "]}": 30.0}
     bias = {str(token(long_server, text)): value for text, value in leading.items()}
     given = judge_input(ONE[:1], TWO[:1], note=NOTE, anchor=ANCHOR, seed=3)

@@ -1,4 +1,7 @@
-"""Embeddings and scores over vLLM's pooling endpoints, against the same weights in this process."""
+"""Embeddings and scores over vLLM's pooling endpoints.
+
+They are compared with the same weights in this process.
+"""
 
 from __future__ import annotations
 

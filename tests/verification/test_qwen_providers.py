@@ -1,8 +1,8 @@
-"""The Qwen providers on small real weights, against a computation of their references in NumPy, one
-text at a time.
+"""The Qwen providers on small real weights.
 
-The weights are SmolLM2's: a decoder of the same kind, whose judgements mean nothing and whose
-numbers are as good as any.
+They are compared with a computation of their references in NumPy, one text at a time. The weights
+are SmolLM2's: a decoder of the same kind, whose judgements mean nothing and whose numbers are as
+good as any.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ def reranker(small_model):
 
 
 def judged(reference, document, most=None):
-    """P(yes) as the reference has it, the text between the frame's halves cut at `most` tokens."""
+    """Return P(yes) of the reference.
+
+    The text between the frame's halves is cut at `most` tokens.
+    """
     before, after = (reference.tokens(part) for part in FRAME)
     text = reference.tokens(f"<Instruct>: {TASK}\n<Query>: {QUERY}\n<Document>: {document}")
     (yes,), (no,) = reference.tokens("yes"), reference.tokens("no")

@@ -1,5 +1,6 @@
-"""What a real vLLM server answers, refuses and cuts, and what becomes of it on the way to a
-timeline.
+"""A real vLLM server's answers, refusals and cuts.
+
+They are followed to the timeline.
 """
 
 from __future__ import annotations

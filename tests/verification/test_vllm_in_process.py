@@ -1,5 +1,6 @@
-"""vLLM in the worker's own process, on small real weights: schemas are followed, concurrent
-requests share a batch, kinds of refusals are distinguished.
+"""vLLM in the worker's own process, on small real weights.
+
+Schemas are followed, concurrent requests share a batch, kinds of refusals are distinguished.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""What a real vLLM server does with several calls: it shares their beginning, answers them
-together, and stops when nobody waits.
+"""A real vLLM server under several calls.
+
+It shares their beginning, answers them together, and stops when nobody waits.
 """
 
 from __future__ import annotations

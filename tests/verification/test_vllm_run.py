@@ -1,5 +1,6 @@
-"""A note through all seven stages against a real server that is killed on the way: whole timelines,
-and no answer paid for twice.
+"""A note through all seven stages against a real server that is killed.
+
+The timelines are complete, and no answer is paid for twice.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ ANSWERED = "vllm:request_success_total"
 
 
 def use(monkeypatch, server):
-    """The real server serves every language role, one call at a time; the rules tag, which a model
-    this small cannot.
+    """Let the real server serve every language role, one call at a time.
+
+    The rules tag, because a model this small cannot.
     """
     served = {
         "provider": "openai",

@@ -1,5 +1,6 @@
-"""A vLLM server of its own environment, in a process group of its own: started, asked, killed
-whole.
+"""A vLLM server in its own environment and process group.
+
+It is started, asked and killed whole.
 """
 
 from __future__ import annotations
@@ -41,11 +42,14 @@ POOLING = ("--runner", "pooling", "--max-num-seqs", "8")
 
 
 class NotInstalled(RuntimeError):
-    """The environment cannot be built here; the message says at what it stopped."""
+    """The environment cannot be built here; the message gives the last error."""
 
 
 def environment() -> Path:
-    """The folder of vLLM's environment, built where it is not there yet. Raises NotInstalled."""
+    """Return the folder of vLLM's environment; build it if necessary.
+
+    Raises NotInstalled.
+    """
     done = subprocess.run(
         [sys.executable, str(INSTALLER)], capture_output=True, text=True, check=False
     )
@@ -63,8 +67,9 @@ def language_model(folder: Path) -> Path:
 
 
 class Server:
-    """One model on a free port of this machine. 32-bit floats: the same question gets the same
-    answer.
+    """One model on a free port of this machine.
+
+    Floats have 32 bits, so that the same question gets the same answer.
     """
 
     def __init__(
@@ -80,8 +85,9 @@ class Server:
         return f"http://127.0.0.1:{self.port}/v1"
 
     def start(self) -> None:
-        """Start it and wait until it answers. Raises RuntimeError with the end of its log where it
-        does not.
+        """Start it and wait until it answers.
+
+        Raises RuntimeError with the end of its log if it does not.
         """
         python = str(self._folder / "bin" / "python")
         command = [
@@ -137,8 +143,9 @@ class Server:
             self._process = None
 
     def kill_api(self) -> None:
-        """kill -9 of the API process alone, as an operator or the kernel would; its engine is left
-        over until `stop`.
+        """Kill the API process alone with kill -9.
+
+        An operator or the kernel would do the same. Its engine remains until `stop`.
         """
         assert self._process is not None
         os.kill(self._process.pid, signal.SIGKILL)

@@ -1,5 +1,6 @@
-"""A small game with every kind of difference, valid raw findings about it, and what spoils them:
-for tests of judging.
+"""A small game with every kind of difference, for tests of judging.
+
+It has valid raw findings and ways to spoil them.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ SECOND = (
 
 
 def candidates(timeline: Timeline, inventory: Inventory) -> list[Candidate]:
-    """The rows of a timeline over its inventory. Raises KeyError for an entry whose UID the
-    inventory lacks.
+    """Return the rows of a timeline over its inventory.
+
+    Raises KeyError for an entry whose UID is not in the inventory.
     """
     rows = []
     for e in timeline:
@@ -107,7 +109,7 @@ def game(*, seed: int = 1, swap: bool = False, **options: Any) -> JudgeInput:
 
 
 def row_of(given: JudgeInput, event: str, *, first: bool, at: int = 0) -> CandidateRow:
-    """The `at`-th row of that text in the comparison's first (or second) timeline."""
+    """Return the `at`-th row of that text in the first or second timeline."""
     rows = given.a_rows if first == given.a_is_first else given.b_rows
     return [r for r in rows if r.event == event][at]
 
@@ -120,8 +122,9 @@ def raw(
     right: str,
     **fields: Any,
 ) -> dict[str, Any]:
-    """A raw finding by the comparison's first and second timeline; `kind` may be FIRST_ONLY,
-    `right` FIRST or SECOND.
+    """Return a raw finding by the comparison's first and second timeline.
+
+    `kind` may be FIRST_ONLY, `right` FIRST or SECOND.
     """
     labels = {"FIRST": "A", "SECOND": "B"} if given.a_is_first else {"FIRST": "B", "SECOND": "A"}
     a, b = (first, second) if given.a_is_first else (second, first)

@@ -1,5 +1,6 @@
-"""Games of a reference timeline and its perturbed twin, over the cases of the demonstration and of
-the quality tests.
+"""Games of a reference timeline and its perturbed twin.
+
+They are over the cases of the demonstration and of the quality tests.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ QUALITY = sorted(f.parent for f in (_ROOT / "tests" / "data" / "quality").glob("
 
 @lru_cache(maxsize=32)
 def read_case(folder: Path) -> tuple[str, Anchor, list[Candidate], list[Series], list[SourceRow]]:
-    """Note, admission, reference timeline, summaries and rows of a case on disk."""
+    """Return note, admission, reference, summaries and rows of a stored case."""
     anchor = Anchor(
         datetime.fromisoformat(
             json.loads((folder / "encounter.json").read_text(encoding="utf-8"))["admitted_at"]
@@ -92,8 +93,9 @@ def read_case(folder: Path) -> tuple[str, Anchor, list[Candidate], list[Series],
 def game(
     folder: Path, seed: int, *, each: int = 3, with_uids: bool = True
 ) -> tuple[tuple[Planted, ...], JudgeInput]:
-    """The changes and the game of a case's reference and its twin. Without UIDs in the game,
-    matching is by place and words.
+    """Return the changes and the game of a case's reference and its twin.
+
+    Without UIDs in the game, matching is by place and words.
     """
     note, anchor, reference, series, rows = read_case(folder)
     twin = plant(reference, seed=seed, each=each)

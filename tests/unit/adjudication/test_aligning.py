@@ -1,5 +1,6 @@
-"""Two timelines as one list: identifiers before spans before words, each row once, in order of
-time.
+"""Two timelines as one list, each row once, in order of time.
+
+Identifiers come before spans before words.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The schema of a judge's answer: every valid finding fits it, and what it can refuse never reaches
-the validator.
+"""Every valid finding fits the schema of a judge's answer.
+
+Invalid values that the schema can refuse never reach the validator.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The chain of decisions: hashes by hand, and every way of tampering found."""
+"""The chain of decisions: hashes by hand, and every tampering reported."""
 
 from __future__ import annotations
 

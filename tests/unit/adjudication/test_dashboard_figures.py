@@ -1,5 +1,6 @@
-"""Verdicts, preference for a label, controlled pairs, repeated subjects and links of the dashboard,
-by hand; ratings as published.
+"""Figures of the dashboard by hand; ratings as published.
+
+Verdicts, preference for a label, controlled pairs, repeated subjects and links.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ AT = {c: n for n, c in enumerate(CATEGORIES)}
 
 
 def games(played, keys=(TEXT, REVISED, OTHER), **more):
-    """`played`: (first, second, case, wrong times of the first, wrong times of the second)."""
+    """Return games of `played`: (first, second, case, wrong times of each).
+
+    The last two are wrong times of the first, and of the second.
+    """
     charges = np.zeros((len(played), 2, len(CATEGORIES)), np.int64)
     for n, (*_, one, two) in enumerate(played):
         charges[n, :, AT[Category.WRONG_TIME]] = one, two
@@ -188,8 +192,9 @@ def test_numbers_lead_to_the_findings_that_they_count():
 
 
 def test_published_ratings_and_mean_shares_come_out_of_whole_games():
-    """Games on the published schedule whose shares are those that the published ratings predict:
-    both columns follow from them.
+    """Published shares of the published schedule give the published ratings.
+
+    The shares are those that the ratings predict; both columns follow from the games.
     """
     names = list(PUBLISHED["ratings"])
     keys = tuple(SourceKey(name, "revised") for name in names)

@@ -30,7 +30,10 @@ PAIRINGS = ("a | b", "a | c", "b | c")
 def cohort(
     counts: dict[tuple[str, str, str], int], pairings: tuple[str, ...] = PAIRINGS
 ) -> Eligible:
-    """(case, pairing, stratum) → how many; every case that is named was judged in all `pairings`."""
+    """Return eligible findings: (case, pairing, stratum) → how many.
+
+    Every named case was judged in all `pairings`.
+    """
     found = [
         EligibleFinding(f"{case}/{pairing}/{stratum}/{n}", case, pairing, stratum)
         for (case, pairing, stratum), count in counts.items()
@@ -82,7 +85,7 @@ def test_cases_come_evenly_where_there_is_enough() -> None:
 
 
 def test_a_scarce_stratum_does_not_make_the_cases_uneven() -> None:
-    """Case x has all three duplicates: of the six others, y and z then give three each."""
+    """Case x has all three duplicates; y and z share the six others."""
     eligible = cohort(
         {
             ("x", "p", "DUPLICATE"): 3,

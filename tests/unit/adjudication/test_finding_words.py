@@ -1,5 +1,6 @@
-"""What pages say of findings: the right side is named under any labels, and nobody is
-charged without a decisive verdict.
+"""Words of pages about findings, under any labels.
+
+The right side is named, and nobody is charged without a decisive verdict.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""A corpus of spoiled judge answers: none crashes the judge, and none lets a finding in that breaks
-the protocol.
+"""Spoiled judge answers never crash the judge or break the protocol.
 
 Every answer begins valid and is spoiled in a way that models spoil them. It is refused as a whole,
-or each finding let through keeps every rule and says what the answer said, checked here from the
-game itself and not by the validator: then the change was harmless.
+or each accepted finding follows every rule and says what the answer said. The check uses the game
+itself and not the validator: an accepted change was harmless.
 """
 
 from __future__ import annotations
@@ -58,7 +57,10 @@ def said(text: str) -> list[dict[str, Any]]:
 
 
 def breaks(judged: JudgedFinding, answer: dict[str, Any], given: JudgeInput) -> Iterator[str]:
-    """The rules that a finding breaks; from protocol section 4, not from the validator."""
+    """Yield the rules that a finding breaks.
+
+    They come from protocol section 4, not from the validator.
+    """
     f = judged.finding
     for name in ("type", "verdict", "grounding", "polarity", "relation"):
         if getattr(f, name) != answer[name]:

@@ -1,5 +1,6 @@
-"""Reports on judge runs: figures worked out by hand, and the published ones that follow from
-counts.
+"""Reports on judge runs: figures by hand, and the published ones.
+
+The published ones follow from counts.
 """
 
 from __future__ import annotations
@@ -32,8 +33,10 @@ WRONG_TIME, OVER, NEGATIVE = Category.WRONG_TIME, Category.OVER_ANNOTATION, Cate
 
 
 def games(*played, sources=("a", "b", "c"), strata=("one",), timing=(), flagged=(), unjudged=None):
-    """`played`: (first, second, case, stratum, errors of the first, errors of the second);
-    `timing`: (game, side, apart, far).
+    """Return games of `played` and of `timing`.
+
+    `played`: (first, second, case, stratum, errors of the first, errors of the second); `timing`:
+    (game, side, apart, far).
     """
     charges = np.zeros((len(played), 2, len(CATEGORIES)), np.int64)
     for n, (*_, one, two) in enumerate(played):
@@ -99,7 +102,7 @@ def test_what_has_no_rating_says_why_and_names_sources():
 
 
 def test_the_average_source_is_as_published():
-    """Errors of all games over the sum of games of all sources: 374 games, 748 places."""
+    """Errors of all games over the games of all sources: 374 and 748."""
     counts = PUBLISHED["decisive_counts"]
     errors = [category for category in Category for _ in range(counts[category.value])]
     played = [(0, 1, n, 0, [], []) for n in range(374)]
@@ -151,7 +154,7 @@ def test_a_tolerance_leaves_out_times_inside_it_and_keeps_those_of_no_number():
     )
     steps = {s.words: s for s in judge_report(played, resamples=20).tolerance}
     assert (steps["beyond 3 h"].charged, steps["beyond 3 h"].left_out) == (2, 0)
-    # 4 h lie within 10 % of 100 h; N/A against a time is within nothing.
+    # 4 h are within 10 % of 100 h; N/A against a time is within nothing.
     assert (steps["beyond max(3 h, 10 %)"].charged, steps["beyond max(3 h, 10 %)"].left_out) == (
         1,
         1,

@@ -1,5 +1,6 @@
-"""What a judge is given: whole hours, seeded and blinded order, opaque row numbers, the record
-within its limit.
+"""The input of a judge.
+
+Whole hours, seeded and blinded order, opaque row numbers, the record within its limit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Twins: what each kind of change does to a row, and that nothing else is changed."""
+"""Twins: the effect of each kind of change on a row, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The practice round: every case is consistent, and the round shows what the answers are for."""
+"""The practice round: consistent cases, and the use of each answer."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""The judge by a language model: what it is shown, what becomes of its answers, and that no prompt
-tells who is behind a label.
+"""The judge by a language model: its prompts and its answers.
+
+No prompt reveals who is behind a label.
 """
 
 from __future__ import annotations
@@ -181,7 +182,7 @@ SOURCES = ("GLM-5.2", "text-only", "Dr. Quincy", "reconstruction-77")
 def test_no_name_of_a_source_can_appear_in_a_prompt(
     seed: int, schema: bool, uid_table: bool
 ) -> None:
-    """All that a timeline carries about where it came from is filled with names; none is rendered."""
+    """Fill everything about a timeline's origin with names: none is rendered."""
     inventory = Inventory(
         (Occurrence("00aa", 0, "fever", 0, 5), Occurrence("00bb", 1, "chest pain", 91, 101))
     )

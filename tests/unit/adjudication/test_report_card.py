@@ -1,6 +1,4 @@
-"""The judge's report card: the published table, and small packets whose figures are worked out by
-hand.
-"""
+"""The judge's report card: the published table, and packets by hand."""
 
 from __future__ import annotations
 
@@ -39,8 +37,9 @@ def item(number, stratum="VALUE", verdict="A", case="c1", adjudicated="", **answ
 
 
 def published_items():
-    """A packet of 150 with the published counts; the second reviewer decided on 50 of them as
-    published.
+    """Return a packet of 150 with the published counts.
+
+    The second reviewer decided on 50 of them as published.
     """
     published = PUBLISHED["validation_strata"]
     pairs = {name: (published[name]["upheld"], published[name]["n"]) for name in STRATA}

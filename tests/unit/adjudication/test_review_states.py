@@ -1,4 +1,4 @@
-"""The states of a packet and of a review, and the page that is generated from them."""
+"""The states of a packet and of a review, and their generated page."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""How much the rules judge finds of planted differences, how often it is right, and how long it
-takes.
+"""Recall, precision and time of the rules judge on planted differences.
 
-Floors, not estimates: the rules were looked at on these very cases. What is planted lies in a twin
-with the same words, so recall on rewordings by another source is not in these figures.
+These are floors, not estimates: the rules were looked at on these very cases. The planted twin has
+the same words, so recall on rewordings by another source is not in these figures.
 """
 
 from __future__ import annotations
@@ -76,14 +75,15 @@ def test_planted_differences_are_found_and_little_else(folders: Sequence[Path], 
     assert not counts.kinds_found[Plant.SHIFTED_WITHIN]
     decided, right = counts.decided.total(), counts.right.total()
     assert right >= 0.98 * decided
-    # Without a place no copy is settled: whether the note tells it twice cannot be seen.
+    # Without a place no copy is settled: it cannot be seen whether the note says it twice.
     assert decided >= (0.5 if view is without_places else 0.6) * counts.true.total()
     assert all(v.accuracy is None or v.accuracy >= 0.95 for v in verdicts(counts))
 
 
 def test_a_timeline_read_by_the_judge_s_own_rules_gains_nothing_by_it() -> None:
-    """Against the reference, which rests on rows, a text-only timeline of the very rules the judge
-    reads with is seldom judged right.
+    """A text-only timeline by the judge's own rules is seldom judged right.
+
+    It is compared with the reference, which rests on rows.
     """
     for_reference = for_rules = 0
     for folder in DEMO[:6]:
@@ -111,8 +111,9 @@ def test_a_timeline_read_by_the_judge_s_own_rules_gains_nothing_by_it() -> None:
 
 
 def test_a_case_twice_as_large_takes_no_more_than_its_pairs_do() -> None:
-    """Every occurrence is compared with every other one: four times the work, and some room. The
-    seconds themselves are nothing that a test can promise.
+    """Time grows with the pairs of occurrences: four times, and some room.
+
+    A test cannot promise the seconds themselves.
     """
     largest = max(DEMO, key=lambda folder: len(read_case(folder)[2]))
     note, anchor, reference, series, rows = read_case(largest)

@@ -1,4 +1,4 @@
-"""For any timelines: legal findings, and the same charges whichever timeline is called A."""
+"""Findings for any timelines are legal, and charges ignore the labels."""
 
 from __future__ import annotations
 

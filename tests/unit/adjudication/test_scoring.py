@@ -1,5 +1,6 @@
-"""Charging, shares, ratings, intervals and agreement, by hand, against a direct optimiser, and
-against the published figures.
+"""Charging, shares, ratings, intervals and agreement.
+
+They are compared with figures by hand, a direct optimiser, and published figures.
 """
 
 from __future__ import annotations
@@ -197,8 +198,9 @@ def games(
 
 
 def optimised(first: np.ndarray, second: np.ndarray, s: np.ndarray, n: int) -> np.ndarray:
-    """Another way to the same maximum: a general optimiser on the log-likelihood, where the first
-    source is at 0.
+    """Return the same maximum by a general optimiser.
+
+    It works on the log-likelihood, with the first source at 0.
     """
 
     def parts(free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,5 +1,6 @@
-"""Every rule that a finding must keep, and that nothing but the labels changes when they are
-swapped (protocol section 4).
+"""Every rule of a finding, and swapped labels (protocol section 4).
+
+Swapping changes nothing but the labels.
 """
 
 from __future__ import annotations
@@ -68,8 +69,9 @@ KINDS = ("TIMING", "VALUE", "FIRST_ONLY", "SECOND_ONLY", "SHARED_UNSUPPORTED", "
 def test_swapping_a_and_b_with_all_labels_leaves_every_charge_the_same(
     data: st.DataObject, seed: int
 ) -> None:
-    """The same finding, legal or not, in one game and in its swapped twin: refused alike, or
-    charged to the same timeline.
+    """A finding in a game and in its swapped twin has the same charge.
+
+    An illegal finding is refused in both.
     """
     straight, twin = game(seed=seed), game(seed=seed, swap=True)
     firsts = [r for r in straight.by_row.values() if (r[0] == "A") == straight.a_is_first]

@@ -1,5 +1,6 @@
-"""What a reviewer sees of an item, by hand; and that nothing which tells the sources or the judge's
-answer changes it.
+"""The reviewer's view of an item, by hand.
+
+Nothing that reveals the sources or the judge's answer changes it.
 """
 
 from __future__ import annotations
@@ -205,8 +206,9 @@ def test_decimals_and_the_order_of_a_source_change_nothing(
     chance: random.Random,
     repeated: bool,
 ) -> None:
-    """Two worlds whose timelines read the same in whole hours: one is written in decimals, as
-    structured evidence gives them.
+    """Decimals and the order of a source do not change the item.
+
+    Two worlds have the same whole hours; one has decimals, as structured evidence gives them.
     """
 
     def world(decimals: bool) -> ItemMaterial:

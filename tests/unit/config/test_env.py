@@ -1,4 +1,4 @@
-"""Every reader of the environment names the variable and the fix, and never repeats a value."""
+"""Readers of the environment name the variable and the fix, no value."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`.env.example` explains every variable that the code reads, and no other."""
+"""`.env.example` explains exactly the variables that the code reads."""
 
 import re
 

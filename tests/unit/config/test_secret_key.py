@@ -1,4 +1,4 @@
-"""The embedded installation's signing key: made once, private, the same for all."""
+"""The embedded installation's signing key: made once, private, shared."""
 
 import stat
 from concurrent.futures import ThreadPoolExecutor

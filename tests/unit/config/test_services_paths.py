@@ -1,5 +1,6 @@
-"""Where the services live: short sockets, per-checkout names, and which services an address
-replaces.
+"""Paths of the services: short sockets, names for each checkout.
+
+An address replaces some services.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The settings refuse what they cannot work with, in one line, and are safe where nothing is set."""
+"""The settings refuse bad values in one line, and defaults are safe."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Rows of the structured record for tests, written as a clinician would list them."""
+"""Rows of the record for tests, as a clinician would list them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ def at(hours: float) -> datetime:
 def table(
     rows: Sequence[tuple[float | None, str, str] | tuple[float | None, str, str, str]],
 ) -> pa.Table:
-    """(hours or None, event, value[, unit]) → the columns of `ehr.schema.ROWS`, row indices by
-    position.
+    """Return columns of `ehr.schema.ROWS` for readable rows.
+
+    A row is (hours or None, event, value[, unit]); row indices are positions.
     """
     times = pa.array([None if r[0] is None else at(r[0]) for r in rows], pa.timestamp("us"))
     values = pa.array([r[2] for r in rows], pa.string())

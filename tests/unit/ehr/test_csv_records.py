@@ -1,6 +1,6 @@
-"""Compare record-wise reading of CSV with Python's csv module, for random text and blocks.
+"""Compare record-wise reading of CSV with Python's csv module.
 
-Faults are tested with handwritten files.
+Text and blocks are random. Faults are tested with handwritten files.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ Found = tuple[list[tuple[int, dict[str, str]]], list[tuple[int | None, str]], in
 
 
 def read(path: Path, content: bytes, **options) -> Found:
-    """((line, values) of each row, (line, reason) of each rejection, lines offered). Raises
-    WrongFile.
+    """Return rows, rejections and the number of lines offered.
+
+    Rows are (line, values), rejections (line, reason). Raises WrongFile.
     """
     path.write_bytes(content)
     rows: list[tuple[int, dict[str, str]]] = []

@@ -1,5 +1,6 @@
-"""Faults of inputs that were once lost or changed without a word, format by format: each is named,
-and the rest is read.
+"""Faults of inputs are named, and the rest is read, in each format.
+
+These were once lost or changed without a message.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ def plain(folder: Path, listing: str, **files: str) -> PlainRows:
 def summary(
     source: PlainRows,
 ) -> tuple[list[tuple[str, datetime, datetime | None]], list[tuple[str, int | None, str]]]:
-    """(case, admission, discharge) of what is taken; (file, line, field) of what is not."""
+    """Return the accepted encounters and the rejections.
+
+    (case, admission, discharge) and (file, line, field).
+    """
     found = source.encounters()
     taken = [(e.case_id, e.admitted_at, e.discharged_at) for e in found.encounters]
     return taken, [(r.file, r.line, r.field) for r in (*found.rejections, *found.refused)]
@@ -229,7 +233,10 @@ def mimic(folder: Path, name: str, old: str, new: str) -> MimicIV:
 
 
 def rejected(source: MimicIV, name: str) -> list[tuple[int | None, str]]:
-    """(line, field) of what is rejected of a file, the refusal of the whole file included."""
+    """Return (line, field) of a file's rejections.
+
+    A refusal of the whole file is included.
+    """
     (file,) = (file for file in source.files() if file.name == name)
     try:
         blocks = list(file.blocks())

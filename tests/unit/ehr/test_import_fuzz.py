@@ -1,5 +1,6 @@
-"""Mutated inputs of every format: no exception, and no line that is neither stored nor named. A
-failure prints its seed.
+"""Mutated inputs of every format raise no exception.
+
+Every line is stored or named. A failure prints its seed.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ BASE_SEED = 20_260
 
 
 def check(format: str, seed: int) -> bool:
-    """Build the input, mutate it and compare; True if something of it was taken. Repeat a failure
-    with its printed seed.
+    """Build the input, mutate it and compare; return True if any was read.
+
+    A failure prints the seed to repeat it.
     """
     chance = random.Random(f"{format} {seed}")
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Faults of large formats by hand: what is set aside, where it stood, and what stays."""
+"""Faults of large formats by hand: rejections, their places, the rest."""
 
 from __future__ import annotations
 
@@ -107,8 +107,9 @@ def test_an_admission_that_stands_twice_is_named_and_the_first_stays(tmp_path):
 
 
 def with_second_admission(folder: Path, number: str | None) -> tuple[Path, str]:
-    """The excerpt with a second admission of that number (None: the first one's); the first one's
-    number.
+    """Return the excerpt with a second admission, and the first one's number.
+
+    `number` is the second one's (None: the same).
     """
     root = Path(shutil.copytree(MIMIC, folder / "copy"))
     path = root / "hosp" / "admissions.csv"

@@ -1,5 +1,6 @@
-"""MEDS shards of any facts: their blocks fit the contract, or a rejection says which file, line and
-field is at fault.
+"""MEDS shards of any facts fit the contract, or have a rejection.
+
+The rejection has file, line and field.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ DATA = Path(__file__).parents[2] / "data" / "ehr"
 
 
 def read_through(source: StreamSource) -> None:
-    """Read everything as the import does; what is given must fit the contract, what is rejected
-    must say where and why.
+    """Read everything as the import does, and check it.
+
+    Blocks must fit the contract; rejections must say where and why.
     """
     listed = source.encounters()
     rejections = [*listed.rejections, *listed.refused]

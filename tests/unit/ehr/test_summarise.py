@@ -1,5 +1,6 @@
-"""Series summaries against values derived by hand, and against a plain implementation of the
-protocol's words.
+"""Series summaries against values by hand and a plain implementation.
+
+The implementation follows the protocol's words.
 """
 
 import math

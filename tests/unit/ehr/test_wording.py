@@ -1,5 +1,6 @@
-"""How hours, clocks and events of the record are said. Clock times are worked out by hand from an
-admission at 14:38 on 24 February.
+"""The words for hours, clocks and events of the record.
+
+Clock times are worked out by hand from an admission at 14:38 on 24 February.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The waits between attempts, by hand: 5 s, then four times as long each time, at most ten minutes."""
+"""The waits between attempts: 5 s, times four, at most ten minutes."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The table of transitions: complete, closed, and the same as the page in the docs."""
+"""The table of transitions is complete, closed, and as in the docs."""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""Waiting for models from synchronous code, and the thread in which models of this process compute."""
+"""Waiting for models from synchronous code, and the thread of models.
+
+Models of this process compute in that thread.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The retry policy, the ledger and the splitting of requests that are too large."""
+"""The retry policy, the ledger and the splitting of large requests."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def test_an_answer_is_plain_text_or_text_with_what_became_of_it(
     ],
 )
 def test_no_value_of_a_request_is_converted(tmp_path: Path, change: dict[str, object]) -> None:
-    """A converted value would give a changed file the digest of the file that went out."""
+    """No value is converted: a changed file must not get the old digest."""
     write_requests(tmp_path, [POSTED])
     request = json.loads((tmp_path / f"{POSTED.sha256}.json").read_text(encoding="utf-8"))
     with pytest.raises(ValueError, match=next(iter(change))) as refused:

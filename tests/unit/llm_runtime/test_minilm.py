@@ -1,4 +1,7 @@
-"""The packaged embedder itself (seconds; skipped where its packages are not installed)."""
+"""The packaged embedder itself (seconds).
+
+Skipped if its packages are not installed.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Where the files of a model are looked for, in which order, and what is refused."""
+"""The places of a model's files, in order, and refusals."""
 
 from __future__ import annotations
 

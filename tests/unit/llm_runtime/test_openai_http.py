@@ -1,5 +1,6 @@
-"""The client of OpenAI-compatible servers against a real socket: every outcome that a server has
-becomes one of ours.
+"""The client of OpenAI-compatible servers against a real socket.
+
+Every outcome of a server becomes one of ours.
 """
 
 from __future__ import annotations

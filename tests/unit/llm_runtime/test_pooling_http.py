@@ -1,5 +1,6 @@
-"""The HTTP embedder and reranker against a server in this process: order, batches, forms, and what
-becomes of failures.
+"""The HTTP embedder and reranker against a server in this process.
+
+Order, batches, forms and failures are covered.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from llm_runtime.roles import ModelRoles
 
 
 class Pooling:
-    """Vectors (length of the text, 1) and scores 1/length, both in reverse order.
+    """Returns vectors (length of the text, 1) and scores 1/length.
 
-    `statuses` come first.
+    Both are in reverse order. `statuses` come first.
     """
 
     def __init__(self):
@@ -163,7 +164,10 @@ def test_a_busy_server_is_asked_again_and_a_refusal_is_not(server):
 
 
 def test_batches_go_out_at_once_up_to_the_limit_that_both_share_with_language_models(server):
-    """Twelve batches and twelve queries of 0.1 s at an endpoint of three slots."""
+    """Twelve batches and twelve queries share an endpoint of three slots.
+
+    Each takes 0.1 s.
+    """
     server.seconds = 0.1
     served = {"base_url": server.url, "model": "m", "concurrency": 3}
     spec = {

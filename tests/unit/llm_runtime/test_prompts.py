@@ -104,7 +104,10 @@ def test_a_part_that_is_missing_or_takes_itself_in_is_named(tmp_path: Path) -> N
 
 
 def test_the_stages_of_one_case_begin_alike_so_that_a_server_can_reuse_the_prefix() -> None:
-    """Up to the note, which is the bulk of every request, inference and revision differ in nothing."""
+    """Inference and revision are equal up to the end of the note.
+
+    The note is the bulk of every request.
+    """
     heads = {
         name: [m.content.split("<<<BEGIN NOTE")[0] for m in _rendered(name)[:2]]
         for name in (

@@ -1,5 +1,6 @@
-"""Faults of pydantic models name fields and quote nothing; a model's grammar takes what the model
-takes.
+"""Faults of pydantic models name fields and quote nothing.
+
+A model's grammar accepts what the model accepts.
 """
 
 from __future__ import annotations

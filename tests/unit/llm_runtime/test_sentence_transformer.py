@@ -1,5 +1,6 @@
-"""Mean pooling over real weights: the packaged MiniLM by the general provider gives the vectors of
-its own provider.
+"""Mean pooling over real weights.
+
+The packaged MiniLM by the general provider gives the vectors of its own provider.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What a server said once serves while it is away: counts of prompts, and its context."""
+"""Facts of a server are used while it is away.
+
+They are counts of prompts, and its context.
+"""
 
 from __future__ import annotations
 
@@ -102,9 +105,7 @@ def test_an_estimate_is_kept_of_a_server_that_cannot_count_and_not_of_one_that_d
 
 
 def test_what_was_split_at_the_server_is_split_again_without_it():
-    """Two items are refused as one schema and asked one by one; a second asker finds both without a
-    server.
-    """
+    """Two items split at the server are asked one by one without it."""
 
     def answer(request: object, number: int) -> Answer | str:
         return Answer(status=400, message=GRAMMAR) if number == 1 else str(number)

@@ -1,6 +1,4 @@
-"""The limit of an endpoint over the threads and event loops of a process, and how processes divide
-it.
-"""
+"""The limit of an endpoint over threads, event loops and processes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""The in-process engine's batching and failures, over a stand-in for vllm; the real one is in
-tests/verification.
+"""The in-process engine's batching and failures, over a stand-in.
+
+The real vllm is in tests/verification.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from llm_runtime.providers.vllm_local import LocalVllm
 
 
 class Engine:
-    """Answers with the number of words; refuses a batch with an impossible request."""
+    """Answers with the number of words.
+
+    It refuses a batch with an impossible request.
+    """
 
     batches: list[int]
     #: What the last batch was asked with.

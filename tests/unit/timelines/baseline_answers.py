@@ -1,4 +1,4 @@
-"""Valid answers to every prompt of the baselines, made from what the prompt itself shows."""
+"""Valid answers to every prompt of the baselines, made from the prompt."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from timelines.backbones.baselines.tkw2 import ADMISSION
 
 
 def baseline_answer(request: ModelRequest) -> str:
-    """A walk through all steps: a fever two days before admission, a lactate after it; rows move
-    the fever to -50 h.
+    """Return the answer to any step.
+
+    There is a fever two days before admission and a lactate after it; rows move the fever to -50 h.
     """
     text = request.messages[1].content
     if "event | time | confidence" in text:

@@ -1,4 +1,4 @@
-"""Cases and lines for the tests of foreign formats; nothing touches a database."""
+"""Cases and lines for the tests of foreign formats, without a database."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""A model that answers every stage's prompt validly, from what the prompt itself shows: for tests
-of everything around an answer.
+"""A model that answers every stage's prompt validly, from the prompt.
+
+It is for tests of everything around an answer.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ def mentions(request: ModelRequest) -> list[tuple[str, str]]:
 
 
 def good_answer(request: ModelRequest) -> str:
-    """A valid answer to any of the stages' prompts; times count up by one hour from 0."""
+    """Return a valid answer to any of the stages' prompts.
+
+    Times count up by one hour from 0.
+    """
     text = request.messages[1].content
     if "Mark every clinical event" in text:
         sentences = [line.split(": ", 1) for line in block(request, "SENTENCES").split("\n")]
@@ -69,8 +73,9 @@ def row(hour: float) -> list[object]:
 
 
 def revised_row(timeline: int, number: int, context: str | None) -> list[object] | str:
-    """Every form that a row may have, in turn: a word for each fourth row, else four fields, or
-    five with at most one context.
+    """Return every form of a row in turn.
+
+    A word for each fourth row, else four fields, or five with at most one context.
     """
     if number % 4 == 3:
         return "first" if timeline and number % 8 == 3 else "keep"

@@ -1,4 +1,4 @@
-"""A small case whose every link is known by hand, and a backbone that follows a script."""
+"""A small case with every link known, and a scripted backbone."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ def span(quote: str, mention: str) -> TaggedSpan:
 
 
 class ScriptedBackbone:
-    """All four stages. Times from the text are 1, 2, 3, … hours; each occurrence with evidence
-    moves to its first row.
+    """All four stages.
+
+    Times from the text are 1, 2, 3, … hours; each occurrence with evidence moves to its first row.
     """
 
     def __init__(self, *spans: TaggedSpan) -> None:

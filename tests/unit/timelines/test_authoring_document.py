@@ -1,6 +1,4 @@
-"""Edits of a draft as pure functions: what each does, what it refuses, and that every one is taken
-back exactly.
-"""
+"""Edits of a draft as pure functions: effects, refusals, exact undo."""
 
 from __future__ import annotations
 
@@ -156,8 +154,9 @@ def test_stacks_of_a_log():
 
 
 class Editing(RuleBasedStateMachine):
-    """Any edits, undos and redos: the draft after an undo is the draft before the edit, and every
-    draft is valid.
+    """Any edits, undos and redos.
+
+    The draft after an undo is the draft before the edit, and every draft is valid.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What the page sends is trusted with nothing, and what an author gets back is words."""
+"""The page's input is not trusted, and authors get words back."""
 
 from datetime import datetime
 

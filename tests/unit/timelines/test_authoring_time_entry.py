@@ -1,5 +1,6 @@
-"""What a clinician types, read as hours from admission. Admission is 2196-02-24 14:38, discharge
-2196-02-28 14:38.
+"""A clinician's typed time, read as hours from admission.
+
+Admission is 2196-02-24 14:38, discharge 2196-02-28 14:38.
 """
 
 from datetime import datetime
@@ -175,8 +176,9 @@ def test_a_leap_day_is_sought_in_a_leap_year():
 
 @given(st.integers(-60 * 24 * 300, 60 * 24 * 300))
 def test_what_the_pages_say_reads_back(minutes):
-    """`hours_words` is exact to its smallest unit: below 48 h a tenth of an hour, then an hour, a
-    day, a tenth of a year.
+    """`hours_words` is exact to its smallest unit when it is read back.
+
+    Below 48 h that is a tenth of an hour, then an hour, a day, a tenth of a year.
     """
     hours = minutes / 60
     step = (

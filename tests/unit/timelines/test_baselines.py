@@ -1,5 +1,6 @@
-"""The single-step and TKW2 baselines over scripted models; what they accept, refuse and compute
-without a model.
+"""The single-step and TKW2 baselines over scripted models.
+
+What they accept, refuse and compute without a model.
 """
 
 from __future__ import annotations

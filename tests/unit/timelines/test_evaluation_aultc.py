@@ -1,4 +1,4 @@
-"""AULTC as printed, summed as printed; with round logs the figures can be worked out by hand."""
+"""AULTC as printed, summed as printed, with round logs by hand."""
 
 import math
 
@@ -13,8 +13,9 @@ ERRORS = st.lists(st.sampled_from([0.0, 1.0, 24.0]) | st.floats(0, 1e5), max_siz
 
 
 def as_printed(errors, s_max):
-    """The paper's sum: steps of the sorted logs times i/k, then the rest up to the horizon, over
-    the horizon.
+    """Return the paper's sum over the horizon.
+
+    The sum is steps of the sorted logs times i/k, then the rest up to the horizon.
     """
     x = [0.0, *sorted(math.log(1 + error) for error in errors)]
     k, horizon = len(errors), math.log(1 + s_max)

@@ -1,5 +1,6 @@
-"""Intervals over resamples of cases; the fast form over weights against the plain one, case by
-case.
+"""Intervals over resamples of cases.
+
+The fast form over weights is compared with the plain one, case by case.
 """
 
 import math
@@ -52,7 +53,7 @@ def test_percentiles_by_hand():
 
 
 def test_interval_of_a_mean():
-    # 100 draws of a fair coin: the mean's standard error is 0.05, so 95 % lie within about 0.098 of
+    # 100 draws of a fair coin: the mean's standard error is 0.05, so 95 % are within about 0.098 of
     # one half.
     resamples = Resamples.draw(100, 2000, 1)
     low, high = resamples.interval(resamples.ratio([0] * 50 + [1] * 50, [1] * 100))

@@ -1,4 +1,4 @@
-"""Both concordance indices: by hand, against their definitions pair by pair, and against lifelines."""
+"""Both concordance indices: by hand, by definition, against lifelines."""
 
 import pytest
 from hypothesis import given, settings
@@ -20,8 +20,9 @@ PLACED = st.lists(
 
 
 def by_definition(events, tie):
-    """The protocol's sum over all pairs; `tie` is what equal predictions score, None to leave them
-    out.
+    """Return the protocol's sum over all pairs.
+
+    `tie` is the score of equal predictions, None to leave them out.
     """
     events = [event for event in events if None not in event]
     score = compared = 0

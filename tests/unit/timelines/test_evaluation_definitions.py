@@ -1,5 +1,6 @@
-"""A report on cases of the demo cohort against the definitions written out plainly, pair by pair;
-no shared code, no arrays.
+"""A report on demo cases against the definitions, pair by pair.
+
+The definitions are written out plainly: no shared code, no arrays.
 """
 
 from __future__ import annotations
@@ -42,8 +43,10 @@ def reference_of(case: str) -> tuple[PlacedEvent, ...]:
 
 
 def shaken(reference: tuple[PlacedEvent, ...], rng: random.Random) -> tuple[PlacedEvent, ...]:
-    """What a fair system might give: some lost, spans a little off or split, times off or equal or
-    missing, rows right or wrong.
+    """Return the plausible output of a system.
+
+    Some events are lost, spans a little off or split, times off or equal or missing, rows right or
+    wrong.
     """
     found = []
     for n, e in enumerate(reference):
@@ -75,7 +78,10 @@ def compared() -> list[EvaluatedCase]:
 
 
 def paired(case: EvaluatedCase) -> Pairs:
-    """By overlap, largest first, ties to the lower reference, then predicted index."""
+    """Return pairs by overlap, largest first.
+
+    Ties go to the lower reference, then predicted index.
+    """
     overlaps = []
     for r, ref in enumerate(case.reference):
         for p, pred in enumerate(case.timelines[KEY]):
@@ -97,7 +103,11 @@ def placed(pairs: Pairs) -> list[tuple[float, float]]:
 
 
 def in_order(times: list[tuple[float, float]], *, ties: bool) -> float:
-    """Over every two events with different reference times; predicted ties count ½, or not at all."""
+    """Return the share of pairs in the reference's order.
+
+    The pairs are every two events with different reference times; predicted ties count ½, or not at
+    all.
+    """
     found: list[float] = []
     for i, (a, x) in enumerate(times):
         for b, y in times[:i]:
@@ -162,8 +172,9 @@ def test_intervals_hold_their_figures(compared: list[EvaluatedCase]) -> None:
 def test_an_interval_of_a_pooled_share_holds_the_share(
     counts: list[tuple[int, int]], seed: int
 ) -> None:
-    """Each case has n events of which k are found; with ten cases or more the middle 95 % of
-    resamples hold the share of all.
+    """A pooled share is within the middle 95 % of its resamples.
+
+    Each case has n events, of which k are detected; there are ten cases or more.
     """
     cases = []
     for name, (n, k) in enumerate(counts):

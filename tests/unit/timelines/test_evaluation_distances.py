@@ -1,4 +1,4 @@
-"""Distances of mentions: angles by hand, edits against the textbook recursion."""
+"""Distances of mentions: angles by hand, edits by the textbook recursion."""
 
 import math
 from functools import cache

@@ -1,4 +1,7 @@
-"""Greedy and optimal matching; the paper's recursion, written out as it is printed, is the oracle."""
+"""Greedy and optimal matching, compared with the paper's recursion.
+
+The recursion is written out as it is printed.
+"""
 
 import itertools
 import subprocess
@@ -24,8 +27,9 @@ MATRICES = SHAPES.flatmap(
 
 
 def paper_recursion(distance, ref, pred):
-    """Recursive best match of the paper's appendix, line by line; `ref` and `pred` are the indices
-    still unmatched.
+    """Return the recursive best match of the paper's appendix, line by line.
+
+    `ref` and `pred` are the indices still unmatched.
     """
     if not ref or not pred:
         return []

@@ -1,5 +1,6 @@
-"""Tables and plots of an evaluation: words of figures, the best of a column, what an interval says.
-Values worked out by hand.
+"""Tables and plots of an evaluation, with values by hand.
+
+Words of figures, the best of a column, and the meaning of an interval.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A whole report on two tiny cases, every figure derived by hand; and what must hold of any report."""
+"""A whole report on two tiny cases by hand, and rules of any report."""
 
 from __future__ import annotations
 

@@ -13,8 +13,9 @@ SPANS = st.lists(st.none() | SPAN | st.sampled_from([(0, 60), (3, 8), (3, 8)]), 
 
 
 def all_pairs(references, predictions, iou):
-    """Every overlapping pair, largest first, ties to the lower reference, then the lower predicted
-    index.
+    """Return the pairs of overlapping spans, largest first.
+
+    Ties go to the lower reference, then the lower predicted index.
     """
     found = []
     for r, a in enumerate(references):

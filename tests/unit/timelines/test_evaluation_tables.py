@@ -1,5 +1,6 @@
-"""Tables as files: counts are numbers, columns are aligned like numbers, and nothing is shown that is not
-there.
+"""Tables as files.
+
+Counts are numbers, columns are aligned like numbers, and missing values stay missing.
 """
 
 from __future__ import annotations

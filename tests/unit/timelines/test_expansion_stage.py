@@ -1,4 +1,4 @@
-"""Stage 5: which rows reach revision, in which order; values derived by hand."""
+"""Stage 5: the rows that reach revision, in order; values by hand."""
 
 from timelines.domain import (
     Candidate,

@@ -1,5 +1,6 @@
-"""doccano, Label Studio and brat by their published layouts: offsets of each tool, what its marks
-say, damage named by its place.
+"""doccano, Label Studio and brat by their published layouts.
+
+Offsets of each tool, the meaning of its marks, damage named by its place.
 """
 
 from __future__ import annotations

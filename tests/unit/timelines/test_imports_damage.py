@@ -1,5 +1,6 @@
-"""Files cut off or with bytes changed anywhere: readers report, and neither crash nor take a
-timeline that lost an occurrence unseen.
+"""Files cut off or with changed bytes are reported.
+
+Readers neither crash nor silently accept a timeline that lost an occurrence.
 """
 
 from __future__ import annotations

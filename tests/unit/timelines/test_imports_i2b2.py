@@ -1,5 +1,6 @@
-"""i2b2-2012 XML by its published layout: offsets from 1, times by links to dated periods, nothing
-inferred, damage named by line.
+"""i2b2-2012 XML by its published layout.
+
+Offsets from 1, times by links to dated periods, nothing inferred, damage named by line.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Every format preserves every timeline: export, import, and the lines are the
-same.
-"""
+"""Every format preserves every timeline over export and import."""
 
 from __future__ import annotations
 
@@ -125,8 +123,9 @@ def _ordered(
 
 @st.composite
 def cohorts(draw: st.DrawFn) -> list[CaseLines]:
-    """Two cases whose ids differ only where files cannot, each with a text-only timeline and a
-    revised alternative.
+    """Draw two cases whose ids differ only by characters unsafe in file names.
+
+    Each has a text-only timeline and a revised alternative.
     """
     found = []
     for case_id in ("ward/1", "ward_1"):

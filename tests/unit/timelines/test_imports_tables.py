@@ -1,5 +1,6 @@
-"""Tables of events and times, our own exports with damage in them, and where mentions without
-offsets stand.
+"""Tables of events and times, and damaged exports of our own.
+
+Mentions without offsets are located too.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ NOTE = "Fever on Monday, then painless. Chest pain came; chest pain went. No fev
 LINE = {"case_id": "a", "mention": "Fever", "time": 1.0}
 
 
-# where mentions stand
+# places of mentions
 
 
 @pytest.mark.parametrize(

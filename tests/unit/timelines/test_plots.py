@@ -1,5 +1,6 @@
-"""The plot's axis by hand: position = ZERO ∓ side · ln(1 + h/3) / ln(1 + extent/3); ticks, lanes,
-rows.
+"""The plot's axis by hand: ticks, lanes, rows.
+
+Position = ZERO ∓ side · ln(1 + h/3) / ln(1 + extent/3).
 """
 
 from __future__ import annotations

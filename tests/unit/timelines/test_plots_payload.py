@@ -1,5 +1,6 @@
-"""What the page's scripts are given: words from one place, positions from the axis, nothing that
-was not asked for.
+"""The input of the page's scripts.
+
+Words come from one place, positions from the axis, and nothing more is included.
 """
 
 from __future__ import annotations

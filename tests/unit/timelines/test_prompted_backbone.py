@@ -1,5 +1,6 @@
-"""The four stages over a scripted model: what is asked, what is accepted, what is refused, what is
-split.
+"""The four stages over a scripted model.
+
+Questions, accepted and refused answers, and splits.
 """
 
 from __future__ import annotations
@@ -411,8 +412,9 @@ def test_revised_hours_cite_the_row_at_which_they_stand() -> None:
 def _revised(
     change, alternatives: int = 2
 ) -> tuple[TaggedNote, Timeline, Sequence[Timeline], MemoryLedger]:
-    """A revision whose every timeline is answered "keep" but for what `change(timelines, uids)`
-    puts there.
+    """Return a revision whose every timeline is answered "keep" at first.
+
+    `change(timelines, uids)` changes the answer.
     """
     note, ledger = tagged(), MemoryLedger()
     uids = note.inventory.uids

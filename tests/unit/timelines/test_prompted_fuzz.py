@@ -1,5 +1,4 @@
-"""A corpus of spoiled answers: none crashes a stage, and none lets a timeline in that breaks the
-protocol.
+"""Spoiled answers never crash a stage or break the protocol.
 
 Every answer begins valid and is spoiled in a way that models spoil them. A stage either refuses it
 (AnswerRejected), or the result is complete, unchanged in identifiers and mentions, and satisfies
@@ -222,7 +221,10 @@ def characters(text: str, rng: random.Random) -> str:
 
 
 def _in_place_of_rows(text: str, change: Callable[[str], str], rng: random.Random) -> str:
-    """`change` on one of the rows that stand as lists or words behind an identifier in JSON."""
+    """Apply `change` to one of the rows behind an identifier in JSON.
+
+    Rows are lists or words.
+    """
     rows = list(
         re.finditer(r'(?<="[0-9a-f]{4}": )(\[[^\[\]]*(?:\[[^\[\]]*\])?[^\[\]]*\]|"[a-z]*")', text)
     )
@@ -233,8 +235,9 @@ def _in_place_of_rows(text: str, change: Callable[[str], str], rng: random.Rando
 
 
 def fields(text: str, rng: random.Random) -> str:
-    """A row with a field too many, too few, in another's place, in a list of its own, or of another
-    kind.
+    """Spoil the fields of a row.
+
+    A field too many or too few, in another's place, in a list of its own, or of another kind.
     """
 
     def change(row: str) -> str:
@@ -257,7 +260,7 @@ def fields(text: str, rng: random.Random) -> str:
 
 
 def words(text: str, rng: random.Random) -> str:
-    """A word where a row must stand, a row where a word stood, and words that nobody offered."""
+    """Replace a row by a word or an odd value that nobody offered."""
     odd = [
         '"keep"',
         '"first"',

@@ -1,5 +1,6 @@
-"""The variants that revise without identifiers, and from summaries, over a scripted model: what is
-shown, accepted, refused, recorded.
+"""The variants without identifiers and from summaries, scripted.
+
+What is shown, accepted, refused, recorded.
 """
 
 from __future__ import annotations
@@ -223,9 +224,7 @@ OBSERVED = st.lists(
 def test_a_summary_is_shown_in_hours_from_admission_and_in_no_clock_time(
     observed: list[tuple[int, str]],
 ) -> None:
-    """For any series of the renderer: each of its moments is there in hours, and no clock
-    time is left.
-    """
+    """Each moment of a rendered series is in hours, with no clock time left."""
     anchor = WINDOW.anchor
     (series,) = summarise(
         table([(minutes / 60, "chart:state::", value) for minutes, value in observed])

@@ -1,4 +1,4 @@
-"""Stage 7: the chain of each occurrence, and every way in which a link can lead nowhere."""
+"""Stage 7: the chain of each occurrence, and every broken link."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""The rules tagger on short notes of our own: spans, mentions, polarity, lanes, and what it must
-never do.
+"""The rules tagger on short notes of our own.
+
+Spans, mentions, polarity, lanes, and what it must never do.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The grammar of time expressions and amounts, by values worked out by hand."""
+"""The grammar of time expressions and amounts, by values by hand."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""The text timer on short notes of its own: order, stations, references, repeats, discharge, and
-arbitrary text.
+"""The text timer on short notes and on arbitrary text.
+
+Order, stations, references, repeats, discharge.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Every part of the rules backbone looks often whether it should end. Looking changes nothing; an
-interruption leaves nothing behind.
+"""Every part of the rules backbone often checks whether it should end.
+
+A check changes nothing; an interruption leaves nothing behind.
 """
 
 from __future__ import annotations

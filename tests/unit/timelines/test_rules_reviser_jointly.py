@@ -1,5 +1,6 @@
-"""Occurrences are revised together: repeats one to one, neighbours move, discharge is the recorded
-one.
+"""Occurrences are revised together.
+
+Repeats go one to one, neighbours move, discharge is the recorded one.
 """
 
 from datetime import datetime

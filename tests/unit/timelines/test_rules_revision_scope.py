@@ -1,5 +1,6 @@
-"""Where in a note an occurrence may have rows, what never moves, and when a row before arrival is
-believed.
+"""Places in a note where an occurrence may have rows.
+
+Some occurrences never move; a row before arrival counts only under conditions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Values that a text states, and rows that have them; ranges derived by hand."""
+"""Values that a text states, and rows that have them; ranges by hand."""
 
 import pytest
 

@@ -1,5 +1,6 @@
-"""The seven stages in order, without Django: a scripted backbone over a case whose every link is
-known.
+"""The seven stages in order, without Django.
+
+A scripted backbone runs over a case with every link known.
 """
 
 from __future__ import annotations

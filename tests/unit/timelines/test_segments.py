@@ -1,5 +1,6 @@
-"""Cutting notes into segments: nothing lost, nothing added, every span covered exactly, with any
-the characters and the overlaps.
+"""Cutting notes into segments, with any characters and overlaps.
+
+Nothing is lost, nothing added, every span covered exactly.
 """
 
 from __future__ import annotations
@@ -129,7 +130,10 @@ def test_sections_carry_the_titles_of_their_headings():
 
 
 class _NoteText(HTMLParser):
-    """Collects the text inside `.note-text` and, per segment, its keys and text."""
+    """Collects the text inside `.note-text` and its segments.
+
+    A segment has keys and text.
+    """
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)

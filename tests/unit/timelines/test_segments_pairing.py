@@ -1,4 +1,4 @@
-"""Pairing the occurrences of two inventories by span, and the sentence around a span."""
+"""Pair occurrences of two inventories by span; the sentence of a span."""
 
 from __future__ import annotations
 

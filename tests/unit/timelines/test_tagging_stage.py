@@ -1,5 +1,6 @@
-"""Stage 1: the markup parser, exact offsets in the clean note, chunks; by hand and as properties of
-any note.
+"""Stage 1: the markup parser, exact offsets in the clean note, chunks.
+
+By hand and as properties of any note.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Stage 2: identifiers are drawn with a seed, redrawn on collision; mentions are escaped once."""
+"""Stage 2: identifiers are drawn with a seed, redrawn on collision.
+
+Mentions are escaped once.
+"""
 
 from __future__ import annotations
 

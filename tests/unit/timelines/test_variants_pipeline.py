@@ -1,5 +1,6 @@
-"""Variants that change what revision sees: their stages by hand-made values, and the whole pipeline
-with a scripted backbone.
+"""Variants that change the input of revision.
+
+Their stages by hand-made values, and the whole pipeline with a scripted backbone.
 """
 
 from __future__ import annotations
@@ -49,7 +50,10 @@ from timelines.pipeline.variants import VariantUnsupported
 
 
 class EveryVariant(ScriptedBackbone):
-    """A scripted backbone with both further revisions; what it was given stays here."""
+    """A scripted backbone with both further revisions.
+
+    It stores its input.
+    """
 
     summaries: tuple[KeptSummary, ...] = ()
     seen: tuple[object, ...] = ()
@@ -243,8 +247,9 @@ _SCORES = st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 1)), min_size=1, max
     st.sampled_from([Variant.FULL, Variant.NO_RERANKER]),
 )
 def test_fates_decided_again_are_those_of_a_new_search(queries, rho, variant):
-    """After any threshold on the stored candidates, another one decides as if it had been the
-    first.
+    """A second threshold decides as if it had been the first.
+
+    This is so after any threshold on the stored candidates.
     """
     reranker = ScriptedReranker(lambda query, document: 0.0)
     config = PipelineConfig(variant=variant, rho_threshold=rho)

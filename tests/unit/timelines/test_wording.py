@@ -1,5 +1,6 @@
-"""How moments, bounds and shifts are said. Clock times are worked out by hand from an admission at
-14:38 on 24 February.
+"""The words for moments, bounds and shifts.
+
+Clock times are worked out by hand from an admission at 14:38 on 24 February.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The status of a time, on both sides of every border; the tolerance is max(3 h, a tenth of the
-larger distance from admission).
+"""The status of a time, on both sides of every border.
+
+The tolerance is max(3 h, a tenth of the larger distance from admission).
 """
 
 from __future__ import annotations

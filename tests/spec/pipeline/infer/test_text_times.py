@@ -1,5 +1,6 @@
-"""The table of text_times.md, row by row: one sentence, one occurrence, its hours, bounds and known
-flag.
+"""The table of text_times.md, row by row.
+
+A row has one sentence, one occurrence, its hours, bounds and known flag.
 """
 
 from __future__ import annotations

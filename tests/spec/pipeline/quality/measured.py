@@ -1,5 +1,6 @@
-"""Reconstructs the cases of tests/data/quality with the rules backbone and measures them against
-their references.
+"""Measure the rules backbone on the cases of tests/data/quality.
+
+The cases' references are the standard.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ FOLDER = Path(__file__).parents[3] / "data" / "quality"
 
 @dataclass(frozen=True)
 class Pair:
-    """A reference occurrence and what the backbone made of the span it shares at least 0.4 of."""
+    """A reference occurrence and the backbone's result for it.
+
+    The two spans share at least 0.4.
+    """
 
     reference: Mapping[str, Any]
     text: Entry
@@ -45,8 +49,9 @@ class Pair:
 
 @dataclass(frozen=True)
 class Measured:
-    """Figures over cases; times in hours. `evidence_precision`: cited occurrences that cite a row
-    of the reference.
+    """Figures over cases; times in hours.
+
+    `evidence_precision`: the share of citing occurrences that cite a row of the reference.
     """
 
     span_recall: float

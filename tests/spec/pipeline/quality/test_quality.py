@@ -1,5 +1,6 @@
-"""What the rules backbone reaches on notes that its rules were not written from; floors stand a
-little under the measured values.
+"""Quality of the rules backbone on notes that its rules do not come from.
+
+Floors are a little under the measured values.
 """
 
 from __future__ import annotations

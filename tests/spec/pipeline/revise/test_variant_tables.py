@@ -1,5 +1,6 @@
-"""Every backbone that revises from summaries, or without identifiers, keeps the tables in
-summaries.md and unidentified.md.
+"""The tables in summaries.md and unidentified.md.
+
+Every backbone that revises from summaries, or without identifiers, satisfies them.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ WINDOW = Window(Anchor(datetime(2150, 1, 1)), 120.0)
 
 
 def _note(cell: str) -> TaggedNote:
-    """The note without its brackets; each bracket is an occurrence, 0001 the first."""
+    """Return the note without its brackets.
+
+    Each bracket is an occurrence, 0001 the first.
+    """
     occurrences: list[Occurrence] = []
     text = ""
     for part in re.split(r"(\[\[.*?\]\])", cell):

@@ -1,5 +1,6 @@
-"""The table of occurrences.md, row by row: a section, a line, and every occurrence the rules tagger
-finds in it.
+"""The table of occurrences.md, row by row.
+
+A row has a section, a line, and every occurrence that the rules tagger marks in it.
 """
 
 from __future__ import annotations
