@@ -1,8 +1,8 @@
 """Load the cases of an evaluation from the database, one by one.
 
 A case has the reference and every finished timeline of the chosen sources. Of several runs of one
-source the newest finished one counts, as in exports; drafts of authors are not timelines and cannot
-appear.
+source the study timeline counts, else the latest finished one, as in exports; drafts of authors are
+not timelines and cannot appear.
 """
 
 from __future__ import annotations
