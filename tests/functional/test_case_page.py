@@ -18,7 +18,6 @@ from playwright.sync_api import expect
 
 from tests import demo_cases, factories
 from tests.functional.case_world import MARKUP, build_world
-from tests.marks import deep
 from timelines.domain import TimelineKind
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -320,6 +319,7 @@ def test_the_theme_is_chosen_and_remembered(opened):
     assert toggle.get_attribute("aria-label") == "Colour theme: dark"
 
 
+@pytest.mark.deep
 def test_switching_the_timeline_keeps_the_occurrence(opened, world):
     page = opened(f"?o={world.uid('andexanet')}")
     page.get_by_role("link", name="From the note").click()
@@ -364,7 +364,8 @@ def test_on_a_tablet_the_chain_is_a_drawer(opened, world):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-@pytest.mark.parametrize("theme", ["dark", *deep("light")])
+@pytest.mark.deep
+@pytest.mark.parametrize("theme", ["dark", "light"])
 def test_axe_finds_nothing_and_pictures_are_taken(opened, world, live_server, page, theme):
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     built = demo_cases.build(world.encounter.dataset, demo_cases.shipped())

@@ -105,6 +105,7 @@ def test_the_ring_of_what_is_pointed_at_goes_with_its_occurrence(case, complaint
     assert complaints == []
 
 
+@pytest.mark.deep
 def test_lanes_take_the_height_that_their_occurrences_in_the_window_need(case):
     whole = case.evaluate(LANES)
     case.get_by_role("button", name="Stay", exact=True).click()

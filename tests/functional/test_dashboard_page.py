@@ -17,7 +17,6 @@ from accounts.models import Role
 from tests import factories
 from tests.functional.rated_pages import SOURCES, rated_world
 from tests.functional.test_pages import assert_accessible
-from tests.marks import deep
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -116,9 +115,10 @@ def test_a_number_leads_to_its_findings(opened):
     expect(page.locator("#finding-list .found-line")).to_contain_text(f"{count} finding")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("theme", "size"),
-    [("dark", TABLET), *deep(("light", WIDE), ("light", TABLET), ("dark", WIDE))],
+    [("dark", TABLET), ("light", WIDE), ("light", TABLET), ("dark", WIDE)],
     ids=["dark-tablet", "light-wide", "light-tablet", "dark-wide"],
 )
 def test_looks(opened, page, theme, size):

@@ -154,6 +154,7 @@ def test_tables_and_plots_are_saved_without_a_network(opened, evaluation):
     assert page.evaluate("window.hit") is None
 
 
+@pytest.mark.deep
 def test_the_form_starts_one_and_its_page_follows_it(opened, world):
     page = opened("/evaluations/new/")
     page.get_by_label("Label").fill("evening")

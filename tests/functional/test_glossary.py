@@ -26,7 +26,7 @@ ARTIFACTS = Path(os.environ.get("ARTIFACTS", "var/artifacts"))
 
 
 @pytest.mark.parametrize("scheme", ["dark", *deep("light")])
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", [*deep("wide"), "narrow"])
 def test_a_term_opens_its_definition_inside_the_window(
     scheme, size, live_server, browser, client, request
 ):

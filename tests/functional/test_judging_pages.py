@@ -20,7 +20,6 @@ from tests import factories
 from tests.functional.case_world import build_world
 from tests.functional.judged_pages import judge_world
 from tests.functional.test_pages import assert_accessible
-from tests.marks import deep
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -207,9 +206,10 @@ def test_case_page_leads_to_the_comparison(opened, world):
     expect(page.locator("h1")).to_contain_text(world.encounter.case_id)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("theme", "size"),
-    [("light", TABLET), *deep(("dark", WIDE), ("dark", TABLET), ("light", WIDE))],
+    [("light", TABLET), ("dark", WIDE), ("dark", TABLET), ("light", WIDE)],
     ids=["light-tablet", "dark-wide", "dark-tablet", "light-wide"],
 )
 def test_looks(opened, world, judged, page, theme, size):

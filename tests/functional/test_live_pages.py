@@ -18,7 +18,6 @@ from tests import factories
 from tests.functional.case_world import build_world
 from tests.functional.judged_pages import judge_world
 from tests.integration.evaluated import make_evaluation
-from tests.marks import deep
 from timelines.models import STAGE_ORDER, Evaluation, Run, StageRun
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -125,7 +124,8 @@ def cancelled(world) -> int:
     )
 
 
-@pytest.mark.parametrize("kind", ["run", *deep(*(kind for kind in LOST if kind != "run"))])
+@pytest.mark.deep
+@pytest.mark.parametrize("kind", LOST)
 def test_cancel_asks_once_and_names_what_is_lost(enter, page, world, admin, complaints, kind):
     address, button = started(kind, world)
     enter(page, admin, address)

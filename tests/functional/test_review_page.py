@@ -55,6 +55,7 @@ def test_ten_items_by_the_keyboard_alone(reviewing, packed, complaints):
     assert complaints == []
 
 
+@pytest.mark.deep
 def test_the_next_item_is_there_before_the_server_is_asked(reviewing):
     page = reviewing()
     for _ in range(5):
@@ -276,6 +277,7 @@ def test_an_item_fills_one_screen_with_the_place_and_both_rows_in_sight(reviewin
         answer(page, "1")
 
 
+@pytest.mark.deep
 def test_practice_comes_first_and_explains_itself(enter, packed, page, complaints):
     Assignment.objects.update(practised_at=None)
     enter(page, packed.reviewer, packed.item_address)

@@ -165,6 +165,7 @@ def test_what_was_chosen_is_there_on_another_device(reviewing, packed, new_windo
     assert (stored.own_time, stored.comment) == (-12.0, "both miss the transfer")
 
 
+@pytest.mark.deep
 def test_the_second_of_two_windows_is_told_what_stands(reviewing, packed, new_window):
     page = reviewing()
     other = reviewing(on=new_window())

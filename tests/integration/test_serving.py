@@ -19,7 +19,7 @@ from config.env import BASE_DIR
 from config.services import embedded
 from config.services.processes import processes_in, wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.deep]
 
 SIGN_IN = """
 from django.contrib.auth import get_user_model
