@@ -103,6 +103,11 @@ def storable(text: str) -> bool:
     return not any(c == "\x00" or "\ud800" <= c <= "\udfff" for c in text)
 
 
+def has_words(text: str) -> bool:
+    """Return False for a note of white space and byte order marks only."""
+    return bool(text.replace("\ufeff", "").strip())
+
+
 def why_unreadable(path: Path) -> str:
     """Return why the path is no file; "" for a file or for nothing."""
     if path.is_file() or not os.path.lexists(path):

@@ -32,6 +32,7 @@ from ehr.formats.base import (
     NoteRecord,
     Rejection,
     WrongFile,
+    has_words,
     shown_name,
     storable,
 )
@@ -207,7 +208,7 @@ def _note(folder: Path, rejections: list[Rejection], limits: Limits) -> NoteReco
     text = _text(folder / NOTE, name, limits.note_bytes, reason, rejections)
     if text is None:
         return None
-    if not text.strip() or not storable(text):
+    if not has_words(text) or not storable(text):
         line = None if "\x00" not in text else text[: text.index("\x00")].count("\n") + 1
         rejections.append(
             Rejection(name, "the note has a NUL character" if line else "the note is empty", line)

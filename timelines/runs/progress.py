@@ -232,7 +232,7 @@ def cancel_words(counts: RunTotals) -> str:
     return (
         f"{_stages(running)} now running will stop, and what they have not stored yet is lost. "
         f"{_stages(waiting)} that wait will not be done. "
-        f"The {_stages(counts.succeeded)} done so far stay stored. Retry failed goes on from there."
+        f"The {_stages(counts.succeeded)} done so far stay stored. Retry continues from there."
     )
 
 

@@ -220,7 +220,7 @@ def _actions(run: JudgeRun, totals: GameTotals) -> list[RunAction]:
             else RunAction("pause", "Pause", over)
         ),
         RunAction("cancel", "Cancel", over),
-        RunAction("retry", "Retry failed", nothing_failed),
+        RunAction("retry", "Retry", nothing_failed),
         RunAction("unjudged", "Judge unjudged again", all_judged),
     ]
 
@@ -231,7 +231,7 @@ def _cancel_words(totals: GameTotals) -> str:
     return (
         f"{_games(left)} will not be judged; an answer on its way from the judge is lost. The"
         f" {_games(totals.judged)} judged so far and their"
-        f" {counted(totals.findings, 'finding')} stay. Retry failed goes on from there."
+        f" {counted(totals.findings, 'finding')} stay. Retry continues from there."
     )
 
 

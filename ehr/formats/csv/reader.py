@@ -23,6 +23,7 @@ from ehr.formats.base import (
     NoteRecord,
     Rejection,
     WrongFile,
+    has_words,
     shown_name,
     why_unreadable,
 )
@@ -121,11 +122,11 @@ class PlainRows:
             raise WrongFile(
                 Rejection(f"note/{path.name}", "the line is not UTF-8 text", line)
             ) from None
-        if not text.strip() or "\x00" in text:
+        if not has_words(text) or "\x00" in text:
             raise WrongFile(
                 Rejection(
                     f"note/{path.name}",
-                    "the note has a NUL character" if text.strip() else "the note is empty",
+                    "the note has a NUL character" if has_words(text) else "the note is empty",
                 )
             )
         yield NoteBlock(((place, 1, NoteRecord(text)),), 1)

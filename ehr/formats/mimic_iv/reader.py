@@ -16,7 +16,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 
-from ehr.formats.base import FormatError, NoteRecord, Rejection, WrongFile, why_unreadable
+from ehr.formats.base import (
+    FormatError,
+    NoteRecord,
+    Rejection,
+    WrongFile,
+    has_words,
+    why_unreadable,
+)
 from ehr.formats.columns import clock_times
 from ehr.formats.delimited import TextBlock, header_names, read_csv_blocks
 from ehr.formats.dictionaries import Dictionaries
@@ -148,7 +155,7 @@ class MimicIV:
         """(field, reason), None for a note that can be stored."""
         if "\x00" in text:
             return "text", "the note has a NUL character"
-        if not text.strip():
+        if not has_words(text):
             return "text", "the note is empty"
         if len(text.encode()) > self._limits.note_bytes:
             return (

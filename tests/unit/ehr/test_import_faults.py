@@ -126,6 +126,14 @@ def test_limits_of_a_case(tmp_path):
     )
 
 
+def test_a_note_of_byte_order_marks_and_white_space_is_empty(tmp_path):
+    folder = write_case(tmp_path / "cases")
+    (folder / "note.txt").write_text("\ufeff \n\ufeff\n", encoding="utf-8")
+    assert [r.reason for r in read_case(folder).rejections] == ["the note is empty"]
+    (folder / "note.txt").write_text("\ufeff Fell.\n", encoding="utf-8")
+    assert read_case(folder).rejections == ()
+
+
 def case(folder: Path, rows: str = ROWS, **changes: Any) -> CaseRecord:
     return read_case(write_case(folder, "c", rows=rows, **changes))
 
@@ -180,6 +188,7 @@ def test_numbers_of_any_length_are_values(tmp_path):
         ),
         ('{"case_id": "c", "admitted_at": "2150-01-01", "admitted_at": "2151-01-01"}', "", "twice"),
     ],
+    ids=range(8),
 )
 def test_an_encounter_that_cannot_be_read_refuses_its_case(tmp_path, text, field, reason):
     folder = write_case(tmp_path, "c")

@@ -265,5 +265,5 @@ def _actions(run: Run, counts: RunTotals) -> list[RunAction]:
     return [
         RunAction("resume", "Resume", over) if paused else RunAction("pause", "Pause", over),
         RunAction("cancel", "Cancel", over),
-        RunAction("retry", "Retry failed", nothing_failed),
+        RunAction("retry", "Retry", nothing_failed),
     ]
