@@ -1,4 +1,4 @@
-# What to do here. `make` lists it. Nothing is installed into the checkout: the virtual environment lives in the user's cache.
+# `make` lists the targets. Nothing is installed into the checkout: the virtual environment is in the user's cache.
 
 PYTHON ?= python3
 VENV ?= $(shell $(PYTHON) requirements/install.py --path)
@@ -6,7 +6,7 @@ PY := $(VENV)/bin/python
 PORT ?= 8000
 SERVE ?= 1
 PYTEST_ARGS ?=
-# Percent of lines and branches below which `make test` fails. Of a part of the tests, ask for none: COVERAGE_FLOOR=0.
+# Percent of lines and branches below which `make test` fails. For a part of the tests use COVERAGE_FLOOR=0.
 COVERAGE_FLOOR ?= 90
 TEST_WORKERS ?= logical
 
@@ -16,20 +16,20 @@ TEST_WORKERS ?= logical
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# An environment given as VENV=… is used as it is.
+# An environment given as VENV=… is used unchanged.
 OWN_VENV := $(filter file,$(origin VENV))
 
-setup:  ## build the virtual environment (again only where the locks changed) and find a browser for the tests
+setup:  ## build the virtual environment (again only if the locks changed) and find a browser for the tests
 	@$(if $(OWN_VENV),$(PYTHON) requirements/install.py)
 	@$(PY) -m tests.browser_setup
 
-demo: setup  ## import the demo cohort, reconstruct it and serve it on http://127.0.0.1:8000 (SERVE=0: all but serve)
+demo: setup  ## import the demo cohort, reconstruct it and serve it on http://127.0.0.1:8000 (SERVE=0: do not serve)
 	@$(PY) -m config.services.demo --port $(PORT) $(if $(filter 0,$(SERVE)),--no-serve)
 
-run: setup  ## migrate and serve what is there: web, worker and beat until Ctrl-C
+run: setup  ## migrate and serve: web, worker and scheduler until Ctrl-C
 	@$(PY) -m config.services.serve --port $(PORT)
 
-services: setup  ## start the embedded PostgreSQL and broker, or attach to them
+services: setup  ## start the embedded PostgreSQL and broker unless they run
 	@$(PY) -m config.services start
 
 stop: setup  ## stop the embedded PostgreSQL and broker
@@ -43,23 +43,23 @@ check: setup  ## lint, format check, types, import rules
 	@$(VENV)/bin/deno lint --quiet
 	@$(VENV)/bin/deno fmt --quiet --check
 
-fix: setup  ## apply what the linter and formatter can
+fix: setup  ## format, and apply the linter's fixes
 	@$(PY) -m ruff check --fix .
 	@$(PY) -m ruff format .
 	@$(VENV)/bin/deno lint --quiet --fix
 	@$(VENV)/bin/deno fmt --quiet
 
-# Compiled modules are kept: each test that starts a process would compile all of them again.
+# Store compiled modules: otherwise each test that starts a process compiles all of them.
 unexport PYTHONDONTWRITEBYTECODE
-# Each worker has services of its own. Tests keep pytest's order: those in a browser come last.
+# Each pytest worker starts its own services. Tests run in pytest's order: those in a browser come last.
 PYTEST := -m pytest -n $(TEST_WORKERS) --maxprocesses 4
 APPS := accounts,jobs,llm_runtime,ehr,timelines,adjudication,config
-# Measures branches of what runs in the tests' own processes.
+# Measures branches of code in the tests' own processes.
 MEASURED := -m slipcover --branch --source $(APPS) --omit "*/migrations/*" --json
 INTEGRATED := --dist loadgroup --no-loadscope-reorder
 
-# mypy and the import rules run beside the tests; their output follows that of pytest.
-test: setup  ## every check and every test but the deep ones, on TEST_WORKERS cores (default: all, at most 4)
+# mypy and the import rules run in parallel with the tests; their output follows that of pytest.
+test: setup  ## every check and every test except deep ones, on TEST_WORKERS cores (default: all, at most 4)
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@$(VENV)/bin/deno lint --quiet
@@ -80,10 +80,10 @@ test-deep: setup  ## kills, load, real models and random examples, which `make t
 test-fast: setup  ## unit tests and spec tables: no database, no browser
 	@$(PY) $(PYTEST) tests/unit tests/spec -m "not slow and not browser and not verification and not deep" $(PYTEST_ARGS)
 
-bench: setup  ## the benchmarks, each against a peer or a limit
+bench: setup  ## run the benchmarks, each against a peer or a limit
 	@$(if $(OWN_VENV),$(PYTHON) requirements/install.py --bench)
 	@missed=; for script in benchmarks/[!_]*.py; do name=$$(basename "$$script" .py); echo "== $$name"; \
 	  $(PY) -m "benchmarks.$$name" || missed="$$missed $$name"; done; [ -z "$$missed" ] || { echo "goals missed in:$$missed"; exit 1; }
 
-lock: setup  ## compile the locked requirements anew (UPGRADE=--upgrade for newer versions)
+lock: setup  ## compile the locked requirements (UPGRADE=--upgrade for newer versions)
 	@PATH="$(VENV)/bin:$$PATH" requirements/compile.sh $(UPGRADE)

@@ -9,7 +9,7 @@ COPY requirements/web.txt requirements/
 RUN pip install --no-cache-dir --no-deps --require-hashes --requirement requirements/web.txt
 
 COPY . .
-# collectstatic needs settings, not these values: they end with the command.
+# collectstatic needs these settings but not their values, which exist only in this command.
 RUN SECRET_KEY=only-for-collecting-static-files-here ALLOWED_HOSTS=localhost python manage.py collectstatic --noinput
 
 USER 1000
