@@ -27,7 +27,7 @@ PIECE = 1 << 20
 
 
 def main() -> int:
-    """Print the rates and the ratio; 1 where the goal is missed."""
+    """Print the rates and the ratio; return 1 if the goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     count = parser.parse_args().rows

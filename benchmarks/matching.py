@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 def main() -> int:
-    """Print times and ratios; 1 where a goal is missed."""
+    """Print times and ratios; return 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=40)
     parser.add_argument("--resamples", type=int, default=200)

@@ -176,7 +176,7 @@ ANSWER_AND_WAIT = """async () => {
 
 
 def report(name: str, times: list[float]) -> bool:
-    """One line of percentiles; true where the 95th is within the limit."""
+    """Print percentiles; return True if the 95th is within the limit."""
     ordered = sorted(times)
 
     def percentile(share: float) -> float:

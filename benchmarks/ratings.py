@@ -133,7 +133,7 @@ FINEST: dict[str, dict[str, float]] = {
 
 
 def main() -> int:
-    """Print times and ratios; 1 where the goal is missed."""
+    """Print times and ratios; return 1 if the goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--resamples", type=int, default=RESAMPLES)
     parser.add_argument("--repeat", type=int, default=5)

@@ -39,7 +39,7 @@ MODEL = "benchmark"
 
 
 def main() -> int:
-    """Print rates and ratios; 1 where a goal is missed."""
+    """Print rates and ratios; return 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--encounters", type=int, default=12)
     random = np.random.default_rng(5)

@@ -47,7 +47,7 @@ WINDOW = Window(Anchor(datetime(2150, 3, 1, 10, 0)), discharge=120.0)
 
 
 def main() -> int:
-    """Print the ratios; 1 where a goal is missed."""
+    """Print the ratios; return 1 if a goal is missed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

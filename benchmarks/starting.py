@@ -31,7 +31,7 @@ POLLS = 5
 
 
 def main() -> int:
-    """Print the seconds and the ratio; 1 where a goal is missed."""
+    """Print the seconds and the ratio; return 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=100_000)
     count = parser.parse_args().cases

@@ -42,7 +42,7 @@ TOP = """
 
 
 def main() -> int:
-    """Print the times and the ratio; 1 where the goal is missed."""
+    """Print the times and the ratio; return 1 if the goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--repeat", type=int, default=5)

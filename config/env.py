@@ -127,7 +127,7 @@ class Env:
         return [word.strip() for word in self.text(name, default).split(",") if word.strip()]
 
     def mapping(self, name: str) -> dict[str, Any]:
-        """A JSON object, empty where it is not set."""
+        """Return a JSON object, empty if it is not set."""
         raw = self._raw(name)
         try:
             value = json.loads(raw) if raw else {}

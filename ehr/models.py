@@ -189,7 +189,7 @@ class SeriesEmbedding(models.Model):
 
 
 class RejectedRow(models.Model):
-    """A piece of input that could not be imported: where it is and why."""
+    """A piece of input that could not be imported: its place and the reason."""
 
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="rejected")
     case_id = models.CharField(max_length=100, blank=True)

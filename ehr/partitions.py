@@ -20,7 +20,7 @@ def partition_name(dataset_id: int) -> str:
 
 
 def partition_exists(dataset_id: int) -> bool:
-    """True where the dataset can take rows."""
+    """Return True if the dataset has a partition for rows."""
     return _ask("SELECT to_regclass(%s) IS NOT NULL", partition_name(dataset_id))
 
 

@@ -35,7 +35,7 @@ class Row:
     """One row of the structured record.
 
     `row_index` is its 0-based position in the case's record and with the case its identity. `time`
-    is a naive local clock time, None where the record has none (billing codes). `event` is
+    is a naive local clock time, None if the record has none (billing codes). `event` is
     `category:subcategory:detail` in lower case; rows with exactly the same event form one series.
     `value` is the text of the source; `numeric_value` the number it states, None for words.
     """
@@ -57,12 +57,12 @@ CLOCK = pa.timestamp("us")
 ROWS = pa.schema(
     [
         pa.field("row_index", pa.int32(), nullable=False),
-        pa.field("time", CLOCK),  # naive local; null where the record has none
+        pa.field("time", CLOCK),  # naive local; null if the record has none
         # when the value became known (storetime), if the source has such a time
         pa.field("result_time", CLOCK),
         pa.field("event", pa.string(), nullable=False),
         pa.field("value", pa.string(), nullable=False),
-        pa.field("numeric_value", pa.float64()),  # null where the value is not a finite number
+        pa.field("numeric_value", pa.float64()),  # null if the value is not a finite number
         pa.field("unit", pa.string(), nullable=False),
         pa.field("source", pa.string(), nullable=False),  # table of the source the row came from
         pa.field("time_kind", pa.string(), nullable=False),  # one of TimeKind

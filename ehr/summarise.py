@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One row as a series shows it; `time` None where the record has none."""
+    """One row as a series shows it; `time` is None if the record has none."""
 
     time: datetime | None
     value: str

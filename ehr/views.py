@@ -35,7 +35,7 @@ REJECTIONS_SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class RowPage:
-    """One page of raw rows and where the next one is."""
+    """One page of raw rows and the number of the next one."""
 
     rows: Sequence[RowLine]
     page: Page[int]

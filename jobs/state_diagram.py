@@ -13,7 +13,7 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "job-stat
 
 
 def render() -> str:
-    """Return the whole page: a Mermaid diagram, then a table of the same transitions."""
+    """Return the page: a Mermaid diagram and a table of the transitions."""
     return "\n".join(
         [
             "# States of a job",

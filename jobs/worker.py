@@ -111,7 +111,7 @@ def _attempt(
             logger.info("%s %s waits: %s", type(job).__name__, hold.job_id, reason_of(error))
         elif not retryable and getattr(
             error, "log_safe", False
-        ):  # its words say all; where it was raised says nothing more
+        ):  # its words suffice; the place adds nothing
             logger.warning(
                 "%s %s failed in attempt %s: %s",
                 type(job).__name__,

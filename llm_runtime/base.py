@@ -138,8 +138,8 @@ class ModelReply:
 
     `finish_reason` "length" means that the text is cut.
 
-    `reasoning` is what the server sent apart from the answer (reasoning models); it is kept and
-    never parsed.
+    `reasoning` is what the server sent apart from the answer (reasoning models); it is
+    stored and never parsed.
     """
 
     text: str

@@ -37,8 +37,8 @@ class Brought:
 
     `answered` are the digests whose answers are there now, `known` of them were there before.
 
-    `left` counts answers to what others asked, whose requests lie in the same folder or were posted
-    by another run: theirs to bring.
+    `left` counts answers to requests that are others' to import: these are in the same folder or
+    were posted by another run.
     """
 
     answered: list[str] = field(default_factory=list)
@@ -72,7 +72,7 @@ def bring(folder: Path, owner_type: str, owner_ids: Collection[str], by: str = "
 
     A refused answer stops none of the others. Raises OSError.
 
-    An answer that is there already is taken again only where it is the same, which changes nothing.
+    A second answer to a request is accepted only if it is the same, which changes nothing.
     """
     brought = Brought()
     for sha256, paths in answer_files(folder).items():

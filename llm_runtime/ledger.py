@@ -18,7 +18,7 @@ from llm_runtime.calls.calling import Call, too_large
 from llm_runtime.errors import TooLarge
 from llm_runtime.models import ModelCall, ModelRequestText, Outcome
 
-#: Class of the error that ended a call → what became of it.
+#: Class of the error that ended a call → outcome.
 _OUTCOMES: Mapping[str, Outcome] = {
     "": Outcome.ACCEPTED,
     "AnswerRejected": Outcome.REJECTED,
@@ -36,7 +36,7 @@ class DatabaseLedger:
     """Store the calls of one owner; find answers for all owners.
 
     It works on the connection of the thread that waits for the coroutine (`async_to_sync`). Rows of
-    a worker that lost its lease are kept too: they say what happened, and what they cost was spent.
+    a worker that lost its lease are stored too: they record what happened and what it cost.
     """
 
     owner_type: str
@@ -47,7 +47,7 @@ class DatabaseLedger:
         return await sync_to_async(kept_reply)(request_sha256)
 
     async def too_large(self, request_sha256: str) -> TooLarge | None:
-        """As what a server once refused that very request; None where none did."""
+        """Return how a server once refused that very request, or None."""
         return await sync_to_async(_too_large)(request_sha256)
 
     async def keep(self, call: Call) -> None:
@@ -126,7 +126,7 @@ def _too_large(request_sha256: str) -> TooLarge | None:
 
 
 def kept_reply(request_sha256: str) -> ModelReply | None:
-    """The first stored reply to that request; None where there is none."""
+    """Return the first stored reply to that request, or None."""
     found = (
         ModelCall.objects.filter(request_id=request_sha256, response__isnull=False)
         .values_list("response", flat=True)

@@ -22,7 +22,7 @@ FOLDER_VARIABLE = "MODEL_FOLDER"
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """A model: its files with their SHA-256, and where they may be.
+    """A model: its files with their SHA-256, and their possible places.
 
     `name` is its folder in MODEL_FOLDER. `packages` are Python packages and the folder in each.
     `repository` and `revision` are its place on the Hugging Face Hub.

@@ -69,7 +69,7 @@ class ModelCall(models.Model):
     )
     #: Which part of the owner's work it was for, in words without patient text.
     part = models.CharField(max_length=300)
-    #: What the answer decides: UIDs, or "start:end" of the note where it tags.
+    #: What the answer decides: UIDs, or "start:end" of the note for a tagger.
     covers = ArrayField(models.CharField(max_length=40), default=list, blank=True)
     parameters = models.JSONField(default=dict)
     seed = models.BigIntegerField(null=True)
@@ -139,7 +139,7 @@ class ServedTokens(models.Model):
 
     The length of a prompt (`of` is the digest of its messages) or its context (`server_facts`).
 
-    It belongs to no owner: without the prompt the digest tells nothing.
+    It belongs to no owner: without the prompt the digest reveals nothing.
     """
 
     model = models.CharField(max_length=200)

@@ -50,7 +50,7 @@ class Rendered:
     sha256: str
     messages: tuple[Message, ...]
     #: What was left out of the data to fit the protocol's limits, in words without patient text; ""
-    #: where nothing was.
+    #: if nothing was.
     shortened: str = ""
 
 

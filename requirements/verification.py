@@ -55,7 +55,7 @@ def model_folder(folder: Path) -> Path:
 
 
 def unfit() -> str:
-    """Why this machine cannot run the server, "" where it can."""
+    """Return why this machine cannot run the server, "" if it can."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return f"it is built for Linux on x86-64, not for {sys.platform} on {platform.machine()}"
     flags = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")

@@ -24,7 +24,7 @@ def cache_directory() -> Path:
 
 
 def chromium_path() -> str | None:
-    """The browser's executable, or None where there is none yet."""
+    """Return the browser's executable, or None if there is none yet."""
     named = os.environ.get("CHROMIUM")
     if named:
         return named

@@ -36,7 +36,7 @@ class ApiTokenAuthentication(TokenAuthentication):
     """
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
-        """(person, token), or None where no token was sent."""
+        """Return (person, token), or None if no token was sent."""
         words = get_authorization_header(request).split()
         if not words or words[0].lower() != b"bearer":
             return None

@@ -45,7 +45,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class AuditFault:
-    """Where the chain is broken (0: outside it), and why; no content."""
+    """A break of the chain: its place (0: outside) and reason, no content."""
 
     sequence: int
     reason: str

@@ -68,7 +68,7 @@ def clear(key: str) -> None:
 
 
 def seconds_locked(key: str) -> int:
-    """Seconds until the pair may try again; 0 where it may now."""
+    """Return the seconds until the pair may try again; 0 if it may now."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT ceil(extract(epoch FROM window_ends_at - statement_timestamp())) FROM"

@@ -39,7 +39,7 @@ OPTIONS = {
 
 
 def is_running(paths: ServicePaths) -> bool:
-    """True where the broker answers and has loaded its file."""
+    """Return True if the broker answers and has loaded its file."""
     client = redis.Redis(
         unix_socket_path=str(_socket(paths)), socket_timeout=2, retry=Retry(NoBackoff(), 0)
     )

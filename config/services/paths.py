@@ -1,4 +1,4 @@
-"""Where the embedded services keep their data, sockets and locks.
+"""Paths of the embedded services' data, sockets and locks.
 
 Everything lives under `var/` of the checkout. Two exceptions, both per checkout and both outside
 it: PostgreSQL refuses to run as root, so a root user starts it as `nobody`, whose data goes to a

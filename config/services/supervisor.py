@@ -75,7 +75,7 @@ class Supervisor:
 
     @property
     def logs(self) -> Path:
-        """Where the children write."""
+        """Return the folder of the children's logs."""
         return self._paths.var / "log"
 
     def add(self, child: Child) -> None:
@@ -174,7 +174,7 @@ class Supervisor:
         )
 
     def _last_line(self, child: Child) -> str:
-        """Return the child's last words and where there are more."""
+        """Return the last line of the child's log and the log's path."""
         log = self.logs / f"{child.name}.log"
         lines = log.read_text(errors="replace").strip().splitlines()
         return f"{lines[-1][-500:] if lines else 'it said nothing'}. Its log is {log}."
@@ -209,7 +209,7 @@ def _end_with_parent() -> None:
 
 def _signal_leader(child: Child, number: int) -> None:
     if child.process is not None:
-        child.process.send_signal(number)  # does nothing where it has ended
+        child.process.send_signal(number)  # does nothing if it has ended
 
 
 def _members(child: Child) -> list[int]:

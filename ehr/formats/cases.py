@@ -239,7 +239,7 @@ def _text(
 
 
 def _rows(folder: Path, rejections: list[Rejection], limits: Limits) -> list[Block]:
-    """The blocks of the case's file, none where it is unusable."""
+    """Return the blocks of the case's file, none if it is unusable."""
     found = [name for name in ROW_FILES if (folder / name).is_file()]
     name = f"{shown_name(folder)}/{found[0] if found else ROW_FILES[0]}"
     if len(found) != 1:

@@ -38,7 +38,7 @@ class TextBlock:
     lines: Ints
     offered: int
     rejections: tuple[Rejection, ...] = ()
-    #: False where no byte of the block is NUL.
+    #: False if no byte of the block is NUL.
     nul: bool = True
 
     def __len__(self) -> int:
@@ -95,7 +95,7 @@ def read_csv_blocks(
 
 
 def header_names(path: Path) -> frozenset[str]:
-    """The columns that the file names, none where it cannot be read."""
+    """Return the columns that the file names, none if it is unreadable."""
     with suppress(pa.ArrowException, csv.Error, OSError, EOFError, ValueError):
         for first in read_records(path, "", DEFAULT_LIMITS, block_bytes=HEADER_BYTES):
             text = first.text(0) if len(first) else ""

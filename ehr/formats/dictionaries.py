@@ -173,7 +173,7 @@ class _Spill:
             writer.close()
 
     def load(self, bucket: int) -> pa.Table | None:
-        """The rows of a bucket, None where it has none."""
+        """Return the rows of a bucket, None if it has none."""
         if bucket not in self._writers:
             return None
         if bucket not in self._loaded:

@@ -14,7 +14,7 @@ REDRAW_SECONDS = 0.1
 
 
 class Stream(Protocol):
-    """Where the bar is drawn."""
+    """A stream to draw the bar on."""
 
     def write(self, text: str) -> object: ...
 

@@ -108,7 +108,7 @@ def judge_record(series: Iterable[Series], limit: int = JUDGE_SERIES) -> str:
 
 
 def clock(time: datetime) -> str:
-    """ISO 8601 without a zone; seconds and fractions only where there are any."""
+    """Return ISO 8601 without a zone; seconds only if there are any."""
     if time.microsecond:
         return time.isoformat()
     return time.isoformat(timespec="seconds" if time.second else "minutes")

@@ -129,7 +129,7 @@ def category_words(category: str) -> str:
 
 
 def value_words(value: str, unit: str) -> str:
-    """A value with its unit, where there is one."""
+    """Return a value with its unit, if there is one."""
     return f"{value} {unit}".strip() if value else ""
 
 

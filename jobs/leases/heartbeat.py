@@ -100,7 +100,7 @@ class Heartbeat:
         self._hold.lost.set()
 
     def _beat(self) -> bool:
-        """One heartbeat; False where the database did not answer."""
+        """Send one heartbeat; return False if the database did not answer."""
         try:
             row = self._hold.row
             if (

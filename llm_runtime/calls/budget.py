@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from llm_runtime.base import LanguageModel, Message
 from llm_runtime.errors import PromptTooLong
 
-#: Kept free for the reasons that a second or third attempt is shown.
+#: Reserved for the reasons that a second or third attempt is shown.
 SPARE = 1200
 
 

@@ -6,8 +6,8 @@ Source: protocol section 2, "Rejected output".
 
 Three attempts; attempt k uses seed s + k; from the second on the validator's reasons are shown to
 the model. A call that the ledger already has is not made again: neither one that succeeded nor
-one whose answer was refused. Where a person asks for the whole case again, the attempts are counted
-on: what was answered validly is found, and what was refused is asked with later seeds.
+one whose answer was refused. If a person repeats the whole case, the attempts are counted on:
+valid answers are reused, and refused ones are asked again with later seeds.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Call:
 
     `reasons` say why its answer was refused, or how it ended; empty when it was accepted.
 
-    `error` is the class of a ModelError where no reply came, "AnswerRejected" where the answer was
-    refused, "" where it was accepted. `covers` names what the answer decides (UIDs, or "start:end"
+    `error` is the class of a ModelError if no reply came, "AnswerRejected" if the answer was
+    refused, "" if it was accepted. `covers` names what the answer decides (UIDs, or "start:end"
     of the note).
     """
 
@@ -69,7 +69,7 @@ class Call:
 
 
 class Ledger(Protocol):
-    """Where calls are kept. Nothing a model said is thrown away."""
+    """The store of all calls. No reply of a model is discarded."""
 
     async def find(self, request_sha256: str) -> ModelReply | None:
         """Return the stored reply to the same request; None without one.
@@ -87,7 +87,7 @@ class Ledger(Protocol):
         ...
 
     async def reuse(self, call: Call) -> None:
-        """Note that a kept reply served once more. Nothing was paid for it."""
+        """Record that a stored reply was reused at no cost."""
         ...
 
 
@@ -159,8 +159,8 @@ class Asker:
 
         `validate` refuses an answer by raising AnswerRejected.
 
-        Raises AttemptsExhausted after the last refused attempt; TooLarge (also where the last
-        attempt of a round was cut at `max_tokens`) where a smaller request is needed; Unavailable
+        Raises AttemptsExhausted after the last refused attempt; TooLarge if a smaller request is
+        needed (also if the last attempt of a round was cut at `max_tokens`); Unavailable
         and RequestRefused as the provider raises them.
         """
         refused: list[tuple[str, ...]] = []
@@ -304,7 +304,7 @@ async def ask_in_parts(
 
     Too large for schema, context or answer.
 
-    Nothing is dropped: the result covers every item. Raises TooLarge where a single item does not
+    Nothing is dropped: the result covers every item. Raises TooLarge if a single item does not
     fit.
     """
     try:

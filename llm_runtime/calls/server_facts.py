@@ -25,7 +25,7 @@ class ServerFacts(Protocol):
     """Figures in tokens, by model (with its endpoint) and what they are of."""
 
     async def find(self, model: str, of: str) -> int | None:
-        """The figure; None where there is none."""
+        """Return the figure, or None."""
         ...
 
     async def keep(self, model: str, of: str, tokens: int) -> None:
@@ -34,7 +34,7 @@ class ServerFacts(Protocol):
 
 
 class NoFacts:
-    """Keeps nothing: every figure is asked for anew."""
+    """Stores nothing: every figure is requested again."""
 
     async def find(self, model: str, of: str) -> int | None:
         return None

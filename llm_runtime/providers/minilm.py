@@ -95,8 +95,7 @@ class MiniLMEmbedder:
 def _threads_of_this_process() -> int:
     """What OMP_NUM_THREADS grants, else half of the cores.
 
-    Threads that wait for each other spin, and where the cores are shared that costs far more than
-    it gains.
+    Threads that wait for each other spin; on shared cores that costs far more than it gains.
     """
     granted = os.environ.get("OMP_NUM_THREADS", "")
     return (

@@ -19,7 +19,7 @@ from llm_runtime.calls.slots import LOCAL_SLOTS, Slots
 from llm_runtime.errors import ModelError, PromptTooLong, RequestRefused, SchemaRefused, Unavailable
 from llm_runtime.providers.http_client import TRIES, client_library, host_of, tried
 
-#: Characters a token has at least, on clinical English, where the server cannot count: an upper
+#: Fewest characters of a token, on clinical English, if the server cannot count: an upper
 #: estimate of the tokens.
 CHARACTERS_A_TOKEN = 2.5
 
@@ -28,15 +28,15 @@ class OpenAIModel:
     """One model of one endpoint.
 
     `context` is its context length in tokens (None: as the server says, see `learn`), `concurrency`
-    how many calls go out at once, `output` "schema" where the server constrains answers to a JSON
+    how many calls go out at once, `output` "schema" if the server constrains answers to a JSON
     schema, else "table"; `reasoning` the tokens it may think in before a schema answer. `connect`
-    and `read` are seconds. `extra` fields go with every request. Raises ProviderError where the
+    and `read` are seconds. `extra` fields go with every request. Raises ProviderError if the
     client library is missing, the address is none or a number is out of its range.
     """
 
     #: Limits the calls to the endpoint.
     slots: Slots = LOCAL_SLOTS
-    #: Where counts and a learned context are kept for a time when the server is away.
+    #: Stores counts and a learned context for a time when the server is away.
     facts: ServerFacts = NO_FACTS
 
     def __init__(

@@ -46,7 +46,7 @@ class _Pooling:
     """One model of one server.
 
     `concurrency` is how many requests its endpoint has at once, of all processes that share its
-    slots. Texts are cut at `max_tokens`. Raises ProviderError where the address is none.
+    slots. Texts are cut at `max_tokens`. Raises ProviderError if the address is not one.
     """
 
     #: Limits the calls to the endpoint.

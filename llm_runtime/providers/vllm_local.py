@@ -134,7 +134,7 @@ class LocalVllm:
             )
         except Exception as error:  # the engine may raise anything; the words may quote the prompt
             if len(requests) > 1:
-                # One request can fail a batch: each is tried by itself, so that only the culprit
+                # One request can fail a batch: each is tried separately, so that only the culprit
                 # fails.
                 return [outcome for request in requests for outcome in self._computed([request])]
             return [_failure(error)]

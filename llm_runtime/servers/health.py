@@ -16,7 +16,7 @@ from llm_runtime.base import ProviderError
 from llm_runtime.errors import ModelError
 from llm_runtime.roles import ModelRoles
 
-#: Seconds that one server has to answer all that is asked of it.
+#: Seconds that one server has to answer all requests.
 PATIENCE = 3.0
 _RUNNING = re.compile(r"^vllm:num_requests_running(?:\{[^}]*\})? (\S+)$", re.MULTILINE)
 _WAITING = re.compile(r"^vllm:num_requests_waiting(?:\{[^}]*\})? (\S+)$", re.MULTILINE)
@@ -29,7 +29,7 @@ class Health:
     `roles` it serves by the settings, `names` under which runs may choose it.
 
     `reachable` is None for a model that is not asked: one of the worker's process, or one that is
-    asked by files. `running` and `waiting` are requests at the server, where it says so (vLLM's
+    asked by files. `running` and `waiting` are requests at the server, if it reports them (vLLM's
     /metrics).
     """
 

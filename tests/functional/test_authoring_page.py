@@ -92,8 +92,8 @@ def test_a_timeline_is_authored_with_the_keyboard_alone(editor, world, complaint
     expect(page.locator("[data-note]")).to_be_focused()
     expect(row(page, "Fall njku? at home")).to_contain_text("−3 d")
 
-    # Words to the right of the mark: the Hebrew one, where the note has CRLF, a tab and an accent
-    # of two characters before it.
+    # Words to the right of the mark: the Hebrew one, with CRLF, a tab and an accent of two
+    # characters before it in the note.
     for _ in range(18):
         keys.press("ArrowRight")
     expect(page.locator("[data-announce]")).to_have_text("שלום")

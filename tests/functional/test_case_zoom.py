@@ -15,8 +15,7 @@ from tests.marks import deep
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-#: Where the ring of what is pointed at is, and where its occurrence is drawn now, in pixels of the
-#: plot.
+#: The places of the pointer's ring and of its occurrence, in pixels of the plot.
 RING = """uid => {
   const Case = window.CasePage;
   const ring = document.querySelector('.plot-pointer');

@@ -27,7 +27,7 @@ FORM_ADDRESSES = 8
 
 @dataclass(frozen=True)
 class Answer:
-    """What an address gave. `location` is where it redirects to."""
+    """The response of an address. `location` is the target of a redirect."""
 
     status: int
     content_type: str

@@ -56,7 +56,7 @@ def make_evaluation(
 def keep_case(
     evaluation: Evaluation, encounter: Encounter, result: CaseResult | None = None
 ) -> EvaluationCase:
-    """The result of one case, made by hand where none is given."""
+    """Store the result of one case, made by hand if none is given."""
     plain = case_to_plain(result or made_case(encounter.case_id, encounter.dataset.name))
     return EvaluationCase.objects.create(evaluation=evaluation, encounter=encounter, result=plain)
 

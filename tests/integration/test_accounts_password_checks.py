@@ -30,8 +30,8 @@ CHECKS = {
     "check_password", "acheck_password", "verify_password", "authenticate", "aauthenticate", "BasicAuthentication", "LoginView",
     "AdminAuthenticationForm", "AdminPasswordChangeForm", "AuthenticationForm", "PasswordChangeForm", "PasswordChangeView", "ModelBackend",
 }  # fmt: skip
-#: Where they may be named: the one function, its backend, and what is built on Django's forms and
-#: views with that function inside.
+#: They may be named here: in the one function, its backend, and forms and views of Django that use
+#: that function.
 ALLOWED = {
     ("accounts/sign_in/password_check.py", "authenticate"),
     ("accounts/sign_in/backends.py", "authenticate"),

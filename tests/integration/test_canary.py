@@ -136,7 +136,7 @@ def log(tmp_path: Path):
 
 
 def run_command(environment: dict[str, str], log: Path, *arguments: str) -> int:
-    """A command in a process of its own, its standard error kept."""
+    """Run a command in its own process; its standard error goes to a log."""
     with log.open("a") as file:
         done = subprocess.run(
             [sys.executable, "manage.py", *arguments],

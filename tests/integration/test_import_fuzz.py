@@ -54,7 +54,7 @@ def check(format: str, seed: int) -> None:
             there = dict(Encounter.objects.annotate(n=Count("rows")).values_list("case_id", "n"))
             hooks = RejectedRow.objects.filter(file__endswith="/reference.jsonl").count()
             assert there == rows
-            # A note that its case has already is rejected where it is stored.
+            # A second note of the same kind is rejected only when it is stored.
             assert Note.objects.count() + RejectedRow.objects.count() - hooks == notes + rejections
             assert first[0] == bool(RejectedRow.objects.exists())
             assert f"; {RejectedRow.objects.count()} rejected" in first[1]

@@ -180,7 +180,7 @@ def test_work_obeys_a_cancellation_that_arrives_with_a_write(django_user_model):
         pytest.fail("the check must stop the work")
 
     assert work(StageRun, row.pk, do) == "cancelled"
-    assert StageBatch.objects.count() == 1  # what was finished before the stop is kept
+    assert StageBatch.objects.count() == 1  # what was finished before the stop remains
 
 
 HOLDER = """

@@ -170,10 +170,7 @@ def test_a_retry_that_fails_for_another_cause_is_not_called_unjudged():
 
 @pytest.mark.parametrize("end", ["cancel", "lose"])
 def test_an_outcome_is_stored_with_the_end_of_its_attempt_alone(end):
-    """The stored outcome is that of the attempt's own end.
-
-    Nothing of an interrupted attempt or of an earlier round remains.
-    """
+    """Nothing of an interrupted attempt or of an earlier round remains."""
     run, admin = unjudged_run()
     actions.judge_failed_again(run=run, by=admin)
     game = run.games.first()

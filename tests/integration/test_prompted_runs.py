@@ -196,10 +196,9 @@ def test_a_second_run_over_the_same_cases_finds_the_answers_of_the_first(monkeyp
 
 
 def test_a_run_whose_answers_are_all_stored_needs_no_server(monkeypatch):
-    """A run whose answers are all stored asks no server.
+    """The first run learns the context and counts prompts at the server.
 
-    The first run learns the context and counts prompts at the server. The second run has no server,
-    and its batches were split by a refusal.
+    The second run has no server, and its batches were split by a refusal.
     """
 
     def answer(request: ModelRequest, number: int) -> Answer | str:

@@ -229,10 +229,9 @@ def test_a_failed_case_keeps_its_reasons_and_leaves_the_others_alone(
 
 
 def test_a_stored_batch_is_never_computed_again(backbone, hints, dataset, monkeypatch):
-    """A lost worker's stored batch is not computed again.
+    """The worker is lost after the queries and one batch of searches.
 
-    The worker is lost after the queries and one batch of searches are stored; the next worker does
-    only the rest.
+    The next worker does only the rest.
     """
     run = actions.start_run(
         dataset=dataset,

@@ -73,7 +73,7 @@ class Reviewer:
         connection.close()
 
     def take(self, connection: http.client.HTTPConnection) -> tuple[str, str] | None:
-        """The next item's id and address; None where none is left."""
+        """Return the next item's id and address; None if none is left."""
         status, body = self.post(connection, "next", f"{self.base}next/", {"besides": []})
         assert status == 200, body
         found = ITEM.search(str(body.get("html", "")))

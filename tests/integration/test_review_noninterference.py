@@ -41,7 +41,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @dataclass(frozen=True)
 class Teller:
-    """Tells the same rows in both worlds; all else that it says differs."""
+    """Reports the same rows in both worlds; all its other words differ."""
 
     verdict: str
     evidence: bool
@@ -326,7 +326,7 @@ def test_nothing_that_a_reviewer_reaches_depends_on_what_was_made_of_the_case(
 
 
 def differing(key: tuple[str, str], one: set[tuple[int, str]], other: set[tuple[int, str]]) -> str:
-    """Where the answers of an address differ, in a few lines."""
+    """Return the differences of an address's responses in a few lines."""
     first, second = (
         "\n".join(f"{status} {body}" for status, body in sorted(found)).splitlines()
         for found in (one, other)

@@ -117,11 +117,11 @@ def test_a_directory_that_cannot_be_written_is_named(var):
 
 @pytest.mark.deep
 def test_a_full_disk_is_named_and_leaves_nothing_half_made(private_services):
-    """A full disk is named and leaves nothing half made.
+    """A limit on the size of files simulates the disk.
 
-    A limit on the size of files simulates it: writing fails in the middle of a file.
+    Writing fails in the middle of a file.
     """
-    # copied where the servers' user cannot read them
+    # these are copies if the servers' user cannot read the packages
     postgres.binaries(private_services), broker.binary(private_services)
     result = start(
         private_services.var,

@@ -279,10 +279,7 @@ def test_each_row_that_is_taken_away_is_missed(world, owner):
 
 
 def test_a_third_persons_slot_that_is_taken_away_is_missed_while_two_differ(world):
-    """A removed third person's slot is missed while two differ.
-
-    The application itself removes it when one of the two changes an answer.
-    """
+    """The application itself removes it when one of two changes an answer."""
     me, other = world.assignments
     left = set(me.decisions.filter(answer="A").values_list("item", flat=True))
     left -= set(me.decisions.filter(answer="UNCLEAR").values_list("item", flat=True))

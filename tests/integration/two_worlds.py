@@ -522,7 +522,7 @@ class Answers:
         messages = "\n".join(str(message) for message in get_messages(answer.wsgi_request))
         self.client.cookies.pop("messages", None)
         body = "" if name in SAME_FOR_ALL else self.world.plain(f"{headers}\n{messages}\n{text}")
-        # Files are compared by their address and size alone where they are no text.
+        # Files that are no text are compared by address and size alone.
         key = (
             f"{method}{' '.join(sorted(how.get('headers', {})))}{json.dumps(how.get('data', ''), sort_keys=True)}",
             self.world.plain(path),

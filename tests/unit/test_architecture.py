@@ -34,7 +34,7 @@ MODEL_LIBRARIES = (
     "sentence_transformers",
 )
 
-# Libraries that a notebook can use, and where the architecture puts them. Each that exists must be
+# Libraries that a notebook can use, at their places in the architecture. Each that exists must be
 # under the "plain" contract.
 PLAIN_MODULES = [
     "llm_runtime.base", "llm_runtime.model_files", "llm_runtime.schema", "llm_runtime.structured", "llm_runtime.calls",

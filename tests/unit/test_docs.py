@@ -1,6 +1,6 @@
-"""The pages of documentation: named files exist, and lines are short.
+"""The pages of documentation, and the first lines of docstrings.
 
-The paths and modules that they name exist.
+The files, paths and modules that pages name exist; lines are short.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ TOP = (
     "tests",
 )
 LONGEST_LINE = 120
+LONGEST_SUMMARY = 72
 FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -100,6 +101,15 @@ def _id(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
+def _long_summaries(source: str) -> Iterator[str]:
+    """Yield the first line of each docstring that is too long."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            summary = (ast.get_docstring(node) or "").partition("\n")[0]
+            if len(summary) > LONGEST_SUMMARY:
+                yield summary
+
+
 @pytest.mark.parametrize("page", PAGES, ids=_id)
 def test_each_path_exists(page: Path) -> None:
     """A path that moved is corrected on the page in the same change."""
@@ -146,6 +156,25 @@ def test_lines_are_short(page: Path) -> None:
         if len(line) > LONGEST_LINE and not line.startswith("|") and " " in line.strip()
     ]
     assert long == []
+
+
+def test_docstring_summaries_are_short() -> None:
+    """Migrations are exempt."""
+    files = [*ROOT.glob("*.py"), *(file for top in TOP for file in ROOT.glob(f"{top}/**/*.py"))]
+    long = [
+        f"{file.relative_to(ROOT)}: {summary}"
+        for file in files
+        if "migrations" not in file.parts
+        for summary in _long_summaries(file.read_text(encoding="utf-8"))
+    ]
+    assert len(files) > 500
+    assert long == []
+
+
+def test_a_long_summary_is_reported() -> None:
+    line = "x" * (LONGEST_SUMMARY + 1)
+    assert list(_long_summaries(f'def f():\n    """{line[1:]}\n\n    {line}\n    """')) == []
+    assert list(_long_summaries(f'class C:\n    def f(self):\n        """{line}"""')) == [line]
 
 
 def test_a_wrong_path_is_reported() -> None:

@@ -74,7 +74,7 @@ def pytest_testnodedown(node: Any) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """One line that cannot be overlooked where nothing was verified."""
+    """Print one line that cannot be overlooked if nothing was verified."""
     if reason := config.stash.get(_MISSING, ""):
         terminalreporter.write_line(
             f"NOT VERIFIED AGAINST A REAL SERVER: vLLM cannot be installed here: {reason}",

@@ -152,7 +152,7 @@ class Server:
         self._process.wait()
 
     def metric(self, name: str) -> float:
-        """The sum of a metric over its labels, 0 where it was never set."""
+        """Return the sum of a metric over its labels, 0 if never set."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=30) as page:
             text = page.read().decode("utf-8")
         return sum(

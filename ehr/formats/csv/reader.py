@@ -46,7 +46,7 @@ class PlainRows:
     def __init__(
         self, path: Path, chosen: Collection[str] | None = None, limits: Limits = DEFAULT_LIMITS
     ) -> None:
-        """Raises FormatError where there is no file of rows."""
+        """Raises FormatError if there is no file of rows."""
         entries = sorted(path.iterdir()) if path.is_dir() else [path]
         files = [entry for entry in entries if entry.is_file()]
         self._unreadable = [

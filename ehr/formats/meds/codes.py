@@ -1,7 +1,7 @@
 """Map a MEDS code to the category, name and clinical act of an event.
 
 Codes are parts joined by "//", as the MIMIC-IV extraction writes them; a code of another kind keeps
-its own words and its time kind is unknown.
+its own words, and its time kind is unknown.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Meds:
     def __init__(
         self, path: Path, chosen: Collection[str] | None = None, limits: Limits = DEFAULT_LIMITS
     ) -> None:
-        """Raises FormatError where there is no shard."""
+        """Raises FormatError if there is no shard."""
         data = path / "data" if (path / "data").is_dir() else path
         self._root = data if data.is_dir() else data.parent
         shards = sorted(data.rglob("*.parquet")) if data.is_dir() else [data]

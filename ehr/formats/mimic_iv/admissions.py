@@ -38,7 +38,7 @@ class Admissions:
 
 
 def read_admissions(path: Path, chosen: frozenset[str] | None, limits: Limits) -> Admissions:
-    """The table, or the chosen admissions of it. Raises WrongFile."""
+    """Return the table, or its chosen admissions. Raises WrongFile."""
     encounters: list[EncounterRecord] = []
     registered: list[datetime] = []
     rejections: list[Rejection] = []

@@ -45,7 +45,7 @@ class MimicIV:
     def __init__(
         self, root: Path, chosen: Collection[str] | None = None, limits: Limits = DEFAULT_LIMITS
     ) -> None:
-        """Raises FormatError where the directory has no admissions table."""
+        """Raises FormatError if the directory has no admissions table."""
         self._root = root
         self._chosen = None if chosen is None else frozenset(chosen)
         self._limits = limits
@@ -178,7 +178,7 @@ class MimicIV:
         return rows_of(block, columns, facts, self._stays, name, table)
 
     def _path(self, name: str) -> Path:
-        """The file of a table. Raises WrongFile where there are two."""
+        """Return the file of a table. Raises WrongFile if there are two."""
         paths = paths_of(self._root, name)
         if len(paths) > 1:
             raise WrongFile(

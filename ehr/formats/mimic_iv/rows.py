@@ -208,7 +208,7 @@ def _owners(columns: Columns, places: Ints, times: pa.Array, stays: Stays, *, da
 
 
 def _empty(columns: Columns, name: str) -> Mask:
-    """True where the column is empty or missing."""
+    """Return a mask of rows whose column is empty or missing."""
     if name not in columns:
         return np.ones(len(columns["subject_id"]), bool)
     return _mask(pc.equal(pc.binary_length(columns[name]), 0))

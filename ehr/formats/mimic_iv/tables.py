@@ -326,7 +326,7 @@ def _stays(c: Columns, _: Lookup) -> Sequence[Fact]:
 
 
 def _timed(fact: Fact, c: Columns) -> Fact:
-    """Only where the order has that end."""
+    """Return the fact, only for orders that have its time."""
     return Fact(
         fact.event, fact.time, fact.kind, fact.value, fact.unit, only=_present(c[str(fact.time)])
     )

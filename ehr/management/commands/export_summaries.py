@@ -32,7 +32,7 @@ class Command(BaseCommand):
         parser.add_argument("--out", required=True, type=Path, help="the folder to write to")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Write the files. Raises CommandError where the dataset does not exist."""
+        """Write the files. Raises CommandError if the dataset does not exist."""
         dataset = Dataset.objects.filter(
             study__name=options["study"], name=options["dataset"]
         ).first()

@@ -47,8 +47,7 @@ LIST = answers(
     nobody=403,
     superuser=403,
 )
-#: Changes to a run: a clinician may look, an admin may act, another study's admin is told that
-#: nothing is there.
+#: Changes to a run: a clinician may look, an admin may act, another study's admin gets 404.
 STEER = answers(
     anonymous=SIGN_IN,
     clinician=403,

@@ -192,9 +192,9 @@ def test_numbers_lead_to_the_findings_that_they_count():
 
 
 def test_published_ratings_and_mean_shares_come_out_of_whole_games():
-    """Published shares of the published schedule give the published ratings.
+    """The games have the published schedule, and the shares of its ratings.
 
-    The shares are those that the ratings predict; both columns follow from the games.
+    The shares are those that the published ratings predict; both columns follow from the games.
     """
     names = list(PUBLISHED["ratings"])
     keys = tuple(SourceKey(name, "revised") for name in names)

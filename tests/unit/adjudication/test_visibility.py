@@ -206,9 +206,9 @@ def test_decimals_and_the_order_of_a_source_change_nothing(
     chance: random.Random,
     repeated: bool,
 ) -> None:
-    """Decimals and the order of a source do not change the item.
+    """Two worlds have the same whole hours; one has decimals.
 
-    Two worlds have the same whole hours; one has decimals, as structured evidence gives them.
+    Structured evidence gives decimals.
     """
 
     def world(decimals: bool) -> ItemMaterial:

@@ -12,7 +12,7 @@ from timelines.evaluation.strata import (
 
 
 def test_cumulative_shares_count_the_border_in():
-    # Hours: 1 is within 1 hour; 24 and 24.5 lie on either side of a day; 720 is a month, 9000 more
+    # Hours: 1 is within 1 hour; 24 and 24.5 are on either side of a day; 720 is a month, 9000 more
     # than a year.
     shares = cumulative_shares([0, 1, 24, 24.5, 720, 9000, 8760, 100])
     assert shares == [

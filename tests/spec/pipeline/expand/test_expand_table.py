@@ -1,4 +1,4 @@
-"""Stage 5 keeps the table in rows.md."""
+"""Stage 5 satisfies the table in rows.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every query writer keeps the table in queries.md."""
+"""Every query writer satisfies the table in queries.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every reviser keeps the table in adoption.md."""
+"""Every reviser satisfies the table in adoption.md."""
 
 from __future__ import annotations
 
