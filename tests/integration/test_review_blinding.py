@@ -218,13 +218,15 @@ KNOWN: Mapping[str, tuple[Any, ...]] = {
     "url": ("",),
     "content_type_id": (1,),
 }
-#: How many ids stand for the first of two ids in an address: in `make test`, in `make test-deep`.
+#: Number of ids to try as the first of two ids in an address: in `make test`, in `make test-deep`.
 LEADING = (2, 4)
 
 
 def addresses(name: str, pattern: URLPattern, ids: list[str], *, everything: bool) -> Iterator[str]:
-    """Yield the pattern's address with every combination of ids. Of the other parameters: every
-    combination, or every value once, with the first id.
+    """Yield the pattern's address with every combination of ids.
+
+    With `everything`, the other parameters come in every combination. Otherwise every value comes
+    once, with the first id.
     """
     names = (
         list(pattern.pattern.regex.groupindex)
