@@ -1,4 +1,4 @@
-"""Worlds that are built once: each call returns an equal one after any other test."""
+"""Worlds that are built once come back with all their rows."""
 
 import pytest
 
