@@ -15,7 +15,7 @@ PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "reference" / "t
 
 @dataclass(frozen=True)
 class Field:
-    """One column: its type as in Parquet, its unit, and what it says."""
+    """One column: its type as in Parquet, its unit and a description."""
 
     name: str
     type: str
@@ -42,7 +42,7 @@ FIELDS = (
         "alternative",
         "int32",
         "",
-        "1 is the primary timeline; further revised alternatives count on.",
+        "1 is the primary timeline; 2 and more are further revised alternatives.",
     ),
     Field(
         "uid4",
@@ -55,20 +55,20 @@ FIELDS = (
         "mention",
         "string",
         "",
-        'The occurrence in words that stand alone; `\\`, `|` and `"` are preceded by a backslash.',
+        'The occurrence in words that are clear without the note; a backslash precedes `\\`, `|` and `"`.',
     ),
     Field(
         "start",
         "int32",
         "code points",
-        "Where the occurrence begins in the note. Empty: not located.",
+        "First character of the occurrence in the note. Empty: no place in the note.",
     ),
-    Field("end", "int32", "code points", "Where it ends, exclusive."),
+    Field("end", "int32", "code points", "End of the occurrence, exclusive."),
     Field(
         "time",
         "double",
         "hours",
-        "When it happened, from admission (negative before). Empty: not placeable.",
+        "Time of the occurrence, from admission (negative before). Empty: not placed.",
     ),
     Field("lower", "double", "hours", "Earliest plausible time."),
     Field("upper", "double", "hours", "Latest plausible time."),
@@ -83,45 +83,45 @@ FIELDS = (
         "context",
         "list<string>",
         "",
-        "At most five identifiers of other occurrences, most relevant first (CSV: by spaces).",
+        "At most five identifiers of other occurrences, most relevant first (CSV: separated by spaces).",
     ),
     Field(
         "evidence",
         "list<struct>",
         "",
-        "The structured rows that the time rests on (CSV: as JSON). Empty for `text_only`.",
+        "The structured rows that support the time (CSV: as JSON). Empty for `text_only`.",
     ),
     Field("polarity", "string", "", "`present` or `absent`. Empty: no inventory."),
     Field(
         "lane",
         "string",
         "",
-        "What kind of thing it is: history, finding, lab, medication, procedure, transfer or plan.",
+        "Category: history, finding, lab, medication, procedure, transfer or plan.",
     ),
     Field(
         "rows",
         "list<int32>",
         "",
-        "`row_index` of all rows that the time rests on (CSV: by spaces).",
+        "`row_index` of all rows that support the time (CSV: separated by spaces).",
     ),
-    Field("reason", "string", "", "Why this time, in words."),
+    Field("reason", "string", "", "The reason for this time."),
     Field("decided_by", "string", "", "The rule, model or person that decided."),
     Field(
         "confidence",
         "double",
         "the source's",
-        "How sure the source says it is, on its own scale. Empty: it says nothing.",
+        "Certainty of the source, on its own scale. Empty: not given.",
     ),
     Field(
         "span_text",
         "string",
         "",
-        "The note's own text of the span; only in exports with note text.",
+        "The text of the span in the note; only in exports with note text.",
     ),
 )
 
 EVIDENCE_FIELDS = (
-    Field("row_index", "int32", "", "The row's 0-based position in the case's record."),
+    Field("row_index", "int32", "", "0-based position of the row in the case's record."),
     Field("event", "string", "", "`category:subcategory:detail`."),
     Field("value", "string", "", "As the record has it."),
     Field("unit", "string", "", "As the record has it."),
@@ -130,17 +130,16 @@ EVIDENCE_FIELDS = (
         "time_kind",
         "string",
         "",
-        "Which act that time belongs to: collection, result, order, administration, performed,"
-        " charted, …",
+        "The act at that time: collection, result, order, administration, performed, charted, …",
     ),
-    Field("query", "string", "", "The query that brought the row. Empty for references."),
+    Field("query", "string", "", "The query that found the row. Empty for references."),
     Field("dense_rank", "int32", "", "Rank of the row's series for that query by cosine, from 1."),
-    Field("dense_score", "double", "", "That cosine."),
+    Field("dense_score", "double", "", "The cosine."),
     Field(
         "rerank_score",
         "double",
         "0…1",
-        "The reranker's relevance ρ; scores of two rerankers do not compare.",
+        "The reranker's relevance ρ. Scores of two rerankers are not comparable.",
     ),
 )
 
@@ -204,7 +203,7 @@ def render() -> str:
 
 
 def _table(listed: tuple[Field, ...]) -> list[str]:
-    head = ["| column | type | unit | what it says |", "|---|---|---|---|"]
+    head = ["| column | type | unit | description |", "|---|---|---|---|"]
     escaped = [(f.name, f.type, f.unit, f.description.replace("|", "\\|")) for f in listed]
     return head + [
         f"| `{name}` | {kind} | {unit} | {words} |" for name, kind, unit, words in escaped
