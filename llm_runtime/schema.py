@@ -154,7 +154,7 @@ Thoughts = Annotated[Any, WithJsonSchema({"type": "string"})]
 
 
 _ORDER = (
-    "type", "properties", "items", "minItems", "maxItems", "enum", "required",
+    "type", "properties", "items", "minItems", "maxItems", "minimum", "maximum", "enum", "required",
     "additionalProperties",
 )  # fmt: skip
 

@@ -6,7 +6,7 @@ import json
 
 from llm_runtime.base import ModelRequest
 from tests.unit.timelines.prompted_answers import block
-from timelines.backbones.baselines.tkw2 import ADMISSION
+from timelines.backbones.baselines.tkw2_answers import ADMISSION
 
 
 def baseline_answer(request: ModelRequest) -> str:

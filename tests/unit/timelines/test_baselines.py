@@ -6,6 +6,7 @@ What they accept, refuse and compute without a model.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -16,16 +17,18 @@ from llm_runtime.base import Limits, ModelReply, ModelRequest
 from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.errors import AnswerRejected, AttemptsExhausted, PromptTooLong, Truncated
 from llm_runtime.providers.scripted import ScriptedModel
+from llm_runtime.schema import grammar
+from llm_runtime.structured import read_as
 from timelines.backbones.baselines.single_step import SingleStep, read_events
-from timelines.backbones.baselines.tkw2 import (
+from timelines.backbones.baselines.tkw2 import Tkw2, assemble
+from timelines.backbones.baselines.tkw2_answers import (
     ADMISSION,
+    Answer,
     Attached,
-    Tkw2,
-    assemble,
-    read_attached,
-    read_central,
-    read_offsets,
-    read_times,
+    CentralEvents,
+    attached_answer,
+    offsets_answer,
+    times_answer,
 )
 from timelines.backbones.baselines.tkw2_rows import RowDocument, documents_of, nearest, spaced
 from timelines.domain import Anchor, SourceRow, Window
@@ -172,7 +175,11 @@ def test_full_timeline_by_hour_with_central_events_first_among_equals() -> None:
     full = assemble(
         ["b", ADMISSION],
         [-2.0, 0.0],
-        [Attached("x", 1, -1.0), Attached("y", 2, 0.0), Attached("z", 2, -2.0)],
+        [
+            Attached(event="x", central=1, hours=-1.0),
+            Attached(event="y", central=2, hours=0.0),
+            Attached(event="z", central=2, hours=-2.0),
+        ],
     )
     assert full == [("x", -3.0), ("b", -2.0), ("z", -2.0), (ADMISSION, 0.0), ("y", 0.0)]
 
@@ -198,55 +205,78 @@ def test_five_nearest_documents_and_none_of_an_empty_record() -> None:
 
 
 @pytest.mark.parametrize(
-    ("read", "answer", "message"),
+    ("expected", "answer", "message"),
     [
-        (read_central, {"events": ["fever"]}, "the admission is missing"),
-        (read_central, {"events": [ADMISSION, ADMISSION]}, "an event is listed twice"),
-        (read_central, {"events": "fever"}, "not a list of texts"),
-        (read_central, {"other": []}, "missing events"),
+        (CentralEvents, {"events": ["fever"]}, "events lacks the admission"),
+        (CentralEvents, {"events": [ADMISSION, ADMISSION]}, "events lists an event twice"),
+        (CentralEvents, {"events": "fever"}, "events is not a list"),
+        (CentralEvents, {"events": [ADMISSION, " "]}, "events[1] is not a text of 1 to 500"),
+        (CentralEvents, {"events": [ADMISSION, *map(str, range(25))]}, "has 26 events, at most 25"),
+        (CentralEvents, {"other": []}, "missing events"),
         (
-            lambda a: read_offsets(a, 2),
+            offsets_answer(2),
             {"offsets": [{"first": 1, "second": 1, "hours": 0, "confidence": 1}]},
-            "entry 1",
+            "offsets[0] is an offset of an event from itself",
         ),
         (
-            lambda a: read_offsets(a, 2),
+            offsets_answer(2),
             {"offsets": [{"first": 1, "second": 3, "hours": 0, "confidence": 1}]},
-            "entry 1",
+            "offsets[0].second is not the number of an event, 1 to 2",
         ),
         (
-            lambda a: read_offsets(a, 2),
+            offsets_answer(2),
             {"offsets": [{"first": 1, "second": 2, "hours": 0, "confidence": 11}]},
-            "entry 1",
+            "offsets[0].confidence is not a number from 1 to 9",
         ),
         (
-            lambda a: read_attached(a, 2),
+            attached_answer(2),
             {"events": [{"event": "x", "central": 0, "hours": 0}]},
-            "entry 1",
+            "events[0].central is not the number of an event, 1 to 2",
         ),
         (
-            lambda a: read_attached(a, 2),
+            attached_answer(2),
             {"events": [{"event": ADMISSION, "central": 1, "hours": 0}]},
-            "entry 1",
+            "events[0].event is the admission",
         ),
-        (lambda a: read_times(a, 2, 1), {"times": {"1": 0}}, "missing 2"),
-        (
-            lambda a: read_times(a, 2, 1),
-            {"times": {"1": 0, "2": "noon"}},
-            "event 2: the time is not a number",
-        ),
-        (
-            lambda a: read_times(a, 2, 1),
-            {"times": {"1": 3, "2": 0}},
-            "event 1 is the admission: its time must be 0",
-        ),
+        (times_answer(2, 1), {"times": {"1": 0}}, "times missing 2"),
+        (times_answer(2, 1), {"times": {"1": 0, "2": "noon"}}, "times.2 is not a number of hours"),
+        (times_answer(2, 1), {"times": {"1": 3, "2": 0}}, "its time must be 0"),
     ],
 )
 def test_answers_that_break_a_rule_are_refused(
-    read, answer: dict[str, object], message: str
+    expected: type[Answer], answer: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(AnswerRejected, match=message):
-        read(answer)
+    with pytest.raises(AnswerRejected, match=re.escape(message)):
+        read_as(expected, answer, "answer")
+
+
+def test_grammars_of_the_steps_ask_for_what_validation_accepts() -> None:
+    assert grammar(offsets_answer(2)) == {
+        "type": "object",
+        "properties": {
+            "reasoning": {"type": "string"},
+            "offsets": {"type": "array", "items": {"$ref": "#/$defs/Offset"}},
+        },
+        "required": ["reasoning", "offsets"],
+        "additionalProperties": False,
+        "$defs": {
+            "Offset": {
+                "type": "object",
+                "properties": {
+                    "first": {"type": "integer", "minimum": 1, "maximum": 2},
+                    "second": {"type": "integer", "minimum": 1, "maximum": 2},
+                    "hours": {"type": "number"},
+                    "confidence": {"type": "number"},
+                },
+                "required": ["first", "second", "hours", "confidence"],
+                "additionalProperties": False,
+            }
+        },
+    }
+    assert grammar(CentralEvents, 0)["properties"] == {
+        "events": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 25}
+    }
+    assert list(grammar(times_answer(3, 1))["$defs"]["Times"]["properties"]) == ["1", "2", "3"]
 
 
 def test_an_admission_moved_by_calibration_is_asked_for_again_and_then_a_failure() -> None:
