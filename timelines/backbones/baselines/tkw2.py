@@ -173,7 +173,10 @@ class Tkw2:
     async def _ask(
         self, prompt: Rendered, expected: type[Answer], events: int, part: str
     ) -> dict[str, Any]:
-        """Return the fields of a valid answer. Raises ModelError, AttemptsExhausted."""
+        """Return the fields of a valid answer.
+
+        Raises ModelError, AttemptsExhausted.
+        """
         limits = self.asker.model.limits
         prompt = as_reasoned(prompt, limits.reasoning) if limits.schema else prompt
         most = 200 + limits.reasoning + EVENT_TOKENS * events

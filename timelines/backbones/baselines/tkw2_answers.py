@@ -1,5 +1,6 @@
-"""What the steps of the TKW2 baseline answer: grammar and validation of each in one model.
+"""The answers of the steps of TKW2, each a model.
 
+The model gives the grammar for constrained decoding and the validation.
 Events are numbered from 1. Hours count from the admission, or between two events.
 """
 
@@ -72,7 +73,10 @@ class CentralEvents(Answer):
 
 
 class Offset(Strict):
-    """Step 2: `hours` from event `first` to event `second`, with a confidence from 1 to 9."""
+    """Step 2: `hours` from event `first` to event `second`.
+
+    The confidence is 1 to 9.
+    """
 
     first: int
     second: int
@@ -100,21 +104,28 @@ class Attached(Strict):
 
 
 def offsets_answer(count: int) -> type[Answer]:
-    """Return the answer of step 2 about `count` events; its field is `offsets`."""
+    """Return the answer of step 2 about `count` events.
+
+    Its field is `offsets`.
+    """
     number = _event_number(count)
     offset = create_model("Offset", __base__=Offset, first=(number, ...), second=(number, ...))
     return create_model("Offsets", __base__=Answer, offsets=(list[offset], ...))  # type: ignore[valid-type]  # made here
 
 
 def attached_answer(count: int) -> type[Answer]:
-    """Return the answer of step 5 over `count` central events; its field is `events`."""
+    """Return the answer of step 5 over `count` central events.
+
+    Its field is `events`.
+    """
     attached = create_model("Attached", __base__=Attached, central=(_event_number(count), ...))
     return create_model("AttachedEvents", __base__=Answer, events=(list[attached], ...))  # type: ignore[valid-type]  # made here
 
 
 def times_answer(count: int, anchor: int) -> type[Answer]:
-    """Return the answer of steps 3, 4 and 7: an hour for each of `count` events.
+    """Return the answer of steps 3, 4 and 7.
 
+    It gives an hour for each of `count` events.
     Its field `times` has the fields "1" to `count`. Event number `anchor` is the admission, whose
     hour is 0.
     """
@@ -131,7 +142,7 @@ def times_answer(count: int, anchor: int) -> type[Answer]:
 
 
 def _event_number(count: int) -> Any:
-    """Return the type of an event's number. Many answers name a wrong one, so it has its words."""
+    """Return the type of an event's number."""
     return Annotated[
         int, Field(ge=1, le=count), Says(f"is not the number of an event, 1 to {count}")
     ]
