@@ -15,7 +15,7 @@ from accounts.actions import set_active
 from accounts.admin_site.site import ReadOnlyAdmin, ReadOnlyInline
 from accounts.models import AuditEvent, Membership, Study, User
 from accounts.permissions import NotAllowed
-from accounts.registry import closes_anything
+from accounts.registry import has_closed_objects
 
 
 class MembershipInline(ReadOnlyInline):
@@ -77,5 +77,7 @@ class AuditEventAdmin(ReadOnlyAdmin):
         The details count results in cases.
         """
         return (
-            ["detail"] if isinstance(request.user, User) and closes_anything(request.user) else None
+            ["detail"]
+            if isinstance(request.user, User) and has_closed_objects(request.user)
+            else None
         )

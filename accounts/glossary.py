@@ -40,7 +40,7 @@ def terms() -> tuple[Term, ...]:
 
 
 @cache
-def by_spelling() -> Mapping[str, Term]:
+def terms_by_spelling() -> Mapping[str, Term]:
     """Return the term of each spelling that pages explain."""
     return {spelling: term for term in terms() for spelling in term.shown}
 
@@ -48,7 +48,7 @@ def by_spelling() -> Mapping[str, Term]:
 @cache
 def spelling_pattern() -> re.Pattern[str]:
     """Return a pattern for whole words that are terms, longest first."""
-    longest_first = sorted(by_spelling(), key=len, reverse=True)
+    longest_first = sorted(terms_by_spelling(), key=len, reverse=True)
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
 
 

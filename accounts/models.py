@@ -8,7 +8,7 @@ from django.db import models
 from knox.models import AbstractAuthToken
 
 from accounts.ids import PUBLIC_ID_LENGTH, new_public_id
-from accounts.wording import counted
+from accounts.wording import format_count
 
 
 class User(AbstractUser):  # type: ignore[django-manager-missing]  # the library of tokens has no types
@@ -90,7 +90,7 @@ class SignInAttempts(models.Model):
         verbose_name_plural = "sign-in attempts"
 
     def __str__(self) -> str:
-        return counted(self.count, "attempt")
+        return format_count(self.count, "attempt")
 
 
 class ApiToken(AbstractAuthToken):

@@ -21,7 +21,7 @@ CASE_READERS = frozenset({Role.CLINICIAN, Role.ADMIN})
 STUDY_ADMINS = frozenset({Role.ADMIN})
 
 
-def roles_in(user: User, study: Study) -> frozenset[Role]:
+def find_roles(user: User, study: Study) -> frozenset[Role]:
     """Return the person's roles in the study; none if the person is inactive.
 
     Being a superuser gives no role.
@@ -39,7 +39,7 @@ def check_user_has_role(user: User, study: Study, *roles: Role) -> None:
 
     If no role is named, any role suffices.
     """
-    own_roles = roles_in(user, study)
+    own_roles = find_roles(user, study)
     if not own_roles:
         raise NotAllowed("You are not a member of this study.")
     if roles and not own_roles & frozenset(roles):

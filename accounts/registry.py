@@ -91,15 +91,15 @@ def register_page_guard(
 
 def home_cards(user: User, study: Study) -> list[Card]:
     """The cards that have something to say, in order."""
-    return _built(_home_cards, user, study)
+    return _build_cards(_home_cards, user, study)
 
 
 def study_cards(user: User, study: Study) -> list[Card]:
     """The cards of the study page, in order."""
-    return _built(_study_cards, user, study)
+    return _build_cards(_study_cards, user, study)
 
 
-def _built(registered: list[tuple[int, HomeCard]], user: User, study: Study) -> list[Card]:
+def _build_cards(registered: list[tuple[int, HomeCard]], user: User, study: Study) -> list[Card]:
     built = (build(user, study) for _, build in sorted(registered, key=lambda entry: entry[0]))
     return [card for card in built if card is not None]
 
@@ -135,7 +135,7 @@ def closed_objects(user: User, object_type: str) -> frozenset[str]:
     return frozenset(object_id for closed in lists for object_id in closed(user, object_type))
 
 
-def closes_anything(user: User) -> bool:
+def has_closed_objects(user: User) -> bool:
     """Return whether any object of any type is closed to the person now."""
     return any(
         closed_objects(user, object_type)

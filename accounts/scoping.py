@@ -14,16 +14,16 @@ from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponseBase
 
 from accounts.models import Role, Study, User
-from accounts.permissions import NotAllowed, check_user_has_role, roles_in
+from accounts.permissions import NotAllowed, check_user_has_role, find_roles
 
 __all__ = [
     "ANY_ROLE",
     "StudyRequest",
     "active_study",
-    "roles_in",
-    "scoped",
+    "filter_by_role",
+    "find_roles",
+    "find_studies",
     "set_active_study",
-    "studies_of",
     "study_role_required",
 ]
 
@@ -41,7 +41,7 @@ class StudyRequest(HttpRequest):
     study: Study
 
 
-def studies_of(user: Any, roles: Collection[Role] = ANY_ROLE) -> QuerySet[Study]:
+def find_studies(user: Any, roles: Collection[Role] = ANY_ROLE) -> QuerySet[Study]:
     """Return the studies in which the person has one of `roles`, by name.
 
     Empty for the anonymous. A superuser has the studies they are a member of, no more.
@@ -55,7 +55,7 @@ def studies_of(user: Any, roles: Collection[Role] = ANY_ROLE) -> QuerySet[Study]
     )
 
 
-def scoped(
+def filter_by_role(
     queryset: QuerySet[M], user: Any, path: str = "study", *, roles: Collection[Role]
 ) -> QuerySet[M]:
     """Return the rows of the studies in which the person has one of `roles`.
@@ -63,7 +63,7 @@ def scoped(
     `path` leads from the model to its study (`dataset__study`). `roles` has no default: a role in
     the active study says nothing about the study of the object.
     """
-    return queryset.filter(**{f"{path}__in": studies_of(user, roles)})
+    return queryset.filter(**{f"{path}__in": find_studies(user, roles)})
 
 
 def active_study(request: HttpRequest) -> Study | None:
@@ -73,7 +73,7 @@ def active_study(request: HttpRequest) -> Study | None:
     """
     found = getattr(request, "_active_study", _UNREAD)
     if found is _UNREAD:
-        mine = list(studies_of(request.user))
+        mine = list(find_studies(request.user))
         chosen = request.session.get(SESSION_KEY)
         found = next(
             (study for study in mine if study.public_id == chosen), mine[0] if mine else None
@@ -87,7 +87,7 @@ def set_active_study(request: HttpRequest, public_id: str) -> Study:
 
     Raises Http404 if it does not exist or the person is not a member.
     """
-    study = studies_of(request.user).filter(public_id=public_id).first()
+    study = find_studies(request.user).filter(public_id=public_id).first()
     if study is None:
         raise Http404
     request.session[SESSION_KEY] = study.public_id
@@ -105,7 +105,7 @@ def study_role_required(
 
     For views; the study is `request.study`. If no role is named, any role suffices. Raises
     NotAllowed (a 403 page with the reason). It guards the active study only: a view that takes an
-    id looks it up with `scoped`, which asks for the role in that object's own study.
+    id looks it up with `filter_by_role`, which asks for the role in that object's own study.
     """
 
     def decorate(
@@ -113,7 +113,7 @@ def study_role_required(
     ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
         @login_required
         @wraps(view)
-        def guarded(request: Any, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        def wrapper(request: Any, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             study = active_study(request)
             if study is None:
                 raise NotAllowed(
@@ -123,6 +123,6 @@ def study_role_required(
             request.study = study
             return view(request, *args, **kwargs)
 
-        return guarded
+        return wrapper
 
     return decorate

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 
-def counted(count: int, noun: str, nouns: str = "") -> str:
+def format_count(count: int, noun: str, nouns: str = "") -> str:
     """Return "1 case", "2 cases": the number with its noun."""
-    return f"{count} {noun_for(count, noun, nouns)}"
+    return f"{count} {inflect_noun(count, noun, nouns)}"
 
 
-def noun_for(count: float, noun: str, nouns: str = "") -> str:
+def inflect_noun(count: float, noun: str, nouns: str = "") -> str:
     """Return `noun` for 1, else `nouns`, which is by default `noun` with an s."""
     return noun if count == 1 else nouns or f"{noun}s"

@@ -13,7 +13,7 @@ from typing import Any
 from celery import Celery
 from celery.signals import setup_logging, worker_shutting_down
 
-from jobs.leases.stopping import ask_to_stop
+from jobs.leases.stopping import request_stop
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -23,11 +23,11 @@ app.autodiscover_tasks()
 
 # A worker that is asked to end waits for its tasks. They hand their jobs back at their next check,
 # so the wait is short.
-worker_shutting_down.connect(ask_to_stop)
+worker_shutting_down.connect(request_stop)
 
 
 @setup_logging.connect
-def keep_our_logging(**options: Any) -> None:
+def keep_django_logging(**options: Any) -> None:
     """Leave logging as Django's settings made it.
 
     Celery does not configure logging if a receiver is connected to this signal.

@@ -34,18 +34,18 @@ def roles_are_separate() -> bool:
 
 
 @contextmanager
-def connected_as_owner() -> Iterator[None]:
+def is_connected_as_owner() -> Iterator[None]:
     """Connect as the owner of the tables, then restore the connection."""
     before = connection.settings_dict
     owner = database_settings(settings.DATABASE_OWNER_URL)
     if not roles_are_separate() or before["USER"] == owner["USER"]:
         yield
         return
-    connect_with({**before, **{name: owner[name] for name in SIGN_IN}})
+    set_connection({**before, **{name: owner[name] for name in SIGN_IN}})
     try:
         yield
     finally:
-        connect_with(before)
+        set_connection(before)
 
 
 def prepare_application_role(database: BaseDatabaseWrapper) -> None:
@@ -110,7 +110,7 @@ def _create(database: BaseDatabaseWrapper, role: str) -> None:
         ) from error
 
 
-def connect_with(sign_in: dict[str, Any]) -> None:
+def set_connection(sign_in: dict[str, Any]) -> None:
     """Give this process's next connection these settings, as in DATABASES."""
     connection.close()
     connection.close_pool()  # type: ignore[attr-defined]

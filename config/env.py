@@ -178,10 +178,10 @@ class Env:
         if value and file_name:
             raise EnvError(f"{name} and {name}_FILE are both set. Keep one of them.")
         if file_name:
-            return self._from_file(name, Path(file_name))
+            return self._read_file(name, Path(file_name))
         return value or None
 
-    def _from_file(self, name: str, path: Path) -> str:
+    def _read_file(self, name: str, path: Path) -> str:
         try:
             value = path.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:

@@ -67,18 +67,18 @@ def install_exception_hooks() -> None:
     """
     logger = logging.getLogger("config.uncaught")
 
-    def of_process(
+    def log_process_error(
         kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
         logger.critical("the process ended with an error", exc_info=(kind, error, trace))
 
-    def of_thread(arguments: threading.ExceptHookArgs) -> None:
+    def log_thread_error(arguments: threading.ExceptHookArgs) -> None:
         if arguments.exc_value is not None:
             details = (arguments.exc_type, arguments.exc_value, arguments.exc_traceback)
             logger.critical("a thread ended with an error", exc_info=details)
 
-    sys.excepthook = of_process
-    threading.excepthook = of_thread
+    sys.excepthook = log_process_error
+    threading.excepthook = log_thread_error
 
 
 class JsonFormatter(logging.Formatter):
@@ -93,15 +93,15 @@ class JsonFormatter(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "pid": record.process,
-            "message": message_of(record),
-            **fields_of(record),
+            "message": build_message(record),
+            **collect_fields(record),
         }
         if record.exc_info and record.exc_info[1] is not None:
             line["error"] = describe(record.exc_info[1])
         return json.dumps(line, ensure_ascii=False, default=lambda value: type(value).__name__)
 
 
-def message_of(record: logging.LogRecord) -> str:
+def build_message(record: logging.LogRecord) -> str:
     """Return the record's message without anything that may be outside text."""
     library = record.name.split(".", 1)[0]
     constant = isinstance(record.msg, str) and not record.name.startswith("django.security")
@@ -109,7 +109,7 @@ def message_of(record: logging.LogRecord) -> str:
         return f"{WITHHELD} from {record.module}:{record.lineno}"
     if not record.args:
         return str(record.msg)
-    clean = _own if library in OURS else _foreign
+    clean = _clean_value if library in OURS else _clean_argument
     try:
         if isinstance(record.args, dict):
             return str(record.msg) % {
@@ -121,7 +121,7 @@ def message_of(record: logging.LogRecord) -> str:
         return f"{WITHHELD} from {record.module}:{record.lineno}"
 
 
-def fields_of(record: logging.LogRecord) -> dict[str, Any]:
+def collect_fields(record: logging.LogRecord) -> dict[str, Any]:
     """Return the fields of `extra` and of the request.
 
     Only our own code's `extra` counts; values other than scalars are named by type. A request is
@@ -129,7 +129,7 @@ def fields_of(record: logging.LogRecord) -> dict[str, Any]:
     """
     ours = record.name.split(".", 1)[0] in OURS
     fields = {
-        key: _own(value)
+        key: _clean_value(value)
         for key, value in vars(record).items()
         if ours and key not in STANDARD_ATTRIBUTES
     }
@@ -168,12 +168,12 @@ def describe(error: BaseException, depth: int = 0) -> dict[str, Any]:
     return described
 
 
-def _own(value: Any) -> Any:
+def _clean_value(value: Any) -> Any:
     """Return text and numbers unchanged, other values as their type's name."""
     return value if isinstance(value, str | int | float | None) else type(value).__name__
 
 
-def _foreign(value: Any) -> Any:
+def _clean_argument(value: Any) -> Any:
     """An argument of a library's message: numbers and single identifiers stay."""
     if isinstance(value, int | float | None):
         return value

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from django.db import transaction
 from django.db.models import ProtectedError, QuerySet, RestrictedError
 
-from accounts.wording import noun_for
+from accounts.wording import inflect_noun
 from ehr.models import Dataset, Encounter
 from ehr.registry import Keep, Loss, loss_counters
 
@@ -93,5 +93,5 @@ def _refusal(losses: tuple[Loss, ...], *, delete_authored: bool) -> str:
 def words_for(losses: Iterable[Loss]) -> str:
     """`2 authored timelines, 1 evaluation result`."""
     return ", ".join(
-        f"{loss.count:,} {noun_for(loss.count, loss.singular, loss.name)}" for loss in losses
+        f"{loss.count:,} {inflect_noun(loss.count, loss.singular, loss.name)}" for loss in losses
     )

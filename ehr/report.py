@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from accounts.wording import counted
+from accounts.wording import format_count
 from ehr.formats.base import Rejection
 from ehr.models import Dataset, RejectedRow
 
@@ -72,7 +72,7 @@ class ImportReport:
     def lines(self) -> list[str]:
         """The summary at the end, without any text of rows or notes."""
         found = [
-            f"{counted(self.imported, 'case')} imported, {self.unchanged} unchanged, {self.refused} refused; "
+            f"{format_count(self.imported, 'case')} imported, {self.unchanged} unchanged, {self.refused} refused; "
             f"{self.rows} rows in {self.series} series; {self.rejected} rejected"
         ]
         if self.left_out:

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.audit.trail import record as audit
 from accounts.permissions import CASE_READERS, check_user_can_open
-from accounts.scoping import StudyRequest, scoped, study_role_required
+from accounts.scoping import StudyRequest, filter_by_role, study_role_required
 from ehr.models import Encounter, EventSeries
 from ehr.record.page import (
     RowLine,
@@ -166,7 +166,7 @@ def _page_of(focus: Focus | None, series: QuerySet[EventSeries]) -> int | None:
 
 
 def _opened(request: StudyRequest, public_id: str) -> Encounter:
-    cases = scoped(
+    cases = filter_by_role(
         Encounter.objects.select_related("dataset__study"),
         request.user,
         "dataset__study",

@@ -15,7 +15,7 @@ from django.db.models import F, Func, Q, QuerySet, TextField, Value
 
 from accounts.audit.trail import record
 from accounts.models import Study, User
-from jobs.leases.claims import expired
+from jobs.leases.claims import expired_condition
 from jobs.leases.clock import database_time
 from jobs.leases.hold import Hold, write_guard
 from jobs.models import ClaimableJob, JobState
@@ -199,12 +199,12 @@ def retry_all(*, jobs: QuerySet[Any], by: User, study: Study | None, waits: bool
     return count
 
 
-def settle_abandoned(*, jobs: QuerySet[Any]) -> int:
+def end_abandoned_jobs(*, jobs: QuerySet[Any]) -> int:
     """End expired jobs that nobody may reclaim; return how many.
 
     Jobs asked to stop become cancelled; jobs with no attempt left become failed.
     """
-    lost = jobs.filter(expired())
+    lost = jobs.filter(expired_condition())
     ended = {"finished_at": database_time(), "lease_expires_at": None}
     stopped = lost.filter(cancel_requested=True).update(
         state=next_state(JobState.RUNNING, "stop"), **ended

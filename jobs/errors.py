@@ -48,7 +48,7 @@ class OutOfTime(PermanentFailure):
     """The job took longer than its limit. Trying again would take as long."""
 
 
-def reason_of(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Return the stored reason of a failure: the class and a safe message.
 
     The message is left out unless the class marks it as safe (`log_safe`).

@@ -20,10 +20,10 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from kombu.exceptions import ChannelError, OperationalError
 
-from jobs.leases.claims import due, expired
+from jobs.leases.claims import due_condition, expired_condition
 from jobs.leases.clock import database_time
 from jobs.models import ClaimableJob
-from jobs.registry import JobKind, kind_of
+from jobs.registry import JobKind, find_kind
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ def send_hints(job_class: type[ClaimableJob], job_ids: Sequence[int]) -> None:
     if job_ids:
         ids = list(job_ids)[:SWEEP_LIMIT]
         job_class._default_manager.filter(pk__in=ids).update(hinted_at=database_time())
-        transaction.on_commit(lambda: kind_of(job_class).send(ids))
+        transaction.on_commit(lambda: find_kind(job_class).send(ids))
 
 
 def resend_hints(kind: JobKind) -> int:
@@ -79,15 +79,16 @@ def resend_hints(kind: JobKind) -> int:
     )
     with transaction.atomic():
         ids = _lock_rows(
-            jobs.filter(expired(), lost, attempt__lt=F("max_attempts")).order_by(
+            jobs.filter(expired_condition(), lost, attempt__lt=F("max_attempts")).order_by(
                 "lease_expires_at"
             ),
             SWEEP_LIMIT,
         )
-        hinted = jobs.filter(due(), hinted_at__lte=before).order_by("hinted_at", "pk")
+        hinted = jobs.filter(due_condition(), hinted_at__lte=before).order_by("hinted_at", "pk")
         ids += _lock_rows(hinted, (SWEEP_LIMIT - len(ids)) // 2)
         ids += _lock_rows(
-            jobs.filter(due(), hinted_at__isnull=True).order_by("pk"), SWEEP_LIMIT - len(ids)
+            jobs.filter(due_condition(), hinted_at__isnull=True).order_by("pk"),
+            SWEEP_LIMIT - len(ids),
         )
         ids += _lock_rows(hinted.exclude(pk__in=ids), SWEEP_LIMIT - len(ids))
         send_hints(kind.job_class, ids)
@@ -103,8 +104,8 @@ def pull_hints(job_class: type[ClaimableJob], job_id: int) -> None:
     if time.monotonic() < _next_pull.get(job_class, 0.0):
         return
     _next_pull[job_class] = time.monotonic() + PULL_SECONDS
-    kind = kind_of(job_class)
-    beside = kind.runnable(kind.beside(job_id)).filter(due(), cancel_requested=False)
+    kind = find_kind(job_class)
+    beside = kind.runnable(kind.beside(job_id)).filter(due_condition(), cancel_requested=False)
     under_way = beside.filter(hinted_at__gt=database_time(-RESEND_AFTER))[:SWEEP_LIMIT].count()
     if under_way <= SWEEP_LIMIT // 2:
         with transaction.atomic():
@@ -125,7 +126,7 @@ def post(messages: Iterable[Message]) -> None:
         for message in messages:
             queue = message.queue
             if queue not in room:
-                room[queue] = QUEUE_LIMIT - messages_in(queue)
+                room[queue] = QUEUE_LIMIT - count_messages(queue)
             room[queue] -= 1
             if room[queue] >= 0:
                 options = {
@@ -145,7 +146,7 @@ def post(messages: Iterable[Message]) -> None:
         )
 
 
-def messages_in(queue: str) -> int:
+def count_messages(queue: str) -> int:
     """Return how many messages wait in a queue of the broker.
 
     Raises OperationalError, OSError.

@@ -13,7 +13,7 @@ from jobs.leases.hold import TimeLimit
 HARD_SECONDS = 60.0
 
 
-def limit_of(*, asks_models: bool) -> TimeLimit:
+def make_limit(*, asks_models: bool) -> TimeLimit:
     """The limit of one attempt."""
     setting = "MODEL_STAGE_SECONDS" if asks_models else "STAGE_SECONDS"
     return TimeLimit(float(getattr(settings, setting)), setting)
@@ -24,4 +24,4 @@ def hard_limit(*, asks_models: bool) -> float:
 
     This is Celery's `time_limit`.
     """
-    return limit_of(asks_models=asks_models).seconds + HARD_SECONDS
+    return make_limit(asks_models=asks_models).seconds + HARD_SECONDS

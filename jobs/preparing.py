@@ -15,7 +15,7 @@ from django.db.models import F, Func, QuerySet
 from jobs.actions import finish
 from jobs.leases.claims import claim
 from jobs.leases.hold import Hold, write_guard
-from jobs.leases.holding import hold_of
+from jobs.leases.holding import make_hold
 from jobs.models import PreparationJob
 
 P = TypeVar("P", bound=PreparationJob)
@@ -27,7 +27,7 @@ def prepare_now(preparation: P, prepare: Callable[[P, Hold], None]) -> None:
     """Do the whole preparation inside the transaction that created it."""
     job = claim(type(preparation), preparation.pk)
     assert job is not None
-    hold = hold_of(job)
+    hold = make_hold(job)
     prepare(job, hold)
     finish(hold=hold)
 

@@ -49,7 +49,7 @@ def register(
     )
 
 
-def kind_of(job_class: type[ClaimableJob]) -> JobKind:
+def find_kind(job_class: type[ClaimableJob]) -> JobKind:
     """What was registered for the class; raises LookupError with the fix."""
     try:
         return _kinds[job_class]

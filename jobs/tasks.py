@@ -10,7 +10,7 @@ import logging
 from celery import shared_task
 
 from jobs import registry
-from jobs.actions import settle_abandoned
+from jobs.actions import end_abandoned_jobs
 from jobs.hints import resend_hints
 
 logger = logging.getLogger(__name__)
@@ -23,7 +23,7 @@ def sweep() -> None:
     Rows wait because of lost messages, past backoffs or expired leases.
     """
     for kind in registry.kinds():
-        ended = settle_abandoned(jobs=kind.job_class._default_manager.all())
+        ended = end_abandoned_jobs(jobs=kind.job_class._default_manager.all())
         sent = resend_hints(kind)
         if ended or sent:
             logger.info("swept %s: %s ended, %s hints sent", kind.job_class.__name__, ended, sent)

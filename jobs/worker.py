@@ -12,7 +12,7 @@ from typing import TypeVar
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
 from jobs.actions import fail, finish, requeue, stop
-from jobs.errors import JobCancelled, LostLease, OutOfTime, RequeueJob, reason_of
+from jobs.errors import JobCancelled, LostLease, OutOfTime, RequeueJob, describe_error
 from jobs.hints import send_hints
 from jobs.leases.claims import claim
 from jobs.leases.hold import Hold, TimeLimit
@@ -37,7 +37,7 @@ def work(
 
     Returns None if the job cannot be claimed. Never raises for a failed job.
 
-    `do` stores its results inside `write_guard(hold)`. Its exceptions become reasons (`reason_of`).
+    `do` stores its results inside `write_guard(hold)`. Its exceptions become reasons (`describe_error`).
     One with `retryable = False` fails the job at once; one with `outage = True` uses up no attempt,
     and with `patient = True` waits without end (`jobs.actions.fail`). RequeueJob requeues the job
     for other workers at once.
@@ -75,7 +75,7 @@ def _fail_overdue(hold: Hold) -> None:
     logger.warning(
         "%s %s is past its limit of %s s", hold.job_class.__name__, hold.job_id, hold.limit.seconds
     )
-    fail(hold=hold, reasons=[reason_of(OutOfTime(hold.limit.words()))], retryable=False)
+    fail(hold=hold, reasons=[describe_error(OutOfTime(hold.limit.words()))], retryable=False)
 
 
 def _attempt(
@@ -108,7 +108,7 @@ def _attempt(
     ) as error:  # every error becomes the job's reason; nothing may end a job silently
         patient, retryable = getattr(error, "patient", False), getattr(error, "retryable", True)
         if patient:
-            logger.info("%s %s waits: %s", type(job).__name__, hold.job_id, reason_of(error))
+            logger.info("%s %s waits: %s", type(job).__name__, hold.job_id, describe_error(error))
         elif not retryable and getattr(
             error, "log_safe", False
         ):  # its words suffice; the place adds nothing
@@ -117,7 +117,7 @@ def _attempt(
                 type(job).__name__,
                 hold.job_id,
                 hold.attempt,
-                reason_of(error),
+                describe_error(error),
             )
         else:
             logger.warning(
@@ -130,7 +130,7 @@ def _attempt(
         close_old_connections()
         return fail(
             hold=hold,
-            reasons=[reason_of(error)],
+            reasons=[describe_error(error)],
             retryable=retryable,
             outage=getattr(error, "outage", False),
             patient=patient,

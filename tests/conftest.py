@@ -142,7 +142,7 @@ def services() -> ServicePaths:
     remove_dead_sessions()
     paths = default_paths()
     embedded.ensure_running(paths)
-    with psycopg.connect(paths.database_url_of(SUPERUSER_ROLE), autocommit=True) as superuser:
+    with psycopg.connect(paths.build_database_url(SUPERUSER_ROLE), autocommit=True) as superuser:
         # For the test runner alone: make test databases, tamper past triggers, watch and end
         # connections of the application.
         superuser.execute(f"ALTER ROLE {OWNER_ROLE} CREATEDB")
@@ -180,7 +180,7 @@ def process_environment(services: ServicePaths, transactional_db: None) -> dict[
     return {
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "config.settings",
-        "DATABASE_URL": services.database_url_of(APPLICATION_ROLE, database),
+        "DATABASE_URL": services.build_database_url(APPLICATION_ROLE, database),
         "BROKER_URL": settings.BROKER_URL,
         "OCCURRENT_VAR": str(services.var),
     }

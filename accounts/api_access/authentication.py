@@ -43,7 +43,7 @@ class ApiTokenAuthentication(TokenAuthentication):
         if len(words) != 2 or not TOKEN.fullmatch(words[1]):
             raise AuthenticationFailed(REFUSAL)
         name = words[1][: CONSTANTS.TOKEN_KEY_LENGTH].decode()
-        key = throttle.key_of(request._request, f"api token {name}")
+        key = throttle.make_key(request._request, f"api token {name}")
         if wait := throttle.seconds_locked(key):
             raise Throttled(wait)
         try:

@@ -39,7 +39,7 @@ def issue_token(*, user: User, label: str, by: User | None) -> tuple[ApiToken, s
         raise TokenRefused(
             "The account is not active, or its one-time password was not replaced yet."
         )
-    if tokens_of(user).count() >= MOST:
+    if find_tokens(user).count() >= MOST:
         raise TokenRefused(
             f"At most {MOST} tokens stand at once. Revoke one that is not needed any more."
         )
@@ -58,7 +58,7 @@ def revoke_token(*, token: ApiToken, by: User | None) -> None:
     token.delete()
 
 
-def tokens_of(user: User) -> QuerySet[ApiToken]:
+def find_tokens(user: User) -> QuerySet[ApiToken]:
     """The person's tokens that have not expired, oldest first."""
     return ApiToken.objects.filter(Q(expiry__isnull=True) | Q(expiry__gt=timezone.now()), user=user)
 

@@ -31,7 +31,7 @@ class Head:
         return cls(int(sequence), hash_.strip())
 
     @classmethod
-    def of(cls, detail: Mapping[str, Any]) -> Head:
+    def from_detail(cls, detail: Mapping[str, Any]) -> Head:
         """Read what `as_detail` wrote."""
         return cls(detail["audit_sequence"], detail["audit_head"])
 

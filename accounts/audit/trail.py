@@ -80,7 +80,7 @@ class AuditFilter:
     action: str = ""
 
 
-def events_of(study: Study, wanted: AuditFilter = AuditFilter()) -> QuerySet[AuditEvent]:
+def find_events(study: Study, wanted: AuditFilter = AuditFilter()) -> QuerySet[AuditEvent]:
     """The study's events and the sign-ins of its members, newest first."""
     members = Membership.objects.filter(study=study).values("user")
     events = AuditEvent.objects.filter(Q(study=study) | Q(study__isnull=True, actor__in=members))

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from accounts.registry import NavItem, nav_items
-from accounts.scoping import active_study, roles_in, studies_of
+from accounts.scoping import active_study, find_roles, find_studies
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ def study(request: HttpRequest) -> dict[str, Any]:
     if user is None or not user.is_authenticated:
         return {}
     current = active_study(request)
-    roles = roles_in(user, current) if current else frozenset()
+    roles = find_roles(user, current) if current else frozenset()
     return {
         "active_study": current,
-        "studies": studies_of(user),
+        "studies": find_studies(user),
         "study_roles": roles,
         "nav_links": nav_links(nav_items(roles, user, current), request.path),
     }

@@ -50,7 +50,7 @@ class OddValue(ValueError):
 
 
 class RequestGuardMiddleware:
-    """Refuses what `refusal_of` names; ignores impossible session cookies."""
+    """Refuses what `find_refusal` names; ignores impossible session cookies."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
@@ -58,7 +58,7 @@ class RequestGuardMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer the request, or refuse it."""
         try:
-            sentence = refusal_of(request)
+            sentence = find_refusal(request)
         except RequestDataTooBig:
             return refuse(request, TOO_MUCH, 413)
         except (SuspiciousOperation, MultiPartParserError):
@@ -71,7 +71,7 @@ class RequestGuardMiddleware:
         return self._get_response(request)
 
 
-def refusal_of(request: HttpRequest) -> str | None:
+def find_refusal(request: HttpRequest) -> str | None:
     """Return why the request cannot be accepted, None if it can.
 
     Raises what Django raises for forms that it cannot read.
@@ -106,11 +106,11 @@ def check_json(body: Mapping[str, Any]) -> None:
     for name, value in body.items():
         if ODD.search(name):
             raise OddValue("", ODD_TEXT)
-        if sentence := next(filter(None, map(_oddness, _leaves(value))), None):
+        if sentence := next(filter(None, map(_find_fault, _leaves(value))), None):
             raise OddValue(name, sentence)
 
 
-def _oddness(value: Any) -> str | None:
+def _find_fault(value: Any) -> str | None:
     match value:
         case str():
             return ODD_TEXT if ODD.search(value) else None

@@ -58,7 +58,7 @@ def refusal(message: str, status: int, **more: Any) -> JsonResponse:
     return JsonResponse({"message": message, **more}, status=status)
 
 
-def text_in(body: dict[str, Any], name: str) -> str:
+def read_text(body: dict[str, Any], name: str) -> str:
     """Return a text of a body that `json_body` read, empty if there is none.
 
     Raises BadBody for anything else.

@@ -35,7 +35,7 @@ class ThrottledBackend(ModelBackend):
         """
         if request is None or username is None:
             return super().authenticate(request, username=username, password=password, **kwargs)
-        key = throttle.key_of(request, username)
+        key = throttle.make_key(request, username)
         if not throttle.spend(key):
             raise PermissionDenied
         user = super().authenticate(request, username=username, password=password, **kwargs)

@@ -36,14 +36,14 @@ class WrongPassword(PermissionDenied):
 
     def __init__(self, wait: int) -> None:
         super().__init__(
-            f"Too many attempts. Try again in {throttle.words_for(wait)}."
+            f"Too many attempts. Try again in {throttle.describe_wait(wait)}."
             if wait
             else "Wrong password."
         )
         self.wait = wait
 
 
-def check_password_of(
+def verify_password(
     username: str, password: str, *, request: HttpRequest | None, purpose: Purpose
 ) -> User:
     """Return the active person with that name and password.
@@ -54,7 +54,7 @@ def check_password_of(
     user = authenticate(request, username=username, password=password, purpose=purpose)
     if user is None:
         raise WrongPassword(
-            0 if request is None else throttle.seconds_locked(throttle.key_of(request, username))
+            0 if request is None else throttle.seconds_locked(throttle.make_key(request, username))
         )
     assert isinstance(user, User)
     return user

@@ -45,7 +45,7 @@ def on_failure(
         str(credentials.get("username", "")),
         credentials.get("purpose", Purpose.SIGN_IN),
     )
-    locked = request is not None and throttle.seconds_locked(throttle.key_of(request, name)) > 0
+    locked = request is not None and throttle.seconds_locked(throttle.make_key(request, name)) > 0
     account = get_user_model().objects.filter(username=name).first()
     if purpose == Purpose.SIGN_IN:
         record(

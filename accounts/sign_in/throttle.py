@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
 
 from accounts.models import SignInAttempts
-from accounts.wording import counted
+from accounts.wording import format_count
 
 _SPEND = """
 INSERT INTO accounts_signinattempts AS seen (key, count, window_ends_at)
@@ -26,7 +26,7 @@ RETURNING count
 """
 
 
-def key_of(request: HttpRequest, username: str) -> str:
+def make_key(request: HttpRequest, username: str) -> str:
     """Return a digest of name and address, so that the table stores neither."""
     pair = f"{username.strip().casefold()}\n{client_address(request)}"
     return salted_hmac("accounts.sign_in.throttle", pair, algorithm="sha256").hexdigest()
@@ -80,12 +80,12 @@ def seconds_locked(key: str) -> int:
     return int(row[0]) if row else 0
 
 
-def words_for(seconds: int) -> str:
+def describe_wait(seconds: int) -> str:
     """Return the wait in words: "40 seconds", "1 minute", "14 minutes".
 
     Minutes are rounded up.
     """
     if seconds < 60:
-        return counted(seconds, "second")
+        return format_count(seconds, "second")
     minutes = -(-seconds // 60)
-    return counted(minutes, "minute")
+    return format_count(minutes, "minute")

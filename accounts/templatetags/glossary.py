@@ -14,7 +14,7 @@ from django.template.loader import render_to_string
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from accounts.glossary import Term, by_spelling, spelling_pattern
+from accounts.glossary import Term, spelling_pattern, terms_by_spelling
 
 register = template.Library()
 _USED = "glossary_terms"
@@ -34,7 +34,7 @@ def terms(context: Context, words: object) -> SafeString:
     parts: list[str] = []
     end = 0
     for found in spelling_pattern().finditer(text):
-        term = by_spelling()[found[0]]
+        term = terms_by_spelling()[found[0]]
         used[term.slug] = term
         parts += [conditional_escape(text[end : found.start()]), _button(term, found[0])]
         end = found.end()

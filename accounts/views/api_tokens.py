@@ -11,9 +11,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts.api_access.tokens import (
     LONGEST_LABEL,
     TokenRefused,
+    find_tokens,
     issue_token,
     revoke_token,
-    tokens_of,
 )
 
 
@@ -34,7 +34,7 @@ def api_tokens(request: HttpRequest) -> HttpResponse:
         except TokenRefused as refused:
             error = str(refused)
     context = {
-        "tokens": tokens_of(request.user),
+        "tokens": find_tokens(request.user),
         "secret": secret,
         "error": error,
         "longest": LONGEST_LABEL,
@@ -47,7 +47,7 @@ def api_tokens(request: HttpRequest) -> HttpResponse:
 def api_token_revoke(request: HttpRequest) -> HttpResponse:
     """End one of one's own."""
     assert request.user.is_authenticated
-    token = get_object_or_404(tokens_of(request.user), public_id=request.POST.get("token", ""))
+    token = get_object_or_404(find_tokens(request.user), public_id=request.POST.get("token", ""))
     revoke_token(token=token, by=request.user)
     messages.success(request, "The token is revoked.")
     return redirect("accounts:api_tokens")

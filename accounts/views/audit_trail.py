@@ -7,9 +7,9 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from accounts.audit.trail import AuditFilter, events_of
+from accounts.audit.trail import AuditFilter, find_events
 from accounts.models import Role, User
-from accounts.registry import closes_anything
+from accounts.registry import has_closed_objects
 from accounts.scoping import StudyRequest, study_role_required
 
 PAGE_SIZE = 50
@@ -20,12 +20,12 @@ PAGE_SIZE = 50
 def audit_trail(request: StudyRequest) -> HttpResponse:
     """Newest first, filtered by person (public id) and action."""
     wanted = AuditFilter(person=request.GET.get("person", ""), action=request.GET.get("action", ""))
-    everything = events_of(request.study).order_by()
+    everything = find_events(request.study).order_by()
     context = {
         "wanted": wanted,
         # Details count occurrences and games: of a case that the person reviews, too.
-        "details_closed": closes_anything(request.user),
-        "page": Paginator(events_of(request.study, wanted), PAGE_SIZE).get_page(
+        "details_closed": has_closed_objects(request.user),
+        "page": Paginator(find_events(request.study, wanted), PAGE_SIZE).get_page(
             request.GET.get("page")
         ),
         "people": User.objects.filter(pk__in=everything.values("actor")).order_by("username"),

@@ -10,9 +10,9 @@ from __future__ import annotations
 from django.db.models import Q
 
 from accounts.models import Study, User
-from accounts.permissions import NotAllowed, roles_in, user_can_manage_study
+from accounts.permissions import NotAllowed, find_roles, user_can_manage_study
 from accounts.registry import closed_objects, veto
-from accounts.wording import counted
+from accounts.wording import format_count
 from adjudication.access.exposure import exposed_cases
 from adjudication.blinding.visibility import MaySee, Viewer, visibility_for
 from adjudication.models import Assignment, Packet
@@ -53,7 +53,7 @@ def reasons_against(user: User, packet: Packet) -> list[str]:
     [] if they are eligible.
     """
     reasons = []
-    if not roles_in(user, packet.study):
+    if not find_roles(user, packet.study):
         reasons.append("They are not an active member of the study.")
     cases = cases_of(packet)
     written = (
@@ -149,4 +149,4 @@ def check_user_may_see_findings(user: User, encounter: Encounter) -> None:
 
 
 def _cases(count: int) -> str:
-    return counted(count, "case")
+    return format_count(count, "case")

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404
 
 from accounts.models import Role
 from accounts.permissions import CASE_READERS
-from accounts.scoping import StudyRequest, scoped
+from accounts.scoping import StudyRequest, filter_by_role
 from adjudication.access.closed import Closed, check_judge_run_is_open, closed_to
 from adjudication.models import JudgeRun
 
@@ -22,7 +22,7 @@ def judge_run_of(
     Raises Http404 otherwise.
     """
     found = JudgeRun.objects.select_related("study", "created_by").prefetch_related("datasets")
-    return get_object_or_404(scoped(found, request.user, roles=roles), public_id=public_id)
+    return get_object_or_404(filter_by_role(found, request.user, roles=roles), public_id=public_id)
 
 
 def _open_run(request: StudyRequest, public_id: str) -> tuple[JudgeRun, Closed]:

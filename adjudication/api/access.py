@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 
 from accounts.models import Role, Study, User
 from accounts.permissions import CASE_READERS, NotAllowed
-from accounts.scoping import StudyRequest, studies_of
+from accounts.scoping import StudyRequest, find_studies
 from adjudication.access.closed import (
     Closed,
     check_judge_run_is_open,
@@ -70,7 +70,7 @@ def studies_with(request: Request, roles: frozenset[Role] = CASE_READERS) -> Que
     cannot learn what exists.
     """
     person = person_of(request)
-    found = studies_of(person, roles)
+    found = find_studies(person, roles)
     if not found.exists():
         raise NotAllowed(
             f"This needs the role {' or '.join(sorted(r.label.lower() for r in roles))} in a study."

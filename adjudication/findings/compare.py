@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.urls import reverse
 
-from accounts.wording import noun_for
+from accounts.wording import inflect_noun
 from adjudication.findings.listing import FindingLine, finding_line
 from adjudication.judging.aligning import Aligned, PlacedRow, align_rows
 from adjudication.judging.config import JudgeConfig
@@ -280,7 +280,7 @@ def _side(row: PlacedRow, anchor: Anchor, axis: Axis) -> dict[str, Any]:
 
 def _finding(line: FindingLine) -> dict[str, str]:
     charged = (
-        f"{line.charged}: {line.category}, {line.weight} {noun_for(float(line.weight), 'point')}"
+        f"{line.charged}: {line.category}, {line.weight} {inflect_noun(float(line.weight), 'point')}"
         if line.charged
         else ""
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import Http404
 
 from accounts.permissions import CASE_READERS, NotAllowed
-from accounts.scoping import StudyRequest, scoped
+from accounts.scoping import StudyRequest, filter_by_role
 from adjudication.access.eligibility import check_user_may_see_findings
 from adjudication.findings.compare import games_of
 from adjudication.models import Finding, JudgeRun
@@ -51,7 +51,7 @@ def runs_of_pair(
         return []
     games = games_of(a, b).filter(outcome="judged")
     return list(
-        scoped(JudgeRun.objects.filter(games__in=games), request.user, roles=CASE_READERS)
+        filter_by_role(JudgeRun.objects.filter(games__in=games), request.user, roles=CASE_READERS)
         .distinct()
         .order_by("-created_at")
     )

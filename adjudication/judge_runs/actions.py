@@ -23,7 +23,7 @@ from ehr.models import Dataset
 from jobs.actions import cancel_all, retry_all
 from jobs.hints import SWEEP_LIMIT, send_hints
 from jobs.leases.hold import Hold, TimeLimit
-from jobs.limits import limit_of
+from jobs.limits import make_limit
 from jobs.models import JobState
 from jobs.worker import work
 from llm_runtime.ledger import DatabaseLedger
@@ -186,7 +186,7 @@ def execute_game(game_id: int) -> JobState | None:
 
 
 def _limit(game: Game) -> TimeLimit:
-    return limit_of(asks_models=bool(game.run.language_models))
+    return make_limit(asks_models=bool(game.run.language_models))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from accounts.wording import noun_for
+from accounts.wording import inflect_noun
 from adjudication.domain import Finding, FindingType, Grounding, Relation, Side, Verdict
 from adjudication.scoring.errors import WEIGHTS, Category, charge
 from ehr.presentation.wording import hours_words, span_words
@@ -129,7 +129,7 @@ def flag_sentence(finding: Finding) -> str:
 def weight_words(category: Category) -> str:
     """Return the category's weight in words: "1 point", "0.5 points"."""
     weight = WEIGHTS[category]
-    return f"{weight:g} {noun_for(weight, 'point')}"
+    return f"{weight:g} {inflect_noun(weight, 'point')}"
 
 
 def size_words(a_time: int | None, b_time: int | None) -> str:

@@ -17,7 +17,7 @@ from accounts.audit.trail import record
 from accounts.ids import new_public_id
 from accounts.models import Study, User
 from accounts.permissions import NotAllowed, check_user_can_manage_study
-from accounts.wording import counted
+from accounts.wording import format_count
 from adjudication.access.eligibility import check_user_is_eligible, reasons_against
 from adjudication.blinding.visibility import unswapped
 from adjudication.domain import FindingType, Verdict
@@ -300,7 +300,7 @@ def obstacles(packet: Packet) -> list[str]:
     for pairing, quota in sorted(set(packet.items.values_list("pairing", "quota"))):
         able = sum(not a.pairings or pairing in a.pairings for a in reviewers)
         if able < quota:
-            found.append(f"{pairing}: {counted(quota, 'reviewer')} an item, {able} assigned.")
+            found.append(f"{pairing}: {format_count(quota, 'reviewer')} an item, {able} assigned.")
     for a in standing:
         found += [
             f"{a.person.get_username()}: {reason}" for reason in reasons_against(a.person, packet)

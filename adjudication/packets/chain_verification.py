@@ -16,7 +16,7 @@ from django.core.exceptions import ObjectDoesNotExist
 
 from accounts.audit.chain import Head
 from accounts.models import AuditEvent
-from accounts.wording import counted
+from accounts.wording import format_count
 from adjudication.chain import BEGINNING, Break, Link, breaks
 from adjudication.models import Assignment, Decision, Packet, Slot
 from adjudication.packets.chain_storage import (
@@ -132,7 +132,7 @@ def audit_heads(packet: Packet) -> list[Head]:
     details = packet.decisions.filter(
         kind=Decision.Kind.SIGN, detail__has_key="audit_head"
     ).values_list("detail", flat=True)
-    return [Head.of(detail) for detail in details]
+    return [Head.from_detail(detail) for detail in details]
 
 
 def _audited_details(packet: Packet) -> Mapping[str, Details]:
@@ -318,5 +318,5 @@ def _end_breaks(packet: Packet, links: list[Decision]) -> Iterator[Break]:
     if ends != noted:
         yield Break(
             ends[0],
-            f"it ends here, and its packet notes {counted(noted[0], 'link')} and their head",
+            f"it ends here, and its packet notes {format_count(noted[0], 'link')} and their head",
         )

@@ -7,7 +7,7 @@ from django.shortcuts import get_object_or_404
 
 from accounts.audit.trail import record
 from accounts.permissions import NotAllowed
-from accounts.scoping import ANY_ROLE, StudyRequest, scoped
+from accounts.scoping import ANY_ROLE, StudyRequest, filter_by_role
 from adjudication.access.eligibility import may_see
 from adjudication.access.exposure import record_exposure
 from adjudication.models import Packet
@@ -55,7 +55,7 @@ def revealed_packet(request: StudyRequest, public_id: str) -> Packet:
 
     Raises Http404, NotAllowed.
     """
-    found = scoped(
+    found = filter_by_role(
         Packet.objects.filter(study=request.study), request.user, roles=ANY_ROLE
     ).select_related("study", "judge_run")
     packet = get_object_or_404(found, public_id=public_id)

@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404
 
 from accounts.audit.trail import record
 from accounts.permissions import CASE_READERS, NotAllowed
-from accounts.scoping import StudyRequest, scoped
+from accounts.scoping import StudyRequest, filter_by_role
 from adjudication.access.closed import closed_to, has_closed_games
 from adjudication.access.eligibility import REFUSAL
 from adjudication.findings.changes import comparable_runs
@@ -85,7 +85,7 @@ def rated_run(request: StudyRequest, public_id: str) -> JudgeRun:
 
     Its sums reveal each case. Raises Http404, NotAllowed.
     """
-    found = scoped(
+    found = filter_by_role(
         JudgeRun.objects.filter(study=request.study), request.user, roles=CASE_READERS
     ).select_related("study")
     run = get_object_or_404(found, public_id=public_id)

@@ -21,8 +21,8 @@ from accounts.audit.trail import record
 from accounts.ids import new_public_id
 from accounts.models import User
 from accounts.permissions import NotAllowed, user_can_manage_study
-from accounts.sign_in.password_check import Purpose, check_password_of
-from accounts.wording import counted
+from accounts.sign_in.password_check import Purpose, verify_password
+from accounts.wording import format_count
 from adjudication.models import Assignment, Decision, ItemMark, Packet, PacketItem, Slot
 from adjudication.packets import chain_storage
 from adjudication.review import slots
@@ -65,7 +65,7 @@ class NotFinished(RuntimeError):
     log_safe = True
 
     def __init__(self, left: int, elsewhere: int = 0) -> None:
-        words = f"{counted(left, 'item')} still to decide."
+        words = f"{format_count(left, 'item')} still to decide."
         if elsewhere:
             words += (
                 f" Another reviewer has {elsewhere} of them in hand; what they leave undecided"
@@ -255,7 +255,7 @@ def sign(
     NotFinished.
     """
     _check_own(assignment, by)
-    check_password_of(by.get_username(), password, request=request, purpose=Purpose.SIGNATURE)
+    verify_password(by.get_username(), password, request=request, purpose=Purpose.SIGNATURE)
     return _sign(assignment, by)
 
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from accounts.permissions import NotAllowed
 from accounts.requests.json_bodies import BadBody, refusal
-from accounts.scoping import ANY_ROLE, StudyRequest, scoped
+from accounts.scoping import ANY_ROLE, StudyRequest, filter_by_role
 from adjudication.blinding.page import hours_entered, page_of, time_left_words
 from adjudication.blinding.visibility import sides_swapped, unswapped
 from adjudication.models import Assignment, Decision, ItemMark, Packet, PacketItem, Slot
@@ -43,7 +43,7 @@ def own_assignment(request: StudyRequest, public_id: str, *, withdrawn: bool = F
     if not withdrawn:
         found = found.filter(withdrawn_at__isnull=True)
     mine = (
-        scoped(found, request.user, "packet__study", roles=ANY_ROLE)
+        filter_by_role(found, request.user, "packet__study", roles=ANY_ROLE)
         .filter(public_id=public_id, person=request.user)
         .first()
     )

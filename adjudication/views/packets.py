@@ -14,8 +14,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from accounts.audit.trail import record
 from accounts.models import Role, User
 from accounts.permissions import STUDY_ADMINS, NotAllowed
-from accounts.scoping import StudyRequest, scoped, study_role_required
-from accounts.wording import counted
+from accounts.scoping import StudyRequest, filter_by_role, study_role_required
+from accounts.wording import format_count
 from adjudication.access.closed import (
     Closed,
     closed_to,
@@ -58,7 +58,9 @@ def packet_new(request: StudyRequest, run_id: str) -> HttpResponse:
     packet.
     """
     run = get_object_or_404(
-        scoped(JudgeRun.objects.filter(study=request.study), request.user, roles=STUDY_ADMINS),
+        filter_by_role(
+            JudgeRun.objects.filter(study=request.study), request.user, roles=STUDY_ADMINS
+        ),
         public_id=run_id,
     )
     if has_closed_games(run, closed_to(request.user)):
@@ -165,7 +167,9 @@ def packet_of(request: StudyRequest, public_id: str) -> Packet:
     found = Packet.objects.filter(study=request.study).select_related(
         "study", "judge_run", "follows", "created_by"
     )
-    packet = get_object_or_404(scoped(found, request.user, roles=STUDY_ADMINS), public_id=public_id)
+    packet = get_object_or_404(
+        filter_by_role(found, request.user, roles=STUDY_ADMINS), public_id=public_id
+    )
     if not may_see(request.user, packet).report:
         raise NotAllowed(
             "You review this packet or another one with a case of it, so its pages are closed to"
@@ -256,7 +260,7 @@ def _second(request: StudyRequest, found: Packet) -> str:
     count = packets.second_reviewer(
         packet=found, pairing=request.POST.get("pairing", ""), by=request.user
     )
-    return f"{counted(count, 'item')} will be decided by two people."
+    return f"{format_count(count, 'item')} will be decided by two people."
 
 
 def _draw_changed(request: StudyRequest, found: Packet) -> Packet:

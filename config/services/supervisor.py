@@ -19,7 +19,7 @@ import psutil
 
 from config.env import BASE_DIR
 from config.services import embedded
-from config.services.errors import ServiceError, file_errors_explained
+from config.services.errors import ServiceError, explain_file_errors
 from config.services.paths import ServicePaths
 from config.services.processes import is_alive
 
@@ -118,7 +118,7 @@ class Supervisor:
             _wait(child, deadline)
             late = _members(child)
             _signal_group(child, signal.SIGKILL)
-            self._after_kill(child, late)
+            self._run_after_kill(child, late)
         self._children.clear()
         embedded.stop(self._paths, self._started_services)
 
@@ -140,15 +140,15 @@ class Supervisor:
         child.process = None
         if child.failures >= MOST_FAILURES_AT_FIRST and not child.was_steady:
             raise ServiceError(
-                f"{child.name} ended {child.failures} times in a row ({_words(status)}):"
+                f"{child.name} ended {child.failures} times in a row ({_describe_status(status)}):"
                 f" {self._last_line(child)}"
             )
         self._say(
-            f"{child.name} ended ({_words(status)}) and is started again in {pause:.0f} s; see"
+            f"{child.name} ended ({_describe_status(status)}) and is started again in {pause:.0f} s; see"
             f" {self.logs / child.name}.log"
         )
 
-    def _after_kill(self, child: Child, pids: list[int]) -> None:
+    def _run_after_kill(self, child: Child, pids: list[int]) -> None:
         """Run the child's `after_kill` command after its processes were killed.
 
         A failure is only printed.
@@ -179,7 +179,7 @@ class Supervisor:
         lines = log.read_text(errors="replace").strip().splitlines()
         return f"{lines[-1][-500:] if lines else 'it said nothing'}. Its log is {log}."
 
-    @file_errors_explained()
+    @explain_file_errors()
     def _start(self, child: Child) -> None:
         self.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
         log = self.logs / f"{child.name}.log"
@@ -248,5 +248,5 @@ def _wait(child: Child, deadline: float) -> None:
         return
 
 
-def _words(status: int) -> str:
+def _describe_status(status: int) -> str:
     return f"signal {-status}" if status < 0 else f"status {status}"

@@ -23,24 +23,26 @@ from jobs.states import next_state
 J = TypeVar("J", bound=ClaimableJob)
 
 
-def due() -> Q:
+def due_condition() -> Q:
     """Queued, and past its backoff."""
     return Q(state=JobState.QUEUED) & (
         Q(not_before__isnull=True) | Q(not_before__lte=database_time())
     )
 
 
-def expired() -> Q:
+def expired_condition() -> Q:
     """Running, with a lease that ran out: its worker is gone or cut off."""
     return Q(state=JobState.RUNNING, lease_expires_at__lte=database_time())
 
 
-def claimable() -> Q:
+def claimable_condition() -> Q:
     """Return the condition on jobs that a worker may take.
 
     A job is due, or expired with an attempt left; and nobody asked it to stop.
     """
-    return Q(cancel_requested=False) & (due() | (expired() & Q(attempt__lt=F("max_attempts"))))
+    return Q(cancel_requested=False) & (
+        due_condition() | (expired_condition() & Q(attempt__lt=F("max_attempts")))
+    )
 
 
 def worker_name() -> str:
@@ -58,7 +60,7 @@ def claim(
     is the token written.
     """
     with transaction.atomic():
-        taken = job_class._default_manager.filter(claimable(), pk=job_id).update(
+        taken = job_class._default_manager.filter(claimable_condition(), pk=job_id).update(
             state=next_state(JobState.QUEUED, "claim"),
             fence=F("fence") + 1,
             attempt=F("attempt") + 1,

@@ -64,9 +64,9 @@ class Heartbeat:
             ):
                 now = time.monotonic()
                 if self._hold.seconds_left() < -GRACE_SECONDS:
-                    self._give_up()
+                    self._fail_job()
                 elif now - beaten < self._interval:
-                    self._look()
+                    self._check_cancelled()
                 elif self._beat():
                     confirmed = beaten = now
                 elif now - confirmed > self._lease.total_seconds():
@@ -74,7 +74,7 @@ class Heartbeat:
         finally:
             connection.close()
 
-    def _look(self) -> None:
+    def _check_cancelled(self) -> None:
         """Check for a cancellation.
 
         If the database does not answer, the next heartbeat handles that.
@@ -85,7 +85,7 @@ class Heartbeat:
         except (DatabaseError, InterfaceError):
             connection.close()
 
-    def _give_up(self) -> None:
+    def _fail_job(self) -> None:
         """Fail the job from this thread, because the work does not check.
 
         Anything that the work stores later is refused.

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 
 from jobs.errors import JobCancelled, LostLease, OutOfTime, WorkerStops
 from jobs.leases.clock import database_time
-from jobs.leases.stopping import stop_requested
+from jobs.leases.stopping import is_stop_requested
 from jobs.models import ClaimableJob, JobState
 
 
@@ -67,7 +67,7 @@ class Hold:
             raise LostLease("the lease was lost")
         if self.cancelled.is_set():
             raise JobCancelled("cancelled on request")
-        if stop_requested():
+        if is_stop_requested():
             raise WorkerStops("the worker is stopping")
         if self.limit is not None and self.seconds_left() < 0:
             raise OutOfTime(self.limit.words())

@@ -23,7 +23,7 @@ from jobs.leases.hold import Hold, TimeLimit
 from jobs.models import ClaimableJob
 
 
-def hold_of(job: ClaimableJob, limit: TimeLimit | None = None) -> Hold:
+def make_hold(job: ClaimableJob, limit: TimeLimit | None = None) -> Hold:
     """The hold on a job that `claim` just returned, without a heartbeat."""
     return Hold(type(job), job.pk, job.fence, job.attempt, limit)
 
@@ -46,7 +46,7 @@ def keep_lease(
     if connection.in_atomic_block:
         raise RuntimeError("keep_lease() needs committed rows: it was called inside a transaction")
     lease = lease or default_lease()
-    hold = hold_of(job, limit)
+    hold = make_hold(job, limit)
     heartbeat = Heartbeat(hold, lease=lease, interval=interval or lease / 3, overdue=overdue)
     heartbeat.start()
     try:

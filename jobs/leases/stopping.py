@@ -12,7 +12,7 @@ import mmap
 _asked = mmap.mmap(-1, 1)
 
 
-def ask_to_stop(*args: object, **options: object) -> None:
+def request_stop(*args: object, **options: object) -> None:
     """Ask every process of this worker to give its job back.
 
     It may be called from a signal handler.
@@ -20,6 +20,6 @@ def ask_to_stop(*args: object, **options: object) -> None:
     _asked[0] = 1
 
 
-def stop_requested() -> bool:
+def is_stop_requested() -> bool:
     """Whether somebody did."""
     return _asked[0] != 0

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from accounts.wording import counted
+from accounts.wording import format_count
 from llm_runtime.base import ProviderError
 from llm_runtime.errors import ModelError, Unavailable
 
@@ -82,4 +82,4 @@ async def tried(
             failure = "the server sent something that is no answer"
         if attempt < tries:
             await asyncio.sleep(backoff * 2 ** (attempt - 1) * random.uniform(0.5, 1.5))
-    raise Unavailable(f"{name}: {failure} ({counted(tries, 'attempt')})")
+    raise Unavailable(f"{name}: {failure} ({format_count(tries, 'attempt')})")

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from django.conf import settings
 from django.db import connection
 
-from config.database_roles import connect_with
+from config.database_roles import set_connection
 from config.env import BASE_DIR
 from config.services.paths import ServicePaths
 from config.settings import database_settings
@@ -24,11 +24,11 @@ def as_application() -> Iterator[None]:
     It needs a test that commits.
     """
     before = connection.settings_dict
-    connect_with({**before, "USER": database_settings(settings.DATABASE_URL)["USER"]})
+    set_connection({**before, "USER": database_settings(settings.DATABASE_URL)["USER"]})
     try:
         yield
     finally:
-        connect_with(before)
+        set_connection(before)
 
 
 def manage(

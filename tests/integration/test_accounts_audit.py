@@ -7,7 +7,7 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 
 from accounts.actions import add_role, create_study
-from accounts.audit.trail import AuditFilter, events_of, record
+from accounts.audit.trail import AuditFilter, find_events, record
 from accounts.models import AuditEvent, Role, User
 
 pytestmark = pytest.mark.django_db
@@ -93,10 +93,10 @@ def test_the_page_filters_by_person_and_action(study, admin):
     other = User.objects.create(username="other")
     for actor, action in ((admin, "case.open"), (other, "case.open"), (other, "case.export")):
         record(actor=actor, study=study, action=action)
-    mine = events_of(study, AuditFilter(person=admin.public_id, action="case.open"))
+    mine = find_events(study, AuditFilter(person=admin.public_id, action="case.open"))
     assert [(event.actor, event.action) for event in mine] == [(admin, "case.open")]
-    assert events_of(study, AuditFilter(action="case.open")).count() == 2
-    assert events_of(study, AuditFilter(person=other.public_id)).count() == 2
+    assert find_events(study, AuditFilter(action="case.open")).count() == 2
+    assert find_events(study, AuditFilter(person=other.public_id)).count() == 2
 
 
 def test_the_page_is_paginated_with_the_filter_kept(client, study, admin):

@@ -27,13 +27,13 @@ from accounts.permissions import (
     NotAllowed,
     check_user_can_open,
     check_user_has_role,
-    roles_in,
+    find_roles,
     user_can_manage_study,
     user_can_open_cases,
 )
 from accounts.registry import Card, Link, NavItem
 from accounts.requests.context_processors import nav_links
-from accounts.scoping import ANY_ROLE, scoped, studies_of
+from accounts.scoping import ANY_ROLE, filter_by_role, find_studies
 
 pytestmark = pytest.mark.django_db
 
@@ -89,7 +89,10 @@ def test_groups_of_other_origin_stay(member):
 def test_roles_count_in_their_own_study_alone(study, member):
     other = create_study(name="Other", by=None)
     user = member("ada", Role.ADMIN)
-    assert (roles_in(user, study), roles_in(user, other)) == (frozenset({Role.ADMIN}), frozenset())
+    assert (find_roles(user, study), find_roles(user, other)) == (
+        frozenset({Role.ADMIN}),
+        frozenset(),
+    )
     assert user_can_manage_study(user, study)
     assert not user_can_manage_study(user, other)
 
@@ -110,11 +113,11 @@ def test_cases_are_for_clinicians_and_admins(study, member):
 def test_the_inactive_and_the_superuser_without_membership_have_no_role(study, member):
     gone = member("gone", Role.ADMIN)
     gone.is_active = False
-    assert roles_in(gone, study) == frozenset()
-    assert not studies_of(gone).exists()
+    assert find_roles(gone, study) == frozenset()
+    assert not find_studies(gone).exists()
     root = User.objects.create(username="root", is_superuser=True)
     assert not user_can_open_cases(root, study)
-    assert not studies_of(root).exists()
+    assert not find_studies(root).exists()
 
 
 def test_a_page_guard_can_veto_an_object(study, member, monkeypatch):
@@ -146,8 +149,8 @@ def test_lists_ask_the_guards_of_their_type(member, monkeypatch):
     assert registry.closed_objects(user, "other") == {"b"}
     assert registry.closed_objects(user, "ehr.encounter") == frozenset()
     monkeypatch.setattr(registry, "_page_guards", dict(list(registry._page_guards.items())[:1]))
-    assert registry.closes_anything(user)
-    assert not registry.closes_anything(other)
+    assert registry.has_closed_objects(user)
+    assert not registry.has_closed_objects(other)
 
 
 def test_scoping_shows_rows_of_ones_own_studies(study, member):
@@ -155,9 +158,11 @@ def test_scoping_shows_rows_of_ones_own_studies(study, member):
     user = member("ada", Role.CLINICIAN, Role.ADMIN)
     AuditEvent.objects.create(study=other, action="x")
     assert set(
-        scoped(AuditEvent.objects.all(), user, roles=ANY_ROLE).values_list("study", flat=True)
+        filter_by_role(AuditEvent.objects.all(), user, roles=ANY_ROLE).values_list(
+            "study", flat=True
+        )
     ) == {study.pk}
-    assert list(studies_of(user)) == [study]
+    assert list(find_studies(user)) == [study]
 
 
 # Actions.
@@ -173,7 +178,7 @@ def test_only_admins_of_the_study_change_its_members(study, member):
             remove_role(study=study, user=clinician, role=Role.CLINICIAN, by=by)
         with pytest.raises(NotAllowed):
             create_account(username="new", study=study, role=Role.ADMIN, by=by)
-    assert roles_in(clinician, study) == {Role.CLINICIAN}
+    assert find_roles(clinician, study) == {Role.CLINICIAN}
 
 
 def test_the_last_active_admin_stays(study, member):
@@ -183,7 +188,7 @@ def test_the_last_active_admin_stays(study, member):
         remove_role(study=study, user=first, role=Role.ADMIN, by=first)
     User.objects.filter(pk=second.pk).update(is_active=True)
     assert remove_role(study=study, user=first, role=Role.ADMIN, by=first)
-    assert roles_in(first, study) == frozenset()
+    assert find_roles(first, study) == frozenset()
 
 
 def test_account_names_are_taken_whatever_their_case(study):
@@ -252,7 +257,7 @@ def test_the_study_page_lists_members_and_adds_removes_and_creates(client, study
         ("admin", (Role.ADMIN,)),
     ]
     client.post("/study/remove-role/", {"person": ada.public_id, "role": "clinician"})
-    assert roles_in(ada, study) == frozenset()
+    assert find_roles(ada, study) == frozenset()
     made = client.post(
         "/study/create-account/", {"create-username": "grace", "create-role": "reviewer"}
     )
@@ -407,7 +412,7 @@ def test_the_demo_accounts_get_passwords_that_are_shown_once(client):
     assert set(passwords) == {"clinician", "reviewer", "admin"}
     study = Study.objects.get(name="demo")
     for name, password in passwords.items():
-        assert roles_in(User.objects.get(username=name), study) == {Role(name)}
+        assert find_roles(User.objects.get(username=name), study) == {Role(name)}
         assert client.post("/sign-in/", {"username": name, "password": password})["Location"] == "/"
         assert client.get("/").status_code == 200
         client.post("/sign-out/")
@@ -432,7 +437,7 @@ def test_create_account_makes_the_study_too_and_refuses_a_taken_name():
     user = User.objects.get(username="grace")
     assert user.check_password(out.split()[1])
     assert user.must_change_password
-    assert roles_in(user, Study.objects.get(name="Cohort 2")) == {Role.REVIEWER}
+    assert find_roles(user, Study.objects.get(name="Cohort 2")) == {Role.REVIEWER}
     with pytest.raises(CommandError, match="taken"):
         run("create_account", "--username", "grace", "--role", "reviewer", "--study", "Cohort 2")
 

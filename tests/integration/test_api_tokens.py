@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from accounts.actions import reset_password
-from accounts.api_access.tokens import MOST, TokenRefused, issue_token, revoke_token, tokens_of
+from accounts.api_access.tokens import MOST, TokenRefused, find_tokens, issue_token, revoke_token
 from accounts.models import ApiToken, AuditEvent, Role, User
 from accounts.permissions import NotAllowed
 from tests import factories
@@ -165,7 +165,7 @@ def test_making_and_ending_are_in_the_trail(person):
 def test_the_page_shows_a_new_token_once(client, person):
     client.force_login(person)
     made = client.post("/api-tokens/", {"label": "<b>nightly"})
-    (token,) = tokens_of(person)
+    (token,) = find_tokens(person)
     assert made.content.count(token.token_key.encode()) == 2
     again = client.get("/api-tokens/")
     assert b"&lt;b&gt;nightly" in again.content
@@ -174,7 +174,7 @@ def test_the_page_shows_a_new_token_once(client, person):
     assert "no-store" in made["Cache-Control"]
     assert client.post("/api-tokens/", {"label": ""}).status_code == 400
     client.post("/api-tokens/revoke/", {"token": token.public_id})
-    assert not tokens_of(person).exists()
+    assert not find_tokens(person).exists()
 
 
 def test_the_command_issues_lists_and_revokes(client, person):

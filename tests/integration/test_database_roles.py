@@ -155,7 +155,7 @@ def old_installation(paths):
     """
     embedded.ensure_running(paths, ["postgres"])
     with psycopg.connect(
-        paths.database_url_of(SUPERUSER_ROLE, "postgres"), autocommit=True
+        paths.build_database_url(SUPERUSER_ROLE, "postgres"), autocommit=True
     ) as superuser:
         superuser.execute(f"DROP DATABASE {DATABASE} WITH (FORCE)")
         for role in (APPLICATION_ROLE, OWNER_ROLE):
@@ -164,7 +164,7 @@ def old_installation(paths):
         access = paths.postgres_data / "pg_ident.conf"
         access.write_text(access.read_text().splitlines()[0] + "\n")
         superuser.execute("SELECT pg_reload_conf()")
-    url = paths.database_url_of(SUPERUSER_ROLE)
+    url = paths.build_database_url(SUPERUSER_ROLE)
     for arguments in (
         ["migrate", "--verbosity", "0"],
         ["import_dataset", "--format", "cases", "--path", str(DEMO / "intro"), "--name", "intro"],
@@ -206,11 +206,14 @@ def test_an_external_database_may_have_one_role_or_two(private_services):
     paths = private_services
     embedded.ensure_running(paths)
     with psycopg.connect(
-        paths.database_url_of(SUPERUSER_ROLE, "postgres"), autocommit=True
+        paths.build_database_url(SUPERUSER_ROLE, "postgres"), autocommit=True
     ) as superuser:
         superuser.execute(f"CREATE DATABASE external OWNER {OWNER_ROLE}")
-    owner, broker = paths.database_url_of(OWNER_ROLE, "external"), {"BROKER_URL": paths.broker_url}
-    clerk = paths.database_url_of("clerk:secret", "external")
+    owner, broker = (
+        paths.build_database_url(OWNER_ROLE, "external"),
+        {"BROKER_URL": paths.broker_url},
+    )
+    clerk = paths.build_database_url("clerk:secret", "external")
 
     one = manage(paths, "migrate", "--verbosity", "0", DATABASE_URL=owner, **broker)
     assert one.returncode == 0, one.stderr
@@ -227,7 +230,7 @@ def test_an_external_database_may_have_one_role_or_two(private_services):
     assert "secret" not in missing.stderr
 
     with psycopg.connect(
-        paths.database_url_of(SUPERUSER_ROLE, "external"), autocommit=True
+        paths.build_database_url(SUPERUSER_ROLE, "external"), autocommit=True
     ) as superuser:
         superuser.execute(f"ALTER ROLE {OWNER_ROLE} CREATEROLE")
         made = manage(paths, "migrate", "--verbosity", "0", **two)

@@ -13,7 +13,7 @@ from celery import current_app
 
 from jobs import hints
 from jobs.leases.clock import database_time
-from jobs.registry import kind_of
+from jobs.registry import find_kind
 from jobs.tasks import sweep
 from tests.integration.job_rows import stage_rows
 from timelines.models import StageRun
@@ -43,12 +43,15 @@ def test_sweeps_while_workers_are_away_leave_no_more_than_a_queue_takes(monkeypa
     for _ in range(20):
         sweep()
         StageRun.objects.update(hinted_at=database_time(-hints.RESEND_AFTER - timedelta(seconds=1)))
-    assert {q: hints.messages_in(q) for q in ("pipeline", "embed")} == {"pipeline": 12, "embed": 12}
+    assert {q: hints.count_messages(q) for q in ("pipeline", "embed")} == {
+        "pipeline": 12,
+        "embed": 12,
+    }
 
 
 def test_a_message_expires_when_it_would_be_repeated():
     (row,) = stage_rows(1)
-    kind_of(StageRun).send([row.pk])
+    find_kind(StageRun).send([row.pk])
     with current_app.connection_for_write() as broker, broker.channel() as channel:
         message = channel.basic_get("pipeline", no_ack=True)
     assert message.headers["expires"] is not None
@@ -80,7 +83,7 @@ def test_rows_told_of_long_ago_are_not_starved_by_new_ones(monkeypatch):
     old, _ = stage_rows(2), stage_rows(7)
     long_ago = database_time(-hints.RESEND_AFTER - timedelta(seconds=1))
     StageRun.objects.filter(pk__in=[row.pk for row in old]).update(hinted_at=long_ago)
-    assert hints.resend_hints(kind_of(StageRun)) == 4
+    assert hints.resend_hints(find_kind(StageRun)) == 4
     assert not StageRun.objects.filter(
         pk__in=[row.pk for row in old], hinted_at__lte=long_ago
     ).exists()

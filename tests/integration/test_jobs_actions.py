@@ -20,7 +20,7 @@ from jobs.actions import (
 )
 from jobs.leases.claims import claim
 from jobs.leases.clock import database_time
-from jobs.leases.holding import hold_of
+from jobs.leases.holding import make_hold
 from jobs.models import JobState
 from jobs.states import InvalidTransition
 from jobs.tasks import sweep
@@ -64,8 +64,8 @@ def test_release_queues_the_blocked_alone():
 
 def test_cancelling_a_waiting_job_ends_it_and_a_running_one_is_asked(admin):
     waiting, running, done = stage_rows(3)
-    hold = hold_of(claim(StageRun, running.pk))
-    finish(hold=hold_of(claim(StageRun, done.pk)))
+    hold = make_hold(claim(StageRun, running.pk))
+    finish(hold=make_hold(claim(StageRun, done.pk)))
     cancel(job=waiting, by=admin, study=None)
     cancel(job=running, by=admin, study=None)
     assert state_of(waiting) == "cancelled"
@@ -80,7 +80,7 @@ def test_cancelling_a_waiting_job_ends_it_and_a_running_one_is_asked(admin):
 
 def test_retry_gives_all_attempts_again_and_keeps_the_reasons(admin):
     row = stage_row(max_attempts=1)
-    assert fail(hold=hold_of(claim(StageRun, row.pk)), reasons=["no worker memory"]) == "failed"
+    assert fail(hold=make_hold(claim(StageRun, row.pk)), reasons=["no worker memory"]) == "failed"
     row.refresh_from_db()
     retry(job=row, by=admin, study=None)
     assert (row.state, row.attempt, row.reasons) == ("queued", 0, ["attempt 1: no worker memory"])
@@ -100,7 +100,7 @@ def test_retrying_a_chain_blocks_the_later_steps(admin):
 
 
 def test_bulk_actions_that_touch_nothing_are_not_audited(admin):
-    finish(hold=hold_of(claim(StageRun, stage_row().pk)))
+    finish(hold=make_hold(claim(StageRun, stage_row().pk)))
     assert cancel_all(jobs=StageRun.objects.all(), by=admin, study=None) == 0
     assert retry_all(jobs=StageRun.objects.all(), by=admin, study=None) == 0
     assert not AuditEvent.objects.exists()
@@ -108,7 +108,7 @@ def test_bulk_actions_that_touch_nothing_are_not_audited(admin):
 
 def test_a_failed_attempt_waits_out_its_backoff_on_database_time():
     row = stage_row()
-    assert fail(hold=hold_of(claim(StageRun, row.pk)), reasons=["timeout"]) == "queued"
+    assert fail(hold=make_hold(claim(StageRun, row.pk)), reasons=["timeout"]) == "queued"
     window = StageRun.objects.filter(
         not_before__gt=database_time(timedelta(seconds=4)),
         not_before__lte=database_time(timedelta(seconds=5)),
@@ -172,7 +172,9 @@ def test_the_sweeper_sends_no_more_than_its_limit(sent, monkeypatch):
 def test_a_kind_says_which_of_its_rows_may_run(sent):
     paused, open_row = stage_row(), stage_row()
     registry.register(
-        StageRun, registry.kind_of(StageRun).send, runnable=lambda jobs: jobs.exclude(pk=paused.pk)
+        StageRun,
+        registry.find_kind(StageRun).send,
+        runnable=lambda jobs: jobs.exclude(pk=paused.pk),
     )
     assert sent() == [open_row.pk]
 
@@ -180,14 +182,14 @@ def test_a_kind_says_which_of_its_rows_may_run(sent):
 def test_an_unregistered_kind_is_named_with_the_fix(monkeypatch):
     monkeypatch.setattr(registry, "_kinds", {})
     with pytest.raises(LookupError, match=r"jobs\.registry\.register"):
-        registry.kind_of(StageRun)
+        registry.find_kind(StageRun)
 
 
 def test_a_service_that_is_away_delays_a_job_and_uses_up_no_attempt():
     row = stage_row(max_attempts=1)
     for outage in range(1, 4):
         StageRun.objects.filter(pk=row.pk).update(not_before=None)
-        hold = hold_of(claim(StageRun, row.pk))
+        hold = make_hold(claim(StageRun, row.pk))
         assert (
             fail(hold=hold, reasons=["Unavailable: the server is away"], outage=True)
             == JobState.QUEUED
@@ -201,14 +203,14 @@ def test_a_service_that_is_away_delays_a_job_and_uses_up_no_attempt():
 def test_an_outage_without_end_fails_the_job():
     row = stage_row(max_attempts=1, outages=MOST_OUTAGES)
     assert (
-        fail(hold=hold_of(claim(StageRun, row.pk)), reasons=["away"], outage=True)
+        fail(hold=make_hold(claim(StageRun, row.pk)), reasons=["away"], outage=True)
         == JobState.FAILED
     )
 
 
 def test_a_job_that_waits_for_a_person_waits_however_long_and_is_woken():
     row = stage_row(max_attempts=1, outages=MOST_OUTAGES)
-    hold = hold_of(claim(StageRun, row.pk))
+    hold = make_hold(claim(StageRun, row.pk))
     assert (
         fail(hold=hold, reasons=["Pending: no answer yet"], outage=True, patient=True)
         == JobState.QUEUED

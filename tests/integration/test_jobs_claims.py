@@ -16,7 +16,7 @@ from jobs.errors import LostLease
 from jobs.leases.claims import claim
 from jobs.leases.clock import database_time
 from jobs.leases.hold import assert_fence, write_guard
-from jobs.leases.holding import hold_of, keep_lease
+from jobs.leases.holding import keep_lease, make_hold
 from tests.integration.job_rows import expire, stage_row
 from timelines.models import StageBatch, StageRun
 
@@ -76,10 +76,10 @@ def test_a_row_in_backoff_is_not_claimed_before_its_time():
 
 @pytest.mark.django_db
 def test_a_worker_that_lost_its_lease_cannot_write_finish_or_fail():
-    lost = hold_of(claim(StageRun, stage_row().pk))
+    lost = make_hold(claim(StageRun, stage_row().pk))
     row = StageRun.objects.get(pk=lost.job_id)
     expire(row)
-    winner = hold_of(claim(StageRun, lost.job_id))
+    winner = make_hold(claim(StageRun, lost.job_id))
     with pytest.raises(LostLease), write_guard(lost):
         StageBatch.objects.create(stage_run_id=lost.job_id, ordinal=0, payload={})
     with pytest.raises(LostLease):
@@ -98,7 +98,7 @@ def test_a_worker_that_lost_its_lease_cannot_write_finish_or_fail():
 
 @pytest.mark.django_db
 def test_an_expired_lease_that_nobody_took_does_not_write_either():
-    hold = hold_of(claim(StageRun, stage_row().pk))
+    hold = make_hold(claim(StageRun, stage_row().pk))
     expire(StageRun.objects.get(pk=hold.job_id))
     with pytest.raises(LostLease), write_guard(hold):
         pytest.fail("the block must not run")
@@ -106,7 +106,7 @@ def test_an_expired_lease_that_nobody_took_does_not_write_either():
 
 @pytest.mark.django_db
 def test_an_error_inside_the_guard_stores_nothing():
-    hold = hold_of(claim(StageRun, stage_row().pk))
+    hold = make_hold(claim(StageRun, stage_row().pk))
 
     def store_and_stumble():
         with write_guard(hold):
@@ -122,7 +122,7 @@ def test_an_error_inside_the_guard_stores_nothing():
 def test_the_guard_needs_a_transaction_and_the_heartbeat_needs_none():
     job = claim(StageRun, stage_row().pk)
     with pytest.raises(RuntimeError, match="inside a transaction"):
-        assert_fence(hold_of(job))
+        assert_fence(make_hold(job))
     with (
         pytest.raises(RuntimeError, match="inside a transaction"),
         transaction.atomic(),
@@ -192,7 +192,7 @@ def test_racing_reclaims_of_an_expired_lease_have_one_winner():
 @pytest.mark.django_db(transaction=True)
 def test_a_lease_that_ends_inside_the_guard_lets_the_write_pass_before_anyone_takes_over():
     job = claim(StageRun, stage_row().pk, lease=timedelta(seconds=3))
-    hold, taken, expired = hold_of(job), [], threading.Event()
+    hold, taken, expired = make_hold(job), [], threading.Event()
 
     def take_over() -> None:
         try:

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from accounts.models import User
 from ehr.models import Encounter
-from jobs.actions import cancel_all, fail, finish, requeue, settle_abandoned
+from jobs.actions import cancel_all, end_abandoned_jobs, fail, finish, requeue
 from jobs.errors import LostLease
-from jobs.leases.claims import claim, due
+from jobs.leases.claims import claim, due_condition
 from jobs.leases.hold import Hold, write_guard
-from jobs.leases.holding import hold_of
+from jobs.leases.holding import make_hold
 from jobs.models import JobState
 from jobs.states import FINAL
 from tests.integration.beside import Beside
@@ -73,7 +73,7 @@ class World:
         if run.paused_at is None and (job := claim(StageRun, key)) is not None:
             if key in self.claims:
                 self.late.append(self.claims.pop(key))
-            self.claims[key] = hold_of(job)
+            self.claims[key] = make_hold(job)
 
     def work(self, key: int, end: Callable[[Hold], object]) -> None:
         """End the stage's claim; late workers must not succeed."""
@@ -107,7 +107,7 @@ class World:
                 key, lambda hold: fail(hold=hold, reasons=["away"], outage=True)
             ),
             "lose": lambda: self.lose(key),
-            "sweep": lambda: settle_abandoned(jobs=self.stages),
+            "sweep": lambda: end_abandoned_jobs(jobs=self.stages),
             "cancel": lambda: cancel_run(run=self.run, by=self.by),
             "pause": lambda: pause_run(run=self.run, by=self.by),
             "resume": lambda: resume_run(run=self.run, by=self.by),
@@ -121,9 +121,9 @@ class World:
         for _ in range(10 * len(self.keys)):
             for key in list(self.claims):
                 self.finish(key)
-            settle_abandoned(jobs=self.stages)
+            end_abandoned_jobs(jobs=self.stages)
             self.stages.update(not_before=None)
-            for key in self.stages.filter(due()).values_list("pk", flat=True):
+            for key in self.stages.filter(due_condition()).values_list("pk", flat=True):
                 self.claim(key)
             if not self.claims:
                 return
@@ -204,7 +204,7 @@ def test_a_stage_that_goes_back_to_the_queue_while_its_run_is_cancelled_is_cance
     admin = django_user_model.objects.create(username="admin")
     row, later = stage_rows(2, state="blocked")
     StageRun.objects.filter(pk=row.pk).update(state="queued")
-    hold = hold_of(claim(StageRun, row.pk))
+    hold = make_hold(claim(StageRun, row.pk))
     beside: list[Beside] = []
     seen = 0
 
@@ -236,7 +236,7 @@ def test_a_batch_stored_before_the_hand_on_does_not_hide_the_cancellation(django
     """
     admin = django_user_model.objects.create(username="admin")
     row = stage_row()
-    hold = hold_of(claim(StageRun, row.pk))
+    hold = make_hold(claim(StageRun, row.pk))
     with write_guard(hold):
         pass
     cancel_all(jobs=StageRun.objects.all(), by=admin, study=None)

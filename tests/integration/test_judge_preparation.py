@@ -26,7 +26,7 @@ from ehr.models import Dataset
 from jobs.errors import LostLease
 from jobs.hints import resend_hints
 from jobs.models import JobState
-from jobs.registry import kind_of
+from jobs.registry import find_kind
 from tests import factories
 from tests.integration.judged import KEYS, StandIn, judged_by
 from tests.integration.pages import markup_of
@@ -245,7 +245,7 @@ def test_a_paused_run_is_prepared_and_judges_nothing(dataset, admin):
 
 def test_the_sweeper_repeats_a_lost_hint(dataset):
     run = start(dataset, tell_workers=False)
-    assert resend_hints(kind_of(JudgePreparation)) == 1
+    assert resend_hints(find_kind(JudgePreparation)) == 1
     assert JudgePreparation.objects.get(run=run).hinted_at is not None
 
 

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 ROOT = Path(__file__).resolve().parent.parent.parent
 APPS = ("accounts", "ehr", "timelines", "adjudication", "llm_runtime")
 #: Where views read parameters: `request.GET.get("x")`, `parameters.get("x")`, `body["x"]`,
-#: `text_in(body, "x")`.
+#: `read_text(body, "x")`.
 READERS = {"GET", "POST", "query_params", "parameters", "body", "data", "values"}
 TEXTS = (
     "",
@@ -205,7 +205,7 @@ def _read_by(node: ast.AST) -> Iterator[str]:
             else ""
         )
         if named in READERS or (
-            isinstance(node.func, ast.Name) and node.func.id in ("text_in", "_number")
+            isinstance(node.func, ast.Name) and node.func.id in ("read_text", "_number")
         ):
             yield from constants[:1]
     if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):

@@ -13,9 +13,9 @@ from django.core.management import CommandError, call_command
 
 from accounts.models import AuditEvent, Role, User
 from ehr.models import Dataset
-from jobs.actions import settle_abandoned
+from jobs.actions import end_abandoned_jobs
 from jobs.leases.claims import claim
-from jobs.registry import kind_of
+from jobs.registry import find_kind
 from tests import factories
 from tests.integration.job_rows import expire
 from tests.unit.timelines.reconstruction import NOTE, ScriptedBackbone, script
@@ -141,7 +141,7 @@ def test_each_stage_releases_the_next_onto_its_queue(backbone, hints, dataset):
         6.5,
         3.0,
     ]
-    assert kind_of(StageRun).job_class is StageRun
+    assert find_kind(StageRun).job_class is StageRun
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_a_paused_run_starts_no_stage_until_it_is_resumed(backbone, hints, datas
     run = actions.start_run(dataset=dataset, backbone="rules", cases=["a"], by=admin)
     actions.pause_run(run=run, by=admin)
     assert execute_stage(stage(run, "tag").pk) is None
-    assert not kind_of(StageRun).runnable(StageRun.objects.all()).exists()
+    assert not find_kind(StageRun).runnable(StageRun.objects.all()).exists()
     hints.clear()
     actions.resume_run(run=run, by=admin)
     assert hints == [("pipeline", stage(run, "tag").pk)]
@@ -281,7 +281,7 @@ def test_an_abandoned_last_attempt_fails_with_words(backbone, hints, dataset):
     )
     assert claim(StageRun, stage(run, "tag").pk) is not None
     expire(stage(run, "tag"))
-    assert settle_abandoned(jobs=StageRun.objects.all()) == 1
+    assert end_abandoned_jobs(jobs=StageRun.objects.all()) == 1
     assert stage(run, "tag").reasons == ["the worker stopped answering in the last attempt"]
 
 

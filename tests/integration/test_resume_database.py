@@ -17,7 +17,7 @@ import pytest
 
 from config.env import BASE_DIR
 from config.services import embedded
-from config.services.processes import processes_in, wait_until
+from config.services.processes import find_processes, wait_until
 from tests.integration.reconstructed import DEMO
 
 pytestmark = pytest.mark.slow
@@ -128,11 +128,11 @@ def test_a_killed_database_between_two_stages_changes_nothing(
     undisturbed = finish(walk(environment, "infer"))
     process = walk(environment, "infer")
     try:
-        for server in processes_in(private_services.postgres_data):
+        for server in find_processes(private_services.postgres_data):
             # without the first of them the others end by themselves
             with suppress(ProcessLookupError):
                 os.kill(server.pid, signal.SIGKILL)
-        assert wait_until(lambda: not processes_in(private_services.postgres_data), seconds=60)
+        assert wait_until(lambda: not find_processes(private_services.postgres_data), seconds=60)
         assert embedded.ensure_running(private_services) == ["postgres"]
         disturbed = finish(process)
     finally:

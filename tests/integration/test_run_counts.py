@@ -22,7 +22,7 @@ from ehr.models import Encounter
 from jobs.actions import fail, finish, requeue, stop
 from jobs.errors import LostLease
 from jobs.leases.claims import claim
-from jobs.leases.holding import hold_of
+from jobs.leases.holding import make_hold
 from tests import factories
 from tests.integration.rows_read import rows_read
 from timelines.case_state import case_state
@@ -72,7 +72,7 @@ def test_counts_follow_every_kind_of_change(django_user_model):
     check(run)
     job = claim(StageRun, StageRun.objects.filter(case_run__run=run, state="queued").first().pk)
     check(run)
-    finish(hold=hold_of(job), then=lambda: release_next(job))
+    finish(hold=make_hold(job), then=lambda: release_next(job))
     check(run)
     with transaction.atomic():
         StageRun.objects.update(state="failed")
@@ -153,7 +153,7 @@ def _worker(run: Run, admin: User, draw: random.Random) -> None:
 
 def _end(job: StageRun, drawn: float) -> None:
     """Mostly finished, sometimes failed, handed on or stopped."""
-    hold = hold_of(job)
+    hold = make_hold(job)
     if drawn < 0.7:
         finish(hold=hold, then=lambda: release_next(job))
     elif drawn < 0.8:

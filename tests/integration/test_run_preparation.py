@@ -17,7 +17,7 @@ from accounts.models import Role, User
 from ehr.models import Dataset, Encounter, Note
 from jobs.errors import LostLease
 from jobs.leases.claims import claim
-from jobs.leases.holding import hold_of
+from jobs.leases.holding import make_hold
 from jobs.models import JobState
 from tests import factories
 from tests.integration.pages import text_of
@@ -76,7 +76,7 @@ def add_one_batch(run: Run) -> None:
     """What a worker that is lost afterwards leaves behind."""
     job = claim(RunPreparation, run.preparation.pk)
     assert job is not None
-    preparing._add_batch(job, hold_of(job), preparing.stages_of(Variant.FULL))
+    preparing._add_batch(job, make_hold(job), preparing.stages_of(Variant.FULL))
 
 
 def test_a_start_costs_the_same_however_large_the_cohort(dataset):

@@ -23,7 +23,7 @@ import redis
 from config.env import BASE_DIR
 from config.services import broker, embedded, postgres
 from config.services.errors import ServiceError
-from config.services.processes import end, processes_in
+from config.services.processes import end, find_processes
 from tests.marks import deep
 
 pytestmark = pytest.mark.slow
@@ -214,7 +214,7 @@ def test_sockets_left_by_dead_servers_are_no_obstacle(private_services):
     paths = private_services
     embedded.ensure_running(paths)
     for data in (paths.postgres_data, paths.broker_data):
-        end(processes_in(data), signal=signal.SIGKILL, patience=60)
+        end(find_processes(data), signal=signal.SIGKILL, patience=60)
     assert (paths.sockets / "broker.sock").is_socket()
     assert (paths.sockets / ".s.PGSQL.5432").is_socket()
     assert embedded.ensure_running(paths) == ["postgres", "broker"]

@@ -19,7 +19,7 @@ import redis
 from config.env import BASE_DIR
 from config.services import broker, embedded, postgres
 from config.services.errors import ServiceError
-from config.services.processes import end, processes_in, wait_until
+from config.services.processes import end, find_processes, wait_until
 from tests.marks import deep
 
 pytestmark = pytest.mark.slow
@@ -39,7 +39,7 @@ def broker_client(paths):
 
 def pids_titled(paths, title):
     found = []
-    for process in processes_in(paths.postgres_data):
+    for process in find_processes(paths.postgres_data):
         with suppress(psutil.NoSuchProcess):  # short-lived workers come and go
             if title in " ".join(process.cmdline()):
                 found.append(process.pid)
@@ -52,7 +52,7 @@ def effective_users(paths):
     Processes that end meanwhile are left out.
     """
     found = set()
-    for process in processes_in(paths.postgres_data):
+    for process in find_processes(paths.postgres_data):
         with suppress(psutil.NoSuchProcess):
             found.add(process.uids().effective)
     return found
@@ -82,7 +82,7 @@ def test_first_start_second_start_and_stop(private_services):
     assert query(paths, "SHOW data_checksums") == [("on",)]
     embedded.stop(paths)
     assert embedded.status(paths) == {"postgres": False, "broker": False}
-    assert processes_in(paths.postgres_data) == processes_in(paths.broker_data) == []
+    assert find_processes(paths.postgres_data) == find_processes(paths.broker_data) == []
 
 
 def test_starters_at_the_same_time_start_once(private_services):
@@ -123,7 +123,7 @@ def test_messages_survive_the_kill_of_the_broker(private_services):
     paths = private_services
     embedded.ensure_running(paths, ["broker"])
     broker_client(paths).rpush("pipeline", *range(1000))
-    end(processes_in(paths.broker_data), signal=signal.SIGKILL, patience=60)
+    end(find_processes(paths.broker_data), signal=signal.SIGKILL, patience=60)
     assert embedded.ensure_running(paths, ["broker"]) == ["broker"]
     assert broker_client(paths).llen("pipeline") == 1000
 
@@ -168,7 +168,7 @@ def test_nobody_else_gets_in(private_services):
         assert owners
         assert 0 not in owners
     with pytest.raises(psycopg.OperationalError):
-        psycopg.connect(paths.database_url_of("postgres"))
+        psycopg.connect(paths.build_database_url("postgres"))
 
 
 def test_no_value_reaches_the_database_log(private_services):

@@ -17,7 +17,7 @@ import pytest
 
 from config.env import BASE_DIR
 from config.services import embedded
-from config.services.processes import processes_in, wait_until
+from config.services.processes import find_processes, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.deep]
 
@@ -112,7 +112,7 @@ def test_a_page_outlives_kills_and_ctrl_c_leaves_nothing(private_services, sessi
     assert any(f"serving on http://127.0.0.1:{port}" in line for line in server.stdout)
     assert wait_until(lambda: status_of(port, session) == 200, seconds=180)
 
-    for process in processes_in(private_services.postgres_data):
+    for process in find_processes(private_services.postgres_data):
         # without the first of them the others end by themselves
         with suppress(psutil.NoSuchProcess):
             process.kill()

@@ -16,7 +16,7 @@ import pytest
 from config.env import BASE_DIR
 from config.services import embedded
 from config.services.errors import ServiceError
-from config.services.processes import end, processes_in, wait_until
+from config.services.processes import end, find_processes, wait_until
 from config.services.serve import beat, require_free_port, worker
 from config.services.supervisor import Child, Supervisor
 
@@ -55,7 +55,7 @@ def test_a_killed_child_and_a_killed_service_come_back(embedded_only):
         supervisor.add(child)
         first = child.process.pid
         os.kill(first, signal.SIGKILL)
-        end(processes_in(embedded_only.broker_data), signal=signal.SIGKILL, patience=60)
+        end(find_processes(embedded_only.broker_data), signal=signal.SIGKILL, patience=60)
         assert ticking(supervisor, lambda: child.process is not None and child.process.pid != first)
         assert embedded.status(embedded_only) == {"postgres": True, "broker": True}
         second = child.process.pid
@@ -141,7 +141,7 @@ def test_worker_and_scheduler_outlive_the_broker(embedded_only):
         for child in running:
             supervisor.add(child)
         assert ticking(supervisor, answers, seconds=180)
-        end(processes_in(embedded_only.broker_data), signal=signal.SIGKILL, patience=60)
+        end(find_processes(embedded_only.broker_data), signal=signal.SIGKILL, patience=60)
         pids = [child.process.pid for child in running]
         assert ticking(supervisor, answers, seconds=180)
         assert [child.process.pid for child in running] == pids

@@ -13,7 +13,7 @@ from accounts.audit.trail import record
 from accounts.ids import new_public_id
 from accounts.models import User
 from accounts.permissions import NotAllowed, check_user_can_open, user_can_manage_study
-from accounts.wording import counted
+from accounts.wording import format_count
 from ehr.models import Encounter
 from timelines import domain, models
 from timelines.access.authoring import (
@@ -52,7 +52,7 @@ class NotReady(ValueError):
             return "There is no occurrence yet."
         count = len(self.unplaced)
         return (
-            f"{counted(count, 'occurrence')} not placed yet. An occurrence without a"
+            f"{format_count(count, 'occurrence')} not placed yet. An occurrence without a"
             " defensible time is N/A."
         )
 

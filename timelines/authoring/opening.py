@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest
 
 from accounts.audit.trail import record
 from accounts.permissions import CASE_READERS, check_user_can_open
-from accounts.scoping import StudyRequest, scoped
+from accounts.scoping import StudyRequest, filter_by_role
 from ehr.models import Encounter
 from timelines.access.authoring import AUTHORING_PAGES, check_user_can_author
 from timelines.models import Authoring
@@ -24,9 +24,9 @@ def own_authoring(request: HttpRequest, public_id: str) -> Authoring:
     found = Authoring.objects.select_related(
         "encounter__dataset__study", "inventory__note", "author"
     )
-    mine = scoped(found, request.user, "encounter__dataset__study", roles=CASE_READERS).filter(
-        author=request.user
-    )
+    mine = filter_by_role(
+        found, request.user, "encounter__dataset__study", roles=CASE_READERS
+    ).filter(author=request.user)
     authoring = mine.filter(public_id=public_id).first()
     if authoring is None:
         raise Http404
@@ -55,7 +55,7 @@ def authorable(request: StudyRequest, public_id: str) -> Encounter:
 
     It must be in one of their studies. Raises Http404, NotAllowed.
     """
-    cases = scoped(
+    cases = filter_by_role(
         Encounter.objects.select_related("dataset__study"),
         request.user,
         "dataset__study",

@@ -10,7 +10,7 @@ from django.urls import reverse
 from accounts.models import Study, User
 from accounts.permissions import user_can_manage_study, user_can_open_cases
 from accounts.registry import Card, Link
-from accounts.wording import counted
+from accounts.wording import format_count
 from ehr.models import Dataset, Encounter
 from jobs.models import JobState
 from timelines.access.closed import (
@@ -184,7 +184,7 @@ def attention_card(user: User, study: Study) -> Card | None:
         .order_by("name")
     )
     items: list[Attention] = [
-        Attention(f"{d.name}: {counted(d.n, 'piece')} of its input could not be imported")
+        Attention(f"{d.name}: {format_count(d.n, 'piece')} of its input could not be imported")
         for d in broken
     ]
     failed = (
@@ -201,7 +201,7 @@ def attention_card(user: User, study: Study) -> Card | None:
         address = f"{reverse('timelines:run', args=[f['run__public_id']])}?show={CaseState.FAILED}"
         items.append(
             Attention(
-                f"{name}: {counted(f['n'], 'case')} failed",
+                f"{name}: {format_count(f['n'], 'case')} failed",
                 Link("See why", address),
             )
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from django.http import Http404, HttpRequest
 
 from accounts.permissions import CASE_READERS, check_user_can_open
-from accounts.scoping import scoped
+from accounts.scoping import filter_by_role
 from ehr.models import Encounter
 from timelines.access.authoring import check_user_may_see_timelines
 from timelines.cases.choices import Choice, Choices
@@ -20,7 +20,7 @@ def opened(request: HttpRequest, public_id: str) -> Encounter:
 
     It must be in one of their studies. Raises Http404, NotAllowed.
     """
-    cases = scoped(
+    cases = filter_by_role(
         Encounter.objects.select_related("dataset__study"),
         request.user,
         "dataset__study",

@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404
 
 from accounts.models import Role
 from accounts.permissions import CASE_READERS, NotAllowed
-from accounts.scoping import StudyRequest, scoped
+from accounts.scoping import StudyRequest, filter_by_role
 from jobs.models import JobState
 from timelines.access.closed import EVALUATION_CLOSED, closed_evaluations
 from timelines.evaluation.values import Basis, Report
@@ -40,7 +40,7 @@ def evaluation_of(
     Raise Http404.
     """
     found = Evaluation.objects.select_related("study", "created_by").prefetch_related("datasets")
-    return get_object_or_404(scoped(found, request.user, roles=roles), public_id=public_id)
+    return get_object_or_404(filter_by_role(found, request.user, roles=roles), public_id=public_id)
 
 
 def chosen_basis(request: StudyRequest, report: Report) -> Basis:

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 
 from accounts.audit.trail import record
 from accounts.models import User
-from accounts.wording import counted
+from accounts.wording import format_count
 from jobs.actions import wake
 from jobs.hints import send_hints
 from jobs.models import JobState
@@ -55,7 +55,7 @@ def waiting_words(run: Run) -> str:
     if not stands_still(run):
         return ""
     count = waiting_requests(run).values("request").distinct().count()
-    requests = counted(count, "request waits", "requests wait")
+    requests = format_count(count, "request waits", "requests wait")
     return (
         f"{requests} for answers from outside: manage.py exchange export --run {run.public_id}"
         " --out FOLDER"

@@ -14,8 +14,8 @@ from django.db import close_old_connections
 from django.db.models import Exists, OuterRef
 from kombu.exceptions import OperationalError
 
-from jobs.actions import settle_abandoned
-from jobs.leases.claims import due, expired
+from jobs.actions import end_abandoned_jobs
+from jobs.leases.claims import due_condition, expired_condition
 from jobs.models import JobState
 from timelines.models import Run, RunPreparation, Stage, StageBatch, StageRun
 from timelines.runs.bases import is_kept
@@ -86,9 +86,9 @@ def work_inline(run: Run, say: Callable[[str], None]) -> None:
             say(words)
             last = words
         run.refresh_from_db(fields=["paused_at"])
-        waiting = StageRun.objects.filter(due() | expired(), case_run__run=run).order_by(
-            "case_run_id", "pk"
-        )
+        waiting = StageRun.objects.filter(
+            due_condition() | expired_condition(), case_run__run=run
+        ).order_by("case_run_id", "pk")
         if counts.preparing and execute_preparation(run.preparation.pk) is not None:
             continue
         stage = waiting.first() if run.paused_at is None else None
@@ -106,8 +106,8 @@ def _settled(run: Run) -> RunTotals:
 
     The sweeper may not be running here.
     """
-    settle_abandoned(jobs=RunPreparation.objects.filter(run=run))
-    settle_abandoned(jobs=StageRun.objects.filter(case_run__run=run))
+    end_abandoned_jobs(jobs=RunPreparation.objects.filter(run=run))
+    end_abandoned_jobs(jobs=StageRun.objects.filter(case_run__run=run))
     return totals(run)
 
 

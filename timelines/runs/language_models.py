@@ -13,7 +13,7 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 
-from accounts.wording import counted
+from accounts.wording import format_count
 from jobs.errors import PermanentFailure
 from jobs.leases.hold import Hold
 from llm_runtime.base import LanguageModel, ModelReply
@@ -74,7 +74,7 @@ class ReportingLedger:
 
     async def _report(self, call: Call) -> None:
         self.answers += call.reply is not None
-        words = f"{counted(self.answers, 'answer')} of the model"
+        words = f"{format_count(self.answers, 'answer')} of the model"
         # The total is not known: requests that are too large are split on the way.
         await sync_to_async(self.hold.report)(done=self.answers, total=0, words=words)
 

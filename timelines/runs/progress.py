@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from django.db.models import Max, Sum
 from django.utils import timezone
 
-from accounts.wording import counted
+from accounts.wording import format_count
 from ehr.presentation.wording import duration_words
 from jobs.models import JobState, PreparationJob
 from timelines.case_state import CaseState, case_state
@@ -237,7 +237,7 @@ def cancel_words(counts: RunTotals) -> str:
 
 
 def _stages(count: int) -> str:
-    return counted(count, "stage")
+    return format_count(count, "stage")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts.api_access.tokens import TokenRefused, issue_token, revoke_token, tokens_of
+from accounts.api_access.tokens import TokenRefused, find_tokens, issue_token, revoke_token
 from accounts.models import User
-from accounts.wording import counted
+from accounts.wording import format_count
 
 
 class Command(BaseCommand):
@@ -34,7 +34,7 @@ class Command(BaseCommand):
         if user is None:
             raise CommandError("There is no such account.")
         if options["list"]:
-            for token in tokens_of(user):
+            for token in find_tokens(user):
                 self.stdout.write(
                     f"{token.public_id}  {token.token_key}…  {token.label}  until"
                     f" {token.expiry:%Y-%m-%d %H:%M} UTC"
@@ -56,7 +56,7 @@ class Command(BaseCommand):
 
     def _revoke(self, user: User, wanted: str) -> None:
         found = [
-            t for t in tokens_of(user) if wanted == "all" or wanted in (t.public_id, t.token_key)
+            t for t in find_tokens(user) if wanted == "all" or wanted in (t.public_id, t.token_key)
         ]
         if not found and wanted != "all":
             raise CommandError(
@@ -64,4 +64,4 @@ class Command(BaseCommand):
             )
         for token in found:
             revoke_token(token=token, by=None)
-        self.stdout.write(f"{counted(len(found), 'token')} revoked.")
+        self.stdout.write(f"{format_count(len(found), 'token')} revoked.")

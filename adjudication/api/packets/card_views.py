@@ -15,7 +15,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
 from accounts.permissions import NotAllowed
-from accounts.scoping import ANY_ROLE, scoped
+from accounts.scoping import ANY_ROLE, filter_by_role
 from adjudication.access.eligibility import may_see
 from adjudication.api.access import ApiView, page_request, person_of
 from adjudication.api.packets import bodies
@@ -111,7 +111,7 @@ def _revealed_packet(request: Request, public_id: str) -> Packet:
 
     Raises Http404, NotAllowed.
     """
-    packets_of_mine = scoped(
+    packets_of_mine = filter_by_role(
         Packet.objects.select_related("study", "judge_run"), person_of(request), roles=ANY_ROLE
     )
     packet = get_object_or_404(packets_of_mine, public_id=public_id)

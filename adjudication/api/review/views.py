@@ -13,7 +13,7 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.scoping import studies_of
+from accounts.scoping import find_studies
 from adjudication.access.eligibility import assignments_of, may_see
 from adjudication.access.exposure import record_revealed
 from adjudication.api.access import ApiView, page_request, person_of, read
@@ -57,7 +57,7 @@ class Reviews(ReviewView):
     def get(self, request: Request) -> list[dict[str, Any]]:
         """Return your packets, open ones first, without drafts."""
         person = person_of(request)
-        studies = set(studies_of(person).values_list("pk", flat=True))
+        studies = set(find_studies(person).values_list("pk", flat=True))
         mine = [
             a
             for a in assignments_of(person)

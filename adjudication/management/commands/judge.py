@@ -11,7 +11,7 @@ from django.db import close_old_connections
 from django.db.models import Count, QuerySet
 from kombu.exceptions import OperationalError
 
-from accounts.wording import counted
+from accounts.wording import format_count
 from adjudication.judge_runs.actions import (
     UNJUDGED,
     JudgingRefused,
@@ -25,8 +25,8 @@ from adjudication.judge_runs.tools import JUDGES, RULES, UnknownJudge
 from adjudication.judging.config import SEED, JudgeConfig, SourceUnknown, parse_source
 from adjudication.judging.validation import FIXED_TOLERANCE, TOLERANCE
 from adjudication.models import Finding, Game, JudgePreparation, JudgeRun
-from jobs.actions import settle_abandoned
-from jobs.leases.claims import due, expired
+from jobs.actions import end_abandoned_jobs
+from jobs.leases.claims import due_condition, expired_condition
 from jobs.models import JobState
 from llm_runtime.base import ProviderError
 from timelines.cases.datasets import find_dataset
@@ -165,14 +165,18 @@ class Command(BaseCommand):
     def _follow(self, run: JudgeRun, *, inline: bool) -> None:
         shown, moved = "", time.monotonic()
         while _is_under_way(run):
-            settle_abandoned(jobs=_preparation(run))  # the sweeper may not be running here
-            settle_abandoned(jobs=run.games.all())
+            end_abandoned_jobs(jobs=_preparation(run))  # the sweeper may not be running here
+            end_abandoned_jobs(jobs=run.games.all())
             if (words := _progress(run)) != shown:
                 self._say(words)
                 shown, moved = words, time.monotonic()
             if inline and _prepare(run):
                 continue
-            waiting = run.games.filter(due() | expired()).order_by("pk").first() if inline else None
+            waiting = (
+                run.games.filter(due_condition() | expired_condition()).order_by("pk").first()
+                if inline
+                else None
+            )
             if waiting is None or execute_game(waiting.pk) is None:
                 self._check_workers(run, moved)
                 time.sleep(POLL_SECONDS)
@@ -248,7 +252,7 @@ def _is_under_way(run: JudgeRun) -> bool:
 
 def _prepare(run: JudgeRun) -> bool:
     """Add the run's games in this process if they are not; True if any work."""
-    waiting = _preparation(run).filter(due() | expired()).first()
+    waiting = _preparation(run).filter(due_condition() | expired_condition()).first()
     return waiting is not None and execute_preparation(waiting.pk, tell_workers=False) is not None
 
 
@@ -258,7 +262,7 @@ def _size(run: JudgeRun) -> str:
     return (
         f"{run.games.count()} games"
         if preparation.state == JobState.SUCCEEDED
-        else counted(preparation.total, "case")
+        else format_count(preparation.total, "case")
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.audit.chain import Head, chain_faults, current_head
-from accounts.wording import counted
+from accounts.wording import format_count
 from adjudication.models import Decision, Packet
 from adjudication.packets.chain_storage import head_of
 from adjudication.packets.chain_verification import (
@@ -63,7 +63,7 @@ class Command(BaseCommand):
         count += 0 if options["packet"] else self._missing()
         count += sum(self._receipt_missing(receipt) for receipt in options["receipt"])
         if count:
-            raise CommandError(f"{counted(count, 'fault')}")
+            raise CommandError(f"{format_count(count, 'fault')}")
 
     def _wanted(self, ids: list[str]) -> list[Packet]:
         """Return the packets to verify. Raises CommandError for an unknown one."""

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.permissions import CASE_READERS
-from accounts.scoping import StudyRequest, scoped, study_role_required
+from accounts.scoping import StudyRequest, filter_by_role, study_role_required
 from adjudication.access.closed import Closed, check_judge_run_is_open, closed_to, open_findings
 from adjudication.access.exposure import record_exposure
 from adjudication.access.games import check_user_may_see_game
@@ -200,7 +200,8 @@ def finding_of(request: StudyRequest, public_id: str) -> Finding:
         *related, "series", "a_entry__occurrence", "b_entry__occurrence"
     )
     found = get_object_or_404(
-        scoped(rows, request.user, "game__run__study", roles=CASE_READERS), public_id=public_id
+        filter_by_role(rows, request.user, "game__run__study", roles=CASE_READERS),
+        public_id=public_id,
     )
     check_user_may_see_game(request, found.game)
     return found

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from accounts.models import Role
 from accounts.permissions import CASE_READERS, STUDY_ADMINS, user_can_manage_study
-from accounts.scoping import StudyRequest, scoped, study_role_required
+from accounts.scoping import StudyRequest, filter_by_role, study_role_required
 from adjudication.access.exposure import record_exposure
 from adjudication.access.games import check_user_may_see_game
 from adjudication.findings.listing import finding_line
@@ -62,7 +62,7 @@ def judge_game(request: StudyRequest, public_id: str, game_id: str) -> HttpRespo
 @study_role_required(Role.ADMIN)
 def judge_game_again(request: StudyRequest, public_id: str, game_id: str) -> HttpResponse:
     """Retry one failed, cancelled or unjudged game."""
-    games = scoped(
+    games = filter_by_role(
         Game.objects.select_related("run__study"), request.user, "run__study", roles=STUDY_ADMINS
     )
     game = get_object_or_404(
@@ -109,7 +109,7 @@ def game_of(request: StudyRequest, game_id: str, *, run_id: str) -> Game:
 
     Raises Http404, NotAllowed, CaseClosed.
     """
-    games = scoped(
+    games = filter_by_role(
         Game.objects.select_related(*_RELATED), request.user, "run__study", roles=CASE_READERS
     )
     game = get_object_or_404(games, public_id=game_id, run__public_id=run_id)

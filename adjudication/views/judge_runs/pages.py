@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from accounts.models import Role
 from accounts.permissions import CASE_READERS, STUDY_ADMINS, user_can_manage_study
 from accounts.scoping import StudyRequest, study_role_required
-from accounts.wording import counted
+from accounts.wording import format_count
 from adjudication.access.closed import Closed, closed_to, open_games, open_judge_runs
 from adjudication.access.judge_runs import _open_run, judge_run_of
 from adjudication.findings.changes import comparable_runs
@@ -231,7 +231,7 @@ def _cancel_words(totals: GameTotals) -> str:
     return (
         f"{_games(left)} will not be judged; an answer on its way from the judge is lost. The"
         f" {_games(totals.judged)} judged so far and their"
-        f" {counted(totals.findings, 'finding')} stay. Retry continues from there."
+        f" {format_count(totals.findings, 'finding')} stay. Retry continues from there."
     )
 
 
@@ -248,10 +248,10 @@ def _start_message(run: JudgeRun, closed: Closed) -> str:
     if totals.preparation is None:
         return f"{_games(totals.total)} wait to be judged."
     return (
-        f"The judge run over {counted(totals.preparation.total, 'case')} has started. Its games are being"
+        f"The judge run over {format_count(totals.preparation.total, 'case')} has started. Its games are being"
         " added."
     )
 
 
 def _games(count: int) -> str:
-    return counted(count, "game")
+    return format_count(count, "game")

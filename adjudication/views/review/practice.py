@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.requests.json_bodies import json_body, text_in
+from accounts.requests.json_bodies import json_body, read_text
 from accounts.scoping import StudyRequest, study_role_required
 from adjudication.blinding.page import ANSWER_WORDS, page_of
 from adjudication.blinding.practice import PracticeCase, practice_cases
@@ -65,7 +65,7 @@ def review_practice_decide(request: StudyRequest, public_id: str, number: int) -
     right = answer_practice(
         assignment=assignment,
         number=number,
-        answer=text_in(json_body(request), "answer"),
+        answer=read_text(json_body(request), "answer"),
         by=request.user,
     )
     title = "Right." if right else f"The answer here is “{ANSWER_WORDS[case.answer]}”."

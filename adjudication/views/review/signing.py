@@ -155,7 +155,7 @@ def review_receipt_file(request: StudyRequest, public_id: str) -> HttpResponse:
         f"head that it covers (SHA-256): {link.detail.get('head')}",
         f"hash of the signature (SHA-256): {link.hash}",
         *(
-            [f"head of the audit trail before it: {Head.of(link.detail)}"]
+            [f"head of the audit trail before it: {Head.from_detail(link.detail)}"]
             if "audit_head" in link.detail
             else []
         ),

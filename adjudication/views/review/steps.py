@@ -13,7 +13,7 @@ from django.http import HttpResponseBase, JsonResponse
 from django.template.loader import render_to_string
 from django.views.decorators.http import require_POST
 
-from accounts.requests.json_bodies import BadBody, json_body, text_in
+from accounts.requests.json_bodies import BadBody, json_body, read_text
 from accounts.scoping import StudyRequest, study_role_required
 from adjudication.blinding.page import record_lines
 from adjudication.blinding.visibility import sides_swapped, unswapped
@@ -79,7 +79,7 @@ def review_decide(request: StudyRequest, public_id: str, item_id: str) -> HttpRe
         "assignment": assignment,
         "item": item,
         "by": request.user,
-        "token": text_in(body, "token"),
+        "token": read_text(body, "token"),
         "answer": typed.answer,
         "shown_swapped": typed.shown_swapped,
         "own_time": typed.own_time,
@@ -87,7 +87,7 @@ def review_decide(request: StudyRequest, public_id: str, item_id: str) -> HttpRe
         "flagged": typed.flagged,
         "active_seconds": typed.active_seconds,
     }
-    expects = text_in(body, "expects")
+    expects = read_text(body, "expects")
     made = decisions.amend(expects=expects, **values) if expects else decisions.decide(**values)
     return JsonResponse({"late": made.late, "progress": progress_json(assignment)})
 
@@ -143,7 +143,7 @@ def review_undo(request: StudyRequest, public_id: str) -> HttpResponseBase:
     assignment = own_assignment(request, public_id)
     check_practised(assignment)
     undone = decisions.undo(
-        assignment=assignment, token=text_in(json_body(request), "token"), by=request.user
+        assignment=assignment, token=read_text(json_body(request), "token"), by=request.user
     )
     item = undone.undone.item if undone else None
     html = {} if item is None else {"html": item_html(assignment, item)}
@@ -200,10 +200,10 @@ def _read_typed(body: dict[str, Any], assignment: Assignment, item: PacketItem) 
         raise BadBody("flagged is true or false.")
     swapped = sides_swapped(assignment.seed, item.public_id)
     return Typed(
-        answer=unswapped(text_in(body, "answer"), swapped),
+        answer=unswapped(read_text(body, "answer"), swapped),
         shown_swapped=swapped,
         own_time=_number(body, "own_time"),
-        comment=text_in(body, "comment"),
+        comment=read_text(body, "comment"),
         flagged=flagged,
         active_seconds=min(max(_number(body, "active_seconds") or 0.0, 0.0), LONGEST_ACTIVE),
     )

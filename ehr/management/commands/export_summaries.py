@@ -12,7 +12,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.management.commands.create_demo_accounts import DEMO_STUDY
-from accounts.wording import counted
+from accounts.wording import format_count
 from ehr.actions import export_summaries
 from ehr.models import Dataset
 
@@ -45,4 +45,4 @@ class Command(BaseCommand):
             text = json.dumps(mapping, ensure_ascii=False, indent=1)
             (folder / "summary_mapping.json").write_text(text + "\n", encoding="utf-8")
             count += 1
-        self.stdout.write(f"{counted(count, 'case')} written to {options['out']}")
+        self.stdout.write(f"{format_count(count, 'case')} written to {options['out']}")

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from accounts.wording import counted
+from accounts.wording import format_count
 from jobs import registry
 from jobs.actions import give_back
 
@@ -32,4 +32,4 @@ class Command(BaseCommand):
             give_back(jobs=kind.job_class._default_manager.all(), workers=workers)
             for kind in registry.kinds()
         )
-        self.stdout.write(f"{counted(count, 'job')} given back")
+        self.stdout.write(f"{format_count(count, 'job')} given back")

@@ -117,7 +117,7 @@ def _signed(world: World) -> dict[str, str]:
     decision = _decided(world)
     review = _review(world)
     # The people of the matrix have no password, and a new one would end the session that asks.
-    with mock.patch.object(decisions, "check_password_of", return_value=review.person):
+    with mock.patch.object(decisions, "verify_password", return_value=review.person):
         decisions.sign(assignment=review, password="", by=review.person)
     return decision
 

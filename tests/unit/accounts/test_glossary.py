@@ -30,7 +30,7 @@ def test_each_definition_is_one_line_with_an_address_of_its_own():
 
 
 def test_each_term_that_pages_show_has_a_definition():
-    spellings = glossary.by_spelling()
+    spellings = glossary.terms_by_spelling()
     assert {"AULTC", "ρ", "Bradley–Terry", "UID", "GAVEL", "κ", "Concordance"} <= set(spellings)
 
 

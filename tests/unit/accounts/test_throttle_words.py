@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.sign_in.throttle import words_for
+from accounts.sign_in.throttle import describe_wait
 
 
 @pytest.mark.parametrize(
@@ -18,4 +18,4 @@ from accounts.sign_in.throttle import words_for
     ],
 )
 def test_words_for(seconds, words):
-    assert words_for(seconds) == words
+    assert describe_wait(seconds) == words

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from config.services.embedded import needed
+from config.services.embedded import find_required_services
 from config.services.paths import MAX_SOCKET_PATH, ServicePaths
 
 
@@ -72,4 +72,4 @@ def test_the_address_is_read_back_as_it_was_meant(ordinary_user):
     ],
 )
 def test_an_address_replaces_a_service(environment, expected):
-    assert needed(environment) == expected
+    assert find_required_services(environment) == expected

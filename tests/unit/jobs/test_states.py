@@ -3,7 +3,7 @@
 import pytest
 
 from jobs import state_diagram
-from jobs.errors import JobCancelled, LostLease, PermanentFailure, reason_of
+from jobs.errors import JobCancelled, LostLease, PermanentFailure, describe_error
 from jobs.models import JobState
 from jobs.states import FINAL, TRANSITIONS, InvalidTransition, can, next_state, sources
 
@@ -77,7 +77,12 @@ def test_the_diagram_in_the_docs_is_the_table():
 
 
 def test_a_reason_never_repeats_a_message_that_nobody_vouched_for():
-    assert reason_of(ValueError("Mr. Canary, 71, weakness")) == "ValueError"
-    assert reason_of(PermanentFailure("the note is empty")) == "PermanentFailure: the note is empty"
-    assert reason_of(LostLease()) == "LostLease"
-    assert reason_of(JobCancelled("cancelled on request")) == "JobCancelled: cancelled on request"
+    assert describe_error(ValueError("Mr. Canary, 71, weakness")) == "ValueError"
+    assert (
+        describe_error(PermanentFailure("the note is empty"))
+        == "PermanentFailure: the note is empty"
+    )
+    assert describe_error(LostLease()) == "LostLease"
+    assert (
+        describe_error(JobCancelled("cancelled on request")) == "JobCancelled: cancelled on request"
+    )

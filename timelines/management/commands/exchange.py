@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import User
-from accounts.wording import counted
+from accounts.wording import format_count
 from timelines.models import Run
 from timelines.runs.exchange import export_requests, import_answers
 from timelines.runs.following import work_inline
@@ -65,7 +65,7 @@ class Command(BaseCommand):
     def _export(self, run: Run, folder: Path, by: User | None) -> None:
         count = export_requests(run, folder, by)
         self.stdout.write(
-            f"{counted(count, 'request')} in {folder}"
+            f"{format_count(count, 'request')} in {folder}"
             if count
             else f"run {run.public_id} waits for no answer"
         )

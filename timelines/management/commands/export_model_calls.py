@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.audit.trail import record
-from accounts.wording import counted
+from accounts.wording import format_count
 from timelines.formats.files import replacing
 from timelines.models import Run
 from timelines.runs.calls import run_spent
@@ -61,6 +61,6 @@ class Command(BaseCommand):
             for n in (spent.tokens_in, spent.tokens_cached, spent.tokens_out)
         )
         self.stdout.write(
-            f"{counted(count, 'call')}: {spent.calls} paid, {spent.reused} found in the ledger{refused};"
+            f"{format_count(count, 'call')}: {spent.calls} paid, {spent.reused} found in the ledger{refused};"
             f" tokens {read} in ({cached} cached), {written} out; {spent.seconds:.1f} s"
         )

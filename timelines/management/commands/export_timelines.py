@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.audit.trail import record
-from accounts.wording import counted
+from accounts.wording import format_count
 from ehr.models import Dataset, Encounter
 from timelines.cases.datasets import find_dataset
 from timelines.formats.brat.writer import write_brat
@@ -121,7 +121,7 @@ class Command(BaseCommand):
             detail=detail,
         )
         self.stdout.write(
-            f"{counted(count, 'occurrence')} of timelines written to {options['out']}"
+            f"{format_count(count, 'occurrence')} of timelines written to {options['out']}"
         )
         if not options["run"]:
             self._say_other_runs(dataset, wanted)
@@ -150,7 +150,7 @@ class Command(BaseCommand):
         )
         there = finished_timelines().filter(case_run__run=study.run).values("encounter")
         if count := cases_of(dataset, wanted).filter(pk__in=others).exclude(pk__in=there).count():
-            cases = counted(count, "case is", "cases are")
+            cases = format_count(count, "case is", "cases are")
             self.stdout.write(
                 f"{cases} not in the study timeline ({run_words(study.run)}); the latest other run"
                 f" of {study.run.source} is taken."

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts.wording import counted
+from accounts.wording import format_count
 from ehr.models import Dataset
 from llm_runtime.base import ProviderError
 from llm_runtime.roles import LANGUAGE_MODEL
@@ -221,7 +221,7 @@ class Command(BaseCommand):
         )
         kept = f", based on run {base.public_id}" if base else ""
         self._say(
-            f"run {run.public_id}: {counted(run.preparation.total, 'case')} by {run.source}{kept}"
+            f"run {run.public_id}: {format_count(run.preparation.total, 'case')} by {run.source}{kept}"
         )
         return run
 

@@ -12,7 +12,7 @@ from django import forms
 from django.db.models import Count
 
 from accounts.models import Study
-from accounts.wording import counted
+from accounts.wording import format_count
 from ehr.models import Dataset, Encounter
 from llm_runtime.roles import LANGUAGE_MODEL
 from timelines.models import Run
@@ -43,7 +43,7 @@ class CohortField(forms.ModelChoiceField):
     """
 
     def label_from_instance(self, obj: Any) -> str:
-        return f"{obj.name} ({counted(obj.cases, 'case')})"
+        return f"{obj.name} ({format_count(obj.cases, 'case')})"
 
 
 class BaseField(forms.ModelChoiceField):

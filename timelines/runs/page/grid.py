@@ -14,7 +14,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from accounts.wording import counted
+from accounts.wording import format_count
 from ehr.presentation.wording import duration_words
 from jobs.models import JobState
 from timelines.case_state import CaseState, case_state
@@ -175,5 +175,5 @@ def _outcome_words(stage: str, payload: Mapping[str, Any]) -> str:
     n = payload.get(key)
     if not isinstance(n, int):
         return ""
-    words = counted(n, one, _PLURALS.get(one, ""))
+    words = format_count(n, one, _PLURALS.get(one, ""))
     return f"{words}, taken over" if "kept_from" in payload else words

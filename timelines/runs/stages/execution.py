@@ -18,7 +18,7 @@ from jobs.actions import release
 from jobs.errors import RequeueJob
 from jobs.hints import send_hints
 from jobs.leases.hold import Hold, TimeLimit
-from jobs.limits import limit_of
+from jobs.limits import make_limit
 from jobs.models import JobState
 from jobs.worker import work
 from timelines.domain import Lane, Polarity, Query, TaggedSpan, Timeline, TimelineKind
@@ -55,7 +55,7 @@ def execute_stage(stage_run_id: int) -> JobState | None:
 
 
 def _limit(stage_run: StageRun) -> TimeLimit:
-    return limit_of(asks_models=tools.asks_models(stage_run.case_run.run.backbone))
+    return make_limit(asks_models=tools.asks_models(stage_run.case_run.run.backbone))
 
 
 def release_next(stage_run: StageRun) -> None:

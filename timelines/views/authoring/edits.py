@@ -12,7 +12,7 @@ from django.http import HttpResponseBase, JsonResponse
 from django.views.decorators.http import require_POST
 
 from accounts.permissions import CASE_READERS
-from accounts.requests.json_bodies import json_body, refusal, text_in
+from accounts.requests.json_bodies import json_body, read_text, refusal
 from accounts.scoping import StudyRequest, study_role_required
 from timelines.authoring.answers import CONFLICT, answers_refusals, stacks_json, state_json
 from timelines.authoring.edits import Applied, Conflict, Edit, apply_edit
@@ -50,7 +50,7 @@ def time(request: StudyRequest, public_id: str) -> HttpResponseBase:
     encounter = own_authoring(request, public_id).encounter
     anchor, _ = stay(encounter)
     read = read_time(
-        text_in(json_body(request), "text"), encounter.admitted_at, encounter.discharged_at
+        read_text(json_body(request), "text"), encounter.admitted_at, encounter.discharged_at
     )
     return JsonResponse(
         {

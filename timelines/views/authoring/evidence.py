@@ -12,7 +12,7 @@ from django.http import HttpResponseBase, JsonResponse
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.permissions import CASE_READERS, NotAllowed
-from accounts.requests.json_bodies import json_body, refusal, text_in
+from accounts.requests.json_bodies import json_body, read_text, refusal
 from accounts.scoping import StudyRequest, study_role_required
 from timelines.authoring import suggestions as offered
 from timelines.authoring.answers import answers_refusals
@@ -38,7 +38,7 @@ def rows(request: StudyRequest, public_id: str) -> HttpResponseBase:
     if "indices" in body:
         found, more = rows_of(encounter, _indices(body["indices"])), False
     else:
-        found, more = search_rows(encounter, text_in(body, "text"), _near(body.get("near")))
+        found, more = search_rows(encounter, read_text(body, "text"), _near(body.get("near")))
     record_seen(request, authoring, "authoring.rows")
     return JsonResponse({"rows": [row_json(row, anchor) for row in found], "more": more})
 

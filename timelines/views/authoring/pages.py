@@ -13,8 +13,8 @@ from django.utils.html import json_script
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from accounts.permissions import CASE_READERS, user_can_manage_study
-from accounts.requests.json_bodies import JSON, json_body, refusal, text_in
-from accounts.scoping import StudyRequest, scoped, study_role_required
+from accounts.requests.json_bodies import JSON, json_body, read_text, refusal
+from accounts.scoping import StudyRequest, filter_by_role, study_role_required
 from ehr.models import Dataset
 from timelines.access.authoring import is_agreement_open, was_exposed
 from timelines.access.closed import any_closed, closed_encounters, without
@@ -165,7 +165,7 @@ def reopen(request: StudyRequest, public_id: str) -> HttpResponseBase:
     speaks_json = request.content_type == JSON
     rows = Authoring.objects.select_related("encounter__dataset__study")
     found = (
-        scoped(rows, request.user, "encounter__dataset__study", roles=CASE_READERS)
+        filter_by_role(rows, request.user, "encounter__dataset__study", roles=CASE_READERS)
         .filter(public_id=public_id)
         .first()
     )
@@ -176,7 +176,9 @@ def reopen(request: StudyRequest, public_id: str) -> HttpResponseBase:
         raise Http404
     try:
         reason = (
-            text_in(json_body(request), "reason") if speaks_json else request.POST.get("reason", "")
+            read_text(json_body(request), "reason")
+            if speaks_json
+            else request.POST.get("reason", "")
         )
         actions.reopen(authoring=found, reason=reason, by=request.user)
     except (EditRefused, Locked) as refused:

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET
 
 from accounts.audit.trail import record
 from accounts.permissions import CASE_READERS
-from accounts.scoping import StudyRequest, scoped, study_role_required
+from accounts.scoping import StudyRequest, filter_by_role, study_role_required
 from llm_runtime.accounting import total
 from llm_runtime.ledger import reply_of, request_messages
 from llm_runtime.models import ModelCall
@@ -33,7 +33,7 @@ def run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
     It polls while the run is active.
     """
     run = get_object_or_404(
-        scoped(Run.objects.all(), request.user, roles=CASE_READERS), public_id=public_id
+        filter_by_role(Run.objects.all(), request.user, roles=CASE_READERS), public_id=public_id
     )
     closed = closed_encounters(request.user)
     check_run_is_open(run, closed)

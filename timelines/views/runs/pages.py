@@ -14,8 +14,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from accounts.models import Role
 from accounts.permissions import CASE_READERS, STUDY_ADMINS, user_can_manage_study
-from accounts.scoping import StudyRequest, scoped, study_role_required
-from accounts.wording import counted
+from accounts.scoping import StudyRequest, filter_by_role, study_role_required
+from accounts.wording import format_count
 from ehr.models import Dataset
 from llm_runtime.roles import LANGUAGE_ROLES
 from timelines.access.authoring import check_user_may_see_timelines
@@ -88,7 +88,7 @@ def run_new(request: StudyRequest) -> HttpResponse:
             form.add_error(None, f"Nothing was started: {refused}.")
         else:
             count = started[0].preparation.total
-            cases = f"{counted(count, 'case')}"
+            cases = f"{format_count(count, 'case')}"
             if len(started) == 1:
                 messages.success(request, f"The run over {cases} has started.")
                 return redirect("timelines:run", started[0].public_id)
@@ -201,7 +201,7 @@ def _place(role: str) -> int:
 
 def _run(request: StudyRequest, public_id: str, *, roles: Collection[Role] = CASE_READERS) -> Run:
     found = Run.objects.select_related("dataset", "study", "created_by", "based_on")
-    return get_object_or_404(scoped(found, request.user, roles=roles), public_id=public_id)
+    return get_object_or_404(filter_by_role(found, request.user, roles=roles), public_id=public_id)
 
 
 def _live(request: StudyRequest, run: Run, closed: Collection[int]) -> dict[str, Any]:

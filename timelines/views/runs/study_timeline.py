@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 
 from accounts.models import Role
 from accounts.permissions import check_user_can_manage_study
-from accounts.scoping import StudyRequest, scoped, study_role_required
+from accounts.scoping import StudyRequest, filter_by_role, study_role_required
 from timelines.models import Run
 from timelines.runs.study_timeline.actions import ChoiceRefused, choose_study_timeline
 
@@ -27,7 +27,9 @@ def choose(request: StudyRequest, public_id: str) -> HttpResponse:
     The reason is stored.
     """
     run = get_object_or_404(
-        scoped(Run.objects.select_related("dataset", "study"), request.user, roles={Role.ADMIN}),
+        filter_by_role(
+            Run.objects.select_related("dataset", "study"), request.user, roles={Role.ADMIN}
+        ),
         public_id=public_id,
     )
     check_user_can_manage_study(request.user, run.study)
