@@ -139,10 +139,10 @@ def reason_kinds(calls: QuerySet[ModelCall], most: int = KINDS_SHOWN) -> list[tu
         .values_list("reasons", flat=True)
         .iterator()
     ):
-        counted.update({kind_of(reason) for reason in reasons})
+        counted.update({generalize_reason(reason) for reason in reasons})
     return counted.most_common(most)
 
 
-def kind_of(reason: str) -> str:
+def generalize_reason(reason: str) -> str:
     """ "timeline 2: 3f0c is missing" → "… is missing"."""
     return _NUMBER.sub("…", _PLACE.sub("", reason))

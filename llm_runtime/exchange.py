@@ -21,18 +21,18 @@ from llm_runtime.base import ModelReply
 from llm_runtime.calls.exchange_files import (
     ENDPOINT,
     AnswerRefused,
-    Posted,
+    PostedRequest,
     answer_files,
-    holds_request,
-    request_of,
-    taken_answer,
+    find_answer,
+    has_request,
+    parse_request,
 )
-from llm_runtime.ledger import kept_reply, response_body
+from llm_runtime.ledger import find_reply, response_body
 from llm_runtime.models import ModelCall, ModelRequestText, Outcome
 
 
 @dataclass
-class Brought:
+class AnswerReport:
     """The result of reading a folder.
 
     `answered` are the digests whose answers are there now, `known` of them were there before.
@@ -47,7 +47,7 @@ class Brought:
     refused: list[str] = field(default_factory=list)
 
 
-def unanswered(owner_type: str, owner_ids: Collection[str]) -> QuerySet[ModelCall]:
+def find_unanswered(owner_type: str, owner_ids: Collection[str]) -> QuerySet[ModelCall]:
     """The requests of these owners that are out."""
     replies = ModelCall.objects.filter(request_id=OuterRef("request_id"), response__isnull=False)
     asked = ModelCall.objects.filter(
@@ -56,34 +56,36 @@ def unanswered(owner_type: str, owner_ids: Collection[str]) -> QuerySet[ModelCal
     return asked.filter(~Exists(replies)).order_by("pk")
 
 
-def posted(calls: QuerySet[ModelCall]) -> list[Posted]:
+def build_requests(calls: QuerySet[ModelCall]) -> list[PostedRequest]:
     """The requests of these calls, each once."""
     found = {}
     for call in calls.select_related("request").iterator(chunk_size=100):
-        request = request_of(json.loads(call.request.body))
-        found[call.request_id] = Posted(
+        request = parse_request(json.loads(call.request.body))
+        found[call.request_id] = PostedRequest(
             request, call.model, call.role, call.prompt, call.prompt_sha256, call.part
         )
     return list(found.values())
 
 
-def bring(folder: Path, owner_type: str, owner_ids: Collection[str], by: str = "") -> Brought:
+def store_answers(
+    folder: Path, owner_type: str, owner_ids: Collection[str], by: str = ""
+) -> AnswerReport:
     """Store every answer in the folder to a request of these owners.
 
     A refused answer stops none of the others. Raises OSError.
 
     A second answer to a request is accepted only if it is the same, which changes nothing.
     """
-    brought = Brought()
+    brought = AnswerReport()
     for sha256, paths in answer_files(folder).items():
         try:
-            call = _asking(sha256, owner_type, owner_ids)
-            if call is None and _of_others(folder, sha256):
+            call = _find_call(sha256, owner_type, owner_ids)
+            if call is None and _is_known(folder, sha256):
                 brought.left += 1
                 continue
             if call is None:
                 raise AnswerRefused(f"{paths[0].name}: nobody has asked for such an answer")
-            new = _answer(call, taken_answer(folder, sha256, paths), paths[0], by)
+            new = _answer(call, find_answer(folder, sha256, paths), paths[0], by)
         except AnswerRefused as refused:
             brought.refused.append(str(refused))
         else:
@@ -92,7 +94,7 @@ def bring(folder: Path, owner_type: str, owner_ids: Collection[str], by: str = "
     return brought
 
 
-def _asking(sha256: str, owner_type: str, owner_ids: Collection[str]) -> ModelCall | None:
+def _find_call(sha256: str, owner_type: str, owner_ids: Collection[str]) -> ModelCall | None:
     """The call of these owners that posted the request."""
     calls = ModelCall.objects.filter(
         owner_type=owner_type, owner_id__in=owner_ids, request_id=sha256, outcome=Outcome.PENDING
@@ -100,13 +102,13 @@ def _asking(sha256: str, owner_type: str, owner_ids: Collection[str]) -> ModelCa
     return calls.order_by("pk").first()
 
 
-def _of_others(folder: Path, sha256: str) -> bool:
+def _is_known(folder: Path, sha256: str) -> bool:
     """Return whether the request is known.
 
     It is in the folder unchanged, or anyone here has posted it.
     """
     return (
-        holds_request(folder, sha256)
+        has_request(folder, sha256)
         or ModelCall.objects.filter(request_id=sha256, outcome=Outcome.PENDING).exists()
     )
 
@@ -118,7 +120,7 @@ def _answer(call: ModelCall, reply: ModelReply, path: Path, by: str) -> bool:
     Raises AnswerRefused if another one is.
     """
     ModelRequestText.objects.select_for_update().get(pk=call.request_id)
-    kept = kept_reply(call.request_id)
+    kept = find_reply(call.request_id)
     if kept is not None:
         if (kept.text, kept.finish_reason) != (reply.text, reply.finish_reason):
             raise AnswerRefused(

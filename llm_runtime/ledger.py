@@ -44,7 +44,7 @@ class DatabaseLedger:
 
     async def find(self, request_sha256: str) -> ModelReply | None:
         """Return the first reply to the same request; None without one."""
-        return await sync_to_async(kept_reply)(request_sha256)
+        return await sync_to_async(find_reply)(request_sha256)
 
     async def too_large(self, request_sha256: str) -> TooLarge | None:
         """Return how a server once refused that very request, or None."""
@@ -67,8 +67,8 @@ class DatabaseLedger:
             [ModelRequestText(sha256=call.request_sha256, body=request_body(call.request))],
             ignore_conflicts=True,
         )
-        reply, outcome = call.reply, outcome_of(call)
-        if outcome is Outcome.PENDING and self._posted(call.request_sha256):
+        reply, outcome = call.reply, classify_outcome(call)
+        if outcome is Outcome.PENDING and self._has_posted(call.request_sha256):
             return
         _, _, endpoint = call.model.partition("@")
         ModelCall.objects.create(
@@ -99,7 +99,7 @@ class DatabaseLedger:
             reasons=list(call.reasons),
         )
 
-    def _posted(self, request_sha256: str) -> bool:
+    def _has_posted(self, request_sha256: str) -> bool:
         """Return whether this owner has posted the request already.
 
         A stage that looks for its answer does not post it again.
@@ -125,17 +125,17 @@ def _too_large(request_sha256: str) -> TooLarge | None:
     return too_large({error for error, outcome in _OUTCOMES.items() if outcome in outcomes})
 
 
-def kept_reply(request_sha256: str) -> ModelReply | None:
+def find_reply(request_sha256: str) -> ModelReply | None:
     """Return the first stored reply to that request, or None."""
     found = (
         ModelCall.objects.filter(request_id=request_sha256, response__isnull=False)
         .values_list("response", flat=True)
         .first()
     )
-    return None if found is None else reply_of(found)
+    return None if found is None else parse_reply(found)
 
 
-def outcome_of(call: Call) -> Outcome:
+def classify_outcome(call: Call) -> Outcome:
     """Return the outcome of the call; CUT and INVALID are distinct."""
     if call.reply is not None and call.reply.finish_reason == "length":
         return Outcome.CUT
@@ -175,6 +175,6 @@ def response_body(reply: ModelReply) -> str:
     return json.dumps(asdict(reply))
 
 
-def reply_of(body: str) -> ModelReply:
+def parse_reply(body: str) -> ModelReply:
     """The reply that `response_body` stored."""
     return ModelReply(**json.loads(body))

@@ -54,14 +54,14 @@ class ModelFiles:
         if configured := os.environ.get(FOLDER_VARIABLE):
             yield Path(configured) / self.name
         if self.repository:
-            yield from self._cached()
+            yield from self._cached_snapshots()
         for package, folder in self.packages:
             # Found without importing: a package may import libraries that a worker never needs.
             spec = find_spec(package)
             for location in (spec and spec.submodule_search_locations) or ():
                 yield Path(location) / folder
 
-    def _cached(self) -> Iterator[Path]:
+    def _cached_snapshots(self) -> Iterator[Path]:
         """Yield the snapshot of the revision.
 
         A download that was interrupted does not count.

@@ -79,18 +79,18 @@ class Prompt:
             ] * bool(unknown)
             raise PromptError(f"prompt {self.name}: fields {'; '.join(faults)}")
 
-        def put(match: re.Match[str]) -> str:
+        def substitute(match: re.Match[str]) -> str:
             value = values[match["name"]]
-            return delimited(match["name"], value) if match["data"] else value
+            return delimit(match["name"], value) if match["data"] else value
 
         messages = tuple(
-            Message(cast(Literal["system", "user"], role), _FIELD.sub(put, text))
+            Message(cast(Literal["system", "user"], role), _FIELD.sub(substitute, text))
             for role, text in self.parts
         )
         return Rendered(self.name, self.sha256, messages)
 
 
-def delimited(name: str, data: str) -> str:
+def delimit(name: str, data: str) -> str:
     """Return the data between two markers with a tag.
 
     The data does not contain the tag. The same data gives the same markers, so that a shared prefix

@@ -189,13 +189,13 @@ def _build(role: str, spec: Spec, secret: Callable[[str], str]) -> Any:
         return getattr(importlib.import_module(module), attribute)(**options)
     except TypeError as error:
         raise ProviderError(
-            f"role '{role}': provider '{name}' does not take these options ({_unfit(error)})"
+            f"role '{role}': provider '{name}' does not take these options ({_shorten_error(error)})"
         ) from error
     except ProviderError as error:
         raise ProviderError(f"role '{role}': provider '{name}': {error}") from error
 
 
-def _unfit(error: TypeError) -> str:
+def _shorten_error(error: TypeError) -> str:
     """Shorten Python's message about missing arguments to one about options.
 
     "OpenAIModel.__init__() missing 1 required keyword-only argument: 'model'" → "missing 1 required

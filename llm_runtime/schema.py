@@ -52,7 +52,7 @@ class Strict(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Says:
+class FaultMessage:
     """Give every fault of a field the same words.
 
     Write it last in `Annotated[…]`.

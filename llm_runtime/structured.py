@@ -43,7 +43,7 @@ def answer_text(text: str) -> str:
     return text.strip()
 
 
-def enclosed(text: str) -> str:
+def extract_answer(text: str) -> str:
     """Return the text between <answer> and </answer>.
 
     Raises AnswerRejected unless there is exactly one.
@@ -87,7 +87,7 @@ def _json_value(text: str) -> Any:
     fenced = _FENCE.match(body)
     twice: list[str] = []
 
-    def once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    def build_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) != len(pairs):
             twice.append("a key occurs twice in one object")
@@ -95,7 +95,9 @@ def _json_value(text: str) -> Any:
 
     try:
         value = json.loads(
-            fenced["body"] if fenced else body, object_pairs_hook=once, parse_constant=_no_constant
+            fenced["body"] if fenced else body,
+            object_pairs_hook=build_object,
+            parse_constant=_no_constant,
         )
     except (
         ValueError,
@@ -112,7 +114,7 @@ def _json_value(text: str) -> Any:
     return value
 
 
-def read_as(kind: type[M], value: object, what: str = "") -> M:
+def parse_model(kind: type[M], value: object, what: str = "") -> M:
     """Return the value as the model of an answer.
 
     Raises AnswerRejected with every fault; `what` is written before each.
@@ -124,7 +126,7 @@ def read_as(kind: type[M], value: object, what: str = "") -> M:
         raise AnswerRejected([f"{where}{fault}" for fault in faults(error)]) from None
 
 
-def storable(text: str) -> bool:
+def is_storable(text: str) -> bool:
     """Return whether a text can be stored.
 
     NUL and half surrogate pairs, which JSON can spell, cannot be stored in a database.
@@ -132,7 +134,7 @@ def storable(text: str) -> bool:
     return "\x00" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
 
 
-def keys_exactly(value: Mapping[str, Any], wanted: Sequence[str], what: str) -> list[str]:
+def find_key_faults(value: Mapping[str, Any], wanted: Sequence[str], what: str) -> list[str]:
     """Return missing and unknown keys of an object, twenty names at most.
 
     Unknown keys are counted, not named.
@@ -161,7 +163,7 @@ def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def reasoned(properties: Mapping[str, Any], name: str, tokens: int) -> dict[str, Any]:
+def add_reasoning(properties: Mapping[str, Any], name: str, tokens: int) -> dict[str, Any]:
     """Return properties that begin with a text field for the reasoning.
 
     The model can so think before it answers. With 0 tokens the field is left out.
@@ -169,15 +171,15 @@ def reasoned(properties: Mapping[str, Any], name: str, tokens: int) -> dict[str,
     return {**({name: {"type": "string"}} if tokens else {}), **properties}
 
 
-def as_reasoned(prompt: Rendered, tokens: int) -> Rendered:
+def set_reasoning(prompt: Rendered, tokens: int) -> Rendered:
     """Return the prompt; for 0 tokens, remark that it asks for no reasoning.
 
     The remark comes last, so that the beginning is the same for every model.
     """
-    return prompt if tokens else with_ending(prompt, UNREASONED)
+    return prompt if tokens else append_words(prompt, UNREASONED)
 
 
-def with_ending(prompt: Rendered, words: str) -> Rendered:
+def append_words(prompt: Rendered, words: str) -> Rendered:
     """The prompt with these words behind all others."""
     *before, last = prompt.messages
     return replace(prompt, messages=(*before, replace(last, content=f"{last.content}\n\n{words}")))

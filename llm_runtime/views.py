@@ -16,7 +16,7 @@ from accounts.scoping import study_role_required
 from llm_runtime.models import ModelCall, Outcome
 from llm_runtime.roles import EMBEDDER, LANGUAGE_ROLES, MATCHER, RERANKER, TKW2_EMBEDDER
 from llm_runtime.servers.configured import configured_roles
-from llm_runtime.servers.health import Health, health_of
+from llm_runtime.servers.health import Health, check_health
 
 ROLES = (*LANGUAGE_ROLES, EMBEDDER, RERANKER, MATCHER, TKW2_EMBEDDER)
 
@@ -34,11 +34,11 @@ def models(request: HttpRequest) -> HttpResponse:
 @study_role_required(Role.ADMIN)
 def health(request: HttpRequest) -> HttpResponse:
     """Each model with what its server says now, as a fragment."""
-    lines = [_with_last_error(line) for line in health_of(configured_roles(), ROLES)]
+    lines = [_add_last_error(line) for line in check_health(configured_roles(), ROLES)]
     return render(request, "llm_runtime/_health.html", {"lines": lines})
 
 
-def _with_last_error(line: Health) -> Health:
+def _add_last_error(line: Health) -> Health:
     """Add the latest call of that model that got no reply.
 
     Of any study: its reasons have no patient text.

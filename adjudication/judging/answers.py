@@ -12,8 +12,8 @@ from pydantic import AfterValidator
 from pydantic import Strict as Typed
 
 from adjudication.domain import FindingType, Grounding, Relation, Verdict
-from llm_runtime.schema import Says, Strict, Thoughts
-from llm_runtime.structured import storable
+from llm_runtime.schema import FaultMessage, Strict, Thoughts
+from llm_runtime.structured import is_storable
 from timelines.domain import Polarity
 
 N_A = "N/A"
@@ -21,15 +21,17 @@ NOT_ONE_ROW = f"not all of one row (number, text, whole hours or {N_A}), nor all
 
 
 def _with_words(text: str) -> str:
-    if not text.strip() or not storable(text):
+    if not text.strip() or not is_storable(text):
         raise ValueError("no text")
     return text
 
 
 Words = Annotated[str, AfterValidator(_with_words)]
-Text = Annotated[Words | None, Says("is not a text or null that says something")]
-Row = Annotated[int | None, Says(f"and its event and time are {NOT_ONE_ROW}")]
-Time = Annotated[int | Literal["N/A"] | None, Says(f"and its row and event are {NOT_ONE_ROW}")]
+Text = Annotated[Words | None, FaultMessage("is not a text or null that says something")]
+Row = Annotated[int | None, FaultMessage(f"and its event and time are {NOT_ONE_ROW}")]
+Time = Annotated[
+    int | Literal["N/A"] | None, FaultMessage(f"and its row and event are {NOT_ONE_ROW}")
+]
 
 
 class FindingAnswer(Strict):
@@ -52,10 +54,10 @@ class FindingAnswer(Strict):
     polarity: Annotated[Polarity, Typed(False)]
     relation: Annotated[
         Annotated[Relation, Typed(False)] | None,
-        Says(f"is neither null nor one of {', '.join(Relation)}"),
+        FaultMessage(f"is neither null nor one of {', '.join(Relation)}"),
     ]
     verdict: Annotated[Verdict, Typed(False)]
-    reason: Annotated[Words, Says("is not a text that says something")]
+    reason: Annotated[Words, FaultMessage("is not a text that says something")]
 
 
 class Findings(Strict):

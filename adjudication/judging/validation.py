@@ -16,7 +16,7 @@ from adjudication.judging.input import CandidateRow, JudgedFinding, JudgeInput
 from adjudication.judging.quotes import NOT_FOUND, locate, plain
 from adjudication.judging.table_evidence import read_table_evidence
 from llm_runtime.errors import AnswerRejected
-from llm_runtime.structured import read_as
+from llm_runtime.structured import parse_model
 from timelines.evaluation.strata import LEAST_TOLERANCE, TOLERANCE_SHARE
 
 
@@ -72,7 +72,7 @@ def validate_finding(
     raw: object, given: JudgeInput, tolerance: Tolerance = TOLERANCE
 ) -> JudgedFinding:
     """Return one finding; raise AnswerRejected with every fault."""
-    said = read_as(FindingAnswer, raw)
+    said = parse_model(FindingAnswer, raw)
     a, a_faults = _side(said.a_row, said.a_event, said.a_time, Side.A, given)
     b, b_faults = _side(said.b_row, said.b_event, said.b_time, Side.B, given)
     quote, span, note_faults = _note_evidence(said.note_evidence, given.note)

@@ -95,7 +95,7 @@ class CaseRecord:
     offered: int = 0
 
 
-def storable(text: str) -> bool:
+def is_storable(text: str) -> bool:
     """Return False for text with a NUL character or half a surrogate pair.
 
     Neither UTF-8 nor the database can store these.

@@ -33,13 +33,13 @@ from ehr.formats.base import (
     Rejection,
     WrongFile,
     has_words,
+    is_storable,
     shown_name,
-    storable,
 )
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.row_files import Block, read_rows
 from ehr.formats.strict_json import BadJson, read_object
-from llm_runtime.schema import Says, Strict, field_faults
+from llm_runtime.schema import FaultMessage, Strict, field_faults
 
 ENCOUNTER, NOTE, REFERENCE = "encounter.json", "note.txt", "reference.jsonl"
 ROW_FILES = ("rows.csv", "rows.csv.gz", "rows.parquet")
@@ -72,7 +72,7 @@ def _local(value: Any) -> datetime:
     return time
 
 
-Text = Annotated[InstanceOf[str], Says("not text")]
+Text = Annotated[InstanceOf[str], FaultMessage("not text")]
 #: Identifiers may be numbers in the file; 0 is one.
 Key = Annotated[
     Text,
@@ -81,7 +81,7 @@ Key = Annotated[
 Moment = Annotated[
     datetime,
     PlainValidator(_local),
-    Says("not a local date and time like 2150-01-31T08:30:00"),
+    FaultMessage("not a local date and time like 2150-01-31T08:30:00"),
 ]
 _EMPTY = BeforeValidator(lambda value: None if value == "" else value)
 
@@ -98,7 +98,7 @@ class EncounterFile(Strict, extra="ignore"):
     anchor: Annotated[
         Literal["admission", "presentation"],
         BeforeValidator(lambda anchor: "admission" if anchor in (None, "") else anchor),
-        Says("not one of admission, presentation"),
+        FaultMessage("not one of admission, presentation"),
     ] = "admission"
     subject_key: Annotated[Key, _shown(LONGEST_CASE_ID)] = ""
 
@@ -208,7 +208,7 @@ def _note(folder: Path, rejections: list[Rejection], limits: Limits) -> NoteReco
     text = _text(folder / NOTE, name, limits.note_bytes, reason, rejections)
     if text is None:
         return None
-    if not has_words(text) or not storable(text):
+    if not has_words(text) or not is_storable(text):
         line = None if "\x00" not in text else text[: text.index("\x00")].count("\n") + 1
         rejections.append(
             Rejection(name, "the note has a NUL character" if line else "the note is empty", line)

@@ -14,7 +14,7 @@ from llm_runtime.errors import PromptTooLong
 SPARE = 1200
 
 
-async def room(
+async def limit_answer(
     model: LanguageModel, messages: Sequence[Message], *, at_least: int, at_most: int
 ) -> int:
     """Return how many tokens the answer may have.

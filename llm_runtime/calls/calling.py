@@ -206,7 +206,7 @@ class Asker:
                 answer = validate(reply)
             except AnswerRejected as rejection:
                 refused.append(rejection.reasons)
-                await _surely(
+                await _finish_saving(
                     store(replace(call, reasons=rejection.reasons, error=type(rejection).__name__))
                 )
                 if reply.finish_reason == "length" and number % self.attempts == 0:
@@ -216,7 +216,7 @@ class Asker:
                 if made == self.attempts:
                     break
                 continue
-            await _surely(store(call))
+            await _finish_saving(store(call))
             return answer
         raise AttemptsExhausted(part, refused)
 
@@ -227,7 +227,7 @@ class Asker:
         the connections.
         """
 
-        async def whole() -> T:
+        async def run_main() -> T:
             served = self.model if isinstance(self.model, Served) else None
             try:
                 if served:
@@ -237,7 +237,7 @@ class Asker:
                 if served:
                     await served.close()
 
-        return async_to_sync(whole)()
+        return async_to_sync(run_main)()
 
     async def _reply(self, call: Call) -> tuple[ModelReply, bool, Call]:
         """Return the ledger's reply or a new one.
@@ -269,7 +269,7 @@ class Asker:
         return reply, True, replace(call, reply=reply, seconds=time.monotonic() - begun)
 
 
-async def _surely(storing: Awaitable[None]) -> None:
+async def _finish_saving(storing: Awaitable[None]) -> None:
     """Finish saving even if the caller is cancelled.
 
     The answer was paid for.
@@ -313,13 +313,13 @@ async def ask_in_parts(
         if len(items) < 2:
             raise
     half = len(items) // 2
-    first, second = await together(
+    first, second = await gather_results(
         [ask_in_parts(items[:half], ask), ask_in_parts(items[half:], ask)]
     )
     return {**first, **second}
 
 
-async def together(waiting: Sequence[Awaitable[T]]) -> list[T]:
+async def gather_results(waiting: Sequence[Awaitable[T]]) -> list[T]:
     """Return the results in order.
 
     When one fails the others are cancelled, which frees the server, and the first error is raised.

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, InstanceOf, ValidationError
 
 from llm_runtime.base import Message, ModelReply, ModelRequest
-from llm_runtime.schema import Says, Strict, faults
+from llm_runtime.schema import FaultMessage, Strict, faults
 
 FORMAT = "occurrent-exchange-1"
 #: A model of the exchange has this in its name, in place of host and port.
@@ -40,7 +40,7 @@ The requests hold text of patients' notes and records. Treat this folder as you 
 
 
 #: Any text, also one with half a surrogate pair: the validator of the answer rejects that.
-Text = Annotated[InstanceOf[str], Says("is not a text")]
+Text = Annotated[InstanceOf[str], FaultMessage("is not a text")]
 
 
 class MessageFile(Strict, extra="ignore"):
@@ -84,7 +84,7 @@ class AnswerRefused(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Posted:
+class PostedRequest:
     """A request that was sent out, with its purpose.
 
     The texts of the purpose contain nothing about a patient.
@@ -102,7 +102,7 @@ class Posted:
         return self.request.sha256(self.model)
 
 
-def write_requests(folder: Path, posted: Iterable[Posted]) -> int:
+def write_requests(folder: Path, posted: Iterable[PostedRequest]) -> int:
     """Write a file for each new request, and a README; return the count.
 
     The count includes requests that have a file already. Raises OSError.
@@ -128,12 +128,12 @@ def answer_files(folder: Path) -> dict[str, list[Path]]:
     return dict(found)
 
 
-def holds_request(folder: Path, sha256: str) -> bool:
+def has_request(folder: Path, sha256: str) -> bool:
     """Return True if the folder has the request of that digest, unchanged."""
     return _digest(folder / f"{sha256}.json") == sha256
 
 
-def taken_answer(folder: Path, sha256: str, paths: Iterable[Path]) -> ModelReply:
+def find_answer(folder: Path, sha256: str, paths: Iterable[Path]) -> ModelReply:
     """Return the one answer to that request.
 
     Raises AnswerRefused if there are two answers, if the request was changed, or if the answer
@@ -177,7 +177,7 @@ def read_answer(path: Path) -> ModelReply:
     return ModelReply(answer.text, answer.finish_reason, raw={"file": path.name, **by})
 
 
-def request_of(values: object) -> ModelRequest:
+def parse_request(values: object) -> ModelRequest:
     """Return the request of a file or of the ledger.
 
     Raises ValueError for anything else.
@@ -193,7 +193,7 @@ def request_of(values: object) -> ModelRequest:
     )
 
 
-def _text(one: Posted) -> str:
+def _text(one: PostedRequest) -> str:
     values = {
         "format": FORMAT,
         "model": one.model,
@@ -214,7 +214,7 @@ def _digest(path: Path) -> str:
     """Return the digest of the request in a file; "" if there is none."""
     try:
         values = json.loads(path.read_bytes().decode("utf-8-sig"))
-        return request_of(values).sha256(values["model"])
+        return parse_request(values).sha256(values["model"])
     except (OSError, ValueError, RecursionError):
         return ""
 

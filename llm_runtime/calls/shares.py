@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 
-def divided(limit: int, wanted: Sequence[tuple[str, int]]) -> Mapping[str, int]:
+def divide_slots(limit: int, wanted: Sequence[tuple[str, int]]) -> Mapping[str, int]:
     """Return holder → slots, of `limit`.
 
     One each in the given order, and again, until nobody wants more or none is left.

@@ -94,10 +94,10 @@ class Gate:
         try:
             await waiter.turn
         except BaseException:
-            self._give_up(waiter)
+            self._cancel_wait(waiter)
             raise
 
-    def _give_up(self, waiter: _Waiter) -> None:
+    def _cancel_wait(self, waiter: _Waiter) -> None:
         with self._lock:
             if not waiter.granted:
                 with suppress(ValueError):

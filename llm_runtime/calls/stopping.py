@@ -44,23 +44,23 @@ class StoppableModel:
 
     async def generate(self, request: ModelRequest) -> ModelReply:
         """As the model's, or what `check` raises."""
-        return await self._while_wanted(self.model.generate(request))
+        return await self._run_until_stopped(self.model.generate(request))
 
     async def count_tokens(self, messages: Sequence[Message]) -> int:
         """As the model's, or what `check` raises."""
-        return await self._while_wanted(self.model.count_tokens(messages))
+        return await self._run_until_stopped(self.model.count_tokens(messages))
 
     async def learn(self) -> None:
         """As the model's, or what `check` raises."""
         if isinstance(self.model, Served):
-            await self._while_wanted(self.model.learn())
+            await self._run_until_stopped(self.model.learn())
 
     async def close(self) -> None:
         """Close the model's connections."""
         if isinstance(self.model, Served):
             await self.model.close()
 
-    async def _while_wanted(self, call: Coroutine[Any, Any, T]) -> T:
+    async def _run_until_stopped(self, call: Coroutine[Any, Any, T]) -> T:
         task = asyncio.ensure_future(call)
         try:
             while True:

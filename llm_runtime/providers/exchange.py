@@ -18,9 +18,9 @@ from llm_runtime.base import Limits, Message, ModelReply, ModelRequest, Provider
 from llm_runtime.calls.exchange_files import (
     ENDPOINT,
     AnswerRefused,
-    Posted,
+    PostedRequest,
     answer_files,
-    taken_answer,
+    find_answer,
     write_requests,
 )
 from llm_runtime.errors import Pending, RequestRefused
@@ -95,11 +95,11 @@ class ReplayModel(ExchangeModel):
         Raises RequestRefused if it cannot be used, Pending if there is none: then the request is
         there.
         """
-        posted = Posted(request, self.name)
+        posted = PostedRequest(request, self.name)
         try:
             found = answer_files(self._folder).get(posted.sha256)
             if found:
-                return taken_answer(self._folder, posted.sha256, found)
+                return find_answer(self._folder, posted.sha256, found)
             write_requests(self._folder, [posted])
         except AnswerRefused as refused:
             raise RequestRefused(str(refused)) from None

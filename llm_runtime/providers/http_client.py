@@ -38,7 +38,7 @@ def client_library(who: str) -> ModuleType:
     return openai
 
 
-def host_of(base_url: str, port: int) -> str:
+def parse_host(base_url: str, port: int) -> str:
     """Return host and port of an address.
 
     Raises ProviderError if there is none; `port` is the example's.
@@ -51,7 +51,7 @@ def host_of(base_url: str, port: int) -> str:
     return parts.netloc
 
 
-async def tried(
+async def call_with_retries(
     call: Callable[[], Awaitable[Answer]],
     *,
     name: str,

@@ -61,7 +61,7 @@ class MiniLMEmbedder:
         return vectors
 
     def _forward(self, texts: list[str]) -> Vectors:
-        torch, tokenizer, model = self._loaded
+        torch, tokenizer, model = self._loaded_model
         inputs = tokenizer(
             texts,
             padding=True,
@@ -79,7 +79,7 @@ class MiniLMEmbedder:
         return unit
 
     @cached_property
-    def _loaded(self) -> tuple[Any, Any, Any]:
+    def _loaded_model(self) -> tuple[Any, Any, Any]:
         """(torch, tokenizer, model in inference mode)."""
         # The files are local; a look at the network would only delay a machine that has none.
         os.environ.setdefault("HF_HUB_OFFLINE", "1")

@@ -17,7 +17,7 @@ from llm_runtime.base import Limits, Message, ModelReply, ModelRequest, Provider
 from llm_runtime.calls.server_facts import CONTEXT, NO_FACTS, ServerFacts, messages_sha256
 from llm_runtime.calls.slots import LOCAL_SLOTS, Slots
 from llm_runtime.errors import ModelError, PromptTooLong, RequestRefused, SchemaRefused, Unavailable
-from llm_runtime.providers.http_client import TRIES, client_library, host_of, tried
+from llm_runtime.providers.http_client import TRIES, call_with_retries, client_library, parse_host
 
 #: Fewest characters of a token, on clinical English, if the server cannot count: an upper
 #: estimate of the tokens.
@@ -54,7 +54,7 @@ class OpenAIModel:
         extra: Mapping[str, Any] | None = None,
         backoff: float = 1.0,
     ) -> None:
-        host = host_of(base_url, port=8001)
+        host = parse_host(base_url, port=8001)
         if output not in ("schema", "table"):
             raise ProviderError(f"output must be schema or table, not {output!r}")
         for option, value, least in (
@@ -117,7 +117,7 @@ class OpenAIModel:
             return
         known = await self.facts.find(self.name, CONTEXT)
         try:
-            served = (await self.served(TRIES if known is None else 1)).get("max_model_len")
+            served = (await self.fetch_model(TRIES if known is None else 1)).get("max_model_len")
         except Unavailable:
             if known is None:
                 raise
@@ -164,7 +164,7 @@ class OpenAIModel:
             }
         client, _ = self._client()
         async with self.slots.slot(self.endpoint, self._concurrency):
-            return self._reply(await self._tried(lambda: client.chat.completions.create(**fields)))
+            return self._reply(await self._retry(lambda: client.chat.completions.create(**fields)))
 
     async def count_tokens(self, messages: Sequence[Message]) -> int:
         """Return the tokens of the chat as the server renders it.
@@ -179,7 +179,7 @@ class OpenAIModel:
         if known is not None:
             return known
         try:
-            tokens = await self._counted(messages)
+            tokens = await self._request_count(messages)
         except (RequestRefused, KeyError, TypeError, ValueError):
             tokens = sum(int(len(m.content) / CHARACTERS_A_TOKEN) + 8 for m in messages)
             if not await self._is_served():
@@ -188,7 +188,7 @@ class OpenAIModel:
         await self.facts.keep(self.name, digest, tokens)
         return tokens
 
-    async def _counted(self, messages: Sequence[Message]) -> int:
+    async def _request_count(self, messages: Sequence[Message]) -> int:
         client, gate = self._client()
         root = self.base_url.removesuffix("/v1")
         body = {
@@ -196,25 +196,25 @@ class OpenAIModel:
             "messages": [{"role": m.role, "content": m.content} for m in messages],
         }
         async with gate:
-            counted = await self._tried(
+            counted = await self._retry(
                 lambda: client.post(f"{root}/tokenize", body=body, cast_to=dict[str, Any])
             )
         return int(counted["count"])
 
     async def _is_served(self) -> bool:
         try:
-            await self.served(tries=1)
+            await self.fetch_model(tries=1)
         except ModelError:
             return False
         return True
 
-    async def served(self, tries: int = TRIES) -> Mapping[str, Any]:
+    async def fetch_model(self, tries: int = TRIES) -> Mapping[str, Any]:
         """Return what the endpoint says of this model.
 
         `max_model_len` with vLLM. Raises RequestRefused if it does not serve the model.
         """
         client, _ = self._client()
-        page = await self._tried(client.models.list, tries)
+        page = await self._retry(client.models.list, tries)
         for entry in page.data:
             if entry.id == self.model:
                 facts: Mapping[str, Any] = entry.model_dump()
@@ -235,7 +235,7 @@ class OpenAIModel:
         """
         client, _ = self._client()
         try:
-            facts = await self.served(tries=1)
+            facts = await self.fetch_model(tries=1)
             try:
                 metrics = await client.get(
                     f"{self.base_url.removesuffix('/v1')}/metrics", cast_to=str
@@ -275,8 +275,8 @@ class OpenAIModel:
     def _library(self) -> Any:
         return client_library("the provider 'openai'")
 
-    async def _tried(self, call: Callable[[], Awaitable[Any]], tries: int = TRIES) -> Any:
-        return await tried(
+    async def _retry(self, call: Callable[[], Awaitable[Any]], tries: int = TRIES) -> Any:
+        return await call_with_retries(
             call, name=self.name, refusal=_refusal, tries=tries, backoff=self._backoff
         )
 

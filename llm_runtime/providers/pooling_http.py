@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from llm_runtime.base import Vectors
-from llm_runtime.calls.calling import together
+from llm_runtime.calls.calling import gather_results
 from llm_runtime.calls.slots import LOCAL_SLOTS, Slots
 from llm_runtime.errors import RequestRefused, Unavailable
-from llm_runtime.providers.http_client import TRIES, client_library, host_of, tried
+from llm_runtime.providers.http_client import TRIES, call_with_retries, client_library, parse_host
 
 #: Texts a call: few enough that an answer stays small, enough to keep a server busy.
 EMBED_BATCH = 64
@@ -64,7 +64,7 @@ class _Pooling:
         timeout: float = 300.0,
         backoff: float = 1.0,
     ) -> None:
-        self.endpoint = host_of(base_url, port=8002)
+        self.endpoint = parse_host(base_url, port=8002)
         self.base_url, self.model = base_url.rstrip("/"), model
         #: The model's, without the server: vectors of one model are the same wherever it runs.
         self.name = model.rstrip("/").split("/")[-1]
@@ -92,7 +92,7 @@ class _Pooling:
         Metrics are text or ""; both are asked once. Raises Unavailable, RequestRefused.
         """
         async with self._client() as client:
-            page = await self._tried(lambda: client.get("/models", cast_to=dict[str, Any]), 1)
+            page = await self._retry(lambda: client.get("/models", cast_to=dict[str, Any]), 1)
             served = next(
                 (entry for entry in page.get("data") or () if entry.get("id") == self.model), None
             )
@@ -112,12 +112,12 @@ class _Pooling:
         """The answer's JSON. Raises Unavailable, RequestRefused."""
         whole = {"model": self.model, **self._cut, **body}
         async with self._client() as client, self.slots.slot(self.endpoint, self._concurrency):
-            return await self._tried(lambda: client.post(path, body=whole, cast_to=dict[str, Any]))
+            return await self._retry(lambda: client.post(path, body=whole, cast_to=dict[str, Any]))
 
-    async def _tried(
+    async def _retry(
         self, call: Callable[[], Awaitable[dict[str, Any]]], tries: int = TRIES
     ) -> dict[str, Any]:
-        return await tried(
+        return await call_with_retries(
             call, name=self.model, refusal=self._refusal, tries=tries, backoff=self._backoff
         )
 
@@ -128,7 +128,7 @@ class _Pooling:
     async def _client(self) -> AsyncIterator[Any]:
         """The running loop's client, which the last of its users closes."""
         loop = asyncio.get_running_loop()
-        client, users = self._open.get(loop) or (self._connected(), 0)
+        client, users = self._open.get(loop) or (self._connect(), 0)
         self._open[loop] = (client, users + 1)
         try:
             yield client
@@ -139,7 +139,7 @@ class _Pooling:
             else:
                 await client.close()
 
-    def _connected(self) -> Any:
+    def _connect(self) -> Any:
         timeout = self._library.Timeout(self._timeout, connect=5.0)
         return self._library.AsyncOpenAI(
             base_url=self.base_url, api_key=self._api_key, max_retries=0, timeout=timeout
@@ -185,7 +185,7 @@ class HTTPEmbedder(_Pooling):
     async def _embed(self, texts: list[str], size: int) -> Vectors:
         if not texts:
             return np.empty((0, await self.dimension()), dtype=np.float32)
-        found = await together(
+        found = await gather_results(
             [self._batch(texts[at : at + size]) for at in range(0, len(texts), size)]
         )
         joined = np.concatenate(found)
@@ -235,10 +235,10 @@ class HTTPReranker(_Pooling):
         """
         size = batch_size or RERANK_BATCH
         asked, listed = (
-            self._formed("query", query),
-            [self._formed("document", text) for text in documents],
+            self._format_text("query", query),
+            [self._format_text("document", text) for text in documents],
         )
-        found = await together(
+        found = await gather_results(
             [self._batch(asked, listed[at : at + size]) for at in range(0, len(listed), size)]
         )
         return [score for batch in found for score in batch]
@@ -257,7 +257,7 @@ class HTTPReranker(_Pooling):
             )
         return [scores[n] for n in range(len(documents))]
 
-    def _formed(self, what: str, text: str) -> str:
+    def _format_text(self, what: str, text: str) -> str:
         if not self._task:
             return text
         before, after = QWEN3_FORM[what]

@@ -70,7 +70,7 @@ class QwenEmbedder(WeightsEmbedder):
             [f"Instruct: {self._task}\nQuery:{text}" for text in texts], batch_size=batch_size
         )
 
-    def _pooled(self, hidden: Any, mask: Any) -> Any:
+    def _pool(self, hidden: Any, mask: Any) -> Any:
         # Padding is on the left, so the last position is the last token of every text.
         return hidden[:, -1]
 
@@ -107,16 +107,16 @@ class QwenReranker(WeightsInWorker):
             f"<Instruct>: {self._task}\n<Query>: {query}\n<Document>: {document}"
             for document in documents
         ]
-        return await self._thread.run(self._scored, texts, batch_size or RERANK_BATCH)
+        return await self._thread.run(self._score, texts, batch_size or RERANK_BATCH)
 
-    def _scored(self, texts: list[str], batch_size: int) -> list[float]:
+    def _score(self, texts: list[str], batch_size: int) -> list[float]:
         scores = np.empty(len(texts), dtype=np.float64)
         for batch in batches_by_length(texts, batch_size):
             scores[batch] = self._forward([texts[i] for i in batch])
         return [float(s) for s in scores]
 
     def _forward(self, texts: list[str]) -> np.ndarray:
-        loaded, (prefix, suffix, yes, no) = self._loaded, self._frame
+        loaded, (prefix, suffix, yes, no) = self._loaded_model, self._frame
         torch = loaded.torch
         most = self._max_tokens - len(prefix) - len(suffix)
         cut = loaded.tokenizer(
@@ -139,7 +139,7 @@ class QwenReranker(WeightsInWorker):
 
         Raises ProviderError if "yes" or "no" is no single token.
         """
-        tokenizer = self._loaded.tokenizer
+        tokenizer = self._loaded_model.tokenizer
         tokens = []
         for word in ("yes", "no"):
             ids = tokenizer.encode(word, add_special_tokens=False)

@@ -31,7 +31,7 @@ class SentenceTransformerEmbedder(WeightsEmbedder):
     ) -> None:
         super().__init__(model=model, max_tokens=max_tokens, device=device, dtype=dtype)
 
-    def _pooled(self, hidden: Any, mask: Any) -> Any:
+    def _pool(self, hidden: Any, mask: Any) -> Any:
         states = hidden.float()
         weights = mask.unsqueeze(-1).to(states.dtype)
         return (states * weights).sum(1) / weights.sum(1).clamp(min=1e-9)

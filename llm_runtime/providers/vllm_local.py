@@ -123,10 +123,12 @@ class LocalVllm:
             del self._waiting[: self.limits.concurrency]
         if not batch:
             return
-        for waiting, outcome in zip(batch, self._computed([w.request for w in batch]), strict=True):
+        for waiting, outcome in zip(
+            batch, self._compute_replies([w.request for w in batch]), strict=True
+        ):
             waiting.loop.call_soon_threadsafe(_settle, waiting.answer, outcome)
 
-    def _computed(self, requests: list[ModelRequest]) -> list[ModelReply | ModelError]:
+    def _compute_replies(self, requests: list[ModelRequest]) -> list[ModelReply | ModelError]:
         try:
             parameters = [self._parameters(r) for r in requests]
             outputs = self._engine.chat(
@@ -136,7 +138,9 @@ class LocalVllm:
             if len(requests) > 1:
                 # One request can fail a batch: each is tried separately, so that only the culprit
                 # fails.
-                return [outcome for request in requests for outcome in self._computed([request])]
+                return [
+                    outcome for request in requests for outcome in self._compute_replies([request])
+                ]
             return [_failure(error)]
         return [_reply(output) for output in outputs]
 

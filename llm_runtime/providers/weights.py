@@ -19,7 +19,7 @@ from llm_runtime.providers.own_thread import OwnThread
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedModel:
     """What a model needs to compute."""
 
     torch: Any
@@ -37,7 +37,7 @@ def batches_by_length(texts: Sequence[str], size: int) -> Iterator[list[int]]:
 
 def load_weights(
     kind: str, model: str, device: str = "", dtype: str = "", *, padding: str = "right"
-) -> Loaded:
+) -> LoadedModel:
     """Load weights and tokenizer of a model by name or folder.
 
     For the class `kind` of transformers.
@@ -60,7 +60,7 @@ def load_weights(
         ) from error
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
-    return Loaded(torch, tokenizer, weights.to(device).eval(), device)
+    return LoadedModel(torch, tokenizer, weights.to(device).eval(), device)
 
 
 class WeightsInWorker:
@@ -80,7 +80,7 @@ class WeightsInWorker:
         self._thread = OwnThread(self.name)
 
     @cached_property
-    def _loaded(self) -> Loaded:
+    def _loaded_model(self) -> LoadedModel:
         return load_weights(self.kind, self._model, self._device, self._dtype, padding=self.padding)
 
 
@@ -106,7 +106,7 @@ class WeightsEmbedder(WeightsInWorker):
     ) -> Vectors:
         return await self._thread.run(self._embed, list(texts), batch_size or self.batch)
 
-    def _pooled(self, hidden: Any, mask: Any) -> Any:
+    def _pool(self, hidden: Any, mask: Any) -> Any:
         """Return one vector (texts × dimension) for each text.
 
         From the states (texts × tokens × dimension) and the tokens that count (texts × tokens).
@@ -114,7 +114,7 @@ class WeightsEmbedder(WeightsInWorker):
         raise NotImplementedError
 
     def _width(self) -> int:
-        return int(self._loaded.model.config.hidden_size)
+        return int(self._loaded_model.model.config.hidden_size)
 
     def _embed(self, texts: list[str], batch_size: int) -> Vectors:
         vectors = np.empty((len(texts), self._width()), dtype=np.float32)
@@ -123,15 +123,13 @@ class WeightsEmbedder(WeightsInWorker):
         return vectors
 
     def _forward(self, texts: list[str]) -> Vectors:
-        loaded = self._loaded
+        loaded = self._loaded_model
         torch = loaded.torch
         inputs = loaded.tokenizer(
             texts, padding=True, truncation=True, max_length=self._max_tokens, return_tensors="pt"
         ).to(loaded.device)
         with torch.inference_mode():
-            pooled = self._pooled(
-                loaded.model(**inputs).last_hidden_state, inputs["attention_mask"]
-            )
+            pooled = self._pool(loaded.model(**inputs).last_hidden_state, inputs["attention_mask"])
             unit: Vectors = (
                 torch.nn.functional.normalize(pooled.float(), p=2, dim=1)
                 .cpu()

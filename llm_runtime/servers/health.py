@@ -48,13 +48,13 @@ class Health:
     name: str = ""
 
 
-def health_of(roles: ModelRoles, wanted: Sequence[str]) -> list[Health]:
+def check_health(roles: ModelRoles, wanted: Sequence[str]) -> list[Health]:
     """Return the health of every configured model.
 
     Those that serve one of the roles, or have a name in the catalogue; all servers are asked at
     once.
     """
-    return asyncio.run(_all(list(_uses(roles, wanted).values())))
+    return asyncio.run(_check_all(list(_uses(roles, wanted).values())))
 
 
 @dataclass
@@ -77,7 +77,7 @@ def _uses(roles: ModelRoles, wanted: Sequence[str]) -> dict[str, _Use]:
             return found.setdefault(str(error), _Use({}, [], [], None, str(error)))
         key = json.dumps(dict(spec), sort_keys=True, default=repr)
         if key not in found:
-            found[key] = _built(roles, role, choice, spec)
+            found[key] = _build_use(roles, role, choice, spec)
         return found[key]
 
     for role in wanted:
@@ -89,7 +89,7 @@ def _uses(roles: ModelRoles, wanted: Sequence[str]) -> dict[str, _Use]:
     return found
 
 
-def _built(roles: ModelRoles, role: str, choice: str | None, spec: Mapping[str, Any]) -> _Use:
+def _build_use(roles: ModelRoles, role: str, choice: str | None, spec: Mapping[str, Any]) -> _Use:
     try:
         model = roles.provider(role, choice)
         if hasattr(model, "ready"):
@@ -100,11 +100,11 @@ def _built(roles: ModelRoles, role: str, choice: str | None, spec: Mapping[str, 
         return _Use(spec, [], [], None, str(error))
 
 
-async def _all(uses: Sequence[_Use]) -> list[Health]:
-    return list(await asyncio.gather(*(_one(use) for use in uses)))
+async def _check_all(uses: Sequence[_Use]) -> list[Health]:
+    return list(await asyncio.gather(*(_check_one(use) for use in uses)))
 
 
-async def _one(use: _Use) -> Health:
+async def _check_one(use: _Use) -> Health:
     health = Health(
         provider=str(use.spec.get("provider", "")),
         model=str(use.spec.get("model", "") or getattr(use.model, "name", "")),

@@ -21,7 +21,7 @@ from uuid import uuid4
 
 from django.db import connection, transaction
 
-from llm_runtime.calls.shares import divided
+from llm_runtime.calls.shares import divide_slots
 from llm_runtime.calls.slots import Gate
 from llm_runtime.models import EndpointShare
 
@@ -103,9 +103,9 @@ class _Share:
         self._holder, self._look = holder, look
         self._confirmed = time.monotonic()
         self._contended = self._stored = False
-        self.gate = Gate(0, self._changed)
+        self.gate = Gate(0, self._schedule_settling)
 
-    def _changed(self) -> None:
+    def _schedule_settling(self) -> None:
         """Settle at once if a slot is missing, else at the next tick.
 
         Missing here, or one that came free is missing elsewhere.
@@ -125,7 +125,7 @@ class _Share:
             return True
         try:
             with transaction.atomic():
-                ceiling = self._settled(
+                ceiling = self._compute_ceiling(
                     in_use, wanted, timedelta(seconds=lease), timedelta(seconds=turn)
                 )
         except Exception:  # no error may end the thread on which all requests wait
@@ -141,12 +141,12 @@ class _Share:
         self.gate.open(ceiling)
         return not wanted
 
-    def _settled(self, in_use: int, wanted: int, lease: timedelta, turn: timedelta) -> int:
+    def _compute_ceiling(self, in_use: int, wanted: int, lease: timedelta, turn: timedelta) -> int:
         """Return how many may be in use now.
 
         Slots above that stay occupied until they end.
         """
-        now = _locked(self.endpoint)
+        now = _lock_endpoint(self.endpoint)
         rows = EndpointShare.objects.filter(endpoint=self.endpoint)
         if not wanted:
             rows.filter(holder=self._holder).delete()
@@ -165,14 +165,14 @@ class _Share:
             row.since = now
         row.wanted = wanted
         order = sorted([*others, row], key=lambda one: (one.since, one.holder))
-        share = divided(self.limit, [(one.holder, one.wanted) for one in order])[self._holder]
+        share = divide_slots(self.limit, [(one.holder, one.wanted) for one in order])[self._holder]
         ceiling = min(share, max(0, self.limit - sum(other.held for other in others)))
         row.held, row.expires_at = max(in_use, ceiling), now + lease
         row.save()
         return ceiling
 
 
-def _locked(endpoint: str) -> datetime:
+def _lock_endpoint(endpoint: str) -> datetime:
     """Wait until no other transaction divides the endpoint's slots.
 
     Returns the time on the database's clock then.

@@ -18,18 +18,18 @@ class StoredFacts:
 
     async def find(self, model: str, of: str) -> int | None:
         """As `ServerFacts.find`."""
-        return await sync_to_async(_found)(model, of)
+        return await sync_to_async(_find_tokens)(model, of)
 
     async def keep(self, model: str, of: str, tokens: int) -> None:
         """As `ServerFacts.keep`; of two writers at once the later one stays."""
-        await sync_to_async(_keep)(model, of, tokens)
+        await sync_to_async(_store_tokens)(model, of, tokens)
 
 
-def _found(model: str, of: str) -> int | None:
+def _find_tokens(model: str, of: str) -> int | None:
     return ServedTokens.objects.filter(model=model, of=of).values_list("tokens", flat=True).first()
 
 
-def _keep(model: str, of: str, tokens: int) -> None:
+def _store_tokens(model: str, of: str, tokens: int) -> None:
     ServedTokens.objects.bulk_create(
         [ServedTokens(model=model, of=of, tokens=tokens)],
         update_conflicts=True,

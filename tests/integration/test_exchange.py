@@ -18,7 +18,7 @@ from django.template.loader import render_to_string
 from accounts.models import AuditEvent
 from llm_runtime.accounting import Spent, spent_by_owner, total
 from llm_runtime.base import ModelRequest
-from llm_runtime.calls.exchange_files import request_of
+from llm_runtime.calls.exchange_files import parse_request
 from llm_runtime.models import ModelCall, ModelRequestText, Outcome
 from llm_runtime.roles import ModelRoles
 from tests import factories
@@ -79,7 +79,7 @@ def answer_all(folder: Path, answer: Callable[[ModelRequest], str] = good_answer
             and not (folder / f"{path.stem}.answer.txt").exists()
         ):
             (folder / f"{path.stem}.answer.txt").write_text(
-                answer(request_of(json.loads(path.read_text())))
+                answer(parse_request(json.loads(path.read_text())))
             )
             count += 1
     return count

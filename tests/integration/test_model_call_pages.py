@@ -18,7 +18,7 @@ from django.utils.html import escape
 
 from accounts.ids import new_public_id
 from accounts.models import AuditEvent, Role
-from llm_runtime.accounting import kind_of
+from llm_runtime.accounting import generalize_reason
 from llm_runtime.base import ModelRequest
 from llm_runtime.models import ModelCall
 from tests import factories
@@ -232,7 +232,7 @@ def test_calls_are_exported_with_everything_or_as_a_table(run, tmp_path):
     ],
 )
 def test_kinds_of_faults(reason, kind):
-    assert kind_of(reason) == kind
+    assert generalize_reason(reason) == kind
 
 
 def test_an_admin_launches_a_run_by_a_model_of_the_catalogue(run, client):

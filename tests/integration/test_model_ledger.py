@@ -12,7 +12,7 @@ from django.db import DatabaseError, connection, transaction
 from llm_runtime.base import Message, ModelReply, ModelRequest
 from llm_runtime.calls.calling import Asker
 from llm_runtime.errors import AnswerRejected, AttemptsExhausted, Truncated, Unavailable
-from llm_runtime.ledger import DatabaseLedger, reply_of, request_messages
+from llm_runtime.ledger import DatabaseLedger, parse_reply, request_messages
 from llm_runtime.models import ModelCall, ModelRequestText
 from llm_runtime.prompts import Rendered
 from llm_runtime.providers.scripted import ScriptedModel
@@ -63,7 +63,7 @@ def test_every_attempt_is_kept_whole():
         8,
     )
     assert (first.outcome, first.reasons) == ("rejected", ["answer with digits only"])
-    assert reply_of(first.response or "") == reply
+    assert parse_reply(first.response or "") == reply
     assert first.covers == ["ab12", "cd34"]
     assert (second.outcome, second.reasons, second.seed, second.reused) == (
         "accepted",

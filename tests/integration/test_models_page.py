@@ -21,7 +21,7 @@ from llm_runtime.models import ModelCall, ModelRequestText
 from llm_runtime.providers.openai_http import OpenAIModel
 from llm_runtime.roles import ModelRoles
 from llm_runtime.servers import health
-from llm_runtime.servers.health import health_of
+from llm_runtime.servers.health import check_health
 from tests import factories
 from tests.model_server import Answer, ModelServer
 
@@ -62,7 +62,7 @@ def test_each_model_is_asked_once_whatever_it_serves():
             {"language_model": "large", "judge": "missing", "embedder": {"provider": "hashing"}},
             entries,
         )
-        lines = health_of(roles, views.ROLES)
+        lines = check_health(roles, views.ROLES)
     by_model = {(line.model, line.names): line for line in lines}
     large = by_model["large", ("large",)]
     assert (large.reachable, large.context, large.running, large.waiting) == (True, 32768, 3, 2)
@@ -85,7 +85,7 @@ def test_models_that_are_asked_by_files_say_so_with_the_context_in_force(client,
     }
     roles = ModelRoles({"language_model": "outside"}, entries)
     monkeypatch.setattr(views, "configured_roles", lambda: roles)
-    outside, bad = health_of(roles, views.ROLES)
+    outside, bad = check_health(roles, views.ROLES)
     assert (outside.endpoint, outside.context, outside.reachable, outside.output) == (
         "exchange",
         128_000,
@@ -111,7 +111,7 @@ def test_the_embedder_of_a_baseline_is_listed_by_itself():
             "tkw2_embedder": {"provider": "hashing", "dimension": 8},
         }
     )
-    assert [(line.model, line.roles) for line in health_of(roles, views.ROLES)] == [
+    assert [(line.model, line.roles) for line in check_health(roles, views.ROLES)] == [
         ("hashing-64", ("embedder", "matcher")),
         ("hashing-8", ("tkw2_embedder",)),
     ]
@@ -129,7 +129,7 @@ def test_servers_of_embeddings_and_scores_are_asked_too():
                 "model": "gone",
             },
         }
-        embedder, reranker, matcher = health_of(
+        embedder, reranker, matcher = check_health(
             ModelRoles(spec), ("embedder", "reranker", "matcher")
         )
     assert (embedder.reachable, embedder.context, embedder.running, embedder.output) == (
@@ -150,7 +150,7 @@ def test_servers_of_embeddings_and_scores_are_asked_too():
 
 def test_a_model_that_the_server_does_not_serve_is_told():
     with ModelServer(silent, model="large") as server:
-        (line,) = health_of(
+        (line,) = check_health(
             ModelRoles({"judge": {**server.options(), "model": "small"}}), ("judge",)
         )
     assert (line.reachable, "does not serve the model small" in line.trouble) == (False, True)
@@ -167,13 +167,13 @@ def test_loading_the_client_takes_none_of_the_servers_time(monkeypatch):
     monkeypatch.setitem(globals(), "Slow", Slow)
     monkeypatch.setattr(health, "PATIENCE", 3.5)
     with ModelServer(silent, model="large") as server:
-        (line,) = health_of(ModelRoles({"judge": server.options()}), ("judge",))
+        (line,) = check_health(ModelRoles({"judge": server.options()}), ("judge",))
     assert (line.reachable, line.trouble) == (True, "")
 
 
 def test_a_client_library_that_is_missing_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "openai", None)
-    (line,) = health_of(
+    (line,) = check_health(
         ModelRoles(
             {"judge": {"provider": "openai", "base_url": "http://127.0.0.1:9/v1", "model": "m"}}
         ),
@@ -187,7 +187,7 @@ def test_a_server_that_accepts_and_says_nothing_is_not_waited_for(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as mute:
         url = f"http://127.0.0.1:{mute.getsockname()[1]}/v1"
         begun = time.monotonic()
-        (line,) = health_of(
+        (line,) = check_health(
             ModelRoles({"judge": {"provider": "openai", "base_url": url, "model": "m"}}), ("judge",)
         )
     assert time.monotonic() - begun < 60, "the operating system's own limit is minutes"

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 from pydantic import Strict as Typed
 
-from llm_runtime.schema import Says, Strict, field_faults
+from llm_runtime.schema import FaultMessage, Strict, field_faults
 from timelines.domain import (
     MAX_CONTEXT,
     UID_PATTERN,
@@ -121,7 +121,7 @@ Hours = Annotated[float | None, BeforeValidator(hours)]
 Whole = Annotated[int | None, BeforeValidator(whole)]
 Mention = Annotated[str, BeforeValidator(stored_mention)]
 Text = Annotated[str, BeforeValidator(lambda value: text_of(value or ""))]
-Uid = Annotated[str, AfterValidator(_identifier), Says("not four lower-case hex digits")]
+Uid = Annotated[str, AfterValidator(_identifier), FaultMessage("not four lower-case hex digits")]
 Row = Annotated[int, Field(ge=0, le=_LARGEST_INT)]
 
 
@@ -129,13 +129,16 @@ class HeadingLine(Strict, extra="ignore"):
     """The keys of our exports that name a timeline."""
 
     alternative: Annotated[
-        Annotated[int, Field(ge=1, le=2**15 - 1), Says("alternatives count from 1")] | None,
+        Annotated[int, Field(ge=1, le=2**15 - 1), FaultMessage("alternatives count from 1")] | None,
         BeforeValidator(whole),
     ] = None
     case_id: Annotated[str | None, BeforeValidator(_named)] = None
     source: Text = ""
     kind: Annotated[
-        TimelineKind | None, Typed(False), _EMPTY, Says(f"not one of {', '.join(TimelineKind)}")
+        TimelineKind | None,
+        Typed(False),
+        _EMPTY,
+        FaultMessage(f"not one of {', '.join(TimelineKind)}"),
     ] = None
 
 
@@ -145,24 +148,26 @@ class EventLine(Strict, extra="ignore"):
     start: Whole = None
     end: Whole = None
     uid4: Annotated[Uid | None, _FALSE] = None
-    known: Annotated[Literal[0, 1] | None, Says("neither 0 nor 1")] = None
+    known: Annotated[Literal[0, 1] | None, FaultMessage("neither 0 nor 1")] = None
     mention: Mention
     time: Hours = None
     lower: Hours = None
     upper: Hours = None
     confidence: Hours = None
     polarity: Annotated[
-        Polarity | None, Typed(False), _EMPTY, Says(f"not one of {', '.join(Polarity)}")
+        Polarity | None, Typed(False), _EMPTY, FaultMessage(f"not one of {', '.join(Polarity)}")
     ] = None
-    lane: Annotated[Lane | None, Typed(False), _EMPTY, Says(f"not one of {', '.join(Lane)}")] = None
+    lane: Annotated[
+        Lane | None, Typed(False), _EMPTY, FaultMessage(f"not one of {', '.join(Lane)}")
+    ] = None
     context: Annotated[
         list[Uid | None] | None,
         BeforeValidator(lambda value: value.split() if isinstance(value, str) else value),
-        Says("not a list of identifiers, each four lower-case hex digits"),
+        FaultMessage("not a list of identifiers, each four lower-case hex digits"),
     ] = None
     decided_by: Text = ""
     reason: Text = ""
-    rows: Annotated[list[Row] | None, Says("not a list of row numbers from 0")] = None
+    rows: Annotated[list[Row] | None, FaultMessage("not a list of row numbers from 0")] = None
 
 
 def read_line(kind: type[M], values: Mapping[str, Any]) -> M:

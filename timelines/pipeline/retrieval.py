@@ -16,7 +16,7 @@ from typing import Protocol
 
 from llm_runtime.base import Embedder, Reranker, Vectors
 from llm_runtime.calls.blocking import run_blocking
-from llm_runtime.calls.calling import together
+from llm_runtime.calls.calling import gather_results
 from timelines.domain import Candidate, Query
 from timelines.pipeline.config import PipelineConfig, Variant
 
@@ -70,7 +70,9 @@ def retrieve(
     if active is not None:
         pairs = zip(queries, ranked, strict=True)
         ranked = run_blocking(
-            together([_reranked(query, hits, summaries, active, config) for query, hits in pairs])
+            gather_results(
+                [_reranked(query, hits, summaries, active, config) for query, hits in pairs]
+            )
         )
     threshold = rho_threshold(active, config)
     return tuple(c for hits in ranked for c in select(hits, threshold, config.top_k_rerank))

@@ -17,7 +17,7 @@ from jobs.actions import wake
 from jobs.hints import send_hints
 from jobs.models import JobState
 from llm_runtime.calls.exchange_files import write_requests
-from llm_runtime.exchange import Brought, bring, posted, unanswered
+from llm_runtime.exchange import AnswerReport, build_requests, find_unanswered, store_answers
 from llm_runtime.models import ModelCall
 from timelines.models import Run, StageRun
 from timelines.runs.calls import CALLS_OWNER
@@ -31,7 +31,7 @@ def waiting_requests(run: Run) -> QuerySet[ModelCall]:
     open_stages = StageRun.objects.filter(
         case_run__run=run, state__in=(JobState.QUEUED, JobState.RUNNING)
     )
-    return unanswered(CALLS_OWNER, _owners(open_stages))
+    return find_unanswered(CALLS_OWNER, _owners(open_stages))
 
 
 def stands_still(run: Run) -> bool:
@@ -43,7 +43,7 @@ def stands_still(run: Run) -> bool:
         return False
     queued = _owners(StageRun.objects.filter(case_run__run=run, state=JobState.QUEUED))
     return bool(queued) and queued == set(
-        unanswered(CALLS_OWNER, queued).values_list("owner_id", flat=True)
+        find_unanswered(CALLS_OWNER, queued).values_list("owner_id", flat=True)
     )
 
 
@@ -67,18 +67,18 @@ def export_requests(run: Run, folder: Path, by: User | None = None) -> int:
 
     The export is audited, because requests contain the notes. Raises OSError.
     """
-    count = write_requests(folder, posted(waiting_requests(run)))
+    count = write_requests(folder, build_requests(waiting_requests(run)))
     _audit(run, "exchange.export", by, requests=count)
     return count
 
 
-def import_answers(run: Run, folder: Path, by: User | None = None) -> Brought:
+def import_answers(run: Run, folder: Path, by: User | None = None) -> AnswerReport:
     """Store the answers of the folder and wake the stages that waited.
 
     Raises OSError.
     """
     stages = StageRun.objects.filter(case_run__run=run)
-    brought = bring(folder, CALLS_OWNER, _owners(stages), by.username if by else "")
+    brought = store_answers(folder, CALLS_OWNER, _owners(stages), by.username if by else "")
     with transaction.atomic():
         asking = ModelCall.objects.filter(
             owner_type=CALLS_OWNER, owner_id__in=_owners(stages), request_id__in=brought.answered

@@ -16,11 +16,11 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, ValidationError
 from pydantic import Strict as Typed
 
-from ehr.formats.base import storable
+from ehr.formats.base import is_storable
 from ehr.formats.strict_json import BadJson, read_object
 from ehr.models import Encounter, Note, SourceRow
 from ehr.report import CaseReport
-from llm_runtime.schema import Says, Strict, field_faults
+from llm_runtime.schema import FaultMessage, Strict, field_faults
 from timelines import domain, models
 from timelines.domain import Entry, InvariantError, Polarity, TaggedSpan, TimelineKind
 from timelines.pipeline.uids import UidsUsedUp, assign_uids, identities_of, uid_rng
@@ -43,7 +43,7 @@ class Fault:
 
 
 def _text(text: str) -> str:
-    if not storable(text):
+    if not is_storable(text):
         raise ValueError("not text that can be stored")
     return text
 
@@ -54,8 +54,8 @@ def _words(text: str) -> str:
     return _text(text)
 
 
-Index = Annotated[int, Field(ge=0), Says("start and end are whole numbers from 0")]
-Hours = Annotated[float | None, Says("neither a number of hours nor null")]
+Index = Annotated[int, Field(ge=0), FaultMessage("start and end are whole numbers from 0")]
+Hours = Annotated[float | None, FaultMessage("neither a number of hours nor null")]
 
 
 class ReferenceLine(Strict):
@@ -67,21 +67,22 @@ class ReferenceLine(Strict):
 
     start: Index
     end: Index
-    mention: Annotated[str, AfterValidator(_words), Says("no text")]
+    mention: Annotated[str, AfterValidator(_words), FaultMessage("no text")]
     time: Hours
     lower: Hours
     upper: Hours
-    known: Annotated[Literal[0, 1], Says("neither 0 nor 1")]
+    known: Annotated[Literal[0, 1], FaultMessage("neither 0 nor 1")]
     #: The author's estimate from the note alone, which is not stored.
     text_time: Any = None
-    polarity: Annotated[Polarity, Typed(False), Says(f"not one of {', '.join(Polarity)}")] = (
-        Polarity.PRESENT
-    )
+    polarity: Annotated[
+        Polarity, Typed(False), FaultMessage(f"not one of {', '.join(Polarity)}")
+    ] = Polarity.PRESENT
     rows: Annotated[
-        list[Annotated[int, Field(ge=0, le=LARGEST_ROW)]] | None, Says("not a list of row numbers")
+        list[Annotated[int, Field(ge=0, le=LARGEST_ROW)]] | None,
+        FaultMessage("not a list of row numbers"),
     ] = None
     why: Annotated[
-        Annotated[str, AfterValidator(_text)] | None, Says("not text that can be stored")
+        Annotated[str, AfterValidator(_text)] | None, FaultMessage("not text that can be stored")
     ] = None
 
     @property

@@ -16,11 +16,11 @@ from adjudication.judging.input import CandidateRow, JudgedFinding, JudgeInput, 
 from adjudication.judging.prompted.answer_schema import answer_schema
 from adjudication.judging.validation import TOLERANCE, Tolerance, validate_findings
 from llm_runtime.base import ModelReply
-from llm_runtime.calls.budget import room
+from llm_runtime.calls.budget import limit_answer
 from llm_runtime.calls.calling import Asker
 from llm_runtime.errors import AttemptsExhausted, SchemaRefused, TooLarge
 from llm_runtime.prompts import Rendered, load
-from llm_runtime.structured import as_reasoned, json_array, json_object, read_as
+from llm_runtime.structured import json_array, json_object, parse_model, set_reasoning
 from timelines.backbones.prompted.tables import hours_text
 from timelines.backbones.prompted.timer import anchor_words
 from timelines.pipeline.uids import draw_uid
@@ -82,9 +82,9 @@ class PromptedJudge:
         model = self.asker.model
         prompt = render_game(given, self.tolerance, schema=schema)
         thinking = model.limits.reasoning
-        prompt = as_reasoned(prompt, thinking) if schema else prompt
+        prompt = set_reasoning(prompt, thinking) if schema else prompt
         most = LEAST_TOKENS + thinking + FINDING_TOKENS * (len(given.a_rows) + len(given.b_rows))
-        tokens = await room(
+        tokens = await limit_answer(
             model, prompt.messages, at_least=LEAST_TOKENS + thinking // 8, at_most=most
         )
 
@@ -186,5 +186,5 @@ def read_answer(
     """Return the findings of a reply in either form, or raise AnswerRejected."""
     if not schema:
         return validate_findings(json_array(text), given, tolerance)
-    answer = read_as(Findings, json_object(text))
+    answer = parse_model(Findings, json_object(text))
     return validate_findings(answer.findings, given, tolerance)

@@ -20,7 +20,7 @@ from adjudication.judge_runs.calls import calls_of, sides_of, source_names
 from adjudication.judge_runs.progress import status_of
 from adjudication.models import Finding, Game
 from llm_runtime.accounting import spent_by_owner, total
-from llm_runtime.ledger import reply_of, request_messages
+from llm_runtime.ledger import parse_reply, request_messages
 from llm_runtime.models import ModelCall
 from timelines.cases.way_back import leads_back_to_draft
 
@@ -99,7 +99,7 @@ def judge_call(request: StudyRequest, public_id: str) -> HttpResponse:
         "encounter": game.comparison.encounter,
         "messages_sent": request_messages(call.request.body),
         "schema": json.dumps(schema, indent=2, ensure_ascii=False) if schema else "",
-        "reply": reply_of(call.response) if call.response is not None else None,
+        "reply": parse_reply(call.response) if call.response is not None else None,
     }
     return render(request, "adjudication/judge_call.html", context)
 

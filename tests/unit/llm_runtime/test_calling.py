@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from llm_runtime.base import Limits, Message, ModelReply, ModelRequest
-from llm_runtime.calls.calling import Asker, MemoryLedger, ask_in_parts, together
+from llm_runtime.calls.calling import Asker, MemoryLedger, ask_in_parts, gather_results
 from llm_runtime.errors import (
     AnswerRejected,
     AttemptsExhausted,
@@ -173,7 +173,7 @@ def test_one_failure_cancels_what_else_is_under_way() -> None:
         raise Unavailable("gone")
 
     async def both() -> None:
-        await together([slow(), fails()])
+        await gather_results([slow(), fails()])
 
     with pytest.raises(Unavailable):
         asyncio.run(both())

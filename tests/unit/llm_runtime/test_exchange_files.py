@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from llm_runtime.base import Message, ModelReply, ModelRequest, ProviderError
-from llm_runtime.calls.calling import Asker, MemoryLedger, together
+from llm_runtime.calls.calling import Asker, MemoryLedger, gather_results
 from llm_runtime.calls.exchange_files import (
     AnswerRefused,
-    Posted,
+    PostedRequest,
     answer_files,
+    find_answer,
+    parse_request,
     read_answer,
-    request_of,
-    taken_answer,
     write_requests,
 )
 from llm_runtime.errors import (
@@ -39,7 +39,7 @@ REQUEST = ModelRequest(
     seed=3,
     extra={"priority": 1},
 )
-POSTED = Posted(
+POSTED = PostedRequest(
     REQUEST, "strong@exchange", "timer", "timelines/infer", "f" * 64, "infer batch 1 of 2"
 )
 
@@ -48,8 +48,8 @@ def test_a_request_file_holds_all_that_its_digest_is_made_of(tmp_path: Path) -> 
     assert write_requests(tmp_path / "new" / "out", [POSTED]) == 1
     path = tmp_path / "new" / "out" / f"{POSTED.sha256}.json"
     request = json.loads(path.read_text(encoding="utf-8"))
-    assert request_of(request) == REQUEST
-    assert request_of(request).sha256(request["model"]) == POSTED.sha256
+    assert parse_request(request) == REQUEST
+    assert parse_request(request).sha256(request["model"]) == POSTED.sha256
     assert (request["format"], request["role"], request["part"]) == (
         "occurrent-exchange-1",
         "timer",
@@ -114,7 +114,7 @@ def test_no_value_of_a_request_is_converted(tmp_path: Path, change: dict[str, ob
     write_requests(tmp_path, [POSTED])
     request = json.loads((tmp_path / f"{POSTED.sha256}.json").read_text(encoding="utf-8"))
     with pytest.raises(ValueError, match=next(iter(change))) as refused:
-        request_of({**request, **change})
+        parse_request({**request, **change})
     assert "be exact" not in str(refused.value)
 
 
@@ -153,7 +153,7 @@ def test_two_answers_and_changed_requests_are_refused(tmp_path: Path) -> None:
     (tmp_path / f"{name}.answer.txt").write_text("a")
     (tmp_path / "note.txt").write_text("no answer")
     assert [path.name for path in answer_files(tmp_path)[name]] == [f"{name}.answer.txt"]
-    assert taken_answer(tmp_path, name, answer_files(tmp_path)[name]).text == "a"
+    assert find_answer(tmp_path, name, answer_files(tmp_path)[name]).text == "a"
     request = tmp_path / f"{name}.json"
     for changed in (
         request.read_text(encoding="utf-8").replace("be exact", "be quick"),
@@ -164,14 +164,14 @@ def test_two_answers_and_changed_requests_are_refused(tmp_path: Path) -> None:
         with pytest.raises(
             AnswerRefused, match=f"{name}.answer.txt: its request {name}.json was changed"
         ):
-            taken_answer(tmp_path, name, answer_files(tmp_path)[name])
+            find_answer(tmp_path, name, answer_files(tmp_path)[name])
     request.unlink()
-    assert taken_answer(tmp_path, name, answer_files(tmp_path)[name]).text == "a", (
+    assert find_answer(tmp_path, name, answer_files(tmp_path)[name]).text == "a", (
         "answers may come back alone"
     )
     (tmp_path / f"{name}.answer.json").write_text('{"text": "b"}')
     with pytest.raises(AnswerRefused, match="there is another answer"):
-        taken_answer(tmp_path, name, answer_files(tmp_path)[name])
+        find_answer(tmp_path, name, answer_files(tmp_path)[name])
 
 
 def test_a_model_asked_by_files_never_answers_itself() -> None:
@@ -261,7 +261,7 @@ def test_whoever_waits_for_outside_stops_no_other() -> None:
 
 
 async def _run(waiting: list[Awaitable[str]]) -> list[str]:
-    return await together(waiting)
+    return await gather_results(waiting)
 
 
 def test_an_answer_is_checked_like_any_other(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from llm_runtime.base import Limits, Message, ModelReply, ModelRequest, ProviderError, Served
-from llm_runtime.calls.calling import Asker, MemoryLedger, together
+from llm_runtime.calls.calling import Asker, MemoryLedger, gather_results
 from llm_runtime.calls.stopping import StoppableModel
 from llm_runtime.errors import (
     AnswerRejected,
@@ -151,7 +151,7 @@ def test_no_more_requests_at_once_than_the_endpoint_may_have():
 
         async def many() -> list[ModelReply]:
             try:
-                return await together([model.generate(REQUEST) for _ in range(6)])
+                return await gather_results([model.generate(REQUEST) for _ in range(6)])
             finally:
                 await model.close()
 
@@ -220,7 +220,7 @@ def test_work_that_is_no_longer_wanted_hangs_up():
         begun = time.monotonic()
         with pytest.raises(Stopped):
             asker.run(
-                lambda: together(
+                lambda: gather_results(
                     [
                         asker.ask(PROMPT, lambda r: r.text, max_tokens=10, part=str(n))
                         for n in range(3)

@@ -15,7 +15,7 @@ import pytest
 
 from llm_runtime.base import Embedder, ProviderError, Reranker
 from llm_runtime.calls.blocking import run_blocking
-from llm_runtime.calls.calling import together
+from llm_runtime.calls.calling import gather_results
 from llm_runtime.calls.slots import LocalSlots
 from llm_runtime.errors import RequestRefused, Unavailable
 from llm_runtime.providers.pooling_http import HTTPEmbedder, HTTPReranker
@@ -178,7 +178,7 @@ def test_batches_go_out_at_once_up_to_the_limit_that_both_share_with_language_mo
     embedder, reranker = roles.embedder(), roles.reranker()
 
     async def both():
-        return await together(
+        return await gather_results(
             [
                 embedder.embed_documents(["a" * n for n in range(1, 13)], batch_size=1),
                 *(reranker.rerank("q", ["a"]) for _ in range(12)),

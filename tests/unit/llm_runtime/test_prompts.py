@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_runtime.base import Message
-from llm_runtime.prompts import PROMPTS, PromptError, delimited, load, parse
+from llm_runtime.prompts import PROMPTS, PromptError, delimit, load, parse
 
 TEXT = "For people.\n\n=== system ===\nYou read.\n\n=== user ===\n{{note|data}}\n\nList {{what}} of {{ note | data }}.\n"
 
@@ -55,13 +55,13 @@ def test_a_value_is_not_searched_for_fields() -> None:
 
 @given(st.text(max_size=400))
 def test_data_never_holds_its_own_end_marker(data: str) -> None:
-    wrapped = delimited("note", data)
+    wrapped = delimit("note", data)
     head, tail = wrapped.split("\n", 1)[0], wrapped.rsplit("\n", 1)[1]
     tag = head.removeprefix("<<<BEGIN NOTE ").removesuffix(">>>")
     assert tail == f"<<<END NOTE {tag}>>>"
     assert wrapped == f"{head}\n{data}\n{tail}"
     assert tag not in data
-    assert delimited("note", data) == wrapped
+    assert delimit("note", data) == wrapped
 
 
 def test_every_prompt_of_the_project_can_be_read() -> None:

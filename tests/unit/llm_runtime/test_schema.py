@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 from pydantic import Strict as Typed
 from pydantic import ValidationError
 
-from llm_runtime.schema import Says, Strict, Thoughts, faults, grammar
+from llm_runtime.schema import FaultMessage, Strict, Thoughts, faults, grammar
 
 SECRET = "Denies chest pain"
 
@@ -34,7 +34,7 @@ class Part(Strict):
 class Whole(Strict):
     reasoning: Thoughts = None
     colour: Annotated[Colour, Typed(False)]
-    count: Annotated[int | None, Says("is neither a number nor null")]
+    count: Annotated[int | None, FaultMessage("is neither a number nor null")]
     part: Part
     parts: list[Part]
 

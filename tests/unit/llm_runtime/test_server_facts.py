@@ -95,7 +95,7 @@ def test_an_estimate_is_kept_of_a_server_that_cannot_count_and_not_of_one_that_d
     async def cannot(self: OpenAIModel, messages: object) -> int:
         raise RequestRefused("no such call")
 
-    monkeypatch.setattr(OpenAIModel, "_counted", cannot)
+    monkeypatch.setattr(OpenAIModel, "_request_count", cannot)
     facts = Facts()
     with ModelServer(lambda request, number: "12") as server:
         assert count(model_at(server.url, facts, "other")) == 24

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_runtime.calls.shares import divided
+from llm_runtime.calls.shares import divide_slots
 from llm_runtime.calls.slots import Gate, LocalSlots
 
 
@@ -167,11 +167,11 @@ def test_freezing_lets_nobody_in_beyond_those_inside() -> None:
 
 
 def test_slots_are_dealt_one_by_one_in_order() -> None:
-    assert divided(8, [("a", 50), ("b", 50)]) == {"a": 4, "b": 4}
-    assert divided(8, [("a", 50), ("b", 2), ("c", 50)]) == {"a": 3, "b": 2, "c": 3}
-    assert divided(2, [("a", 5), ("b", 5), ("c", 5)]) == {"a": 1, "b": 1, "c": 0}
-    assert divided(4, [("a", 1), ("b", 0)]) == {"a": 1, "b": 0}
-    assert divided(3, []) == {}
+    assert divide_slots(8, [("a", 50), ("b", 50)]) == {"a": 4, "b": 4}
+    assert divide_slots(8, [("a", 50), ("b", 2), ("c", 50)]) == {"a": 3, "b": 2, "c": 3}
+    assert divide_slots(2, [("a", 5), ("b", 5), ("c", 5)]) == {"a": 1, "b": 1, "c": 0}
+    assert divide_slots(4, [("a", 1), ("b", 0)]) == {"a": 1, "b": 0}
+    assert divide_slots(3, []) == {}
 
 
 @given(st.integers(0, 40), st.lists(st.integers(0, 20), max_size=12))
@@ -179,7 +179,7 @@ def test_no_slot_is_dealt_twice_none_lies_idle_and_nobody_gets_two_more_than_one
     limit: int, wants: list[int]
 ) -> None:
     wanted = [(str(n), want) for n, want in enumerate(wants)]
-    shares = divided(limit, wanted)
+    shares = divide_slots(limit, wanted)
     assert sum(shares.values()) == min(limit, sum(wants))
     for holder, want in wanted:
         assert 0 <= shares[holder] <= want

@@ -18,7 +18,7 @@ from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.errors import AnswerRejected, AttemptsExhausted, PromptTooLong, Truncated
 from llm_runtime.providers.scripted import ScriptedModel
 from llm_runtime.schema import grammar
-from llm_runtime.structured import read_as
+from llm_runtime.structured import parse_model
 from timelines.backbones.baselines.single_step import SingleStep, read_events
 from timelines.backbones.baselines.tkw2 import Tkw2, assemble
 from timelines.backbones.baselines.tkw2_answers import (
@@ -247,7 +247,7 @@ def test_answers_that_break_a_rule_are_refused(
     expected: type[Answer], answer: dict[str, object], message: str
 ) -> None:
     with pytest.raises(AnswerRejected, match=re.escape(message)):
-        read_as(expected, answer, "answer")
+        parse_model(expected, answer, "answer")
 
 
 def test_grammars_of_the_steps_ask_for_what_validation_accepts() -> None:

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from llm_runtime.base import ModelReply
-from llm_runtime.calls.budget import room
+from llm_runtime.calls.budget import limit_answer
 from llm_runtime.calls.calling import Asker
 from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import load
-from llm_runtime.structured import answer_text, storable
+from llm_runtime.structured import answer_text, is_storable
 from timelines.backbones.prompted.rows import read_hours, split_row
 from timelines.domain import NamedTime
 
@@ -46,7 +46,7 @@ class SingleStep:
 
     async def ask(self, note: str) -> tuple[NamedTime, ...]:
         prompt = load("timelines/single_step").render(note=note)
-        tokens = await room(
+        tokens = await limit_answer(
             self.asker.model,
             prompt.messages,
             at_least=self.output_tokens,
@@ -95,7 +95,7 @@ def _fault(cells: Sequence[str]) -> str:
     if len(cells) != len(HEADER):
         return f"{len(cells)} columns, not {len(HEADER)}"
     event, time, confidence = cells
-    if not event or len(event) > EVENT_CHARACTERS or not storable(event):
+    if not event or len(event) > EVENT_CHARACTERS or not is_storable(event):
         return "no event, or a text that is none"
     hours, read = read_hours(time)
     if not read or hours is None:

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from llm_runtime.base import ModelReply
-from llm_runtime.calls.budget import room
+from llm_runtime.calls.budget import limit_answer
 from llm_runtime.calls.calling import Asker
 from llm_runtime.prompts import Rendered, load
 from llm_runtime.schema import grammar
-from llm_runtime.structured import as_reasoned, json_object, read_as
+from llm_runtime.structured import json_object, parse_model, set_reasoning
 from timelines.backbones.baselines.tkw2_answers import (
     ADMISSION,
     MOST_CENTRAL,
@@ -178,9 +178,9 @@ class Tkw2:
         Raises ModelError, AttemptsExhausted.
         """
         limits = self.asker.model.limits
-        prompt = as_reasoned(prompt, limits.reasoning) if limits.schema else prompt
+        prompt = set_reasoning(prompt, limits.reasoning) if limits.schema else prompt
         most = 200 + limits.reasoning + EVENT_TOKENS * events
-        tokens = await room(
+        tokens = await limit_answer(
             self.asker.model,
             prompt.messages,
             at_least=min(most, limits.reasoning // 8 + 12 * events),
@@ -188,7 +188,7 @@ class Tkw2:
         )
 
         def validate(reply: ModelReply) -> dict[str, Any]:
-            return dict(read_as(expected, json_object(reply.text), "answer"))
+            return dict(parse_model(expected, json_object(reply.text), "answer"))
 
         schema = grammar(expected, limits.reasoning) if limits.schema else None
         return await self.asker.ask(prompt, validate, max_tokens=tokens, part=part, schema=schema)

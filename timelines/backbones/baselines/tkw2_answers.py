@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, WithJsonSchema, create_model, model_validator
 
-from llm_runtime.schema import Says, Strict, Thoughts
-from llm_runtime.structured import storable
+from llm_runtime.schema import FaultMessage, Strict, Thoughts
+from llm_runtime.structured import is_storable
 from timelines.backbones.prompted.rows import plausible
 
 ADMISSION = "hospital admission"
@@ -20,7 +20,7 @@ EVENT_CHARACTERS = 500
 
 
 def _clean_event(text: str) -> str:
-    if not text.strip() or len(text) > EVENT_CHARACTERS or not storable(text):
+    if not text.strip() or len(text) > EVENT_CHARACTERS or not is_storable(text):
         raise ValueError("is no event")
     return " ".join(text.split())
 
@@ -51,9 +51,9 @@ def _check_confidence(value: float) -> float:
 Event = Annotated[
     str,
     AfterValidator(_clean_event),
-    Says(f"is not a text of 1 to {EVENT_CHARACTERS} characters"),
+    FaultMessage(f"is not a text of 1 to {EVENT_CHARACTERS} characters"),
 ]
-Hours = Annotated[float, AfterValidator(plausible), Says("is not a number of hours")]
+Hours = Annotated[float, AfterValidator(plausible), FaultMessage("is not a number of hours")]
 
 
 class Answer(Strict):
@@ -85,7 +85,7 @@ class Offset(Strict):
         float,
         AfterValidator(_check_confidence),
         WithJsonSchema({"type": "number"}),
-        Says("is not a number from 1 to 9"),
+        FaultMessage("is not a number from 1 to 9"),
     ]
 
     @model_validator(mode="after")
@@ -144,5 +144,5 @@ def times_answer(count: int, anchor: int) -> type[Answer]:
 def _event_number(count: int) -> Any:
     """Return the type of an event's number."""
     return Annotated[
-        int, Field(ge=1, le=count), Says(f"is not the number of an event, 1 to {count}")
+        int, Field(ge=1, le=count), FaultMessage(f"is not the number of an event, 1 to {count}")
     ]

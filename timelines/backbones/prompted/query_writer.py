@@ -10,11 +10,11 @@ from pydantic import AfterValidator, Field, create_model
 from typing_extensions import TypeAliasType
 
 from llm_runtime.base import ModelReply
-from llm_runtime.calls.budget import room
-from llm_runtime.calls.calling import Asker, ask_in_parts, together
+from llm_runtime.calls.budget import limit_answer
+from llm_runtime.calls.calling import Asker, ask_in_parts, gather_results
 from llm_runtime.prompts import load
-from llm_runtime.schema import Says, Strict, grammar
-from llm_runtime.structured import json_object, read_as, storable
+from llm_runtime.schema import FaultMessage, Strict, grammar
+from llm_runtime.structured import is_storable, json_object, parse_model
 from timelines.backbones.prompted.notes import shown_note
 from timelines.backbones.prompted.tables import mention_table
 from timelines.domain import Occurrence, TaggedNote
@@ -27,7 +27,7 @@ QUERY_CHARACTERS = 300
 
 
 def _searchable(text: str) -> str:
-    if len(text) > QUERY_CHARACTERS or not storable(text):
+    if len(text) > QUERY_CHARACTERS or not is_storable(text):
         raise ValueError("no search text")
     return text
 
@@ -35,7 +35,7 @@ def _searchable(text: str) -> str:
 Query = Annotated[
     str,
     AfterValidator(_searchable),
-    Says(f"is no search text: at most {QUERY_CHARACTERS} characters, none of them invalid"),
+    FaultMessage(f"is no search text: at most {QUERY_CHARACTERS} characters, none of them invalid"),
 ]
 
 
@@ -70,7 +70,7 @@ class PromptedQueryWriter:
 
             return await ask_in_parts(occurrences, ask)
 
-        answers = await together([batch(n, b) for n, b in enumerate(batches, start=1)])
+        answers = await gather_results([batch(n, b) for n, b in enumerate(batches, start=1)])
         return {uid: texts for answer in answers for uid, texts in answer.items()}
 
     async def _batch(
@@ -85,7 +85,7 @@ class PromptedQueryWriter:
         prompt = load("timelines/query").render(note=shown.text, mentions=mention_table(asked))
         prompt = replace(prompt, shortened=shown.cut)
         least, most = UID_TOKENS[0] * len(asked), 400 + UID_TOKENS[1] * len(asked)
-        tokens = await room(self.asker.model, prompt.messages, at_least=least, at_most=most)
+        tokens = await limit_answer(self.asker.model, prompt.messages, at_least=least, at_most=most)
         uids = [o.uid for o in asked]
         answer = query_answer(uids, self.config)
 
@@ -116,6 +116,6 @@ def query_answer(uids: Sequence[str], config: PipelineConfig) -> type[Strict]:
 
 def read_queries(text: str, answer: type[Strict]) -> dict[str, list[str]]:
     """UID → its texts, without empty ones. Raises AnswerRejected."""
-    found = read_as(answer, json_object(text)).model_dump()
+    found = parse_model(answer, json_object(text)).model_dump()
     kept = {uid: [" ".join(t.split()) for t in texts if t.strip()] for uid, texts in found.items()}
     return {uid: texts for uid, texts in kept.items() if texts}

@@ -15,18 +15,18 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from llm_runtime.base import ModelReply
-from llm_runtime.calls.budget import room
+from llm_runtime.calls.budget import limit_answer
 from llm_runtime.calls.calling import Asker
 from llm_runtime.errors import AnswerRejected, TooLarge
 from llm_runtime.prompts import Rendered, load
-from llm_runtime.schema import Says, Strict, Thoughts
+from llm_runtime.schema import FaultMessage, Strict, Thoughts
 from llm_runtime.structured import (
-    as_reasoned,
+    add_reasoning,
+    append_words,
     json_object,
     object_schema,
-    read_as,
-    reasoned,
-    with_ending,
+    parse_model,
+    set_reasoning,
 )
 from timelines.backbones.prompted.notes import shown_note
 from timelines.backbones.prompted.rows import FIRST, KEEP, Standing
@@ -76,7 +76,7 @@ class RevisionAnswer(Strict):
     """The timelines of one answer, each in the output protocol of the model."""
 
     reasoning_summary: Thoughts
-    timelines: Annotated[list[dict[str, Any]], Says("is not a list of objects")]
+    timelines: Annotated[list[dict[str, Any]], FaultMessage("is not a list of objects")]
 
 
 class TableAnswer(Strict):
@@ -185,7 +185,7 @@ class PromptedReviser:
         prompt = self._prompt(
             material.prompt, material, alternatives, WORDS_KEPT, asked=str(count), scope=scope
         )
-        prompt = as_reasoned(prompt, self.asker.model.limits.reasoning)
+        prompt = set_reasoning(prompt, self.asker.model.limits.reasoning)
         tokens = await self._room(prompt, count, len(asked), ROW_TOKENS_SCHEMA)
         known = frozenset(material.note.inventory.uids)
         by_uid = _by_uid(material.evidence)
@@ -225,7 +225,7 @@ class PromptedReviser:
         self, material: Material, count: int, asked: Sequence[Occurrence], scope: str, words: str
     ) -> list[list[ProposedEntry]]:
         prompt = self._prompt(f"{material.prompt}_table", material, count, WORDS_KEPT_TABLE)
-        prompt = with_ending(prompt, scope) if scope else prompt
+        prompt = append_words(prompt, scope) if scope else prompt
         tokens = await self._room(prompt, count, 2 * len(asked), ROW_TOKENS)
         inventory, known = material.note.inventory, frozenset(material.note.inventory.uids)
         by_uid = _by_uid(material.evidence)
@@ -236,7 +236,7 @@ class PromptedReviser:
                 timelines_of(json_object(reply.text), count), start=1
             ):
                 what = f"timeline {number}"
-                data = read_as(TableAnswer, timeline, what).data
+                data = parse_model(TableAnswer, timeline, what).data
                 rows = read_table(data, asked, known, self.asker.model.name, what)
                 proposals.append([_cited(entry, material, by_uid) for entry in rows])
             if len(asked) == len(inventory):
@@ -279,7 +279,7 @@ class PromptedReviser:
         thinking = self.asker.model.limits.reasoning
         least = thinking // 6 + row_tokens[0] * timelines * rows
         most = 100 + thinking * (1 + timelines) + row_tokens[1] * timelines * rows
-        return await room(self.asker.model, prompt.messages, at_least=least, at_most=most)
+        return await limit_answer(self.asker.model, prompt.messages, at_least=least, at_most=most)
 
 
 def evidence_lines(evidence: Sequence[Evidence], most: int) -> str:
@@ -343,7 +343,7 @@ def revision_schema(
     rows = {"row": row_schema(context, (KEEP,)), "later_row": row_schema(context, (KEEP, FIRST))}
     tables = [
         object_schema(
-            reasoned({uid: {"$ref": f"#/$defs/{row}"} for uid in uids}, "reasoning", thinking)
+            add_reasoning({uid: {"$ref": f"#/$defs/{row}"} for uid in uids}, "reasoning", thinking)
         )
         for row in rows
     ]
@@ -351,7 +351,7 @@ def revision_schema(
     listed = {"type": "array", "prefixItems": places, "minItems": timelines, "maxItems": timelines}
     defined = {**rows, "timeline": tables[0], "later_timeline": tables[1]}
     return {
-        **object_schema(reasoned({"timelines": listed}, "reasoning_summary", thinking)),
+        **object_schema(add_reasoning({"timelines": listed}, "reasoning_summary", thinking)),
         "$defs": {
             name: rule
             for name, rule in defined.items()
@@ -365,7 +365,7 @@ def timelines_of(answer: dict[str, Any], count: int) -> list[dict[str, Any]]:
 
     Raises AnswerRejected.
     """
-    timelines = read_as(RevisionAnswer, answer, "answer").timelines
+    timelines = parse_model(RevisionAnswer, answer, "answer").timelines
     if len(timelines) != count:
         raise AnswerRejected(
             [f"there are {len(timelines)} timelines, exactly {count} are asked for"]

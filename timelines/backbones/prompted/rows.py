@@ -13,8 +13,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from llm_runtime.errors import AnswerRejected
-from llm_runtime.schema import Says, Strict
-from llm_runtime.structured import read_as
+from llm_runtime.schema import FaultMessage, Strict
+from llm_runtime.structured import parse_model
 from timelines.domain import MAX_CONTEXT, UID_PATTERN, Entry, InvariantError
 from timelines.pipeline.revision import ProposedEntry
 
@@ -38,7 +38,7 @@ def plausible(hours: float | None) -> float | None:
 Hours = Annotated[
     float | None,
     AfterValidator(plausible),
-    Says("is neither a number of hours nor null"),
+    FaultMessage("is neither a number of hours nor null"),
 ]
 
 
@@ -52,9 +52,9 @@ class RowAnswer(Strict):
         int,
         Field(ge=0, le=1),
         WithJsonSchema({"type": "integer", "enum": [0, 1]}),
-        Says("is neither 0 nor 1"),
+        FaultMessage("is neither 0 nor 1"),
     ]
-    context: Annotated[list[str], Says("is not a list of identifiers")] = []
+    context: Annotated[list[str], FaultMessage("is not a list of identifiers")] = []
 
 
 FIELDS = tuple(RowAnswer.model_fields)
@@ -82,7 +82,7 @@ def from_json(
             f"{uid}: not a list of {', '.join(FIELDS[:-1])}, with or without a list of contexts"
         ]
     try:
-        row = read_as(RowAnswer, dict(zip(FIELDS, value, strict=False)), uid)
+        row = parse_model(RowAnswer, dict(zip(FIELDS, value, strict=False)), uid)
     except AnswerRejected as rejected:
         return None, list(rejected.reasons)
     named: Sequence[str] = row.context

@@ -11,20 +11,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from llm_runtime.base import ModelReply
-from llm_runtime.calls.budget import room
-from llm_runtime.calls.calling import Asker, ask_in_parts, together
+from llm_runtime.calls.budget import limit_answer
+from llm_runtime.calls.calling import Asker, ask_in_parts, gather_results
 from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import load
 from llm_runtime.schema import Strict, grammar
 from llm_runtime.structured import (
-    as_reasoned,
-    enclosed,
+    add_reasoning,
+    extract_answer,
+    find_key_faults,
+    is_storable,
     json_object,
-    keys_exactly,
     object_schema,
-    read_as,
-    reasoned,
-    storable,
+    parse_model,
+    set_reasoning,
 )
 from timelines.backbones.prompted.notes import Sentence, numbered, sentences_of
 from timelines.domain import InvariantError, TaggedSpan
@@ -61,7 +61,7 @@ class PromptedTagger:
 
     async def spans(self, note: str) -> Sequence[TaggedSpan]:
         chunks = chunk_note(note, self.config)
-        by_chunk = await together(
+        by_chunk = await gather_results(
             [self._chunk(note, n, chunk) for n, chunk in enumerate(chunks, start=1)]
         )
         # Two chunks share no text, and one span with one mention counts once, however often it was
@@ -89,7 +89,7 @@ class PromptedTagger:
     ) -> dict[str, list[TaggedSpan]]:
         """Sentence start → its spans."""
         thinking = self.asker.model.limits.reasoning
-        prompt = as_reasoned(
+        prompt = set_reasoning(
             load("timelines/tag").render(sentences=numbered(note, sentences)), thinking
         )
         characters = sum(s.end - s.start for s in sentences)
@@ -97,7 +97,7 @@ class PromptedTagger:
             thinking // 4 + characters // 3,
             200 + thinking + int(TOKENS_A_CHARACTER * characters),
         )
-        tokens = await room(self.asker.model, prompt.messages, at_least=least, at_most=most)
+        tokens = await limit_answer(self.asker.model, prompt.messages, at_least=least, at_most=most)
 
         def validate(reply: ModelReply) -> dict[str, list[TaggedSpan]]:
             return read_quotes(reply.text, note, sentences)
@@ -112,16 +112,16 @@ class PromptedTagger:
         text = note[chunk.start : chunk.end]
         prompt = load("timelines/tag_table").render(note=text)
         most = 200 + self.asker.model.limits.reasoning + int(TOKENS_A_CHARACTER * len(text))
-        tokens = await room(
+        tokens = await limit_answer(
             self.asker.model, prompt.messages, at_least=len(text) // 3, at_most=most
         )
 
         def validate(reply: ModelReply) -> list[TaggedSpan]:
             try:
-                spans = parse_tagged(enclosed(reply.text), text)
+                spans = parse_tagged(extract_answer(reply.text), text)
             except TaggingRejected as rejection:
                 raise AnswerRejected(rejection.reasons) from None
-            if not all(storable(s.mention) for s in spans):
+            if not all(is_storable(s.mention) for s in spans):
                 raise AnswerRejected(["a mention contains an invalid character"])
             return [replace(s, start=s.start + chunk.start, end=s.end + chunk.start) for s in spans]
 
@@ -137,7 +137,7 @@ def quote_schema(sentences: int, thinking: int = 1) -> dict[str, Any]:
         for n in range(1, sentences + 1)
     }
     return {
-        **object_schema(reasoned(lists, "reasoning", thinking)),
+        **object_schema(add_reasoning(lists, "reasoning", thinking)),
         "$defs": {"event": grammar(Event)},
     }
 
@@ -151,7 +151,7 @@ def read_quotes(text: str, note: str, sentences: Sequence[Sentence]) -> dict[str
     """
     answer = json_object(text)
     answer.pop("reasoning", None)
-    faults = keys_exactly(answer, [str(n) for n in range(1, len(sentences) + 1)], "sentences")
+    faults = find_key_faults(answer, [str(n) for n in range(1, len(sentences) + 1)], "sentences")
     found: dict[str, list[TaggedSpan]] = {str(s.start): [] for s in sentences}
     for number, sentence in enumerate(sentences, start=1):
         entries = answer.get(str(number), [])
@@ -174,13 +174,13 @@ def _span(
     entry: object, note: str, sentence: Sentence, used: dict[str, int]
 ) -> tuple[TaggedSpan | None, str]:
     try:
-        event = read_as(Event, entry)
+        event = parse_model(Event, entry)
     except AnswerRejected:
         return None, "an entry has exactly a quote and a mention"
     quote, mention = event.quote.strip(), " ".join(event.mention.split())
     if not quote or not mention:
         return None, "the quote or the mention is empty"
-    if not storable(mention):
+    if not is_storable(mention):
         return None, "the mention contains an invalid character"
     at = note.find(quote, used.get(quote, sentence.start), sentence.end)
     if at < 0:

@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from llm_runtime.base import ModelReply
-from llm_runtime.calls.budget import room
-from llm_runtime.calls.calling import Asker, ask_in_parts, together
+from llm_runtime.calls.budget import limit_answer
+from llm_runtime.calls.calling import Asker, ask_in_parts, gather_results
 from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import load
 from llm_runtime.schema import grammar
 from llm_runtime.structured import (
-    as_reasoned,
-    enclosed,
+    add_reasoning,
+    extract_answer,
+    find_key_faults,
     json_object,
-    keys_exactly,
     object_schema,
-    reasoned,
+    set_reasoning,
 )
 from timelines.backbones.prompted.notes import with_uids
 from timelines.backbones.prompted.rows import NOTHING, RowAnswer, Standing, from_json
@@ -73,7 +73,7 @@ class PromptedTimer:
 
             return await ask_in_parts(occurrences, ask)
 
-        answers = await together([batch(n, b) for n, b in enumerate(batches, start=1)])
+        answers = await gather_results([batch(n, b) for n, b in enumerate(batches, start=1)])
         entries = {uid: entry for answer in answers for uid, entry in answer.items()}
         return Timeline.complete(note.inventory, list(entries.values()), TimelineKind.TEXT_ONLY)
 
@@ -90,12 +90,12 @@ class PromptedTimer:
             note=shown, anchor=anchor_words(anchor), mentions=mention_table(asked)
         )
         thinking = self.asker.model.limits.reasoning
-        prompt = as_reasoned(prompt, thinking) if schema else prompt
+        prompt = set_reasoning(prompt, thinking) if schema else prompt
         least, most = (
             thinking // 8 + ROW_TOKENS[0] * len(asked),
             100 + thinking + ROW_TOKENS[1] * len(asked),
         )
-        tokens = await room(self.asker.model, prompt.messages, at_least=least, at_most=most)
+        tokens = await limit_answer(self.asker.model, prompt.messages, at_least=least, at_most=most)
         known = frozenset(inventory.uids)
 
         def validate(reply: ModelReply) -> dict[str, Entry]:
@@ -155,7 +155,7 @@ def entries_schema(
     """
     rows = {uid: {"$ref": "#/$defs/row"} for uid in uids}
     return {
-        **object_schema(reasoned(rows, "reasoning", thinking)),
+        **object_schema(add_reasoning(rows, "reasoning", thinking)),
         "$defs": {"row": row_schema(context)},
     }
 
@@ -184,7 +184,7 @@ def read_rows(
 
     `words` as in `from_json`. Raises AnswerRejected.
     """
-    faults = keys_exactly(answer, [o.uid for o in asked], what)
+    faults = find_key_faults(answer, [o.uid for o in asked], what)
     entries: list[ProposedEntry] = []
     for o in asked:
         if o.uid in answer:
@@ -201,7 +201,7 @@ def read_answer_table(
     text: str, asked: Sequence[Occurrence], context: frozenset[str], decided_by: str
 ) -> list[ProposedEntry]:
     """The table between <answer> and </answer>. Raises AnswerRejected."""
-    return read_table(enclosed(text), asked, context, decided_by, "table")
+    return read_table(extract_answer(text), asked, context, decided_by, "table")
 
 
 def _entry(p: ProposedEntry) -> Entry:

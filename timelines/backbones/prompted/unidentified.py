@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from llm_runtime.base import ModelReply
-from llm_runtime.calls.budget import room
+from llm_runtime.calls.budget import limit_answer
 from llm_runtime.calls.calling import Asker
 from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import Rendered, load
-from llm_runtime.structured import json_object, read_as, storable
+from llm_runtime.structured import is_storable, json_object, parse_model
 from timelines.backbones.prompted.notes import Shown, around, shortened_words
 from timelines.backbones.prompted.reviser import ROW_TOKENS, TableAnswer, timelines_of
 from timelines.backbones.prompted.rows import read_bounds, read_hours, split_row
@@ -74,7 +74,7 @@ class PromptedUnidentifiedReviser:
         thinking = self.asker.model.limits.reasoning
         least = thinking // 6 + ROW_TOKENS[0] * alternatives * rows
         most = 100 + thinking * (1 + alternatives) + ROW_TOKENS[1] * alternatives * rows
-        tokens = await room(self.asker.model, prompt.messages, at_least=least, at_most=most)
+        tokens = await limit_answer(self.asker.model, prompt.messages, at_least=least, at_most=most)
 
         def validate(reply: ModelReply) -> list[list[NamedTime]]:
             return read_unidentified(reply.text, alternatives, self.asker.model.name)
@@ -121,7 +121,9 @@ def read_unidentified(text: str, alternatives: int, decided_by: str) -> list[lis
 
 def _table(answer: dict[str, object], number: int, decided_by: str) -> list[NamedTime]:
     what = f"timeline {number}"
-    lines = [line for line in read_as(TableAnswer, answer, what).data.split("\n") if line.strip()]
+    lines = [
+        line for line in parse_model(TableAnswer, answer, what).data.split("\n") if line.strip()
+    ]
     if not lines or [cell.casefold() for cell in split_row(lines[0])] != list(COLUMNS):
         raise AnswerRejected([f"{what}: the first line must be the header {'|'.join(COLUMNS)}"])
     read = [
@@ -138,7 +140,7 @@ def _line(text: str, where: str, decided_by: str) -> tuple[NamedTime | None, str
     if (
         len(cells) != len(COLUMNS)
         or not cells[0]
-        or not storable(cells[0])
+        or not is_storable(cells[0])
         or cells[3] not in ("0", "1")
     ):
         return None, f"{where} is not {'|'.join(COLUMNS)}"

@@ -15,7 +15,7 @@ from accounts.audit.trail import record
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, filter_by_role, study_role_required
 from llm_runtime.accounting import total
-from llm_runtime.ledger import reply_of, request_messages
+from llm_runtime.ledger import parse_reply, request_messages
 from llm_runtime.models import ModelCall
 from timelines.access.closed import check_run_is_open, closed_encounters
 from timelines.cases.opening import opened
@@ -80,7 +80,7 @@ def call(request: StudyRequest, public_id: str) -> HttpResponse:
     stage = StageRun.objects.select_related("case_run").filter(pk=found.owner_id).first()
     case_run = _case_run(request, stage.case_run if stage else None)
     encounter = case_run.encounter
-    reply = reply_of(found.response) if found.response is not None else None
+    reply = parse_reply(found.response) if found.response is not None else None
     context = {
         "call": found,
         "run": case_run.run,
