@@ -16,7 +16,7 @@ class AdjudicationConfig(AppConfig):
         )
         from adjudication.access.eligibility import (
             CLOSED_PAGES,
-            closed_by_packets,
+            find_closed_cases,
             guard_open_packet,
         )
         from adjudication.findings.case_links import compare_link
@@ -36,7 +36,7 @@ class AdjudicationConfig(AppConfig):
         register(Game, send_game_hints, runnable=runnable_games, beside=games_beside)
         register(JudgePreparation, send_preparation_hints)
         register_losses(adjudication_losses)
-        register_page_guard(guard_open_packet, closed_by_packets, CLOSED_PAGES)
+        register_page_guard(guard_open_packet, find_closed_cases, CLOSED_PAGES)
         register_case_link(compare_link)
         register_nav_item(
             NavItem("Adjudication", "adjudication:judge_runs", CASE_READERS), order=400

@@ -1,6 +1,6 @@
 """The hash chain of a packet's decisions. No Django.
 
-Each link's hash covers the link's content and the hash before it. `payload` has plain JSON values.
+Each link's hash covers the link's content and the hash before it. `build_payload` has plain JSON values.
 Canonical form: UTF-8, keys sorted, no white space, floats as the shortest decimal that reads back
 the same. Anyone can recompute the hash from an export with SHA-256 alone.
 """
@@ -17,7 +17,7 @@ from typing import Any
 BEGINNING = ""
 
 
-def canonical(payload: Mapping[str, Any]) -> bytes:
+def encode_canonical(payload: Mapping[str, Any]) -> bytes:
     """Return the canonical JSON of these values.
 
     Raises ValueError for NaN and infinities, TypeError for other than JSON values.
@@ -29,7 +29,7 @@ def canonical(payload: Mapping[str, Any]) -> bytes:
 
 def digest(payload: Mapping[str, Any]) -> str:
     """Return the SHA-256 of the canonical form, 64 hex digits."""
-    return hashlib.sha256(canonical(payload)).hexdigest()
+    return hashlib.sha256(encode_canonical(payload)).hexdigest()
 
 
 def link_hash(payload: Mapping[str, Any], previous_hash: str) -> str:
@@ -37,7 +37,9 @@ def link_hash(payload: Mapping[str, Any], previous_hash: str) -> str:
 
     It is SHA-256 over the hash before it, a line feed, and the canonical payload.
     """
-    return hashlib.sha256(previous_hash.encode("ascii") + b"\n" + canonical(payload)).hexdigest()
+    return hashlib.sha256(
+        previous_hash.encode("ascii") + b"\n" + encode_canonical(payload)
+    ).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Break:
     reason: str
 
 
-def breaks(links: Iterable[Link]) -> list[Break]:
+def find_breaks(links: Iterable[Link]) -> list[Break]:
     """Return every break of the chain, in order; [] for a valid or empty one.
 
     After a break the check continues from the stored hash, so one altered link gives one break.

@@ -102,7 +102,7 @@ class Finding:
     flagged: bool = False
 
     def __post_init__(self) -> None:
-        if reasons := illegalities(self):
+        if reasons := find_illegalities(self):
             raise IllegalFinding("; ".join(reasons))
 
     @property
@@ -117,7 +117,7 @@ class Finding:
         return None
 
 
-def illegalities(finding: Finding) -> list[str]:
+def find_illegalities(finding: Finding) -> list[str]:
     """Return the rules on type, verdict, sides and relation that it breaks."""
     kind, verdict = finding.type, finding.verdict
     faults = []

@@ -28,7 +28,7 @@ RUN_CLOSED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
+class ClosedObjects:
     """Primary keys of encounters and of timelines."""
 
     cases: frozenset[int]
@@ -54,10 +54,10 @@ class Closed:
 
 
 #: Nothing is closed.
-OPEN = Closed(frozenset(), frozenset())
+OPEN = ClosedObjects(frozenset(), frozenset())
 
 
-def closed_to(user: User) -> Closed:
+def find_closed_objects(user: User) -> ClosedObjects:
     """Return the cases and timelines that are closed to the person.
 
     Page guards close the cases. The timelines are those of fellow authors that they must not see
@@ -66,34 +66,36 @@ def closed_to(user: User) -> Closed:
     cases = closed_encounters(user, FINDING_PAGES) | closed_encounters(user)
     authored = Encounter.objects.filter(authorings__author=user).exclude(pk__in=cases).distinct()
     hidden = {pk for encounter in authored for pk in hidden_timelines(user, encounter)}
-    return Closed(cases, frozenset(hidden))
+    return ClosedObjects(cases, frozenset(hidden))
 
 
-def open_findings(findings: QuerySet[Finding], closed: Closed) -> QuerySet[Finding]:
+def exclude_closed_findings(
+    findings: QuerySet[Finding], closed: ClosedObjects
+) -> QuerySet[Finding]:
     """Leave out the closed findings."""
-    return _open(findings, closed, "game__comparison__")
+    return _exclude_closed(findings, closed, "game__comparison__")
 
 
-def open_games(games: QuerySet[Game], closed: Closed) -> QuerySet[Game]:
+def exclude_closed_games(games: QuerySet[Game], closed: ClosedObjects) -> QuerySet[Game]:
     """Leave out the closed games."""
-    return _open(games, closed, "comparison__")
+    return _exclude_closed(games, closed, "comparison__")
 
 
-def open_judge_runs(runs: QuerySet[JudgeRun], closed: Closed) -> QuerySet[JudgeRun]:
+def exclude_closed_runs(runs: QuerySet[JudgeRun], closed: ClosedObjects) -> QuerySet[JudgeRun]:
     """Leave out the judge runs whose every game is closed."""
     return (
-        runs.filter(Exists(open_games(Game.objects.filter(run=OuterRef("pk")), closed)))
+        runs.filter(Exists(exclude_closed_games(Game.objects.filter(run=OuterRef("pk")), closed)))
         if closed
         else runs
     )
 
 
-def has_closed_games(run: JudgeRun, closed: Closed) -> bool:
+def has_closed_games(run: JudgeRun, closed: ClosedObjects) -> bool:
     """Return whether a sum over the run's games would reveal a closed one."""
     return bool(closed) and run.games.filter(closed.condition("comparison__")).exists()
 
 
-def open_packets(packets: QuerySet[Packet], closed: Closed) -> QuerySet[Packet]:
+def exclude_closed_packets(packets: QuerySet[Packet], closed: ClosedObjects) -> QuerySet[Packet]:
     """Leave out the packets with findings of a closed case."""
     cases = Packet.objects.filter(
         items__finding__game__comparison__encounter__in=list(closed.cases)
@@ -101,11 +103,11 @@ def open_packets(packets: QuerySet[Packet], closed: Closed) -> QuerySet[Packet]:
     return packets.exclude(pk__in=cases) if closed.cases else packets
 
 
-def check_judge_run_is_open(run: JudgeRun, closed: Closed) -> None:
+def check_judge_run_is_open(run: JudgeRun, closed: ClosedObjects) -> None:
     """Raise NotAllowed if every game of the run is closed."""
-    if has_closed_games(run, closed) and not open_games(run.games.all(), closed).exists():
+    if has_closed_games(run, closed) and not exclude_closed_games(run.games.all(), closed).exists():
         raise NotAllowed(RUN_CLOSED)
 
 
-def _open(rows: QuerySet[M], closed: Closed, path: str) -> QuerySet[M]:
+def _exclude_closed(rows: QuerySet[M], closed: ClosedObjects, path: str) -> QuerySet[M]:
     return rows.exclude(closed.condition(path)) if closed else rows

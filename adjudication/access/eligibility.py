@@ -13,8 +13,8 @@ from accounts.models import Study, User
 from accounts.permissions import NotAllowed, find_roles, user_can_manage_study
 from accounts.registry import closed_objects, veto
 from accounts.wording import format_count
-from adjudication.access.exposure import exposed_cases
-from adjudication.blinding.visibility import MaySee, Viewer, visibility_for
+from adjudication.access.exposure import find_exposed_cases
+from adjudication.blinding.visibility import PacketVisibility, Viewer, derive_visibility
 from adjudication.models import Assignment, Packet
 from ehr.models import Encounter
 from ehr.record.same_stay import copies_of
@@ -40,14 +40,14 @@ _NEVER = Q(packet__state=Packet.State.CLOSED, packet__reveal=Packet.Reveal.NEVER
 _CASE = "packet__items__finding__game__comparison__encounter"
 
 
-def cases_of(packet: Packet) -> set[str]:
+def load_case_ids(packet: Packet) -> set[str]:
     """Return the public ids of the packet's cases."""
     return set(
         packet.items.values_list("finding__game__comparison__encounter__public_id", flat=True)
     )
 
 
-def reasons_against(user: User, packet: Packet) -> list[str]:
+def find_ineligibility_reasons(user: User, packet: Packet) -> list[str]:
     """Return why this person must not review this packet, for the admin.
 
     [] if they are eligible.
@@ -55,7 +55,7 @@ def reasons_against(user: User, packet: Packet) -> list[str]:
     reasons = []
     if not find_roles(user, packet.study):
         reasons.append("They are not an active member of the study.")
-    cases = cases_of(packet)
+    cases = load_case_ids(packet)
     written = (
         Authoring.objects.filter(author=user, encounter__public_id__in=copies_of(cases))
         .values("encounter__case_id")
@@ -63,19 +63,19 @@ def reasons_against(user: User, packet: Packet) -> list[str]:
         .count()
     )
     if written:
-        reasons.append(f"They author a timeline of {_cases(written)} of the packet.")
-    if seen := len(exposed_cases(user, cases)):
-        reasons.append(f"They have seen {_cases(seen)} of the packet unblinded.")
+        reasons.append(f"They author a timeline of {_format_case_count(written)} of the packet.")
+    if seen := len(find_exposed_cases(user, cases)):
+        reasons.append(f"They have seen {_format_case_count(seen)} of the packet unblinded.")
     return reasons
 
 
 def check_user_is_eligible(user: User, packet: Packet) -> None:
     """Raise NotAllowed with the person and the first reason against them."""
-    if reasons := reasons_against(user, packet):
+    if reasons := find_ineligibility_reasons(user, packet):
         raise NotAllowed(f"{user.get_username()} cannot review this packet. {reasons[0]}")
 
 
-def assignments_of(user: User, study: Study | None = None) -> list[Assignment]:
+def find_assignments(user: User, study: Study | None = None) -> list[Assignment]:
     """Return the person's current assignments, those of open packets first."""
     found = Assignment.objects.filter(person=user, withdrawn_at__isnull=True).select_related(
         "packet__study"
@@ -86,7 +86,7 @@ def assignments_of(user: User, study: Study | None = None) -> list[Assignment]:
     return sorted(found, key=lambda a: (rank[Packet.State(a.packet.state)], -a.packet_id))
 
 
-def viewer_of(user: User, packet: Packet) -> Viewer:
+def find_viewer(user: User, packet: Packet) -> Viewer:
     """Return the person's part in the packet; an assignment precedes admin."""
     mine = packet.assignments.filter(person=user, withdrawn_at__isnull=True).first()
     if mine is not None:
@@ -94,19 +94,19 @@ def viewer_of(user: User, packet: Packet) -> Viewer:
     return Viewer.ADMIN if user_can_manage_study(user, packet.study) else Viewer.NOBODY
 
 
-def may_see(user: User, packet: Packet) -> MaySee:
+def load_visibility(user: User, packet: Packet) -> PacketVisibility:
     """Return the parts of the packet that this person may see now.
 
     Another open packet with one of its cases closes what would unblind it.
     """
-    found = visibility_for(viewer_of(user, packet), packet.state, packet.reveal)
+    found = derive_visibility(find_viewer(user, packet), packet.state, packet.reveal)
     closed = (
         closed_objects(user, FINDING_PAGES) | closed_objects(user, TIMELINE_PAGES)
         if found.judge
         else frozenset[str]()
     )
-    if closed and not closed.isdisjoint(cases_of(packet)):
-        return MaySee(items=found.items, own_answers=found.own_answers)
+    if closed and not closed.isdisjoint(load_case_ids(packet)):
+        return PacketVisibility(items=found.items, own_answers=found.own_answers)
     return found
 
 
@@ -127,7 +127,7 @@ def guard_open_packet(user: User, object_type: str, object_id: str) -> str | Non
     return NEVER_REVEALED if object_type == FINDING_PAGES and mine.filter(_NEVER).exists() else None
 
 
-def closed_by_packets(user: User, object_type: str) -> set[str]:
+def find_closed_cases(user: User, object_type: str) -> set[str]:
     """Return public ids of all cases that `guard_open_packet` closes."""
     if object_type not in CLOSED_PAGES:
         return set()
@@ -148,5 +148,5 @@ def check_user_may_see_findings(user: User, encounter: Encounter) -> None:
         raise NotAllowed(reason)
 
 
-def _cases(count: int) -> str:
+def _format_case_count(count: int) -> str:
     return format_count(count, "case")

@@ -42,7 +42,7 @@ def record_exposure(*, user: User, encounters: Iterable[Encounter], page: str) -
         )
 
 
-def record_revealed(*, user: User, packet: Packet, page: str) -> None:
+def record_reveal(*, user: User, packet: Packet, page: str) -> None:
     """Record that a person saw the judge's answers to a packet's findings."""
     cases = (
         Encounter.objects.filter(comparisons__games__findings__items__packet=packet)
@@ -52,7 +52,7 @@ def record_revealed(*, user: User, packet: Packet, page: str) -> None:
     record_exposure(user=user, encounters=cases, page=page)
 
 
-def exposed_cases(user: User, case_ids: Iterable[str]) -> set[str]:
+def find_exposed_cases(user: User, case_ids: Iterable[str]) -> set[str]:
     """Return the cases (public ids) that the person has seen unblinded.
 
     They have seen timelines or findings of them. Another import of the same stay counts. A case

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import Http404
 
 from accounts.scoping import StudyRequest
-from adjudication.access.closed import closed_to
+from adjudication.access.closed import find_closed_objects
 from adjudication.access.eligibility import check_user_may_see_findings
 from adjudication.models import Game
 from timelines.cases.opening import opened
@@ -18,5 +18,5 @@ def check_user_may_see_game(request: StudyRequest, game: Game) -> None:
     """
     encounter = opened(request, game.comparison.encounter.public_id)
     check_user_may_see_findings(request.user, encounter)
-    if closed_to(request.user).hides(game.comparison):
+    if find_closed_objects(request.user).hides(game.comparison):
         raise Http404

@@ -10,11 +10,11 @@ from django.shortcuts import get_object_or_404
 from accounts.models import Role
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, filter_by_role
-from adjudication.access.closed import Closed, check_judge_run_is_open, closed_to
+from adjudication.access.closed import ClosedObjects, check_judge_run_is_open, find_closed_objects
 from adjudication.models import JudgeRun
 
 
-def judge_run_of(
+def find_judge_run(
     request: HttpRequest, public_id: str, *, roles: Collection[Role] = CASE_READERS
 ) -> JudgeRun:
     """Return the judge run if the person has one of `roles` in its study.
@@ -25,11 +25,11 @@ def judge_run_of(
     return get_object_or_404(filter_by_role(found, request.user, roles=roles), public_id=public_id)
 
 
-def _open_run(request: StudyRequest, public_id: str) -> tuple[JudgeRun, Closed]:
+def _open_run(request: StudyRequest, public_id: str) -> tuple[JudgeRun, ClosedObjects]:
     """Return the run, and what of it is closed to the person.
 
     Raises Http404, and NotAllowed if all of it is closed.
     """
-    run, closed = judge_run_of(request, public_id), closed_to(request.user)
+    run, closed = find_judge_run(request, public_id), find_closed_objects(request.user)
     check_judge_run_is_open(run, closed)
     return run, closed

@@ -18,13 +18,13 @@ from accounts.models import Role, Study, User
 from accounts.permissions import CASE_READERS, NotAllowed
 from accounts.scoping import StudyRequest, find_studies
 from adjudication.access.closed import (
-    Closed,
+    ClosedObjects,
     check_judge_run_is_open,
-    closed_to,
+    find_closed_objects,
     has_closed_games,
 )
 from adjudication.access.eligibility import REFUSAL
-from adjudication.api.errors import handle
+from adjudication.api.errors import handle_error
 from adjudication.models import JudgeRun
 
 STUDY = OpenApiParameter(
@@ -40,36 +40,36 @@ class ApiView(APIView):
 
     def get_exception_handler(self) -> Any:
         """Return the exception handler of this API."""
-        return handle
+        return handle_error
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
         """Accept every media type: each address has one, so none is refused."""
         return super().perform_content_negotiation(request, force=True)
 
 
-def person_of(request: Request) -> User:
+def require_person(request: Request) -> User:
     """Return the signed-in person; permissions guarantee that there is one."""
     assert isinstance(request.user, User)
     return request.user
 
 
-def page_request(request: Request) -> StudyRequest:
+def build_page_request(request: Request) -> StudyRequest:
     """Return the request as functions of the pages expect it.
 
     They read its person, its address and the client's, but no session.
     """
     found = request._request
-    found.user = person_of(request)
+    found.user = require_person(request)
     return cast(StudyRequest, found)
 
 
-def studies_with(request: Request, roles: frozenset[Role] = CASE_READERS) -> QuerySet[Study]:
+def require_studies(request: Request, roles: frozenset[Role] = CASE_READERS) -> QuerySet[Study]:
     """Return the person's studies in which they have one of the roles.
 
     Raises NotAllowed if there are none, before any object is looked up: a person without the role
     cannot learn what exists.
     """
-    person = person_of(request)
+    person = require_person(request)
     found = find_studies(person, roles)
     if not found.exists():
         raise NotAllowed(
@@ -78,12 +78,14 @@ def studies_with(request: Request, roles: frozenset[Role] = CASE_READERS) -> Que
     return found
 
 
-def requested_studies(request: Request, roles: frozenset[Role] = CASE_READERS) -> QuerySet[Study]:
-    """Return `studies_with`, or only the study that `study` names.
+def find_requested_studies(
+    request: Request, roles: frozenset[Role] = CASE_READERS
+) -> QuerySet[Study]:
+    """Return `require_studies`, or only the study that `study` names.
 
     Raises NotAllowed, Http404.
     """
-    found = studies_with(request, roles)
+    found = require_studies(request, roles)
     if not (wanted := request.query_params.get("study", "")):
         return found
     narrowed = found.filter(public_id=wanted)
@@ -92,12 +94,12 @@ def requested_studies(request: Request, roles: frozenset[Role] = CASE_READERS) -
     return narrowed
 
 
-def one_study(request: Request, public_id: str, roles: frozenset[Role] = ADMINS) -> Study:
+def find_study(request: Request, public_id: str, roles: frozenset[Role] = ADMINS) -> Study:
     """Return the named study, or the only one if none is named.
 
     Raises NotAllowed, Http404, ValidationError.
     """
-    found = studies_with(request, roles)
+    found = require_studies(request, roles)
     if public_id:
         return get_object_or_404(found, public_id=public_id)
     several = list(found[:2])
@@ -108,7 +110,7 @@ def one_study(request: Request, public_id: str, roles: frozenset[Role] = ADMINS)
     return several[0]
 
 
-def judge_run_of(
+def find_judge_run(
     request: Request, public_id: str, roles: frozenset[Role] = CASE_READERS
 ) -> JudgeRun:
     """Return a judge run of a study in which the person has one of the roles.
@@ -116,28 +118,28 @@ def judge_run_of(
     Raises NotAllowed, Http404.
     """
     runs = JudgeRun.objects.select_related("study", "created_by").prefetch_related("datasets")
-    return get_object_or_404(runs, study__in=studies_with(request, roles), public_id=public_id)
+    return get_object_or_404(runs, study__in=require_studies(request, roles), public_id=public_id)
 
 
-def open_judge_run(request: Request, public_id: str) -> tuple[JudgeRun, Closed]:
+def find_open_judge_run(request: Request, public_id: str) -> tuple[JudgeRun, ClosedObjects]:
     """Return such a run, and what of it is closed to the person.
 
     Raises NotAllowed if all of it is closed.
     """
-    run, closed = judge_run_of(request, public_id), closed_to(person_of(request))
+    run, closed = find_judge_run(request, public_id), find_closed_objects(require_person(request))
     check_judge_run_is_open(run, closed)
     return run, closed
 
 
-def summed_judge_run(
+def find_summable_judge_run(
     request: Request, public_id: str, roles: frozenset[Role] = CASE_READERS
 ) -> JudgeRun:
     """Return such a run if no game is closed: its sums would reveal them.
 
     Raises Http404, NotAllowed.
     """
-    run = judge_run_of(request, public_id, roles)
-    if has_closed_games(run, closed_to(person_of(request))):
+    run = find_judge_run(request, public_id, roles)
+    if has_closed_games(run, find_closed_objects(require_person(request))):
         raise NotAllowed(REFUSAL)
     return run
 
@@ -153,7 +155,7 @@ def check_form(form: BaseForm, whole: str = "__all__") -> None:
         )
 
 
-def read(kind: type[serializers.Serializer[Any]], request: Request) -> Mapping[str, Any]:
+def read_body(kind: type[serializers.Serializer[Any]], request: Request) -> Mapping[str, Any]:
     """Return the checked values of the body. Raises ValidationError."""
     body = kind(data=request.data)
     body.is_valid(raise_exception=True)

@@ -80,9 +80,9 @@ class ErrorSerializer(Serializer[Any]):
     )
 
 
-def handle(error: Exception, context: Mapping[str, Any]) -> Response | None:
+def handle_error(error: Exception, context: Mapping[str, Any]) -> Response | None:
     """Handle exceptions of all views of this API; return None for a fault."""
-    if (refusal := _known(error)) is not None:
+    if (refusal := _build_refusal(error)) is not None:
         answer = Response(
             {"code": refusal.code, "detail": refusal.words, **refusal.more},
             status=refusal.status_code,
@@ -110,7 +110,7 @@ def handle(error: Exception, context: Mapping[str, Any]) -> Response | None:
     return response
 
 
-def _known(error: Exception) -> Refusal | None:
+def _build_refusal(error: Exception) -> Refusal | None:
     """Return the response to an exception of the application."""
     match error:
         case Refusal():
@@ -178,7 +178,7 @@ _SAYS = {
 }
 
 
-def errors(*statuses: int) -> dict[int, OpenApiResponse]:
+def describe_errors(*statuses: int) -> dict[int, OpenApiResponse]:
     """Describe these error responses for OpenAPI.
 
     Every address also has 401 and 404.

@@ -13,12 +13,12 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.response import Response
 
-from adjudication.api.errors import errors
+from adjudication.api.errors import describe_errors
 
 Body = serializers.Serializer[Any]
 
 
-def values(kind: Iterable[str]) -> list[tuple[str, str]]:
+def make_choices(kind: Iterable[str]) -> list[tuple[str, str]]:
     """Return choices of a field whose values are their own labels."""
     return [(str(value), str(value)) for value in kind]
 
@@ -55,7 +55,7 @@ def operation(
             tags=[tag],
             parameters=list(parameters),
             request=takes,
-            responses={**answers, **errors(*refuses, *([400] if takes else []))},
+            responses={**answers, **describe_errors(*refuses, *([400] if takes else []))},
         )
         @wraps(method)
         def answer(*args: Any, **ids: Any) -> HttpResponseBase:

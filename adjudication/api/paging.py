@@ -34,7 +34,7 @@ class ShortPages(LimitOffsetPagination):
     max_limit = MOST
 
 
-def counted_page(
+def load_page(
     request: Request, rows: QuerySet[M], lines: Callable[[list[M]], Sequence[object]] = list
 ) -> dict[str, Any]:
     """Return {count, next, previous, results} for the requested rows.
@@ -47,7 +47,7 @@ def counted_page(
     return answer
 
 
-def limit_of(request: Request, default: int = 100) -> int:
+def read_limit(request: Request, default: int = 100) -> int:
     """Return the requested number of rows. Raises ValidationError."""
     asked = request.query_params.get("limit", str(default))
     if not asked.isascii() or not asked.isdigit() or not 1 <= int(asked[:9]) <= MOST:
@@ -55,7 +55,7 @@ def limit_of(request: Request, default: int = 100) -> int:
     return int(asked)
 
 
-def games_after(
+def load_game_page(
     games: QuerySet[Game], run: JudgeRun, after: str, limit: int
 ) -> tuple[list[Game], str | None]:
     """Return at most `limit` games by age, and `after` of the next page.
@@ -72,7 +72,7 @@ def games_after(
     return found[:limit], found[limit - 1].public_id if len(found) > limit else None
 
 
-def findings_after(
+def load_finding_page(
     findings: QuerySet[Finding], run: JudgeRun, after: str, limit: int
 ) -> tuple[list[Finding], str | None]:
     """Return at most `limit` findings by game, and `after` of the next page.
@@ -94,7 +94,7 @@ def findings_after(
     return found[:limit], found[limit - 1].public_id if len(found) > limit else None
 
 
-def changes_after(
+def load_change_page(
     changes: Changes, runs: Sequence[JudgeRun], after: str, limit: int
 ) -> tuple[list[ChangeLine], str | None]:
     """Return at most `limit` changes of two runs, and the next `after`.

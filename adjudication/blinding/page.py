@@ -127,13 +127,13 @@ class ItemPage:
     admitted: str
 
 
-def page_of(item: BlindedItem) -> ItemPage:
+def build_item_page(item: BlindedItem) -> ItemPage:
     """Return the item as the template needs it."""
     return ItemPage(
         question=item.question.words,
         sides=(_side(item.left, item.question), _side(item.right, item.question)),
-        answers=answers_for(item),
-        note_html=note_with_places(item.note, item.spans),
+        answers=build_answer_buttons(item),
+        note_html=render_marked_note(item.note, item.spans),
         has_place=bool(item.spans),
         series=tuple(_series(s) for s in item.series),
         stay=whole_hours_words(whole_hours(item.stay_hours)) if item.stay_hours is not None else "",
@@ -141,7 +141,7 @@ def page_of(item: BlindedItem) -> ItemPage:
     )
 
 
-def answers_for(item: BlindedItem) -> tuple[AnswerButton, ...]:
+def build_answer_buttons(item: BlindedItem) -> tuple[AnswerButton, ...]:
     """Return the six answers with their meaning for this item.
 
     If one side has no row, A and B are explained in full.
@@ -164,14 +164,14 @@ def whole_hours_words(hours: int | None) -> str:
     return f"{sign}{abs(hours):,} h".replace(",", "\u202f")
 
 
-def hours_entered(hours: float | None) -> str:
+def format_entered_hours(hours: float | None) -> str:
     """Return a reviewer's own time in words: "−72 h", "+6.5 h"; "" for none."""
     if hours is None:
         return ""
     return f"{MINUS if hours < 0 else '+'}{abs(hours):.10g} h" if hours else "0 h"
 
 
-def record_lines(rows: Sequence[RecordRow]) -> tuple[RecordLine, ...]:
+def build_record_lines(rows: Sequence[RecordRow]) -> tuple[RecordLine, ...]:
     """Return rows of the record as a table shows them."""
     return tuple(
         RecordLine(
@@ -194,7 +194,7 @@ def time_left_words(seconds_each: float | None, items: int) -> str:
     return f"about {duration_words(round(seconds / 60) * 60)} left"
 
 
-def note_with_places(note: str, places: Sequence[tuple[int, int]]) -> str:
+def render_marked_note(note: str, places: Sequence[tuple[int, int]]) -> str:
     """Return the note as escaped HTML, with section labels and marked places.
 
     Its text is exactly as stored. `places` are in code points, end-exclusive.
@@ -242,7 +242,7 @@ def _series(series: ShownSeries) -> SeriesBlock:
     category, _, rest = series.event.partition(":")
     kind = category_words(category) if rest else ""
     return SeriesBlock(
-        series.number, name_words(series.event), kind, series.count, record_lines(series.rows)
+        series.number, name_words(series.event), kind, series.count, build_record_lines(series.rows)
     )
 
 

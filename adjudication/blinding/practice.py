@@ -24,8 +24,8 @@ from adjudication.blinding.visibility import (
     ItemMaterial,
     RecordRow,
     RecordSeries,
+    are_sides_swapped,
     blinded_item,
-    sides_swapped,
 )
 
 FOLDER = Path(__file__).parent / "practice_cases"
@@ -59,7 +59,7 @@ def _case(number: int, path: Path) -> PracticeCase:
     return PracticeCase(
         number,
         case["title"],
-        blinded_item(material, _seed_as_written(material.item)),
+        blinded_item(material, _find_unswapped_seed(material.item)),
         case["answer"],
         case["explanation"],
     )
@@ -101,9 +101,9 @@ def _series(event: str, rows: Sequence[Sequence[Any]]) -> RecordSeries:
     return RecordSeries(event, "", len(found), rows=found)
 
 
-def _seed_as_written(item: str) -> int:
+def _find_unswapped_seed(item: str) -> int:
     """Return a seed that does not swap the sides.
 
     The case's explanation names A and B as the file has them.
     """
-    return next(seed for seed in count() if not sides_swapped(seed, item))
+    return next(seed for seed in count() if not are_sides_swapped(seed, item))

@@ -197,7 +197,7 @@ def blinded_item(material: ItemMaterial, seed: int) -> BlindedItem:
     """
     candidates = [c for c in (material.a, material.b) if c is not None]
     one, other = _side(material.a, material.a_rows), _side(material.b, material.b_rows)
-    if sides_swapped(seed, material.item):
+    if are_sides_swapped(seed, material.item):
         one, other = other, one
     return BlindedItem(
         item=material.item,
@@ -212,7 +212,7 @@ def blinded_item(material: ItemMaterial, seed: int) -> BlindedItem:
     )
 
 
-def sides_swapped(seed: int, item: str) -> bool:
+def are_sides_swapped(seed: int, item: str) -> bool:
     """Return whether this reviewer sees the judge's B on the left, as A.
 
     Drawn for each item from the reviewer's stored seed.
@@ -220,7 +220,7 @@ def sides_swapped(seed: int, item: str) -> bool:
     return hashlib.sha256(f"{seed}:side:{item}".encode()).digest()[0] % 2 == 1
 
 
-def unswapped(answer: str, swapped: bool) -> str:
+def swap_answer(answer: str, swapped: bool) -> str:
     """Convert an answer between the labels of the page and the judge's.
 
     A and B change places if the sides were swapped.
@@ -233,10 +233,10 @@ def series_order(series: Sequence[RecordSeries], events: Iterable[str]) -> list[
 
     Similarity counts common words of the series' names. It never uses a judge's evidence.
     """
-    wanted = set().union(*(words_of(event) for event in events))
+    wanted = set().union(*(extract_words(event) for event in events))
 
     def rank(index: int) -> tuple[float, int, int, str]:
-        own = words_of(series[index].event)
+        own = extract_words(series[index].event)
         shared = len(own & wanted) / len(own) ** 0.5 if own else 0.0
         return (-shared, series[index].priority, -series[index].count, series[index].event)
 
@@ -266,7 +266,7 @@ def shown_rows(
     return tuple(sorted(sorted(rows, key=distance)[:limit], key=in_time))
 
 
-def words_of(event: str) -> frozenset[str]:
+def extract_words(event: str) -> frozenset[str]:
     """Return an event's words without case, plural endings and small words."""
     found = (word.casefold() for word in _WORD.findall(event))
     return frozenset(
@@ -311,10 +311,10 @@ def _places(
     }
     if own and both_have_spans:
         return tuple(sorted(own))
-    wanted = set().union(*(words_of(c.event) for c in candidates))
+    wanted = set().union(*(extract_words(c.event) for c in candidates))
     scored = []
     for match in _SENTENCE.finditer(note):
-        if shared := len(words_of(match.group()) & wanted):
+        if shared := len(extract_words(match.group()) & wanted):
             start = match.start() + len(match.group()) - len(match.group().lstrip())
             scored.append((-shared, start, match.start() + len(match.group().rstrip())))
     best = scored and min(scored)[0]
@@ -351,7 +351,7 @@ class Viewer(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class MaySee:
+class PacketVisibility:
     """What a person may see of a packet.
 
     All but `items` and `own_answers` unblinds.
@@ -365,7 +365,7 @@ class MaySee:
     report: bool = False
 
 
-def visibility_for(viewer: Viewer, state: str, reveal: str) -> MaySee:
+def derive_visibility(viewer: Viewer, state: str, reveal: str) -> PacketVisibility:
     """Return the parts of a packet that a person may see, for every page.
 
     `state`: "draft", "open" or "closed"; `reveal`: "never" or "after_close". Reviewers see blinded
@@ -373,13 +373,15 @@ def visibility_for(viewer: Viewer, state: str, reveal: str) -> MaySee:
     policy is "never".
     """
     if viewer is Viewer.NOBODY:
-        return MaySee()
+        return PacketVisibility()
     if viewer is Viewer.ADMIN:
-        return MaySee(items=True, colleagues_answers=True, judge=True, sources=True, report=True)
+        return PacketVisibility(
+            items=True, colleagues_answers=True, judge=True, sources=True, report=True
+        )
     if state == "draft":
-        return MaySee()
+        return PacketVisibility()
     revealed = state == "closed" and reveal == "after_close"
-    return MaySee(
+    return PacketVisibility(
         items=True,
         own_answers=True,
         colleagues_answers=revealed,

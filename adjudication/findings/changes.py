@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db import connection
 
-from adjudication.access.closed import OPEN, Closed, open_games
+from adjudication.access.closed import OPEN, ClosedObjects, exclude_closed_games
 from adjudication.findings.listing import FindingLine, finding_line
 from adjudication.models import Finding, Game, JudgeRun
 
@@ -124,7 +124,7 @@ class Changes:
         self,
         earlier: JudgeRun,
         later: JudgeRun,
-        closed: Closed,
+        closed: ClosedObjects,
         wanted: ChangeFilter = ChangeFilter(),
     ) -> None:
         sides = list(closed.timelines)
@@ -203,12 +203,12 @@ class Changes:
             return cursor.fetchall()
 
 
-def comparable_runs(run: JudgeRun, closed: Closed = OPEN) -> list[JudgeRun]:
+def find_comparable_runs(run: JudgeRun, closed: ClosedObjects = OPEN) -> list[JudgeRun]:
     """Return the study's other judge runs that share a judged comparison.
 
     Closed comparisons do not count. Newest first.
     """
-    shared = open_games(Game.objects.filter(run=run), closed).values("comparison")
+    shared = exclude_closed_games(Game.objects.filter(run=run), closed).values("comparison")
     return list(
         JudgeRun.objects.filter(study=run.study, games__comparison__in=shared)
         .exclude(pk=run.pk)

@@ -64,30 +64,30 @@ class CompareRow:
         return b.mention if a and b and b.mention != a.mention else ""
 
 
-def labels_of(choices: Choices) -> list[tuple[Choice, str]]:
+def label_choices(choices: Choices) -> list[tuple[Choice, str]]:
     """Return every timeline of the case with its label.
 
     If several have one label, the run is added.
     """
     named = [
-        (c, label_of(c), g.label)
+        (c, format_choice_label(c), g.label)
         for g in choices.groups
         for c in (g.text_only, *g.revised)
         if c is not None
     ]
-    named = [*((c, label_of(c), "") for c in choices.references), *named]
+    named = [*((c, format_choice_label(c), "") for c in choices.references), *named]
     several = {label for _, label, _ in named if sum(other == label for _, other, _ in named) > 1}
     return [
         (c, f"{label} ({run})" if label in several and run else label) for c, label, run in named
     ]
 
 
-def label_of(choice: Choice) -> str:
+def format_choice_label(choice: Choice) -> str:
     """Return its label in judge runs: "rules · revised"."""
     return SourceKey(choice.source, choice.kind.value, choice.alternative).label
 
 
-def games_of(a: Choice, b: Choice) -> QuerySet[Game]:
+def find_games(a: Choice, b: Choice) -> QuerySet[Game]:
     """Return the games of these two timelines in first positions.
 
     The order of the two does not matter.
@@ -98,7 +98,7 @@ def games_of(a: Choice, b: Choice) -> QuerySet[Game]:
     return Game.objects.filter(pair, swapped=False)
 
 
-def rows_of(a: Choice, b: Choice, run: JudgeRun | None) -> list[CompareRow]:
+def build_compare_rows(a: Choice, b: Choice, run: JudgeRun | None) -> list[CompareRow]:
     """Return the aligned rows with any findings of the judge run."""
     shared = a.inventory_id is not None and a.inventory_id == b.inventory_id
     tolerance = JudgeConfig.from_dict(run.config).tolerance if run else TOLERANCE
@@ -107,7 +107,7 @@ def rows_of(a: Choice, b: Choice, run: JudgeRun | None) -> list[CompareRow]:
     return [_row(number, row, tolerance, by_entry) for number, row in enumerate(rows, start=1)]
 
 
-def payload(
+def build_payload(
     rows: Sequence[CompareRow], anchor: Anchor, discharge: float | None, note: str
 ) -> dict[str, Any]:
     """Return all data for the page's scripts, with words.
@@ -115,7 +115,7 @@ def payload(
     It has the form of `presentation.case_plot.payload`.
     """
     axis = axis_for((h for r in rows for h in r.row.times), discharge)
-    laid = lanes([_mark(r) for r in rows], axis)
+    laid = lanes([_build_mark(r) for r in rows], axis)
     index = {found.lane: place for place, found in enumerate(laid)}
     return {
         "kind": "compare",
@@ -169,7 +169,7 @@ def _findings(a: Choice, b: Choice, run: JudgeRun | None) -> dict[int, list[Find
     by_entry: dict[int, list[FindingLine]] = {}
     if run is None:
         return by_entry
-    games = games_of(a, b).filter(run=run)
+    games = find_games(a, b).filter(run=run)
     related = ("game__comparison__encounter", "game__comparison__first", "game__comparison__second")
     for finding in Finding.objects.filter(game__in=games).select_related(*related):
         line = finding_line(finding)
@@ -189,13 +189,13 @@ def _row(
         state, apart = ("only-a" if b is None else "only-b"), ""
     else:
         state = "agrees" if tolerance.equal(whole_hours(a.time), whole_hours(b.time)) else "differs"
-        apart = _apart(a.time, b.time)
+        apart = _format_difference(a.time, b.time)
     return CompareRow(
         f"r{number}", number, row, state, apart, tuple(findings[pk] for pk in sorted(findings))
     )
 
 
-def _apart(a: float | None, b: float | None) -> str:
+def _format_difference(a: float | None, b: float | None) -> str:
     """Return the difference from A to B in words."""
     if a is None or b is None:
         return "" if a is b else "one has no time"
@@ -204,7 +204,7 @@ def _apart(a: float | None, b: float | None) -> str:
     return f"{span_words(b - a)} {'later' if b > a else 'earlier'}"
 
 
-def _mark(row: CompareRow) -> Mark:
+def _build_mark(row: CompareRow) -> Mark:
     times = row.row.times
     return Mark(
         row.key,

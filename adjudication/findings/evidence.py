@@ -113,20 +113,20 @@ class FindingDetail(FindingLine):
 
 
 def finding_detail(finding: Finding, encounter: Encounter) -> FindingDetail:
-    """Load the finding's evidence. Raises NoteChanged as `quote_of`."""
+    """Load the finding's evidence. Raises NoteChanged as `build_quote`."""
     line = finding_line(finding)
-    a, b = sides_of_finding(finding, encounter)
-    quote = quote_of(finding, encounter)
+    a, b = build_sides(finding, encounter)
+    quote = build_quote(finding, encounter)
     return FindingDetail(
         **{field.name: getattr(line, field.name) for field in fields(line)},
         quote=quote if quote and quote.judged else None,
-        series=cited_series(finding, encounter),
+        series=load_cited_series(finding, encounter),
         a_timeline=a,
         b_timeline=b,
     )
 
 
-def quote_of(finding: Finding, encounter: Encounter) -> Quote | None:
+def build_quote(finding: Finding, encounter: Encounter) -> Quote | None:
     """Return the note around the quote, else around a row of the finding.
 
     None without either or without a note. Raises NoteChanged if the text differs from the imported
@@ -165,7 +165,7 @@ def _own_span(finding: Finding) -> tuple[int, int] | None:
     )
 
 
-def cited_series(finding: Finding, encounter: Encounter) -> CitedSeries | None:
+def load_cited_series(finding: Finding, encounter: Encounter) -> CitedSeries | None:
     """Return the cited series with rows around the cited hour, or None."""
     series = finding.series
     if series is None:
@@ -203,7 +203,7 @@ def _number_or_words(value: str) -> str:
     return words[0] if words and words[0][0].isdigit() else " ".join(words)
 
 
-def sides_of_finding(finding: Finding, encounter: Encounter) -> tuple[Side, Side]:
+def build_sides(finding: Finding, encounter: Encounter) -> tuple[Side, Side]:
     """Return A and B, each with its own row among its neighbours.
 
     A side without a row shows the neighbours of the other row's time.

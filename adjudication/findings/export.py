@@ -10,9 +10,9 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from adjudication.access.closed import Closed, open_findings
+from adjudication.access.closed import ClosedObjects, exclude_closed_findings
 from adjudication.export_files import BOOL, INT, NUMBER, TEXT, Column
-from adjudication.judge_runs.source_labels import SIDES, labels_of_run, labels_of_sides
+from adjudication.judge_runs.source_labels import SIDES, find_side_labels, load_run_labels
 from adjudication.models import Finding, JudgeRun
 from adjudication.scoring.errors import WEIGHTS, Category
 
@@ -108,12 +108,12 @@ def columns(*, with_text: bool) -> list[Column]:
     return [c for c in COLUMNS if with_text or not c.text]
 
 
-def exportable_findings(run: JudgeRun, closed: Closed) -> QuerySet[Finding]:
+def find_exportable_findings(run: JudgeRun, closed: ClosedObjects) -> QuerySet[Finding]:
     """Return the run's findings that the reader may see, by game.
 
     Includes games in swapped positions.
     """
-    return open_findings(Finding.objects.filter(game__run=run), closed).order_by(
+    return exclude_closed_findings(Finding.objects.filter(game__run=run), closed).order_by(
         "game_id", "ordinal"
     )
 
@@ -127,10 +127,10 @@ def lines(run: JudgeRun, findings: QuerySet[Finding]) -> Iterator[dict[str, Any]
     rows = findings.values_list(
         *_PATHS.values(), *(f"game__{path}" for path in SIDES), "game__a_is_first", "charged_first"
     )
-    labels = labels_of_run(run)
+    labels = load_run_labels(run)
     for row in rows.iterator(chunk_size=CHUNK):
         line = dict(zip(_PATHS, row, strict=False))
-        first, second = labels_of_sides(labels, row[-8:-2])
+        first, second = find_side_labels(labels, row[-8:-2])
         yield (
             line
             | _charge(line, first, second, *row[-2:])

@@ -9,7 +9,7 @@ from django.http import Http404, StreamingHttpResponse
 
 from accounts.audit.trail import record
 from accounts.scoping import StudyRequest
-from adjudication.access.closed import check_judge_run_is_open, closed_to
+from adjudication.access.closed import check_judge_run_is_open, find_closed_objects
 from adjudication.access.exposure import record_exposure
 from adjudication.export_files import FORMATS, Column, write_dictionary
 from adjudication.findings import export as findings_export
@@ -25,13 +25,13 @@ def findings_file(request: StudyRequest, run: JudgeRun, format: str) -> Streamin
 
     The file unblinds its cases for its reader. Raises Http404 for another format.
     """
-    with_text, closed = request.GET.get("text") == "1", closed_to(request.user)
+    with_text, closed = request.GET.get("text") == "1", find_closed_objects(request.user)
     check_judge_run_is_open(run, closed)
     columns = findings_export.columns(with_text=with_text)
     if format == DICTIONARY:
         return _dictionary(columns, f"data-dictionary-{run.public_id}.csv")
     _check_format(format)
-    found = findings_export.exportable_findings(run, closed)
+    found = findings_export.find_exportable_findings(run, closed)
     detail = {"format": format, "text": with_text, "findings": found.count()}
     _record_export(request, run, found, "game__comparison__encounter", "findings", detail)
     return _file(findings_export.lines(run, found), columns, format, f"findings-{run.public_id}")
@@ -39,12 +39,12 @@ def findings_file(request: StudyRequest, run: JudgeRun, format: str) -> Streamin
 
 def games_file(request: StudyRequest, run: JudgeRun, format: str) -> StreamingHttpResponse:
     """Stream the games as a file, as `findings_file`: it unblinds equally."""
-    closed = closed_to(request.user)
+    closed = find_closed_objects(request.user)
     check_judge_run_is_open(run, closed)
     if format == DICTIONARY:
         return _dictionary(games_export.COLUMNS, f"data-dictionary-games-{run.public_id}.csv")
     _check_format(format)
-    found = games_export.exportable_games(run, closed)
+    found = games_export.find_exportable_games(run, closed)
     _record_export(
         request,
         run,

@@ -12,9 +12,9 @@ from typing import Any
 from django.db.models import Case, Count, FloatField, Q, QuerySet, Sum, Value, When
 from django.db.models.functions import Coalesce
 
-from adjudication.access.closed import Closed, open_games
+from adjudication.access.closed import ClosedObjects, exclude_closed_games
 from adjudication.export_files import BOOL, INT, NUMBER, TEXT, Column
-from adjudication.judge_runs.source_labels import SIDES, labels_of_run, labels_of_sides
+from adjudication.judge_runs.source_labels import SIDES, find_side_labels, load_run_labels
 from adjudication.judge_runs.strata import strata
 from adjudication.models import Game, JudgeRun
 from adjudication.scoring.errors import WEIGHTS
@@ -96,12 +96,12 @@ _PATHS = {
 }
 
 
-def exportable_games(run: JudgeRun, closed: Closed) -> QuerySet[Game]:
+def find_exportable_games(run: JudgeRun, closed: ClosedObjects) -> QuerySet[Game]:
     """Return the run's games that the reader may see.
 
     Includes games in swapped positions.
     """
-    return open_games(Game.objects.filter(run=run), closed).order_by("pk")
+    return exclude_closed_games(Game.objects.filter(run=run), closed).order_by("pk")
 
 
 def lines(run: JudgeRun, games: QuerySet[Game]) -> Iterator[dict[str, Any]]:
@@ -113,7 +113,7 @@ def lines(run: JudgeRun, games: QuerySet[Game]) -> Iterator[dict[str, Any]]:
     protocols = strata(
         run, set(games.order_by().values_list("comparison__encounter_id", flat=True))
     )
-    labels = labels_of_run(run)
+    labels = load_run_labels(run)
     decisive = Count("findings", filter=~Q(findings__category=""))
     counted = games.annotate(
         reported=Count("findings"),
@@ -133,7 +133,7 @@ def lines(run: JudgeRun, games: QuerySet[Game]) -> Iterator[dict[str, Any]]:
     for row in rows.iterator(chunk_size=CHUNK):
         line = dict(zip(_PATHS, row, strict=False))
         case, outcome, a_is_first, *points = row[-11:-6]
-        first, second = labels_of_sides(labels, row[-6:])
+        first, second = find_side_labels(labels, row[-6:])
         a, b = (
             (None, None)
             if a_is_first is None

@@ -135,21 +135,21 @@ class FindingFilter:
         found &= Q(game__comparison__encounter__public_id=self.case) if self.case else Q()
         if self.source:
             key = sources[int(self.source)]
-            found &= _is("first", key) | _is("second", key)
+            found &= _build_side_condition("first", key) | _build_side_condition("second", key)
         if self.charged:
             key = sources[int(self.charged)]
-            found &= (Q(charged_first=True) & _is("first", key)) | (
-                Q(charged_first=False) & _is("second", key)
+            found &= (Q(charged_first=True) & _build_side_condition("first", key)) | (
+                Q(charged_first=False) & _build_side_condition("second", key)
             )
         return found
 
 
-def sources_of_run(run: JudgeRun) -> list[SourceKey]:
+def list_run_sources(run: JudgeRun) -> list[SourceKey]:
     """Return the compared sources in order."""
     return [SourceKey(*source) for source in run.sources]
 
 
-def findings_of(run: JudgeRun, wanted: FindingFilter) -> QuerySet[Finding]:
+def filter_findings(run: JudgeRun, wanted: FindingFilter) -> QuerySet[Finding]:
     """Return the run's findings, filtered and sorted.
 
     `apart` is the number of whole hours between both times. The order never uses the labels, which
@@ -163,13 +163,13 @@ def findings_of(run: JudgeRun, wanted: FindingFilter) -> QuerySet[Finding]:
         apart=Abs(F("a_time") - F("b_time")),
         weight=Case(*weights, default=Value(0), output_field=IntegerField()),
     )
-    found = found.filter(wanted.conditions(sources_of_run(run)))
+    found = found.filter(wanted.conditions(list_run_sources(run)))
     down, fields = wanted.sort.startswith("-"), SORTS[wanted.sort.removeprefix("-")]
     first = F(fields[0]).desc(nulls_last=True) if down else F(fields[0]).asc(nulls_last=True)
     return found.select_related(*_RELATED).order_by(first, *fields[1:])
 
 
-def counted_by_type(findings: QuerySet[Finding]) -> list[tuple[str, str, int]]:
+def count_by_type(findings: QuerySet[Finding]) -> list[tuple[str, str, int]]:
     """Return (value, words, count) for each type present, after the total."""
     counts = dict(findings.order_by().values_list("type").annotate(n=Count("pk")))
     counts[ONE_SIDED] = counts.pop("A_ONLY", 0) + counts.pop("B_ONLY", 0)
@@ -309,7 +309,7 @@ def _event_text(event: str | None) -> str | None:
     return None if event is None else unescape_mention(event)
 
 
-def _is(side: str, key: SourceKey) -> Q:
+def _build_side_condition(side: str, key: SourceKey) -> Q:
     path = f"game__comparison__{side}__"
     return Q(
         **{

@@ -7,7 +7,7 @@ from django.http import Http404
 from accounts.permissions import CASE_READERS, NotAllowed
 from accounts.scoping import StudyRequest, filter_by_role
 from adjudication.access.eligibility import check_user_may_see_findings
-from adjudication.findings.compare import games_of
+from adjudication.findings.compare import find_games
 from adjudication.models import Finding, JudgeRun
 from ehr.models import Encounter
 from timelines.cases.choices import Choice, Choices
@@ -16,7 +16,7 @@ from timelines.cases.choices import Choice, Choices
 NO_RUN = "none"
 
 
-def chosen_pair(
+def choose_pair(
     request: StudyRequest, choices: Choices, labels: list[tuple[Choice, str]]
 ) -> tuple[Choice, Choice]:
     """Return timelines A and B, as requested or by default.
@@ -38,7 +38,7 @@ def chosen_pair(
     return a, b
 
 
-def runs_of_pair(
+def find_pair_runs(
     request: StudyRequest, encounter: Encounter, a: Choice, b: Choice
 ) -> list[JudgeRun]:
     """Return the judge runs with a judged game of these two, newest first.
@@ -49,7 +49,7 @@ def runs_of_pair(
         check_user_may_see_findings(request.user, encounter)
     except NotAllowed:
         return []
-    games = games_of(a, b).filter(outcome="judged")
+    games = find_games(a, b).filter(outcome="judged")
     return list(
         filter_by_role(JudgeRun.objects.filter(games__in=games), request.user, roles=CASE_READERS)
         .distinct()
@@ -57,7 +57,7 @@ def runs_of_pair(
     )
 
 
-def chosen_run(request: StudyRequest, runs: list[JudgeRun]) -> JudgeRun | None:
+def choose_run(request: StudyRequest, runs: list[JudgeRun]) -> JudgeRun | None:
     """Return the requested run, else the requested finding's, else the newest."""
     wanted = request.GET.get("run", "")
     if wanted == NO_RUN:

@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from accounts.audit.trail import record
 from accounts.models import Study, User
-from adjudication.judge_runs.data import LoadedGame, has_source, load_game, pairs_of, sources_of
+from adjudication.judge_runs.data import LoadedGame, find_sources, has_source, load_game, load_pairs
 from adjudication.judge_runs.preparing import NothingToJudge, start_preparation, will_add_cases
 from adjudication.judge_runs.storage import save_findings
-from adjudication.judge_runs.tools import RULES, judge_of, models_of_judge
+from adjudication.judge_runs.tools import RULES, build_judge, describe_judge_models
 from adjudication.judging.config import JudgeConfig, SourceUnknown
 from adjudication.judging.input import JudgedFinding, Unjudged
 from adjudication.models import Game, JudgePreparation, JudgeRun
@@ -78,8 +78,8 @@ def start_judging(
     """
     config = config or JudgeConfig()
     _check(study, datasets, sources)
-    models = models_of_judge(judge, model)
-    judging = judge_of(judge, config, models)
+    models = describe_judge_models(judge, model)
+    judging = build_judge(judge, config, models)
     run = JudgeRun.objects.create(
         study=study,
         label=label,
@@ -121,7 +121,7 @@ def find_equal_run(
     ProviderError.
     """
     config = config or JudgeConfig()
-    judging = judge_of(judge, config, models_of_judge(judge, model))
+    judging = build_judge(judge, config, describe_judge_models(judge, model))
     runs = JudgeRun.objects.filter(
         study=study,
         judge_name=judging.name,
@@ -129,7 +129,7 @@ def find_equal_run(
         sources=[[k.source, k.kind, k.alternative] for k in sources],
         config=config.to_dict(),
     )
-    wanted = {(first.pk, second.pk) for first, second in pairs_of(datasets, sources, cases)}
+    wanted = {(first.pk, second.pk) for first, second in load_pairs(datasets, sources, cases)}
     for run in runs.order_by("-created_at"):
         games = run.games.exclude(state=JobState.CANCELLED)
         if wanted and will_add_cases(run, datasets, cases):
@@ -150,7 +150,7 @@ def _check(study: Study, datasets: Sequence[Dataset], sources: Sequence[SourceKe
         raise JudgingRefused("a source is named twice")
     if missing := [k.written for k in sources if not has_source(datasets, k)]:
         # reads all timelines, so only for this message
-        there = ", ".join(k.written for k in sources_of(datasets))
+        there = ", ".join(k.written for k in find_sources(datasets))
         raise SourceUnknown(
             f"no timeline has the source {', '.join(missing)}; there are: {there or 'none yet'}"
         )
@@ -164,10 +164,10 @@ def execute_game(game_id: int) -> JobState | None:
     """
     if not Game.objects.filter(pk=game_id, run__paused_at__isnull=True).exists():
         return None
-    answers: list[_Judged] = []
+    answers: list[_Judgement] = []
 
     def judge(game: Game, hold: Hold) -> None:
-        answers.append(_judged(game, hold))
+        answers.append(_judge_game(game, hold))
         if isinstance(answers[-1].answer, Unjudged):
             raise NotJudged("the judge returned no valid answer")
 
@@ -181,36 +181,36 @@ def execute_game(game_id: int) -> JobState | None:
         judge,
         then=lambda game: _store(game, answers[-1]),
         failed=failed,
-        limit=_limit,
+        limit=_choose_time_limit,
     )
 
 
-def _limit(game: Game) -> TimeLimit:
+def _choose_time_limit(game: Game) -> TimeLimit:
     return make_limit(asks_models=bool(game.run.language_models))
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _Judgement:
     """The input of a judge and its answer."""
 
     loaded: LoadedGame
     answer: list[JudgedFinding] | Unjudged
 
 
-def _judged(game: Game, hold: Hold) -> _Judged:
+def _judge_game(game: Game, hold: Hold) -> _Judgement:
     run = game.run
     config = JudgeConfig.from_dict(run.config)
     check_unchanged(run.language_models, roles())
     ledger = DatabaseLedger(CALLS_OWNER, str(game.pk))
-    judge = judge_of(
+    judge = build_judge(
         run.judge, config, run.language_models, ledger=ledger, check=hold.check, round=game.rounds
     )
     loaded = load_game(game, config)
     hold.check()
-    return _Judged(loaded, judge.judge(loaded.given))
+    return _Judgement(loaded, judge.judge(loaded.given))
 
 
-def _store(game: Game, judged: _Judged) -> None:
+def _store(game: Game, judged: _Judgement) -> None:
     """Store game and findings, inside the transaction that ends the attempt."""
     answer, loaded = judged.answer, judged.loaded
     unjudged = isinstance(answer, Unjudged)
@@ -269,14 +269,14 @@ def judge_failed_again(*, run: JudgeRun, by: User, only: Q | None = None) -> int
             preparation = JudgePreparation.objects.filter(run=run)
             if retry_all(jobs=preparation, by=by, study=run.study):
                 send_hints(JudgePreparation, list(preparation.values_list("pk", flat=True)))
-        return _again(
+        return _requeue_games(
             run, run.games.filter(only or Q(), state__in=(JobState.FAILED, JobState.CANCELLED)), by
         )
 
 
 def judge_again(*, game: Game, by: User) -> int:
     """Retry one game, as `judge_failed_again`."""
-    return _again(
+    return _requeue_games(
         game.run,
         Game.objects.filter(pk=game.pk, state__in=(JobState.FAILED, JobState.CANCELLED)),
         by,
@@ -294,7 +294,7 @@ STEPS: Mapping[str, Callable[..., object]] = {
 
 
 @transaction.atomic
-def _again(run: JudgeRun, games: QuerySet[Game], by: User) -> int:
+def _requeue_games(run: JudgeRun, games: QuerySet[Game], by: User) -> int:
     found = list(games.select_for_update().order_by("pk").values_list("pk", flat=True))
     again = Game.objects.filter(pk__in=found)
     again.update(rounds=F("rounds") + 1, outcome="", unjudged_reasons=[])

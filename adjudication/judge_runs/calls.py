@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db.models import CharField, QuerySet
 from django.db.models.functions import Cast
 
-from adjudication.access.closed import OPEN, Closed, open_games
+from adjudication.access.closed import OPEN, ClosedObjects, exclude_closed_games
 from adjudication.judge_runs.actions import CALLS_OWNER
 from adjudication.models import Comparison, Game, JudgeRun
 from llm_runtime.accounting import Spent, reason_kinds, spent_by_owner, total
@@ -18,7 +18,7 @@ from timelines.models import Timeline
 
 
 @dataclass(frozen=True, slots=True)
-class PairingSpent:
+class PairingUsage:
     """The games of two sources."""
 
     label: str
@@ -26,36 +26,36 @@ class PairingSpent:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeSpent:
+class JudgeUsage:
     """A run's calls; `kinds` are faults of rejected attempts and their counts."""
 
-    pairings: tuple[PairingSpent, ...]
+    pairings: tuple[PairingUsage, ...]
     kinds: tuple[tuple[str, int], ...]
     total: Spent
 
 
-def calls_of(games: QuerySet[Game]) -> QuerySet[ModelCall]:
+def find_calls(games: QuerySet[Game]) -> QuerySet[ModelCall]:
     """Return the calls that were made for these games."""
     ids = games.order_by().annotate(name=Cast("pk", CharField())).values("name")
     return ModelCall.objects.filter(owner_type=CALLS_OWNER, owner_id__in=ids)
 
 
-def run_spent(run: JudgeRun, closed: Closed = OPEN) -> JudgeSpent:
+def sum_run_calls(run: JudgeRun, closed: ClosedObjects = OPEN) -> JudgeUsage:
     """Return the run's calls by pairing and in all, without closed games."""
-    games = open_games(Game.objects.filter(run=run), closed)
-    spent = spent_by_owner(calls_of(games))
+    games = exclude_closed_games(Game.objects.filter(run=run), closed)
+    spent = spent_by_owner(find_calls(games))
     grouped: dict[str, list[Spent]] = {}
-    for owner, label in pairings_of(games).items():
+    for owner, label in load_pairings(games).items():
         if str(owner) in spent:
             grouped.setdefault(label, []).append(spent[str(owner)])
-    return JudgeSpent(
-        tuple(PairingSpent(label, total(parts)) for label, parts in sorted(grouped.items())),
-        tuple(reason_kinds(calls_of(games))),
+    return JudgeUsage(
+        tuple(PairingUsage(label, total(parts)) for label, parts in sorted(grouped.items())),
+        tuple(reason_kinds(find_calls(games))),
         total(spent.values()),
     )
 
 
-def pairings_of(games: QuerySet[Game]) -> Mapping[int, str]:
+def load_pairings(games: QuerySet[Game]) -> Mapping[int, str]:
     """Map a game id to the names of its two sources on unblinded pages."""
     sides = [
         f"comparison__{side}__{part}"
@@ -73,7 +73,7 @@ def timeline_label(timeline: Timeline) -> str:
     return SourceKey(timeline.source, timeline.kind, timeline.alternative).label
 
 
-def sides_of(game: Game) -> tuple[str, str] | None:
+def find_side_labels(game: Game) -> tuple[str, str] | None:
     """Return (source labelled A, source labelled B); None if not yet judged."""
     if game.a_is_first is None:
         return None

@@ -69,7 +69,7 @@ SELECT source, kind, alternative FROM keys
 """
 
 
-def sources_of(datasets: Sequence[Dataset], closed: Collection[int] = ()) -> list[SourceKey]:
+def find_sources(datasets: Sequence[Dataset], closed: Collection[int] = ()) -> list[SourceKey]:
     """Return every source with timelines in these datasets, references first.
 
     A source is a name, kind and alternative. Leaves out `closed` encounters.
@@ -95,7 +95,7 @@ def has_source(datasets: Sequence[Dataset], key: SourceKey, closed: Collection[i
     return timelines.filter(source=key.source, kind=key.kind, alternative=key.alternative).exists()
 
 
-def pairs_of(
+def load_pairs(
     datasets: Sequence[Dataset], sources: Sequence[SourceKey], cases: Sequence[str] = ()
 ) -> Iterator[tuple[Timeline, Timeline]]:
     """Yield every pair of finished timelines of a case, case by case.
@@ -111,13 +111,13 @@ def pairs_of(
         encounters = encounters.filter(case_id__in=cases)
     rows = encounters.iterator(chunk_size=CASES_AT_ONCE)
     while some := list(islice(rows, CASES_AT_ONCE)):
-        yield from pairs_in(some, sources)
+        yield from load_case_pairs(some, sources)
 
 
-def pairs_in(
+def load_case_pairs(
     encounters: Sequence[Encounter], sources: Sequence[SourceKey]
 ) -> Iterator[tuple[Timeline, Timeline]]:
-    """Yield the pairs of these cases, as `pairs_of`, in one query."""
+    """Yield the pairs of these cases, as `load_pairs`, in one query."""
     names = sorted({k.source for k in sources})
     chosen = chosen_of_cases([e.pk for e in encounters], Selection(sources=names))
     for encounter in encounters:
@@ -130,7 +130,9 @@ def pairs_in(
         yield from combinations(there, 2)
 
 
-def pairable(dataset: Dataset, source: SourceKey, cases: Sequence[str] = ()) -> Iterator[Timeline]:
+def load_source_timelines(
+    dataset: Dataset, source: SourceKey, cases: Sequence[str] = ()
+) -> Iterator[Timeline]:
     """Yield the finished timeline of that source for each case that has one."""
     encounters = Encounter.objects.filter(dataset=dataset).order_by("case_id")
     for encounter in (encounters.filter(case_id__in=cases) if cases else encounters).iterator(
@@ -148,8 +150,8 @@ def load_game(game: Game, config: JudgeConfig) -> LoadedGame:
         pk=game.comparison_id
     )
     encounter = comparison.encounter
-    material = material_of(encounter)
-    first, second = candidates_of(comparison.first), candidates_of(comparison.second)
+    material = load_material(encounter)
+    first, second = load_candidates(comparison.first), load_candidates(comparison.second)
     given = judge_input(
         [c for c, _ in first],
         [c for c, _ in second],
@@ -172,7 +174,7 @@ def load_game(game: Game, config: JudgeConfig) -> LoadedGame:
     )
 
 
-def material_of(encounter: Encounter) -> Material:
+def load_material(encounter: Encounter) -> Material:
     """Load note, hour zero, summaries and rows of a case.
 
     Raises NoteChanged, and PermanentFailure if there is no note.
@@ -193,7 +195,7 @@ def material_of(encounter: Encounter) -> Material:
     )
 
 
-def candidates_of(timeline: Timeline) -> list[tuple[Candidate, int]]:
+def load_candidates(timeline: Timeline) -> list[tuple[Candidate, int]]:
     """Return the rows of a stored timeline in its order, with entry keys."""
     rows = (
         Entry.objects.filter(timeline=timeline)

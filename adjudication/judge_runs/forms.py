@@ -9,7 +9,7 @@ from django import forms
 from django.db.models import Count
 
 from accounts.models import Study
-from adjudication.judge_runs.data import sources_of
+from adjudication.judge_runs.data import find_sources
 from adjudication.judge_runs.tools import PROMPTED, RULES
 from adjudication.judging.config import SEED, JudgeConfig
 from adjudication.judging.validation import FIXED_TOLERANCE, TOLERANCE
@@ -100,7 +100,7 @@ class JudgeForm(forms.Form):
         if len(found) == 1:
             cohorts.initial = [found[0].public_id]
         self._keys = {
-            k.written: k for k in sources_of(list(found), closed) if not is_superseded(k.source)
+            k.written: k for k in find_sources(list(found), closed) if not is_superseded(k.source)
         }
         self._offer("sources", [(name, key.label) for name, key in self._keys.items()])
         self.fields["sources"].initial = suggest_sources(list(self._keys.values()))

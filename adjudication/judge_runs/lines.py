@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adjudication.access.closed import Closed
-from adjudication.judge_runs.calls import sides_of, source_names
+from adjudication.access.closed import ClosedObjects
+from adjudication.judge_runs.calls import find_side_labels, source_names
 from adjudication.judge_runs.progress import (
     GameStatus,
     GameTotals,
     RunState,
-    state_of,
-    status_of,
-    totals_of,
+    count_games,
+    derive_state,
+    derive_status,
     waiting_warning,
 )
 from adjudication.models import Game, JudgeRun
@@ -29,7 +29,7 @@ class RunLine:
 
     @property
     def state(self) -> RunState:
-        return state_of(self.run, self.totals)
+        return derive_state(self.run, self.totals)
 
     @property
     def warning(self) -> str:
@@ -49,9 +49,9 @@ class RunLine:
         return bool(self.run.config.get("swap"))
 
 
-def run_lines(runs: Sequence[JudgeRun], closed: Closed) -> list[RunLine]:
+def run_lines(runs: Sequence[JudgeRun], closed: ClosedObjects) -> list[RunLine]:
     """Return a line for each run; all of them together take three queries."""
-    totals = totals_of(runs, closed)
+    totals = count_games(runs, closed)
     return [RunLine(run, totals[run.pk]) for run in runs]
 
 
@@ -67,7 +67,7 @@ class GameLine:
 
     @property
     def status(self) -> GameStatus:
-        return status_of(self.game)
+        return derive_status(self.game)
 
     @property
     def first(self) -> str:
@@ -80,7 +80,7 @@ class GameLine:
     @property
     def a(self) -> str | None:
         """The source labelled A; None if the game is not yet judged."""
-        sides = sides_of(self.game)
+        sides = find_side_labels(self.game)
         return sides[0] if sides else None
 
     @property

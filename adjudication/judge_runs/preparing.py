@@ -13,7 +13,7 @@ from functools import partial
 from django.db import transaction
 from django.db.models import QuerySet
 
-from adjudication.judge_runs.data import pairs_in
+from adjudication.judge_runs.data import load_case_pairs
 from adjudication.judging.config import JudgeConfig, game_seed
 from adjudication.models import Comparison, Game, JudgePreparation, JudgeRun
 from ehr.models import Dataset, Encounter
@@ -100,7 +100,9 @@ def _add_batch(preparation: JudgePreparation, hold: Hold, *, tell_workers: bool)
         cases = _next_cases(preparation)
         if not cases:
             return False
-        _add_games(run, list(pairs_in(cases, _sources(run))), JudgeConfig.from_dict(run.config))
+        _add_games(
+            run, list(load_case_pairs(cases, _sources(run))), JudgeConfig.from_dict(run.config)
+        )
         if (
             tell_workers and not preparation.prepared
         ):  # workers begin with the first games; further ones they pull
@@ -122,21 +124,25 @@ def _next_cases(preparation: JudgePreparation) -> list[Encounter]:
     datasets = preparation.run.datasets.filter(pk__gte=preparation.dataset_at).order_by("pk")
     for dataset in datasets.values_list("pk", flat=True):
         after = preparation.cursor if dataset == preparation.dataset_at else ""
-        found = _wanted(preparation, Encounter.objects.filter(dataset=dataset, case_id__gt=after))
+        found = _select_cases(
+            preparation, Encounter.objects.filter(dataset=dataset, case_id__gt=after)
+        )
         if cases := list(
-            found.select_related("dataset").order_by("case_id")[: _cases_a_batch(preparation.run)]
+            found.select_related("dataset").order_by("case_id")[
+                : _compute_batch_size(preparation.run)
+            ]
         ):
             return cases
     return []
 
 
-def _wanted(preparation: JudgePreparation, cases: QuerySet[Encounter]) -> QuerySet[Encounter]:
+def _select_cases(preparation: JudgePreparation, cases: QuerySet[Encounter]) -> QuerySet[Encounter]:
     return (
         cases if preparation.wanted is None else cases.filter(case_id__in=wanted_cases(preparation))
     )
 
 
-def _cases_a_batch(run: JudgeRun) -> int:
+def _compute_batch_size(run: JudgeRun) -> int:
     """Return how many cases have about GAMES_A_BATCH games with all sources."""
     sources, config = len(run.sources), JudgeConfig.from_dict(run.config)
     return max(1, GAMES_A_BATCH // (sources * (sources - 1) // 2 * (2 if config.swap else 1)))

@@ -11,7 +11,7 @@ from enum import StrEnum
 from django.db.models import Count, Max, Q, Sum
 from django.utils import timezone
 
-from adjudication.access.closed import OPEN, Closed
+from adjudication.access.closed import OPEN, ClosedObjects
 from adjudication.models import Finding, Game, JudgeCount, JudgePreparation, JudgeRun
 from ehr.presentation.wording import duration_words
 from jobs.models import JobState
@@ -51,7 +51,7 @@ _PAIRS: Mapping[GameStatus, tuple[JobState, str]] = {
 }
 
 
-def status_of(game: Game) -> GameStatus:
+def derive_status(game: Game) -> GameStatus:
     """Return the status of one game, by the same rule."""
     if game.state == JobState.FAILED and game.outcome == Game.Outcome.UNJUDGED:
         return GameStatus.UNJUDGED
@@ -139,7 +139,7 @@ class GameTotals:
         return self.of(GameStatus.CANCELLED)
 
 
-def totals_of(runs: Sequence[JudgeRun], closed: Closed = OPEN) -> dict[int, GameTotals]:
+def count_games(runs: Sequence[JudgeRun], closed: ClosedObjects = OPEN) -> dict[int, GameTotals]:
     """Map run ids to their counts without the closed games.
 
     Reads stored counts (`JudgeCount`) and counts only the closed games.
@@ -153,7 +153,7 @@ def totals_of(runs: Sequence[JudgeRun], closed: Closed = OPEN) -> dict[int, Game
     for run, state, outcome, n, moved_at in stored.annotate(sum=Sum("n"), latest=Max("moved_at")):
         moved[run] = max(moved_at, moved.get(run, moved_at))
         if state:
-            counts[run][status_of(Game(state=state, outcome=outcome))] += n
+            counts[run][derive_status(Game(state=state, outcome=outcome))] += n
         else:
             findings[run] += n
     if closed:
@@ -177,7 +177,7 @@ def totals_of(runs: Sequence[JudgeRun], closed: Closed = OPEN) -> dict[int, Game
 
 def _subtract(
     runs: Sequence[JudgeRun],
-    closed: Closed,
+    closed: ClosedObjects,
     counts: Mapping[int, Counter[GameStatus]],
     findings: Counter[int],
 ) -> None:
@@ -186,7 +186,7 @@ def _subtract(
     for run, state, outcome, n in games.values_list("run_id", "state", "outcome").annotate(
         n=Count("*")
     ):
-        counts[run][status_of(Game(state=state, outcome=outcome))] -= n
+        counts[run][derive_status(Game(state=state, outcome=outcome))] -= n
     hidden = Finding.objects.filter(
         closed.condition("game__comparison__"), game__run__in=runs
     ).order_by()
@@ -201,7 +201,7 @@ class RunState:
     badge: str
 
 
-def state_of(run: JudgeRun, totals: GameTotals) -> RunState:
+def derive_state(run: JudgeRun, totals: GameTotals) -> RunState:
     """Return the run's state: under way, else the worst remaining problem."""
     if totals.under_way:
         if run.paused_at is not None:

@@ -17,12 +17,12 @@ SIDES = tuple(
 )
 
 
-def labels_of_run(run: JudgeRun) -> list[str]:
+def load_run_labels(run: JudgeRun) -> list[str]:
     """Return the labels in the run's order."""
     return [SourceKey(*source).label for source in run.sources]
 
 
-def label_among(labels: Sequence[str], source: str, kind: str, alternative: int) -> str:
+def find_label(labels: Sequence[str], source: str, kind: str, alternative: int) -> str:
     """Return the timeline's label in the run.
 
     A submission superseded since the run keeps its author's label.
@@ -33,9 +33,9 @@ def label_among(labels: Sequence[str], source: str, kind: str, alternative: int)
     )
 
 
-def labels_of_sides(labels: Sequence[str], sides: Sequence[Any]) -> tuple[str, str]:
+def find_side_labels(labels: Sequence[str], sides: Sequence[Any]) -> tuple[str, str]:
     """Return the labels of a comparison's two timelines.
 
     `sides` are the values at SIDES, `labels` those of the run.
     """
-    return label_among(labels, *sides[:3]), label_among(labels, *sides[3:])
+    return find_label(labels, *sides[:3]), find_label(labels, *sides[3:])

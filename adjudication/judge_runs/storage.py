@@ -77,11 +77,11 @@ def _row(
         charged_first=None
         if charged is None
         else (charged.side is Side.A) == loaded.given.a_is_first,
-        subject_sha256=subject_of(finding, loaded.given, comparison),
+        subject_sha256=hash_subject(finding, loaded.given, comparison),
     )
 
 
-def subject_of(finding: DomainFinding, given: JudgeInput, comparison: Comparison) -> str:
+def hash_subject(finding: DomainFinding, given: JudgeInput, comparison: Comparison) -> str:
     """Hash the subject of a finding, first timeline first.
 
     That is the case, the two sources, its type and its occurrences. Verdict, evidence and hours are

@@ -33,7 +33,7 @@ class UnknownJudge(ValueError):
     retryable = False
 
 
-def models_of_judge(judge: str, model: str = "") -> dict[str, dict[str, Any]]:
+def describe_judge_models(judge: str, model: str = "") -> dict[str, dict[str, Any]]:
     """Return a judge run's record of its language model.
 
     `model` names an entry of MODEL_ENDPOINTS; "" uses MODEL_ROLES. Raises UnknownJudge,
@@ -48,7 +48,7 @@ def models_of_judge(judge: str, model: str = "") -> dict[str, dict[str, Any]]:
     return recorded_models((JUDGE,), {JUDGE: model} if model else {}, roles())
 
 
-def judge_of(
+def build_judge(
     judge: str,
     config: JudgeConfig,
     models: Recorded,

@@ -62,7 +62,7 @@ class Finding(models.Model):
     )
     charged_first = models.BooleanField(null=True)
     #: Identifies the subject in another judging, independently of judge and labels
-    #: (`adjudication.judge_runs.storage.subject_of`).
+    #: (`adjudication.judge_runs.storage.hash_subject`).
     subject_sha256 = models.CharField(max_length=64, db_index=True)
 
     class Meta:

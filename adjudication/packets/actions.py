@@ -18,8 +18,8 @@ from accounts.ids import new_public_id
 from accounts.models import Study, User
 from accounts.permissions import NotAllowed, check_user_can_manage_study
 from accounts.wording import format_count
-from adjudication.access.eligibility import check_user_is_eligible, reasons_against
-from adjudication.blinding.visibility import unswapped
+from adjudication.access.eligibility import check_user_is_eligible, find_ineligibility_reasons
+from adjudication.blinding.visibility import swap_answer
 from adjudication.domain import FindingType, Verdict
 from adjudication.models import (
     Assignment,
@@ -303,7 +303,8 @@ def obstacles(packet: Packet) -> list[str]:
             found.append(f"{pairing}: {format_count(quota, 'reviewer')} an item, {able} assigned.")
     for a in standing:
         found += [
-            f"{a.person.get_username()}: {reason}" for reason in reasons_against(a.person, packet)
+            f"{a.person.get_username()}: {reason}"
+            for reason in find_ineligibility_reasons(a.person, packet)
         ]
     return found
 
@@ -436,7 +437,7 @@ def _subjects(judge_run: JudgeRun) -> dict[str, tuple[str, str, str]]:
     rows = Finding.objects.filter(game__run=judge_run, game__swapped=False)
     fields = ("public_id", "subject_sha256", "verdict", "game__a_is_first", "game__input_sha256")
     return {
-        key: (subject, unswapped(verdict, not a_is_first), given)
+        key: (subject, swap_answer(verdict, not a_is_first), given)
         for key, subject, verdict, a_is_first, given in rows.values_list(*fields)
     }
 

@@ -17,7 +17,7 @@ from django.core.exceptions import ObjectDoesNotExist
 from accounts.audit.chain import Head
 from accounts.models import AuditEvent
 from accounts.wording import format_count
-from adjudication.chain import BEGINNING, Break, Link, breaks
+from adjudication.chain import BEGINNING, Break, Link, find_breaks
 from adjudication.models import Assignment, Decision, Packet, Slot
 from adjudication.packets.chain_storage import (
     ASSIGNED,
@@ -99,7 +99,9 @@ def faults_of(packet: Packet) -> list[Fault]:
     )
     noted = _audited_details(packet)
     checks: tuple[Callable[[], Iterable[Break]], ...] = (
-        lambda: breaks(Link(d.sequence, payload_of(d), d.previous_hash, d.hash) for d in links),
+        lambda: find_breaks(
+            Link(d.sequence, payload_of(d), d.previous_hash, d.hash) for d in links
+        ),
         lambda: [b for d in links for b in _link_breaks(d)],
         lambda: _signature_breaks(packet, links),
         lambda: _slot_breaks(packet, links),

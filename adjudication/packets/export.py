@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from adjudication import export_files
-from adjudication.blinding.visibility import unswapped
-from adjudication.chain import canonical
+from adjudication.blinding.visibility import swap_answer
+from adjudication.chain import encode_canonical
 from adjudication.export_files import BOOL, INT, NUMBER, TEXT, Column
 from adjudication.models import Decision, Packet
 from adjudication.packets.chain_storage import payload_of
@@ -96,13 +96,13 @@ def _line(d: Decision, *, stands: bool) -> dict[str, Any]:
         "pairing": d.item.pairing if d.item else None, "stratum": d.item.stratum if d.item else None,
         "finding": finding.public_id if finding else None, "finding_type": finding.type if finding else None,
         "verdict": finding.verdict if finding else None, "answer": d.answer or None,
-        "answer_shown": unswapped(d.answer, bool(d.shown_swapped)) or None, "shown_swapped": d.shown_swapped,
+        "answer_shown": swap_answer(d.answer, bool(d.shown_swapped)) or None, "shown_swapped": d.shown_swapped,
         "upheld": d.answer == finding.verdict if finding and d.answer else None,
         "own_time": d.own_time, "flagged": d.flagged, "active_seconds": d.active_seconds, "at": d.at.isoformat(),
         "amends": d.amends.public_id if d.amends else None, "decision": d.public_id,
         "judge": " ".join(str(versions[k]) for k in ("judge", "judge_version") if versions.get(k)) or None,
         "previous_hash": d.previous_hash, "hash": d.hash, "comment": d.comment,
-        "payload": canonical(payload_of(d)).decode(),
+        "payload": encode_canonical(payload_of(d)).decode(),
     }  # fmt: skip
     names = ("a_event", "a_time", "b_event", "b_time", "note_evidence", "reason")
     return line | {name: getattr(finding, name) if finding else None for name in names}

@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404
 from accounts.audit.trail import record
 from accounts.permissions import NotAllowed
 from accounts.scoping import ANY_ROLE, StudyRequest, filter_by_role
-from adjudication.access.eligibility import may_see
+from adjudication.access.eligibility import load_visibility
 from adjudication.access.exposure import record_exposure
 from adjudication.models import Packet
 from adjudication.ratings.card_data import card_of, items_of
@@ -59,7 +59,7 @@ def revealed_packet(request: StudyRequest, public_id: str) -> Packet:
         Packet.objects.filter(study=request.study), request.user, roles=ANY_ROLE
     ).select_related("study", "judge_run")
     packet = get_object_or_404(found, public_id=public_id)
-    seen = may_see(request.user, packet)
+    seen = load_visibility(request.user, packet)
     if not seen.report:
         if not seen.items and not seen.own_answers:
             raise Http404

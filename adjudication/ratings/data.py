@@ -13,7 +13,7 @@ from django.db.models import Count, Q, QuerySet
 
 from adjudication.domain import FindingType, Verdict
 from adjudication.judge_runs.actions import UNJUDGED
-from adjudication.judge_runs.source_labels import label_among
+from adjudication.judge_runs.source_labels import find_label
 from adjudication.judge_runs.strata import strata
 from adjudication.models import Finding, Game, JudgeRun
 from adjudication.reports.league.compute import DECISIVE, judge_report
@@ -255,7 +255,7 @@ def _by_pair(run: JudgeRun, labels: Sequence[str], condition: Q) -> dict[tuple[i
 
 
 def _index(labels: Sequence[str], source: str, kind: str, alternative: int) -> int:
-    return labels.index(label_among(labels, source, kind, alternative))
+    return labels.index(find_label(labels, source, kind, alternative))
 
 
 def _of_first(verdict: str, a_is_first: bool) -> str:

@@ -11,9 +11,9 @@ from django.shortcuts import get_object_or_404
 from accounts.audit.trail import record
 from accounts.permissions import CASE_READERS, NotAllowed
 from accounts.scoping import StudyRequest, filter_by_role
-from adjudication.access.closed import closed_to, has_closed_games
+from adjudication.access.closed import find_closed_objects, has_closed_games
 from adjudication.access.eligibility import REFUSAL
-from adjudication.findings.changes import comparable_runs
+from adjudication.findings.changes import find_comparable_runs
 from adjudication.models import Finding, JudgeRun
 from adjudication.ratings.card import table_file
 from adjudication.ratings.data import agreement_of, report_of
@@ -60,8 +60,8 @@ def _others(request: StudyRequest, run: JudgeRun) -> list[JudgeRun]:
 
     Leaves out those with games closed to the person.
     """
-    closed = closed_to(request.user)
-    return [other for other in comparable_runs(run) if not has_closed_games(other, closed)]
+    closed = find_closed_objects(request.user)
+    return [other for other in find_comparable_runs(run) if not has_closed_games(other, closed)]
 
 
 def _against(request: StudyRequest, others: list[JudgeRun]) -> JudgeRun | None:
@@ -89,7 +89,7 @@ def rated_run(request: StudyRequest, public_id: str) -> JudgeRun:
         JudgeRun.objects.filter(study=request.study), request.user, roles=CASE_READERS
     ).select_related("study")
     run = get_object_or_404(found, public_id=public_id)
-    if has_closed_games(run, closed_to(request.user)):
+    if has_closed_games(run, find_closed_objects(request.user)):
         raise NotAllowed(REFUSAL)
     return run
 

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from accounts.models import Study, User
 from accounts.registry import Card, Link
-from adjudication.access.eligibility import assignments_of
+from adjudication.access.eligibility import find_assignments
 from adjudication.blinding.page import time_left_words
 from adjudication.models import Assignment, Packet
 from adjudication.review import slots
@@ -14,7 +14,7 @@ from adjudication.review import slots
 
 def review_card(user: User, study: Study) -> Card | None:
     """Return a card with the person's open packets and progress, or None."""
-    mine = [a for a in assignments_of(user, study) if a.packet.state == Packet.State.OPEN]
+    mine = [a for a in find_assignments(user, study) if a.packet.state == Packet.State.OPEN]
     if not mine:
         return None
     return Card(

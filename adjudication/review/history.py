@@ -8,14 +8,14 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from adjudication.blinding.page import ANSWER_WORDS, RowLine, hours_entered, page_of
+from adjudication.blinding.page import ANSWER_WORDS, RowLine, build_item_page, format_entered_hours
 from adjudication.blinding.visibility import (
     CandidateRow,
     ItemMaterial,
-    MaySee,
+    PacketVisibility,
+    are_sides_swapped,
     blinded_item,
-    sides_swapped,
-    unswapped,
+    swap_answer,
 )
 from adjudication.models import Assignment, Decision, ItemMark, PacketItem, Slot
 
@@ -52,7 +52,7 @@ class AnswerLine:
 
     @property
     def own_time(self) -> str:
-        return hours_entered(self.decision.own_time)
+        return format_entered_hours(self.decision.own_time)
 
     @property
     def comment(self) -> str:
@@ -76,7 +76,7 @@ class GuessLine:
     guess: str = ""
 
 
-def own_answers(assignment: Assignment, may: MaySee) -> list[AnswerLine]:
+def own_answers(assignment: Assignment, may: PacketVisibility) -> list[AnswerLine]:
     """Return this person's current answers, in the order of their first one."""
     flagged = set(
         ItemMark.objects.filter(assignment=assignment, flagged=True).values_list(
@@ -105,8 +105,8 @@ def guess_lines(assignment: Assignment) -> list[GuessLine]:
     lines = []
     for item in asked:
         a, b = sides_of(assignment, item)
-        swapped = sides_swapped(assignment.seed, item.public_id)
-        lines.append(GuessLine(item.public_id, a, b, unswapped(before.get(item.pk, ""), swapped)))
+        swapped = are_sides_swapped(assignment.seed, item.public_id)
+        lines.append(GuessLine(item.public_id, a, b, swap_answer(before.get(item.pk, ""), swapped)))
     return lines
 
 
@@ -122,16 +122,16 @@ def sides_of(assignment: Assignment, item: PacketItem) -> tuple[RowLine | None, 
         b_rows=(),
         note="",
     )
-    left, right = page_of(blinded_item(material, assignment.seed)).sides
+    left, right = build_item_page(blinded_item(material, assignment.seed)).sides
     return left.row, right.row
 
 
 def _line(
-    assignment: Assignment, slot: Slot, number: int, flagged: bool, may: MaySee
+    assignment: Assignment, slot: Slot, number: int, flagged: bool, may: PacketVisibility
 ) -> AnswerLine:
     item, decision = slot.item, slot.decision
     assert decision is not None
-    swapped = sides_swapped(assignment.seed, item.public_id)
+    swapped = are_sides_swapped(assignment.seed, item.public_id)
     a, b = sides_of(assignment, item)
     verdict = item.finding.verdict
     return AnswerLine(
@@ -140,9 +140,9 @@ def _line(
         a=a,
         b=b,
         decision=decision,
-        chosen=unswapped(decision.answer, swapped),
+        chosen=swap_answer(decision.answer, swapped),
         flagged=flagged,
-        judged=unswapped(verdict, swapped) if may.judge else None,
+        judged=swap_answer(verdict, swapped) if may.judge else None,
         upheld=decision.answer == verdict if may.judge else None,
     )
 

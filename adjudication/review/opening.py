@@ -13,8 +13,8 @@ from django.urls import reverse
 from accounts.permissions import NotAllowed
 from accounts.requests.json_bodies import BadBody, refusal
 from accounts.scoping import ANY_ROLE, StudyRequest, filter_by_role
-from adjudication.blinding.page import hours_entered, page_of, time_left_words
-from adjudication.blinding.visibility import sides_swapped, unswapped
+from adjudication.blinding.page import build_item_page, format_entered_hours, time_left_words
+from adjudication.blinding.visibility import are_sides_swapped, swap_answer
 from adjudication.models import Assignment, Decision, ItemMark, Packet, PacketItem, Slot
 from adjudication.review import slots
 from adjudication.review.decisions import Conflict, DecisionRefused
@@ -140,7 +140,7 @@ def item_context(
     """
     draft = decision_draft(decided) if decided else slots.draft_of(assignment=assignment, item=item)
     mark = ItemMark.objects.filter(assignment=assignment, item=item).first()
-    page = page_of(blind_item(assignment=assignment, item=item))
+    page = build_item_page(blind_item(assignment=assignment, item=item))
     record_item(assignment=assignment, item=item)
     return {
         "item_id": item.public_id,
@@ -174,10 +174,12 @@ def on_page(assignment: Assignment, item: PacketItem, draft: Mapping[str, Any]) 
     """Convert a draft from the judge's labels to those that this person sees."""
     own_time = draft.get("own_time")
     return {
-        "answer": unswapped(
-            str(draft.get("answer") or ""), sides_swapped(assignment.seed, item.public_id)
+        "answer": swap_answer(
+            str(draft.get("answer") or ""), are_sides_swapped(assignment.seed, item.public_id)
         ),
-        "own_time_entered": hours_entered(own_time) if isinstance(own_time, int | float) else "",
+        "own_time_entered": format_entered_hours(own_time)
+        if isinstance(own_time, int | float)
+        else "",
         "comment": str(draft.get("comment") or ""),
         "active_seconds": float(draft.get("active_seconds") or 0.0),
     }

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q, QuerySet
 
-from adjudication.access.eligibility import reasons_against
+from adjudication.access.eligibility import find_ineligibility_reasons
 from adjudication.models import Assignment, Decision, Packet, Slot
 from adjudication.packets import chain_verification
 from adjudication.review.slots import Progress, progress
@@ -145,7 +145,7 @@ def _state_words(assignment: Assignment, made: Progress) -> str:
 def _reasons(assignment: Assignment) -> tuple[str, ...]:
     if assignment.packet.state == Packet.State.CLOSED or assignment.withdrawn_at is not None:
         return ()
-    return tuple(reasons_against(assignment.person, assignment.packet))
+    return tuple(find_ineligibility_reasons(assignment.person, assignment.packet))
 
 
 def disagreements(packet: Packet) -> tuple[int, int]:

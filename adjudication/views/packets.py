@@ -17,13 +17,13 @@ from accounts.permissions import STUDY_ADMINS, NotAllowed
 from accounts.scoping import StudyRequest, filter_by_role, study_role_required
 from accounts.wording import format_count
 from adjudication.access.closed import (
-    Closed,
-    closed_to,
+    ClosedObjects,
+    exclude_closed_packets,
+    exclude_closed_runs,
+    find_closed_objects,
     has_closed_games,
-    open_judge_runs,
-    open_packets,
 )
-from adjudication.access.eligibility import REFUSAL, may_see
+from adjudication.access.eligibility import REFUSAL, load_visibility
 from adjudication.models import Assignment, Decision, Game, JudgeRun, Packet
 from adjudication.packets import actions as packets
 from adjudication.packets.actions import PacketRefused
@@ -41,8 +41,8 @@ REFUSALS = (PacketRefused, InvalidTransition, NotAllowed, DecisionRefused)
 @study_role_required(Role.ADMIN)
 def packet_list(request: StudyRequest) -> HttpResponse:
     """List all packets of the study, newest first."""
-    closed = closed_to(request.user)
-    found = open_packets(Packet.objects.filter(study=request.study), closed)
+    closed = find_closed_objects(request.user)
+    found = exclude_closed_packets(Packet.objects.filter(study=request.study), closed)
     counted_packets = packet_page.with_counts(found).order_by("-created_at", "-pk")
     page = Paginator(counted_packets, PER_PAGE).get_page(request.GET.get("page"))
     context = {"page": page, "runs": drawable_runs(request, closed), "closed": bool(closed.cases)}
@@ -63,7 +63,7 @@ def packet_new(request: StudyRequest, run_id: str) -> HttpResponse:
         ),
         public_id=run_id,
     )
-    if has_closed_games(run, closed_to(request.user)):
+    if has_closed_games(run, find_closed_objects(request.user)):
         raise NotAllowed(REFUSAL)
     form = DrawForm(request.POST or None, judge_run=run)
     eligible = packets.eligible_findings(run)
@@ -112,7 +112,7 @@ def packet(request: StudyRequest, public_id: str) -> HttpResponse:
     runs = JudgeRun.objects.filter(
         study=request.study, created_at__gt=found.judge_run.created_at
     ).order_by("-created_at")
-    later = open_judge_runs(runs, closed_to(request.user))[:20]
+    later = exclude_closed_runs(runs, find_closed_objects(request.user))[:20]
     context = {
         "packet": found,
         "lines": packet_page.pairing_lines(found),
@@ -170,7 +170,7 @@ def packet_of(request: StudyRequest, public_id: str) -> Packet:
     packet = get_object_or_404(
         filter_by_role(found, request.user, roles=STUDY_ADMINS), public_id=public_id
     )
-    if not may_see(request.user, packet).report:
+    if not load_visibility(request.user, packet).report:
         raise NotAllowed(
             "You review this packet or another one with a case of it, so its pages are closed to"
             " you. Your items are under Review."
@@ -185,7 +185,7 @@ def packet_of(request: StudyRequest, public_id: str) -> Packet:
     return packet
 
 
-def drawable_runs(request: StudyRequest, closed: Closed) -> list[JudgeRun]:
+def drawable_runs(request: StudyRequest, closed: ClosedObjects) -> list[JudgeRun]:
     """Return the study's judge runs with judged and without closed games.
 
     Newest first.

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from adjudication.blinding.page import ANSWERS
 from adjudication.blinding.practice import practice_cases
-from adjudication.blinding.visibility import ROWS_AT_ONCE, sides_swapped, unswapped
+from adjudication.blinding.visibility import ROWS_AT_ONCE, are_sides_swapped, swap_answer
 from adjudication.models import Assignment, Decision, ItemMark, Packet, Slot
 from adjudication.packets import actions as packets
 from tests import factories
@@ -48,7 +48,7 @@ def test_ten_items_by_the_keyboard_alone(reviewing, packed, complaints):
     assert [d.item.public_id for d in stored] == seen
     assert len(set(seen)) == 10
     for d, key in zip(stored, "1234561234", strict=True):
-        shown = unswapped(d.answer, sides_swapped(packed.assignment.seed, d.item.public_id))
+        shown = swap_answer(d.answer, are_sides_swapped(packed.assignment.seed, d.item.public_id))
         assert shown == ANSWERS[int(key) - 1][1], (
             "stored in the judge's labels, chosen in those of the page"
         )

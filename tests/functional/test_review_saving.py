@@ -14,7 +14,7 @@ from django.conf import settings
 from playwright.sync_api import Page, Route, expect
 
 from accounts.models import Role
-from adjudication.blinding.visibility import sides_swapped
+from adjudication.blinding.visibility import are_sides_swapped
 from adjudication.models import Assignment, Decision, PacketItem, Slot
 from adjudication.packets import actions as packets
 from adjudication.review import decisions, slots
@@ -191,7 +191,7 @@ def taken_by_another(packed: Packed, item_id: str) -> None:
         lease_expires_at=database_time(timedelta(seconds=-1))
     )
     item = PacketItem.objects.get(public_id=item_id)
-    swapped = sides_swapped(theirs.seed, item_id)
+    swapped = are_sides_swapped(theirs.seed, item_id)
     made = decisions.decide(
         assignment=theirs, item=item, answer="A", shown_swapped=swapped, token="other", by=person
     )

@@ -146,7 +146,7 @@ def make_source(encounter: Encounter, source: str, candidates: Sequence[Candidat
 @contextmanager
 def judged_by(judge: StandIn) -> Iterator[None]:
     """Games that are executed inside are judged by the stand-in."""
-    with mock.patch.object(actions, "judge_of", return_value=judge):
+    with mock.patch.object(actions, "build_judge", return_value=judge):
         yield
 
 

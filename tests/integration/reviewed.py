@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from accounts.models import Role, User
-from adjudication.blinding.visibility import sides_swapped
+from adjudication.blinding.visibility import are_sides_swapped
 from adjudication.models import Assignment, Packet, PacketItem
 from adjudication.packets import actions as packets
 from adjudication.packets.actions import pairings_of
@@ -79,7 +79,7 @@ def decide_all(
     count = 0
     while (most is None or count < most) and (slot := slots.next_item(assignment=mine)) is not None:
         item = PacketItem.objects.select_related("finding").get(pk=slot.item_id)
-        swapped = sides_swapped(mine.seed, item.public_id)
+        swapped = are_sides_swapped(mine.seed, item.public_id)
         decisions.decide(
             assignment=mine,
             item=item,

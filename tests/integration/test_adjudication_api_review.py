@@ -9,7 +9,7 @@ from unittest import mock
 import pytest
 
 from adjudication.blinding.practice import practice_cases
-from adjudication.blinding.visibility import sides_swapped
+from adjudication.blinding.visibility import are_sides_swapped
 from adjudication.models import Assignment, Decision, PacketItem
 from adjudication.packets import actions as packets
 from adjudication.review import items as review_data
@@ -84,7 +84,7 @@ def test_an_item_is_the_blinded_item_and_nothing_else(reviewer):
         "id", "question", "a", "b", "note", "spans", "series", "stay_hours", "admitted_at", "draft", "flagged", "decision",
     }  # fmt: skip
     stored = PacketItem.objects.select_related("finding").get(public_id=item["id"])
-    swapped = sides_swapped(reviewer.mine.seed, item["id"])
+    swapped = are_sides_swapped(reviewer.mine.seed, item["id"])
     for shown, judged in (("a", "b" if swapped else "a"), ("b", "a" if swapped else "b")):
         row = item[shown]["row"]
         event = getattr(stored.finding, f"{judged}_event")
@@ -116,7 +116,7 @@ def test_answers_are_stored_in_the_labels_of_the_judge(reviewer):
         )
         assert status == 200
         stored = Decision.objects.get(public_id=body["decision"])
-        swapped = sides_swapped(reviewer.mine.seed, item["id"])
+        swapped = are_sides_swapped(reviewer.mine.seed, item["id"])
         seen.append(swapped)
         assert stored.answer == ("B" if swapped else "A")
         assert (stored.own_time, stored.comment, stored.active_seconds, stored.shown_swapped) == (
@@ -246,7 +246,7 @@ def test_a_whole_review_ends_with_a_signature(reviewer):
     )
     assert reviewer.api.get(reviewer.path + "check/")[1][0]["guess"] == "A"
     guess = Decision.objects.get(assignment=reviewer.mine, kind="guess")
-    assert guess.detail["guess"] == ("B" if sides_swapped(reviewer.mine.seed, asked) else "A")
+    assert guess.detail["guess"] == ("B" if are_sides_swapped(reviewer.mine.seed, asked) else "A")
     status, body = reviewer.api.post(reviewer.path + "sign/", password="not the password")
     assert (status, body["code"]) == (403, "wrong_password")
     status, receipt = reviewer.api.post(reviewer.path + "sign/", password=factories.PASSWORD)
@@ -315,7 +315,7 @@ def test_a_closed_packet_reveals_by_its_policy(reviewer):
     _, answers = reviewer.api.get(reviewer.path + "answers/")
     for line in answers:
         item = PacketItem.objects.select_related("finding").get(public_id=line["item"])
-        verdict, swapped = item.finding.verdict, sides_swapped(reviewer.mine.seed, line["item"])
+        verdict, swapped = item.finding.verdict, are_sides_swapped(reviewer.mine.seed, line["item"])
         assert line["judge"] == ({"A": "B", "B": "A"}.get(verdict, verdict) if swapped else verdict)
         assert line["upheld"] == (verdict == "UNCLEAR")
     factories.change_past_guards(type(reviewer.world.packet).objects.all(), reveal="never")

@@ -126,10 +126,12 @@ def test_cells_that_a_spreadsheet_would_run_are_made_safe(world, fetched):
 
 
 def test_parquet_goes_out_in_row_groups_that_read_as_one_table(world, monkeypatch):
-    from adjudication.access.closed import Closed
+    from adjudication.access.closed import ClosedObjects
 
     monkeypatch.setattr(export_files, "ROW_GROUP", 7)
-    found = findings_export.exportable_findings(world.run, Closed(frozenset(), frozenset()))
+    found = findings_export.find_exportable_findings(
+        world.run, ClosedObjects(frozenset(), frozenset())
+    )
     parts = list(
         export_files.write_parquet(
             findings_export.lines(world.run, found), findings_export.columns(with_text=False)
@@ -177,11 +179,11 @@ def test_the_trail_says_who_took_what_and_whose_cases_were_seen(world, fetched):
 
 
 def test_findings_of_closed_cases_stay_away(world):
-    from adjudication.access.closed import Closed
+    from adjudication.access.closed import ClosedObjects
 
-    closed = Closed(frozenset({world.encounters[0].pk}), frozenset())
+    closed = ClosedObjects(frozenset({world.encounters[0].pk}), frozenset())
     cases = set(
-        findings_export.exportable_findings(world.run, closed).values_list(
+        findings_export.find_exportable_findings(world.run, closed).values_list(
             "game__comparison__encounter", flat=True
         )
     )

@@ -20,7 +20,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import AuditEvent, Role
-from adjudication.access.closed import Closed
+from adjudication.access.closed import ClosedObjects
 from adjudication.findings import games_export
 from adjudication.models import Finding, Game
 from adjudication.ratings.data import games_of, report_of
@@ -32,7 +32,7 @@ from tests.integration.judged import SOURCES, StandIn, judged_run, judged_world,
 from timelines.models import Timeline
 
 pytestmark = pytest.mark.django_db(transaction=True)
-EVERYTHING = Closed(frozenset(), frozenset())
+EVERYTHING = ClosedObjects(frozenset(), frozenset())
 
 
 class Fetch:
@@ -147,7 +147,7 @@ def test_games_without_an_answer_have_no_share():
     )
     by_game = {
         row["game"]: row
-        for row in games_export.lines(run, games_export.exportable_games(run, EVERYTHING))
+        for row in games_export.lines(run, games_export.find_exportable_games(run, EVERYTHING))
     }
     assert {row["outcome"] for row in by_game.values()} >= {"unjudged", "open"}
     for row in by_game.values():
@@ -164,7 +164,7 @@ def test_a_superseded_submission_keeps_the_name_that_the_run_has_for_it():
     run = judged_world(cases=1).run
     before = {
         row["game"]: row["first_source"]
-        for row in games_export.lines(run, games_export.exportable_games(run, EVERYTHING))
+        for row in games_export.lines(run, games_export.find_exportable_games(run, EVERYTHING))
     }
     author = next(t for t in Timeline.objects.filter(source__startswith="author:"))
     Timeline.objects.filter(pk=author.pk).update(source=f"{author.source}#1")
@@ -184,7 +184,11 @@ def test_the_number_of_queries_does_not_grow_and_no_word_leaves():
         run = judged_world(cases=cases).run
         with CaptureQueriesContext(connection) as asked:
             assert (
-                len(list(games_export.lines(run, games_export.exportable_games(run, EVERYTHING))))
+                len(
+                    list(
+                        games_export.lines(run, games_export.find_exportable_games(run, EVERYTHING))
+                    )
+                )
                 == 3 * cases
             )
         counts.append(len(asked))
@@ -196,10 +200,10 @@ def test_the_number_of_queries_does_not_grow_and_no_word_leaves():
 
 def test_closed_cases_stay_away_and_the_trail_says_who_took_what(run):
     case = run.games.first().comparison.encounter
-    closed = Closed(frozenset({case.pk}), frozenset())
+    closed = ClosedObjects(frozenset({case.pk}), frozenset())
     left = {
         row["case_id"]
-        for row in games_export.lines(run, games_export.exportable_games(run, closed))
+        for row in games_export.lines(run, games_export.find_exportable_games(run, closed))
     }
     assert left == {f"case-{n}" for n in range(1, 6)} - {case.case_id}
     fetch = Fetch(run)

@@ -18,9 +18,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Role, User
-from adjudication.access.closed import OPEN, Closed, open_findings, open_games
+from adjudication.access.closed import (
+    OPEN,
+    ClosedObjects,
+    exclude_closed_findings,
+    exclude_closed_games,
+)
 from adjudication.judge_runs import actions
-from adjudication.judge_runs.progress import GameStatus, status_of, totals_of
+from adjudication.judge_runs.progress import GameStatus, count_games, derive_status
 from adjudication.judging.config import JudgeConfig
 from adjudication.models import Comparison, Finding, Game, JudgeCount, JudgeRun
 from adjudication.views.judge_runs.pages import GAMES_PER_PAGE
@@ -55,12 +60,15 @@ def run() -> JudgeRun:
     return make_run(dataset, "one")
 
 
-def check(run: JudgeRun, closed: Closed = OPEN) -> None:
+def check(run: JudgeRun, closed: ClosedObjects = OPEN) -> None:
     """The counts are what a look at every game and finding gives."""
-    games = open_games(Game.objects.filter(run=run), closed)
-    totals = totals_of([run], closed)[run.pk]
-    assert totals.counts == Counter(status_of(game) for game in games)
-    assert totals.findings == open_findings(Finding.objects.filter(game__run=run), closed).count()
+    games = exclude_closed_games(Game.objects.filter(run=run), closed)
+    totals = count_games([run], closed)[run.pk]
+    assert totals.counts == Counter(derive_status(game) for game in games)
+    assert (
+        totals.findings
+        == exclude_closed_findings(Finding.objects.filter(game__run=run), closed).count()
+    )
     for status in GameStatus:
         assert games.filter(status.condition).count() == totals.of(status)
 
@@ -76,10 +84,10 @@ def test_counts_follow_every_kind_of_change(run):
     check(run)
     games = list(run.games.order_by("pk").values_list("pk", flat=True))
     judge(games[:7])
-    assert totals_of([run])[run.pk].findings > 7
+    assert count_games([run])[run.pk].findings > 7
     check(run)
     judge(games[7:9], refuse=frozenset(range(100)))
-    assert totals_of([run])[run.pk].unjudged == 2
+    assert count_games([run])[run.pk].unjudged == 2
     check(run)
     with transaction.atomic():
         Game.objects.filter(run=run, state="queued").update(state="failed")
@@ -90,10 +98,10 @@ def test_counts_follow_every_kind_of_change(run):
     actions.judge_failed_again(run=run, by=admin)
     check(run)
     encounter = Encounter.objects.get(case_id="c1")
-    check(run, Closed(frozenset({encounter.pk}), frozenset()))
+    check(run, ClosedObjects(frozenset({encounter.pk}), frozenset()))
     check(
         run,
-        Closed(
+        ClosedObjects(
             frozenset(),
             frozenset(Timeline.objects.filter(source="llm-lyra").values_list("pk", flat=True)),
         ),

@@ -54,7 +54,7 @@ def run(**options):
 def test_what_was_planted_and_found_is_counted_by_difference(monkeypatch):
     dataset = factories.make_dataset(name="cohort")
     make_case(dataset, "one")
-    monkeypatch.setattr(judge_planted, "judge_of", lambda *args, **options: FindsTimes())
+    monkeypatch.setattr(judge_planted, "build_judge", lambda *args, **options: FindsTimes())
     table, messages = run(dataset="cohort", source="author:vega@revised", each=1)
     assert table.splitlines()[0].split()[-2:] == ["original", "right"]
     assert "one: 6 changes, 2 findings" in messages

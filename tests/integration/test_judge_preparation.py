@@ -17,9 +17,9 @@ from django.urls import reverse
 from accounts.models import Role, User
 from adjudication.judge_runs import actions
 from adjudication.judge_runs import preparing as judge_preparing
-from adjudication.judge_runs.data import pairs_of
+from adjudication.judge_runs.data import load_pairs
 from adjudication.judge_runs.preparing import execute_preparation
-from adjudication.judge_runs.progress import GameTotals, totals_of
+from adjudication.judge_runs.progress import GameTotals, count_games
 from adjudication.judging.config import JudgeConfig
 from adjudication.models import Comparison, Game, JudgePreparation, JudgeRun
 from ehr.models import Dataset
@@ -111,7 +111,7 @@ def at_once(dataset: Dataset, *others: Dataset, monkeypatch, **more) -> JudgeRun
 
 
 def totals(run: JudgeRun) -> GameTotals:
-    return totals_of([run])[run.pk]
+    return count_games([run])[run.pk]
 
 
 def test_starting_takes_as_many_queries_for_many_cases_as_for_few(dataset):
@@ -138,7 +138,7 @@ def test_a_batch_takes_as_many_queries_for_many_cases_as_for_few(dataset, monkey
 
     def statements(cases: int) -> int:
         run = start(dataset)
-        monkeypatch.setattr(judge_preparing, "_cases_a_batch", lambda run: cases)
+        monkeypatch.setattr(judge_preparing, "_compute_batch_size", lambda run: cases)
         job = JudgePreparation.objects.get(run=run)
         with CaptureQueriesContext(connection) as asked:
             assert execute_preparation(job.pk) == JobState.SUCCEEDED
@@ -168,7 +168,7 @@ def test_a_preparation_that_is_killed_goes_on_after_the_last_batch(
     other = factories.make_dataset(dataset.study, name="another")
     add_cases(other, range(2))
     config = JudgeConfig(swap=swap)
-    monkeypatch.setattr(judge_preparing, "_cases_a_batch", lambda run: 2)
+    monkeypatch.setattr(judge_preparing, "_compute_batch_size", lambda run: 2)
     late = start(dataset, other, config=config)
     add, batches = judge_preparing._add_games, []
 
@@ -191,7 +191,7 @@ def test_a_preparation_that_is_killed_goes_on_after_the_last_batch(
     assert len(games(late)) == (CASES + 2) * PAIRS * (2 if swap else 1)
     assert Comparison.objects.count() == (CASES + 2) * PAIRS, "comparisons are shared by judge runs"
     assert games(late) == sorted(games(late), key=lambda game: game[:2])
-    assert len(list(pairs_of([dataset, other], KEYS))) == (CASES + 2) * PAIRS
+    assert len(list(load_pairs([dataset, other], KEYS))) == (CASES + 2) * PAIRS
 
 
 def test_only_the_cases_asked_for_are_judged(dataset, monkeypatch):

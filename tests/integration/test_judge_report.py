@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import AuditEvent, Role
-from adjudication.access.eligibility import cases_of
+from adjudication.access.eligibility import load_case_ids
 from adjudication.models import Finding, Game
 from adjudication.packets.actions import assign, open_packet
 from adjudication.ratings.data import agreement_of, games_of, report_of
@@ -254,7 +254,7 @@ def test_whoever_reviews_cases_of_the_run_sees_no_ratings():
     clinician = factories.make_user(world.study, Role.CLINICIAN, username="dr-blind")
     admin = factories.make_user(world.study, Role.ADMIN, username="an-admin")
     packet = drawn_packet(world, admin)
-    assert len(cases_of(packet)) == 2
+    assert len(load_case_ids(packet)) == 2
     assign(packet=packet, person=clinician, by=admin)
     open_packet(packet=packet, by=admin)
     client = Client()

@@ -15,7 +15,7 @@ from django.db import DatabaseError, transaction
 from accounts.models import Role
 from adjudication.judge_runs import actions
 from adjudication.judge_runs import progress as judge_progress
-from adjudication.judge_runs.data import input_digest, load_game, sources_of
+from adjudication.judge_runs.data import find_sources, input_digest, load_game
 from adjudication.judging.config import JudgeConfig, SourceUnknown, parse_source
 from adjudication.judging.validation import validate_findings
 from adjudication.management.commands.judge import Command
@@ -151,7 +151,7 @@ class Broken(StandIn):
 
 def test_a_retry_that_fails_for_another_cause_is_not_called_unjudged():
     run, admin = unjudged_run()
-    assert judge_progress.totals_of([run])[run.pk].unjudged == 3
+    assert judge_progress.count_games([run])[run.pk].unjudged == 3
     actions.judge_failed_again(run=run, by=admin)
     assert not run.games.exclude(outcome="", unjudged_reasons=[]).exists(), (
         "nothing of the earlier round is shown while it waits"
@@ -159,7 +159,7 @@ def test_a_retry_that_fails_for_another_cause_is_not_called_unjudged():
     with judged_by(Broken()):
         for game in run.games.all():
             assert actions.execute_game(game.pk) == JobState.FAILED
-    totals = judge_progress.totals_of([run])[run.pk]
+    totals = judge_progress.count_games([run])[run.pk]
     assert (totals.failed, totals.unjudged) == (3, 0)
     errors = StringIO()
     with pytest.raises(CommandError):
@@ -340,7 +340,7 @@ def test_sources_are_read_as_they_are_written(text, kind, alternative):
 def test_the_command_judges_and_reports():
     dataset = factories.make_dataset(name="cohort")
     make_case(dataset, "one")
-    assert [k.source for k in sources_of([dataset])] == ["author:vega", "llm-lyra", "rules-orion"]
+    assert [k.source for k in find_sources([dataset])] == ["author:vega", "llm-lyra", "rules-orion"]
     out = StringIO()
     with judged_by(StandIn()):
         call_command(

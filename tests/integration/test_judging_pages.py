@@ -16,10 +16,10 @@ from django.urls import reverse
 
 from accounts.actions import add_role
 from accounts.models import AuditEvent, Role
-from adjudication.access.closed import Closed, closed_to
-from adjudication.access.eligibility import cases_of
+from adjudication.access.closed import ClosedObjects, find_closed_objects
+from adjudication.access.eligibility import load_case_ids
 from adjudication.findings.changes import Change, ChangeFilter, Changes
-from adjudication.findings.listing import FindingFilter, findings_of
+from adjudication.findings.listing import FindingFilter, filter_findings
 from adjudication.judge_runs import actions
 from adjudication.judge_runs.forms import suggest_sources
 from adjudication.judging.config import JudgeConfig
@@ -46,7 +46,7 @@ from timelines.models import Authoring, Timeline
 pytestmark = pytest.mark.django_db(transaction=True)
 
 HTMX = {"HTTP_HX_REQUEST": "true"}
-NOBODY_CLOSED = Closed(frozenset(), frozenset())
+NOBODY_CLOSED = ClosedObjects(frozenset(), frozenset())
 
 
 @pytest.fixture
@@ -307,8 +307,8 @@ def test_the_size_filter_partitions_the_findings_by_hours_apart(web, world):
 def test_source_and_charged_source_are_told_apart(world):
     """A finding of a pair is of both sources, and charged to one at most."""
     run, numbers = world.run, range(3)
-    of = [set(findings_of(run, FindingFilter(source=str(n)))) for n in numbers]
-    charged = [set(findings_of(run, FindingFilter(charged=str(n)))) for n in numbers]
+    of = [set(filter_findings(run, FindingFilter(source=str(n)))) for n in numbers]
+    charged = [set(filter_findings(run, FindingFilter(charged=str(n)))) for n in numbers]
     every = set(Finding.objects.filter(game__run=run))
     assert of[0] | of[1] | of[2] == every
     assert all(charged[n] <= of[n] for n in numbers)
@@ -319,7 +319,7 @@ def test_source_and_charged_source_are_told_apart(world):
 
 
 def test_sorting_is_by_the_database_with_what_has_no_size_last(world):
-    found = list(findings_of(world.run, FindingFilter(sort="-size")))
+    found = list(filter_findings(world.run, FindingFilter(sort="-size")))
     sizes = [
         None if f.a_time is None or f.b_time is None else abs(f.a_time - f.b_time) for f in found
     ]
@@ -328,7 +328,7 @@ def test_sorting_is_by_the_database_with_what_has_no_size_last(world):
     assert None not in sizes[: len(placed)]
     weights = [
         {"over_annotation": 6, "": 0, "missed_negative": 1}.get(f.category)
-        for f in findings_of(world.run, FindingFilter(sort="-weight"))
+        for f in filter_findings(world.run, FindingFilter(sort="-weight"))
     ]
     known = [w for w in weights if w is not None]
     assert known == sorted(known, reverse=True)
@@ -535,15 +535,19 @@ def test_a_fellow_author_sees_no_other_authors_timeline_here_either(world):
     web = Client()
     web.force_login(writer)
     hidden = Timeline.objects.get(encounter=case, source="author:vega")
-    assert closed_to(writer).timelines == {hidden.pk}
+    assert find_closed_objects(writer).timelines == {hidden.pk}
     assert web.get(at("finding", fever_of(world).public_id)).status_code == 404
     assert web.get(at("compare", case.public_id), {"a": hidden.public_id}).status_code == 404
     page = web.get(at("compare", case.public_id)).content.decode()
     assert "author:vega" not in page
     assert source_of(writer) != "author:vega"
-    seen = findings_of(world.run, FindingFilter()).exclude(game__comparison__encounter=case).count()
+    seen = (
+        filter_findings(world.run, FindingFilter())
+        .exclude(game__comparison__encounter=case)
+        .count()
+    )
     seen += (
-        findings_of(world.run, FindingFilter(case=case.public_id))
+        filter_findings(world.run, FindingFilter(case=case.public_id))
         .exclude(game__comparison__first=hidden)
         .count()
     )
@@ -559,7 +563,7 @@ def test_an_open_packet_closes_its_cases_to_whoever_reviews_it(world):
     reviewed = open_world(world, reviewers=1, cases=1)
     person = reviewed.reviewers[0]
     add_role(study=world.study, user=person, role=Role.CLINICIAN, by=None)
-    closed = {e for e in world.encounters if e.public_id in cases_of(reviewed.packet)}
+    closed = {e for e in world.encounters if e.public_id in load_case_ids(reviewed.packet)}
     assert closed
     web = Client()
     web.force_login(person)
@@ -766,14 +770,14 @@ def test_changes_leave_out_what_is_closed(world):
     case = world.encounters[0].pk
     every, some = (
         Changes(world.run, later, closed).count()
-        for closed in (NOBODY_CLOSED, Closed(frozenset({case}), frozenset()))
+        for closed in (NOBODY_CLOSED, ClosedObjects(frozenset({case}), frozenset()))
     )
     assert some * 2 == every
     author = Timeline.objects.get(encounter=world.encounters[0], source="author:vega")
     assert (
         0
         < some
-        < Changes(world.run, later, Closed(frozenset(), frozenset({author.pk}))).count()
+        < Changes(world.run, later, ClosedObjects(frozenset(), frozenset({author.pk}))).count()
         < every
     )
 

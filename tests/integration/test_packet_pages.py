@@ -11,7 +11,7 @@ import pytest
 from django.urls import reverse
 
 from accounts.models import Role
-from adjudication.access.eligibility import reasons_against
+from adjudication.access.eligibility import find_ineligibility_reasons
 from adjudication.blinding.page import ANSWER_WORDS
 from adjudication.models import Decision, Finding, Packet
 from adjudication.packets.actions import assign, close_packet, pairings_of
@@ -264,12 +264,12 @@ def test_an_admin_who_reviews_cannot_look_behind(client, judged):
 
 def test_who_has_read_a_report_card_is_no_blinded_reviewer(client, judged):
     world = open_world(judged)
-    assert not reasons_against(world.admin, world.packet)
+    assert not find_ineligibility_reasons(world.admin, world.packet)
     client.force_login(world.admin)
     client.get(reverse("adjudication:packet", args=[world.packet.public_id]))
-    assert not reasons_against(world.admin, world.packet)
+    assert not find_ineligibility_reasons(world.admin, world.packet)
     client.get(reverse("adjudication:report_card", args=[world.packet.public_id]))
-    assert reasons_against(world.admin, world.packet) == [
+    assert find_ineligibility_reasons(world.admin, world.packet) == [
         "They have seen 3 cases of the packet unblinded."
     ]
 

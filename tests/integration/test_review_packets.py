@@ -17,15 +17,15 @@ from django.urls import reverse
 from accounts.models import AuditEvent, Role
 from accounts.permissions import NotAllowed
 from accounts.registry import closed_objects, veto
-from adjudication.access.closed import closed_to
+from adjudication.access.closed import find_closed_objects
 from adjudication.access.eligibility import (
     FINDING_PAGES,
     check_user_may_see_findings,
-    may_see,
-    reasons_against,
+    find_ineligibility_reasons,
+    load_visibility,
 )
 from adjudication.access.exposure import record_exposure
-from adjudication.blinding.visibility import MaySee
+from adjudication.blinding.visibility import PacketVisibility
 from adjudication.models import Finding, Packet, PacketItem, Slot
 from adjudication.packets import actions as packets
 from adjudication.packets.actions import SWAPPED, UNCHANGED, PacketRefused
@@ -176,17 +176,17 @@ def test_authors_the_exposed_and_strangers_are_not_eligible(review):
         actor=fresh, study=review.study, action="case.open", object_type="ehr.encounter", object_id=encounter.public_id,
         detail={"timelines": False},
     )  # fmt: skip
-    assert reasons_against(fresh, review.packet) == []
-    assert reasons_against(author, review.packet) == [
+    assert find_ineligibility_reasons(fresh, review.packet) == []
+    assert find_ineligibility_reasons(author, review.packet) == [
         "They author a timeline of 1 case of the packet."
     ]
-    assert reasons_against(reader, review.packet) == [
+    assert find_ineligibility_reasons(reader, review.packet) == [
         "They have seen 1 case of the packet unblinded."
     ]
-    assert reasons_against(browser, review.packet) == [
+    assert find_ineligibility_reasons(browser, review.packet) == [
         "They have seen 1 case of the packet unblinded."
     ]
-    assert reasons_against(stranger, review.packet) == [
+    assert find_ineligibility_reasons(stranger, review.packet) == [
         "They are not an active member of the study."
     ]
     for person in (author, reader, browser, stranger):
@@ -210,11 +210,13 @@ def test_whoever_has_seen_the_judges_answers_beside_their_own_was_exposed(client
     )
     client.force_login(mine.person)
     assert client.get(path.format(mine.public_id)).status_code == 200
-    assert reasons_against(mine.person, review.packet) == []
+    assert find_ineligibility_reasons(mine.person, review.packet) == []
     packets.close_packet(packet=review.packet, by=review.admin)
     assert client.get(path.format(mine.public_id)).status_code == 200
     seen = ["They have seen 1 case of the packet unblinded."]
-    assert reasons_against(mine.person, review.packet) == (seen if reveal == "after_close" else [])
+    assert find_ineligibility_reasons(mine.person, review.packet) == (
+        seen if reveal == "after_close" else []
+    )
 
 
 def test_exposure_to_many_cases_is_one_insert():
@@ -250,10 +252,10 @@ def test_another_open_packet_with_the_case_keeps_a_revealed_one_closed(review, c
     review.packet.refresh_from_db()
     client.force_login(mine.person)
     card = reverse("adjudication:report_card", args=[review.packet.public_id])
-    assert not may_see(mine.person, review.packet).judge
+    assert not load_visibility(mine.person, review.packet).judge
     assert client.get(card).status_code == 403
     packets.close_packet(packet=second, by=review.admin)
-    assert may_see(mine.person, review.packet).judge
+    assert load_visibility(mine.person, review.packet).judge
     assert client.get(card).status_code == 200
 
 
@@ -276,7 +278,7 @@ def test_pages_that_would_unblind_are_closed_while_the_packet_is_open(review, cl
         assert client.get(reverse(name, kwargs=case)).status_code == 403, name
     assert client.get(reverse("ehr:record", kwargs=case)).status_code == 200
     assert closed_objects(clinician, TIMELINE_PAGES) == {encounter.public_id}
-    assert closed_to(clinician).cases == {encounter.pk}
+    assert find_closed_objects(clinician).cases == {encounter.pk}
     with pytest.raises(NotAllowed):
         check_user_may_see_findings(clinician, encounter)
     packets.close_packet(packet=review.packet, by=review.admin)
@@ -290,15 +292,15 @@ def test_a_packet_that_is_never_revealed_keeps_its_findings_closed():
     packets.close_packet(packet=review.packet, by=review.admin)
     assert veto(person, FINDING_PAGES, encounter.public_id)
     assert veto(person, TIMELINE_PAGES, encounter.public_id) is None
-    assert may_see(person, review.packet) == MaySee(items=True, own_answers=True)
+    assert load_visibility(person, review.packet) == PacketVisibility(items=True, own_answers=True)
 
 
 def test_an_admin_who_reviews_is_blinded_like_anyone(review):
     second = factories.make_user(review.study, Role.ADMIN)
     packets.assign(packet=review.packet, person=second, by=review.admin)
     packets.open_packet(packet=review.packet, by=review.admin)
-    assert not may_see(second, review.packet).judge
-    assert may_see(review.admin, review.packet).judge
+    assert not load_visibility(second, review.packet).judge
+    assert load_visibility(review.admin, review.packet).judge
     with pytest.raises(NotAllowed):
         packets.close_packet(packet=review.packet, by=second)
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from accounts.models import Role
 from adjudication.blinding.practice import practice_cases
-from adjudication.blinding.visibility import sides_swapped, unswapped
+from adjudication.blinding.visibility import are_sides_swapped, swap_answer
 from adjudication.models import Assignment, Decision, ItemMark, PracticeAnswer, Slot
 from adjudication.packets import actions as packets
 from tests import factories
@@ -79,7 +79,7 @@ def test_an_answer_is_stored_in_the_judges_labels(reviewer, mine, review):
         post(reviewer, "next", mine.public_id)
         assert answer(reviewer, mine, item.public_id).json()["late"] is False
         stored = Decision.objects.get(item=item)
-        swapped = sides_swapped(mine.seed, item.public_id)
+        swapped = are_sides_swapped(mine.seed, item.public_id)
         assert (stored.answer, stored.shown_swapped) == ("B" if swapped else "A", swapped)
         swaps.add(swapped)
     assert swaps == {True, False}
@@ -103,7 +103,7 @@ def test_a_draft_is_kept_and_shown_in_the_labels_of_the_page(reviewer, mine, rev
     assert 'data-seconds="31.5"' in page
     assert "&quot;quoted&quot; &lt;b&gt;" in page
     kept = Slot.objects.get(assignment=mine).draft[mine.public_id]
-    assert kept["answer"] == unswapped("B", sides_swapped(mine.seed, item))
+    assert kept["answer"] == swap_answer("B", are_sides_swapped(mine.seed, item))
 
 
 def test_the_same_token_is_stored_once(reviewer, mine, review):

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import Role
-from adjudication.access.eligibility import reasons_against
+from adjudication.access.eligibility import find_ineligibility_reasons
 from adjudication.packets import actions as packets
 from ehr.models import Encounter
 from ehr.record.same_stay import copies_of
@@ -67,11 +67,15 @@ def test_who_has_seen_or_written_a_copy_is_not_eligible():
     reader = factories.make_user(world.study, Role.CLINICIAN, username="reader")
     client = Client()
     client.force_login(reader)
-    assert reasons_against(reader, packet) == []
+    assert find_ineligibility_reasons(reader, packet) == []
     assert client.get(f"/cases/{copy.public_id}/").status_code == 200
-    assert reasons_against(reader, packet) == ["They have seen 1 case of the packet unblinded."]
+    assert find_ineligibility_reasons(reader, packet) == [
+        "They have seen 1 case of the packet unblinded."
+    ]
     writer = factories.make_user(world.study, Role.CLINICIAN, username="writer")
     start_authoring(encounter=copy, protocol=Authoring.Protocol.UNAIDED, by=writer)
-    assert reasons_against(writer, packet) == ["They author a timeline of 1 case of the packet."]
+    assert find_ineligibility_reasons(writer, packet) == [
+        "They author a timeline of 1 case of the packet."
+    ]
     client.force_login(writer)
     assert client.get(f"/cases/{world.encounters[0].public_id}/").status_code == 403

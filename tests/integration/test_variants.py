@@ -17,7 +17,7 @@ from django.db.models import RestrictedError
 from django.urls import reverse
 
 from accounts.models import Role
-from adjudication.findings.compare import labels_of
+from adjudication.findings.compare import label_choices
 from ehr.models import Dataset
 from jobs.models import JobState
 from tests import factories
@@ -495,6 +495,6 @@ def test_a_case_opens_with_its_study_timeline_and_offers_other_runs_and_variants
         "Study timeline: rules",
         f"Other run: rules, {begun} UTC",
     ]
-    labels = [label for _, label in labels_of(choices)]
+    labels = [label for _, label in label_choices(choices)]
     assert len(set(labels)) == len(labels)
     assert choices.default is choices.groups[0].best

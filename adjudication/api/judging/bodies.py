@@ -18,7 +18,7 @@ from rest_framework.serializers import (
     URLField,
 )
 
-from adjudication.api.operations import Body, values
+from adjudication.api.operations import Body, make_choices
 from adjudication.api.tables import Table
 from adjudication.domain import FindingType, Grounding, Relation, Verdict
 from adjudication.findings import changes
@@ -163,23 +163,23 @@ class Finding(Body):
     case = CharField(source="game.comparison.encounter.public_id")
     case_id = CharField(source="game.comparison.encounter.case_id")
     swapped = BooleanField(source="game.swapped")
-    type = ChoiceField(values(FindingType), source="finding.type")
-    verdict = ChoiceField(values(Verdict), source="finding.verdict")
-    polarity = ChoiceField(values(Polarity), source="finding.polarity")
+    type = ChoiceField(make_choices(FindingType), source="finding.type")
+    verdict = ChoiceField(make_choices(Verdict), source="finding.verdict")
+    polarity = ChoiceField(make_choices(Polarity), source="finding.polarity")
     a = FindingSide()
     b = FindingSide()
     apart = IntegerField(
         allow_null=True, source="hours_apart", help_text="Whole hours between both times."
     )
-    grounding = ChoiceField(values(Grounding), source="finding.grounding")
-    relation = ChoiceField(values(Relation), allow_null=True, source="finding.relation")
+    grounding = ChoiceField(make_choices(Grounding), source="finding.grounding")
+    relation = ChoiceField(make_choices(Relation), allow_null=True, source="finding.relation")
     note_evidence = CharField(allow_null=True, source="finding.note_evidence")
     table_evidence = CharField(allow_null=True, source="finding.table_evidence")
     reason = CharField(allow_blank=True, source="finding.reason")
     flagged = BooleanField(
         source="finding.flagged", help_text="A difference in time within tolerance."
     )
-    category = ChoiceField(values(Category), allow_null=True, source="error")
+    category = ChoiceField(make_choices(Category), allow_null=True, source="error")
     weight = FloatField(allow_null=True, source="points")
 
 
@@ -213,7 +213,7 @@ class Game(Body):
     swapped = BooleanField(
         source="game.swapped", help_text="Whether this is the rerun in exchanged positions."
     )
-    status = ChoiceField(values(GameStatus))
+    status = ChoiceField(make_choices(GameStatus))
     findings = IntegerField()
     unjudged_reasons = ListField(child=CharField())
     failures = ListField(child=CharField())

@@ -14,23 +14,27 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from adjudication.access.closed import check_judge_run_is_open, closed_to, open_findings
+from adjudication.access.closed import (
+    check_judge_run_is_open,
+    exclude_closed_findings,
+    find_closed_objects,
+)
 from adjudication.access.exposure import record_exposure
 from adjudication.access.games import check_user_may_see_game
 from adjudication.api.access import (
     ApiView,
-    judge_run_of,
-    open_judge_run,
-    page_request,
-    person_of,
-    studies_with,
+    build_page_request,
+    find_judge_run,
+    find_open_judge_run,
+    require_person,
+    require_studies,
 )
 from adjudication.api.judging import bodies
-from adjudication.api.judging.views import GAME_RELATED, choice, judging_operation
-from adjudication.api.paging import AFTER, LIMIT, changes_after, findings_after, limit_of
+from adjudication.api.judging.views import GAME_RELATED, build_choice_parameter, judging_operation
+from adjudication.api.paging import AFTER, LIMIT, load_change_page, load_finding_page, read_limit
 from adjudication.domain import Grounding
 from adjudication.findings.changes import Change, ChangeFilter, Changes
-from adjudication.findings.compare import labels_of, rows_of
+from adjudication.findings.compare import build_compare_rows, label_choices
 from adjudication.findings.evidence import FindingDetail, finding_detail
 from adjudication.findings.listing import (
     RERUNS,
@@ -38,10 +42,10 @@ from adjudication.findings.listing import (
     TYPES,
     VERDICTS,
     FindingFilter,
+    filter_findings,
     finding_line,
-    findings_of,
 )
-from adjudication.findings.pair_choice import chosen_pair, chosen_run, runs_of_pair
+from adjudication.findings.pair_choice import choose_pair, choose_run, find_pair_runs
 from adjudication.models import Finding
 from adjudication.scoring.errors import Category
 from timelines.access.authoring import hidden_timelines
@@ -51,12 +55,12 @@ from timelines.runs.storage import checked_text, note_of
 
 _RELATED = tuple(f"game__{path}" for path in GAME_RELATED)
 FILTERS = [
-    choice("type", TYPES, "Kind of difference."),
-    choice("verdict", VERDICTS, "The judge's verdict; `decisive`: for one side."),
-    choice("grounding", Grounding, "The evidence for it."),
-    choice("category", Category, "Which error is charged."),
-    choice("size", SIZES, "How far apart both times are."),
-    choice("rerun", RERUNS, "Which positions; first ones by default."),
+    build_choice_parameter("type", TYPES, "Kind of difference."),
+    build_choice_parameter("verdict", VERDICTS, "The judge's verdict; `decisive`: for one side."),
+    build_choice_parameter("grounding", Grounding, "The evidence for it."),
+    build_choice_parameter("category", Category, "Which error is charged."),
+    build_choice_parameter("size", SIZES, "How far apart both times are."),
+    build_choice_parameter("rerun", RERUNS, "Which positions; first ones by default."),
     OpenApiParameter(
         "source", int, description="Number of a source of the run, from 0: findings of its games."
     ),
@@ -83,15 +87,15 @@ class Findings(ApiView):
 
         Those of cases that are closed to you are left out.
         """
-        run, closed = open_judge_run(request, run_id)
+        run, closed = find_open_judge_run(request, run_id)
         asked = {name: str(value) for name, value in request.query_params.items()}
         wanted = FindingFilter.of(asked, len(run.sources))
         _check_known(asked, {name: getattr(wanted, name) for name in _FILTERED})
-        rows = open_findings(findings_of(run, wanted), closed)
-        found, after = findings_after(rows, run, asked.get("after", ""), limit_of(request))
+        rows = exclude_closed_findings(filter_findings(run, wanted), closed)
+        found, after = load_finding_page(rows, run, asked.get("after", ""), read_limit(request))
         lines = [finding_line(f) for f in found]
         record_exposure(
-            user=person_of(request),
+            user=require_person(request),
             encounters={line.game.comparison.encounter for line in lines},
             page="findings",
         )
@@ -109,12 +113,12 @@ class FindingOne(ApiView):
             *_RELATED, "series", "a_entry__occurrence", "b_entry__occurrence"
         )
         found = get_object_or_404(
-            rows, game__run__study__in=studies_with(request), public_id=finding_id
+            rows, game__run__study__in=require_studies(request), public_id=finding_id
         )
-        check_user_may_see_game(page_request(request), found.game)
+        check_user_may_see_game(build_page_request(request), found.game)
         encounter = found.game.comparison.encounter
         detail = finding_detail(found, encounter)
-        record_exposure(user=person_of(request), encounters=[encounter], page="finding")
+        record_exposure(user=require_person(request), encounters=[encounter], page="finding")
         return detail
 
 
@@ -124,27 +128,29 @@ class JudgeRunChanges(ApiView):
         bodies.Changes,
         refuses=(400, 403),
         parameters=[
-            choice("change", Change, "Only these; without it every change but `same`."),
-            choice("type", TYPES, "Kind of difference."),
+            build_choice_parameter(
+                "change", Change, "Only these; without it every change but `same`."
+            ),
+            build_choice_parameter("type", TYPES, "Kind of difference."),
             LIMIT,
             AFTER,
         ],
     )
     def get(self, request: Request, run_id: str, later_id: str) -> dict[str, Any]:
         """Compare the findings of two runs, subject by subject, if both judged."""
-        earlier, later = judge_run_of(request, run_id), judge_run_of(request, later_id)
+        earlier, later = find_judge_run(request, run_id), find_judge_run(request, later_id)
         if earlier.pk == later.pk or earlier.study_id != later.study_id:
             raise Http404
         wanted = ChangeFilter.of(asked := request.query_params.dict())
         _check_known(asked, {"change": wanted.change, "type": wanted.type})
-        closed = closed_to(person_of(request))
+        closed = find_closed_objects(require_person(request))
         for run in (earlier, later):
             check_judge_run_is_open(run, closed)
         changes = Changes(earlier, later, closed, wanted)
         after = asked.get("after", "")
-        lines, following = changes_after(changes, (earlier, later), after, limit_of(request))
+        lines, following = load_change_page(changes, (earlier, later), after, read_limit(request))
         seen = {line.either.game.comparison.encounter for line in lines}
-        record_exposure(user=person_of(request), encounters=seen, page="judge changes")
+        record_exposure(user=require_person(request), encounters=seen, page="judge changes")
         return {
             "comparisons": None if after else changes.comparisons(),
             "counts": None if after else changes.counts(),
@@ -181,16 +187,16 @@ class CaseComparison(ApiView):
 
         Rows have a judge run's findings. 404 if the case has fewer than two timelines.
         """
-        studies_with(request)
-        page = page_request(request)
+        require_studies(request)
+        page = build_page_request(request)
         encounter = opened(page, case_id)
         choices = choices_of(encounter, hidden=hidden_timelines(page.user, encounter))
-        labels = labels_of(choices)
+        labels = label_choices(choices)
         if len(labels) < 2:
             raise Http404
-        a, b = chosen_pair(page, choices, labels)
-        runs = runs_of_pair(page, encounter, a, b)
-        run = chosen_run(page, runs)
+        a, b = choose_pair(page, choices, labels)
+        runs = find_pair_runs(page, encounter, a, b)
+        run = choose_run(page, runs)
         if (note := note_of(encounter)) is not None:
             checked_text(note)
         record_exposure(user=page.user, encounters=[encounter], page="comparison")
@@ -202,7 +208,7 @@ class CaseComparison(ApiView):
             "b": {"id": b.public_id, "label": names[b.public_id]},
             "runs": [r.public_id for r in runs],
             "run": run.public_id if run else None,
-            "rows": rows_of(a, b, run),
+            "rows": build_compare_rows(a, b, run),
         }
 
 

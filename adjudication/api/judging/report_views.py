@@ -14,7 +14,13 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
 from accounts.audit.trail import record
-from adjudication.api.access import ApiView, judge_run_of, page_request, person_of, summed_judge_run
+from adjudication.api.access import (
+    ApiView,
+    build_page_request,
+    find_judge_run,
+    find_summable_judge_run,
+    require_person,
+)
 from adjudication.api.judging import bodies
 from adjudication.api.judging.views import judging_operation
 from adjudication.api.tables import TABLE_FILE, TABLE_FORM
@@ -44,10 +50,10 @@ class JudgeReport(ApiView):
 
         Also matchups and consistency. Not available while a case of the run is closed to you.
         """
-        run = summed_judge_run(request, run_id)
+        run = find_summable_judge_run(request, run_id)
         report = current_report(run)
         record(
-            actor=person_of(request),
+            actor=require_person(request),
             study=run.study,
             action="judge.export",
             object_type="adjudication.judgerun",
@@ -87,7 +93,9 @@ class JudgeReportTable(ApiView):
 
         Not available while a case of the run is closed to you.
         """
-        return rated_table(page_request(request), summed_judge_run(request, run_id), name, form)
+        return rated_table(
+            build_page_request(request), find_summable_judge_run(request, run_id), name, form
+        )
 
 
 class FindingsFile(ApiView):
@@ -110,7 +118,7 @@ class FindingsFile(ApiView):
 
         Those of cases that are closed to you are left out.
         """
-        return findings_file(page_request(request), judge_run_of(request, run_id), form)
+        return findings_file(build_page_request(request), find_judge_run(request, run_id), form)
 
 
 class GamesFile(ApiView):
@@ -121,4 +129,4 @@ class GamesFile(ApiView):
         Ratings can be computed from this file and the file of findings. Games of cases that are
         closed to you are left out.
         """
-        return games_file(page_request(request), judge_run_of(request, run_id), form)
+        return games_file(build_page_request(request), find_judge_run(request, run_id), form)

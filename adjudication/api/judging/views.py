@@ -21,9 +21,9 @@ from rest_framework.request import Request
 from accounts.models import Role
 from accounts.permissions import CASE_READERS
 from adjudication.access.closed import (
-    closed_to,
-    open_games,
-    open_judge_runs,
+    exclude_closed_games,
+    exclude_closed_runs,
+    find_closed_objects,
 )
 from adjudication.access.exposure import record_exposure
 from adjudication.access.games import check_user_may_see_game
@@ -31,23 +31,23 @@ from adjudication.api.access import (
     ADMINS,
     STUDY,
     ApiView,
+    build_page_request,
     check_form,
-    judge_run_of,
-    one_study,
-    open_judge_run,
-    page_request,
-    person_of,
-    read,
-    requested_studies,
-    studies_with,
+    find_judge_run,
+    find_open_judge_run,
+    find_requested_studies,
+    find_study,
+    read_body,
+    require_person,
+    require_studies,
 )
 from adjudication.api.errors import Refusal
 from adjudication.api.judging import bodies
 from adjudication.api.operations import operation
-from adjudication.api.paging import AFTER, LIMIT, OFFSET, counted_page, games_after, limit_of
+from adjudication.api.paging import AFTER, LIMIT, OFFSET, load_game_page, load_page, read_limit
 from adjudication.findings.listing import FindingLine, finding_line
 from adjudication.judge_runs import actions
-from adjudication.judge_runs.data import sources_of
+from adjudication.judge_runs.data import find_sources
 from adjudication.judge_runs.forms import JudgeForm
 from adjudication.judge_runs.lines import GameLine, RunLine, run_lines
 from adjudication.judge_runs.progress import GameStatus
@@ -65,7 +65,7 @@ GAME_RELATED = (
 )
 
 
-def choice(name: str, values: Iterable[object], words: str) -> OpenApiParameter:
+def build_choice_parameter(name: str, values: Iterable[object], words: str) -> OpenApiParameter:
     return OpenApiParameter(name, str, enum=[v for v in map(str, values) if v], description=words)
 
 
@@ -85,12 +85,12 @@ class JudgeRuns(ApiView):
     )
     def get(self, request: Request) -> dict[str, Any]:
         """Judge runs of your studies, newest first."""
-        closed = closed_to(person_of(request))
-        runs = open_judge_runs(
-            JudgeRun.objects.filter(study__in=requested_studies(request)), closed
+        closed = find_closed_objects(require_person(request))
+        runs = exclude_closed_runs(
+            JudgeRun.objects.filter(study__in=find_requested_studies(request)), closed
         )
         runs = runs.select_related("study", "created_by").prefetch_related("datasets")
-        return counted_page(
+        return load_page(
             request, runs.order_by("-created_at", "-pk"), lambda found: run_lines(found, closed)
         )
 
@@ -106,17 +106,17 @@ class JudgeRuns(ApiView):
 
         For study admins.
         """
-        studies_with(request, ADMINS)
-        values = read(bodies.JudgeStart, request)
-        study = one_study(request, values["study"])
+        require_studies(request, ADMINS)
+        values = read_body(bodies.JudgeStart, request)
+        study = find_study(request, values["study"])
         form = JudgeForm(
             {**values, "cases": "\n".join(values["cases"])},
             study=study,
-            closed=closed_to(person_of(request)).cases,
+            closed=find_closed_objects(require_person(request)).cases,
         )
         check_form(form)
-        run = actions.start_judging(study=study, by=person_of(request), **form.arguments())
-        return _line(request, run)
+        run = actions.start_judging(study=study, by=require_person(request), **form.arguments())
+        return _build_run_line(request, run)
 
 
 class JudgeChoices(ApiView):
@@ -126,9 +126,9 @@ class JudgeChoices(ApiView):
 
         For study admins of the study.
         """
-        study = one_study(request, request.query_params.get("study", ""))
+        study = find_study(request, request.query_params.get("study", ""))
         datasets = list(Dataset.objects.filter(study=study).order_by("name"))
-        sources = sources_of(datasets, closed_to(person_of(request)).cases)
+        sources = find_sources(datasets, find_closed_objects(require_person(request)).cases)
         return {
             "study": study.public_id,
             "datasets": datasets,
@@ -141,7 +141,7 @@ class JudgeRunOne(ApiView):
     @judging_operation("judge_run", bodies.JudgeRunDetail, refuses=(403,))
     def get(self, request: Request, run_id: str) -> RunLine:
         """Return one judge run: its progress and all its settings."""
-        run, closed = open_judge_run(request, run_id)
+        run, closed = find_open_judge_run(request, run_id)
         return run_lines([run], closed)[0]
 
 
@@ -159,11 +159,11 @@ class JudgeRunAction(ApiView):
 
         For study admins. Repeating a request does no harm.
         """
-        run = judge_run_of(request, run_id, ADMINS)
+        run = find_judge_run(request, run_id, ADMINS)
         if (act := actions.STEPS.get(action)) is None:
             raise Http404
-        act(run=run, by=person_of(request))
-        return _line(request, judge_run_of(request, run_id, ADMINS))
+        act(run=run, by=require_person(request))
+        return _build_run_line(request, find_judge_run(request, run_id, ADMINS))
 
 
 class Games(ApiView):
@@ -171,27 +171,27 @@ class Games(ApiView):
         "judge_game_list",
         bodies.GamePage,
         refuses=(400, 403),
-        parameters=[choice("status", GameStatus, "Only those."), LIMIT, AFTER],
+        parameters=[build_choice_parameter("status", GameStatus, "Only those."), LIMIT, AFTER],
     )
     def get(self, request: Request, run_id: str) -> dict[str, Any]:
         """Return games of one judge run, with the reasons for missing results.
 
         Those of cases that are closed to you are left out.
         """
-        run, closed = open_judge_run(request, run_id)
-        games = open_games(Game.objects.filter(run=run), closed)
+        run, closed = find_open_judge_run(request, run_id)
+        games = exclude_closed_games(Game.objects.filter(run=run), closed)
         if status := request.query_params.get("status", ""):
             if status not in list(GameStatus):
                 raise serializers.ValidationError({"status": ["There is no such status."]})
             games = games.filter(GameStatus(status).condition)
         asked = request.query_params.get("after", "")
-        found, after = games_after(
-            games.select_related(*GAME_RELATED), run, asked, limit_of(request)
+        found, after = load_game_page(
+            games.select_related(*GAME_RELATED), run, asked, read_limit(request)
         )
         counts = Finding.objects.filter(game__in=found).order_by().values_list("game_id")
         values = dict(counts.annotate(n=Count("pk")))
         seen = {game.comparison.encounter for game in found if values.get(game.pk)}
-        record_exposure(user=person_of(request), encounters=seen, page="judge run")
+        record_exposure(user=require_person(request), encounters=seen, page="judge run")
         lines = [GameLine(game, values.get(game.pk, 0)) for game in found]
         return {"next": after, "results": lines}
 
@@ -200,9 +200,9 @@ class GameOne(ApiView):
     @judging_operation("judge_game", bodies.GameDetail, refuses=(403,))
     def get(self, request: Request, game_id: str) -> GameDetail:
         """Return one game with its findings."""
-        game = _game(request, game_id, CASE_READERS)
+        game = _find_game(request, game_id, CASE_READERS)
         record_exposure(
-            user=person_of(request), encounters=[game.comparison.encounter], page="game"
+            user=require_person(request), encounters=[game.comparison.encounter], page="game"
         )
         findings = Finding.objects.filter(game=game).order_by("ordinal")
         lines = tuple(finding_line(f, game) for f in findings)
@@ -213,8 +213,8 @@ class GameAgain(ApiView):
     @judging_operation("judge_game_again", None, refuses=(403, 409))
     def post(self, request: Request, game_id: str) -> None:
         """Retry one failed, cancelled or unjudged game. For study admins."""
-        game = _game(request, game_id, ADMINS)
-        if not actions.judge_again(game=game, by=person_of(request)):
+        game = _find_game(request, game_id, ADMINS)
+        if not actions.judge_again(game=game, by=require_person(request)):
             raise Refusal(
                 HTTPStatus.CONFLICT,
                 "not_now",
@@ -222,16 +222,16 @@ class GameAgain(ApiView):
             )
 
 
-def _line(request: Request, run: JudgeRun) -> RunLine:
-    return run_lines([run], closed_to(person_of(request)))[0]
+def _build_run_line(request: Request, run: JudgeRun) -> RunLine:
+    return run_lines([run], find_closed_objects(require_person(request)))[0]
 
 
-def _game(request: Request, public_id: str, roles: frozenset[Role]) -> Game:
+def _find_game(request: Request, public_id: str, roles: frozenset[Role]) -> Game:
     """Return such a game if the person may see its case.
 
     Raises Http404, NotAllowed.
     """
-    games = Game.objects.filter(run__study__in=studies_with(request, roles))
+    games = Game.objects.filter(run__study__in=require_studies(request, roles))
     game = get_object_or_404(games.select_related(*GAME_RELATED), public_id=public_id)
-    check_user_may_see_game(page_request(request), game)
+    check_user_may_see_game(build_page_request(request), game)
     return game

@@ -21,14 +21,14 @@ from rest_framework.serializers import (
 
 from adjudication import models
 from adjudication.api.judging.bodies import Page
-from adjudication.api.operations import Body, values
+from adjudication.api.operations import Body, make_choices
 from adjudication.api.review.bodies import Progress
 from adjudication.api.tables import Table
 from adjudication.packets.actions import LONGEST_LABEL
 from adjudication.packets.forms import LONGEST_LEASE, MOST
 from adjudication.sampling.drawing import CASES, QUOTAS, Stratum
 
-STRATA = values(Stratum)
+STRATA = make_choices(Stratum)
 
 
 class Packet(Body):

@@ -16,8 +16,8 @@ from rest_framework.request import Request
 
 from accounts.permissions import NotAllowed
 from accounts.scoping import ANY_ROLE, filter_by_role
-from adjudication.access.eligibility import may_see
-from adjudication.api.access import ApiView, page_request, person_of
+from adjudication.access.eligibility import load_visibility
+from adjudication.api.access import ApiView, build_page_request, require_person
 from adjudication.api.packets import bodies
 from adjudication.api.packets.views import packet_operation
 from adjudication.api.tables import TABLE_FILE, TABLE_FORM
@@ -53,7 +53,7 @@ class ReportCard(ApiView):
             *(build(card) for build in tables.TABLES.values()),
             *(tables.confusion(a) for a in card.agreements),
         ]
-        record_opened(page_request(request), packet, "packet.report")
+        record_opened(build_page_request(request), packet, "packet.report")
         return {
             "packet": packet.public_id,
             "state": packet.state,
@@ -84,7 +84,9 @@ class ReportCardTable(ApiView):
 
         For study admins, and for reviewers if the closed packet reveals it.
         """
-        return card_table(page_request(request), _revealed_packet(request, public_id), name, form)
+        return card_table(
+            build_page_request(request), _revealed_packet(request, public_id), name, form
+        )
 
 
 class DecisionsFile(ApiView):
@@ -98,7 +100,7 @@ class DecisionsFile(ApiView):
         if form not in packet_export.FORMATS:
             raise Http404
         with_text = request.query_params.get("text") == "1"
-        record_opened(page_request(request), packet, "packet.export", text=with_text)
+        record_opened(build_page_request(request), packet, "packet.export", text=with_text)
         parts = packet_export.parts(packet, form, with_text=with_text)
         response = StreamingHttpResponse(parts, content_type=packet_export.FORMATS[form][0])
         name = packet_export.file_name(packet, form, with_text=with_text)
@@ -112,10 +114,10 @@ def _revealed_packet(request: Request, public_id: str) -> Packet:
     Raises Http404, NotAllowed.
     """
     packets_of_mine = filter_by_role(
-        Packet.objects.select_related("study", "judge_run"), person_of(request), roles=ANY_ROLE
+        Packet.objects.select_related("study", "judge_run"), require_person(request), roles=ANY_ROLE
     )
     packet = get_object_or_404(packets_of_mine, public_id=public_id)
-    seen = may_see(person_of(request), packet)
+    seen = load_visibility(require_person(request), packet)
     if not seen.report:
         if not seen.items and not seen.own_answers:
             raise Http404

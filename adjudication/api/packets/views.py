@@ -17,22 +17,22 @@ from rest_framework.request import Request
 
 from accounts.audit.trail import record
 from accounts.permissions import NotAllowed
-from adjudication.access.closed import closed_to, open_packets
-from adjudication.access.eligibility import may_see, reasons_against
+from adjudication.access.closed import exclude_closed_packets, find_closed_objects
+from adjudication.access.eligibility import find_ineligibility_reasons, load_visibility
 from adjudication.api.access import (
     ADMINS,
     STUDY,
     ApiView,
     check_form,
-    person_of,
-    read,
-    requested_studies,
-    studies_with,
-    summed_judge_run,
+    find_requested_studies,
+    find_summable_judge_run,
+    read_body,
+    require_person,
+    require_studies,
 )
 from adjudication.api.operations import operation
 from adjudication.api.packets import bodies
-from adjudication.api.paging import LIMIT, OFFSET, counted_page
+from adjudication.api.paging import LIMIT, OFFSET, load_page
 from adjudication.api.review.bodies import UnsignRequest
 from adjudication.models import Assignment, JudgeRun, Packet
 from adjudication.packets import actions as packets
@@ -57,19 +57,19 @@ class Packets(ApiView):
     )
     def get(self, request: Request) -> dict[str, Any]:
         """Return packets of your studies, newest first."""
-        found = open_packets(
-            Packet.objects.filter(study__in=requested_studies(request, ADMINS)),
-            closed_to(person_of(request)),
+        found = exclude_closed_packets(
+            Packet.objects.filter(study__in=find_requested_studies(request, ADMINS)),
+            find_closed_objects(require_person(request)),
         )
         rows = steering.with_counts(found).order_by("-created_at", "-pk")
-        return counted_page(request, rows, lambda packets: [{"packet": p} for p in packets])
+        return load_page(request, rows, lambda packets: [{"packet": p} for p in packets])
 
 
 class Eligible(ApiView):
     @packet_operation("packet_eligible", bodies.Eligible, refuses=(403,))
     def get(self, request: Request, run_id: str) -> dict[str, Any]:
         """Return findings that may be drawn by pairing and stratum, and the rest."""
-        run = summed_judge_run(request, run_id, ADMINS)
+        run = find_summable_judge_run(request, run_id, ADMINS)
         eligible, pairings = packets.eligible_findings(run), packets.pairings_of(run)
         counts, none = eligible.counts(), dict.fromkeys(steering.strata(), 0)
         return {
@@ -85,7 +85,7 @@ class Preview(ApiView):
     @packet_operation("packet_preview", bodies.Drawn, refuses=(403,), takes=bodies.Draw)
     def post(self, request: Request, run_id: str) -> dict[str, Any]:
         """Preview a draw; nothing is stored. The returned `seed` repeats it."""
-        run = summed_judge_run(request, run_id, ADMINS)
+        run = find_summable_judge_run(request, run_id, ADMINS)
         form = _draw_form(request, run)
         design, seed = form.design(), form.cleaned_data["seed"]
         drawn = draw(packets.eligible_findings(run), design, seed)
@@ -112,12 +112,12 @@ class Draw(ApiView):
     )
     def post(self, request: Request, run_id: str) -> dict[str, Any]:
         """Draw a packet. It is a draft until it is opened."""
-        run = summed_judge_run(request, run_id, ADMINS)
+        run = find_summable_judge_run(request, run_id, ADMINS)
         form = _draw_form(request, run)
         values = form.cleaned_data
         packet = packets.draw_packet(
             study=run.study, judge_run=run, label=values["label"], design=form.design(), seed=values["seed"], reveal=values["reveal"],
-            lease_minutes=values["lease_minutes"], by=person_of(request),
+            lease_minutes=values["lease_minutes"], by=require_person(request),
         )  # fmt: skip
         return _detail(packet)
 
@@ -131,7 +131,7 @@ class PacketOne(ApiView):
     @packet_operation("packet_delete", None, refuses=(403, 409))
     def delete(self, request: Request, public_id: str) -> None:
         """Delete a draft."""
-        packets.delete_draft(packet=_packet(request, public_id), by=person_of(request))
+        packets.delete_draft(packet=_packet(request, public_id), by=require_person(request))
 
 
 class PacketStep(ApiView):
@@ -149,7 +149,7 @@ class PacketStep(ApiView):
         packet = _packet(request, public_id)
         if (step := _STEPS.get(action)) is None:
             raise Http404
-        step(packet=packet, by=person_of(request))
+        step(packet=packet, by=require_person(request))
         return _detail(packet)
 
 
@@ -160,8 +160,8 @@ class Second(ApiView):
     def post(self, request: Request, public_id: str) -> dict[str, int]:
         """Have two people decide on each item of a pairing of a draft."""
         packet = _packet(request, public_id)
-        pairing = read(bodies.Second, request)["pairing"]
-        count = packets.second_reviewer(packet=packet, pairing=pairing, by=person_of(request))
+        pairing = read_body(bodies.Second, request)["pairing"]
+        count = packets.second_reviewer(packet=packet, pairing=pairing, by=require_person(request))
         return {"items": count}
 
 
@@ -179,10 +179,10 @@ class Changed(ApiView):
         They are in this packet's cases.
         """
         packet = _packet(request, public_id)
-        wanted = read(bodies.Changed, request)["judge_run"]
+        wanted = read_body(bodies.Changed, request)["judge_run"]
         run = get_object_or_404(JudgeRun, study=packet.study, public_id=wanted)
         return _detail(
-            packets.draw_changed(packet=packet, judge_run=run, by=person_of(request)),
+            packets.draw_changed(packet=packet, judge_run=run, by=require_person(request)),
         )
 
 
@@ -201,7 +201,7 @@ class Candidates(ApiView):
             {
                 "person": p.public_id,
                 "username": p.get_username(),
-                "reasons": reasons_against(p, packet),
+                "reasons": find_ineligibility_reasons(p, packet),
             }
             for p in people
         ]
@@ -221,7 +221,7 @@ class Assignments(ApiView):
         403 with the reason if they are not eligible.
         """
         packet = _packet(request, public_id)
-        form = AssignForm(dict(read(bodies.Assign, request)), packet=packet)
+        form = AssignForm(dict(read_body(bodies.Assign, request)), packet=packet)
         check_form(form)
         values = form.cleaned_data
         pairings = [values["pairing"]] if values["pairing"] else []
@@ -230,7 +230,7 @@ class Assignments(ApiView):
             person=values["person"],
             role=values["role"],
             pairings=pairings,
-            by=person_of(request),
+            by=require_person(request),
         )
         return _detail(packet)
 
@@ -241,7 +241,7 @@ class Withdraw(ApiView):
         """Take a person out: their leased items return, their decisions stay."""
         packet = _packet(request, public_id)
         packets.withdraw_assignment(
-            assignment=_assignment(packet, assignment_id), by=person_of(request)
+            assignment=_assignment(packet, assignment_id), by=require_person(request)
         )
         return _detail(packet)
 
@@ -253,8 +253,10 @@ class VoidSignature(ApiView):
     def post(self, request: Request, public_id: str, assignment_id: str) -> dict[str, Any]:
         """Void a reviewer's signature, with a reason; both stay in the chain."""
         packet = _packet(request, public_id)
-        reason = read(UnsignRequest, request)["reason"]
-        unsign(assignment=_assignment(packet, assignment_id), reason=reason, by=person_of(request))
+        reason = read_body(UnsignRequest, request)["reason"]
+        unsign(
+            assignment=_assignment(packet, assignment_id), reason=reason, by=require_person(request)
+        )
         return _detail(packet)
 
 
@@ -265,16 +267,16 @@ def _packet(request: Request, public_id: str) -> Packet:
     """
     packet = get_object_or_404(
         Packet.objects.select_related("study"),
-        study__in=studies_with(request, ADMINS),
+        study__in=require_studies(request, ADMINS),
         public_id=public_id,
     )
-    if not may_see(person_of(request), packet).report:
+    if not load_visibility(require_person(request), packet).report:
         raise NotAllowed(
             "You review this packet or another one with a case of it, so it is closed to you. Your"
             " items are under review."
         )
     record(
-        actor=person_of(request),
+        actor=require_person(request),
         study=packet.study,
         action="packet.view",
         object_type="adjudication.packet",
@@ -310,7 +312,7 @@ def _draw_form(request: Request, run: JudgeRun) -> DrawForm:
 
     Raises ValidationError.
     """
-    values: dict[str, Any] = dict(read(bodies.Draw, request))
+    values: dict[str, Any] = dict(read_body(bodies.Draw, request))
     quotas = {quota_field(stratum): n for stratum, n in values.pop("quotas").items()}
     form = DrawForm({"pairings": list(packets.pairings_of(run)), **values, **quotas}, judge_run=run)
     check_form(form, whole="quotas")

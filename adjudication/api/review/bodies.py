@@ -20,7 +20,7 @@ from rest_framework.serializers import (
     RegexField,
 )
 
-from adjudication.api.operations import Body, values
+from adjudication.api.operations import Body, make_choices
 from adjudication.blinding.visibility import Question
 from adjudication.judging.input import whole_hours
 from adjudication.models import Assignment, Decision, Packet
@@ -300,7 +300,7 @@ class Guess(Body):
     item = CharField()
     a = ReviewRow(allow_null=True)
     b = ReviewRow(allow_null=True)
-    guess = ChoiceField(values(GUESSES), allow_blank=True)
+    guess = ChoiceField(make_choices(GUESSES), allow_blank=True)
 
 
 class GuessRequest(Body):
@@ -308,7 +308,7 @@ class GuessRequest(Body):
 
     token = RegexField(ONE_TOKEN, trim_whitespace=False)
     item = CharField(max_length=20)
-    guess = ChoiceField(values(GUESSES))
+    guess = ChoiceField(make_choices(GUESSES))
 
 
 class SignRequest(Body):

@@ -8,12 +8,17 @@ from typing import Any
 from django.http import Http404
 from rest_framework.request import Request
 
-from adjudication.api.access import page_request, person_of, read
+from adjudication.api.access import build_page_request, read_body, require_person
 from adjudication.api.errors import Refusal
 from adjudication.api.review import bodies
-from adjudication.api.review.views import ReviewView, mine_of, place_in, review_operation
+from adjudication.api.review.views import (
+    ReviewView,
+    describe_progress,
+    find_own_assignment,
+    review_operation,
+)
 from adjudication.blinding.practice import PracticeCase, practice_cases
-from adjudication.blinding.visibility import sides_swapped, unswapped
+from adjudication.blinding.visibility import are_sides_swapped, swap_answer
 from adjudication.models import Assignment, Decision, Packet, PracticeAnswer
 from adjudication.review import decisions, slots
 from adjudication.review.history import CLINICIAN, GuessLine, guess_lines
@@ -30,9 +35,9 @@ class Practice(ReviewView):
         Items come after all are.
         """
         done = set(
-            PracticeAnswer.objects.filter(assignment=mine_of(request, public_id)).values_list(
-                "number", flat=True
-            )
+            PracticeAnswer.objects.filter(
+                assignment=find_own_assignment(request, public_id)
+            ).values_list("number", flat=True)
         )
         return [
             {"number": case.number, "answered": case.number in done} for case in practice_cases()
@@ -43,7 +48,7 @@ class PracticeOne(ReviewView):
     @review_operation("review_practice", bodies.PracticeCase)
     def get(self, request: Request, public_id: str, number: int) -> PracticeCase:
         """Return one practice case, like an item."""
-        mine_of(request, public_id)
+        find_own_assignment(request, public_id)
         return _case(number)
 
     @review_operation(
@@ -54,10 +59,10 @@ class PracticeOne(ReviewView):
     )
     def post(self, request: Request, public_id: str, number: int) -> dict[str, Any]:
         """Answer a practice case. Returns the right answer and why."""
-        assignment, case = mine_of(request, public_id), _case(number)
-        answer = read(bodies.PracticeRequest, request)["answer"]
+        assignment, case = find_own_assignment(request, public_id), _case(number)
+        answer = read_body(bodies.PracticeRequest, request)["answer"]
         right = answer_practice(
-            assignment=assignment, number=number, answer=answer, by=person_of(request)
+            assignment=assignment, number=number, answer=answer, by=require_person(request)
         )
         return {"right": right, "answer": case.answer, "explanation": case.explanation}
 
@@ -77,17 +82,17 @@ class BlindingCheck(ReviewView):
     def post(self, request: Request, public_id: str) -> None:
         """Store a guess; a later one on the same item replaces it."""
         assignment = _finished_assignment(request, public_id)
-        values = read(bodies.GuessRequest, request)
+        values = read_body(bodies.GuessRequest, request)
         if values["item"] not in {line.item for line in guess_lines(assignment)}:
             raise Http404
         item = own_item(assignment, values["item"])
-        swapped = sides_swapped(assignment.seed, item.public_id)
+        swapped = are_sides_swapped(assignment.seed, item.public_id)
         decisions.guess(
             assignment=assignment,
             question=CLINICIAN,
-            guessed=unswapped(values["guess"], swapped),
+            guessed=swap_answer(values["guess"], swapped),
             token=values["token"],
-            by=person_of(request),
+            by=require_person(request),
             item=item,
             shown_swapped=swapped,
         )
@@ -102,13 +107,13 @@ class Sign(ReviewView):
 
         409 `not_finished` if items are left, 403 `wrong_password`, 429 after too many attempts.
         """
-        assignment = mine_of(request, public_id)
-        password = read(bodies.SignRequest, request)["password"]
+        assignment = find_own_assignment(request, public_id)
+        password = read_body(bodies.SignRequest, request)["password"]
         decisions.sign(
             assignment=assignment,
             password=password,
-            by=person_of(request),
-            request=page_request(request),
+            by=require_person(request),
+            request=build_page_request(request),
         )
         assignment.refresh_from_db()
         return signature_of(assignment)
@@ -120,17 +125,17 @@ class Unsign(ReviewView):
     )
     def post(self, request: Request, public_id: str) -> dict[str, Any]:
         """Withdraw your signature, with a reason; both stay in the chain."""
-        assignment = mine_of(request, public_id)
-        reason = read(bodies.UnsignRequest, request)["reason"]
-        decisions.unsign(assignment=assignment, reason=reason, by=person_of(request))
-        return place_in(mine_of(request, public_id))
+        assignment = find_own_assignment(request, public_id)
+        reason = read_body(bodies.UnsignRequest, request)["reason"]
+        decisions.unsign(assignment=assignment, reason=reason, by=require_person(request))
+        return describe_progress(find_own_assignment(request, public_id))
 
 
 class Receipt(ReviewView):
     @review_operation("review_receipt", bodies.Receipt)
     def get(self, request: Request, public_id: str) -> Decision:
         """Return the receipt of your signature; 404 if you have not signed."""
-        return signature_of(mine_of(request, public_id))
+        return signature_of(find_own_assignment(request, public_id))
 
 
 def _case(number: int) -> PracticeCase:
@@ -145,7 +150,7 @@ def _finished_assignment(request: Request, public_id: str) -> Assignment:
 
     Raises Refusal (409) otherwise.
     """
-    assignment = mine_of(request, public_id)
+    assignment = find_own_assignment(request, public_id)
     progress = slots.progress(assignment=assignment)
     if (
         assignment.packet.state != Packet.State.OPEN

@@ -14,13 +14,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.scoping import find_studies
-from adjudication.access.eligibility import assignments_of, may_see
-from adjudication.access.exposure import record_revealed
-from adjudication.api.access import ApiView, page_request, person_of, read
+from adjudication.access.eligibility import find_assignments, load_visibility
+from adjudication.access.exposure import record_reveal
+from adjudication.api.access import ApiView, build_page_request, read_body, require_person
 from adjudication.api.errors import LATE, Refusal
 from adjudication.api.operations import operation
 from adjudication.api.review import bodies
-from adjudication.blinding.visibility import RecordRow, sides_swapped, unswapped
+from adjudication.blinding.visibility import RecordRow, are_sides_swapped, swap_answer
 from adjudication.models import Assignment, Decision, ItemMark, Packet, PacketItem
 from adjudication.review import decisions, slots
 from adjudication.review.history import AnswerLine, own_answers
@@ -56,21 +56,21 @@ class Reviews(ReviewView):
     @review_operation("review_list", bodies.Review, many=True)
     def get(self, request: Request) -> list[dict[str, Any]]:
         """Return your packets, open ones first, without drafts."""
-        person = person_of(request)
+        person = require_person(request)
         studies = set(find_studies(person).values_list("pk", flat=True))
         mine = [
             a
-            for a in assignments_of(person)
+            for a in find_assignments(person)
             if a.packet.state != Packet.State.DRAFT and a.packet.study_id in studies
         ]
-        return [place_in(a) for a in mine]
+        return [describe_progress(a) for a in mine]
 
 
 class Review(ReviewView):
     @review_operation("review", bodies.Review)
     def get(self, request: Request, public_id: str) -> dict[str, Any]:
         """Return your state and progress in one packet."""
-        return place_in(mine_of(request, public_id))
+        return describe_progress(find_own_assignment(request, public_id))
 
 
 class NextItem(ReviewView):
@@ -81,10 +81,10 @@ class NextItem(ReviewView):
         It is the one you have already leased, else the next free one in your order; skipped ones
         come last.
         """
-        assignment = _practised_assignment(request, public_id)
-        besides = read(bodies.NextRequest, request)["besides"]
+        assignment = _find_practised_assignment(request, public_id)
+        besides = read_body(bodies.NextRequest, request)["besides"]
         slot = slots.next_item(assignment=assignment, besides=besides)
-        return _next(assignment, None if slot is None else slot.item)
+        return _describe_next_item(assignment, None if slot is None else slot.item)
 
 
 class Item(ReviewView):
@@ -94,13 +94,13 @@ class Item(ReviewView):
 
         409 `taken` if others have all its slots.
         """
-        assignment, item = _item(request, public_id, item_id)
+        assignment, item = _find_item(request, public_id, item_id)
         slots.check_working(assignment)
         slot = slots.slot_of(assignment=assignment, item=item)
         decided = slot.decision if slot else None
         if decided is None and slots.claim(assignment=assignment, item=item) is None:
             raise Refusal(HTTPStatus.CONFLICT, "taken", "Somebody else has that item now.")
-        return _in_hand(assignment, item, decided)
+        return _describe_item(assignment, item, decided)
 
 
 class ItemSeries(ReviewView):
@@ -109,7 +109,7 @@ class ItemSeries(ReviewView):
         self, request: Request, public_id: str, item_id: str, number: int
     ) -> dict[str, tuple[RecordRow, ...]]:
         """Return all rows of one series of the record."""
-        assignment, item = _item(request, public_id, item_id)
+        assignment, item = _find_item(request, public_id, item_id)
         rows = blinded_series_rows(item=item, number=number)
         record_item(assignment=assignment, item=item, action=ROWS, series=number)
         return {"rows": rows}
@@ -119,8 +119,8 @@ class Draft(ReviewView):
     @review_operation("review_draft", bodies.Held, refuses=(403, 422), takes=bodies.DraftRequest)
     def put(self, request: Request, public_id: str, item_id: str) -> dict[str, bool]:
         """Store what you have chosen and typed, and renew the lease."""
-        assignment, item = _item(request, public_id, item_id)
-        return {"held": _keep(assignment, item, read(bodies.DraftRequest, request))}
+        assignment, item = _find_item(request, public_id, item_id)
+        return {"held": _save_draft(assignment, item, read_body(bodies.DraftRequest, request))}
 
 
 class Skip(ReviewView):
@@ -129,8 +129,8 @@ class Skip(ReviewView):
     )
     def post(self, request: Request, public_id: str, item_id: str) -> slots.Progress:
         """Set the item aside with what was typed; it comes again after all others."""
-        assignment, item = _item(request, public_id, item_id)
-        _keep(assignment, item, read(bodies.DraftRequest, request))
+        assignment, item = _find_item(request, public_id, item_id)
+        _save_draft(assignment, item, read_body(bodies.DraftRequest, request))
         slots.skip(assignment=assignment, item=item)
         return slots.progress(assignment=assignment)
 
@@ -139,11 +139,11 @@ class Flag(ReviewView):
     @review_operation("review_flag", bodies.Progress, refuses=(403,), takes=bodies.FlagRequest)
     def put(self, request: Request, public_id: str, item_id: str) -> slots.Progress:
         """Mark the item for a second look, or remove the mark."""
-        assignment, item = _item(request, public_id, item_id)
+        assignment, item = _find_item(request, public_id, item_id)
         slots.flag(
             assignment=assignment,
             item=item,
-            flagged=read(bodies.FlagRequest, request)["flagged"],
+            flagged=read_body(bodies.FlagRequest, request)["flagged"],
         )
         return slots.progress(assignment=assignment)
 
@@ -158,9 +158,11 @@ class Decide(ReviewView):
         409 `late`: stored, but it does not count. 409 `conflict`: you have decided already, see
         `standing`. The same token again gets the same response and stores nothing.
         """
-        assignment, item = _item(request, public_id, item_id, withdrawn=True)
-        values = read(bodies.DecideRequest, request)
-        return _decided(assignment, decisions.decide(**_values(request, assignment, item, values)))
+        assignment, item = _find_item(request, public_id, item_id, withdrawn=True)
+        values = read_body(bodies.DecideRequest, request)
+        return _describe_decision(
+            assignment, decisions.decide(**_convert_answer(request, assignment, item, values))
+        )
 
 
 class Amend(ReviewView):
@@ -172,12 +174,12 @@ class Amend(ReviewView):
 
         409 `conflict` if another decision is current.
         """
-        assignment, item = _item(request, public_id, item_id)
-        values = read(bodies.AmendRequest, request)
-        return _decided(
+        assignment, item = _find_item(request, public_id, item_id)
+        values = read_body(bodies.AmendRequest, request)
+        return _describe_decision(
             assignment,
             decisions.amend(
-                expects=values["expects"], **_values(request, assignment, item, values)
+                expects=values["expects"], **_convert_answer(request, assignment, item, values)
             ),
         )
 
@@ -189,41 +191,43 @@ class Undo(ReviewView):
 
         The item has your earlier choice; null if you have no answer.
         """
-        assignment = _practised_assignment(request, public_id)
-        token = read(bodies.TokenRequest, request)["token"]
-        undone = decisions.undo(assignment=assignment, token=token, by=person_of(request))
-        return _next(assignment, undone.undone.item if undone else None)
+        assignment = _find_practised_assignment(request, public_id)
+        token = read_body(bodies.TokenRequest, request)["token"]
+        undone = decisions.undo(assignment=assignment, token=token, by=require_person(request))
+        return _describe_next_item(assignment, undone.undone.item if undone else None)
 
 
 class Answers(ReviewView):
     @review_operation("review_answers", bodies.Answer, many=True)
     def get(self, request: Request, public_id: str) -> list[AnswerLine]:
         """Return your current answers, in the order of your first ones."""
-        assignment = mine_of(request, public_id)
-        may = may_see(person_of(request), assignment.packet)
+        assignment = find_own_assignment(request, public_id)
+        may = load_visibility(require_person(request), assignment.packet)
         found = own_answers(assignment, may)
         if may.judge and found:
-            record_revealed(user=person_of(request), packet=assignment.packet, page="own answers")
+            record_reveal(
+                user=require_person(request), packet=assignment.packet, page="own answers"
+            )
         record_answers(assignment=assignment)
         return found
 
 
-def mine_of(request: Request, public_id: str, *, withdrawn: bool = False) -> Assignment:
+def find_own_assignment(request: Request, public_id: str, *, withdrawn: bool = False) -> Assignment:
     """Return the person's own review. Raises Http404."""
-    return own_assignment(page_request(request), public_id, withdrawn=withdrawn)
+    return own_assignment(build_page_request(request), public_id, withdrawn=withdrawn)
 
 
-def place_in(assignment: Assignment) -> dict[str, Any]:
+def describe_progress(assignment: Assignment) -> dict[str, Any]:
     """Return the person's state and progress in the packet."""
     return {"assignment": assignment, "progress": slots.progress(assignment=assignment)}
 
 
-def _next(assignment: Assignment, item: PacketItem | None) -> dict[str, Any]:
-    shown = None if item is None else _in_hand(assignment, item)
+def _describe_next_item(assignment: Assignment, item: PacketItem | None) -> dict[str, Any]:
+    shown = None if item is None else _describe_item(assignment, item)
     return {"item": shown, "progress": slots.progress(assignment=assignment)}
 
 
-def _in_hand(
+def _describe_item(
     assignment: Assignment, item: PacketItem, decided: Decision | None = None
 ) -> dict[str, Any]:
     """Return the blinded item with one's own draft or decision.
@@ -231,7 +235,7 @@ def _in_hand(
     The trail records it. Raises NoteChanged.
     """
     draft = decision_draft(decided) if decided else slots.draft_of(assignment=assignment, item=item)
-    swapped = sides_swapped(assignment.seed, item.public_id)
+    swapped = are_sides_swapped(assignment.seed, item.public_id)
     marks = ItemMark.objects.filter(assignment=assignment, item=item, flagged=True)
     flagged, shown = marks.exists(), blind_item(assignment=assignment, item=item)
     record_item(assignment=assignment, item=item)
@@ -239,7 +243,7 @@ def _in_hand(
         "item": shown,
         # Stored in the judge's labels.
         "draft": {
-            "answer": unswapped(str(draft.get("answer") or ""), swapped),
+            "answer": swap_answer(str(draft.get("answer") or ""), swapped),
             "own_time": draft.get("own_time"),
             "comment": str(draft.get("comment") or ""),
             "active_seconds": float(draft.get("active_seconds") or 0.0),
@@ -249,49 +253,49 @@ def _in_hand(
     }
 
 
-def _practised_assignment(request: Request, public_id: str) -> Assignment:
-    assignment = mine_of(request, public_id)
+def _find_practised_assignment(request: Request, public_id: str) -> Assignment:
+    assignment = find_own_assignment(request, public_id)
     check_practised(assignment)
     return assignment
 
 
-def _item(
+def _find_item(
     request: Request, public_id: str, item_id: str, *, withdrawn: bool = False
 ) -> tuple[Assignment, PacketItem]:
-    assignment = mine_of(request, public_id, withdrawn=withdrawn)
+    assignment = find_own_assignment(request, public_id, withdrawn=withdrawn)
     item = own_item(assignment, item_id)
     check_practised(assignment)
     return assignment, item
 
 
-def _values(
+def _convert_answer(
     request: Request, assignment: Assignment, item: PacketItem, values: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the stored form of an answer; A and B become the judge's."""
-    swapped = sides_swapped(assignment.seed, item.public_id)
+    swapped = are_sides_swapped(assignment.seed, item.public_id)
     fields = {
         name: values[name] for name in ("token", "own_time", "comment", "flagged", "active_seconds")
     }
-    answer = unswapped(values["answer"], swapped)
+    answer = swap_answer(values["answer"], swapped)
     return {
         "assignment": assignment,
         "item": item,
-        "by": person_of(request),
+        "by": require_person(request),
         "answer": answer,
         "shown_swapped": swapped,
         **fields,
     }
 
 
-def _decided(assignment: Assignment, made: decisions.Decided) -> dict[str, Any]:
+def _describe_decision(assignment: Assignment, made: decisions.Decided) -> dict[str, Any]:
     if made.late:
         raise Refusal(HTTPStatus.CONFLICT, "late", LATE)
     progress = slots.progress(assignment=assignment)
     return {"decision": made.decision.public_id, "progress": progress}
 
 
-def _keep(assignment: Assignment, item: PacketItem, values: Mapping[str, Any]) -> bool:
-    answer = unswapped(values["answer"], sides_swapped(assignment.seed, item.public_id))
+def _save_draft(assignment: Assignment, item: PacketItem, values: Mapping[str, Any]) -> bool:
+    answer = swap_answer(values["answer"], are_sides_swapped(assignment.seed, item.public_id))
     draft = {"answer": answer, "own_time": values["own_time"], "comment": values["comment"]}
     return slots.keep_draft(
         assignment=assignment, item=item, draft=draft, active_seconds=values["active_seconds"]

@@ -19,7 +19,7 @@ from adjudication.judge_runs.actions import (
     find_equal_run,
     start_judging,
 )
-from adjudication.judge_runs.data import sources_of
+from adjudication.judge_runs.data import find_sources
 from adjudication.judge_runs.preparing import execute_preparation
 from adjudication.judge_runs.tools import JUDGES, RULES, UnknownJudge
 from adjudication.judging.config import SEED, JudgeConfig, SourceUnknown, parse_source
@@ -122,7 +122,7 @@ class Command(BaseCommand):
         datasets = [
             find_dataset(name, options["study"]) for name in dict.fromkeys(options["dataset"])
         ]
-        known = sources_of(datasets)
+        known = find_sources(datasets)
         sources = [
             parse_source(name, known) for name in options["sources"].split(",") if name.strip()
         ]

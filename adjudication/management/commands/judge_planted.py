@@ -10,8 +10,19 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from adjudication.judge_runs.data import candidates_of, material_of, pairable, sources_of
-from adjudication.judge_runs.tools import JUDGES, RULES, UnknownJudge, judge_of, models_of_judge
+from adjudication.judge_runs.data import (
+    find_sources,
+    load_candidates,
+    load_material,
+    load_source_timelines,
+)
+from adjudication.judge_runs.tools import (
+    JUDGES,
+    RULES,
+    UnknownJudge,
+    build_judge,
+    describe_judge_models,
+)
 from adjudication.judging.config import SEED, JudgeConfig, SourceUnknown, parse_source
 from adjudication.judging.input import Unjudged, judge_input
 from adjudication.planting.recall import Tally, pool_tallies, report, report_of_kinds, tally
@@ -93,15 +104,15 @@ class Command(BaseCommand):
         )
 
     def _tallies(self, dataset: Dataset, options: dict[str, Any]) -> Iterator[Tally]:
-        source = parse_source(options["source"], sources_of([dataset]))
+        source = parse_source(options["source"], find_sources([dataset]))
         config = JudgeConfig(seed=options["seed"], uid_table=options["uid_table"])
-        models = models_of_judge(options["judge"], options["model"])
-        judge = judge_of(
+        models = describe_judge_models(options["judge"], options["model"])
+        judge = build_judge(
             options["judge"], config, models, ledger=DatabaseLedger(CALLS_OWNER, dataset.public_id)
         )
-        for timeline in pairable(dataset, source, options["cases"]):
-            material = material_of(timeline.encounter)
-            original = [candidate for candidate, _ in candidates_of(timeline)]
+        for timeline in load_source_timelines(dataset, source, options["cases"]):
+            material = load_material(timeline.encounter)
+            original = [candidate for candidate, _ in load_candidates(timeline)]
             twin = plant(original, seed=options["seed"], each=options["each"])
             given = judge_input(
                 original, list(twin.rows), note=material.note, anchor=material.anchor, seed=options["seed"],

@@ -15,8 +15,8 @@ from django.views.decorators.http import require_GET
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from adjudication.access.exposure import record_exposure
-from adjudication.findings.compare import labels_of, payload, rows_of
-from adjudication.findings.pair_choice import chosen_pair, chosen_run, runs_of_pair
+from adjudication.findings.compare import build_compare_rows, build_payload, label_choices
+from adjudication.findings.pair_choice import choose_pair, choose_run, find_pair_runs
 from ehr.presentation.wording import span_words
 from timelines.access.authoring import hidden_timelines
 from timelines.cases.choices import choices_of
@@ -36,7 +36,7 @@ def compare(request: StudyRequest, public_id: str) -> HttpResponse:
     """
     encounter = opened(request, public_id)
     choices = choices_of(encounter, hidden=hidden_timelines(request.user, encounter))
-    labels = labels_of(choices)
+    labels = label_choices(choices)
     anchor, discharge = stay(encounter)
     context = {
         "encounter": encounter,
@@ -45,9 +45,9 @@ def compare(request: StudyRequest, public_id: str) -> HttpResponse:
     }
     if len(labels) < 2:
         return render(request, "adjudication/compare.html", context)
-    a, b = chosen_pair(request, choices, labels)
-    runs = runs_of_pair(request, encounter, a, b)
-    run = chosen_run(request, runs)
+    a, b = choose_pair(request, choices, labels)
+    runs = find_pair_runs(request, encounter, a, b)
+    run = choose_run(request, runs)
     note = note_of(encounter)
     try:
         text = checked_text(note) if note else ""
@@ -55,7 +55,7 @@ def compare(request: StudyRequest, public_id: str) -> HttpResponse:
         return render(
             request, "timelines/note_changed.html", context, status=HTTPStatus.INTERNAL_SERVER_ERROR
         )
-    rows = rows_of(a, b, run)
+    rows = build_compare_rows(a, b, run)
     focused = request.GET.get("f", "")
     context |= {
         "a": a,
@@ -68,7 +68,7 @@ def compare(request: StudyRequest, public_id: str) -> HttpResponse:
         "rows": rows,
         "counts": [(state, words, sum(r.state == state for r in rows)) for state, words in _STATES],
         "with_findings": sum(bool(r.findings) for r in rows),
-        "data": json_script(payload(rows, anchor, discharge, text), "case-data"),
+        "data": json_script(build_payload(rows, anchor, discharge, text), "case-data"),
         "selected": next(
             (r.key for r in rows if any(line.finding.public_id == focused for line in r.findings)),
             request.GET.get("o", ""),

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_GET
 
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
-from adjudication.access.judge_runs import judge_run_of
+from adjudication.access.judge_runs import find_judge_run
 from adjudication.findings.files import findings_file, games_file
 
 
@@ -18,7 +18,7 @@ def findings_download(request: StudyRequest, public_id: str, format: str) -> Htt
 
     `text=1` adds words of note, timelines, record and judge. "dictionary" returns the columns.
     """
-    return findings_file(request, judge_run_of(request, public_id), format)
+    return findings_file(request, find_judge_run(request, public_id), format)
 
 
 @require_GET
@@ -28,4 +28,4 @@ def games_download(request: StudyRequest, public_id: str, format: str) -> HttpRe
 
     With or without findings. "dictionary" returns the columns.
     """
-    return games_file(request, judge_run_of(request, public_id), format)
+    return games_file(request, find_judge_run(request, public_id), format)

@@ -15,24 +15,29 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, filter_by_role, study_role_required
-from adjudication.access.closed import Closed, check_judge_run_is_open, closed_to, open_findings
+from adjudication.access.closed import (
+    ClosedObjects,
+    check_judge_run_is_open,
+    exclude_closed_findings,
+    find_closed_objects,
+)
 from adjudication.access.exposure import record_exposure
 from adjudication.access.games import check_user_may_see_game
-from adjudication.access.judge_runs import judge_run_of
+from adjudication.access.judge_runs import find_judge_run
 from adjudication.domain import Grounding
-from adjudication.findings.evidence import cited_series, quote_of, sides_of_finding
+from adjudication.findings.evidence import build_quote, build_sides, load_cited_series
 from adjudication.findings.listing import (
     RERUNS,
     SIZES,
     VERDICTS,
     FindingFilter,
-    counted_by_type,
+    count_by_type,
     domain_finding,
+    filter_findings,
     finding_line,
-    findings_of,
-    sources_of_run,
+    list_run_sources,
 )
-from adjudication.judge_runs.calls import calls_of
+from adjudication.judge_runs.calls import find_calls
 from adjudication.judging.finding_words import (
     CATEGORY_WORDS,
     GROUNDING_WORDS,
@@ -80,15 +85,16 @@ def findings(request: StudyRequest, public_id: str) -> HttpResponse:
 
     Filters are in the address as ids and names of kinds; a case id is sent in the body only.
     """
-    run, closed = judge_run_of(request, public_id), closed_to(request.user)
+    run, closed = find_judge_run(request, public_id), find_closed_objects(request.user)
     check_judge_run_is_open(run, closed)
-    sources = sources_of_run(run)
+    sources = list_run_sources(run)
     wanted = FindingFilter.of(request.GET.dict(), len(sources))
     if request.method == "POST":
         return _to_case(request, run, closed)
-    found = open_findings(findings_of(run, wanted), closed)
-    any_type = open_findings(
-        findings_of(run, FindingFilter.of({**request.GET.dict(), "type": ""}, len(sources))), closed
+    found = exclude_closed_findings(filter_findings(run, wanted), closed)
+    any_type = exclude_closed_findings(
+        filter_findings(run, FindingFilter.of({**request.GET.dict(), "type": ""}, len(sources))),
+        closed,
     )
     page = Paginator(found, FINDINGS_PER_PAGE).get_page(request.GET.get("page"))
     lines = [finding_line(f) for f in page.object_list]
@@ -102,7 +108,7 @@ def findings(request: StudyRequest, public_id: str) -> HttpResponse:
         "page": page,
         "lines": lines,
         "wanted": wanted,
-        "types": counted_by_type(any_type),
+        "types": count_by_type(any_type),
         "verdicts": [(value, words) for value, (words, _) in VERDICTS.items()],
         "groundings": [(g.value, GROUNDING_WORDS[g]) for g in Grounding],
         "categories": [(c.value, CATEGORY_WORDS[c]) for c in Category],
@@ -120,7 +126,7 @@ def findings(request: StudyRequest, public_id: str) -> HttpResponse:
             else None
         ),
         "closed": any_closed(run.datasets.all(), closed.cases),
-        "any": open_findings(Finding.objects.filter(game__run=run), closed).exists(),
+        "any": exclude_closed_findings(Finding.objects.filter(game__run=run), closed).exists(),
     }
     htmx = request.htmx  # type: ignore[attr-defined]  # set by django-htmx's middleware
     partial = bool(htmx) and not htmx.history_restore_request
@@ -142,7 +148,7 @@ def finding(request: StudyRequest, public_id: str) -> HttpResponse:
     game, encounter = found.game, found.game.comparison.encounter
     line, value = finding_line(found), domain_finding(found)
     try:
-        quote = quote_of(found, encounter)
+        quote = build_quote(found, encounter)
     except NoteChanged:
         return render(
             request,
@@ -152,9 +158,11 @@ def finding(request: StudyRequest, public_id: str) -> HttpResponse:
         )
     siblings = Finding.objects.filter(game=game)
     accepted = (
-        calls_of(Game.objects.filter(pk=game.pk)).filter(outcome=Outcome.ACCEPTED).defer("response")
+        find_calls(Game.objects.filter(pk=game.pk))
+        .filter(outcome=Outcome.ACCEPTED)
+        .defer("response")
     )
-    sides = sides_of_finding(found, encounter)
+    sides = build_sides(found, encounter)
     compare = {side.label.lower(): side.timeline.public_id for side in sides} | {
         "run": game.run.public_id,
         "f": found.public_id,
@@ -172,7 +180,7 @@ def finding(request: StudyRequest, public_id: str) -> HttpResponse:
         "flag": flag_sentence(value),
         "relation": RELATION_WORDS[value.relation] if value.relation else "",
         "quote": quote,
-        "cited": cited_series(found, encounter),
+        "cited": load_cited_series(found, encounter),
         "call": accepted.order_by("-pk").first(),
         "compare": (
             f"{reverse('adjudication:compare', args=[encounter.public_id])}?{urlencode(compare)}"
@@ -207,7 +215,7 @@ def finding_of(request: StudyRequest, public_id: str) -> Finding:
     return found
 
 
-def _to_case(request: HttpRequest, run: JudgeRun, closed: Closed) -> HttpResponse:
+def _to_case(request: HttpRequest, run: JudgeRun, closed: ClosedObjects) -> HttpResponse:
     """Redirect from a typed case id to its public id; other filters stay.
 
     The public id is safe in an address.

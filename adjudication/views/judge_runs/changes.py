@@ -12,10 +12,16 @@ from django.views.decorators.http import require_GET
 
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
-from adjudication.access.closed import check_judge_run_is_open, closed_to
+from adjudication.access.closed import check_judge_run_is_open, find_closed_objects
 from adjudication.access.exposure import record_exposure
-from adjudication.access.judge_runs import judge_run_of
-from adjudication.findings.changes import Change, ChangeFilter, ChangeLine, Changes, comparable_runs
+from adjudication.access.judge_runs import find_judge_run
+from adjudication.findings.changes import (
+    Change,
+    ChangeFilter,
+    ChangeLine,
+    Changes,
+    find_comparable_runs,
+)
 from adjudication.findings.listing import TYPES
 from timelines.runs.page.controls import Choice
 
@@ -26,10 +32,10 @@ CHANGES_PER_PAGE = 50
 @study_role_required(*CASE_READERS)
 def judge_changes(request: StudyRequest, public_id: str, later_id: str) -> HttpResponse:
     """Compare a judge run with a later one. `change` and `type` filter."""
-    earlier, later = judge_run_of(request, public_id), judge_run_of(request, later_id)
+    earlier, later = find_judge_run(request, public_id), find_judge_run(request, later_id)
     if earlier.pk == later.pk or earlier.study_id != later.study_id:
         raise Http404
-    wanted, closed = ChangeFilter.of(request.GET.dict()), closed_to(request.user)
+    wanted, closed = ChangeFilter.of(request.GET.dict()), find_closed_objects(request.user)
     for run in (earlier, later):
         check_judge_run_is_open(run, closed)
     changes = Changes(earlier, later, closed, wanted)
@@ -54,6 +60,6 @@ def judge_changes(request: StudyRequest, public_id: str, later_id: str) -> HttpR
             *(Choice(c.value, c.words.capitalize(), n) for c, n in counts.items()),
         ],
         "types": [(value, words) for value, (words, _) in TYPES.items()],
-        "others": [run for run in comparable_runs(later, closed) if run.pk != earlier.pk],
+        "others": [run for run in find_comparable_runs(later, closed) if run.pk != earlier.pk],
     }
     return render(request, "adjudication/judge_changes.html", context)

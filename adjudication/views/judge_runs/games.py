@@ -16,8 +16,8 @@ from adjudication.access.exposure import record_exposure
 from adjudication.access.games import check_user_may_see_game
 from adjudication.findings.listing import finding_line
 from adjudication.judge_runs import actions
-from adjudication.judge_runs.calls import calls_of, sides_of, source_names
-from adjudication.judge_runs.progress import status_of
+from adjudication.judge_runs.calls import find_calls, find_side_labels, source_names
+from adjudication.judge_runs.progress import derive_status
 from adjudication.models import Finding, Game
 from llm_runtime.accounting import spent_by_owner, total
 from llm_runtime.ledger import parse_reply, request_messages
@@ -38,7 +38,7 @@ _RELATED = (
 def judge_game(request: StudyRequest, public_id: str, game_id: str) -> HttpResponse:
     """Show one game."""
     game = game_of(request, game_id, run_id=public_id)
-    calls = calls_of(Game.objects.filter(pk=game.pk))
+    calls = find_calls(Game.objects.filter(pk=game.pk))
     findings = Finding.objects.filter(game=game).order_by("ordinal")
     first, second = source_names(game.comparison)
     _record_exposure(request, game, "game")
@@ -46,10 +46,10 @@ def judge_game(request: StudyRequest, public_id: str, game_id: str) -> HttpRespo
         "game": game,
         "run": game.run,
         "encounter": game.comparison.encounter,
-        "status": status_of(game),
+        "status": derive_status(game),
         "first": first,
         "second": second,
-        "sides": sides_of(game),
+        "sides": find_side_labels(game),
         "lines": [finding_line(f, game) for f in findings],
         "calls": calls.defer("response"),
         "total": total(spent_by_owner(calls).values()),

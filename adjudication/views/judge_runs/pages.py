@@ -16,18 +16,23 @@ from accounts.models import Role
 from accounts.permissions import CASE_READERS, STUDY_ADMINS, user_can_manage_study
 from accounts.scoping import StudyRequest, study_role_required
 from accounts.wording import format_count
-from adjudication.access.closed import Closed, closed_to, open_games, open_judge_runs
-from adjudication.access.judge_runs import _open_run, judge_run_of
-from adjudication.findings.changes import comparable_runs
+from adjudication.access.closed import (
+    ClosedObjects,
+    exclude_closed_games,
+    exclude_closed_runs,
+    find_closed_objects,
+)
+from adjudication.access.judge_runs import _open_run, find_judge_run
+from adjudication.findings.changes import find_comparable_runs
 from adjudication.judge_runs import actions
-from adjudication.judge_runs.calls import run_spent
+from adjudication.judge_runs.calls import sum_run_calls
 from adjudication.judge_runs.forms import JudgeForm
 from adjudication.judge_runs.lines import GameLine, run_lines
 from adjudication.judge_runs.progress import (
     GameStatus,
     GameTotals,
-    state_of,
-    totals_of,
+    count_games,
+    derive_state,
     waiting_warning,
 )
 from adjudication.judge_runs.tools import UnknownJudge
@@ -52,8 +57,8 @@ def judge_runs(request: StudyRequest) -> HttpResponse:
 
     htmx gets the table, which polls while a run is under way.
     """
-    closed = closed_to(request.user)
-    runs = open_judge_runs(
+    closed = find_closed_objects(request.user)
+    runs = exclude_closed_runs(
         JudgeRun.objects.filter(study=request.study).prefetch_related("datasets"), closed
     )
     page = Paginator(runs, RUNS_PER_PAGE).get_page(request.GET.get("page"))
@@ -74,7 +79,7 @@ def judge_runs(request: StudyRequest) -> HttpResponse:
 @study_role_required(Role.ADMIN)
 def judge_run_new(request: StudyRequest) -> HttpResponse:
     """Show the form, and start a judge run."""
-    closed = closed_to(request.user)
+    closed = find_closed_objects(request.user)
     form = JudgeForm(request.POST or None, study=request.study, closed=closed.cases)
     if request.method == "POST" and form.is_valid():
         try:
@@ -105,7 +110,7 @@ def judge_run(request: StudyRequest, public_id: str) -> HttpResponse:
     )
 
 
-def _facts(run: JudgeRun, closed: Closed) -> dict[str, Any]:
+def _facts(run: JudgeRun, closed: ClosedObjects) -> dict[str, Any]:
     """Return the values for the whole page only.
 
     These are the run's settings, and other runs that judged the same.
@@ -115,7 +120,7 @@ def _facts(run: JudgeRun, closed: Closed) -> dict[str, Any]:
         "prompt_items": sorted(run.prompt_hashes.items()),
         "model_items": sorted(run.language_models.items()),
         "sources": [SourceKey(*source).label for source in run.sources],
-        "others": comparable_runs(run, closed),
+        "others": find_comparable_runs(run, closed),
     }
 
 
@@ -126,8 +131,8 @@ def judge_run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
     run, closed = _open_run(request, public_id)
     context = {
         "run": run,
-        "spent": run_spent(run, closed),
-        "active": totals_of([run], closed)[run.pk].under_way,
+        "spent": sum_run_calls(run, closed),
+        "active": count_games([run], closed)[run.pk].under_way,
     }
     return render(request, "adjudication/_judge_run_calls.html", context)
 
@@ -136,7 +141,7 @@ def judge_run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
 @study_role_required(Role.ADMIN)
 def judge_run_action(request: StudyRequest, public_id: str, action: str) -> HttpResponse:
     """Pause, resume, cancel, retry failed games, or judge unjudged ones again."""
-    run = judge_run_of(request, public_id, roles=STUDY_ADMINS)
+    run = find_judge_run(request, public_id, roles=STUDY_ADMINS)
     act = actions.STEPS.get(action)
     if act is None:
         raise Http404
@@ -144,17 +149,17 @@ def judge_run_action(request: StudyRequest, public_id: str, action: str) -> Http
     return redirect("adjudication:judge_run", run.public_id)
 
 
-def _live(request: StudyRequest, run: JudgeRun, closed: Closed) -> dict[str, Any]:
+def _live(request: StudyRequest, run: JudgeRun, closed: ClosedObjects) -> dict[str, Any]:
     """Return the parts that change during a run, without the closed games.
 
     A game's state and its number of findings reveal nothing of a timeline or a finding, so
     following a run is no exposure.
     """
-    totals = totals_of([run], closed)[run.pk]
+    totals = count_games([run], closed)[run.pk]
     show = request.GET.get("show", "")
     page, games = _page(request, run, totals, show, closed)
     lines = [GameLine(game, getattr(game, "found", 0)) for game in games]
-    state = state_of(run, totals)
+    state = derive_state(run, totals)
     return {
         "run": run,
         "page": page,
@@ -175,7 +180,7 @@ def _live(request: StudyRequest, run: JudgeRun, closed: Closed) -> dict[str, Any
 
 
 def _page(
-    request: StudyRequest, run: JudgeRun, totals: GameTotals, show: str, closed: Closed
+    request: StudyRequest, run: JudgeRun, totals: GameTotals, show: str, closed: ClosedObjects
 ) -> tuple[Page[int], list[Game]]:
     """Return one page of the run's games, case by case.
 
@@ -183,7 +188,7 @@ def _page(
     """
     status = GameStatus(show) if show in list(GameStatus) else None
     # added case after case, in order
-    games = open_games(Game.objects.filter(run=run), closed).order_by("pk")
+    games = exclude_closed_games(Game.objects.filter(run=run), closed).order_by("pk")
     paginator = Paginator(
         (games if status is None else games.filter(status.condition)).values_list("pk", flat=True),
         GAMES_PER_PAGE,
@@ -242,9 +247,9 @@ def _partial(request: HttpRequest, part: str, whole: str, context: dict[str, Any
     return response
 
 
-def _start_message(run: JudgeRun, closed: Closed) -> str:
+def _start_message(run: JudgeRun, closed: ClosedObjects) -> str:
     """Return the message to the person who started the run."""
-    totals = totals_of([run], closed)[run.pk]
+    totals = count_games([run], closed)[run.pk]
     if totals.preparation is None:
         return f"{_games(totals.total)} wait to be judged."
     return (

@@ -15,7 +15,7 @@ from django.utils.html import json_script
 from django.views.decorators.http import require_GET
 
 from accounts.scoping import StudyRequest, study_role_required
-from adjudication.access.eligibility import may_see
+from adjudication.access.eligibility import load_visibility
 from adjudication.blinding.page import ANSWER_WORDS
 from adjudication.packets import export as packet_export
 from adjudication.ratings.card import card_table, record_opened, revealed_packet
@@ -85,7 +85,7 @@ def report_card(request: StudyRequest, public_id: str) -> HttpResponse:
         "disagreements": [
             ShownDisagreement.of(a, d) for a in card.agreements for d in a.disagreements
         ],
-        "may_steer": may_see(request.user, found).colleagues_answers,
+        "may_steer": load_visibility(request.user, found).colleagues_answers,
         "plot": json_script(_plot(card), "evaluation-data"),
         "corpus": sum(card.corpus.values()),
     }

@@ -15,8 +15,8 @@ from django.views.decorators.http import require_GET
 
 from accounts.permissions import NotAllowed
 from accounts.scoping import StudyRequest, study_role_required
-from adjudication.access.eligibility import assignments_of, may_see
-from adjudication.access.exposure import record_revealed
+from adjudication.access.eligibility import find_assignments, load_visibility
+from adjudication.access.exposure import record_reveal
 from adjudication.blinding.practice import practice_cases
 from adjudication.models import Assignment, Decision, Packet
 from adjudication.review import slots
@@ -45,7 +45,7 @@ def review_queue(request: StudyRequest) -> HttpResponse:
     """List the packets that this person is assigned to, open ones first."""
     mine = [
         a
-        for a in assignments_of(request.user, request.study)
+        for a in find_assignments(request.user, request.study)
         if a.packet.state != Packet.State.DRAFT
     ]
     return render(
@@ -73,7 +73,7 @@ def review_packet(request: StudyRequest, public_id: str) -> HttpResponse:
         "signature": own.filter(kind=Decision.Kind.SIGN).order_by("-sequence").first()
         if assignment.signed_at
         else None,
-        "revealed": may_see(request.user, assignment.packet).judge,
+        "revealed": load_visibility(request.user, assignment.packet).judge,
     }
     return render(request, "adjudication/review_packet.html", context)
 
@@ -128,11 +128,11 @@ def review_history(request: StudyRequest, public_id: str) -> HttpResponse:
     The judge's answers are beside them if the policy reveals them.
     """
     assignment = own_assignment(request, public_id)
-    may = may_see(request.user, assignment.packet)
+    may = load_visibility(request.user, assignment.packet)
     lines = own_answers(assignment, may)
     judged = [line for line in lines if line.upheld is not None]
     if judged:
-        record_revealed(user=request.user, packet=assignment.packet, page="own answers")
+        record_reveal(user=request.user, packet=assignment.packet, page="own answers")
     record_answers(assignment=assignment)
     context = {
         "assignment": assignment,

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from accounts.requests.json_bodies import json_body, read_text
 from accounts.scoping import StudyRequest, study_role_required
-from adjudication.blinding.page import ANSWER_WORDS, page_of
+from adjudication.blinding.page import ANSWER_WORDS, build_item_page
 from adjudication.blinding.practice import PracticeCase, practice_cases
 from adjudication.review.opening import answers_refusals, own_assignment
 from adjudication.review.practice import answer_practice, next_practice
@@ -39,7 +39,7 @@ def review_practice_case(request: StudyRequest, public_id: str, number: int) -> 
         "heading": "Practice",
         "item_id": case.item.item,
         "item_url": reverse("adjudication:review_practice_case", args=[public_id, number]),
-        "page": page_of(case.item),
+        "page": build_item_page(case.item),
         "draft": {"answer": ""},
         "commit_words": "Answer",
         "done": number - 1,

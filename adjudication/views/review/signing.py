@@ -15,7 +15,7 @@ from accounts.audit.chain import Head
 from accounts.ids import new_public_id
 from accounts.scoping import StudyRequest, study_role_required
 from accounts.sign_in.password_check import WrongPassword
-from adjudication.blinding.visibility import sides_swapped, unswapped
+from adjudication.blinding.visibility import are_sides_swapped, swap_answer
 from adjudication.models import Assignment, Packet
 from adjudication.review import decisions, slots
 from adjudication.review.decisions import DecisionRefused, NotFinished
@@ -168,11 +168,11 @@ def review_receipt_file(request: StudyRequest, public_id: str) -> HttpResponse:
 
 
 def _guess(request: StudyRequest, assignment: Assignment, item_id: str, guessed: str) -> None:
-    swapped = sides_swapped(assignment.seed, item_id)
+    swapped = are_sides_swapped(assignment.seed, item_id)
     decisions.guess(
         assignment=assignment,
         question=CLINICIAN,
-        guessed=unswapped(guessed, swapped),
+        guessed=swap_answer(guessed, swapped),
         token=new_public_id(),
         by=request.user,
         item=own_item(assignment, item_id),

@@ -15,8 +15,8 @@ from django.views.decorators.http import require_POST
 
 from accounts.requests.json_bodies import BadBody, json_body, read_text
 from accounts.scoping import StudyRequest, study_role_required
-from adjudication.blinding.page import record_lines
-from adjudication.blinding.visibility import sides_swapped, unswapped
+from adjudication.blinding.page import build_record_lines
+from adjudication.blinding.visibility import are_sides_swapped, swap_answer
 from adjudication.models import Assignment, PacketItem
 from adjudication.review import decisions, slots
 from adjudication.review.items import blinded_series_rows
@@ -160,7 +160,7 @@ def review_series(
     assignment = own_assignment(request, public_id)
     item = own_item(assignment, item_id)
     check_practised(assignment)
-    rows = record_lines(blinded_series_rows(item=item, number=number))
+    rows = build_record_lines(blinded_series_rows(item=item, number=number))
     record_item(assignment=assignment, item=item, action=ROWS, series=number)
     return JsonResponse(
         {
@@ -198,9 +198,9 @@ def _read_typed(body: dict[str, Any], assignment: Assignment, item: PacketItem) 
     flagged = body.get("flagged", False)
     if not isinstance(flagged, bool):
         raise BadBody("flagged is true or false.")
-    swapped = sides_swapped(assignment.seed, item.public_id)
+    swapped = are_sides_swapped(assignment.seed, item.public_id)
     return Typed(
-        answer=unswapped(read_text(body, "answer"), swapped),
+        answer=swap_answer(read_text(body, "answer"), swapped),
         shown_swapped=swapped,
         own_time=_number(body, "own_time"),
         comment=read_text(body, "comment"),

@@ -9,7 +9,7 @@ from unittest import mock
 
 from django.utils import timezone
 
-from adjudication.blinding.visibility import sides_swapped
+from adjudication.blinding.visibility import are_sides_swapped
 from adjudication.judging.config import JudgeConfig
 from adjudication.models import Assignment, Comparison, Finding, Game, JudgeRun, Packet
 from adjudication.packets import actions as packets
@@ -101,7 +101,7 @@ def _decided(world: World) -> dict[str, str]:
     review = _review(world)
     slot = slots.next_item(assignment=review)
     assert slot is not None
-    swapped = sides_swapped(review.seed, slot.item.public_id)
+    swapped = are_sides_swapped(review.seed, slot.item.public_id)
     decisions.decide(
         assignment=review,
         item=slot.item,

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from adjudication.domain import Finding, FindingType, Relation, Verdict, illegalities
+from adjudication.domain import Finding, FindingType, Relation, Verdict, find_illegalities
 from adjudication.judging.finding_words import (
     CATEGORY_WORDS,
     TYPE_WORDS,
@@ -54,7 +54,7 @@ def legal_findings() -> list[Finding]:
             for polarity in Polarity:
                 fields = {name: getattr(body, name) for name in body.__dataclass_fields__}
                 fields |= {"verdict": verdict, "polarity": polarity}
-                if not illegalities(_unchecked(fields)):
+                if not find_illegalities(_unchecked(fields)):
                     found.append(Finding(**fields))
     return found
 

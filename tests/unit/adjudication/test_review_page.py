@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudication.blinding.page import (
-    answers_for,
-    hours_entered,
-    note_with_places,
-    page_of,
-    record_lines,
+    build_answer_buttons,
+    build_item_page,
+    build_record_lines,
+    format_entered_hours,
+    render_marked_note,
     time_left_words,
     whole_hours_words,
 )
@@ -73,11 +73,11 @@ def test_whole_hours(hours, words):
     [(None, ""), (0.0, "0 h"), (-72.0, "−72 h"), (6.5, "+6.5 h"), (-87600.25, "−87600.25 h")],
 )
 def test_own_times_are_said_so_that_they_read_back(hours, words):
-    assert hours_entered(hours) == words
+    assert format_entered_hours(hours) == words
 
 
 def test_the_page_of_an_item():
-    page = page_of(item())
+    page = build_item_page(item())
     assert [
         (s.label, s.row and s.row.words, s.row and s.row.longer, s.missing) for s in page.sides
     ] == [
@@ -96,7 +96,7 @@ def test_the_page_of_an_item():
 
 
 def test_what_the_answers_mean_where_both_have_a_row():
-    assert [(a.key, a.words, a.meaning) for a in answers_for(item())] == [
+    assert [(a.key, a.words, a.meaning) for a in build_answer_buttons(item())] == [
         ("1", "A", "A is right"),
         ("2", "B", "B is right"),
         ("3", "Both", "each is defensible"),
@@ -138,14 +138,14 @@ def test_what_a_and_b_mean_where_one_has_none(question, holder, real, unreal, mi
         left=A_ROW if holder == "left" else None,
         right=A_ROW if holder == "right" else None,
     )
-    meanings = [a.meaning for a in answers_for(shown)][:2]
+    meanings = [a.meaning for a in build_answer_buttons(shown)][:2]
     assert meanings == ([real, unreal] if holder == "left" else [unreal, real])
-    without = page_of(shown).sides[1 if holder == "left" else 0]
+    without = build_item_page(shown).sides[1 if holder == "left" else 0]
     assert (without.row, without.missing) == (None, missing)
 
 
 def test_rows_of_the_record():
-    lines = record_lines(
+    lines = build_record_lines(
         [
             RecordRow(-0.25, "4.1", "mmol/L", "collection"),
             RecordRow(None, "yes"),
@@ -174,7 +174,7 @@ def test_time_left(each, items, words):
 
 
 def test_a_place_is_marked_and_everything_escaped():
-    html = note_with_places("Fever <b> & chills", ((0, 5), (8, 9)))
+    html = render_marked_note("Fever <b> & chills", ((0, 5), (8, 9)))
     assert (
         '<mark class="place">Fever</mark> &lt;b<mark class="place">&gt;</mark> &amp; chills</div>'
         in html
@@ -186,6 +186,6 @@ def test_marking_places_changes_no_character(note, data):
     start = data.draw(st.integers(0, len(note) - 1))
     end = data.draw(st.integers(start + 1, len(note)))
     other = data.draw(st.integers(0, len(note) - 1))
-    marked = note_with_places(note, ((start, end), (other, other + 1)))
-    plain = note_with_places(note, ())
+    marked = render_marked_note(note, ((start, end), (other, other + 1)))
+    plain = render_marked_note(note, ())
     assert marked.replace('<mark class="place">', "").replace("</mark>", "") == plain

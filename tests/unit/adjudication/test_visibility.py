@@ -17,18 +17,18 @@ from adjudication.blinding.visibility import (
     SERIES_WITH_ROWS,
     CandidateRow,
     ItemMaterial,
-    MaySee,
+    PacketVisibility,
     Question,
     RecordRow,
     RecordSeries,
     ShownRow,
     Viewer,
+    are_sides_swapped,
     blinded_item,
+    derive_visibility,
     series_order,
     shown_rows,
-    sides_swapped,
-    unswapped,
-    visibility_for,
+    swap_answer,
 )
 
 NOTE = "Fever for three days. Lactate 4.1 in the emergency room. Fell at home; fever again."
@@ -46,8 +46,8 @@ MATERIAL = ItemMaterial(
     ),
     stay_hours=96.0,
 )
-STRAIGHT = next(seed for seed in range(99) if not sides_swapped(seed, "item-1"))
-SWAPPED = next(seed for seed in range(99) if sides_swapped(seed, "item-1"))
+STRAIGHT = next(seed for seed in range(99) if not are_sides_swapped(seed, "item-1"))
+SWAPPED = next(seed for seed in range(99) if are_sides_swapped(seed, "item-1"))
 
 
 def test_the_page_has_whole_hours_rows_by_time_and_the_candidate_marked() -> None:
@@ -78,14 +78,14 @@ def test_swapped_sides_exchange_the_rows_and_keep_the_labels() -> None:
 
 @pytest.mark.parametrize("answer", ["A", "B", "BOTH", "NEITHER", "UNCLEAR", "NOT_A_FINDING"])
 def test_answers_are_turned_into_the_judges_labels_and_back(answer: str) -> None:
-    assert unswapped(answer, False) == answer
-    assert unswapped(unswapped(answer, True), True) == answer
-    assert unswapped("A", True) == "B"
+    assert swap_answer(answer, False) == answer
+    assert swap_answer(swap_answer(answer, True), True) == answer
+    assert swap_answer("A", True) == "B"
 
 
 def test_sides_are_about_even() -> None:
     items = [f"item-{n}" for n in range(400)]
-    assert 160 < sum(sides_swapped(7, item) for item in items) < 240
+    assert 160 < sum(are_sides_swapped(7, item) for item in items) < 240
 
 
 def test_the_question_tells_rows_apart_and_never_the_type() -> None:
@@ -171,20 +171,20 @@ def test_the_rows_nearest_to_either_hour_come_in_order_of_time() -> None:
 
 
 def test_who_may_see_what() -> None:
-    nothing = MaySee()
-    working = MaySee(items=True, own_answers=True)
-    everything = MaySee(
+    nothing = PacketVisibility()
+    working = PacketVisibility(items=True, own_answers=True)
+    everything = PacketVisibility(
         items=True, own_answers=True, colleagues_answers=True, judge=True, sources=True, report=True
     )
     for viewer in (Viewer.REVIEWER, Viewer.ADJUDICATOR):
         for reveal in ("never", "after_close"):
-            assert visibility_for(viewer, "draft", reveal) == nothing
-            assert visibility_for(viewer, "open", reveal) == working
-        assert visibility_for(viewer, "closed", "never") == working
-        assert visibility_for(viewer, "closed", "after_close") == everything
+            assert derive_visibility(viewer, "draft", reveal) == nothing
+            assert derive_visibility(viewer, "open", reveal) == working
+        assert derive_visibility(viewer, "closed", "never") == working
+        assert derive_visibility(viewer, "closed", "after_close") == everything
     for state in ("draft", "open", "closed"):
-        assert visibility_for(Viewer.NOBODY, state, "after_close") == nothing
-        assert visibility_for(Viewer.ADMIN, state, "never") == replace(
+        assert derive_visibility(Viewer.NOBODY, state, "after_close") == nothing
+        assert derive_visibility(Viewer.ADMIN, state, "never") == replace(
             everything, own_answers=False
         )
 
