@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from ehr.formats.columns import numbers_in
+from ehr.formats.columns import parse_numbers
 from ehr.schema import ROWS
 from ehr.summarise import summarise
 
@@ -97,7 +97,7 @@ def make_rows(count: int) -> tuple[pa.Table, np.ndarray]:
         "result_time": pa.nulls(count, pa.timestamp("us")),
         "event": names.take(pa.array(event)),
         "value": values,
-        "numeric_value": numbers_in(values),
+        "numeric_value": parse_numbers(values),
         "unit": pa.repeat("mg/dL", count),
         "source": pa.repeat("labevents", count),
         "time_kind": pa.repeat("collection", count),

@@ -20,7 +20,7 @@ from accounts.models import Study, User
 from accounts.permissions import check_user_can_manage_study
 from ehr.deletion import DeletionRefused, delete_whole_dataset
 from ehr.formats.base import FormatError
-from ehr.formats.cases import licence_of
+from ehr.formats.cases import read_licence
 from ehr.formats.csv.reader import PlainRows
 from ehr.formats.limits import Limits
 from ehr.formats.meds.reader import Meds
@@ -73,7 +73,7 @@ def import_dataset(
         raise FormatError(f"The format {format} is unknown. Known: {', '.join(FORMATS)}.")
     dataset = _dataset(path, format, name, study)
     report, limits = ImportReport(), _limits()
-    with _alone(dataset):
+    with _lock_import(dataset):
         ensure_partition(dataset.pk)
         if format in STREAMED:
             import_stream(
@@ -95,7 +95,7 @@ def import_dataset(
                 limits=limits,
                 progress=progress,
             )
-        _settle(dataset, report, by)
+        _store_state(dataset, report, by)
     return report
 
 
@@ -165,7 +165,7 @@ def _dataset(path: Path, format: str, name: str, study: Study) -> Dataset:
     if not 1 <= len(name) <= 200 or not name.isprintable():
         raise FormatError("A dataset's name has 1 to 200 characters that can be shown.")
     dataset, _ = Dataset.objects.get_or_create(
-        study=study, name=name, defaults={"format": format, "licence": licence_of(path)}
+        study=study, name=name, defaults={"format": format, "licence": read_licence(path)}
     )
     if dataset.format != format:
         raise FormatError(
@@ -175,7 +175,7 @@ def _dataset(path: Path, format: str, name: str, study: Study) -> Dataset:
 
 
 @contextmanager
-def _alone(dataset: Dataset) -> Iterator[None]:
+def _lock_import(dataset: Dataset) -> Iterator[None]:
     """Hold the dataset's import lock. Raises ImportBusy.
 
     The server releases the lock when this process dies.
@@ -194,7 +194,7 @@ def _alone(dataset: Dataset) -> Iterator[None]:
 
 
 @transaction.atomic
-def _settle(dataset: Dataset, report: ImportReport, by: User | None) -> None:
+def _store_state(dataset: Dataset, report: ImportReport, by: User | None) -> None:
     """Store the dataset's state after the run.
 
     An audit event is recorded if the run changed something.

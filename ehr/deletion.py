@@ -28,7 +28,7 @@ class DeletionRefused(ValueError):
         self.losses = tuple(losses)
 
 
-def losses_of(encounters: QuerySet[Encounter]) -> tuple[Loss, ...]:
+def count_losses(encounters: QuerySet[Encounter]) -> tuple[Loss, ...]:
     """Return everything that upper apps would lose with the cases.
 
     Only zeros are left out.
@@ -60,7 +60,7 @@ def _delete(
 ) -> tuple[Loss, ...]:
     # New authored timelines and packets refer to the case, so that they wait for this lock.
     list(encounters.order_by("pk").select_for_update().values_list("pk", flat=True))
-    losses = losses_of(encounters)
+    losses = count_losses(encounters)
     refusal = _refusal(losses, delete_authored=delete_authored)
     if refusal:
         raise DeletionRefused(refusal, losses)
@@ -87,10 +87,10 @@ def _refusal(losses: tuple[Loss, ...], *, delete_authored: bool) -> str:
         )
     else:
         advice = "Export the authored timelines first, then add --delete-authored"
-    return f"deleting the case would lose {words_for(losses)}. {advice}."
+    return f"deleting the case would lose {describe_losses(losses)}. {advice}."
 
 
-def words_for(losses: Iterable[Loss]) -> str:
+def describe_losses(losses: Iterable[Loss]) -> str:
     """`2 authored timelines, 1 evaluation result`."""
     return ", ".join(
         f"{loss.count:,} {inflect_noun(loss.count, loss.singular, loss.name)}" for loss in losses

@@ -110,12 +110,12 @@ def store_rejections(dataset: Dataset, part: str, rejections: Iterable[Rejection
             RejectedRow(
                 dataset=dataset,
                 part=part,
-                case_id=_plain(r.case_id)[:100],
-                file=_plain(r.file),
+                case_id=_escape(r.case_id)[:100],
+                file=_escape(r.file),
                 line=r.line,
-                field=_plain(r.field),
+                field=_escape(r.field),
                 reason=r.reason,
-                raw=_plain(r.raw),
+                raw=_escape(r.raw),
             )
             for r in rejections
         ],
@@ -134,7 +134,7 @@ def replace_rejections(dataset: Dataset, part: str, rejections: Sequence[Rejecti
         for row in stored.order_by("pk").values_list("case_id", "file", "line", "field", "reason")
     ]
     if known == [
-        (_plain(r.case_id)[:100], _plain(r.file), r.line, _plain(r.field), r.reason)
+        (_escape(r.case_id)[:100], _escape(r.file), r.line, _escape(r.field), r.reason)
         for r in rejections
     ]:
         return
@@ -142,7 +142,7 @@ def replace_rejections(dataset: Dataset, part: str, rejections: Sequence[Rejecti
     store_rejections(dataset, part, rejections)
 
 
-def _plain(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("\x00", "\\0").encode("utf-8", "backslashreplace").decode()
 
 

@@ -100,7 +100,7 @@ PRIORITY_NAMES = (
 OTHER_PRIORITY = len(PRIORITY_NAMES) - 1
 
 
-def priority_of(event: str) -> int:
+def find_priority(event: str) -> int:
     """Return the clinical priority of a series by its event's category.
 
     An unknown category is "other".

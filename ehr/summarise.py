@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ehr.schema import priority_of
+from ehr.schema import find_priority
 
 #: A series is numeric when at least this share of its non-empty values are numbers.
 NUMERIC_SHARE = 0.8
@@ -79,7 +79,7 @@ class Series:
     @property
     def priority(self) -> int:
         """Its place in the clinical priority, 0 first."""
-        return priority_of(self.event)
+        return find_priority(self.event)
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class SeriesColumns:
         """Return series i; series are in order of group and first appearance."""
         start, count, timed = int(self.starts[i]), int(self.counts[i]), int(self.timed[i])
         numeric = bool(self.is_numeric[i])
-        top, others = ((), 0) if numeric else self.values.of(i)
+        top, others = ((), 0) if numeric else self.values.top_values(i)
         units = self._units[start : start + count]
         return Series(
             event=self._events[start],
@@ -146,28 +146,28 @@ class SeriesColumns:
     def _observation(self, k: int) -> Observation:
         return Observation(self._times[k], self._values[k], self._units[k])
 
-    def _sorted(self, name: str) -> list[Any]:
+    def _take_sorted(self, name: str) -> list[Any]:
         return self.rows[name].take(pa.array(self.order)).to_pylist()
 
     @cached_property
     def _events(self) -> list[str]:
-        return self._sorted("event")
+        return self._take_sorted("event")
 
     @cached_property
     def _times(self) -> list[datetime | None]:
-        return self._sorted("time")
+        return self._take_sorted("time")
 
     @cached_property
     def _values(self) -> list[str]:
-        return self._sorted("value")
+        return self._take_sorted("value")
 
     @cached_property
     def _units(self) -> list[str]:
-        return self._sorted("unit")
+        return self._take_sorted("unit")
 
     @cached_property
     def _indices(self) -> list[int]:
-        return self._sorted("row_index")
+        return self._take_sorted("row_index")
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class _TopValues:
     bounds: Ints
     others: Ints
 
-    def of(self, i: int) -> tuple[tuple[tuple[str, int], ...], int]:
+    def top_values(self, i: int) -> tuple[tuple[tuple[str, int], ...], int]:
         start, stop = int(self.bounds[i]), int(self.bounds[i + 1])
         pairs = zip(
             self.codes[start:stop].tolist(), self.frequencies[start:stop].tolist(), strict=True
@@ -220,7 +220,7 @@ def summarise(
     counts = np.diff(np.append(starts, len(key)))
     numbers = rows["numeric_value"].fill_null(np.nan).to_numpy()[order]
     filled = (pc.binary_length(rows["value"]).to_numpy() > 0)[order]
-    return _described(rows, order, starts, counts, group, times[order], numbers, filled)
+    return _describe_series(rows, order, starts, counts, group, times[order], numbers, filled)
 
 
 def _times(rows: pa.Table) -> Ints:
@@ -250,12 +250,12 @@ def _order(key: Ints, times: Ints) -> Ints:
     Rows that come in time order save one pass.
     """
     if np.all(times[1:] >= times[:-1]):
-        return _stable(key)
+        return _sort_stably(key)
     by_time = np.argsort(times, kind="stable")
-    return by_time[_stable(key[by_time])]
+    return by_time[_sort_stably(key[by_time])]
 
 
-def _stable(key: Ints) -> Ints:
+def _sort_stably(key: Ints) -> Ints:
     """Return a stable argsort.
 
     Small keys go through numpy's radix sort; large keys are made small first if they are few.
@@ -271,7 +271,7 @@ def _stable(key: Ints) -> Ints:
     return np.argsort(key.astype(np.uint16), kind="stable")
 
 
-def _described(
+def _describe_series(
     rows: pa.Table,
     order: Ints,
     starts: Ints,

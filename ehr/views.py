@@ -18,13 +18,13 @@ from ehr.models import Encounter, EventSeries
 from ehr.record.page import (
     RowLine,
     SeriesFilter,
-    categories_of,
-    in_time_order,
-    rejected_of,
+    count_categories,
+    find_rejections,
+    find_row_series,
+    find_series,
     row_lines,
     series_lines,
-    series_of,
-    series_of_row,
+    sort_rows,
     untimed_indices,
 )
 
@@ -64,7 +64,7 @@ def record(request: StudyRequest, public_id: str) -> HttpResponse:
 
     A searched text is in the body, never in the address. `?row=` opens one row.
     """
-    encounter = _opened(request, public_id)
+    encounter = _open_encounter(request, public_id)
     parameters = request.POST if request.method == "POST" else request.GET
     wanted = SeriesFilter(
         category=parameters.get("category", ""), text=request.POST.get("text", "").strip()
@@ -72,9 +72,9 @@ def record(request: StudyRequest, public_id: str) -> HttpResponse:
     partial = bool(request.htmx)  # type: ignore[attr-defined]  # set by django-htmx's middleware
     untimed = [] if partial else untimed_indices(encounter)
     focus = None if partial else _focus(encounter, request.GET.get("row", ""), untimed)
-    series = series_of(encounter, wanted)
+    series = find_series(encounter, wanted)
     page = Paginator(series, SERIES_PER_PAGE).get_page(
-        _page_of(focus, series) or parameters.get("page")
+        _find_page(focus, series) or parameters.get("page")
     )
     context = {
         "encounter": encounter,
@@ -87,12 +87,12 @@ def record(request: StudyRequest, public_id: str) -> HttpResponse:
     }
     if not partial:
         context |= {
-            "categories": categories_of(encounter),
+            "categories": count_categories(encounter),
             "untimed_count": len(untimed),
-            "rejected": rejected_of(encounter)[:REJECTIONS_SHOWN],
-            "rejected_count": rejected_of(encounter).count(),
+            "rejected": find_rejections(encounter)[:REJECTIONS_SHOWN],
+            "rejected_count": find_rejections(encounter).count(),
         }
-    _seen(request, encounter, "record.search" if partial else "record.open")
+    _audit_view(request, encounter, "record.search" if partial else "record.open")
     response = render(request, "ehr/_series_list.html" if partial else "ehr/record.html", context)
     response["Vary"] = "HX-Request"
     return response
@@ -105,18 +105,18 @@ def series_rows(request: StudyRequest, public_id: str, series_id: int) -> HttpRe
 
     From page 2 on the response is only table rows, which are added to the table.
     """
-    encounter = _opened(request, public_id)
+    encounter = _open_encounter(request, public_id)
     series = get_object_or_404(EventSeries, pk=series_id, encounter=encounter)
-    _seen(request, encounter, "record.rows", series=series.pk)
-    return _rows_response(request, encounter, in_time_order(encounter, series), series)
+    _audit_view(request, encounter, "record.rows", series=series.pk)
+    return _rows_response(request, encounter, sort_rows(encounter, series), series)
 
 
 @require_GET
 @study_role_required(*CASE_READERS)
 def untimed_rows(request: StudyRequest, public_id: str) -> HttpResponse:
     """The rows without a time, as `series_rows`."""
-    encounter = _opened(request, public_id)
-    _seen(request, encounter, "record.rows", untimed=True)
+    encounter = _open_encounter(request, public_id)
+    _audit_view(request, encounter, "record.rows", untimed=True)
     return _rows_response(request, encounter, untimed_indices(encounter), None)
 
 
@@ -128,7 +128,7 @@ def _rows_response(
     return render(request, template, {"encounter": encounter, "series": series, "found": found})
 
 
-def _seen(request: StudyRequest, encounter: Encounter, action: str, **detail: int) -> None:
+def _audit_view(request: StudyRequest, encounter: Encounter, action: str, **detail: int) -> None:
     study, object_id = encounter.dataset.study, encounter.public_id
     audit(
         actor=request.user,
@@ -149,8 +149,8 @@ def _focus(encounter: Encounter, row: str, untimed: Sequence[int]) -> Focus | No
     if not (row.isascii() and row.isdigit() and len(row) < 10):
         return None
     index = int(row)
-    series = series_of_row(encounter, index)
-    indices = in_time_order(encounter, series) if series else untimed
+    series = find_row_series(encounter, index)
+    indices = sort_rows(encounter, series) if series else untimed
     if index not in indices:
         return None
     return Focus(
@@ -158,14 +158,14 @@ def _focus(encounter: Encounter, row: str, untimed: Sequence[int]) -> Focus | No
     )
 
 
-def _page_of(focus: Focus | None, series: QuerySet[EventSeries]) -> int | None:
+def _find_page(focus: Focus | None, series: QuerySet[EventSeries]) -> int | None:
     if focus is None or focus.series is None:
         return None
     ids = list(series.values_list("pk", flat=True))
     return ids.index(focus.series.pk) // SERIES_PER_PAGE + 1
 
 
-def _opened(request: StudyRequest, public_id: str) -> Encounter:
+def _open_encounter(request: StudyRequest, public_id: str) -> Encounter:
     cases = filter_by_role(
         Encounter.objects.select_related("dataset__study"),
         request.user,

@@ -17,7 +17,7 @@ from adjudication.access.exposure import find_exposed_cases
 from adjudication.blinding.visibility import PacketVisibility, Viewer, derive_visibility
 from adjudication.models import Assignment, Packet
 from ehr.models import Encounter
-from ehr.record.same_stay import copies_of
+from ehr.record.same_stay import find_copies
 from timelines.access.authoring import AUTHORING_PAGES, TIMELINE_PAGES, check_user_may_see_timelines
 from timelines.models import Authoring
 
@@ -57,7 +57,7 @@ def find_ineligibility_reasons(user: User, packet: Packet) -> list[str]:
         reasons.append("They are not an active member of the study.")
     cases = load_case_ids(packet)
     written = (
-        Authoring.objects.filter(author=user, encounter__public_id__in=copies_of(cases))
+        Authoring.objects.filter(author=user, encounter__public_id__in=find_copies(cases))
         .values("encounter__case_id")
         .distinct()
         .count()
@@ -121,7 +121,7 @@ def guard_open_packet(user: User, object_type: str, object_id: str) -> str | Non
     mine = Assignment.objects.filter(_NOW | _NEVER, person=user)
     if not mine.exists():
         return None
-    mine = mine.filter(**{f"{_CASE}__public_id__in": copies_of([object_id])})
+    mine = mine.filter(**{f"{_CASE}__public_id__in": find_copies([object_id])})
     if mine.filter(_NOW).exists():
         return REFUSAL
     return NEVER_REVEALED if object_type == FINDING_PAGES and mine.filter(_NEVER).exists() else None
@@ -135,7 +135,7 @@ def find_closed_cases(user: User, object_type: str) -> set[str]:
     found = Assignment.objects.filter(condition, person=user).values_list(
         f"{_CASE}__public_id", flat=True
     )
-    return copies_of({public_id for public_id in found if public_id is not None})
+    return find_copies({public_id for public_id in found if public_id is not None})
 
 
 def check_user_may_see_findings(user: User, encounter: Encounter) -> None:

@@ -14,7 +14,7 @@ from accounts.audit.trail import record_each
 from accounts.models import AuditEvent, Study, User
 from adjudication.models import Packet
 from ehr.models import Encounter
-from ehr.record.same_stay import copies_by_case
+from ehr.record.same_stay import group_copies
 from timelines.access.authoring import EXPOSING as TIMELINE_EXPOSING
 
 #: Recorded by pages that show findings or timelines of a case with their sources or the judge's
@@ -58,7 +58,7 @@ def find_exposed_cases(user: User, case_ids: Iterable[str]) -> set[str]:
     They have seen timelines or findings of them. Another import of the same stay counts. A case
     page without a timeline does not.
     """
-    copies = copies_by_case(list(case_ids))
+    copies = group_copies(list(case_ids))
     events = AuditEvent.objects.filter(
         actor=user,
         object_type="ehr.encounter",

@@ -16,7 +16,7 @@ from adjudication.findings.listing import FindingLine, finding_line, sources_wor
 from adjudication.models import Finding
 from ehr.models import Encounter, EventSeries
 from ehr.presentation.wording import event_words, hours_words
-from ehr.record.page import RowLine, in_time_order, row_lines
+from ehr.record.page import RowLine, row_lines, sort_rows
 from timelines.cases.opening import stay
 from timelines.models import Entry, Timeline
 from timelines.pipeline.uids import unescape_mention
@@ -173,7 +173,7 @@ def load_cited_series(finding: Finding, encounter: Encounter) -> CitedSeries | N
     citation = finding.table_evidence or ""
     match = _HOURS.search(citation)
     hours = None if match is None else float(match[1])
-    lines = row_lines(encounter, in_time_order(encounter, series))
+    lines = row_lines(encounter, sort_rows(encounter, series))
     anchor, _ = stay(encounter)
     rows = []
     for line in lines:

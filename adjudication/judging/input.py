@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Protocol
 
 from adjudication.domain import Finding, FindingType, Side, Verdict
-from ehr.presentation.rendering import JUDGE_SERIES, judge_record, judge_shown
+from ehr.presentation.rendering import JUDGE_SERIES, judge_record, select_for_judge
 from ehr.summarise import Series
 from timelines.domain import Anchor, Polarity, SourceRow
 
@@ -172,7 +172,7 @@ def judge_input(
         a_rows=one if first_is_a else two,
         b_rows=two if first_is_a else one,
         anchor=anchor,
-        series=tuple(judge_shown(series, limit)),
+        series=tuple(select_for_judge(series, limit)),
         record_text=judge_record(series, limit),
         rows=tuple(rows),
         a_is_first=first_is_a,

@@ -108,7 +108,7 @@ def has_words(text: str) -> bool:
     return bool(text.replace("\ufeff", "").strip())
 
 
-def why_unreadable(path: Path) -> str:
+def describe_fault(path: Path) -> str:
     """Return why the path is no file; "" for a file or for nothing."""
     if path.is_file() or not os.path.lexists(path):
         return ""
@@ -119,7 +119,7 @@ def why_unreadable(path: Path) -> str:
     return "it is no regular file; put the file itself here"
 
 
-def shown_name(path: Path) -> str:
+def safe_name(path: Path) -> str:
     """Return the file's name as it can be stored and printed.
 
     Bytes that are no text and control characters become escapes.

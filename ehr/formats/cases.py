@@ -34,7 +34,7 @@ from ehr.formats.base import (
     WrongFile,
     has_words,
     is_storable,
-    shown_name,
+    safe_name,
 )
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.row_files import Block, read_rows
@@ -46,7 +46,7 @@ ROW_FILES = ("rows.csv", "rows.csv.gz", "rows.parquet")
 LONGEST_ENCOUNTER = 1 << 20
 
 
-def _shown(longest: int) -> AfterValidator:
+def _printable(longest: int) -> AfterValidator:
     """A check of texts that pages show."""
 
     def check(text: str) -> str:
@@ -59,13 +59,13 @@ def _shown(longest: int) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _named(case_id: str) -> str:
+def _check_case_id(case_id: str) -> str:
     if not case_id.strip():
         raise ValueError("the case_id is empty")
     return case_id
 
 
-def _local(value: Any) -> datetime:
+def _parse_local(value: Any) -> datetime:
     time = datetime.fromisoformat(value) if isinstance(value, str) else None
     if time is None or time.tzinfo is not None:
         raise ValueError("no local time")
@@ -80,7 +80,7 @@ Key = Annotated[
 ]
 Moment = Annotated[
     datetime,
-    PlainValidator(_local),
+    PlainValidator(_parse_local),
     FaultMessage("not a local date and time like 2150-01-31T08:30:00"),
 ]
 _EMPTY = BeforeValidator(lambda value: None if value == "" else value)
@@ -89,22 +89,24 @@ _EMPTY = BeforeValidator(lambda value: None if value == "" else value)
 class EncounterFile(Strict, extra="ignore"):
     """`encounter.json`; null and "" are as good as leaving a field out."""
 
-    case_id: Annotated[Key, AfterValidator(_named), _shown(LONGEST_CASE_ID)]
+    case_id: Annotated[Key, AfterValidator(_check_case_id), _printable(LONGEST_CASE_ID)]
     admitted_at: Moment
     discharged_at: Annotated[Moment | None, _EMPTY] = None
     title: Annotated[
-        Text, BeforeValidator(lambda title: "" if title is None else title), _shown(LONGEST_TITLE)
+        Text,
+        BeforeValidator(lambda title: "" if title is None else title),
+        _printable(LONGEST_TITLE),
     ] = ""
     anchor: Annotated[
         Literal["admission", "presentation"],
         BeforeValidator(lambda anchor: "admission" if anchor in (None, "") else anchor),
         FaultMessage("not one of admission, presentation"),
     ] = "admission"
-    subject_key: Annotated[Key, _shown(LONGEST_CASE_ID)] = ""
+    subject_key: Annotated[Key, _printable(LONGEST_CASE_ID)] = ""
 
     @field_validator("discharged_at")
     @classmethod
-    def _in_order(cls, discharged: datetime | None, info: ValidationInfo) -> datetime | None:
+    def _check_order(cls, discharged: datetime | None, info: ValidationInfo) -> datetime | None:
         admitted = info.data.get("admitted_at")
         if discharged and admitted and discharged < admitted:
             raise ValueError("before the admission")
@@ -142,7 +144,7 @@ def digest(folder: Path) -> str:
     return total.hexdigest()
 
 
-def licence_of(root: Path) -> str:
+def read_licence(root: Path) -> str:
     """The text of the folder's licence file, "" without one that can be read."""
     for name in ("LICENSE", "LICENSE.txt", "LICENSE.md"):
         with suppress(OSError):
@@ -163,7 +165,7 @@ def read_case(folder: Path, sha256: str = "", limits: Limits = DEFAULT_LIMITS) -
         blocks = _rows(folder, rejections, limits)
     except OSError as error:
         rejections.append(
-            Rejection(f"{shown_name(folder)}/", f"a file cannot be read: {error.strerror}")
+            Rejection(f"{safe_name(folder)}/", f"a file cannot be read: {error.strerror}")
         )
         return CaseRecord(folder, sha256, None, rejections=tuple(rejections))
     offered = sum(block.offered for block in blocks)
@@ -177,7 +179,7 @@ def read_case(folder: Path, sha256: str = "", limits: Limits = DEFAULT_LIMITS) -
 
 
 def _encounter(folder: Path, rejections: list[Rejection]) -> EncounterRecord | None:
-    name = f"{shown_name(folder)}/{ENCOUNTER}"
+    name = f"{safe_name(folder)}/{ENCOUNTER}"
     text = _text(
         folder / ENCOUNTER,
         name,
@@ -203,7 +205,7 @@ def _encounter(folder: Path, rejections: list[Rejection]) -> EncounterRecord | N
 
 
 def _note(folder: Path, rejections: list[Rejection], limits: Limits) -> NoteRecord | None:
-    name = f"{shown_name(folder)}/{NOTE}"
+    name = f"{safe_name(folder)}/{NOTE}"
     reason = f"the note has more than {limits.note_bytes:,} bytes (IMPORT_NOTE_BYTES)"
     text = _text(folder / NOTE, name, limits.note_bytes, reason, rejections)
     if text is None:
@@ -241,7 +243,7 @@ def _text(
 def _rows(folder: Path, rejections: list[Rejection], limits: Limits) -> list[Block]:
     """Return the blocks of the case's file, none if it is unusable."""
     found = [name for name in ROW_FILES if (folder / name).is_file()]
-    name = f"{shown_name(folder)}/{found[0] if found else ROW_FILES[0]}"
+    name = f"{safe_name(folder)}/{found[0] if found else ROW_FILES[0]}"
     if len(found) != 1:
         rejections.append(
             Rejection(

@@ -21,22 +21,22 @@ CLOCK_TIME = (
 )
 
 
-def numbers_in(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+def parse_numbers(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """The finite number each text states, null for any other text."""
     plain = pc.if_else(pc.match_substring_regex(texts, NUMBER), texts, pa.scalar(None, pa.string()))
     numbers = plain.cast(pa.float64())
     return pc.if_else(pc.is_finite(numbers), numbers, pa.scalar(None, pa.float64()))
 
 
-def numbers_of(
+def parse_values(
     events: pa.Array | pa.ChunkedArray, values: pa.Array | pa.ChunkedArray
 ) -> pa.Array | pa.ChunkedArray:
-    """Return `numbers_in(values)`, but null for codes.
+    """Return `parse_numbers(values)`, but null for codes.
 
     Codes of diagnoses and billed procedures are names, even if they look like numbers.
     """
     codes = pc.match_substring_regex(events, CODED)
-    return pc.if_else(codes, pa.scalar(None, pa.float64()), numbers_in(values))
+    return pc.if_else(codes, pa.scalar(None, pa.float64()), parse_numbers(values))
 
 
 def clock_times(
@@ -54,7 +54,7 @@ def clock_times(
     return times, pc.and_(pc.invert(empty), pc.is_null(times))
 
 
-def text_of(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+def clean_text(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """As text, stripped, "" for null."""
     return pc.utf8_trim_whitespace(pc.fill_null(column.cast(pa.string()), ""))
 
@@ -65,10 +65,10 @@ def _cast_or_null(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArr
     except pa.ArrowInvalid:
         # One impossible date fails the whole column. Such columns are rare, so their texts are
         # converted one by one.
-        return pa.array([_one(text) for text in texts.to_pylist()], CLOCK)
+        return pa.array([_parse_clock(text) for text in texts.to_pylist()], CLOCK)
 
 
-def _one(text: str | None) -> object:
+def _parse_clock(text: str | None) -> object:
     if text is None:
         return None
     try:

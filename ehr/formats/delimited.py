@@ -84,14 +84,14 @@ def read_csv_blocks(
             raise WrongFile(Rejection(name, "the file is empty; a header was expected", 1))
         header = _header(first, name, required, optional, closed=closed)
         position = 0
-        for number, block in enumerate(_with(first, records)):
+        for number, block in enumerate(_chain(first, records)):
             text = _parse(block, header, name, position, skip=1 if number == 0 else 0)
             position += text.offered
             yield text
     except (pa.ArrowException, csv.Error, OSError, EOFError, ValueError) as error:
         if isinstance(error, WrongFile):
             raise
-        raise WrongFile(Rejection(name, _words_for(error))) from error
+        raise WrongFile(Rejection(name, _describe_error(error))) from error
 
 
 def header_names(path: Path) -> frozenset[str]:
@@ -107,7 +107,7 @@ def header_names(path: Path) -> frozenset[str]:
     return frozenset()
 
 
-def _with(first: Records, others: Iterator[Records]) -> Iterator[Records]:
+def _chain(first: Records, others: Iterator[Records]) -> Iterator[Records]:
     yield first
     yield from others
 
@@ -148,7 +148,7 @@ def _parse(block: Records, header: _Header, name: str, position: int, *, skip: i
             Rejection(name, "the rows of the file cannot be separated", int(block.lines[0]))
         )
     rejections = [
-        _odd(block, i, int(widths[i]), header, name)
+        _reject_record(block, i, int(widths[i]), header, name)
         for i in np.flatnonzero(widths != len(header.names)).tolist()
     ]
     return TextBlock(
@@ -161,7 +161,7 @@ def _parse(block: Records, header: _Header, name: str, position: int, *, skip: i
     )
 
 
-def _odd(block: Records, i: int, width: int, header: _Header, name: str) -> Rejection:
+def _reject_record(block: Records, i: int, width: int, header: _Header, name: str) -> Rejection:
     reason = f"{width} fields where the header has {len(header.names)}"
     return Rejection(name, reason, int(block.lines[i]), raw=block.text(i)[:RAW_CHARACTERS])
 
@@ -206,7 +206,7 @@ def _header(
     return _Header(names, wanted, (Rejection(name, reason, line),))
 
 
-def _words_for(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     """Why the file is unusable, without quoting it."""
     if isinstance(error, FileNotFoundError):
         return "the file is missing"

@@ -65,12 +65,12 @@ class Dictionaries:
         if name not in self._small:
             file, keys, text = SMALL[name]
             path = self._find(file)
-            blocks = list(_whole(path, file, (*keys, text), self._limits)) if path else []
+            blocks = list(_read_all(path, file, (*keys, text), self._limits)) if path else []
             empty = pa.table({c: pa.array([], pa.string()) for c in (*keys, text)})
             columns = pa.concat_tables([empty, *(b.columns for b in blocks)])
             trimmed = [pc.utf8_trim_whitespace(columns[c]) for c in keys]
             known = pc.binary_join_element_wise(*trimmed, "/") if len(keys) > 1 else trimmed[0]
-            _check_once(known, blocks, file)
+            _check_unique(known, blocks, file)
             self._small[name] = (
                 known.combine_chunks(),
                 pc.utf8_trim_whitespace(columns[text]).combine_chunks(),
@@ -81,10 +81,10 @@ class Dictionaries:
         if self._find(DETAIL) is None:
             return pa.repeat("", len(keys))
         result = np.full(len(keys), "", object)
-        buckets = _subjects_of(keys) // SUBJECTS_A_BUCKET
+        buckets = _parse_subjects(keys) // SUBJECTS_A_BUCKET
         for bucket in np.unique(buckets).tolist():
             mine = np.flatnonzero(buckets == bucket)
-            table = self._spilled.load(bucket)
+            table = self._detail_spill.load(bucket)
             if table is not None:
                 found = table[column].take(
                     pc.index_in(keys.take(pa.array(mine)), value_set=table["emar_id"])
@@ -93,11 +93,11 @@ class Dictionaries:
         return pa.array(result, pa.string())
 
     @cached_property
-    def _spilled(self) -> _Spill:
+    def _detail_spill(self) -> _Spill:
         path = self._find(DETAIL)
         assert path is not None
         spill = _Spill()
-        for block in _whole(
+        for block in _read_all(
             path, DETAIL, ("emar_id", "dose_given", "dose_given_unit"), self._limits
         ):
             given = pc.invert(pc.is_in(block.columns["dose_given"], pa.array(["", "___"])))
@@ -108,7 +108,7 @@ class Dictionaries:
                     "unit": block.columns["dose_given_unit"],
                 }
             ).filter(given)
-            subjects = _subjects_of(rows["emar_id"])
+            subjects = _parse_subjects(rows["emar_id"])
             if self._subjects is not None:
                 wanted = np.isin(subjects, self._subjects)
                 rows, subjects = rows.filter(pa.array(wanted)), subjects[wanted]
@@ -117,7 +117,7 @@ class Dictionaries:
         return spill
 
 
-def _whole(path: Path, name: str, columns: Sequence[str], limits: Limits) -> Iterator[TextBlock]:
+def _read_all(path: Path, name: str, columns: Sequence[str], limits: Limits) -> Iterator[TextBlock]:
     """Yield the file's blocks.
 
     Raises WrongFile at the first faulty line: without it, events would get other names or doses.
@@ -134,7 +134,7 @@ def _whole(path: Path, name: str, columns: Sequence[str], limits: Limits) -> Ite
         yield block
 
 
-def _check_once(keys: pa.ChunkedArray, blocks: Sequence[TextBlock], name: str) -> None:
+def _check_unique(keys: pa.ChunkedArray, blocks: Sequence[TextBlock], name: str) -> None:
     """Raises WrongFile if a key appears twice: either text would be a guess."""
     counts = pc.value_counts(keys)
     twice = counts.filter(pc.greater(counts.field("counts"), 1))
@@ -185,7 +185,7 @@ class _Spill:
         return self._loaded[bucket]
 
 
-def _subjects_of(emar_ids: pa.ChunkedArray) -> NDArray[np.int64]:
+def _parse_subjects(emar_ids: pa.ChunkedArray) -> NDArray[np.int64]:
     """Return the subject's number at the beginning of each emar_id.
 
     An emar_id is like 10000032-10; anything else gives 0.

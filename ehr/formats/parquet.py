@@ -65,7 +65,7 @@ def read_batches(
         raise _wrong(error, name) from None
 
 
-def converted(
+def convert_column(
     batch: pa.RecordBatch, column: str, convert: Callable[[pa.Array], pa.Array], name: str
 ) -> pa.Array:
     """Return `convert(column)`.

@@ -155,7 +155,7 @@ def _check_text(data: Bytes, breaks: Ints, line: int, name: str) -> None:
         codecs.utf_8_decode(data.data, "strict", True)
     except UnicodeDecodeError as error:
         raise WrongFile(
-            Rejection(name, "the line is not UTF-8 text", _line_at(breaks, line, error.start))
+            Rejection(name, "the line is not UTF-8 text", _find_line(breaks, line, error.start))
         ) from None
 
 
@@ -175,16 +175,16 @@ def _check_quotes(data: Bytes, quotes: Ints, breaks: Ints, line: int, name: str)
     )
     wrong = np.flatnonzero(~(opens & closes))
     if len(wrong):
-        raise WrongFile(Rejection(name, LOOSE_QUOTE, _line_at(breaks, line, opening[wrong[0]])))
+        raise WrongFile(Rejection(name, LOOSE_QUOTE, _find_line(breaks, line, opening[wrong[0]])))
     if len(quotes) % 2:
         raise WrongFile(
             Rejection(
                 name,
                 "the quotation mark that opens here is never closed",
-                _line_at(breaks, line, quotes[-1]),
+                _find_line(breaks, line, quotes[-1]),
             )
         )
 
 
-def _line_at(breaks: Ints, line: int, offset: int | np.int64) -> int:
+def _find_line(breaks: Ints, line: int, offset: int | np.int64) -> int:
     return line + int(np.searchsorted(breaks, offset))

@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ehr.formats.base import LONGEST_EVENT, RAW_CHARACTERS, Rejection, WrongFile
-from ehr.formats.columns import clock_times, numbers_of, text_of
+from ehr.formats.columns import clean_text, clock_times, parse_values
 from ehr.formats.delimited import TextBlock, read_csv_blocks
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
-from ehr.formats.parquet import column_names, converted, read_batches
+from ehr.formats.parquet import column_names, convert_column, read_batches
 from ehr.schema import CLOCK, ROWS, TimeKind
 
 REQUIRED = ("t", "event", "value")
@@ -64,7 +64,7 @@ def read_rows(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) -> Iterato
                     name, f"the file has more than {limits.case_rows:,} rows (IMPORT_CASE_ROWS)"
                 )
             )
-        yield _checked(block, name)
+        yield _split_block(block, name)
 
 
 def _parquet(path: Path, name: str, limits: Limits) -> Iterator[TextBlock]:
@@ -94,7 +94,10 @@ def _parquet(path: Path, name: str, limits: Limits) -> Iterator[TextBlock]:
         positions = np.arange(start, start + batch.num_rows)
         start += batch.num_rows
         table = pa.table(
-            {c: converted(batch, c, _clock_text if c == "t" else text_of, name) for c in columns}
+            {
+                c: convert_column(batch, c, _clock_text if c == "t" else clean_text, name)
+                for c in columns
+            }
         )
         yield TextBlock(table, positions, positions + 2, batch.num_rows)
 
@@ -105,10 +108,10 @@ def _clock_text(times: pa.Array) -> pa.Array:
     Nanoseconds that are no whole microseconds raise ArrowInvalid.
     """
     naive = pa.types.is_timestamp(times.type) and times.type.tz is None
-    return text_of(times.cast(CLOCK) if naive else times)
+    return clean_text(times.cast(CLOCK) if naive else times)
 
 
-def _checked(block: TextBlock, name: str) -> Block:
+def _split_block(block: TextBlock, name: str) -> Block:
     """Split the block into good rows and rejections.
 
     Only the first fault of a row is reported.
@@ -136,7 +139,7 @@ def _checked(block: TextBlock, name: str) -> Block:
             for c, column in text.items()
         ),
     ]
-    bad, rejections = _faulty(block, faults, name)
+    bad, rejections = _collect_faults(block, faults, name)
     rows = pa.table(
         {
             "row_index": pa.array(block.positions, pa.int32()),
@@ -144,7 +147,7 @@ def _checked(block: TextBlock, name: str) -> Block:
             "result_time": pa.nulls(len(block), ROWS.field("result_time").type),
             "event": text["event"],
             "value": text["value"],
-            "numeric_value": numbers_of(text["event"], text["value"]),
+            "numeric_value": parse_values(text["event"], text["value"]),
             "unit": text.get("unit", nothing),
             "source": text.get("source", nothing),
             "time_kind": kinds,
@@ -158,7 +161,7 @@ def _checked(block: TextBlock, name: str) -> Block:
     )
 
 
-def _faulty(
+def _collect_faults(
     block: TextBlock, faults: list[tuple[str, str, pa.ChunkedArray]], name: str
 ) -> tuple[np.ndarray, list[Rejection]]:
     """(mask of the bad rows, one rejection each)."""

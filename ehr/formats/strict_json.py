@@ -22,7 +22,7 @@ class BadJson(ValueError):
 def read_object(text: str) -> dict[str, Any]:
     """The object. Raises BadJson."""
     try:
-        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+        value = json.loads(text, object_pairs_hook=_build_object, parse_constant=_no_constant)
     except BadJson:
         raise
     except json.JSONDecodeError as error:
@@ -36,7 +36,7 @@ def read_object(text: str) -> dict[str, Any]:
     return value
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
         raise BadJson("a key appears twice")

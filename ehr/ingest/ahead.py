@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def ahead(blocks: Iterator[T]) -> Iterator[T]:
+def prefetch(blocks: Iterator[T]) -> Iterator[T]:
     """Yield the same items; make the next while one is used.
 
     An error is raised in place of its item.

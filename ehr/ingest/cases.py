@@ -15,7 +15,7 @@ from django.db import DataError, transaction
 from accounts.audit.trail import record
 from accounts.models import User
 from ehr.deletion import DeletionRefused, delete_encounters
-from ehr.formats.base import CaseRecord, Rejection, shown_name
+from ehr.formats.base import CaseRecord, Rejection, safe_name
 from ehr.formats.cases import case_folders, digest, read_case
 from ehr.formats.limits import Limits
 from ehr.ingest.copying import copy_rows, copy_series
@@ -91,7 +91,7 @@ def _folder(
     except DataError:
         # Values are checked before; this one was not foreseen.
         reason = Rejection(
-            f"{shown_name(folder)}/", "the database cannot store a value of this case"
+            f"{safe_name(folder)}/", "the database cannot store a value of this case"
         )
         _import_case(
             dataset,
@@ -116,7 +116,7 @@ def _import_case(
 
     One transaction does all of it.
     """
-    name = shown_name(case.folder)
+    name = safe_name(case.folder)
     found = CaseReport(case.encounter.case_id if case.encounter else name, name)
     found.rejections += [replace(r, case_id=found.case_id) for r in case.rejections]
     with transaction.atomic():
@@ -173,10 +173,10 @@ def _refusal(
             "the case was imported before with other content; import it under another name, or with"
             " --replace"
         )
-    return _deleted(dataset, there, by=by, replacing=replacing)
+    return _delete_case(dataset, there, by=by, replacing=replacing)
 
 
-def _deleted(
+def _delete_case(
     dataset: Dataset, there: Encounter, *, by: User | None, replacing: Replacing
 ) -> str | None:
     """Delete the stored case and record the losses.
@@ -253,4 +253,4 @@ def _count_unchanged(dataset: Dataset, part: ImportedPart, report: ImportReport)
 
 
 def _key(folder: Path) -> str:
-    return f"case:{shown_name(folder)}"
+    return f"case:{safe_name(folder)}"

@@ -17,10 +17,10 @@ from django.db import DataError, transaction
 from django.db.models import Count, Max, Sum
 
 from accounts.models import User
-from ehr.formats.base import EncounterRecord, Rejection, WrongFile, why_unreadable
+from ehr.formats.base import EncounterRecord, Rejection, WrongFile, describe_fault
 from ehr.formats.limits import Limits
 from ehr.formats.stream import EncounterList, Ints, NoteBlock, StreamBlock, StreamFile, StreamSource
-from ehr.ingest.ahead import ahead
+from ehr.ingest.ahead import prefetch
 from ehr.ingest.cases import Progress
 from ehr.ingest.copying import copy_rows, copy_series
 from ehr.models import Dataset, Encounter, ImportedPart, Note, SourceRow
@@ -212,7 +212,7 @@ class _Import:
 
         Raises WrongFile, also for rows that come after their series.
         """
-        if reason := why_unreadable(file.path):
+        if reason := describe_fault(file.path):
             raise WrongFile(Rejection(file.name, reason))
         sha256 = _fingerprint(self._source.identity, file.digest())
         parts = ImportedPart.objects.filter(dataset=self._dataset)
@@ -223,12 +223,12 @@ class _Import:
                 self._report.add_stored(self._dataset, file.name)
             self._count(part.lines, part.left_out)
             return
-        if part is not None or blocks.exclude(sha256=sha256).exists() or self._late(file):
+        if part is not None or blocks.exclude(sha256=sha256).exists() or self._is_late(file):
             raise WrongFile(Rejection(file.name, OTHER_FILE))
         stored = blocks.count()
         if stored:
             self._report.add_stored(self._dataset, file.name)
-        made: Iterator[StreamBlock | NoteBlock] = ahead(file.blocks())
+        made: Iterator[StreamBlock | NoteBlock] = prefetch(file.blocks())
         for number, block in enumerate(made):
             if number >= stored:
                 self._store(file, f"{file.name}#{number:06}", sha256, block)
@@ -243,7 +243,7 @@ class _Import:
             )
         self._count(total["lines"], total["left_out"])
 
-    def _late(self, file: StreamFile) -> bool:
+    def _is_late(self, file: StreamFile) -> bool:
         """True where series were built that lack the file's rows."""
         built = self._dataset.encounters.exclude(source_sha256="")
         return (

@@ -26,13 +26,15 @@ def retrieval_text(series: Series) -> str:
     lines = [f"{name} ({unit})" if unit else name, _extent(series)]
     if series.numbers is not None:
         lines.append(_statistics(series))
-        lines.append(f"first {_at(series.first)}; last {_at(series.last)}; {_extremes(series)}")
+        lines.append(
+            f"first {_format_moment(series.first)}; last {_format_moment(series.last)}; {_extremes(series)}"
+        )
     elif series.top_values:
         lines.append(f"most frequent values: {_top_values(series)}")
     if series.observations is not None:
         lines.append(
             "all observations: "
-            + "; ".join(_at(o, with_unit=not unit) for o in series.observations)
+            + "; ".join(_format_moment(o, with_unit=not unit) for o in series.observations)
         )
     return "\n".join(lines)
 
@@ -44,19 +46,19 @@ def judge_text(series: Series) -> str:
     """
     fields = [
         f"count={series.count}",
-        f"time=[{_clock_of(series.first)}, {_clock_of(series.last)}]",
+        f"time=[{_format_clock(series.first)}, {_format_clock(series.last)}]",
     ]
     if series.numbers is not None:
         lowest, highest = series.numbers.lowest, series.numbers.highest
         fields.append(
-            f"numeric_values=[{_shown(lowest)}, {_shown(highest)}];"
+            f"numeric_values=[{_format_value(lowest)}, {_format_value(highest)}];"
             f" mean={_number(series.numbers.mean)}"
         )
         if series.numbers.sd is not None:
             fields.append(f"sd={_number(series.numbers.sd)}")
-        fields.append(f"extrema=min {_mark(lowest)}, max {_mark(highest)}")
+        fields.append(f"extrema=min {_format_mark(lowest)}, max {_format_mark(highest)}")
         if series.first is not None and series.last is not None:
-            fields.append(f"first={_mark(series.first)}; last={_mark(series.last)}")
+            fields.append(f"first={_format_mark(series.first)}; last={_format_mark(series.last)}")
     elif series.top_values:
         fields.append(f"top_categories={_top_values(series)}")
     if len(series.units) == 1:
@@ -64,12 +66,12 @@ def judge_text(series: Series) -> str:
     text = f"- {_line(series.event)}: {'; '.join(fields)}"
     if series.observations is not None:
         text += "\n  observations: " + ", ".join(
-            _mark(o, with_unit=len(series.units) > 1) for o in series.observations
+            _format_mark(o, with_unit=len(series.units) > 1) for o in series.observations
         )
     return text
 
 
-def judge_order(series: Iterable[Series]) -> list[Series]:
+def sort_for_judge(series: Iterable[Series]) -> list[Series]:
     """Sort by clinical priority, then count (most first), then name.
 
     Source: protocol section 4, "Input".
@@ -77,12 +79,12 @@ def judge_order(series: Iterable[Series]) -> list[Series]:
     return sorted(series, key=lambda s: (s.priority, -s.count, s.event))
 
 
-def judge_shown(series: Iterable[Series], limit: int = JUDGE_SERIES) -> list[Series]:
+def select_for_judge(series: Iterable[Series], limit: int = JUDGE_SERIES) -> list[Series]:
     """Return the series that `judge_record` shows, in its order.
 
     These are at most `limit`, and every admission row.
     """
-    ordered = judge_order(series)
+    ordered = sort_for_judge(series)
     always = sum(1 for s in ordered if s.priority == 0)
     return ordered[: max(limit, always)]
 
@@ -94,8 +96,8 @@ def judge_record(series: Iterable[Series], limit: int = JUDGE_SERIES) -> str:
     have no time (`summarise(rows, untimed=True)`). Admission rows come first in priority and are
     included even if they alone exceed `limit`.
     """
-    ordered = judge_order(series)
-    shown = judge_shown(ordered, limit)
+    ordered = sort_for_judge(series)
+    shown = select_for_judge(ordered, limit)
     rows = sum(s.count for s in ordered)
     lines = [
         "[TABULAR_EHR_SUMMARY_START]",
@@ -118,8 +120,10 @@ def _extent(series: Series) -> str:
     if series.first is None or series.last is None:
         return f"count {series.count}, no time recorded"
     if series.first.time == series.last.time:
-        return f"count {series.count}, at {_clock_of(series.first)}"
-    return f"count {series.count}, from {_clock_of(series.first)} to {_clock_of(series.last)}"
+        return f"count {series.count}, at {_format_clock(series.first)}"
+    return (
+        f"count {series.count}, from {_format_clock(series.first)} to {_format_clock(series.last)}"
+    )
 
 
 def _statistics(series: Series) -> str:
@@ -128,7 +132,7 @@ def _statistics(series: Series) -> str:
     parts = [f"mean {_number(numbers.mean)}"]
     if numbers.sd is not None:
         parts.append(f"SD {_number(numbers.sd)}")
-    parts += [f"min {_shown(numbers.lowest)}", f"max {_shown(numbers.highest)}"]
+    parts += [f"min {_format_value(numbers.lowest)}", f"max {_format_value(numbers.highest)}"]
     if numbers.count != series.count:
         parts.append(f"{series.count - numbers.count} without a number")
     return ", ".join(parts)
@@ -136,7 +140,9 @@ def _statistics(series: Series) -> str:
 
 def _extremes(series: Series) -> str:
     assert series.numbers is not None
-    return f"min {_at(series.numbers.lowest)}; max {_at(series.numbers.highest)}"
+    return (
+        f"min {_format_moment(series.numbers.lowest)}; max {_format_moment(series.numbers.highest)}"
+    )
 
 
 def _top_values(series: Series) -> str:
@@ -144,24 +150,24 @@ def _top_values(series: Series) -> str:
     return f"{text}, and {series.other_values} other values" if series.other_values else text
 
 
-def _at(observation: Observation | None, with_unit: bool = False) -> str:
+def _format_moment(observation: Observation | None, with_unit: bool = False) -> str:
     if observation is None:
         return "without a time"
-    value = _shown(observation, with_unit)
+    value = _format_value(observation, with_unit)
     when = "without a time" if observation.time is None else f"at {clock(observation.time)}"
     return f"{value} {when}" if value else when
 
 
-def _mark(observation: Observation, with_unit: bool = False) -> str:
-    return f"{_shown(observation, with_unit)}@{_clock_of(observation)}"
+def _format_mark(observation: Observation, with_unit: bool = False) -> str:
+    return f"{_format_value(observation, with_unit)}@{_format_clock(observation)}"
 
 
-def _shown(observation: Observation, with_unit: bool = False) -> str:
+def _format_value(observation: Observation, with_unit: bool = False) -> str:
     value = _line(observation.value)
     return f"{value} {observation.unit}" if value and with_unit and observation.unit else value
 
 
-def _clock_of(observation: Observation | None) -> str:
+def _format_clock(observation: Observation | None) -> str:
     return NO_TIME if observation is None or observation.time is None else clock(observation.time)
 
 

@@ -40,13 +40,13 @@ def sparkline(points: Sequence[tuple[float, float]]) -> Sparkline | None:
     hours = [h for h, _ in points]
     values = [v for _, v in points]
     low, high = min(values), max(values)
-    xs = _scaled(hours, min(hours), max(hours), MARGIN, WIDTH - MARGIN)
-    ys = _scaled(values, low, high, HEIGHT - MARGIN, MARGIN)
+    xs = _scale(hours, min(hours), max(hours), MARGIN, WIDTH - MARGIN)
+    ys = _scale(values, low, high, HEIGHT - MARGIN, MARGIN)
     pairs = [f"{x:.1f} {y:.1f}" for x, y in zip(xs, ys, strict=True)]
     return Sparkline("M" + "L".join(pairs), f"{xs[-1]:.1f}", f"{ys[-1]:.1f}", low, high)
 
 
-def _scaled(
+def _scale(
     numbers: Sequence[float], low: float, high: float, start: float, stop: float
 ) -> list[float]:
     if high == low:

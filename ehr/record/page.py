@@ -83,7 +83,9 @@ def _category() -> Func:
     return Func(F("event"), Value(":"), Value(1), function="split_part", output_field=TextField())
 
 
-def series_of(encounter: Encounter, wanted: SeriesFilter = SeriesFilter()) -> QuerySet[EventSeries]:
+def find_series(
+    encounter: Encounter, wanted: SeriesFilter = SeriesFilter()
+) -> QuerySet[EventSeries]:
     """The encounter's series in clinical priority, narrowed."""
     found = EventSeries.objects.filter(encounter=encounter).order_by("priority", "-count", "event")
     if wanted.category:
@@ -93,7 +95,7 @@ def series_of(encounter: Encounter, wanted: SeriesFilter = SeriesFilter()) -> Qu
     return found
 
 
-def categories_of(encounter: Encounter) -> list[tuple[str, str, int]]:
+def count_categories(encounter: Encounter) -> list[tuple[str, str, int]]:
     """(category, its words, number of series) in clinical priority."""
     named = (
         EventSeries.objects.filter(encounter=encounter)
@@ -151,7 +153,7 @@ def row_lines(encounter: Encounter, indices: Sequence[int]) -> list[RowLine]:
     return [_row_line(encounter, row) for row in rows]
 
 
-def in_time_order(encounter: Encounter, series: EventSeries) -> list[int]:
+def sort_rows(encounter: Encounter, series: EventSeries) -> list[int]:
     """The row indices of a series by time, as its table pages them."""
     rows = (
         _rows(encounter)
@@ -170,7 +172,7 @@ def untimed_indices(encounter: Encounter) -> list[int]:
     return list(rows.values_list("row_index", flat=True))
 
 
-def rejected_of(encounter: Encounter) -> QuerySet[RejectedRow]:
+def find_rejections(encounter: Encounter) -> QuerySet[RejectedRow]:
     """Return the import's rejections of this case.
 
     They include rows with an unreadable time.
@@ -180,7 +182,7 @@ def rejected_of(encounter: Encounter) -> QuerySet[RejectedRow]:
     ).order_by("file", "line", "pk")
 
 
-def series_of_row(encounter: Encounter, row_index: int) -> EventSeries | None:
+def find_row_series(encounter: Encounter, row_index: int) -> EventSeries | None:
     """Return the series of the row.
 
     Returns None for a row without a time or of another record.

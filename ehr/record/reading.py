@@ -45,27 +45,27 @@ def read_rows(dataset_id: int, encounter_ids: Sequence[int]) -> tuple[pa.Table, 
     with psycopg.Cursor(connection.connection) as cursor:
         found = cursor.execute(PACKED, [dataset_id, list(encounter_ids)], binary=True).fetchall()
     ids, counts, indices, times, numbers, *texts = zip(*found, strict=True) if found else [()] * 11
-    micro = _unpacked(times, ">i8")
+    micro = _unpack_numbers(times, ">i8")
     timed = micro != NO_TIME
     columns = {
-        "row_index": pa.array(_unpacked(indices, ">i4"), pa.int32()),
+        "row_index": pa.array(_unpack_numbers(indices, ">i4"), pa.int32()),
         "time": (
             pa.array(np.where(timed, micro + np.where(timed, EPOCH, 0), 0), mask=~timed).cast(CLOCK)
         ),
-        "numeric_value": pa.array(_unpacked(numbers, ">f8"), pa.float64(), from_pandas=True),
+        "numeric_value": pa.array(_unpack_numbers(numbers, ">f8"), pa.float64(), from_pandas=True),
     }
     for i, name in enumerate(TEXTS):
-        columns[name] = _texts(_unpacked(texts[2 * i], ">i4"), texts[2 * i + 1])
+        columns[name] = _cut_texts(_unpack_numbers(texts[2 * i], ">i4"), texts[2 * i + 1])
     return pa.table(columns), np.repeat(np.array(ids, np.int64), np.array(counts, np.int64))
 
 
-def _unpacked(parts: Sequence[bytes], dtype: str) -> NDArray[np.generic]:
+def _unpack_numbers(parts: Sequence[bytes], dtype: str) -> NDArray[np.generic]:
     """The numbers of all parts in the machine's byte order."""
     packed = np.frombuffer(b"".join(parts), dtype)
     return packed.astype(packed.dtype.newbyteorder("="))
 
 
-def _texts(lengths: NDArray[np.generic], parts: Sequence[str]) -> pa.Array:
+def _cut_texts(lengths: NDArray[np.generic], parts: Sequence[str]) -> pa.Array:
     """Texts of the given lengths in bytes, cut from the joined parts."""
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])

@@ -14,12 +14,12 @@ from datetime import datetime
 from ehr.models import Encounter
 
 
-def copies_of(public_ids: Collection[str]) -> set[str]:
+def find_copies(public_ids: Collection[str]) -> set[str]:
     """Return the public ids of all cases of these cases' stays."""
-    return {copy for copies in copies_by_case(public_ids).values() for copy in copies}
+    return {copy for copies in group_copies(public_ids).values() for copy in copies}
 
 
-def copies_by_case(public_ids: Collection[str]) -> Mapping[str, set[str]]:
+def group_copies(public_ids: Collection[str]) -> Mapping[str, set[str]]:
     """Return each case's public id with those of all cases of its stay.
 
     The case itself is included. Two cases are one stay if they have the same case id, and the same

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from ehr.formats.base import CaseRecord, EncounterRecord, FormatError, Rejection, WrongFile
 from ehr.formats.cases import case_folders, read_case
-from ehr.formats.csv.reader import PlainRows, case_of
+from ehr.formats.csv.reader import PlainRows, parse_case_id
 from ehr.formats.meds.reader import Meds
 from ehr.formats.mimic_iv.reader import MimicIV
 from ehr.formats.stream import NoteBlock, StreamBlock, StreamFile, StreamSource
@@ -188,10 +188,10 @@ def _csv_encounters(
     not name.
     """
     taken = {e.case_id: e for e in found}
-    named = {r.case_id for r in rejections} | {case_of(Path(r.file)) for r in rejections}
+    named = {r.case_id for r in rejections} | {parse_case_id(Path(r.file)) for r in rejections}
     for file in root.iterdir():
-        if case_of(file) and file.name != "encounters.csv":
-            assert case_of(file) in taken.keys() | named, file.name
+        if parse_case_id(file) and file.name != "encounters.csv":
+            assert parse_case_id(file) in taken.keys() | named, file.name
         elif file.suffix == ".txt":
             assert file.stem in taken.keys() | named or any(
                 r.file == f"note/{file.name}" for r in rejections

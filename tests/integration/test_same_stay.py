@@ -11,7 +11,7 @@ from accounts.models import Role
 from adjudication.access.eligibility import find_ineligibility_reasons
 from adjudication.packets import actions as packets
 from ehr.models import Encounter
-from ehr.record.same_stay import copies_of
+from ehr.record.same_stay import find_copies
 from tests import factories
 from tests.integration.judged import judged_world, make_case
 from tests.integration.reviewed import drawn_packet
@@ -37,10 +37,10 @@ def test_a_stay_is_known_by_its_case_id_and_its_note_or_admission():
         admitted_at=moved, discharged_at=None
     )
     found = {case.public_id, same_admission.public_id, same_note.public_id}
-    assert copies_of([case.public_id]) == found
+    assert find_copies([case.public_id]) == found
     # The stranger was admitted when the third one was: those two are one stay, too.
-    assert copies_of([stranger.public_id]) == {stranger.public_id, same_note.public_id}
-    assert copies_of([]) == set()
+    assert find_copies([stranger.public_id]) == {stranger.public_id, same_note.public_id}
+    assert find_copies([]) == set()
 
 
 def test_a_packet_closes_every_import_of_its_stays():

@@ -18,7 +18,7 @@ from accounts.models import AuditEvent, Study, User
 from accounts.permissions import NotAllowed, check_user_can_open_cases
 from accounts.registry import veto
 from ehr.models import Encounter
-from ehr.record.same_stay import copies_of
+from ehr.record.same_stay import find_copies
 from timelines.models import Authoring, Timeline
 
 #: The object type, for page guards (`accounts.registry`), of pages that show timelines of a case.
@@ -87,7 +87,7 @@ def unaided_draft(user: User, encounter_id: str) -> Authoring | None:
         author=user, protocol=Authoring.Protocol.UNAIDED, state=Authoring.State.DRAFT
     )
     open_drafts = list(drafts.select_related("encounter"))
-    copies = copies_of([encounter_id]) if open_drafts else set()
+    copies = find_copies([encounter_id]) if open_drafts else set()
     return next((draft for draft in open_drafts if draft.encounter.public_id in copies), None)
 
 
@@ -107,7 +107,7 @@ def closed_to_unaided(user: User, object_type: str) -> set[str]:
     drafts = Authoring.objects.filter(
         author=user, protocol=Authoring.Protocol.UNAIDED, state=Authoring.State.DRAFT
     )
-    return copies_of(drafts.values_list("encounter__public_id", flat=True))
+    return find_copies(drafts.values_list("encounter__public_id", flat=True))
 
 
 def check_user_may_see_timelines(user: User, encounter: Encounter) -> None:
@@ -154,7 +154,7 @@ def was_exposed(user: User, encounter: Encounter) -> bool:
     events = AuditEvent.objects.filter(
         actor=user,
         object_type="ehr.encounter",
-        object_id__in=copies_of([encounter.public_id]),
+        object_id__in=find_copies([encounter.public_id]),
         action__in=EXPOSING,
     )
     return events.exclude(action="case.open", detail__contains={"timelines": False}).exists()

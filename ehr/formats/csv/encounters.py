@@ -18,7 +18,7 @@ from ehr.formats.base import (
     EncounterRecord,
     Rejection,
     WrongFile,
-    why_unreadable,
+    describe_fault,
 )
 from ehr.formats.columns import clock_times
 from ehr.formats.delimited import TextBlock, read_csv_blocks
@@ -53,7 +53,7 @@ def read_listing(path: Path, known: Collection[str], limits: Limits) -> Listing:
     refused: set[str] = set()
     rejections: list[Rejection] = []
     unassigned: list[int] = []
-    if reason := why_unreadable(path):
+    if reason := describe_fault(path):
         raise WrongFile(Rejection(ENCOUNTERS, reason))
     if path.is_file():
         for block in read_csv_blocks(

@@ -23,9 +23,9 @@ from ehr.formats.base import (
     NoteRecord,
     Rejection,
     WrongFile,
+    describe_fault,
     has_words,
-    shown_name,
-    why_unreadable,
+    safe_name,
 )
 from ehr.formats.csv.encounters import ENCOUNTERS, Listing, read_listing
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
@@ -50,12 +50,15 @@ class PlainRows:
         entries = sorted(path.iterdir()) if path.is_dir() else [path]
         files = [entry for entry in entries if entry.is_file()]
         self._unreadable = [
-            Rejection(shown_name(entry), reason)
+            Rejection(safe_name(entry), reason)
             for entry in entries
-            if (case_of(entry) or entry.suffix == NOTE_SUFFIX) and (reason := why_unreadable(entry))
+            if (parse_case_id(entry) or entry.suffix == NOTE_SUFFIX)
+            and (reason := describe_fault(entry))
         ]
-        self._rows = [file for file in files if file.name != ENCOUNTERS and case_of(file)]
-        self._others = [file for file in files if file.name != ENCOUNTERS and not case_of(file)]
+        self._rows = [file for file in files if file.name != ENCOUNTERS and parse_case_id(file)]
+        self._others = [
+            file for file in files if file.name != ENCOUNTERS and not parse_case_id(file)
+        ]
         self._folder = path if path.is_dir() else path.parent
         self._chosen = None if chosen is None else frozenset(chosen)
         self._limits = limits
@@ -74,12 +77,12 @@ class PlainRows:
 
         Raises WrongFile if encounters.csv cannot be read.
         """
-        return self._found
+        return self._encounter_list
 
     def files(self) -> Sequence[StreamFile]:
         """One file of rows a case, then the notes that are there."""
-        cases = [e.case_id for e in self._found.encounters]
-        rows = {case_of(file): file for file in self._rows}
+        cases = [e.case_id for e in self._encounter_list.encounters]
+        rows = {parse_case_id(file): file for file in self._rows}
         notes = [(place, self._folder / f"{case}{NOTE_SUFFIX}") for place, case in enumerate(cases)]
         return [
             *(
@@ -132,23 +135,25 @@ class PlainRows:
         yield NoteBlock(((place, 1, NoteRecord(text)),), 1)
 
     @cached_property
-    def _found(self) -> EncounterList:
+    def _encounter_list(self) -> EncounterList:
         wanted = [
-            file for file in self._rows if self._chosen is None or case_of(file) in self._chosen
+            file
+            for file in self._rows
+            if self._chosen is None or parse_case_id(file) in self._chosen
         ]
         listing = read_listing(
-            self._folder / ENCOUNTERS, {case_of(file) for file in self._rows}, self._limits
+            self._folder / ENCOUNTERS, {parse_case_id(file) for file in self._rows}, self._limits
         )
-        times = Counter(case_of(file) for file in self._rows)
-        found = [self._encounter(file, times[case_of(file)], listing) for file in wanted]
+        times = Counter(parse_case_id(file) for file in self._rows)
+        found = [self._encounter(file, times[parse_case_id(file)], listing) for file in wanted]
         refused = [
             *(e for e in found if isinstance(e, Rejection)),
             *self._unreadable,
-            *self._absent(),
-            *self._orphans(),
+            *self._missing_cases(),
+            *self._orphan_notes(),
         ]
         unread = (
-            shown_name(f)
+            safe_name(f)
             for f in self._others
             if f.suffix != NOTE_SUFFIX and not f.name.startswith((".", *PAPERS))
         )
@@ -167,7 +172,7 @@ class PlainRows:
 
         Returns None if encounters.csv has rejected the case already.
         """
-        case, name = case_of(file), shown_name(file)
+        case, name = parse_case_id(file), safe_name(file)
         if len(case) > LONGEST_CASE_ID or not case.isprintable() or case != case.strip():
             reason = (
                 f"the file's name is no case id: longer than {LONGEST_CASE_ID} characters, or with"
@@ -203,14 +208,16 @@ class PlainRows:
             )
         return EncounterRecord(case, earliest, anchor="presentation")
 
-    def _absent(self) -> Iterator[Rejection]:
+    def _missing_cases(self) -> Iterator[Rejection]:
         """Chosen cases that are not there."""
-        for case in sorted((self._chosen or frozenset()) - {case_of(file) for file in self._rows}):
+        for case in sorted(
+            (self._chosen or frozenset()) - {parse_case_id(file) for file in self._rows}
+        ):
             yield Rejection("--cases", "no such case", case_id=case[:LONGEST_CASE_ID])
 
-    def _orphans(self) -> Iterator[Rejection]:
+    def _orphan_notes(self) -> Iterator[Rejection]:
         """Notes of cases that are not there."""
-        cases = {case_of(file) for file in self._rows}
+        cases = {parse_case_id(file) for file in self._rows}
         for file in self._others:
             if (
                 file.suffix == NOTE_SUFFIX
@@ -219,11 +226,11 @@ class PlainRows:
                 and not file.name.startswith(PAPERS)
             ):
                 yield Rejection(
-                    f"note/{shown_name(file)}", "no file of rows has the name of this note"
+                    f"note/{safe_name(file)}", "no file of rows has the name of this note"
                 )
 
 
-def case_of(file: Path) -> str:
+def parse_case_id(file: Path) -> str:
     """The case a file of rows belongs to, by its name; "" for any other file."""
     return next(
         (file.name.removesuffix(suffix) for suffix in SUFFIXES if file.name.endswith(suffix)), ""

@@ -32,7 +32,7 @@ class Meaning:
     unit: str = ""
 
 
-def meaning_of(code: str, description: str = "") -> Meaning:
+def find_meaning(code: str, description: str = "") -> Meaning:
     """Return the meaning of one code.
 
     `description` (metadata/codes.parquet) replaces the number that names an item.
@@ -46,7 +46,7 @@ def meaning_of(code: str, description: str = "") -> Meaning:
     return Meaning(" ".join(meaning.event.lower().split()), meaning.kind, meaning.unit)
 
 
-def _named(
+def _make_name_rule(
     category: str, kind: TimeKind, detail: str = ""
 ) -> Callable[[Sequence[str], str], Meaning]:
     """Category and the last part (or the description)."""
@@ -55,7 +55,7 @@ def _named(
     )
 
 
-def _measured(category: str, kind: TimeKind) -> Callable[[Sequence[str], str], Meaning]:
+def _make_unit_rule(category: str, kind: TimeKind) -> Callable[[Sequence[str], str], Meaning]:
     """ITEM//UNIT."""
 
     def rule(rest: Sequence[str], description: str) -> Meaning:
@@ -99,7 +99,7 @@ def _procedure(rest: Sequence[str], description: str) -> Meaning:
     return Meaning(f"procedure:{description or ' '.join(rest)}:billed", TimeKind.ADMINISTRATIVE)
 
 
-def _fixed(event: str) -> Callable[[Sequence[str], str], Meaning]:
+def _make_fixed_rule(event: str) -> Callable[[Sequence[str], str], Meaning]:
     return lambda rest, description: Meaning(event, TimeKind.ADMINISTRATIVE)
 
 
@@ -110,22 +110,22 @@ _RULES: Mapping[str, Callable[[Sequence[str], str], Meaning]] = {
     DISCHARGE: lambda rest, _: Meaning(
         f"admission:discharge:{rest[0] if rest else ''}", TimeKind.ADMINISTRATIVE
     ),
-    REGISTRATION: _fixed("admission:ed registration:"),
-    "ED_OUT": _fixed("admission:ed out:"),
-    "MEDS_DEATH": _fixed("admission:death:"),
-    "TRANSFER_TO": _named("transfer", TimeKind.ADMINISTRATIVE),
-    "ICU_ADMISSION": _named("icu", TimeKind.ADMINISTRATIVE, "in"),
-    "ICU_DISCHARGE": _named("icu", TimeKind.ADMINISTRATIVE, "out"),
+    REGISTRATION: _make_fixed_rule("admission:ed registration:"),
+    "ED_OUT": _make_fixed_rule("admission:ed out:"),
+    "MEDS_DEATH": _make_fixed_rule("admission:death:"),
+    "TRANSFER_TO": _make_name_rule("transfer", TimeKind.ADMINISTRATIVE),
+    "ICU_ADMISSION": _make_name_rule("icu", TimeKind.ADMINISTRATIVE, "in"),
+    "ICU_DISCHARGE": _make_name_rule("icu", TimeKind.ADMINISTRATIVE, "out"),
     "DIAGNOSIS": lambda rest, description: Meaning(
         f"diagnosis:{description or ' '.join(rest)}:", TimeKind.ADMINISTRATIVE
     ),
-    "DRG": _named("diagnosis", TimeKind.ADMINISTRATIVE),
+    "DRG": _make_name_rule("diagnosis", TimeKind.ADMINISTRATIVE),
     "PROCEDURE": _procedure,
     "MEDICATION": _medication,
-    "INFUSION_START": _named("med", TimeKind.ADMINISTRATION, "start"),
-    "INFUSION_END": _named("med", TimeKind.ADMINISTRATION, "end"),
-    "LAB": _measured("lab", TimeKind.COLLECTION),
-    "SUBJECT_FLUID_OUTPUT": _measured("output", TimeKind.CHARTED),
+    "INFUSION_START": _make_name_rule("med", TimeKind.ADMINISTRATION, "start"),
+    "INFUSION_END": _make_name_rule("med", TimeKind.ADMINISTRATION, "end"),
+    "LAB": _make_unit_rule("lab", TimeKind.COLLECTION),
+    "SUBJECT_FLUID_OUTPUT": _make_unit_rule("output", TimeKind.CHARTED),
     "SUBJECT_WEIGHT_AT_INFUSION": lambda rest, _: Meaning(
         "chart:weight at infusion:", TimeKind.CHARTED, rest[0] if rest else ""
     ),

@@ -24,14 +24,14 @@ from ehr.formats.base import (
     FormatError,
     Rejection,
     WrongFile,
-    shown_name,
-    why_unreadable,
+    describe_fault,
+    safe_name,
 )
-from ehr.formats.columns import numbers_of, text_of
+from ehr.formats.columns import clean_text, parse_values
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
-from ehr.formats.meds.codes import BIRTH, Meaning, meaning_of
-from ehr.formats.meds.stays import EARLY, FAR, Marks, MedsStays, stays_of
-from ehr.formats.parquet import column_names, converted, read_batches
+from ehr.formats.meds.codes import BIRTH, Meaning, find_meaning
+from ehr.formats.meds.stays import EARLY, FAR, Marks, MedsStays, find_stays
+from ehr.formats.parquet import column_names, convert_column, read_batches
 from ehr.formats.stream import EncounterList, Ints, StreamBlock, StreamFile, Windows
 from ehr.schema import CLOCK, ROWS
 
@@ -76,7 +76,7 @@ class Meds:
         data = path / "data" if (path / "data").is_dir() else path
         self._root = data if data.is_dir() else data.parent
         shards = sorted(data.rglob("*.parquet")) if data.is_dir() else [data]
-        self._shards = [shard for shard in shards if shard.is_file() or why_unreadable(shard)]
+        self._shards = [shard for shard in shards if shard.is_file() or describe_fault(shard)]
         self._codes = path / "metadata" / "codes.parquet"
         self._chosen = None if chosen is None else frozenset(chosen)
         self._meanings: dict[str, Meaning] = {}
@@ -110,7 +110,7 @@ class Meds:
             *stays.rejections,
             *(Rejection("data", "no such case", case_id=case[:100]) for case in absent),
         ]
-        there = self._codes.is_file() or why_unreadable(self._codes)
+        there = self._codes.is_file() or describe_fault(self._codes)
         codes = () if there else (CODES,)
         return EncounterList(
             stays.encounters,
@@ -175,7 +175,7 @@ class Meds:
                 "result_time": pa.nulls(len(batch), CLOCK),
                 "event": events,
                 "value": values,
-                "numeric_value": numbers_of(events, values.combine_chunks()),
+                "numeric_value": parse_values(events, values.combine_chunks()),
                 "unit": units,
                 "source": pa.repeat("meds", len(batch)),
                 "time_kind": kinds,
@@ -185,7 +185,7 @@ class Meds:
 
     def _meaning(self, code: str) -> Meaning:
         if code not in self._meanings:
-            self._meanings[code] = meaning_of(code, self._descriptions.get(code, ""))
+            self._meanings[code] = find_meaning(code, self._descriptions.get(code, ""))
         return self._meanings[code]
 
     @cached_property
@@ -194,7 +194,7 @@ class Meds:
 
         Raises WrongFile if the file is damaged or ambiguous.
         """
-        if reason := why_unreadable(self._codes):
+        if reason := describe_fault(self._codes):
             raise WrongFile(Rejection(CODES, reason))
         if not self._codes.is_file():
             return {}
@@ -207,7 +207,8 @@ class Meds:
         line = 1
         for batch in read_batches(self._codes, CODES, ("code", "description"), BATCH_ROWS):
             codes, texts = (
-                converted(batch, c, text_of, CODES).to_pylist() for c in ("code", "description")
+                convert_column(batch, c, clean_text, CODES).to_pylist()
+                for c in ("code", "description")
             )
             for code, text in zip(codes, texts, strict=True):
                 line += 1
@@ -232,16 +233,19 @@ class Meds:
                 raise WrongFile(Rejection(name, f"the column {column} is missing", field=column))
         start = 0
         for batch in read_batches(shard, name, [n for n in names.values() if n], BATCH_ROWS):
-            how: dict[str, Callable[[pa.Array], pa.Array]] = {"subject_id": _number, "time": _naive}
+            how: dict[str, Callable[[pa.Array], pa.Array]] = {
+                "subject_id": _number,
+                "time": _convert_times,
+            }
             columns = {
                 c: (
-                    converted(batch, n, how.get(c, text_of), name)
+                    convert_column(batch, n, how.get(c, clean_text), name)
                     if n
                     else pa.repeat("", batch.num_rows)
                 )
                 for c, n in names.items()
             }
-            yield _sound(pa.table(columns), name, start)
+            yield _split_batch(pa.table(columns), name, start)
             start += batch.num_rows
 
     def _columns(self, shard: Path) -> dict[str, str]:
@@ -263,7 +267,7 @@ class Meds:
         missing: list[str] = []
         for shard in self._shards:
             mine = Marks()
-            if reason := why_unreadable(shard):
+            if reason := describe_fault(shard):
                 refused[shard] = Rejection(self._name(shard), reason)
                 continue
             try:
@@ -279,23 +283,23 @@ class Meds:
                     if len(lacking) == len(VALUES)
                     else []
                 )
-        return stays_of(marks, self._chosen), refused, tuple(missing)
+        return find_stays(marks, self._chosen), refused, tuple(missing)
 
     def _name(self, shard: Path) -> str:
         parts = shard.relative_to(self._root).parts
-        return "/".join(shown_name(Path(part)) for part in parts)
+        return "/".join(safe_name(Path(part)) for part in parts)
 
 
 def _number(values: pa.Array) -> pa.Array:
     return values.cast(pa.int64())
 
 
-def _naive(times: pa.Array) -> pa.Array:
+def _convert_times(times: pa.Array) -> pa.Array:
     """Moments as naive local ones; nanoseconds are cut off."""
     return pc.cast(times, options=pc.CastOptions(CLOCK, allow_time_truncate=True))
 
 
-def _sound(batch: pa.Table, name: str, start: int) -> _Batch:
+def _split_batch(batch: pa.Table, name: str, start: int) -> _Batch:
     """Split into good rows and rejections.
 
     `start` is the number of earlier rows of the shard.

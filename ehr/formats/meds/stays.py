@@ -66,7 +66,7 @@ class Marks:
             self.seen[row["subject_id"]] = min(first, row["time_min"]), max(last, row["time_max"])
 
 
-def stays_of(marks: Sequence[Marks], chosen: frozenset[str] | None) -> MedsStays:
+def find_stays(marks: Sequence[Marks], chosen: frozenset[str] | None) -> MedsStays:
     """Return the encounters in order of subject and time, with rejections."""
     encounters: list[EncounterRecord] = []
     bounds: list[tuple[int, int, int]] = []
@@ -116,14 +116,14 @@ def _stays(shards: Sequence[Marks]) -> Iterator[tuple[EncounterRecord, int, int]
         .sort_by([("subject_id", "ascending"), ("time", "ascending")])
         .to_pylist()
     )
-    if not any(_is(mark, ADMISSION) for mark in marks):
+    if not any(_has_code(mark, ADMISSION) for mark in marks):
         yield from _whole_subjects(shards)
         return
     by_subject: dict[int, list[_Mark]] = {}
     for mark in marks:
         by_subject.setdefault(mark["subject_id"], []).append(mark)
     for subject, mine in by_subject.items():
-        yield from _stays_of(subject, list(_once(mine)))
+        yield from _find_subject_stays(subject, list(_drop_repeats(mine)))
 
 
 def _whole_subjects(shards: Sequence[Marks]) -> Iterator[tuple[EncounterRecord, int, int]]:
@@ -135,26 +135,28 @@ def _whole_subjects(shards: Sequence[Marks]) -> Iterator[tuple[EncounterRecord, 
     for subject, (first, last) in sorted(seen.items()):
         yield (
             EncounterRecord(str(subject), first, anchor="presentation", subject_key=str(subject)),
-            _micro(first),
-            _micro(last),
+            _to_microseconds(first),
+            _to_microseconds(last),
         )
 
 
-def _once(marks: list[_Mark]) -> Iterator[_Mark]:
+def _drop_repeats(marks: list[_Mark]) -> Iterator[_Mark]:
     """Yield the marks without repeated admissions.
 
     Some extractions repeat an admission with each of its kinds.
     """
     seen: set[object] = set()
     for mark in marks:
-        if _is(mark, ADMISSION) and mark["hadm_id"]:
+        if _has_code(mark, ADMISSION) and mark["hadm_id"]:
             if mark["hadm_id"] in seen:
                 continue
             seen.add(mark["hadm_id"])
         yield mark
 
 
-def _stays_of(subject: int, marks: list[_Mark]) -> Iterator[tuple[EncounterRecord, int, int]]:
+def _find_subject_stays(
+    subject: int, marks: list[_Mark]
+) -> Iterator[tuple[EncounterRecord, int, int]]:
     """Yield each admission with its discharge and registration.
 
     The discharge comes before the next admission, the registration after the previous discharge.
@@ -164,27 +166,31 @@ def _stays_of(subject: int, marks: list[_Mark]) -> Iterator[tuple[EncounterRecor
     for i, mark in enumerate(marks):
         time = mark["time"]
         assert isinstance(time, datetime)
-        if _is(mark, REGISTRATION):
+        if _has_code(mark, REGISTRATION):
             registered = registered or time
-        elif _is(mark, DISCHARGE):
+        elif _has_code(mark, DISCHARGE):
             registered = None
         else:
             number += 1
-            until = next((m for m in marks[i + 1 :] if not _is(m, REGISTRATION)), None)
-            discharge = until["time"] if until is not None and _is(until, DISCHARGE) else None
+            until = next((m for m in marks[i + 1 :] if not _has_code(m, REGISTRATION)), None)
+            discharge = until["time"] if until is not None and _has_code(until, DISCHARGE) else None
             left = discharge if isinstance(discharge, datetime) else None
             case_id = str(mark["hadm_id"] or f"{subject}-{number}")
             record = EncounterRecord(
                 case_id, time, left, str(mark["code"]), subject_key=str(subject)
             )
-            end = _micro(left) if left else (_micro(until["time"]) - 1 if until else FAR)
-            yield record, _micro(registered or time), end
+            end = (
+                _to_microseconds(left)
+                if left
+                else (_to_microseconds(until["time"]) - 1 if until else FAR)
+            )
+            yield record, _to_microseconds(registered or time), end
             registered = None
 
 
-def _is(mark: _Mark, code: str) -> bool:
+def _has_code(mark: _Mark, code: str) -> bool:
     return str(mark["code"]).startswith(code)
 
 
-def _micro(time: object) -> int:
+def _to_microseconds(time: object) -> int:
     return int(np.datetime64(time, "us").astype(np.int64))  # type: ignore[call-overload]

@@ -21,15 +21,15 @@ from ehr.formats.base import (
     NoteRecord,
     Rejection,
     WrongFile,
+    describe_fault,
     has_words,
-    why_unreadable,
 )
 from ehr.formats.columns import clock_times
 from ehr.formats.delimited import TextBlock, header_names, read_csv_blocks
 from ehr.formats.dictionaries import Dictionaries
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.mimic_iv.admissions import ADMISSIONS, Admissions, read_admissions
-from ehr.formats.mimic_iv.rows import Stays, rows_of
+from ehr.formats.mimic_iv.rows import Stays, build_rows
 from ehr.formats.mimic_iv.tables import TABLES, Table
 from ehr.formats.stream import EncounterList, NoteBlock, StreamBlock, StreamFile
 
@@ -49,7 +49,7 @@ class MimicIV:
         self._root = root
         self._chosen = None if chosen is None else frozenset(chosen)
         self._limits = limits
-        if not paths_of(root, ADMISSIONS):
+        if not find_files(root, ADMISSIONS):
             raise FormatError(
                 f"{root} has no {ADMISSIONS}.csv or .csv.gz. The mimic_iv format is the published"
                 " directory layout."
@@ -88,19 +88,21 @@ class MimicIV:
     def files(self) -> Sequence[StreamFile]:
         """The tables that are there, then the notes."""
         tables = [
-            StreamFile(t.path, paths[0], partial(self._blocks, t), self._beside(t.dictionaries))
+            StreamFile(
+                t.path, paths[0], partial(self._blocks, t), self._find_dictionaries(t.dictionaries)
+            )
             for t in TABLES
-            if (paths := paths_of(self._root, t.path))
+            if (paths := find_files(self._root, t.path))
         ]
-        notes = paths_of(self._root, NOTES)
+        notes = find_files(self._root, NOTES)
         return [*tables, *([StreamFile(NOTES, notes[0], self._notes, notes=True)] if notes else [])]
 
-    def _beside(self, names: Sequence[str]) -> tuple[Path, ...]:
+    def _find_dictionaries(self, names: Sequence[str]) -> tuple[Path, ...]:
         """Return the dictionaries of a table that exist.
 
         One that cannot be read is refused when rows need it.
         """
-        paths = (path for name in names for path in paths_of(self._root, name))
+        paths = (path for name in names for path in find_files(self._root, name))
         return tuple(path for path in paths if path.is_file())
 
     def _missing(self) -> Iterator[str]:
@@ -108,10 +110,10 @@ class MimicIV:
         yield from (
             name
             for name in (*(t.path for t in TABLES), *Dictionaries.NAMES, NOTES)
-            if not paths_of(self._root, name)
+            if not find_files(self._root, name)
         )
         for table in TABLES:
-            for path in paths_of(self._root, table.path)[:1]:
+            for path in find_files(self._root, table.path)[:1]:
                 yield from (
                     f"{table.path}, column {c}"
                     for c in table.optional
@@ -175,23 +177,23 @@ class MimicIV:
     def _rows(self, block: TextBlock, table: Table, name: str) -> StreamBlock:
         columns = {c: pc.utf8_trim_whitespace(block.columns[c]) for c in block.columns.column_names}
         facts = table.facts(columns, self._dictionaries)
-        return rows_of(block, columns, facts, self._stays, name, table)
+        return build_rows(block, columns, facts, self._stays, name, table)
 
     def _path(self, name: str) -> Path:
         """Return the file of a table. Raises WrongFile if there are two."""
-        paths = paths_of(self._root, name)
+        paths = find_files(self._root, name)
         if len(paths) > 1:
             raise WrongFile(
                 Rejection(name, "the table is there twice, as .csv and as .csv.gz; remove one")
             )
-        if reason := why_unreadable(paths[0]):
+        if reason := describe_fault(paths[0]):
             raise WrongFile(Rejection(name, reason))
         return paths[0]
 
     @cached_property
     def _dictionaries(self) -> Dictionaries:
         def find(name: str) -> Path | None:
-            return self._path(name) if paths_of(self._root, name) else None
+            return self._path(name) if find_files(self._root, name) else None
 
         return Dictionaries(
             find, None if self._chosen is None else np.unique(self._stays.subjects), self._limits
@@ -206,7 +208,7 @@ class MimicIV:
         return read_admissions(self._path(ADMISSIONS), self._chosen, self._limits)
 
 
-def paths_of(root: Path, name: str) -> list[Path]:
+def find_files(root: Path, name: str) -> list[Path]:
     """The files of a table, plain or gzipped; more than one is a fault."""
     places = (root / f"{name}{suffix}" for suffix in (".csv.gz", ".csv"))
-    return [path for path in places if path.is_file() or why_unreadable(path)]
+    return [path for path in places if path.is_file() or describe_fault(path)]

@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ehr.formats.base import LONGEST_EVENT, RAW_CHARACTERS, EncounterRecord, Rejection
-from ehr.formats.columns import clock_times, numbers_of
+from ehr.formats.columns import clock_times, parse_values
 from ehr.formats.delimited import TextBlock
-from ehr.formats.mimic_iv.tables import Fact, Table, first_of
+from ehr.formats.mimic_iv.tables import Fact, Table, first_present
 from ehr.formats.stream import Ints, StreamBlock, Windows
 from ehr.schema import ROWS
 
@@ -53,9 +53,9 @@ class Stays:
 
         NO_ID is for lines of no or another admission, BAD_ID for rejected ones.
         """
-        subjects = ids_of(columns["subject_id"])
+        subjects = parse_ids(columns["subject_id"])
         ids = (
-            ids_of(columns["hadm_id"])
+            parse_ids(columns["hadm_id"])
             if "hadm_id" in columns
             else np.full(len(block), NO_ID, np.int64)
         )
@@ -70,19 +70,19 @@ class Stays:
         other[found] = self.subjects[places[found]] != subjects[found]
         faults = (
             ("subject_id", "not a number", odd_subject),
-            ("hadm_id", "not a number", odd_id & ~odd_subject & self.ours(subjects)),
+            ("hadm_id", "not a number", odd_id & ~odd_subject & self.is_imported(subjects)),
             ("subject_id", "not the subject of this admission", other & ~odd_subject),
         )
-        rejections = _named(block, faults, name)
+        rejections = _build_rejections(block, faults, name)
         places[np.any([mask for *_, mask in faults], axis=0)] = BAD_ID
         places[odd_id & (places == NO_ID)] = BAD_ID
         return places, rejections
 
-    def ours(self, subjects: Ints) -> Mask:
+    def is_imported(self, subjects: Ints) -> Mask:
         """True for subjects of the imported encounters."""
         return np.isin(subjects, self.subjects)
 
-    def by_time(self, subjects: Ints, times: Ints, *, days: bool) -> Ints:
+    def find_by_time(self, subjects: Ints, times: Ints, *, days: bool) -> Ints:
         """Return the encounter of each subject at each time.
 
         `days`: rows with a day and no hour belong to the stay of that day.
@@ -98,7 +98,7 @@ class Stays:
         return Windows(self.subjects, self._starts - self._starts % 86_400_000_000, self._ends)
 
 
-def rows_of(
+def build_rows(
     block: TextBlock, columns: Columns, facts: Sequence[Fact], stays: Stays, name: str, table: Table
 ) -> StreamBlock:
     """Return the rows that the table's facts make of a block.
@@ -110,9 +110,9 @@ def rows_of(
         nul = np.any(
             [pc.match_substring(c, "\x00").to_numpy() for c in columns.values()], axis=0
         ) & (places != BAD_ID)
-        rejections += _named(block, [("", "the text has a NUL character", nul)], name)
+        rejections += _build_rejections(block, [("", "the text has a NUL character", nul)], name)
         places = np.where(nul, BAD_ID, places)
-    parts = [_rows_of_fact(block, columns, fact, places, stays, name, table) for fact in facts]
+    parts = [_build_fact_rows(block, columns, fact, places, stays, name, table) for fact in facts]
     order = np.argsort(np.concatenate([kept for kept, *_ in parts]), kind="stable")
     kept = np.concatenate([kept for kept, *_ in parts])[order]
     return StreamBlock(
@@ -128,7 +128,7 @@ def rows_of(
     )
 
 
-def _rows_of_fact(
+def _build_fact_rows(
     block: TextBlock,
     columns: Columns,
     fact: Fact,
@@ -143,7 +143,7 @@ def _rows_of_fact(
     """
     length = len(block)
     time_text = (
-        first_of(*(columns[c] for c in fact.time.split("|")))
+        first_present(*(columns[c] for c in fact.time.split("|")))
         if fact.time
         else pa.repeat("", length)
     )
@@ -160,7 +160,7 @@ def _rows_of_fact(
     # these stays.
     lost = wrong & (owners == NO_ID) & only
     if lost.any():
-        lost &= stays.ours(ids_of(columns["subject_id"])) & (_empty(columns, "hadm_id"))
+        lost &= stays.is_imported(parse_ids(columns["subject_id"])) & (_empty(columns, "hadm_id"))
     faults = [
         (fact.time or "", "not a date and time", wrong & (keep | lost)),
         (
@@ -182,14 +182,14 @@ def _rows_of_fact(
             "value": pa.repeat(fact.value, length) if isinstance(fact.value, str) else fact.value,
             "numeric_value": pa.nulls(length, pa.float64())
             if isinstance(fact.value, str)
-            else numbers_of(fact.event, fact.value),
+            else parse_values(fact.event, fact.value),
             "unit": pa.repeat(fact.unit, length) if isinstance(fact.unit, str) else fact.unit,
             "source": pa.repeat(table.path.partition("/")[2], length),
             "time_kind": pa.repeat(fact.kind.value, length),
         },
         schema=pa.schema([f for f in ROWS if f.name != "row_index"]),
     ).take(pa.array(kept))
-    return kept, owners[kept], rows, _named(block, faults, name)
+    return kept, owners[kept], rows, _build_rejections(block, faults, name)
 
 
 def _owners(columns: Columns, places: Ints, times: pa.Array, stays: Stays, *, days: bool) -> Ints:
@@ -203,7 +203,9 @@ def _owners(columns: Columns, places: Ints, times: pa.Array, stays: Stays, *, da
         return places
     owners = places.copy()
     moments = pc.fill_null(times.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
-    owners[timed] = stays.by_time(ids_of(columns["subject_id"])[timed], moments[timed], days=days)
+    owners[timed] = stays.find_by_time(
+        parse_ids(columns["subject_id"])[timed], moments[timed], days=days
+    )
     return owners
 
 
@@ -214,7 +216,9 @@ def _empty(columns: Columns, name: str) -> Mask:
     return _mask(pc.equal(pc.binary_length(columns[name]), 0))
 
 
-def _named(block: TextBlock, faults: Sequence[tuple[str, str, Mask]], name: str) -> list[Rejection]:
+def _build_rejections(
+    block: TextBlock, faults: Sequence[tuple[str, str, Mask]], name: str
+) -> list[Rejection]:
     return [
         Rejection(name, reason, block.line(i), field, _raw(block, i))
         for field, reason, mask in faults
@@ -241,7 +245,7 @@ def _array(values: pa.Array | pa.ChunkedArray) -> pa.Array:
     return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
 
 
-def ids_of(texts: pa.ChunkedArray) -> Ints:
+def parse_ids(texts: pa.ChunkedArray) -> Ints:
     """Return numbers of subjects and admissions (some exports write 123.0).
 
     NO_ID for "", BAD_ID for anything else.

@@ -57,13 +57,13 @@ class Table:
     dictionaries: Sequence[str] = ()
 
 
-def joined(left: Text, right: Text, by: str = " ") -> Text:
+def join_texts(left: Text, right: Text, by: str = " ") -> Text:
     """Join both texts of each row by `by`; an empty text is left out."""
     both = pc.binary_join_element_wise(left, right, by)
     return pc.if_else(pc.equal(left, ""), right, pc.if_else(pc.equal(right, ""), left, both))
 
 
-def first_of(*parts: Text) -> Text:
+def first_present(*parts: Text) -> Text:
     """Return the first part of each row that is neither empty nor masked.
 
     The mask of de-identification is ___.
@@ -73,7 +73,7 @@ def first_of(*parts: Text) -> Text:
     return pc.fill_null(found, "")
 
 
-def event(category: str, name: Text, detail: Text | str = "") -> Text:
+def event_name(category: str, name: Text, detail: Text | str = "") -> Text:
     """`category:name:detail` in lower case."""
     return pc.utf8_lower(pc.binary_join_element_wise(category, name, detail, ":"))
 
@@ -88,7 +88,7 @@ def _admissions(c: Columns, _: Lookup) -> Sequence[Fact]:
     return [
         *(
             Fact(
-                event("admission", pa.repeat(name, len(c[time])).cast(pa.string())),
+                event_name("admission", pa.repeat(name, len(c[time])).cast(pa.string())),
                 time,
                 at,
                 only=_present(c[time]),
@@ -96,11 +96,11 @@ def _admissions(c: Columns, _: Lookup) -> Sequence[Fact]:
             for time, name in fixed.items()
         ),
         *(
-            Fact(event("admission", c[name]), "admittime", at, only=_present(c[name]))
+            Fact(event_name("admission", c[name]), "admittime", at, only=_present(c[name]))
             for name in ("admission_type", "admission_location")
         ),
         Fact(
-            event(
+            event_name(
                 "admission", pa.repeat("discharge", len(c["dischtime"])), c["discharge_location"]
             ),
             "dischtime",
@@ -113,7 +113,7 @@ def _admissions(c: Columns, _: Lookup) -> Sequence[Fact]:
 def _transfers(c: Columns, _: Lookup) -> Sequence[Fact]:
     return [
         Fact(
-            event("transfer", first_of(c["careunit"], c["eventtype"])),
+            event_name("transfer", first_present(c["careunit"], c["eventtype"])),
             "intime",
             TimeKind.ADMINISTRATIVE,
         )
@@ -121,7 +121,7 @@ def _transfers(c: Columns, _: Lookup) -> Sequence[Fact]:
 
 
 def _services(c: Columns, _: Lookup) -> Sequence[Fact]:
-    return [Fact(event("service", c["curr_service"]), "transfertime", TimeKind.ADMINISTRATIVE)]
+    return [Fact(event_name("service", c["curr_service"]), "transfertime", TimeKind.ADMINISTRATIVE)]
 
 
 def _code(c: Columns, lookup: Lookup, table: str) -> Text:
@@ -129,13 +129,15 @@ def _code(c: Columns, lookup: Lookup, table: str) -> Text:
 
     It is the code itself if the dictionary is missing or has no entry.
     """
-    return first_of(lookup(table, joined(c["icd_version"], c["icd_code"], by="/")), c["icd_code"])
+    return first_present(
+        lookup(table, join_texts(c["icd_version"], c["icd_code"], by="/")), c["icd_code"]
+    )
 
 
 def _diagnoses(c: Columns, lookup: Lookup) -> Sequence[Fact]:
     return [
         Fact(
-            event("diagnosis", _code(c, lookup, "hosp/d_icd_diagnoses")),
+            event_name("diagnosis", _code(c, lookup, "hosp/d_icd_diagnoses")),
             None,
             TimeKind.UNKNOWN,
             c["icd_code"],
@@ -146,7 +148,7 @@ def _diagnoses(c: Columns, lookup: Lookup) -> Sequence[Fact]:
 def _drgs(c: Columns, _: Lookup) -> Sequence[Fact]:
     return [
         Fact(
-            event("diagnosis", first_of(c["description"], c["drg_code"])),
+            event_name("diagnosis", first_present(c["description"], c["drg_code"])),
             None,
             TimeKind.UNKNOWN,
             c["drg_code"],
@@ -155,26 +157,28 @@ def _drgs(c: Columns, _: Lookup) -> Sequence[Fact]:
 
 
 def _procedures(c: Columns, lookup: Lookup) -> Sequence[Fact]:
-    name = event("procedure", _code(c, lookup, "hosp/d_icd_procedures"), "billed")
+    name = event_name("procedure", _code(c, lookup, "hosp/d_icd_procedures"), "billed")
     return [Fact(name, "chartdate", TimeKind.ADMINISTRATIVE, c["icd_code"], DATE_ONLY)]
 
 
 def _labs(c: Columns, lookup: Lookup) -> Sequence[Fact]:
-    label = first_of(lookup("hosp/d_labitems:label", c["itemid"]), c["itemid"])
-    value = first_of(c["value"], c["valuenum"], c.get("comments", c["value"]))
-    name = event("lab", label, lookup("hosp/d_labitems:fluid", c["itemid"]))
+    label = first_present(lookup("hosp/d_labitems:label", c["itemid"]), c["itemid"])
+    value = first_present(c["value"], c["valuenum"], c.get("comments", c["value"]))
+    name = event_name("lab", label, lookup("hosp/d_labitems:fluid", c["itemid"]))
     return [Fact(name, "charttime", TimeKind.COLLECTION, value, c["valueuom"], "storetime")]
 
 
 def _cultures(c: Columns, _: Lookup) -> Sequence[Fact]:
-    found = joined(c["org_name"], joined(c["ab_name"], c["interpretation"], by=": "), by=", ")
-    name = event("micro", c["test_name"], c["spec_type_desc"])
+    found = join_texts(
+        c["org_name"], join_texts(c["ab_name"], c["interpretation"], by=": "), by=", "
+    )
+    name = event_name("micro", c["test_name"], c["spec_type_desc"])
     return [
         Fact(
             name,
             "charttime|chartdate",
             TimeKind.COLLECTION,
-            first_of(found, c["comments"]),
+            first_present(found, c["comments"]),
             result_time="storetime",
         )
     ]
@@ -184,14 +188,15 @@ def _orders(name: Text, value: Text, unit: Text) -> Sequence[Fact]:
     """The two ends of an order."""
     ends = (("start", "starttime"), ("stop", "stoptime"))
     return [
-        Fact(event("order", name, end), time, TimeKind.ORDER, value, unit) for end, time in ends
+        Fact(event_name("order", name, end), time, TimeKind.ORDER, value, unit)
+        for end, time in ends
     ]
 
 
 def _prescriptions(c: Columns, _: Lookup) -> Sequence[Fact]:
     return [
-        _timed(f, c)
-        for f in _orders(c["drug"], c["dose_val_rx"], joined(c["dose_unit_rx"], c["route"]))
+        _require_time(f, c)
+        for f in _orders(c["drug"], c["dose_val_rx"], join_texts(c["dose_unit_rx"], c["route"]))
     ]
 
 
@@ -211,7 +216,7 @@ def _provider_orders(c: Columns, _: Lookup) -> Sequence[Fact]:
     end = pc.if_else(ended, "stop", "start")
     return [
         Fact(
-            event("order", joined(c["order_type"], c["order_subtype"]), end),
+            event_name("order", join_texts(c["order_type"], c["order_subtype"]), end),
             "ordertime",
             TimeKind.ORDER,
             c["order_status"],
@@ -224,7 +229,7 @@ def _administrations(c: Columns, lookup: Lookup) -> Sequence[Fact]:
         lookup("hosp/emar_detail:dose", c["emar_id"]),
         lookup("hosp/emar_detail:unit", c["emar_id"]),
     )
-    name = event("med", c["medication"], c["event_txt"])
+    name = event_name("med", c["medication"], c["event_txt"])
     return [
         Fact(
             name,
@@ -241,7 +246,7 @@ def _administrations(c: Columns, lookup: Lookup) -> Sequence[Fact]:
 def _measurements(c: Columns, _: Lookup) -> Sequence[Fact]:
     return [
         Fact(
-            event("omr", c["result_name"]),
+            event_name("omr", c["result_name"]),
             "chartdate",
             TimeKind.CHARTED,
             c["result_value"],
@@ -251,7 +256,7 @@ def _measurements(c: Columns, _: Lookup) -> Sequence[Fact]:
 
 
 def _item(c: Columns, lookup: Lookup) -> Text:
-    return first_of(lookup("icu/d_items:label", c["itemid"]), c["itemid"])
+    return first_present(lookup("icu/d_items:label", c["itemid"]), c["itemid"])
 
 
 def _inputs(c: Columns, lookup: Lookup) -> Sequence[Fact]:
@@ -263,7 +268,7 @@ def _inputs(c: Columns, lookup: Lookup) -> Sequence[Fact]:
     )
     return [
         Fact(
-            event("med", label, "start"),
+            event_name("med", label, "start"),
             "starttime",
             TimeKind.ADMINISTRATION,
             value,
@@ -271,7 +276,7 @@ def _inputs(c: Columns, lookup: Lookup) -> Sequence[Fact]:
             "storetime",
         ),
         Fact(
-            event("med", label, "end"),
+            event_name("med", label, "end"),
             "endtime",
             TimeKind.ADMINISTRATION,
             c["amount"],
@@ -284,7 +289,7 @@ def _inputs(c: Columns, lookup: Lookup) -> Sequence[Fact]:
 def _outputs(c: Columns, lookup: Lookup) -> Sequence[Fact]:
     return [
         Fact(
-            event("output", _item(c, lookup)),
+            event_name("output", _item(c, lookup)),
             "charttime",
             TimeKind.CHARTED,
             c["value"],
@@ -298,16 +303,16 @@ def _bedside_procedures(c: Columns, lookup: Lookup) -> Sequence[Fact]:
     label = _item(c, lookup)
     ends = (("start", "starttime"), ("end", "endtime"))
     return [
-        Fact(event("procedure", label, end), time, TimeKind.PERFORMED, result_time="storetime")
+        Fact(event_name("procedure", label, end), time, TimeKind.PERFORMED, result_time="storetime")
         for end, time in ends
     ]
 
 
 def _charted(c: Columns, lookup: Lookup) -> Sequence[Fact]:
-    value = first_of(c["value"], c["valuenum"]) if "valuenum" in c else c["value"]
+    value = first_present(c["value"], c["valuenum"]) if "valuenum" in c else c["value"]
     return [
         Fact(
-            event("chart", _item(c, lookup)),
+            event_name("chart", _item(c, lookup)),
             "charttime",
             TimeKind.CHARTED,
             value,
@@ -320,12 +325,14 @@ def _charted(c: Columns, lookup: Lookup) -> Sequence[Fact]:
 def _stays(c: Columns, _: Lookup) -> Sequence[Fact]:
     at = TimeKind.ADMINISTRATIVE
     return [
-        Fact(event("icu", c["first_careunit"], "in"), "intime", at),
-        Fact(event("icu", c["last_careunit"], "out"), "outtime", at, only=_present(c["outtime"])),
+        Fact(event_name("icu", c["first_careunit"], "in"), "intime", at),
+        Fact(
+            event_name("icu", c["last_careunit"], "out"), "outtime", at, only=_present(c["outtime"])
+        ),
     ]
 
 
-def _timed(fact: Fact, c: Columns) -> Fact:
+def _require_time(fact: Fact, c: Columns) -> Fact:
     """Return the fact, only for orders that have its time."""
     return Fact(
         fact.event, fact.time, fact.kind, fact.value, fact.unit, only=_present(c[str(fact.time)])

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import pyarrow as pa
 
-from ehr.formats.columns import numbers_in
+from ehr.formats.columns import parse_numbers
 from ehr.schema import ROWS
 
 ADMITTED = datetime(2150, 1, 1, 8)
@@ -34,7 +34,7 @@ def table(
             "result_time": pa.nulls(len(rows), pa.timestamp("us")),
             "event": pa.array([r[1] for r in rows], pa.string()),
             "value": values,
-            "numeric_value": numbers_in(values),
+            "numeric_value": parse_numbers(values),
             "unit": pa.array([r[3] if len(r) > 3 else "" for r in rows], pa.string()),
             "source": pa.array(["test"] * len(rows), pa.string()),
             "time_kind": pa.array(["charted"] * len(rows), pa.string()),

@@ -1,10 +1,10 @@
 """The two renderers, word for word, and the map back to the rows."""
 
 from ehr.presentation.rendering import (
-    judge_order,
     judge_record,
     judge_text,
     retrieval_text,
+    sort_for_judge,
 )
 from ehr.summarise import summarise
 from tests.unit.ehr.rows import table
@@ -74,7 +74,7 @@ def test_the_judge_reads_by_priority_then_count_then_name():
     ]
     events += ["diagnosis:sepsis:", "icu:micu:in", "transfer:ed:", "admission:emergency:"]
     rows = [(hour, event, "1") for hour, event in enumerate(events)] + [(99, "lab:b:", "2")]
-    assert [s.event for s in judge_order(series_of(rows))] == [
+    assert [s.event for s in sort_for_judge(series_of(rows))] == [
         "admission:emergency:", "icu:micu:in", "transfer:ed:", "diagnosis:sepsis:", "procedure:line:start", "med:heparin:start",
         "lab:b:", "lab:a:", "micro:blood culture:", "chart:hr:", "omr:weight:", "weird:x:",
     ]  # fmt: skip
