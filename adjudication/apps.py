@@ -24,8 +24,8 @@ class AdjudicationConfig(AppConfig):
         from adjudication.models import Game, JudgePreparation
         from adjudication.review import cards as review_cards
         from adjudication.tasks import (
-            games_beside,
-            runnable_games,
+            find_run_games,
+            find_runnable_games,
             send_game_hints,
             send_preparation_hints,
         )
@@ -33,7 +33,7 @@ class AdjudicationConfig(AppConfig):
         from jobs.registry import register
         from timelines.registry import register_case_link
 
-        register(Game, send_game_hints, runnable=runnable_games, beside=games_beside)
+        register(Game, send_game_hints, runnable=find_runnable_games, beside=find_run_games)
         register(JudgePreparation, send_preparation_hints)
         register_losses(adjudication_losses)
         register_page_guard(guard_open_packet, find_closed_cases, CLOSED_PAGES)

@@ -74,8 +74,8 @@ def write_parquet(rows: Iterable[dict[str, Any]], columns: Sequence[Column]) -> 
         waiting = iter(rows)
         while block := list(islice(waiting, ROW_GROUP)):
             writer.write_table(pa.Table.from_pylist(block, schema=schema))
-            yield drain.taken()
-    yield drain.taken()
+            yield drain.take_bytes()
+    yield drain.take_bytes()
 
 
 def write_dictionary(columns: Sequence[Column]) -> Iterator[bytes]:
@@ -114,7 +114,7 @@ class _Drain(io.RawIOBase):
     def tell(self) -> int:
         return self._length
 
-    def taken(self) -> bytes:
+    def take_bytes(self) -> bytes:
         found, self._kept = bytes(self._kept), bytearray()
         return found
 

@@ -43,7 +43,7 @@ def next_assignment_state(state: str, happening: str) -> str:
     return _next(ASSIGNMENT_TRANSITIONS, "a review", state, happening)
 
 
-def can(table: Mapping[str, Mapping[str, str]], state: str, happening: str) -> bool:
+def has_transition(table: Mapping[str, Mapping[str, str]], state: str, happening: str) -> bool:
     """Return whether the table has that transition, for a page's buttons."""
     return happening in table.get(state, {})
 

@@ -44,11 +44,11 @@ def send_preparation_hints(preparation_ids: Sequence[int]) -> None:
     post(Message(prepare_judge_run, pk, "pipeline") for pk in preparation_ids)
 
 
-def games_beside(game_id: int) -> QuerySet[Any]:
+def find_run_games(game_id: int) -> QuerySet[Any]:
     """Return the games of the same run."""
     return Game.objects.filter(run__in=Game.objects.filter(pk=game_id).values("run")).order_by("pk")
 
 
-def runnable_games(games: QuerySet[Any]) -> QuerySet[Any]:
+def find_runnable_games(games: QuerySet[Any]) -> QuerySet[Any]:
     """Return those of judge runs that are not paused."""
     return games.filter(run__paused_at__isnull=True)

@@ -105,5 +105,5 @@ def load_change_page(
     if after:
         findings = Finding.objects.select_related("game__comparison__encounter")
         place = get_object_or_404(findings, game__run__in=runs, public_id=after)
-    found = changes.after(place, limit + 1)
+    found = changes.load_lines(place, limit + 1)
     return found[:limit], found[limit - 1].either.finding.public_id if len(found) > limit else None

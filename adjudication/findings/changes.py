@@ -63,7 +63,7 @@ class ChangeFilter:
     type: str = ""
 
     @classmethod
-    def of(cls, asked: Mapping[str, str]) -> ChangeFilter:
+    def from_query(cls, asked: Mapping[str, str]) -> ChangeFilter:
         change, kind = asked.get("change", ""), asked.get("type", "")
         return cls(change if change in list(Change) else "", kind if kind in _TYPES else "")
 
@@ -133,13 +133,13 @@ class Changes:
 
     def counts(self) -> dict[Change, int]:
         """Return the number of subjects for each change, ignoring the filter."""
-        found = dict(self._asked("SELECT change, count(*) FROM changes GROUP BY change"))
+        found = dict(self._fetch_rows("SELECT change, count(*) FROM changes GROUP BY change"))
         return {change: found.get(change.value, 0) for change in Change}
 
     def types(self) -> dict[str, int]:
         """Count each stored type among the selected changes."""
         return dict(
-            self._asked(
+            self._fetch_rows(
                 f"SELECT type, count(*) FROM changes WHERE {self._where} GROUP BY type",
                 *self._values,
             )
@@ -147,11 +147,13 @@ class Changes:
 
     def comparisons(self) -> int:
         """Return how many comparisons both runs judged."""
-        return int(self._asked("SELECT count(*) FROM both_judged")[0][0])
+        return int(self._fetch_rows("SELECT count(*) FROM both_judged")[0][0])
 
     def count(self) -> int:
         return int(
-            self._asked(f"SELECT count(*) FROM changes WHERE {self._where}", *self._values)[0][0]
+            self._fetch_rows(f"SELECT count(*) FROM changes WHERE {self._where}", *self._values)[0][
+                0
+            ]
         )
 
     __len__ = count
@@ -159,7 +161,7 @@ class Changes:
     def __getitem__(self, wanted: slice) -> list[ChangeLine]:
         return self._lines("", [], "LIMIT %s OFFSET %s", [wanted.stop - wanted.start, wanted.start])
 
-    def after(self, place: Finding | None, limit: int) -> list[ChangeLine]:
+    def load_lines(self, place: Finding | None, limit: int) -> list[ChangeLine]:
         """Return at most `limit` changes after the one whose `either` is `place`.
 
         None starts from the first one.
@@ -173,7 +175,7 @@ class Changes:
     def _lines(
         self, further: str, key: Sequence[Any], part: str, numbers: Sequence[int]
     ) -> list[ChangeLine]:
-        rows = self._asked(
+        rows = self._fetch_rows(
             "SELECT before_id, after_id, change FROM changes JOIN adjudication_comparison c ON"
             " c.id = comparison_id JOIN ehr_encounter e ON e.id = c.encounter_id WHERE"
             f" {self._where}{further} ORDER BY {_ORDER} {part}",
@@ -197,7 +199,7 @@ class Changes:
             for before, after, change in rows
         ]
 
-    def _asked(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+    def _fetch_rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         with connection.cursor() as cursor:
             cursor.execute(_PAIRED + query, [*self._given, *values])
             return cursor.fetchall()

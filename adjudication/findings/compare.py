@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from accounts.wording import inflect_noun
 from adjudication.findings.listing import FindingLine, finding_line
-from adjudication.judging.aligning import Aligned, PlacedRow, align_rows
+from adjudication.judging.aligning import AlignedRow, PlacedRow, align_rows
 from adjudication.judging.config import JudgeConfig
 from adjudication.judging.input import whole_hours
 from adjudication.judging.validation import TOLERANCE, Tolerance
@@ -40,7 +40,7 @@ class CompareRow:
 
     key: str
     number: int
-    row: Aligned
+    row: AlignedRow
     state: str
     apart: str
     findings: tuple[FindingLine, ...]
@@ -180,7 +180,7 @@ def _findings(a: Choice, b: Choice, run: JudgeRun | None) -> dict[int, list[Find
 
 
 def _row(
-    number: int, row: Aligned, tolerance: Tolerance, by_entry: dict[int, list[FindingLine]]
+    number: int, row: AlignedRow, tolerance: Tolerance, by_entry: dict[int, list[FindingLine]]
 ) -> CompareRow:
     a, b = row.first, row.second
     both = [by_entry.get(side.entry, []) for side in (a, b) if side is not None]

@@ -94,7 +94,7 @@ class FindingFilter:
     sort: str = "case"
 
     @classmethod
-    def of(cls, asked: Mapping[str, str], sources: int) -> FindingFilter:
+    def from_query(cls, asked: Mapping[str, str], sources: int) -> FindingFilter:
         """Read a filter from an address; unknown values are ignored."""
         numbers = [str(n) for n in range(sources)]
         known: Mapping[str, Sequence[str]] = {

@@ -99,7 +99,7 @@ class GameTotals:
             self.failed or self.cancelled or (self.preparation is not None and not self.preparing)
         )
 
-    def of(self, status: GameStatus) -> int:
+    def count(self, status: GameStatus) -> int:
         return self.counts.get(status, 0)
 
     @property
@@ -116,27 +116,27 @@ class GameTotals:
 
     @property
     def waiting(self) -> int:
-        return self.of(GameStatus.WAITING)
+        return self.count(GameStatus.WAITING)
 
     @property
     def running(self) -> int:
-        return self.of(GameStatus.RUNNING)
+        return self.count(GameStatus.RUNNING)
 
     @property
     def judged(self) -> int:
-        return self.of(GameStatus.JUDGED)
+        return self.count(GameStatus.JUDGED)
 
     @property
     def unjudged(self) -> int:
-        return self.of(GameStatus.UNJUDGED)
+        return self.count(GameStatus.UNJUDGED)
 
     @property
     def failed(self) -> int:
-        return self.of(GameStatus.FAILED)
+        return self.count(GameStatus.FAILED)
 
     @property
     def cancelled(self) -> int:
-        return self.of(GameStatus.CANCELLED)
+        return self.count(GameStatus.CANCELLED)
 
 
 def count_games(runs: Sequence[JudgeRun], closed: ClosedObjects = OPEN) -> dict[int, GameTotals]:
@@ -206,7 +206,7 @@ def derive_state(run: JudgeRun, totals: GameTotals) -> RunState:
     if totals.under_way:
         if run.paused_at is not None:
             return RunState("Paused", "waiting")
-        if totals.done or totals.of(GameStatus.RUNNING):
+        if totals.done or totals.count(GameStatus.RUNNING):
             return RunState("Judging", "running")
         return RunState("Preparing" if totals.preparing else "Waiting", "waiting")
     if totals.preparation is not None and totals.preparation.state == JobState.CANCELLED:
@@ -223,7 +223,7 @@ def waiting_warning(run: JudgeRun, totals: GameTotals) -> str:
 
     Else "".
     """
-    running = totals.of(GameStatus.RUNNING) or (
+    running = totals.count(GameStatus.RUNNING) or (
         totals.preparation and totals.preparation.state == JobState.RUNNING
     )
     if not totals.under_way or running or run.paused_at is not None or totals.moved_at is None:

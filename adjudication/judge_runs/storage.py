@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from adjudication.domain import Finding as DomainFinding
 from adjudication.domain import Side
 from adjudication.judge_runs.data import LoadedGame
-from adjudication.judging.input import JudgedFinding, JudgeInput, with_labels_swapped
+from adjudication.judging.input import JudgedFinding, JudgeInput, swap_labels
 from adjudication.models import Comparison, Finding, Game
 from adjudication.scoring.errors import charge
 from ehr.models import EventSeries
@@ -87,7 +87,7 @@ def hash_subject(finding: DomainFinding, given: JudgeInput, comparison: Comparis
     That is the case, the two sources, its type and its occurrences. Verdict, evidence and hours are
     left out: a judge may change its mind about one subject.
     """
-    in_order = finding if given.a_is_first else with_labels_swapped(finding)
+    in_order = finding if given.a_is_first else swap_labels(finding)
     rows = [given.by_row[n][1] if n is not None else None for n in (in_order.a_row, in_order.b_row)]
     names = ["" if r is None else (r.uid or r.event) for r in rows]
     sources = [_timeline_label(comparison.first), _timeline_label(comparison.second)]

@@ -20,7 +20,7 @@ from timelines.evaluation.spans import match_spans
 MOST_NEAR_PAIRS = 40_000
 
 
-class How(StrEnum):
+class MatchReason(StrEnum):
     """Why two rows match."""
 
     UID = "identifier"
@@ -49,12 +49,12 @@ class PlacedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Aligned:
+class AlignedRow:
     """A row of either timeline or a pair; `how` is None if unmatched."""
 
     first: PlacedRow | None
     second: PlacedRow | None
-    how: How | None = None
+    how: MatchReason | None = None
 
     @property
     def either(self) -> PlacedRow:
@@ -69,24 +69,24 @@ class Aligned:
 
 def align_rows(
     first: Sequence[PlacedRow], second: Sequence[PlacedRow], *, shared_uids: bool
-) -> list[Aligned]:
+) -> list[AlignedRow]:
     """Return each row of both once, by its earlier time, untimed rows last.
 
     `shared_uids`: both timelines are of one inventory, so that a UID means the same in both.
     """
-    pairs: list[tuple[int, int, How]] = []
-    pairs += _by_uid(first, second) if shared_uids else []
-    pairs += _new_pairs(first, second, pairs, _spans, How.SPAN)
-    pairs += _new_pairs(first, second, pairs, _same_words, How.WORDS)
-    pairs += _new_pairs(first, second, pairs, _near_words, How.NEAR)
+    pairs: list[tuple[int, int, MatchReason]] = []
+    pairs += _match_uids(first, second) if shared_uids else []
+    pairs += _new_pairs(first, second, pairs, _spans, MatchReason.SPAN)
+    pairs += _new_pairs(first, second, pairs, _match_equal_words, MatchReason.WORDS)
+    pairs += _new_pairs(first, second, pairs, _match_near_words, MatchReason.NEAR)
     ours, theirs = {a for a, _, _ in pairs}, {b for _, b, _ in pairs}
-    rows = [Aligned(first[a], second[b], how) for a, b, how in pairs]
-    rows += [Aligned(row, None) for n, row in enumerate(first) if n not in ours]
-    rows += [Aligned(None, row) for n, row in enumerate(second) if n not in theirs]
-    return sorted(rows, key=_by_time)
+    rows = [AlignedRow(first[a], second[b], how) for a, b, how in pairs]
+    rows += [AlignedRow(row, None) for n, row in enumerate(first) if n not in ours]
+    rows += [AlignedRow(None, row) for n, row in enumerate(second) if n not in theirs]
+    return sorted(rows, key=_compute_sort_key)
 
 
-def _by_time(row: Aligned) -> tuple[bool, float, int, str]:
+def _compute_sort_key(row: AlignedRow) -> tuple[bool, float, int, str]:
     start = row.either.start
     return (
         not row.times,
@@ -96,18 +96,22 @@ def _by_time(row: Aligned) -> tuple[bool, float, int, str]:
     )
 
 
-def _by_uid(first: Sequence[PlacedRow], second: Sequence[PlacedRow]) -> list[tuple[int, int, How]]:
+def _match_uids(
+    first: Sequence[PlacedRow], second: Sequence[PlacedRow]
+) -> list[tuple[int, int, MatchReason]]:
     places = {row.uid: n for n, row in enumerate(second) if row.uid is not None}
-    return [(n, places[row.uid], How.UID) for n, row in enumerate(first) if row.uid in places]
+    return [
+        (n, places[row.uid], MatchReason.UID) for n, row in enumerate(first) if row.uid in places
+    ]
 
 
 def _new_pairs(
     first: Sequence[PlacedRow],
     second: Sequence[PlacedRow],
-    taken: Iterable[tuple[int, int, How]],
+    taken: Iterable[tuple[int, int, MatchReason]],
     match: Callable[[Sequence[PlacedRow], Sequence[PlacedRow]], list[tuple[int, int]]],
-    how: How,
-) -> list[tuple[int, int, How]]:
+    how: MatchReason,
+) -> list[tuple[int, int, MatchReason]]:
     """Return pairs among the rows that no earlier rule has matched."""
     used = list(taken)
     used_ours, used_theirs = {a for a, _, _ in used}, {b for _, b, _ in used}
@@ -125,7 +129,9 @@ def _spans(first: Sequence[PlacedRow], second: Sequence[PlacedRow]) -> list[tupl
     ]
 
 
-def _same_words(first: Sequence[PlacedRow], second: Sequence[PlacedRow]) -> list[tuple[int, int]]:
+def _match_equal_words(
+    first: Sequence[PlacedRow], second: Sequence[PlacedRow]
+) -> list[tuple[int, int]]:
     """Pair rows with equal words; repeated words pair in row order."""
     waiting: dict[str, list[int]] = {}
     for n, row in enumerate(second):
@@ -137,7 +143,9 @@ def _same_words(first: Sequence[PlacedRow], second: Sequence[PlacedRow]) -> list
     ]
 
 
-def _near_words(first: Sequence[PlacedRow], second: Sequence[PlacedRow]) -> list[tuple[int, int]]:
+def _match_near_words(
+    first: Sequence[PlacedRow], second: Sequence[PlacedRow]
+) -> list[tuple[int, int]]:
     if len(first) * len(second) > MOST_NEAR_PAIRS:
         return []
     return match_events(

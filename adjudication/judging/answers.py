@@ -20,13 +20,13 @@ N_A = "N/A"
 NOT_ONE_ROW = f"not all of one row (number, text, whole hours or {N_A}), nor all null"
 
 
-def _with_words(text: str) -> str:
+def _check_text(text: str) -> str:
     if not text.strip() or not is_storable(text):
         raise ValueError("no text")
     return text
 
 
-Words = Annotated[str, AfterValidator(_with_words)]
+Words = Annotated[str, AfterValidator(_check_text)]
 Text = Annotated[Words | None, FaultMessage("is not a text or null that says something")]
 Row = Annotated[int | None, FaultMessage(f"and its event and time are {NOT_ONE_ROW}")]
 Time = Annotated[

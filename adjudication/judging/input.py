@@ -190,7 +190,7 @@ def whole_hours(hours: float | None) -> int | None:
     return -rounded if hours < 0 else rounded
 
 
-def with_labels_swapped(finding: Finding) -> Finding:
+def swap_labels(finding: Finding) -> Finding:
     """Exchange the labels of a finding: type, verdict and sides, no more."""
     types = {FindingType.A_ONLY: FindingType.B_ONLY, FindingType.B_ONLY: FindingType.A_ONLY}
     verdicts = {Verdict.A: Verdict.B, Verdict.B: Verdict.A}
@@ -209,12 +209,12 @@ def with_labels_swapped(finding: Finding) -> Finding:
 
 def _number_rows(given: Sequence[Candidate], numbers: Sequence[int]) -> tuple[CandidateRow, ...]:
     rows = [
-        CandidateRow(n, one_line(c.event), whole_hours(c.time), c)
+        CandidateRow(n, format_one_line(c.event), whole_hours(c.time), c)
         for n, c in zip(numbers, given, strict=True)
     ]
     return tuple(sorted(rows, key=lambda r: (r.time is None, r.time or 0, r.event, r.row)))
 
 
-def one_line(event: str) -> str:
+def format_one_line(event: str) -> str:
     r"""Return the words on one line, each bar as `\|` so it ends no column."""
     return _BARE_BAR.sub(r"\1\\|", " ".join(event.split()))

@@ -11,7 +11,7 @@ NOT_FOUND = "none found"
 _MARKS = str.maketrans(dict.fromkeys("\"'`´‘’‚‛“”„‟′″«»‹›", "'"))
 
 
-def plain(text: str) -> tuple[str, list[int]]:
+def normalise_text(text: str) -> tuple[str, list[int]]:
     """Return the text with single spaces and one kind of quotation mark.
 
     No space is left at its ends. The second value has, for each character, its offset in `text`.
@@ -31,24 +31,24 @@ def plain(text: str) -> tuple[str, list[int]]:
     return "".join(characters), offsets
 
 
-def locate(quote: str, note: str) -> tuple[int, int] | None:
+def locate_quote(quote: str, note: str) -> tuple[int, int] | None:
     """Return the quote's first place in the note, None if it is not there.
 
     `[start, end)` in code points. A quote must have a letter or digit, and must not begin or end
     within a word or number: "4" does not quote "14".
     """
-    wanted, _ = plain(quote)
+    wanted, _ = normalise_text(quote)
     if not any(c.isalnum() for c in wanted):
         return None
-    text, offsets = plain(note)
+    text, offsets = normalise_text(note)
     at = text.find(wanted)
     while at >= 0:
         end = at + len(wanted)
-        if _edge(text, at) and _edge(text, end):
+        if _is_word_edge(text, at) and _is_word_edge(text, end):
             return offsets[at], offsets[end - 1] + 1
         at = text.find(wanted, at + 1)
     return None
 
 
-def _edge(text: str, at: int) -> bool:
+def _is_word_edge(text: str, at: int) -> bool:
     return at in (0, len(text)) or not (text[at - 1].isalnum() and text[at].isalnum())

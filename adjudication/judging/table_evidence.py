@@ -27,7 +27,7 @@ _FORM = "table_evidence is not of the form <type> = <value> @ <hours from admiss
 
 
 @dataclass(frozen=True, slots=True)
-class Cited:
+class CheckedCitation:
     """A citation after its check.
 
     `text` is the stored citation (None for null), `series` the event name of its summary (None if
@@ -39,22 +39,28 @@ class Cited:
     faults: tuple[str, ...] = ()
 
 
-def read_table_evidence(value: str | None, supplied: Mapping[str, Series], anchor: Anchor) -> Cited:
+def read_table_evidence(
+    value: str | None, supplied: Mapping[str, Series], anchor: Anchor
+) -> CheckedCitation:
     """Check a citation; `supplied` maps one-line names to their summaries."""
     if value is None or value.strip().casefold() == NOT_FOUND:
-        return Cited(None if value is None else NOT_FOUND)
+        return CheckedCitation(None if value is None else NOT_FOUND)
     text = " ".join(value.split())
     match = _CITED.match(text.removeprefix("- "))
     if match is None:
-        return Cited(faults=(_FORM,))
+        return CheckedCitation(faults=(_FORM,))
     hours = None if match["none"] else float(match["hours"])
     named = list(_readings(match["what"], supplied))
     if not named:
-        return Cited(faults=("table_evidence names no supplied event type; copy the type exactly",))
+        return CheckedCitation(
+            faults=("table_evidence names no supplied event type; copy the type exactly",)
+        )
     for series, cited in named:
         if _is_shown(series, cited, hours, anchor):
-            return Cited(text, series.event)
-    return Cited(faults=("table_evidence: the summary does not show that value at that time",))
+            return CheckedCitation(text, series.event)
+    return CheckedCitation(
+        faults=("table_evidence: the summary does not show that value at that time",)
+    )
 
 
 def _readings(what: str, supplied: Mapping[str, Series]) -> Iterator[tuple[Series, str | None]]:
@@ -73,8 +79,8 @@ def _readings(what: str, supplied: Mapping[str, Series]) -> Iterator[tuple[Serie
 
 def _is_shown(series: Series, value: str | None, hours: float | None, anchor: Anchor) -> bool:
     for seen in _observations(series):
-        if _same_time(seen, hours, anchor) and (
-            value is None or _same_value(value, seen.value, seen.unit)
+        if _is_same_time(seen, hours, anchor) and (
+            value is None or _is_same_value(value, seen.value, seen.unit)
         ):
             return True
     if series.observations is not None or series.numbers is not None:
@@ -82,9 +88,9 @@ def _is_shown(series: Series, value: str | None, hours: float | None, anchor: An
     # The summary of a long series of words has no value together with its time: accept any listed
     # value at any time within the series' extent.
     known = value is None or any(
-        _same_value(value, v, u) for v, _ in series.top_values for u in series.units or ("",)
+        _is_same_value(value, v, u) for v, _ in series.top_values for u in series.units or ("",)
     )
-    return known and _within(series, hours, anchor)
+    return known and _is_in_range(series, hours, anchor)
 
 
 def _observations(series: Series) -> Iterator[Observation]:
@@ -97,7 +103,7 @@ def _observations(series: Series) -> Iterator[Observation]:
         yield from (o for o in (series.first, series.last) if o is not None)
 
 
-def _within(series: Series, hours: float | None, anchor: Anchor) -> bool:
+def _is_in_range(series: Series, hours: float | None, anchor: Anchor) -> bool:
     first, last = series.first, series.last
     if hours is None or first is None or last is None or first.time is None or last.time is None:
         return hours is None and first is None
@@ -106,13 +112,13 @@ def _within(series: Series, hours: float | None, anchor: Anchor) -> bool:
     )
 
 
-def _same_time(seen: Observation, hours: float | None, anchor: Anchor) -> bool:
+def _is_same_time(seen: Observation, hours: float | None, anchor: Anchor) -> bool:
     if hours is None or seen.time is None:
         return hours is None and seen.time is None
     return abs(anchor.hours(seen.time) - hours) <= OFFSET_SLACK
 
 
-def _same_value(cited: str, value: str, unit: str) -> bool:
+def _is_same_value(cited: str, value: str, unit: str) -> bool:
     """Compare values as written, with or without unit; numbers by value."""
     bare, shown = cited.casefold(), " ".join(value.split()).casefold()
     measure = unit.casefold()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from adjudication.domain import Finding, FindingType, Grounding, IllegalFinding, Side
 from adjudication.judging.answers import N_A, NOT_ONE_ROW, FindingAnswer
 from adjudication.judging.input import CandidateRow, JudgedFinding, JudgeInput
-from adjudication.judging.quotes import NOT_FOUND, locate, plain
+from adjudication.judging.quotes import NOT_FOUND, locate_quote, normalise_text
 from adjudication.judging.table_evidence import read_table_evidence
 from llm_runtime.errors import AnswerRejected
 from llm_runtime.structured import parse_model
@@ -140,7 +140,7 @@ def _words(event: str) -> str:
 
     These are white space, kinds of quotation marks, and whether a bar is written `|` or `\|`.
     """
-    return re.sub(r"\\+(?=\|)", "", plain(event)[0])
+    return re.sub(r"\\+(?=\|)", "", normalise_text(event)[0])
 
 
 def _note_evidence(
@@ -149,7 +149,7 @@ def _note_evidence(
     """Return (the quote as the note has it, its place in the note, faults)."""
     if value is None or value.strip().casefold() == NOT_FOUND:
         return (None if value is None else NOT_FOUND), None, []
-    span = locate(value, note)
+    span = locate_quote(value, note)
     if span is None:
         return None, None, ["note_evidence is not copied word for word from the note"]
     return note[span[0] : span[1]], span, []

@@ -37,11 +37,11 @@ from adjudication.sampling.drawing import (
     OUTSIDE_SHARED,
     OUTSIDE_TIMING,
     Design,
-    Drawn,
     Eligible,
     EligibleFinding,
+    Sample,
     draw,
-    stratum_of,
+    find_stratum,
 )
 from adjudication.states import InvalidTransition, next_packet_state
 from jobs.leases.clock import database_time
@@ -63,13 +63,13 @@ class PacketRefused(ValueError):
     log_safe = True
 
 
-def pairings_of(judge_run: JudgeRun) -> tuple[str, ...]:
+def list_pairings(judge_run: JudgeRun) -> tuple[str, ...]:
     """Return every pair of the run's sources, "a | b" in the run's order."""
     labels = [SourceKey(*source).label for source in judge_run.sources]
     return tuple(f"{a} | {b}" for i, a in enumerate(labels) for b in labels[i + 1 :])
 
 
-def pairing_of(game: Game, judge_run: JudgeRun) -> str:
+def find_pairing(game: Game, judge_run: JudgeRun) -> str:
     """Return the pairing of a game, "a | b" in the run's order."""
     labels = [SourceKey(*source).label for source in judge_run.sources]
     pair = (_label(game.comparison.first), _label(game.comparison.second))
@@ -78,15 +78,15 @@ def pairing_of(game: Game, judge_run: JudgeRun) -> str:
     )
 
 
-def eligible_findings(judge_run: JudgeRun) -> Eligible:
+def find_eligible_findings(judge_run: JudgeRun) -> Eligible:
     """Return a run's eligible findings, and counts of the others by reason.
 
     Findings of games in swapped positions are excluded: they would be drawn twice.
     """
     judged: dict[str, set[str]] = defaultdict(set)
     pairings: dict[int, tuple[str, str]] = {}
-    for game in _judged_games(judge_run):
-        case, pairing = game.comparison.encounter.public_id, pairing_of(game, judge_run)
+    for game in _find_judged_games(judge_run):
+        case, pairing = game.comparison.encounter.public_id, find_pairing(game, judge_run)
         judged[case].add(pairing)
         pairings[game.pk] = (case, pairing)
     found: list[EligibleFinding] = []
@@ -97,7 +97,7 @@ def eligible_findings(judge_run: JudgeRun) -> Eligible:
     ):
         if game_id not in pairings:
             excluded[SWAPPED] += 1
-        elif (stratum := stratum_of(FindingType(kind), Verdict(verdict))) is None:
+        elif (stratum := find_stratum(FindingType(kind), Verdict(verdict))) is None:
             excluded[
                 OUTSIDE_SHARED if kind == FindingType.SHARED_UNSUPPORTED else OUTSIDE_TIMING
             ] += 1
@@ -134,7 +134,7 @@ def draw_packet(
         by,
         reveal,
         lease_minutes,
-        eligible_findings(judge_run),
+        find_eligible_findings(judge_run),
     )
 
 
@@ -155,14 +155,14 @@ def draw_changed(
     changed ones are taken, or a sample by `design`. Raises NotAllowed, PacketRefused if none
     changed.
     """
-    eligible = changed_findings(packet, judge_run)
+    eligible = find_changed_findings(packet, judge_run)
     if design is None:
         everything = {
             s: max(1, sum(f.stratum == s for f in eligible.findings))
             for s in {f.stratum for f in eligible.findings}
         }
         design = replace(
-            Design.of(packet.design),
+            Design.from_plain(packet.design),
             quotas=everything,
             own_quotas={},
             cases=None,
@@ -187,9 +187,9 @@ def draw_changed(
     return drawn
 
 
-def changed_findings(packet: Packet, judge_run: JudgeRun) -> Eligible:
+def find_changed_findings(packet: Packet, judge_run: JudgeRun) -> Eligible:
     """Return the findings of `judge_run` that differ, in the packet's cases."""
-    eligible = eligible_findings(judge_run)
+    eligible = find_eligible_findings(judge_run)
     cases = set(packet.drawn.get("cases", []))
     before = set(_subjects(packet.judge_run).values())
     now = _subjects(judge_run)
@@ -201,7 +201,7 @@ def changed_findings(packet: Packet, judge_run: JudgeRun) -> Eligible:
 
 
 @transaction.atomic
-def second_reviewer(*, packet: Packet, pairing: str, by: User) -> int:
+def require_second_reviewer(*, packet: Packet, pairing: str, by: User) -> int:
     """Require two people per item of that pairing; return how many items.
 
     Raises NotAllowed, PacketRefused for an unknown pairing, InvalidTransition once opened.
@@ -290,7 +290,7 @@ def withdraw_assignment(*, assignment: Assignment, by: User) -> Assignment:
     return assignment
 
 
-def obstacles(packet: Packet) -> list[str]:
+def find_obstacles(packet: Packet) -> list[str]:
     """Return why the packet cannot be opened now; [] if it can."""
     found = []
     if not packet.items.exists():
@@ -313,11 +313,11 @@ def obstacles(packet: Packet) -> list[str]:
 def open_packet(*, packet: Packet, by: User) -> Packet:
     """Freeze the items and let reviewers begin.
 
-    Raises NotAllowed, InvalidTransition, PacketRefused with all `obstacles`.
+    Raises NotAllowed, InvalidTransition, PacketRefused with all `find_obstacles`.
     """
     mine = _lock_managed_packet(packet, by)
     state = next_packet_state(mine.state, "open")
-    if faults := obstacles(mine):
+    if faults := find_obstacles(mine):
         raise PacketRefused(" ".join(faults))
     items = mine.items.values_list("pk", "quota")
     Slot.objects.bulk_create(
@@ -344,7 +344,7 @@ def close_packet(*, packet: Packet, by: User) -> Packet:
     undecided = Slot.objects.filter(
         item__packet=mine, purpose=Slot.Purpose.REVIEW, decision__isnull=True
     ).count()
-    sequence, head = chain_storage.head_of(mine)
+    sequence, head = chain_storage.find_head(mine)
     packet.refresh_from_db()
     _audit(
         packet,
@@ -383,7 +383,7 @@ def _draw(
         raise PacketRefused("The judge run belongs to another study.")
     if not label.strip() or len(label) > LONGEST_LABEL:
         raise PacketRefused(f"A packet has a label of at most {LONGEST_LABEL} characters.")
-    if unknown := set(design.pairings) - set(pairings_of(judge_run)):
+    if unknown := set(design.pairings) - set(list_pairings(judge_run)):
         raise PacketRefused(f"The judge run has no pairing {sorted(unknown)[0]}.")
     drawn = draw(eligible, design, seed)
     if not drawn.items:
@@ -403,7 +403,7 @@ def _draw(
     return packet
 
 
-def _items(packet: Packet, judge_run: JudgeRun, drawn: Drawn, design: Design) -> list[PacketItem]:
+def _items(packet: Packet, judge_run: JudgeRun, drawn: Sample, design: Design) -> list[PacketItem]:
     rows = (
         Finding.objects.filter(public_id__in=[f.key for f in drawn.items])
         .select_related("game")
@@ -412,7 +412,7 @@ def _items(packet: Packet, judge_run: JudgeRun, drawn: Drawn, design: Design) ->
     return [
         PacketItem(
             packet=packet, finding=rows[f.key], ordinal=ordinal, stratum=f.stratum, pairing=f.pairing,
-            quota=design.reviewers_of(f.pairing), versions=_versions(judge_run, rows[f.key].game),
+            quota=design.count_reviewers(f.pairing), versions=_versions(judge_run, rows[f.key].game),
         )
         for ordinal, f in enumerate(drawn.items, start=1)
     ]  # fmt: skip
@@ -442,7 +442,7 @@ def _subjects(judge_run: JudgeRun) -> dict[str, tuple[str, str, str]]:
     }
 
 
-def _judged_games(judge_run: JudgeRun) -> Iterable[Game]:
+def _find_judged_games(judge_run: JudgeRun) -> Iterable[Game]:
     games = Game.objects.filter(run=judge_run, outcome=Game.Outcome.JUDGED, swapped=False)
     return games.select_related("comparison__encounter", "comparison__first", "comparison__second")
 

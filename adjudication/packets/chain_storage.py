@@ -26,7 +26,7 @@ ASSIGNED, WITHDRAWN, SIGNED, UNSIGNED = (
 )
 
 
-def locked_packet(packet_id: int) -> Packet:
+def lock_packet(packet_id: int) -> Packet:
     """Lock the packet's row, so that appends to its chain take turns.
 
     The lock lasts until the transaction ends.
@@ -45,23 +45,27 @@ def append(
 ) -> Decision:
     """Append one link, at the database's time.
 
-    The caller has locked the packet by `locked_packet`. `values`: further fields of Decision.
+    The caller has locked the packet by `lock_packet`. `values`: further fields of Decision.
     `detail` gets an item's versions and the digest of its finding, and a digest of the seed of the
     person's sides and order.
     """
     last = Decision.objects.filter(packet=packet).order_by("-sequence").first()
-    detail = {**values.pop("detail", {}), **_about(item), "order_sha256": order_digest(assignment)}
+    detail = {
+        **values.pop("detail", {}),
+        **_describe_item(item),
+        "order_sha256": order_digest(assignment),
+    }
     link = Decision(
         public_id=new_public_id(), packet=packet, sequence=last.sequence + 1 if last else 1, assignment=assignment, item=item, kind=kind,
         token=token, at=_now(), previous_hash=last.hash if last else BEGINNING, detail=detail, **values,
     )  # fmt: skip
-    link.hash = link_hash(payload_of(link), link.previous_hash)
+    link.hash = link_hash(build_payload(link), link.previous_hash)
     link.save(force_insert=True)
     Packet.objects.filter(pk=packet.pk).update(chain_length=link.sequence, chain_head=link.hash)
     return link
 
 
-def payload_of(link: Decision) -> dict[str, Any]:
+def build_payload(link: Decision) -> dict[str, Any]:
     """Return a link as plain values, other rows by their public ids.
 
     An export has these values, so that a reader can recompute the hash.
@@ -88,7 +92,7 @@ def payload_of(link: Decision) -> dict[str, Any]:
     }
 
 
-def head_of(packet: Packet) -> tuple[int, str]:
+def find_head(packet: Packet) -> tuple[int, str]:
     """Return (sequence, hash) of the last link; (0, "") for an empty chain."""
     last = (
         Decision.objects.filter(packet=packet)
@@ -99,7 +103,7 @@ def head_of(packet: Packet) -> tuple[int, str]:
     return last or (0, BEGINNING)
 
 
-def standing(links: list[Decision]) -> dict[tuple[int, int], Decision]:
+def find_current_decisions(links: list[Decision]) -> dict[tuple[int, int], Decision]:
     """Map (assignment, item) to the current decision by the chain alone.
 
     It is the last answer or amendment that is not withdrawn.
@@ -115,7 +119,7 @@ def standing(links: list[Decision]) -> dict[tuple[int, int], Decision]:
     return found
 
 
-def _about(item: PacketItem | None) -> dict[str, Any]:
+def _describe_item(item: PacketItem | None) -> dict[str, Any]:
     return (
         {}
         if item is None

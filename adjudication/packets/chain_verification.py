@@ -28,8 +28,8 @@ from adjudication.packets.chain_storage import (
     SIGNED,
     UNSIGNED,
     WITHDRAWN,
-    payload_of,
-    standing,
+    build_payload,
+    find_current_decisions,
 )
 from adjudication.packets.digests import (
     finding_digest,
@@ -79,7 +79,7 @@ def packets_to_verify() -> list[Packet]:
     ]
 
 
-def missing_packets() -> set[str]:
+def find_missing_packets() -> set[str]:
     """Return public ids of packets in the audit trail that are not stored.
 
     Leaves out packets that were deleted as drafts.
@@ -92,7 +92,7 @@ def missing_packets() -> set[str]:
     return seen - deleted - set(Packet.objects.values_list("public_id", flat=True))
 
 
-def faults_of(packet: Packet) -> list[Fault]:
+def find_faults(packet: Packet) -> list[Fault]:
     """Return every fault of the packet, in order of its links."""
     links = list(
         Decision.objects.filter(packet=packet).select_related(*_JOINED).order_by("sequence", "pk")
@@ -100,7 +100,7 @@ def faults_of(packet: Packet) -> list[Fault]:
     noted = _audited_details(packet)
     checks: tuple[Callable[[], Iterable[Break]], ...] = (
         lambda: find_breaks(
-            Link(d.sequence, payload_of(d), d.previous_hash, d.hash) for d in links
+            Link(d.sequence, build_payload(d), d.previous_hash, d.hash) for d in links
         ),
         lambda: [b for d in links for b in _link_breaks(d)],
         lambda: _signature_breaks(packet, links),
@@ -192,7 +192,7 @@ def _slot_breaks(packet: Packet, links: list[Decision]) -> Iterator[Break]:
     shown = {
         s.decision_id: s for s in Slot.objects.filter(item__packet=packet, decision__isnull=False)
     }
-    expected = {d.pk: d for d in standing(links).values()}
+    expected = {d.pk: d for d in find_current_decisions(links).values()}
     by_pk = {d.pk: d for d in links}
     for current, d in expected.items():
         slot = shown.get(current)

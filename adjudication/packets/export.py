@@ -13,7 +13,7 @@ from adjudication.blinding.visibility import swap_answer
 from adjudication.chain import encode_canonical
 from adjudication.export_files import BOOL, INT, NUMBER, TEXT, Column
 from adjudication.models import Decision, Packet
-from adjudication.packets.chain_storage import payload_of
+from adjudication.packets.chain_storage import build_payload
 
 COLUMNS = (
     Column("packet", TEXT, "", "public id of the packet"),
@@ -102,7 +102,7 @@ def _line(d: Decision, *, stands: bool) -> dict[str, Any]:
         "amends": d.amends.public_id if d.amends else None, "decision": d.public_id,
         "judge": " ".join(str(versions[k]) for k in ("judge", "judge_version") if versions.get(k)) or None,
         "previous_hash": d.previous_hash, "hash": d.hash, "comment": d.comment,
-        "payload": encode_canonical(payload_of(d)).decode(),
+        "payload": encode_canonical(build_payload(d)).decode(),
     }  # fmt: skip
     names = ("a_event", "a_time", "b_event", "b_time", "note_evidence", "reason")
     return line | {name: getattr(finding, name) if finding else None for name in names}

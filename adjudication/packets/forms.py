@@ -12,7 +12,7 @@ from django import forms
 
 from accounts.models import Role, Study, User
 from adjudication.models import Assignment, JudgeRun, Packet
-from adjudication.packets.actions import LONGEST_LABEL, pairings_of
+from adjudication.packets.actions import LONGEST_LABEL, list_pairings
 from adjudication.sampling.drawing import CASES, QUOTAS, Design
 
 MOST = 10_000
@@ -73,7 +73,7 @@ class DrawForm(forms.Form):
 
     def __init__(self, *args: Any, judge_run: JudgeRun, **options: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **options})
-        pairings = [(p, p) for p in pairings_of(judge_run)]
+        pairings = [(p, p) for p in list_pairings(judge_run)]
         self.fields["pairings"].choices = pairings  # type: ignore[attr-defined]  # a ChoiceField
         self.fields["pairings"].initial = [p for p, _ in pairings]
         self.fields["second"].choices = [("", "nobody"), *pairings]  # type: ignore[attr-defined]  # as above
@@ -124,7 +124,7 @@ class AssignForm(forms.Form):
 
     def __init__(self, *args: Any, packet: Packet, **options: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **options})
-        self.fields["person"].queryset = members(packet.study).exclude(  # type: ignore[attr-defined]  # a ModelChoiceField
+        self.fields["person"].queryset = find_reviewers(packet.study).exclude(  # type: ignore[attr-defined]  # a ModelChoiceField
             review_assignments__in=packet.assignments.filter(withdrawn_at__isnull=True)
         )
         pairings = packet.items.order_by("pairing").values_list("pairing", flat=True).distinct()
@@ -136,7 +136,7 @@ class AssignForm(forms.Form):
         return bool(self.fields["person"].queryset.exists())  # type: ignore[attr-defined]  # as above
 
 
-def members(study: Study) -> Any:
+def find_reviewers(study: Study) -> Any:
     """Return active members of the study who may review."""
     people = User.objects.filter(memberships__study=study, is_active=True).distinct()
     return people.order_by("username").filter(

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from adjudication.domain import Finding, FindingType, Verdict
 from adjudication.judging.input import JudgedFinding, JudgeInput
-from adjudication.planting.twins import MEASURED, Plant, Planted
+from adjudication.planting.twins import MEASURED, Plant, PlantedChange
 from timelines.domain import DAY, WEEK
 
 
@@ -114,7 +114,7 @@ class Verdicts:
 
 
 def tally(
-    planted: Sequence[Planted], given: JudgeInput, findings: Iterable[JudgedFinding]
+    planted: Sequence[PlantedChange], given: JudgeInput, findings: Iterable[JudgedFinding]
 ) -> Tally:
     """Count a game whose first timeline is the original and second its twin.
 
@@ -301,7 +301,7 @@ def _band(size: float, bands: Sequence[tuple[str, float]]) -> str:
     return next(words for words, end in bands if size < end)
 
 
-def _planted_size(change: Planted) -> str:
+def _planted_size(change: PlantedChange) -> str:
     if change.size is None:
         return ANY_SIZE
     return _band(change.size, VALUE_SIZES if change.kind is Plant.VALUE_CHANGED else TIME_SIZES)

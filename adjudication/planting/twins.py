@@ -68,7 +68,7 @@ class RowOwner(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Planted:
+class PlantedChange:
     """One change.
 
     `size` is |Δ| in hours for shifts and sign flips, |Δ| over the original value for values, else
@@ -87,7 +87,7 @@ class Twin:
     """The perturbed rows and their changes, at most one per row."""
 
     rows: tuple[Candidate, ...]
-    planted: tuple[Planted, ...]
+    planted: tuple[PlantedChange, ...]
 
 
 def plant(
@@ -126,7 +126,7 @@ class _Planting:
     ) -> None:
         self.rows, self.rng, self.tolerance, self.used = rows, rng, tolerance, used
         self.original = tuple(rows)
-        self.planted: list[Planted] = []
+        self.planted: list[PlantedChange] = []
         self.touched: set[str] = set()
 
     def change(self, each: int, kind: Plant) -> None:
@@ -134,15 +134,19 @@ class _Planting:
         make: dict[
             Plant, Callable[[Candidate], tuple[list[Candidate], RowOwner, float | None] | None]
         ] = {
-            Plant.SHIFTED_BEYOND: lambda r: self._shifted(r, BEYOND, beyond=True),
-            Plant.SHIFTED_WITHIN: lambda r: self._shifted(r, WITHIN, beyond=False),
-            Plant.SIGN_FLIPPED: self._flipped,
+            Plant.SHIFTED_BEYOND: lambda r: self._shift_time(r, BEYOND, beyond=True),
+            Plant.SHIFTED_WITHIN: lambda r: self._shift_time(r, WITHIN, beyond=False),
+            Plant.SIGN_FLIPPED: self._flip_time,
             Plant.DROPPED: lambda r: ([], RowOwner.ORIGINAL, None),
-            Plant.DUPLICATED: lambda r: ([r, replace(r, uid=self._fresh())], RowOwner.TWIN, None),
-            Plant.VALUE_CHANGED: self._revalued,
+            Plant.DUPLICATED: lambda r: (
+                [r, replace(r, uid=self._make_uid())],
+                RowOwner.TWIN,
+                None,
+            ),
+            Plant.VALUE_CHANGED: self._change_value,
         }
         made = 0
-        for row in self._untouched():
+        for row in self._shuffle_unchanged_rows():
             if made == each:
                 return
             if (changed := make[kind](row)) is None:
@@ -162,7 +166,9 @@ class _Planting:
         last = max((r.time for r in self.original if r.time is not None), default=0.0)
         for event in self.rng.sample(free, min(each, len(free))):
             row = Candidate(
-                event=event, time=round(self.rng.uniform(0, max(last, 24.0)), 2), uid=self._fresh()
+                event=event,
+                time=round(self.rng.uniform(0, max(last, 24.0)), 2),
+                uid=self._make_uid(),
             )
             self.rows.append(row)
             self._record(Plant.INVENTED, [row], RowOwner.TWIN, None)
@@ -173,7 +179,7 @@ class _Planting:
         It has the first one's UID and time.
         """
         made = 0
-        for row in self._untouched():
+        for row in self._shuffle_unchanged_rows():
             if made == each:
                 return
             at = self.original.index(row)
@@ -182,7 +188,7 @@ class _Planting:
                 other is None
                 or {row.uid, other.uid} & self.touched
                 or row.polarity is not other.polarity
-                or not self._equal(row.time, other.time)
+                or not self._are_equal(row.time, other.time)
             ):
                 continue
             ends = [e for e in (row.end, other.end) if e is not None]
@@ -194,27 +200,30 @@ class _Planting:
             self._record(Plant.MERGED, [row, other], RowOwner.BOTH, None)
             made += 1
 
-    def _untouched(self) -> list[Candidate]:
+    def _shuffle_unchanged_rows(self) -> list[Candidate]:
         """Return the unchanged rows in random order."""
         free = [r for r in self.original if r.uid not in self.touched]
         return self.rng.sample(free, len(free))
 
-    def _shifted(
+    def _shift_time(
         self, row: Candidate, multiples: Sequence[float], *, beyond: bool
     ) -> tuple[list[Candidate], RowOwner, float] | None:
         if row.time is None:
             return None
         reach = max(self.tolerance.least, self.tolerance.share * abs(row.time))
         delta = self.rng.choice(multiples) * reach * self.rng.choice((-1, 1))
-        if self._equal(row.time, row.time + delta) is beyond:
+        if self._are_equal(row.time, row.time + delta) is beyond:
             return None
         moved = replace(
-            row, time=row.time + delta, lower=_plus(row.lower, delta), upper=_plus(row.upper, delta)
+            row,
+            time=row.time + delta,
+            lower=_shift_bound(row.lower, delta),
+            upper=_shift_bound(row.upper, delta),
         )
         return [moved], RowOwner.BOTH, abs(delta)
 
-    def _flipped(self, row: Candidate) -> tuple[list[Candidate], RowOwner, float] | None:
-        if row.time is None or self._equal(row.time, -row.time):
+    def _flip_time(self, row: Candidate) -> tuple[list[Candidate], RowOwner, float] | None:
+        if row.time is None or self._are_equal(row.time, -row.time):
             return None
         lower, upper = (None if bound is None else -bound for bound in (row.upper, row.lower))
         return (
@@ -223,7 +232,7 @@ class _Planting:
             2 * abs(row.time),
         )
 
-    def _revalued(self, row: Candidate) -> tuple[list[Candidate], RowOwner, float] | None:
+    def _change_value(self, row: Candidate) -> tuple[list[Candidate], RowOwner, float] | None:
         found = list(MEASURED.finditer(row.event))
         if not found:
             return None
@@ -236,7 +245,7 @@ class _Planting:
         event = row.event[: number.start()] + number_text + row.event[number.end() :]
         return [replace(row, event=event)], RowOwner.BOTH, abs(float(number_text) - value) / value
 
-    def _equal(self, first: float | None, second: float | None) -> bool:
+    def _are_equal(self, first: float | None, second: float | None) -> bool:
         return self.tolerance.equal(whole_hours(first), whole_hours(second))
 
     def _replace(self, row: Candidate, into: Sequence[Candidate]) -> None:
@@ -248,14 +257,14 @@ class _Planting:
     ) -> None:
         uids = frozenset(r.uid for r in rows if r.uid is not None)
         self.touched |= uids
-        self.planted.append(Planted(kind, uids, owner, size))
+        self.planted.append(PlantedChange(kind, uids, owner, size))
 
-    def _fresh(self) -> str:
+    def _make_uid(self) -> str:
         while (uid := f"{self.rng.randrange(0x10000):04x}") in self.used:
             continue
         self.used.add(uid)
         return uid
 
 
-def _plus(bound: float | None, delta: float) -> float | None:
+def _shift_bound(bound: float | None, delta: float) -> float | None:
     return None if bound is None else bound + delta

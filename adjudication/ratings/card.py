@@ -11,7 +11,7 @@ from accounts.scoping import ANY_ROLE, StudyRequest, filter_by_role
 from adjudication.access.eligibility import load_visibility
 from adjudication.access.exposure import record_exposure
 from adjudication.models import Packet
-from adjudication.ratings.card_data import card_of, items_of
+from adjudication.ratings.card_data import compute_card, load_items
 from adjudication.reports.card import tables
 from ehr.models import Encounter
 from timelines.evaluation.tables import Table
@@ -35,7 +35,7 @@ def card_table(request: StudyRequest, packet: Packet, name: str, format: str) ->
     Raises Http404 for an unknown table or format.
     """
     response = table_file(_table(packet, name), format, f"{name}-{packet.public_id}")
-    record_opened(request, packet, "packet.export")
+    record_access(request, packet, "packet.export")
     return response
 
 
@@ -50,7 +50,7 @@ def table_file(table: Table, format: str, stem: str) -> HttpResponse:
     return response
 
 
-def revealed_packet(request: StudyRequest, public_id: str) -> Packet:
+def find_revealed_packet(request: StudyRequest, public_id: str) -> Packet:
     """Return the packet if this person may see its results.
 
     Raises Http404, NotAllowed.
@@ -69,8 +69,8 @@ def revealed_packet(request: StudyRequest, public_id: str) -> Packet:
 
 def _table(packet: Packet, name: str) -> Table:
     if name == "decisions":
-        return tables.decisions(items_of(packet))
-    card = card_of(packet)
+        return tables.decisions(load_items(packet))
+    card = compute_card(packet)
     if name.startswith("confusion-"):
         number = name.removeprefix("confusion-")
         if not number.isascii() or not number.isdigit() or int(number) >= len(card.agreements):
@@ -81,7 +81,7 @@ def _table(packet: Packet, name: str) -> Table:
     return tables.TABLES[name](card)
 
 
-def record_opened(request: StudyRequest, packet: Packet, action: str, **detail: bool) -> None:
+def record_access(request: StudyRequest, packet: Packet, action: str, **detail: bool) -> None:
     """Record that the person saw judge's answers.
 
     This unblinds them for the packet's cases.

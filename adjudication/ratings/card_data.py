@@ -9,8 +9,8 @@ from django.db.models import QuerySet
 from adjudication.domain import FindingType, Verdict
 from adjudication.models import Assignment, Decision, Finding, Game, JudgeRun, Packet, Slot
 from adjudication.reports.card.compute import blinding_check, report_card
-from adjudication.reports.card.values import BlindingCheck, Item, ReportCard, Reviewed
-from adjudication.sampling.drawing import stratum_of
+from adjudication.reports.card.values import BlindingCheck, Item, ReportCard, ReviewerDecision
+from adjudication.sampling.drawing import find_stratum
 from timelines.domain import TimelineKind
 from timelines.models import Timeline
 
@@ -18,22 +18,22 @@ from timelines.models import Timeline
 CLINICIAN = "clinician"
 
 
-def card_of(packet: Packet) -> ReportCard:
+def compute_card(packet: Packet) -> ReportCard:
     """Compute the report card of all current decisions.
 
     Answers of the third person are listed, but do not count as a reviewer's.
     """
-    corpus, outside = corpus_of(packet.judge_run)
+    corpus, outside = count_corpus(packet.judge_run)
     return report_card(
-        items_of(packet),
-        reviewers_of(packet),
+        load_items(packet),
+        load_reviewers(packet),
         corpus,
         outside=outside,
-        blinding=blinding_of(packet),
+        blinding=load_blinding_check(packet),
     )
 
 
-def reviewers_of(packet: Packet) -> list[str]:
+def load_reviewers(packet: Packet) -> list[str]:
     """Return user names of the reviewers, in order of assignment.
 
     A withdrawn one is included if decisions of theirs are current.
@@ -43,16 +43,18 @@ def reviewers_of(packet: Packet) -> list[str]:
         .select_related("person")
         .order_by("pk")
     )
-    stand = set(_standing(packet).values_list("assignment_id", flat=True))
+    stand = set(_find_decided_slots(packet).values_list("assignment_id", flat=True))
     return [a.person.get_username() for a in found if a.withdrawn_at is None or a.pk in stand]
 
 
-def items_of(packet: Packet) -> list[Item]:
+def load_items(packet: Packet) -> list[Item]:
     """Return every item in the packet's order, with its current decisions."""
-    decided: dict[int, list[Reviewed]] = defaultdict(list)
+    decided: dict[int, list[ReviewerDecision]] = defaultdict(list)
     third: dict[int, str] = {}
     for slot in (
-        _standing(packet).select_related("assignment__person", "decision").order_by("assignment_id")
+        _find_decided_slots(packet)
+        .select_related("assignment__person", "decision")
+        .order_by("assignment_id")
     ):
         made = slot.decision
         if made is None:
@@ -77,7 +79,7 @@ def items_of(packet: Packet) -> list[Item]:
     ]
 
 
-def corpus_of(judge_run: JudgeRun) -> tuple[dict[str, int], int]:
+def count_corpus(judge_run: JudgeRun) -> tuple[dict[str, int], int]:
     """Return (findings by stratum, findings outside the five strata).
 
     Counts all judged games but those in swapped positions, which are no part of the corpus.
@@ -88,7 +90,7 @@ def corpus_of(judge_run: JudgeRun) -> tuple[dict[str, int], int]:
     counts: Counter[str] = Counter()
     outside = 0
     for kind, verdict in found.values_list("type", "verdict").iterator(chunk_size=5000):
-        stratum = stratum_of(FindingType(kind), Verdict(verdict))
+        stratum = find_stratum(FindingType(kind), Verdict(verdict))
         if stratum is None:
             outside += 1
         else:
@@ -96,7 +98,7 @@ def corpus_of(judge_run: JudgeRun) -> tuple[dict[str, int], int]:
     return dict(counts), outside
 
 
-def blinding_of(packet: Packet) -> BlindingCheck | None:
+def load_blinding_check(packet: Packet) -> BlindingCheck | None:
     """Count how often reviewers recognised the side that a clinician wrote.
 
     Counts items with exactly one such side; None if no guess is about one. Only a person's last
@@ -112,7 +114,7 @@ def blinding_of(packet: Packet) -> BlindingCheck | None:
         last[(guess.assignment_id, guess.item_id or 0)] = guess
     right = wrong = unsure = 0
     for guess in last.values():
-        truth = clinician_side(guess)
+        truth = find_clinician_side(guess)
         if truth is None:
             continue
         guessed = guess.detail.get("guess")
@@ -124,7 +126,7 @@ def blinding_of(packet: Packet) -> BlindingCheck | None:
     return blinding_check(right, right + wrong, unsure=unsure)
 
 
-def clinician_side(guess: Decision) -> str | None:
+def find_clinician_side(guess: Decision) -> str | None:
     """Return the judge's label of the side that a clinician wrote.
 
     None if both sides or neither were.
@@ -132,15 +134,13 @@ def clinician_side(guess: Decision) -> str | None:
     if guess.item is None:
         return None
     game = guess.item.finding.game
-    first, second = (
-        written_by_a_clinician(t) for t in (game.comparison.first, game.comparison.second)
-    )
+    first, second = (is_by_clinician(t) for t in (game.comparison.first, game.comparison.second))
     if first == second:
         return None
     return "A" if first == game.a_is_first else "B"
 
 
-def written_by_a_clinician(timeline: Timeline) -> bool:
+def is_by_clinician(timeline: Timeline) -> bool:
     """Return whether a clinician wrote the timeline.
 
     A clinician wrote references and authored timelines. Timelines of a run, and files of another
@@ -149,12 +149,12 @@ def written_by_a_clinician(timeline: Timeline) -> bool:
     return timeline.kind == TimelineKind.REFERENCE or timeline.source.startswith("author:")
 
 
-def _standing(packet: Packet) -> QuerySet[Slot]:
+def _find_decided_slots(packet: Packet) -> QuerySet[Slot]:
     return Slot.objects.filter(item__packet=packet, decision__isnull=False)
 
 
-def _reviewed_decision(assignment: Assignment, made: Decision) -> Reviewed:
-    return Reviewed(
+def _reviewed_decision(assignment: Assignment, made: Decision) -> ReviewerDecision:
+    return ReviewerDecision(
         reviewer=assignment.person.get_username(),
         answer=made.answer,
         active_seconds=made.active_seconds,

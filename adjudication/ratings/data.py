@@ -17,7 +17,7 @@ from adjudication.judge_runs.source_labels import find_label
 from adjudication.judge_runs.strata import strata
 from adjudication.models import Finding, Game, JudgeRun
 from adjudication.reports.league.compute import DECISIVE, judge_report
-from adjudication.reports.league.overlapping import Overlapping, family_of
+from adjudication.reports.league.overlapping import OverlapCounter, find_family
 from adjudication.reports.league.values import CATEGORIES, FindingRow, Games, JudgeReport, Overlap
 from adjudication.scoring.errors import Category
 from timelines.evaluation.values import SourceKey
@@ -27,14 +27,15 @@ CHUNK = 5000
 BLOCK = 2000
 
 
-def report_of(run: JudgeRun) -> JudgeReport:
+def compute_report(run: JudgeRun) -> JudgeReport:
     """Return the report on all games judged so far."""
     return judge_report(
-        games_of(run), swap=_overlap(_twice_judged_comparisons(run), (run, False), (run, True))
+        load_games(run),
+        swap=_overlap(_find_twice_judged_comparisons(run), (run, False), (run, True)),
     )
 
 
-def games_of(run: JudgeRun) -> Games:
+def load_games(run: JudgeRun) -> Games:
     """Return the judged games in first positions.
 
     Other games are counted by pair of sources.
@@ -67,27 +68,27 @@ def games_of(run: JudgeRun) -> Games:
     return Games(
         sources=tuple(labels),
         strata=names,
-        first=_ints(row[2] for row in rows),
-        second=_ints(row[3] for row in rows),
-        case=_ints(row[1] for row in rows),
-        stratum=_ints(names.index(strata_of[row[1]]) for row in rows),
+        first=_make_integers(row[2] for row in rows),
+        second=_make_integers(row[3] for row in rows),
+        case=_make_integers(row[1] for row in rows),
+        stratum=_make_integers(names.index(strata_of[row[1]]) for row in rows),
         charges=charges,
         flagged=flagged,
         findings=findings,
         flagged_findings=flagged_findings,
-        timing_game=_ints(t[0] for t in timing),
-        timing_side=_ints(t[1] for t in timing),
-        timing_apart=np.array([_apart(*t[2:]) for t in timing], dtype=np.float64),
-        timing_far=np.array([_far(*t[2:]) for t in timing], dtype=np.float64),
-        unjudged=_by_pair(run, labels, UNJUDGED),
-        open=_by_pair(run, labels, ~UNJUDGED & ~Q(outcome=Game.Outcome.JUDGED)),
+        timing_game=_make_integers(t[0] for t in timing),
+        timing_side=_make_integers(t[1] for t in timing),
+        timing_apart=np.array([_compute_distance(*t[2:]) for t in timing], dtype=np.float64),
+        timing_far=np.array([_compute_magnitude(*t[2:]) for t in timing], dtype=np.float64),
+        unjudged=_count_by_pair(run, labels, UNJUDGED),
+        open=_count_by_pair(run, labels, ~UNJUDGED & ~Q(outcome=Game.Outcome.JUDGED)),
         keys=keys,
         tally=_tally(run),
-        for_a=_for_a(run),
+        for_a=_count_for_a(run),
     )
 
 
-def judged_findings(
+def load_judged_findings(
     run: JudgeRun, comparisons: Sequence[int], *, swapped: bool
 ) -> Iterator[FindingRow]:
     """Yield the findings of these comparisons (primary keys).
@@ -118,15 +119,15 @@ def judged_findings(
             comparison,
             subject,
             FindingType(kind),
-            _of_first(verdict, a_is_first),
+            _convert_verdict(verdict, a_is_first),
             category,
             charged,
         )
 
 
-def agreement_of(first: JudgeRun, second: JudgeRun) -> tuple[int, tuple[Overlap, ...]]:
+def compare_runs(first: JudgeRun, second: JudgeRun) -> tuple[int, tuple[Overlap, ...]]:
     """Return (comparisons that both have judged, overlap of their findings)."""
-    both = sorted(_judged_comparisons(first) & _judged_comparisons(second))
+    both = sorted(_find_judged_comparisons(first) & _find_judged_comparisons(second))
     return len(both), _overlap(both, (first, False), (second, False))
 
 
@@ -137,14 +138,16 @@ def _overlap(
 
     One block of comparisons at a time; () if there are none.
     """
-    found = Overlapping()
+    found = OverlapCounter()
     for at in range(0, len(comparisons), BLOCK):
         block = comparisons[at : at + BLOCK]
-        found.take(*(judged_findings(run, block, swapped=swapped) for run, swapped in (one, two)))
+        found.add(
+            *(load_judged_findings(run, block, swapped=swapped) for run, swapped in (one, two))
+        )
     return found.rows() if comparisons else ()
 
 
-def _judged_comparisons(run: JudgeRun) -> set[int]:
+def _find_judged_comparisons(run: JudgeRun) -> set[int]:
     return set(
         run.games.filter(outcome=Game.Outcome.JUDGED, swapped=False).values_list(
             "comparison_id", flat=True
@@ -152,7 +155,7 @@ def _judged_comparisons(run: JudgeRun) -> set[int]:
     )
 
 
-def _twice_judged_comparisons(run: JudgeRun) -> list[int]:
+def _find_twice_judged_comparisons(run: JudgeRun) -> list[int]:
     """Return the comparisons that were judged in both positions."""
     twice = (
         run.games.filter(outcome=Game.Outcome.JUDGED)
@@ -203,7 +206,7 @@ def _tally(run: JudgeRun) -> dict[tuple[str, str, str, bool], int]:
     )
     for kind, verdict, grounding, flagged, n in grouped:
         counted[
-            family_of(FindingType(kind)),
+            find_family(FindingType(kind)),
             DECISIVE if Verdict(verdict).decisive else verdict,
             grounding,
             flagged,
@@ -211,7 +214,7 @@ def _tally(run: JudgeRun) -> dict[tuple[str, str, str, bool], int]:
     return dict(counted)
 
 
-def _for_a(run: JudgeRun) -> tuple[int, int]:
+def _count_for_a(run: JudgeRun) -> tuple[int, int]:
     """Return (findings for A, decisive findings), in both positions."""
     decisive = Finding.objects.filter(
         game__run=run, game__outcome=Game.Outcome.JUDGED, verdict__in=(Verdict.A, Verdict.B)
@@ -236,7 +239,9 @@ def _findings(run: JudgeRun) -> QuerySet[Finding]:
     )
 
 
-def _by_pair(run: JudgeRun, labels: Sequence[str], condition: Q) -> dict[tuple[int, int], int]:
+def _count_by_pair(
+    run: JudgeRun, labels: Sequence[str], condition: Q
+) -> dict[tuple[int, int], int]:
     fields = [
         f"comparison__{side}__{name}"
         for side in ("first", "second")
@@ -258,14 +263,14 @@ def _index(labels: Sequence[str], source: str, kind: str, alternative: int) -> i
     return labels.index(find_label(labels, source, kind, alternative))
 
 
-def _of_first(verdict: str, a_is_first: bool) -> str:
+def _convert_verdict(verdict: str, a_is_first: bool) -> str:
     """Convert a verdict's label to the comparison's side: "first" or "second"."""
     if verdict not in (Verdict.A, Verdict.B):
         return verdict
     return "first" if (verdict == Verdict.A) == a_is_first else "second"
 
 
-def _apart(a: int | None, b: int | None) -> float:
+def _compute_distance(a: int | None, b: int | None) -> float:
     """Return the hours between two times, by the judge's tolerance.
 
     Two N/A are equal (0); N/A and a time are within no tolerance (NaN).
@@ -275,9 +280,9 @@ def _apart(a: int | None, b: int | None) -> float:
     return float(abs(a - b))
 
 
-def _far(a: int | None, b: int | None) -> float:
+def _compute_magnitude(a: int | None, b: int | None) -> float:
     return float("nan") if a is None or b is None else float(max(abs(a), abs(b)))
 
 
-def _ints(values: Iterable[int]) -> np.ndarray:
+def _make_integers(values: Iterable[int]) -> np.ndarray:
     return np.fromiter(values, dtype=np.int64)

@@ -16,7 +16,7 @@ from adjudication.access.eligibility import REFUSAL
 from adjudication.findings.changes import find_comparable_runs
 from adjudication.models import Finding, JudgeRun
 from adjudication.ratings.card import table_file
-from adjudication.ratings.data import agreement_of, report_of
+from adjudication.ratings.data import compare_runs, compute_report
 from adjudication.reports.league import tables
 from adjudication.reports.league.values import JudgeReport
 from timelines.evaluation.tables import Table
@@ -26,7 +26,7 @@ from timelines.models import Authoring
 CACHED = 16
 
 
-def rated_table(request: StudyRequest, run: JudgeRun, name: str, format: str) -> HttpResponse:
+def export_table(request: StudyRequest, run: JudgeRun, name: str, format: str) -> HttpResponse:
     """Return one table of a run as a file, and record it in the trail.
 
     Raises Http404 for an unknown table or format.
@@ -48,14 +48,16 @@ def _table(request: StudyRequest, run: JudgeRun, name: str) -> Table:
     `against` in the address names that run. Raises Http404.
     """
     if name in tables.TABLES:
-        return tables.TABLES[name](current_report(run))
-    against = _against(request, _others(request, run)) if name == "agreement" else None
+        return tables.TABLES[name](load_report(run))
+    against = (
+        _choose_other_run(request, _find_other_runs(request, run)) if name == "agreement" else None
+    )
     if against is None:
         raise Http404
     return agreement_table(run, against)[1]
 
 
-def _others(request: StudyRequest, run: JudgeRun) -> list[JudgeRun]:
+def _find_other_runs(request: StudyRequest, run: JudgeRun) -> list[JudgeRun]:
     """Return judge runs over the same comparisons, newest first.
 
     Leaves out those with games closed to the person.
@@ -64,7 +66,7 @@ def _others(request: StudyRequest, run: JudgeRun) -> list[JudgeRun]:
     return [other for other in find_comparable_runs(run) if not has_closed_games(other, closed)]
 
 
-def _against(request: StudyRequest, others: list[JudgeRun]) -> JudgeRun | None:
+def _choose_other_run(request: StudyRequest, others: list[JudgeRun]) -> JudgeRun | None:
     """Return the requested other run, else the newest.
 
     Raises Http404 for one that cannot be compared.
@@ -80,7 +82,7 @@ def _against(request: StudyRequest, others: list[JudgeRun]) -> JudgeRun | None:
     return found
 
 
-def rated_run(request: StudyRequest, public_id: str) -> JudgeRun:
+def find_rated_run(request: StudyRequest, public_id: str) -> JudgeRun:
     """Return the judge run if none of its cases is closed to the person.
 
     Its sums reveal each case. Raises Http404, NotAllowed.
@@ -94,12 +96,12 @@ def rated_run(request: StudyRequest, public_id: str) -> JudgeRun:
     return run
 
 
-def current_report(run: JudgeRun) -> JudgeReport:
+def load_report(run: JudgeRun) -> JudgeReport:
     """Return the report, computed again only if games were judged since."""
-    return _cached_report(run.pk, state_of(run))
+    return _cached_report(run.pk, fingerprint_run(run))
 
 
-def state_of(run: JudgeRun) -> object:
+def fingerprint_run(run: JudgeRun) -> object:
     """Return a value that differs if the report may differ."""
     games = tuple(
         run.games.order_by("state", "outcome")
@@ -115,18 +117,18 @@ def state_of(run: JudgeRun) -> object:
 
 @lru_cache(maxsize=CACHED)
 def _cached_report(run_id: int, state: object) -> JudgeReport:
-    return report_of(JudgeRun.objects.get(pk=run_id))
+    return compute_report(JudgeRun.objects.get(pk=run_id))
 
 
 def agreement_table(run: JudgeRun, other: JudgeRun) -> tuple[int, Table]:
     """Return (comparisons that both judged, overlap of their findings)."""
-    return _cached_overlap(run.pk, other.pk, (state_of(run), state_of(other)))
+    return _cached_overlap(run.pk, other.pk, (fingerprint_run(run), fingerprint_run(other)))
 
 
 @lru_cache(maxsize=CACHED)
 def _cached_overlap(run_id: int, other_id: int, state: object) -> tuple[int, Table]:
     run, other = JudgeRun.objects.get(pk=run_id), JudgeRun.objects.get(pk=other_id)
-    count, found = agreement_of(run, other)
+    count, found = compare_runs(run, other)
     return count, tables.overlap_table(
         "agreement", f"Against {other.label or other.judge_name}", ("This run", "The other"), found
     )

@@ -46,7 +46,7 @@ class DecisionRefused(ValueError):
 class Conflict(RuntimeError):
     """The item has changed since the page loaded, perhaps on another device.
 
-    `standing` is the current decision, if any.
+    `find_current_decisions` is the current decision, if any.
     """
 
     log_safe = True
@@ -77,7 +77,7 @@ class NotFinished(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class StoredDecision:
     """The stored link.
 
     `late`: it does not count, because enough others had answered the item or the packet was closed.
@@ -88,7 +88,7 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
-class Undone:
+class Withdrawal:
     """The withdrawal and the withdrawn decision.
 
     The person has the item's lease again.
@@ -111,7 +111,7 @@ def decide(
     comment: str = "",
     flagged: bool = False,
     active_seconds: float | None = None,
-) -> Decided:
+) -> StoredDecision:
     """Store an answer, as late if the person can get no slot of the item.
 
     A late answer does not count. Raises NotAllowed, DecisionRefused, Conflict if the person has
@@ -120,11 +120,11 @@ def decide(
     values = _values(answer, own_time, comment, flagged, active_seconds)
     packet, mine = _lock_assignment(assignment, by)
     if (known := _find_stored(mine, token, item)) is not None:
-        return Decided(known, known.kind == Decision.Kind.LATE)
+        return StoredDecision(known, known.kind == Decision.Kind.LATE)
     _check_item(mine, item)
     if packet.state == Packet.State.DRAFT:
-        slots.check_working(mine)
-    existing = slots.slot_of(assignment=mine, item=item)
+        slots.check_can_decide(mine)
+    existing = slots.find_slot(assignment=mine, item=item)
     if existing is not None and existing.decision is not None:
         raise Conflict("You have decided on this item already.", existing.decision)
     over = packet.state == Packet.State.CLOSED or mine.withdrawn_at is not None
@@ -139,11 +139,11 @@ def decide(
             shown_swapped=shown_swapped,
             **values,
         )
-        return Decided(late, True)
+        return StoredDecision(late, True)
     made = _store_answer(packet, mine, item, token, shown_swapped=shown_swapped, **values)
-    _stand(slot, made, values["active_seconds"])
+    _set_current(slot, made, values["active_seconds"])
     _settle_disagreement(item)
-    return Decided(made, False)
+    return StoredDecision(made, False)
 
 
 @transaction.atomic
@@ -160,7 +160,7 @@ def amend(
     comment: str = "",
     flagged: bool = False,
     active_seconds: float | None = None,
-) -> Decided:
+) -> StoredDecision:
     """Replace the current decision; the earlier one stays in the chain.
 
     `expects` is the public id of the current decision. Raises NotAllowed, DecisionRefused,
@@ -169,8 +169,8 @@ def amend(
     values = _values(answer, own_time, comment, flagged, active_seconds)
     packet, mine = _lock_assignment(assignment, by)
     if (known := _find_stored(mine, token, item)) is not None:
-        return Decided(known, known.kind == Decision.Kind.LATE)
-    slots.check_working(mine)
+        return StoredDecision(known, known.kind == Decision.Kind.LATE)
+    slots.check_can_decide(mine)
     _check_item(mine, item)
     slot = (
         Slot.objects.select_for_update(of=("self",))
@@ -191,13 +191,13 @@ def amend(
         shown_swapped=shown_swapped,
         **values,
     )
-    _stand(slot, made, values["active_seconds"])
+    _set_current(slot, made, values["active_seconds"])
     _settle_disagreement(item)
-    return Decided(made, False)
+    return StoredDecision(made, False)
 
 
 @transaction.atomic
-def undo(*, assignment: Assignment, token: str, by: User) -> Undone | None:
+def undo(*, assignment: Assignment, token: str, by: User) -> Withdrawal | None:
     """Withdraw this person's last decision and lease its item to them again.
 
     Their choice becomes the draft. Returns None if there is no decision. Raises NotAllowed,
@@ -212,8 +212,8 @@ def undo(*, assignment: Assignment, token: str, by: User) -> Undone | None:
     ) is not None:
         if known.kind != Decision.Kind.WITHDRAWAL or known.amends is None:
             raise Conflict("The token belongs to another step.", known)
-        return Undone(known, known.amends)
-    slots.check_working(mine)
+        return Withdrawal(known, known.amends)
+    slots.check_can_decide(mine)
     decided = Slot.objects.select_for_update(of=("self",)).filter(
         assignment=mine, decision__isnull=False
     )
@@ -242,7 +242,7 @@ def undo(*, assignment: Assignment, token: str, by: User) -> Undone | None:
     )
     slots.claim(assignment=mine, item=slot.item)
     _settle_disagreement(slot.item)
-    return Undone(withdrawal, last)
+    return Withdrawal(withdrawal, last)
 
 
 def sign(
@@ -266,7 +266,7 @@ def unsign(*, assignment: Assignment, reason: str, by: User) -> Decision:
     Stored in the chain and in the audit trail. Raises NotAllowed, DecisionRefused without a reason,
     InvalidTransition.
     """
-    packet = chain_storage.locked_packet(assignment.packet_id)
+    packet = chain_storage.lock_packet(assignment.packet_id)
     mine = _row(assignment)
     if by.pk != mine.person_id and not user_can_manage_study(by, packet.study):
         raise NotAllowed("Only the reviewer or a study admin can void a signature.")
@@ -329,11 +329,11 @@ def guess(
 def _sign(assignment: Assignment, by: User) -> Decision:
     packet, mine = _lock_assignment(assignment, by)
     next_assignment_state(_state(mine), "sign")
-    slots.check_working(mine)
+    slots.check_can_decide(mine)
     progress = slots.progress(assignment=mine)
     if progress.total > progress.done:
         raise NotFinished(progress.total - progress.done, progress.elsewhere)
-    sequence, head = chain_storage.head_of(packet)
+    sequence, head = chain_storage.find_head(packet)
     detail: Mapping[str, Any] = {
         "head": head,
         "head_sequence": sequence,
@@ -354,7 +354,7 @@ def _lock_assignment(assignment: Assignment, by: User) -> tuple[Packet, Assignme
     Raises NotAllowed for another person's assignment.
     """
     _check_own(assignment, by)
-    packet = chain_storage.locked_packet(assignment.packet_id)
+    packet = chain_storage.lock_packet(assignment.packet_id)
     return packet, _row(assignment)
 
 
@@ -438,7 +438,7 @@ def _store_answer(
     )
 
 
-def _stand(slot: Slot, decision: Decision, active_seconds: float | None) -> None:
+def _set_current(slot: Slot, decision: Decision, active_seconds: float | None) -> None:
     """Show the decision in its slot.
 
     The person's draft is removed, because the decision contains it; the item is no longer set

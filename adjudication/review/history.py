@@ -76,26 +76,26 @@ class GuessLine:
     guess: str = ""
 
 
-def own_answers(assignment: Assignment, may: PacketVisibility) -> list[AnswerLine]:
+def load_own_answers(assignment: Assignment, may: PacketVisibility) -> list[AnswerLine]:
     """Return this person's current answers, in the order of their first one."""
     flagged = set(
         ItemMark.objects.filter(assignment=assignment, flagged=True).values_list(
             "item_id", flat=True
         )
     )
-    slots = _decided_slots(assignment)
+    slots = _find_decided_slots(assignment)
     return [
         _line(assignment, s, number, s.item_id in flagged, may) for number, s in enumerate(slots, 1)
     ]
 
 
-def guess_lines(assignment: Assignment) -> list[GuessLine]:
+def load_guess_lines(assignment: Assignment) -> list[GuessLine]:
     """Return the items that the blinding check asks about.
 
     They are drawn from all that the person decided on, and stay the same for the same person and
     items.
     """
-    items = [slot.item for slot in _decided_slots(assignment)]
+    items = [slot.item for slot in _find_decided_slots(assignment)]
     asked = (
         items
         if len(items) <= ASKED
@@ -104,13 +104,13 @@ def guess_lines(assignment: Assignment) -> list[GuessLine]:
     before = _last_guesses(assignment)
     lines = []
     for item in asked:
-        a, b = sides_of(assignment, item)
+        a, b = load_sides(assignment, item)
         swapped = are_sides_swapped(assignment.seed, item.public_id)
         lines.append(GuessLine(item.public_id, a, b, swap_answer(before.get(item.pk, ""), swapped)))
     return lines
 
 
-def sides_of(assignment: Assignment, item: PacketItem) -> tuple[RowLine | None, RowLine | None]:
+def load_sides(assignment: Assignment, item: PacketItem) -> tuple[RowLine | None, RowLine | None]:
     """Return the two rows of an item as this person saw them, A first."""
     f = item.finding
     material = ItemMaterial(
@@ -132,7 +132,7 @@ def _line(
     item, decision = slot.item, slot.decision
     assert decision is not None
     swapped = are_sides_swapped(assignment.seed, item.public_id)
-    a, b = sides_of(assignment, item)
+    a, b = load_sides(assignment, item)
     verdict = item.finding.verdict
     return AnswerLine(
         item=item.public_id,
@@ -147,7 +147,7 @@ def _line(
     )
 
 
-def _decided_slots(assignment: Assignment) -> list[Slot]:
+def _find_decided_slots(assignment: Assignment) -> list[Slot]:
     found = Slot.objects.filter(assignment=assignment, decision__isnull=False).select_related(
         "item__finding", "decision"
     )

@@ -31,17 +31,17 @@ def blind_item(*, assignment: Assignment, item: PacketItem) -> BlindedItem:
 
     Raises NoteChanged if the note differs from the imported one, LookupError if there is none.
     """
-    return blinded_item(material_of(item), assignment.seed)
+    return blinded_item(load_material(item), assignment.seed)
 
 
-def blinded_series_rows(*, item: PacketItem, number: int) -> tuple[RecordRow, ...]:
+def load_blinded_rows(*, item: PacketItem, number: int) -> tuple[RecordRow, ...]:
     """Return all rows of a series of the item's page, in order of time.
 
     `number` is its number on that page. Raises Http404 for an unknown number.
     """
     finding, encounter = _finding(item), _encounter(item)
     series = _series(encounter)
-    order = series_order([_plain(s, ()) for s in series], _events(finding))
+    order = series_order([_convert_series(s, ()) for s in series], _events(finding))
     if not 0 <= number < len(order):
         raise Http404
     return shown_rows(
@@ -49,7 +49,7 @@ def blinded_series_rows(*, item: PacketItem, number: int) -> tuple[RecordRow, ..
     )
 
 
-def material_of(item: PacketItem) -> ItemMaterial:
+def load_material(item: PacketItem) -> ItemMaterial:
     """Load the material of an item.
 
     Of the judge's answer it has only the two rows, and whether one repeats an event.
@@ -76,7 +76,7 @@ def material_of(item: PacketItem) -> ItemMaterial:
         note=checked_text(note),
         both_have_spans=comparison.first.inventory_id is not None
         and comparison.second.inventory_id is not None,
-        series=_with_rows(encounter, finding),
+        series=_load_series(encounter, finding),
         stay_hours=discharged,
         admitted_at=encounter.admitted_at,
     )
@@ -119,15 +119,17 @@ def _events(finding: Finding) -> list[str]:
     return [event for event in (finding.a_event, finding.b_event) if event is not None]
 
 
-def _with_rows(encounter: Encounter, finding: Finding) -> tuple[RecordSeries, ...]:
+def _load_series(encounter: Encounter, finding: Finding) -> tuple[RecordSeries, ...]:
     """Return all series; the first ones on the page have their rows."""
     series = _series(encounter)
-    first = series_order([_plain(s, ()) for s in series], _events(finding))[:SERIES_WITH_ROWS]
+    first = series_order([_convert_series(s, ()) for s in series], _events(finding))[
+        :SERIES_WITH_ROWS
+    ]
     rows = _rows(encounter, [series[index] for index in first])
-    return tuple(_plain(s, rows.get(s.pk, ())) for s in series)
+    return tuple(_convert_series(s, rows.get(s.pk, ())) for s in series)
 
 
-def _plain(series: EventSeries, rows: tuple[RecordRow, ...]) -> RecordSeries:
+def _convert_series(series: EventSeries, rows: tuple[RecordRow, ...]) -> RecordSeries:
     return RecordSeries(series.event, series.summary, series.count, series.priority, rows)
 
 

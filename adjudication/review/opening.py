@@ -31,7 +31,9 @@ CANNOT_BE_SHOWN = (
 )
 
 
-def own_assignment(request: StudyRequest, public_id: str, *, withdrawn: bool = False) -> Assignment:
+def find_own_assignment(
+    request: StudyRequest, public_id: str, *, withdrawn: bool = False
+) -> Assignment:
     """Return the person's own assignment, of a packet past drafting.
 
     It is in one of their studies. `withdrawn`: also one they were removed from, so that a late
@@ -52,7 +54,7 @@ def own_assignment(request: StudyRequest, public_id: str, *, withdrawn: bool = F
     return mine
 
 
-def own_item(assignment: Assignment, public_id: str) -> PacketItem:
+def find_own_item(assignment: Assignment, public_id: str) -> PacketItem:
     """Return an item of the packet that is among this person's, or Http404."""
     found = PacketItem.objects.select_related("packet").filter(
         packet=assignment.packet, public_id=public_id
@@ -67,7 +69,7 @@ def own_item(assignment: Assignment, public_id: str) -> PacketItem:
     return item
 
 
-def signature_of(assignment: Assignment) -> Decision:
+def find_signature(assignment: Assignment) -> Decision:
     """Return the chain link of the current signature, or raise Http404."""
     links = Decision.objects.filter(assignment=assignment, kind=Decision.Kind.SIGN)
     link = links.select_related("assignment__packet", "assignment__person").order_by("-sequence")
@@ -76,7 +78,7 @@ def signature_of(assignment: Assignment) -> Decision:
     return found
 
 
-def answers_refusals(
+def handle_refusals(
     view: Callable[Concatenate[StudyRequest, P], HttpResponseBase],
 ) -> Callable[Concatenate[StudyRequest, P], HttpResponseBase]:
     """Return refusals as JSON, with a status for each kind.
@@ -138,7 +140,9 @@ def item_context(
 
     It has the blinded item, and what this person has chosen and typed. Raises NoteChanged.
     """
-    draft = decision_draft(decided) if decided else slots.draft_of(assignment=assignment, item=item)
+    draft = (
+        decision_draft(decided) if decided else slots.load_draft(assignment=assignment, item=item)
+    )
     mark = ItemMark.objects.filter(assignment=assignment, item=item).first()
     page = build_item_page(blind_item(assignment=assignment, item=item))
     record_item(assignment=assignment, item=item)
@@ -148,7 +152,7 @@ def item_context(
             "adjudication:review_chosen", args=[assignment.public_id, item.public_id]
         ),
         "page": page,
-        "draft": on_page(assignment, item, draft),
+        "draft": convert_draft(assignment, item, draft),
         "flagged": mark is not None and mark.flagged,
         "decided": decided,
         "commit_words": "Change answer" if decided else "",
@@ -170,7 +174,9 @@ def decision_draft(decision: Decision) -> dict[str, Any]:
     }
 
 
-def on_page(assignment: Assignment, item: PacketItem, draft: Mapping[str, Any]) -> dict[str, Any]:
+def convert_draft(
+    assignment: Assignment, item: PacketItem, draft: Mapping[str, Any]
+) -> dict[str, Any]:
     """Convert a draft from the judge's labels to those that this person sees."""
     own_time = draft.get("own_time")
     return {

@@ -76,18 +76,20 @@ def next_item(*, assignment: Assignment, besides: Collection[str] = ()) -> Slot 
     `besides`: public ids of items that the page already shows. Raises InvalidTransition if the
     packet is not open or the review is signed.
     """
-    mine = _working(assignment)
-    candidates = _claimable(mine).annotate(
-        skipped=_skipped(mine), leased=_leased(mine), place=_place(mine.seed)
+    mine = _lock_assignment(assignment)
+    candidates = _find_claimable_slots(mine).annotate(
+        skipped=_build_skip_order(mine),
+        leased=_build_lease_order(mine),
+        place=_build_sort_key(mine.seed),
     )
     order = (F("skipped").asc(nulls_first=True), "-leased", "place", "number")
     ordered = candidates.exclude(item__public_id__in=besides).order_by(*order)
     # Another transaction may lock a row for a moment. Pass over it only among free slots, which are
     # interchangeable.
     slot = (
-        _first(ordered.filter(assignment=mine, skipped__isnull=True))
-        or _first(ordered, skip_locked=True)
-        or _first(ordered)
+        _lock_first_slot(ordered.filter(assignment=mine, skipped__isnull=True))
+        or _lock_first_slot(ordered, skip_locked=True)
+        or _lock_first_slot(ordered)
     )
     return None if slot is None else _lease(slot, mine)
 
@@ -98,22 +100,22 @@ def claim(*, assignment: Assignment, item: PacketItem) -> Slot | None:
 
     Raises as `next_item`.
     """
-    mine = _working(assignment)
-    slot = _first(
-        _claimable(mine)
+    mine = _lock_assignment(assignment)
+    slot = _lock_first_slot(
+        _find_claimable_slots(mine)
         .filter(item=item)
-        .annotate(leased=_leased(mine))
+        .annotate(leased=_build_lease_order(mine))
         .order_by("-leased", "number")
     )
     return None if slot is None else _lease(slot, mine)
 
 
-def slot_of(*, assignment: Assignment, item: PacketItem) -> Slot | None:
+def find_slot(*, assignment: Assignment, item: PacketItem) -> Slot | None:
     """Return the item's slot that this person has leased or decided, or None."""
     return Slot.objects.filter(assignment=assignment, item=item).select_related("decision").first()
 
 
-def draft_of(*, assignment: Assignment, item: PacketItem) -> dict[str, Any]:
+def load_draft(*, assignment: Assignment, item: PacketItem) -> dict[str, Any]:
     """Return this person's draft of the item; {} if there is none."""
     for draft in Slot.objects.filter(item=item, draft__has_key=assignment.public_id).values_list(
         "draft", flat=True
@@ -123,7 +125,7 @@ def draft_of(*, assignment: Assignment, item: PacketItem) -> dict[str, Any]:
 
 
 @transaction.atomic
-def keep_draft(
+def save_draft(
     *, assignment: Assignment, item: PacketItem, draft: Mapping[str, Any], active_seconds: float
 ) -> SavedDraft:
     """Store a draft and its seconds, and renew the lease.
@@ -160,7 +162,7 @@ def skip(*, assignment: Assignment, item: PacketItem) -> None:
 
     Its slot becomes free at once; the draft stays. Raises as `next_item`.
     """
-    mine = _working(assignment)
+    mine = _lock_assignment(assignment)
     _mark(mine, item, skipped_at=database_time())
     Slot.objects.filter(assignment=mine, item=item, decision__isnull=True).update(
         assignment=None, lease_expires_at=None
@@ -183,7 +185,7 @@ def progress(*, assignment: Assignment) -> Progress:
         )
     )
     is_open = assignment.packet.state == Packet.State.OPEN
-    left = _items(_open(assignment)) if is_open else 0
+    left = _items(_find_open_slots(assignment)) if is_open else 0
     timed = [seconds for seconds in done if seconds is not None]
     each = median(timed) if timed else None
     marks = ItemMark.objects.filter(assignment=assignment)
@@ -193,7 +195,7 @@ def progress(*, assignment: Assignment) -> Progress:
     return Progress(
         done=len(done),
         total=len(done) + left,
-        elsewhere=left - _items(_claimable(assignment)) if is_open else 0,
+        elsewhere=left - _items(_find_claimable_slots(assignment)) if is_open else 0,
         skipped=undecided.count(),
         flagged=marks.filter(flagged=True).count(),
         seconds_each=each,
@@ -201,7 +203,7 @@ def progress(*, assignment: Assignment) -> Progress:
     )
 
 
-def _working(assignment: Assignment) -> Assignment:
+def _lock_assignment(assignment: Assignment) -> Assignment:
     """Lock the assignment, so that one person's devices take turns.
 
     Raises InvalidTransition if they cannot work on it.
@@ -211,11 +213,11 @@ def _working(assignment: Assignment) -> Assignment:
         .select_related("packet")
         .get(pk=assignment.pk)
     )
-    check_working(found)
+    check_can_decide(found)
     return found
 
 
-def check_working(assignment: Assignment) -> None:
+def check_can_decide(assignment: Assignment) -> None:
     """Raise InvalidTransition unless the person can decide on items.
 
     The packet must be open, and the person in it and not signed.
@@ -241,7 +243,7 @@ def _purpose(assignment: Assignment) -> str:
     )
 
 
-def _claimable(assignment: Assignment) -> QuerySet[Slot]:
+def _find_claimable_slots(assignment: Assignment) -> QuerySet[Slot]:
     """Return open slots that this person has or could get.
 
     Free slots were never leased, were returned, or have an expired lease.
@@ -251,10 +253,12 @@ def _claimable(assignment: Assignment) -> QuerySet[Slot]:
         | Q(lease_expires_at__lte=database_time())
         | Q(lease_expires_at__isnull=True)
     )
-    return _open(assignment).filter(free | Q(assignment=assignment)).select_related("item")
+    return (
+        _find_open_slots(assignment).filter(free | Q(assignment=assignment)).select_related("item")
+    )
 
 
-def _open(assignment: Assignment) -> QuerySet[Slot]:
+def _find_open_slots(assignment: Assignment) -> QuerySet[Slot]:
     """Return undecided slots of this person's items, leased or not.
 
     Leaves out items of which they have another slot.
@@ -274,7 +278,7 @@ def _items(found: QuerySet[Slot]) -> int:
     return found.values("item").distinct().count()
 
 
-def _first(found: QuerySet[Slot], *, skip_locked: bool = False) -> Slot | None:
+def _lock_first_slot(found: QuerySet[Slot], *, skip_locked: bool = False) -> Slot | None:
     """Return the first slot, locked until the transaction ends.
 
     Waits for a row that another transaction has locked, or passes over it with `skip_locked`.
@@ -282,7 +286,7 @@ def _first(found: QuerySet[Slot], *, skip_locked: bool = False) -> Slot | None:
     return found.select_for_update(of=("self",), skip_locked=skip_locked).first()
 
 
-def _leased(assignment: Assignment) -> Case:
+def _build_lease_order(assignment: Assignment) -> Case:
     return Case(
         When(assignment=assignment, then=Value(True)),
         default=Value(False),
@@ -290,14 +294,14 @@ def _leased(assignment: Assignment) -> Case:
     )
 
 
-def _skipped(assignment: Assignment) -> Subquery:
+def _build_skip_order(assignment: Assignment) -> Subquery:
     """Return when the item was set aside: skipped first, shown first."""
     return Subquery(
         ItemMark.objects.filter(assignment=assignment, item=OuterRef("item")).values("skipped_at")
     )
 
 
-def _place(seed: int) -> Func:
+def _build_sort_key(seed: int) -> Func:
     """Return the reviewer's own sort key of an item.
 
     It is the SHA-256 of their seed and the item's id, and reveals nothing about the packet's order.

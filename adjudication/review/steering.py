@@ -27,7 +27,7 @@ class PairingLine:
 
     @property
     def strata(self) -> dict[str, int]:
-        return dict(zip(strata(), self.counts, strict=True))
+        return dict(zip(list_strata(), self.counts, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class PersonLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Unfinished:
+class UnfinishedWork:
     """What closing an open packet would leave undone.
 
     These are answers still to come, people who have not signed, and unsettled disagreements.
@@ -57,7 +57,7 @@ class Unfinished:
     disagreements: int
 
 
-def with_counts(found: QuerySet[Packet]) -> QuerySet[Packet]:
+def annotate_counts(found: QuerySet[Packet]) -> QuerySet[Packet]:
     """Annotate packets with their number of items, people and slots.
 
     `slots` and `decided` count the slots of the review.
@@ -75,7 +75,7 @@ def with_counts(found: QuerySet[Packet]) -> QuerySet[Packet]:
     )
 
 
-def strata() -> tuple[str, ...]:
+def list_strata() -> tuple[str, ...]:
     """Return the strata in the protocol's order."""
     return tuple(str(s) for s in QUOTAS)
 
@@ -90,7 +90,7 @@ def pairing_lines(packet: Packet) -> list[PairingLine]:
     lines = []
     for pairing in dict.fromkeys(r["pairing"] for r in rows):
         mine = [r for r in rows if r["pairing"] == pairing]
-        counts = tuple(sum(r["n"] for r in mine if r["stratum"] == s) for s in strata())
+        counts = tuple(sum(r["n"] for r in mine if r["stratum"] == s) for s in list_strata())
         lines.append(PairingLine(pairing, counts, sum(counts), max(r["quota"] for r in mine)))
     return lines
 
@@ -100,7 +100,7 @@ def shortages(packet: Packet) -> list[Shortage]:
     return [Shortage(**line) for line in packet.drawn.get("shortages", [])]
 
 
-def people(packet: Packet) -> list[PersonLine]:
+def load_people(packet: Packet) -> list[PersonLine]:
     """Return all people of the packet in order of assignment, with progress."""
     late = dict(
         Decision.objects.filter(packet=packet, kind=Decision.Kind.LATE)
@@ -116,12 +116,12 @@ def people(packet: Packet) -> list[PersonLine]:
     return lines
 
 
-def unfinished(packet: Packet) -> Unfinished:
+def count_unfinished(packet: Packet) -> UnfinishedWork:
     """Count the open work in the packet, for the person about to close it."""
     review = Slot.objects.filter(item__packet=packet, purpose=Slot.Purpose.REVIEW)
     third, settled = disagreements(packet)
     unsigned = packet.assignments.filter(withdrawn_at__isnull=True, signed_at__isnull=True)
-    return Unfinished(
+    return UnfinishedWork(
         review.filter(decision__isnull=True).count(), unsigned.count(), third - settled
     )
 
@@ -156,4 +156,4 @@ def disagreements(packet: Packet) -> tuple[int, int]:
 
 def chain_faults(packet: Packet) -> list[chain_verification.Fault]:
     """Return the faults of the packet's chain of decisions; [] if valid."""
-    return chain_verification.faults_of(packet)
+    return chain_verification.find_faults(packet)

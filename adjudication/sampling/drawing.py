@@ -107,7 +107,7 @@ class Design:
         ) < 1:
             raise ValueError("cases and reviewers of an item are at least one")
 
-    def quotas_of(self, pairing: str) -> dict[str, int]:
+    def find_quotas(self, pairing: str) -> dict[str, int]:
         """Map strata to the number wanted from this pairing, without zeros.
 
         In the strata's order.
@@ -115,7 +115,7 @@ class Design:
         own = self.own_quotas.get(pairing, self.quotas)
         return {s.value: own[s.value] for s in Stratum if own.get(s.value)}
 
-    def reviewers_of(self, pairing: str) -> int:
+    def count_reviewers(self, pairing: str) -> int:
         """Return how many people decide on each item of this pairing."""
         return self.own_per_item.get(pairing, self.per_item)
 
@@ -124,7 +124,7 @@ class Design:
         return {**asdict(self), "pairings": list(self.pairings)}
 
     @classmethod
-    def of(cls, plain: Mapping[str, Any]) -> Design:
+    def from_plain(cls, plain: Mapping[str, Any]) -> Design:
         """Build it from `plain`'s result. Raises ValueError, TypeError."""
         return cls(**{**plain, "pairings": tuple(plain["pairings"])})
 
@@ -144,7 +144,7 @@ class Shortage:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Sample:
     """The sample in the packet's own order, with its cases.
 
     `shortages` are quotas that were not met; `excluded`: reason → count of findings.
@@ -164,7 +164,7 @@ class Drawn:
         }
 
 
-def stratum_of(kind: FindingType, verdict: Verdict) -> Stratum | None:
+def find_stratum(kind: FindingType, verdict: Verdict) -> Stratum | None:
     """Return the stratum of a finding; None if it is outside all strata."""
     if kind is FindingType.TIMING:
         if verdict.decisive:
@@ -175,7 +175,7 @@ def stratum_of(kind: FindingType, verdict: Verdict) -> Stratum | None:
     return {FindingType.DUPLICATE: Stratum.DUPLICATE, FindingType.VALUE: Stratum.VALUE}.get(kind)
 
 
-def draw(eligible: Eligible, design: Design, seed: int) -> Drawn:
+def draw(eligible: Eligible, design: Design, seed: int) -> Sample:
     """Draw a sample by the design's quotas.
 
     No finding is drawn twice. Every case was judged in all pairings.
@@ -195,7 +195,7 @@ def draw(eligible: Eligible, design: Design, seed: int) -> Drawn:
     excluded = Counter(eligible.excluded) + _exclusion_reasons(
         eligible.findings, design, set(cases)
     )
-    return Drawn(tuple(items), tuple(cases), tuple(shortages), dict(excluded))
+    return Sample(tuple(items), tuple(cases), tuple(shortages), dict(excluded))
 
 
 def choose_cases(eligible: Eligible, design: Design, rng: random.Random) -> list[str]:
@@ -220,12 +220,13 @@ def _draw_pairing(
     The plentiful strata then even out how often each case occurs.
     """
     left = {
-        s: _by_case([f for f in findings if f.stratum == s], rng) for s in design.quotas_of(pairing)
+        s: _group_by_case([f for f in findings if f.stratum == s], rng)
+        for s in design.find_quotas(pairing)
     }
     available = {s: sum(map(len, cases.values())) for s, cases in left.items()}
     load: Counter[str] = Counter()
     taken: list[EligibleFinding] = []
-    wanted = design.quotas_of(pairing)
+    wanted = design.find_quotas(pairing)
     for stratum in sorted(wanted, key=lambda s: (available[s] - wanted[s], s)):
         taken += _take(left[stratum], wanted[stratum], load)
     missing = {s: n - available[s] for s, n in wanted.items() if available[s] < n}
@@ -239,7 +240,7 @@ def _draw_pairing(
     return taken + given, shortages
 
 
-def _by_case(
+def _group_by_case(
     findings: Iterable[EligibleFinding], rng: random.Random
 ) -> dict[str, list[EligibleFinding]]:
     """Group findings by case, both in seeded order, which settles ties."""
@@ -299,6 +300,6 @@ def _exclusion_reasons(
             found[OTHER_PAIRING] += 1
         elif f.case not in cases:
             found[OTHER_CASE] += 1
-        elif f.stratum not in design.quotas_of(f.pairing):
+        elif f.stratum not in design.find_quotas(f.pairing):
             found[NO_QUOTA] += 1
     return found

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from adjudication.scoring.fitting import Pairs, determined, strengths, surplus
+from adjudication.scoring.fitting import Pairs, are_determined, strengths, surplus
 
 CENTRE = 1500.0
 SCALE = 400.0 / np.log(10.0)
@@ -53,7 +53,7 @@ def ratings(
     """
     i, j, s = _games(first, second, share, n_sources)
     earned = _sum_points(i, j, s, n_sources)
-    if why := undetermined(earned, names):
+    if why := explain_undetermined(earned, names):
         raise Undetermined(why)
     fitted, converged = _fit(earned + earned.T, earned.sum(axis=1))
     if not converged:
@@ -95,7 +95,7 @@ def bootstrap_ratings(
             rng.integers(0, len(labels), size=(block.stop - block.start, len(labels))), len(labels)
         )
         one, two = by_case[0].T @ counts, by_case[1].T @ counts
-        sound = determined(pairs, one, two)
+        sound = are_determined(pairs, one, two)
         games = (one + two)[:, sound]
         fitted, converged = strengths(pairs, games, surplus(pairs, one[:, sound], games), start)
         found[np.flatnonzero(sound)[converged] + block.start] = _scale_strengths(
@@ -119,7 +119,7 @@ def interval(samples: Matrix, level: float = 0.95) -> tuple[Matrix, Matrix, int]
     return low, high, failed
 
 
-def undetermined(earned: Matrix, names: Sequence[str] | None = None) -> str:
+def explain_undetermined(earned: Matrix, names: Sequence[str] | None = None) -> str:
     """Return why the points earned give no finite ratings; "" if they do.
 
     The words name sources by `names`, else by index.
@@ -207,7 +207,7 @@ def _start(pairs: Pairs, by_case: Matrix) -> Matrix:
     """
     one, two = by_case.sum(axis=1)[..., None]
     origin = np.zeros(pairs.n)
-    if not determined(pairs, one, two)[0]:
+    if not are_determined(pairs, one, two)[0]:
         return origin
     fitted, converged = strengths(pairs, one + two, surplus(pairs, one, one + two), origin)
     return fitted[:, 0] if converged[0] else origin

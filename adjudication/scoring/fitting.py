@@ -53,7 +53,7 @@ def surplus(pairs: Pairs, first: Matrix, games: Matrix) -> Matrix:
     return pairs.incidence @ (first - games / 2)
 
 
-def determined(pairs: Pairs, first: Matrix, second: Matrix) -> Flags:
+def are_determined(pairs: Pairs, first: Matrix, second: Matrix) -> Flags:
     """Return (r,): whether each problem has finite strengths.
 
     It has if "earned something from" leads from every source to every other. `first`, `second`
@@ -64,12 +64,12 @@ def determined(pairs: Pairs, first: Matrix, second: Matrix) -> Flags:
     always = [
         np.asarray(edges.all(axis=1, keepdims=True), dtype=np.bool_) for edges in (forth, back)
     ]
-    if _strong(pairs, *always).all():
+    if _is_connected(pairs, *always).all():
         return np.ones(first.shape[1], dtype=bool)
-    return _strong(pairs, forth, back)
+    return _is_connected(pairs, forth, back)
 
 
-def _strong(pairs: Pairs, forth: Flags, back: Flags) -> Flags:
+def _is_connected(pairs: Pairs, forth: Flags, back: Flags) -> Flags:
     found: Flags = _reaches_all(pairs, forth, back) & _reaches_all(pairs, back, forth)
     return found
 

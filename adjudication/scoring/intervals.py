@@ -14,7 +14,7 @@ STANDARDISED_RESAMPLES = 20_000
 SEED = 20260904
 
 
-def wilson(successes: int, n: int, level: float = 0.95) -> tuple[float, float] | None:
+def wilson_interval(successes: int, n: int, level: float = 0.95) -> tuple[float, float] | None:
     """Return Wilson's score interval (low, high) of a rate; None for n = 0.
 
     Without continuity correction. Raises ValueError unless 0 ≤ successes ≤ n and 0 < level < 1.
@@ -33,7 +33,7 @@ def wilson(successes: int, n: int, level: float = 0.95) -> tuple[float, float] |
     )
 
 
-def standardised(
+def standardise_rate(
     upheld: Sequence[int],
     n: Sequence[int],
     corpus: Sequence[float],

@@ -53,7 +53,7 @@ def mean_shares(
 
 
 @dataclass(frozen=True, slots=True)
-class Controlled:
+class ControlledShare:
     """Two sources that differ in one thing, over the cases both have.
 
     `share` is the first source's part of all points, None if no finding was decisive. `separated`:
@@ -76,14 +76,14 @@ class Controlled:
         return self.low is not None and self.high is not None and not self.low <= 0.5 <= self.high
 
 
-def controlled(
+def pool_shares(
     charged_first: Sequence[float],
     charged_second: Sequence[float],
     case: ArrayLike | None = None,
     *,
     resamples: int = RESAMPLES,
     seed: int = SEED,
-) -> Controlled:
+) -> ControlledShare:
     """Return the pooled share of the first source with its interval.
 
     The interval is by percentiles over resampled cases. Points pool over games, so a case with many
@@ -111,7 +111,7 @@ def controlled(
         low, high = (
             (float(v) for v in np.percentile(found, [2.5, 97.5])) if len(found) else (None, None)
         )
-    return Controlled(
+    return ControlledShare(
         cases=len(one),
         empty=int(((one + two) == 0).sum()),
         points=total,

@@ -30,7 +30,7 @@ from adjudication.packets.actions import PacketRefused
 from adjudication.packets.forms import AssignForm, DrawForm
 from adjudication.review import steering as packet_page
 from adjudication.review.decisions import DecisionRefused, unsign
-from adjudication.sampling.drawing import Drawn, draw
+from adjudication.sampling.drawing import Sample, draw
 from adjudication.states import InvalidTransition
 
 PER_PAGE = 30
@@ -43,9 +43,13 @@ def packet_list(request: StudyRequest) -> HttpResponse:
     """List all packets of the study, newest first."""
     closed = find_closed_objects(request.user)
     found = exclude_closed_packets(Packet.objects.filter(study=request.study), closed)
-    counted_packets = packet_page.with_counts(found).order_by("-created_at", "-pk")
+    counted_packets = packet_page.annotate_counts(found).order_by("-created_at", "-pk")
     page = Paginator(counted_packets, PER_PAGE).get_page(request.GET.get("page"))
-    context = {"page": page, "runs": drawable_runs(request, closed), "closed": bool(closed.cases)}
+    context = {
+        "page": page,
+        "runs": find_drawable_runs(request, closed),
+        "closed": bool(closed.cases),
+    }
     return render(request, "adjudication/packets.html", context)
 
 
@@ -66,8 +70,8 @@ def packet_new(request: StudyRequest, run_id: str) -> HttpResponse:
     if has_closed_games(run, find_closed_objects(request.user)):
         raise NotAllowed(REFUSAL)
     form = DrawForm(request.POST or None, judge_run=run)
-    eligible = packets.eligible_findings(run)
-    drawn: Drawn | None = None
+    eligible = packets.find_eligible_findings(run)
+    drawn: Sample | None = None
     if request.method == "POST" and form.is_valid():
         design, seed = form.design(), form.cleaned_data["seed"]
         drawn = draw(eligible, design, seed)
@@ -86,19 +90,19 @@ def packet_new(request: StudyRequest, run_id: str) -> HttpResponse:
     context = {
         "run": run,
         "form": form,
-        "strata": packet_page.strata(),
+        "strata": packet_page.list_strata(),
         "eligible": [
-            (p, [counts.get(p, {}).get(s, 0) for s in packet_page.strata()])
-            for p in packets.pairings_of(run)
+            (p, [counts.get(p, {}).get(s, 0) for s in packet_page.list_strata()])
+            for p in packets.list_pairings(run)
         ],
         "excluded": sorted(eligible.excluded.items()),
         "cases": len(eligible.judged),
         "complete_cases": sum(
-            1 for pairs in eligible.judged.values() if set(packets.pairings_of(run)) <= pairs
+            1 for pairs in eligible.judged.values() if set(packets.list_pairings(run)) <= pairs
         ),
         "unjudged": run.games.exclude(outcome=Game.Outcome.JUDGED).count(),
         "drawn": drawn,
-        "drawn_lines": _drawn_lines(drawn),
+        "drawn_lines": _build_sample_lines(drawn),
     }
     return render(request, "adjudication/packet_new.html", context)
 
@@ -107,7 +111,7 @@ def packet_new(request: StudyRequest, run_id: str) -> HttpResponse:
 @study_role_required(Role.ADMIN)
 def packet(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show one packet: its items, its reviewers and their progress."""
-    found = packet_of(request, public_id)
+    found = find_packet(request, public_id)
     third, settled = packet_page.disagreements(found)
     runs = JudgeRun.objects.filter(
         study=request.study, created_at__gt=found.judge_run.created_at
@@ -116,12 +120,14 @@ def packet(request: StudyRequest, public_id: str) -> HttpResponse:
     context = {
         "packet": found,
         "lines": packet_page.pairing_lines(found),
-        "strata": packet_page.strata(),
+        "strata": packet_page.list_strata(),
         "shortages": packet_page.shortages(found),
-        "people": packet_page.people(found),
+        "people": packet_page.load_people(found),
         "assign": AssignForm(packet=found),
-        "obstacles": packets.obstacles(found) if found.state == Packet.State.DRAFT else [],
-        "unfinished": packet_page.unfinished(found) if found.state == Packet.State.OPEN else None,
+        "obstacles": packets.find_obstacles(found) if found.state == Packet.State.DRAFT else [],
+        "unfinished": packet_page.count_unfinished(found)
+        if found.state == Packet.State.OPEN
+        else None,
         "third": third,
         "settled": settled,
         "faults": packet_page.chain_faults(found),
@@ -139,7 +145,7 @@ def packet_action(request: StudyRequest, public_id: str, action: str) -> HttpRes
 
     Also draws a packet of findings that a later judge run changed.
     """
-    found = packet_of(request, public_id)
+    found = find_packet(request, public_id)
     act = ACTIONS.get(action)
     if act is None:
         raise Http404
@@ -159,7 +165,7 @@ def packet_action(request: StudyRequest, public_id: str, action: str) -> HttpRes
     return redirect("adjudication:packet", found.public_id)
 
 
-def packet_of(request: StudyRequest, public_id: str) -> Packet:
+def find_packet(request: StudyRequest, public_id: str) -> Packet:
     """Return the packet of the active study if it is not closed to this admin.
 
     Raises Http404, and NotAllowed for a person who reviews it.
@@ -185,7 +191,7 @@ def packet_of(request: StudyRequest, public_id: str) -> Packet:
     return packet
 
 
-def drawable_runs(request: StudyRequest, closed: ClosedObjects) -> list[JudgeRun]:
+def find_drawable_runs(request: StudyRequest, closed: ClosedObjects) -> list[JudgeRun]:
     """Return the study's judge runs with judged and without closed games.
 
     Newest first.
@@ -195,7 +201,7 @@ def drawable_runs(request: StudyRequest, closed: ClosedObjects) -> list[JudgeRun
     return [run for run in runs[:50] if not has_closed_games(run, closed)]
 
 
-def _drawn_lines(drawn: Drawn | None) -> list[tuple[str, list[int], int]]:
+def _build_sample_lines(drawn: Sample | None) -> list[tuple[str, list[int], int]]:
     if drawn is None:
         return []
     pairings = sorted({f.pairing for f in drawn.items} | {s.pairing for s in drawn.shortages})
@@ -203,7 +209,7 @@ def _drawn_lines(drawn: Drawn | None) -> list[tuple[str, list[int], int]]:
     for pairing in pairings:
         counts = [
             sum(f.pairing == pairing and f.stratum == s for f in drawn.items)
-            for s in packet_page.strata()
+            for s in packet_page.list_strata()
         ]
         lines.append((pairing, counts, sum(counts)))
     return lines
@@ -256,8 +262,8 @@ def _unsign(request: StudyRequest, found: Packet) -> str:
     return "The signature is void; that and the reason stand in the chain."
 
 
-def _second(request: StudyRequest, found: Packet) -> str:
-    count = packets.second_reviewer(
+def _require_second(request: StudyRequest, found: Packet) -> str:
+    count = packets.require_second_reviewer(
         packet=found, pairing=request.POST.get("pairing", ""), by=request.user
     )
     return f"{format_count(count, 'item')} will be decided by two people."
@@ -286,6 +292,6 @@ ACTIONS: dict[str, Any] = {
     "assign": _assign,
     "withdraw": _withdraw,
     "unsign": _unsign,
-    "second": _second,
+    "second": _require_second,
     "changed": _draw_changed,
 }

@@ -144,7 +144,7 @@ def packed_world(
     )
     reviewer.set_password(PASSWORD)
     reviewer.save()
-    design = Design(pairings=packets.pairings_of(run), quotas=dict(quotas), cases=None)
+    design = Design(pairings=packets.list_pairings(run), quotas=dict(quotas), cases=None)
     drawn = packets.draw_packet(
         study=dataset.study,
         judge_run=run,

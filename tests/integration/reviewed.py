@@ -9,7 +9,7 @@ from accounts.models import Role, User
 from adjudication.blinding.visibility import are_sides_swapped
 from adjudication.models import Assignment, Packet, PacketItem
 from adjudication.packets import actions as packets
-from adjudication.packets.actions import pairings_of
+from adjudication.packets.actions import list_pairings
 from adjudication.review import decisions, slots
 from adjudication.sampling.drawing import Design
 from tests import factories
@@ -42,7 +42,7 @@ def drawn_packet(
 ) -> Packet:
     """A draft over all pairings of the world's run."""
     design = Design(
-        pairings=pairings_of(judged.run), quotas=QUOTAS, cases=cases, per_item=reviewers_an_item
+        pairings=list_pairings(judged.run), quotas=QUOTAS, cases=cases, per_item=reviewers_an_item
     )
     return packets.draw_packet(
         study=judged.study, judge_run=judged.run, label=label, design=design, seed=7, by=by

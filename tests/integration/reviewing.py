@@ -45,7 +45,7 @@ class Review:
 
 def design_of(world: JudgedWorld, *, per_item: int = 1, pairings: int = 3) -> Design:
     return Design(
-        pairings=packets.pairings_of(world.run)[:pairings],
+        pairings=packets.list_pairings(world.run)[:pairings],
         quotas=QUOTAS,
         cases=None,
         per_item=per_item,

@@ -203,7 +203,7 @@ def test_filters_are_those_of_the_page(world, admin):
     path = f"judge-runs/{world.run.public_id}/findings/"
     sizes = []
     for asked in FILTERS:
-        expected = filter_findings(world.run, FindingFilter.of(asked, len(SOURCES)))
+        expected = filter_findings(world.run, FindingFilter.from_query(asked, len(SOURCES)))
         answer = everything(admin, path, limit=5, **asked)
         assert {f["id"] for f in answer} == set(expected.values_list("public_id", flat=True)), asked
         sizes.append(len(answer))

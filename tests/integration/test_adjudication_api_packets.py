@@ -12,7 +12,7 @@ import pytest
 from accounts.models import AuditEvent, Role
 from adjudication.models import Assignment, Packet
 from adjudication.packets import actions as packets
-from adjudication.packets.actions import pairings_of
+from adjudication.packets.actions import list_pairings
 from adjudication.sampling.drawing import QUOTAS as PROTOCOL
 from tests import factories
 from tests.integration.api import ApiClient
@@ -41,7 +41,7 @@ def test_a_packet_from_what_may_be_drawn_to_its_report_card(world, admin, draw):
     run = f"judge-runs/{world.run.public_id}/"
     status, eligible = admin.get(run + "eligible/")
     assert status == 200
-    assert list(eligible["pairings"]) == list(pairings_of(world.run))
+    assert list(eligible["pairings"]) == list(list_pairings(world.run))
     assert eligible["complete_cases"] == 2
     status, preview = admin.post(run + "draw/preview/", **draw)
     assert (status, Packet.objects.count()) == (200, 0)
@@ -94,7 +94,7 @@ def test_a_packet_from_what_may_be_drawn_to_its_report_card(world, admin, draw):
 def test_the_protocols_quotas_are_the_default(world, admin):
     _, packet = admin.post(f"judge-runs/{world.run.public_id}/draw/", label="sample")
     assert packet["design"]["quotas"] == dict(PROTOCOL)
-    assert packet["design"]["pairings"] == list(pairings_of(world.run))
+    assert packet["design"]["pairings"] == list(list_pairings(world.run))
     assert packet["shortages"] != []
 
 

@@ -23,8 +23,8 @@ from accounts.models import AuditEvent, Role
 from adjudication.access.closed import ClosedObjects
 from adjudication.findings import games_export
 from adjudication.models import Finding, Game
-from adjudication.ratings.data import games_of, report_of
-from adjudication.reports.league.compute import costs, shares
+from adjudication.ratings.data import compute_report, load_games
+from adjudication.reports.league.compute import compute_shares, costs
 from adjudication.scoring.bradley_terry import bootstrap_ratings, interval, ratings
 from adjudication.scoring.shares import mean_shares, share
 from tests import factories
@@ -86,8 +86,8 @@ def test_shares_and_ratings_follow_from_both_files_alone(run):
     assert [(float(g["points_first"]), float(g["points_second"])) for g in games] == charged
     assert [float(g["share_first"]) for g in games] == pytest.approx(found)
     # As the dashboard has it, game by game.
-    columns, report = games_of(run), report_of(run)
-    assert found == pytest.approx(shares(costs(columns)).tolist())
+    columns, report = load_games(run), compute_report(run)
+    assert found == pytest.approx(compute_shares(costs(columns)).tolist())
     assert [g["case_id"] for g in games if g["findings"] == "0"] == ["case-5"] * 3
     assert [s for g, s in zip(games, found, strict=True) if g["findings"] == "0"] == [0.5] * 3
     names = list(report.sources)
@@ -175,7 +175,7 @@ def test_a_superseded_submission_keeps_the_name_that_the_run_has_for_it():
         for row in table(fetch("findings", "csv"))
         for side in ("first", "second")
     }
-    assert named == set(report_of(run).sources)
+    assert named == set(compute_report(run).sources)
 
 
 def test_the_number_of_queries_does_not_grow_and_no_word_leaves():

@@ -70,7 +70,7 @@ def check(run: JudgeRun, closed: ClosedObjects = OPEN) -> None:
         == exclude_closed_findings(Finding.objects.filter(game__run=run), closed).count()
     )
     for status in GameStatus:
-        assert games.filter(status.condition).count() == totals.of(status)
+        assert games.filter(status.condition).count() == totals.count(status)
 
 
 def judge(games: list[int], refuse: frozenset[int] = frozenset()) -> None:

@@ -20,7 +20,7 @@ from accounts.models import AuditEvent, Role
 from adjudication.access.eligibility import load_case_ids
 from adjudication.models import Finding, Game
 from adjudication.packets.actions import assign, open_packet
-from adjudication.ratings.data import agreement_of, games_of, report_of
+from adjudication.ratings.data import compare_runs, compute_report, load_games
 from adjudication.reports.league.values import CATEGORIES
 from adjudication.scoring.errors import WEIGHTS, Category
 from tests import factories
@@ -56,7 +56,7 @@ def signed_in(study, role=Role.ADMIN):
 
 def test_columns_hold_what_the_findings_say():
     world = judged_world(cases=3, swap=True)
-    games = games_of(world.run)
+    games = load_games(world.run)
     assert games.sources == tuple(key.label for key in KEYS)
     assert len(games) == 9, "games in first positions alone"
     weights = [WEIGHTS[c] for c in CATEGORIES]
@@ -79,7 +79,7 @@ def test_two_times_that_are_n_a_are_within_every_tolerance_as_the_flag_has_it():
     run = judged_run(dataset)
     decisive = Finding.objects.filter(game__run=run, type="TIMING").exclude(category="")
     assert decisive.count() == decisive.filter(flagged=True).count() > 0
-    every, *beyond = report_of(run).tolerance
+    every, *beyond = compute_report(run).tolerance
     assert (every.charged, every.left_out) == (decisive.count(), 0)
     assert {(step.charged, step.left_out) for step in beyond} == {(0, decisive.count())}
 
@@ -89,7 +89,7 @@ def test_the_number_of_queries_does_not_grow_with_the_cohort():
     for cases in (1, 4):
         run = judged_world(cases=cases).run
         with CaptureQueriesContext(connection) as asked:
-            report_of(run)
+            compute_report(run)
         counts.append(len(asked))
     assert counts[0] == counts[1] <= 15
 
@@ -109,7 +109,7 @@ def test_strata_are_the_protocols_under_which_references_were_written():
     Timeline.objects.create(
         encounter=imported, source="reference", kind=TimelineKind.REFERENCE.value
     )
-    report = report_of(world.run)
+    report = compute_report(world.run)
     assert [s.name for s in report.strata] == [
         "assisted",
         "imported reference",
@@ -131,7 +131,7 @@ def test_unjudged_games_are_counted_and_are_no_games_without_findings():
     run = judged_run(dataset, StandIn(refuse=frozenset({7})))
     unjudged = run.games.filter(outcome="unjudged").count()
     assert 0 < unjudged <= 3
-    report = report_of(run)
+    report = compute_report(run)
     assert (report.games, report.unjudged, report.open) == (3 - unjudged, unjudged, 0)
     assert sum(m.unjudged for m in report.matchups) == unjudged
     assert all(m.result.cases == 1 - m.unjudged for m in report.matchups)
@@ -140,7 +140,7 @@ def test_unjudged_games_are_counted_and_are_no_games_without_findings():
 def test_two_judge_runs_agree_but_for_what_the_second_holds_otherwise():
     world = judged_world(cases=2)
     later = judged_run(world.dataset, StandIn(version="2", fever="UNCLEAR"))
-    comparisons, rows = agreement_of(world.run, later)
+    comparisons, rows = compare_runs(world.run, later)
     by_type = {row.type: row for row in rows}
     assert comparisons == 6
     fever = Finding.objects.filter(
@@ -157,11 +157,11 @@ def test_two_judge_runs_agree_but_for_what_the_second_holds_otherwise():
 
 
 def test_exchanged_positions_find_the_same_again():
-    report = report_of(judged_world(cases=2, swap=True).run)
+    report = compute_report(judged_world(cases=2, swap=True).run)
     everything = report.swap[0]
     assert everything.type == "all"
     assert everything.first == everything.second == everything.both == everything.alike > 0
-    assert report_of(judged_world(cases=1).run).swap == ()
+    assert compute_report(judged_world(cases=1).run).swap == ()
 
 
 @pytest.mark.parametrize("form", ["", "--json", "--csv", "--latex"])
@@ -212,7 +212,7 @@ def test_the_page_shows_every_source_and_every_table_comes_as_a_file():
     assert page.status_code == 200
     for key in KEYS:
         assert key.label in page.content.decode()
-    report = report_of(world.run)
+    report = compute_report(world.run)
     for name in ("ratings", "profile", "counts", "matchups", "sensitivity", "tolerance", "swap"):
         for format in ("csv", "latex", "json"):
             answer = client.get(

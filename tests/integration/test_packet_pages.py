@@ -14,9 +14,9 @@ from accounts.models import Role
 from adjudication.access.eligibility import find_ineligibility_reasons
 from adjudication.blinding.page import ANSWER_WORDS
 from adjudication.models import Decision, Finding, Packet
-from adjudication.packets.actions import assign, close_packet, pairings_of
+from adjudication.packets.actions import assign, close_packet, list_pairings
 from adjudication.packets.forms import quota_field
-from adjudication.ratings.card_data import card_of
+from adjudication.ratings.card_data import compute_card
 from tests import factories
 from tests.integration.judged import StandIn, judged_run, judged_world
 from tests.integration.pages import markup_of
@@ -39,7 +39,7 @@ def judged():
 
 
 def fields(judged, **changes):
-    values = {"label": "spring sample", "pairings": list(pairings_of(judged.run)), "cases": "", "second": "", "reveal": "after_close",
+    values = {"label": "spring sample", "pairings": list(list_pairings(judged.run)), "cases": "", "second": "", "reveal": "after_close",
             "lease_minutes": 30, "seed": 5, **{quota_field(s): n for s, n in QUOTAS.items()}}  # fmt: skip
     return values | changes
 
@@ -63,7 +63,7 @@ def test_a_packet_is_drawn_assigned_opened_and_closed(client, judged):
     admin = factories.make_user(judged.study, Role.ADMIN)
     reviewer = factories.make_user(judged.study, Role.REVIEWER)
     client.force_login(admin)
-    pairing = pairings_of(judged.run)[0]
+    pairing = list_pairings(judged.run)[0]
     drawn = client.post(
         reverse("adjudication:packet_new", args=[judged.run.public_id]),
         fields(judged, do="draw", second=pairing),
@@ -125,7 +125,7 @@ def test_the_report_card_counts_what_stands(client, judged):
     total = world.packet.items.count()
     assert decide_all(world, first, uphold) == total
     assert decide_all(world, second, alternating([uphold, reject])) == total
-    card = card_of(world.packet)
+    card = compute_card(world.packet)
     assert (card.reviewers[0].raw.upheld, card.reviewers[0].raw.n) == (total, total)
     rejected = world.packet.items.filter(ordinal__in=range(1, total + 1, 2)).count()
     assert card.agreements[0].table == ((total - rejected, rejected), (0, 0))

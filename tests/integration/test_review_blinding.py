@@ -120,7 +120,7 @@ def review() -> Review:
     undone = decisions.undo(assignment=colleague, token=token(), by=colleague.person)
     assert undone is not None
     assert undone.undone.item is not None
-    slots.keep_draft(
+    slots.save_draft(
         assignment=colleague,
         item=undone.undone.item,
         draft={"comment": "zqcolleaguedraft"},

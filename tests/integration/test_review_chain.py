@@ -16,8 +16,8 @@ from django.db import connection, transaction
 from adjudication.chain import link_hash
 from adjudication.models import Decision, Finding, Slot
 from adjudication.packets import actions as packets
-from adjudication.packets.chain_storage import payload_of
-from adjudication.packets.chain_verification import faults_of
+from adjudication.packets.chain_storage import build_payload
+from adjudication.packets.chain_verification import find_faults
 from adjudication.review import decisions, slots
 from tests.factories import PASSWORD
 from tests.integration.reviewing import Review, expire, open_review, token
@@ -64,7 +64,7 @@ def verify(*arguments: str) -> str:
 
 
 def faults(review: Review) -> list[tuple[int, str]]:
-    return [(f.sequence, f.reason) for f in faults_of(review.packet)]
+    return [(f.sequence, f.reason) for f in find_faults(review.packet)]
 
 
 def test_a_whole_chain_holds_and_its_hashes_can_be_recomputed_from_plain_values(review):
@@ -74,7 +74,7 @@ def test_a_whole_chain_holds_and_its_hashes_can_be_recomputed_from_plain_values(
     previous = ""
     for link in Decision.objects.order_by("sequence"):
         said = json.dumps(
-            payload_of(link), sort_keys=True, separators=(",", ":"), ensure_ascii=False
+            build_payload(link), sort_keys=True, separators=(",", ":"), ensure_ascii=False
         )
         previous = hashlib.sha256(f"{previous}\n{said}".encode()).hexdigest()
         assert link.hash == previous
@@ -113,7 +113,7 @@ def test_a_link_hashed_again_breaks_the_next_one(review):
     link.answer = "B"
     behind_the_back(
         "UPDATE adjudication_decision SET answer = 'B', hash = %s WHERE sequence = 2",
-        link_hash(payload_of(link), link.previous_hash),
+        link_hash(build_payload(link), link.previous_hash),
     )
     assert faults(review) == [(3, "it does not follow the link before it")]
 
@@ -126,7 +126,7 @@ def test_a_whole_chain_forged_to_its_end_is_found_by_what_the_audit_trail_noted(
         if link.kind == "sign":
             link.detail["head"] = previous
         link.previous_hash = previous
-        previous = link_hash(payload_of(link), previous)
+        previous = link_hash(build_payload(link), previous)
         behind_the_back(
             "UPDATE adjudication_decision SET answer = %s, detail = %s, previous_hash = %s, hash = %s WHERE id = %s",
             link.answer, json.dumps(link.detail), link.previous_hash, previous, link.pk,

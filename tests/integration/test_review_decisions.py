@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def decide(
     assignment: Assignment, item: PacketItem, answer: str = "A", **more: object
-) -> decisions.Decided:
+) -> decisions.StoredDecision:
     values: dict[str, Any] = {"shown_swapped": False, "token": token(), **more}
     return decisions.decide(
         assignment=assignment, item=item, answer=answer, by=assignment.person, **values
@@ -99,15 +99,15 @@ def test_with_two_reviewers_an_item_each_decides_on_all():
 def test_an_expired_lease_returns_and_the_late_answer_is_kept_as_late(review, me):
     other = review.assignments[1]
     slot = slots.next_item(assignment=me)
-    slots.keep_draft(
+    slots.save_draft(
         assignment=me, item=slot.item, draft={"comment": "half a thought"}, active_seconds=41.0
     )
     expire(slot)
     taken = slots.claim(assignment=other, item=slot.item)
     assert taken is not None
     assert (taken.pk, taken.assignment_id, taken.active_seconds) == (slot.pk, other.pk, 0)
-    assert slots.draft_of(assignment=other, item=slot.item) == {}
-    kept = slots.keep_draft(
+    assert slots.load_draft(assignment=other, item=slot.item) == {}
+    kept = slots.save_draft(
         assignment=me, item=slot.item, draft={"comment": "more"}, active_seconds=50.0
     )
     assert not kept.leased
@@ -116,7 +116,7 @@ def test_an_expired_lease_returns_and_the_late_answer_is_kept_as_late(review, me
     assert (answered.late, late.late) == (False, True)
     assert late.decision.kind == "late"
     assert Slot.objects.get(pk=slot.pk).decision_id == answered.decision.pk
-    assert slots.draft_of(assignment=me, item=slot.item) == {
+    assert slots.load_draft(assignment=me, item=slot.item) == {
         "comment": "more",
         "active_seconds": 50.0,
     }
@@ -168,7 +168,7 @@ def test_undo_gives_the_item_back_and_both_stay_in_the_chain(me):
     assert undone.undone == first
     assert decisions.undo(assignment=me, token="undo-1", by=me.person) == undone
     assert slots.next_item(assignment=me).item_id == item.pk
-    assert slots.draft_of(assignment=me, item=item)["comment"] == "why"
+    assert slots.load_draft(assignment=me, item=item)["comment"] == "why"
     again = decide(me, item, "B").decision
     assert list(
         Decision.objects.filter(assignment=me)
@@ -373,7 +373,7 @@ def test_what_a_third_person_has_in_hand_stays_theirs_when_the_others_come_to_ag
     current = decide(two, item, "B").decision
     assert slots.next_item(assignment=third).item_id == item.pk
     if typed:
-        slots.keep_draft(
+        slots.save_draft(
             assignment=third, item=item, draft={"comment": "half a thought"}, active_seconds=3
         )
         slots.skip(assignment=third, item=item)
@@ -387,7 +387,9 @@ def test_what_a_third_person_has_in_hand_stays_theirs_when_the_others_come_to_ag
         by=two.person,
     )
     assert slots.next_item(assignment=third).item_id == item.pk
-    assert (slots.draft_of(assignment=third, item=item).get("comment") == "half a thought") is typed
+    assert (
+        slots.load_draft(assignment=third, item=item).get("comment") == "half a thought"
+    ) is typed
     assert not decide(third, item, "B").late
 
 

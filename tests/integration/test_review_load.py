@@ -28,7 +28,7 @@ from django.conf import settings
 from django.test import Client
 
 from adjudication.models import Assignment, Decision, PacketItem, Slot
-from adjudication.packets.chain_verification import faults_of
+from adjudication.packets.chain_verification import find_faults
 from config.services.processes import wait_until
 from jobs.leases.clock import database_time
 from tests.integration.reviewing import Review, open_review
@@ -202,7 +202,7 @@ def test_fifty_reviewers_at_once(
     check_quotas(review)
     check_hands(review, awake)
     check_nothing_is_lost(review, awake, sleepers, asleep)
-    assert faults_of(review.packet) == []
+    assert find_faults(review.packet) == []
     with capsys.disabled():
         print(figures(people, took))
 

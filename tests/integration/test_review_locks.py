@@ -12,7 +12,7 @@ from django.db import close_old_connections
 
 from adjudication.models import Assignment, Decision, PacketItem, Slot
 from adjudication.review import decisions, slots
-from adjudication.review.decisions import Decided, NotFinished
+from adjudication.review.decisions import NotFinished, StoredDecision
 from tests.factories import PASSWORD
 from tests.integration.beside import Beside, locked
 from tests.integration.reviewing import Review, expire, open_review, token
@@ -20,7 +20,7 @@ from tests.integration.reviewing import Review, expire, open_review, token
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def decide(assignment: Assignment, item: PacketItem, answer: str = "A") -> Decided:
+def decide(assignment: Assignment, item: PacketItem, answer: str = "A") -> StoredDecision:
     return decisions.decide(
         assignment=assignment,
         item=item,
@@ -63,7 +63,7 @@ def test_an_autosave_renews_the_lease_though_the_row_is_locked(me):
     slot = slots.next_item(assignment=me)
     with locked(Slot.objects.filter(pk=slot.pk)):
         kept = Beside(
-            lambda: slots.keep_draft(
+            lambda: slots.save_draft(
                 assignment=me, item=slot.item, draft={"comment": "…"}, active_seconds=2.0
             )
         ).settle()
@@ -138,8 +138,8 @@ def test_autosaves_of_somebody_who_lost_the_lease_make_no_decision_late(review, 
         saved = 0
         while not stop.is_set():
             for item in review.items:
-                if slots.slot_of(assignment=me, item=item) is not None:
-                    slots.keep_draft(
+                if slots.find_slot(assignment=me, item=item) is not None:
+                    slots.save_draft(
                         assignment=other,
                         item=item,
                         draft={"comment": "still typing"},

@@ -27,7 +27,7 @@ from adjudication.judging.validation import validate_findings
 from adjudication.models import Assignment, Finding, Game, Packet, PacketItem
 from adjudication.packets import actions as packets
 from adjudication.review import slots
-from adjudication.review.items import blind_item, blinded_series_rows
+from adjudication.review.items import blind_item, load_blinded_rows
 from adjudication.sampling.drawing import Design
 from tests import factories
 from tests.integration.judged import judged_by, make_case
@@ -142,7 +142,7 @@ def world(names: tuple[str, str], teller: Teller, decimals: float, case_id: str)
         factories.make_user(dataset.study, Role.REVIEWER, username=f"reviewer-of-{case_id}"),
     )
     quotas = {"TIMING decisive": 9, "TIMING UNCLEAR": 9, "one-sided": 9, "DUPLICATE": 9, "VALUE": 9}
-    design = Design(pairings=packets.pairings_of(run), quotas=quotas)
+    design = Design(pairings=packets.list_pairings(run), quotas=quotas)
     packet = packets.draw_packet(
         study=dataset.study, judge_run=run, label="P", design=design, seed=1, by=admin
     )
@@ -152,7 +152,7 @@ def world(names: tuple[str, str], teller: Teller, decimals: float, case_id: str)
     packets.open_packet(packet=packet, by=admin)
     order = in_order(packet, assignment)
     shown = [blind_item(assignment=assignment, item=item) for item in order]
-    rows = [blinded_series_rows(item=item, number=2) for item in order]
+    rows = [load_blinded_rows(item=item, number=2) for item in order]
     Assignment.objects.filter(pk=assignment.pk).update(practised_at=packet.created_at)
     return Seen(shown, list(rows), list(walked(assignment, order)))
 

@@ -61,8 +61,8 @@ def review() -> Review:
 
 def test_the_eligible_set_leaves_out_what_is_outside_the_strata_and_the_swapped_rerun():
     world = judged_world(2, swap=True)
-    assert packets.pairings_of(world.run) == PAIRINGS
-    eligible = packets.eligible_findings(world.run)
+    assert packets.list_pairings(world.run) == PAIRINGS
+    eligible = packets.find_eligible_findings(world.run)
     assert {f.pairing for f in eligible.findings} == set(PAIRINGS)
     assert {f.case for f in eligible.findings} == {e.public_id for e in world.encounters}
     straight = Finding.objects.filter(game__run=world.run, game__swapped=False)
@@ -141,7 +141,7 @@ def test_an_opened_packet_is_frozen_by_the_database(review):
         with pytest.raises(IntegrityError), transaction.atomic():
             change()
     with pytest.raises(InvalidTransition):
-        packets.second_reviewer(packet=review.packet, pairing=PAIRINGS[0], by=review.admin)
+        packets.require_second_reviewer(packet=review.packet, pairing=PAIRINGS[0], by=review.admin)
     with pytest.raises(InvalidTransition):
         packets.open_packet(packet=review.packet, by=review.admin)
     with pytest.raises(InvalidTransition):
@@ -149,7 +149,9 @@ def test_an_opened_packet_is_frozen_by_the_database(review):
 
 
 def test_a_second_reviewer_gets_the_packet_of_one_pairing(review):
-    changed = packets.second_reviewer(packet=review.packet, pairing=PAIRINGS[1], by=review.admin)
+    changed = packets.require_second_reviewer(
+        packet=review.packet, pairing=PAIRINGS[1], by=review.admin
+    )
     assert changed == review.packet.items.filter(pairing=PAIRINGS[1]).count() > 0
     assert Counter(review.packet.items.values_list("pairing", "quota"))[PAIRINGS[1], 2] == changed
     add_reviewer(review)
@@ -317,7 +319,7 @@ def test_people_come_back_with_the_order_they_had(review):
 def test_only_what_another_run_tells_differently_comes_back():
     review = open_review()
     same = judged_run(review.world.dataset, StandIn(version="2"))
-    assert packets.changed_findings(review.packet, same).findings == ()
+    assert packets.find_changed_findings(review.packet, same).findings == ()
     with pytest.raises(PacketRefused, match="No finding"):
         packets.draw_changed(packet=review.packet, judge_run=same, by=review.admin)
     other = judged_run(review.world.dataset, StandIn(version="3", fever="SECOND"))
@@ -336,5 +338,5 @@ def test_a_new_snapshot_of_the_record_brings_its_findings_back():
     row = factories.make_row(encounter, "lab:new::", 3.0, value="1")
     factories.make_series(encounter, "lab:new::", [row])
     again = judged_run(review.world.dataset)
-    changed = packets.changed_findings(review.packet, again)
-    assert len(changed.findings) == len(packets.eligible_findings(again).findings)
+    changed = packets.find_changed_findings(review.packet, again)
+    assert len(changed.findings) == len(packets.find_eligible_findings(again).findings)

@@ -202,7 +202,7 @@ def _vary(
     _call(JUDGE_CALLS, Game.objects.filter(run=judged).first(), v.tokens)
     _write(case, author, v.occurrences)
     _evaluate(case.dataset, case, v.sources[0], match=0.1 * v.occurrences)
-    design = Design(pairings=packets.pairings_of(judged), quotas=QUOTAS, per_item=2)
+    design = Design(pairings=packets.list_pairings(judged), quotas=QUOTAS, per_item=2)
     packet = packets.draw_packet(
         study=case.dataset.study, judge_run=judged, label="P", design=design, seed=1, by=admin
     )

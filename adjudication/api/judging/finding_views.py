@@ -89,7 +89,7 @@ class Findings(ApiView):
         """
         run, closed = find_open_judge_run(request, run_id)
         asked = {name: str(value) for name, value in request.query_params.items()}
-        wanted = FindingFilter.of(asked, len(run.sources))
+        wanted = FindingFilter.from_query(asked, len(run.sources))
         _check_known(asked, {name: getattr(wanted, name) for name in _FILTERED})
         rows = exclude_closed_findings(filter_findings(run, wanted), closed)
         found, after = load_finding_page(rows, run, asked.get("after", ""), read_limit(request))
@@ -141,7 +141,7 @@ class JudgeRunChanges(ApiView):
         earlier, later = find_judge_run(request, run_id), find_judge_run(request, later_id)
         if earlier.pk == later.pk or earlier.study_id != later.study_id:
             raise Http404
-        wanted = ChangeFilter.of(asked := request.query_params.dict())
+        wanted = ChangeFilter.from_query(asked := request.query_params.dict())
         _check_known(asked, {"change": wanted.change, "type": wanted.type})
         closed = find_closed_objects(require_person(request))
         for run in (earlier, later):

@@ -26,7 +26,7 @@ from adjudication.api.judging.views import judging_operation
 from adjudication.api.tables import TABLE_FILE, TABLE_FORM
 from adjudication.export_files import FORMATS
 from adjudication.findings.files import DICTIONARY, findings_file, games_file
-from adjudication.ratings.reports import current_report, rated_table
+from adjudication.ratings.reports import export_table, load_report
 from adjudication.reports.league import tables
 
 NAMES = [*tables.TABLES, "agreement"]
@@ -51,7 +51,7 @@ class JudgeReport(ApiView):
         Also matchups and consistency. Not available while a case of the run is closed to you.
         """
         run = find_summable_judge_run(request, run_id)
-        report = current_report(run)
+        report = load_report(run)
         record(
             actor=require_person(request),
             study=run.study,
@@ -93,7 +93,7 @@ class JudgeReportTable(ApiView):
 
         Not available while a case of the run is closed to you.
         """
-        return rated_table(
+        return export_table(
             build_page_request(request), find_summable_judge_run(request, run_id), name, form
         )
 

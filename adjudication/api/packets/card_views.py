@@ -23,8 +23,8 @@ from adjudication.api.packets.views import packet_operation
 from adjudication.api.tables import TABLE_FILE, TABLE_FORM
 from adjudication.models import Packet
 from adjudication.packets import export as packet_export
-from adjudication.ratings.card import CLOSED, card_table, record_opened
-from adjudication.ratings.card_data import card_of
+from adjudication.ratings.card import CLOSED, card_table, record_access
+from adjudication.ratings.card_data import compute_card
 from adjudication.reports.card import tables
 
 FORM = OpenApiParameter(
@@ -48,12 +48,12 @@ class ReportCard(ApiView):
         For study admins, and for reviewers if the closed packet reveals it.
         """
         packet = _revealed_packet(request, public_id)
-        card = card_of(packet)
+        card = compute_card(packet)
         found = [
             *(build(card) for build in tables.TABLES.values()),
             *(tables.confusion(a) for a in card.agreements),
         ]
-        record_opened(build_page_request(request), packet, "packet.report")
+        record_access(build_page_request(request), packet, "packet.report")
         return {
             "packet": packet.public_id,
             "state": packet.state,
@@ -100,7 +100,7 @@ class DecisionsFile(ApiView):
         if form not in packet_export.FORMATS:
             raise Http404
         with_text = request.query_params.get("text") == "1"
-        record_opened(build_page_request(request), packet, "packet.export", text=with_text)
+        record_access(build_page_request(request), packet, "packet.export", text=with_text)
         parts = packet_export.parts(packet, form, with_text=with_text)
         response = StreamingHttpResponse(parts, content_type=packet_export.FORMATS[form][0])
         name = packet_export.file_name(packet, form, with_text=with_text)

@@ -36,7 +36,7 @@ from adjudication.api.paging import LIMIT, OFFSET, load_page
 from adjudication.api.review.bodies import UnsignRequest
 from adjudication.models import Assignment, JudgeRun, Packet
 from adjudication.packets import actions as packets
-from adjudication.packets.forms import AssignForm, DrawForm, members, quota_field
+from adjudication.packets.forms import AssignForm, DrawForm, find_reviewers, quota_field
 from adjudication.review import steering
 from adjudication.review.decisions import unsign
 from adjudication.sampling.drawing import draw
@@ -61,7 +61,7 @@ class Packets(ApiView):
             Packet.objects.filter(study__in=find_requested_studies(request, ADMINS)),
             find_closed_objects(require_person(request)),
         )
-        rows = steering.with_counts(found).order_by("-created_at", "-pk")
+        rows = steering.annotate_counts(found).order_by("-created_at", "-pk")
         return load_page(request, rows, lambda packets: [{"packet": p} for p in packets])
 
 
@@ -70,8 +70,8 @@ class Eligible(ApiView):
     def get(self, request: Request, run_id: str) -> dict[str, Any]:
         """Return findings that may be drawn by pairing and stratum, and the rest."""
         run = find_summable_judge_run(request, run_id, ADMINS)
-        eligible, pairings = packets.eligible_findings(run), packets.pairings_of(run)
-        counts, none = eligible.counts(), dict.fromkeys(steering.strata(), 0)
+        eligible, pairings = packets.find_eligible_findings(run), packets.list_pairings(run)
+        counts, none = eligible.counts(), dict.fromkeys(steering.list_strata(), 0)
         return {
             "judge_run": run.public_id,
             "pairings": {p: none | counts.get(p, {}) for p in pairings},
@@ -88,8 +88,8 @@ class Preview(ApiView):
         run = find_summable_judge_run(request, run_id, ADMINS)
         form = _draw_form(request, run)
         design, seed = form.design(), form.cleaned_data["seed"]
-        drawn = draw(packets.eligible_findings(run), design, seed)
-        counts = {p: dict.fromkeys(steering.strata(), 0) for p in design.pairings}
+        drawn = draw(packets.find_eligible_findings(run), design, seed)
+        counts = {p: dict.fromkeys(steering.list_strata(), 0) for p in design.pairings}
         for finding in drawn.items:
             counts[finding.pairing][finding.stratum] += 1
         return {
@@ -161,7 +161,9 @@ class Second(ApiView):
         """Have two people decide on each item of a pairing of a draft."""
         packet = _packet(request, public_id)
         pairing = read_body(bodies.Second, request)["pairing"]
-        count = packets.second_reviewer(packet=packet, pairing=pairing, by=require_person(request))
+        count = packets.require_second_reviewer(
+            packet=packet, pairing=pairing, by=require_person(request)
+        )
         return {"items": count}
 
 
@@ -194,7 +196,7 @@ class Candidates(ApiView):
         `reasons` say why some may not review it.
         """
         packet = _packet(request, public_id)
-        people = members(packet.study).exclude(
+        people = find_reviewers(packet.study).exclude(
             review_assignments__in=packet.assignments.filter(withdrawn_at__isnull=True)
         )
         return [
@@ -287,14 +289,14 @@ def _packet(request: Request, public_id: str) -> Packet:
 
 def _detail(packet: Packet) -> dict[str, Any]:
     """Return the packet's current state, items, reviewers and problems."""
-    found = steering.with_counts(Packet.objects.filter(pk=packet.pk)).get()
+    found = steering.annotate_counts(Packet.objects.filter(pk=packet.pk)).get()
     third, settled = steering.disagreements(found)
     return {
         "packet": found,
         "pairings": steering.pairing_lines(found),
         "shortages": steering.shortages(found),
-        "assignments": steering.people(found),
-        "obstacles": packets.obstacles(found) if found.state == Packet.State.DRAFT else [],
+        "assignments": steering.load_people(found),
+        "obstacles": packets.find_obstacles(found) if found.state == Packet.State.DRAFT else [],
         "disagreements": third,
         "settled": settled,
         "chain_faults": [f"link {f.sequence}: {f.reason}" for f in steering.chain_faults(found)],
@@ -314,6 +316,8 @@ def _draw_form(request: Request, run: JudgeRun) -> DrawForm:
     """
     values: dict[str, Any] = dict(read_body(bodies.Draw, request))
     quotas = {quota_field(stratum): n for stratum, n in values.pop("quotas").items()}
-    form = DrawForm({"pairings": list(packets.pairings_of(run)), **values, **quotas}, judge_run=run)
+    form = DrawForm(
+        {"pairings": list(packets.list_pairings(run)), **values, **quotas}, judge_run=run
+    )
     check_form(form, whole="quotas")
     return form

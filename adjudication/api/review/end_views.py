@@ -14,15 +14,15 @@ from adjudication.api.review import bodies
 from adjudication.api.review.views import (
     ReviewView,
     describe_progress,
-    find_own_assignment,
+    require_assignment,
     review_operation,
 )
 from adjudication.blinding.practice import PracticeCase, practice_cases
 from adjudication.blinding.visibility import are_sides_swapped, swap_answer
 from adjudication.models import Assignment, Decision, Packet, PracticeAnswer
 from adjudication.review import decisions, slots
-from adjudication.review.history import CLINICIAN, GuessLine, guess_lines
-from adjudication.review.opening import own_item, signature_of
+from adjudication.review.history import CLINICIAN, GuessLine, load_guess_lines
+from adjudication.review.opening import find_own_item, find_signature
 from adjudication.review.practice import answer_practice
 from adjudication.review.trail import record_answers
 
@@ -36,7 +36,7 @@ class Practice(ReviewView):
         """
         done = set(
             PracticeAnswer.objects.filter(
-                assignment=find_own_assignment(request, public_id)
+                assignment=require_assignment(request, public_id)
             ).values_list("number", flat=True)
         )
         return [
@@ -48,7 +48,7 @@ class PracticeOne(ReviewView):
     @review_operation("review_practice", bodies.PracticeCase)
     def get(self, request: Request, public_id: str, number: int) -> PracticeCase:
         """Return one practice case, like an item."""
-        find_own_assignment(request, public_id)
+        require_assignment(request, public_id)
         return _case(number)
 
     @review_operation(
@@ -59,7 +59,7 @@ class PracticeOne(ReviewView):
     )
     def post(self, request: Request, public_id: str, number: int) -> dict[str, Any]:
         """Answer a practice case. Returns the right answer and why."""
-        assignment, case = find_own_assignment(request, public_id), _case(number)
+        assignment, case = require_assignment(request, public_id), _case(number)
         answer = read_body(bodies.PracticeRequest, request)["answer"]
         right = answer_practice(
             assignment=assignment, number=number, answer=answer, by=require_person(request)
@@ -76,16 +76,16 @@ class BlindingCheck(ReviewView):
         """
         assignment = _finished_assignment(request, public_id)
         record_answers(assignment=assignment)
-        return guess_lines(assignment)
+        return load_guess_lines(assignment)
 
     @review_operation("review_guess", None, refuses=(403, 409, 422), takes=bodies.GuessRequest)
     def post(self, request: Request, public_id: str) -> None:
         """Store a guess; a later one on the same item replaces it."""
         assignment = _finished_assignment(request, public_id)
         values = read_body(bodies.GuessRequest, request)
-        if values["item"] not in {line.item for line in guess_lines(assignment)}:
+        if values["item"] not in {line.item for line in load_guess_lines(assignment)}:
             raise Http404
-        item = own_item(assignment, values["item"])
+        item = find_own_item(assignment, values["item"])
         swapped = are_sides_swapped(assignment.seed, item.public_id)
         decisions.guess(
             assignment=assignment,
@@ -107,7 +107,7 @@ class Sign(ReviewView):
 
         409 `not_finished` if items are left, 403 `wrong_password`, 429 after too many attempts.
         """
-        assignment = find_own_assignment(request, public_id)
+        assignment = require_assignment(request, public_id)
         password = read_body(bodies.SignRequest, request)["password"]
         decisions.sign(
             assignment=assignment,
@@ -116,7 +116,7 @@ class Sign(ReviewView):
             request=build_page_request(request),
         )
         assignment.refresh_from_db()
-        return signature_of(assignment)
+        return find_signature(assignment)
 
 
 class Unsign(ReviewView):
@@ -125,17 +125,17 @@ class Unsign(ReviewView):
     )
     def post(self, request: Request, public_id: str) -> dict[str, Any]:
         """Withdraw your signature, with a reason; both stay in the chain."""
-        assignment = find_own_assignment(request, public_id)
+        assignment = require_assignment(request, public_id)
         reason = read_body(bodies.UnsignRequest, request)["reason"]
         decisions.unsign(assignment=assignment, reason=reason, by=require_person(request))
-        return describe_progress(find_own_assignment(request, public_id))
+        return describe_progress(require_assignment(request, public_id))
 
 
 class Receipt(ReviewView):
     @review_operation("review_receipt", bodies.Receipt)
     def get(self, request: Request, public_id: str) -> Decision:
         """Return the receipt of your signature; 404 if you have not signed."""
-        return signature_of(find_own_assignment(request, public_id))
+        return find_signature(require_assignment(request, public_id))
 
 
 def _case(number: int) -> PracticeCase:
@@ -150,7 +150,7 @@ def _finished_assignment(request: Request, public_id: str) -> Assignment:
 
     Raises Refusal (409) otherwise.
     """
-    assignment = find_own_assignment(request, public_id)
+    assignment = require_assignment(request, public_id)
     progress = slots.progress(assignment=assignment)
     if (
         assignment.packet.state != Packet.State.OPEN

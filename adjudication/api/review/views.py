@@ -23,9 +23,14 @@ from adjudication.api.review import bodies
 from adjudication.blinding.visibility import RecordRow, are_sides_swapped, swap_answer
 from adjudication.models import Assignment, Decision, ItemMark, Packet, PacketItem
 from adjudication.review import decisions, slots
-from adjudication.review.history import AnswerLine, own_answers
-from adjudication.review.items import blind_item, blinded_series_rows
-from adjudication.review.opening import closed_words, decision_draft, own_assignment, own_item
+from adjudication.review.history import AnswerLine, load_own_answers
+from adjudication.review.items import blind_item, load_blinded_rows
+from adjudication.review.opening import (
+    closed_words,
+    decision_draft,
+    find_own_assignment,
+    find_own_item,
+)
 from adjudication.review.practice import check_practised
 from adjudication.review.trail import ROWS, record_answers, record_item
 from adjudication.states import InvalidTransition
@@ -70,7 +75,7 @@ class Review(ReviewView):
     @review_operation("review", bodies.Review)
     def get(self, request: Request, public_id: str) -> dict[str, Any]:
         """Return your state and progress in one packet."""
-        return describe_progress(find_own_assignment(request, public_id))
+        return describe_progress(require_assignment(request, public_id))
 
 
 class NextItem(ReviewView):
@@ -95,8 +100,8 @@ class Item(ReviewView):
         409 `taken` if others have all its slots.
         """
         assignment, item = _find_item(request, public_id, item_id)
-        slots.check_working(assignment)
-        slot = slots.slot_of(assignment=assignment, item=item)
+        slots.check_can_decide(assignment)
+        slot = slots.find_slot(assignment=assignment, item=item)
         decided = slot.decision if slot else None
         if decided is None and slots.claim(assignment=assignment, item=item) is None:
             raise Refusal(HTTPStatus.CONFLICT, "taken", "Somebody else has that item now.")
@@ -110,7 +115,7 @@ class ItemSeries(ReviewView):
     ) -> dict[str, tuple[RecordRow, ...]]:
         """Return all rows of one series of the record."""
         assignment, item = _find_item(request, public_id, item_id)
-        rows = blinded_series_rows(item=item, number=number)
+        rows = load_blinded_rows(item=item, number=number)
         record_item(assignment=assignment, item=item, action=ROWS, series=number)
         return {"rows": rows}
 
@@ -156,7 +161,7 @@ class Decide(ReviewView):
         """Store your answer.
 
         409 `late`: stored, but it does not count. 409 `conflict`: you have decided already, see
-        `standing`. The same token again gets the same response and stores nothing.
+        `find_current_decisions`. The same token again gets the same response and stores nothing.
         """
         assignment, item = _find_item(request, public_id, item_id, withdrawn=True)
         values = read_body(bodies.DecideRequest, request)
@@ -201,9 +206,9 @@ class Answers(ReviewView):
     @review_operation("review_answers", bodies.Answer, many=True)
     def get(self, request: Request, public_id: str) -> list[AnswerLine]:
         """Return your current answers, in the order of your first ones."""
-        assignment = find_own_assignment(request, public_id)
+        assignment = require_assignment(request, public_id)
         may = load_visibility(require_person(request), assignment.packet)
-        found = own_answers(assignment, may)
+        found = load_own_answers(assignment, may)
         if may.judge and found:
             record_reveal(
                 user=require_person(request), packet=assignment.packet, page="own answers"
@@ -212,9 +217,9 @@ class Answers(ReviewView):
         return found
 
 
-def find_own_assignment(request: Request, public_id: str, *, withdrawn: bool = False) -> Assignment:
+def require_assignment(request: Request, public_id: str, *, withdrawn: bool = False) -> Assignment:
     """Return the person's own review. Raises Http404."""
-    return own_assignment(build_page_request(request), public_id, withdrawn=withdrawn)
+    return find_own_assignment(build_page_request(request), public_id, withdrawn=withdrawn)
 
 
 def describe_progress(assignment: Assignment) -> dict[str, Any]:
@@ -234,7 +239,9 @@ def _describe_item(
 
     The trail records it. Raises NoteChanged.
     """
-    draft = decision_draft(decided) if decided else slots.draft_of(assignment=assignment, item=item)
+    draft = (
+        decision_draft(decided) if decided else slots.load_draft(assignment=assignment, item=item)
+    )
     swapped = are_sides_swapped(assignment.seed, item.public_id)
     marks = ItemMark.objects.filter(assignment=assignment, item=item, flagged=True)
     flagged, shown = marks.exists(), blind_item(assignment=assignment, item=item)
@@ -254,7 +261,7 @@ def _describe_item(
 
 
 def _find_practised_assignment(request: Request, public_id: str) -> Assignment:
-    assignment = find_own_assignment(request, public_id)
+    assignment = require_assignment(request, public_id)
     check_practised(assignment)
     return assignment
 
@@ -262,8 +269,8 @@ def _find_practised_assignment(request: Request, public_id: str) -> Assignment:
 def _find_item(
     request: Request, public_id: str, item_id: str, *, withdrawn: bool = False
 ) -> tuple[Assignment, PacketItem]:
-    assignment = find_own_assignment(request, public_id, withdrawn=withdrawn)
-    item = own_item(assignment, item_id)
+    assignment = require_assignment(request, public_id, withdrawn=withdrawn)
+    item = find_own_item(assignment, item_id)
     check_practised(assignment)
     return assignment, item
 
@@ -287,7 +294,7 @@ def _convert_answer(
     }
 
 
-def _describe_decision(assignment: Assignment, made: decisions.Decided) -> dict[str, Any]:
+def _describe_decision(assignment: Assignment, made: decisions.StoredDecision) -> dict[str, Any]:
     if made.late:
         raise Refusal(HTTPStatus.CONFLICT, "late", LATE)
     progress = slots.progress(assignment=assignment)
@@ -297,6 +304,6 @@ def _describe_decision(assignment: Assignment, made: decisions.Decided) -> dict[
 def _save_draft(assignment: Assignment, item: PacketItem, values: Mapping[str, Any]) -> bool:
     answer = swap_answer(values["answer"], are_sides_swapped(assignment.seed, item.public_id))
     draft = {"answer": answer, "own_time": values["own_time"], "comment": values["comment"]}
-    return slots.keep_draft(
+    return slots.save_draft(
         assignment=assignment, item=item, draft=draft, active_seconds=values["active_seconds"]
     ).leased

@@ -39,7 +39,7 @@ def answer_schema(given: JudgeInput, thinking: int) -> Schema:
 
 def _shapes(a: bool, b: bool) -> Iterator[Schema]:
     """Yield one schema per kind of finding; `a`, `b`: has that timeline rows?"""
-    related = _one_of(Relation)
+    related = _build_enum(Relation)
     if a and b:
         yield _finding(_TWO_SIDED, Verdict, "ab")
         yield _finding([FindingType.SHARED_UNSUPPORTED], [Verdict.NEITHER], "ab")
@@ -66,8 +66,8 @@ def _finding(
     return grammar(
         FindingAnswer,
         **narrowed,
-        type=_one_of(types),
-        verdict=_one_of(verdicts),
+        type=_build_enum(types),
+        verdict=_build_enum(verdicts),
         relation=relation,
         reason=reason,
     )
@@ -82,8 +82,8 @@ def _side(side: str, rows: Sequence[CandidateRow]) -> dict[str, Schema]:
         "event": [r.event for r in rows],
         "time": [N_A if r.time is None else r.time for r in rows],
     }
-    return {f"{side}_{part}": _one_of(dict.fromkeys(values)) for part, values in parts.items()}
+    return {f"{side}_{part}": _build_enum(dict.fromkeys(values)) for part, values in parts.items()}
 
 
-def _one_of(values: Any) -> Schema:
+def _build_enum(values: Any) -> Schema:
     return {"enum": list(values)}

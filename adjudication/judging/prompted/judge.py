@@ -12,7 +12,13 @@ from random import Random
 
 from adjudication.domain import Side
 from adjudication.judging.answers import Findings
-from adjudication.judging.input import CandidateRow, JudgedFinding, JudgeInput, Unjudged, one_line
+from adjudication.judging.input import (
+    CandidateRow,
+    JudgedFinding,
+    JudgeInput,
+    Unjudged,
+    format_one_line,
+)
 from adjudication.judging.prompted.answer_schema import answer_schema
 from adjudication.judging.validation import TOLERANCE, Tolerance, validate_findings
 from llm_runtime.base import ModelReply
@@ -57,9 +63,9 @@ class PromptedJudge:
         Unjudged: every attempt was rejected, or the game does not fit the model. Raises
         Unavailable, Pending and RequestRefused; none of them says anything about the game.
         """
-        return self.asker.run(self.judged, given)
+        return self.asker.run(self.judge_async, given)
 
-    async def judged(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
+    async def judge_async(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
         try:
             if not self.asker.model.limits.schema:
                 return await self._ask(given, schema=False)
@@ -165,7 +171,9 @@ def _distinct_events(given: JudgeInput) -> Mapping[Side, Mapping[str, str]]:
 def _uid_line(row: CandidateRow, note: str, shown: Mapping[str, str]) -> str:
     c = row.source
     bounds = f"[{hours_text(c.lower)}, {hours_text(c.upper)}]"
-    words = one_line(note[c.start : c.end]) if c.start is not None and c.end is not None else ""
+    words = (
+        format_one_line(note[c.start : c.end]) if c.start is not None and c.end is not None else ""
+    )
     uid, *context = (shown.get(u, u) for u in (c.uid or "", *c.context))
     cells = (
         row.row,

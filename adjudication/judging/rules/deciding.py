@@ -15,8 +15,8 @@ from adjudication.judging.rules.reading import CaseReading, RowSupport, Span
 from adjudication.judging.rules.words import (
     content_words,
     contradict,
+    differ_in_denial,
     numbers,
-    one_denies,
     wording_distances,
 )
 from adjudication.judging.validation import Tolerance
@@ -73,18 +73,18 @@ class Ruling:
             )
         )
 
-    def timing(self, one: CandidateRow, other: CandidateRow) -> Decision:
+    def decide_timing(self, one: CandidateRow, other: CandidateRow) -> Decision:
         """Decide for the time that the note or a row of the record supports.
 
         The note supports a time by its own expression, the record by a row of that very occurrence.
         Nothing is settled if both times are supported, or note and record disagree.
         """
-        one, other = _in_order(one, other)
-        entry = self.reading.entry(one) or self.reading.entry(other)
+        one, other = _sort_rows(one, other)
+        entry = self.reading.read_entry(one) or self.reading.read_entry(other)
         span = self.reading.spans.get(one.row) or self.reading.spans.get(other.row)
-        quote = self.reading.quoted(span) if span else None
+        quote = self.reading.find_quote(span) if span else None
         rows = [self.reading.support(r, r.time) for r in (one, other)]
-        by_note = self._noted(one, other, entry) if self._independent else None
+        by_note = self._choose_by_note(one, other, entry) if self._independent else None
         by_rows = _recorded_row(one, other, *rows)
         if by_note is not None and by_rows is not None and by_note is not by_rows:
             return Decision(
@@ -94,7 +94,7 @@ class Ruling:
         if right is None or (
             by_note is None
             and self._independent
-            and self._against(right, other if right is one else one, entry)
+            and self._note_favours_other(right, other if right is one else one, entry)
         ):
             return Decision(
                 None, "neither the note nor the record settles which time is right", quote
@@ -120,17 +120,17 @@ class Ruling:
             )
         return Decision(right, "; ".join(reasons), quote, table)
 
-    def value(self, one: CandidateRow, other: CandidateRow) -> Decision:
+    def decide_value(self, one: CandidateRow, other: CandidateRow) -> Decision:
         """Decide by the number at the event's place in the note.
 
         Nothing is settled unless exactly one row has it.
         """
-        one, other = _in_order(one, other)
+        one, other = _sort_rows(one, other)
         span = self.reading.spans.get(one.row) or self.reading.spans.get(other.row)
         if span is None:
             return Decision(None, "the event has no place in the note")
-        quote = self.reading.quoted(span)
-        if quote is None or one_denies(one.event, other.event):
+        quote = self.reading.find_quote(span)
+        if quote is None or differ_in_denial(one.event, other.event):
             return Decision(None, "the note does not settle which is right", quote)
         values = [numbers(r.event, also_times=True) for r in (one, other)]
         for place in (span, self.reading.sentence(span)):
@@ -144,7 +144,7 @@ class Ruling:
                 )
         return Decision(None, "the note does not settle which value is right", quote)
 
-    def alone(self, row: CandidateRow, others: Sequence[CandidateRow]) -> Decision:
+    def decide_unpaired(self, row: CandidateRow, others: Sequence[CandidateRow]) -> Decision:
         """Decide on an event that only one timeline has.
 
         The row is right if the note mentions it at its place, and wrong if neither note nor record
@@ -153,7 +153,7 @@ class Ruling:
         """
         span = self.reading.spans.get(row.row)
         if span is None:
-            if self.unsupported(row):
+            if self.is_unsupported(row):
                 return Decision(
                     None,
                     "neither the note nor the record tells anything like it",
@@ -164,7 +164,7 @@ class Ruling:
                 None,
                 "it has no place in the note, and the record does not settle whether it happened",
             )
-        quote = self.reading.quoted(span)
+        quote = self.reading.find_quote(span)
         words, (start, end) = content_words(row.event), self.reading.sentence(span)
         if quote is None or len(words & content_words(self.note[start:end])) < _MENTIONED * max(
             1, len(words)
@@ -174,14 +174,14 @@ class Ruling:
             return Decision(None, "its words name no event that could be looked for", quote)
         if self.reading.polarity(span) is not row.source.polarity:
             return Decision(None, "whether the note affirms or denies it is not settled", quote)
-        if self._maybe_elsewhere(row, span, others):
+        if self._may_match_other(row, span, others):
             return Decision(None, "the other timeline may tell it in another row", quote)
         return Decision(row, "the note tells it, and the other timeline does not have it", quote)
 
-    def repeated(self, row: CandidateRow, pattern: CandidateRow) -> Decision:
+    def decide_duplicate(self, row: CandidateRow, pattern: CandidateRow) -> Decision:
         """Reject the copy if both rows have the same place in the note."""
         span = self.reading.spans.get(row.row)
-        quote = self.reading.quoted(span) if span else None
+        quote = self.reading.find_quote(span) if span else None
         if row.source.start is None or quote is None or self.reading.spans.get(pattern.row) != span:
             return Decision(None, "whether it happened twice is not settled", quote)
         return Decision(
@@ -191,7 +191,7 @@ class Ruling:
             rejected=True,
         )
 
-    def unsupported(self, row: CandidateRow) -> bool:
+    def is_unsupported(self, row: CandidateRow) -> bool:
         """Return whether neither note nor record has anything like the row.
 
         It has no place in the note, most of its words are not in the note, and its rarer words are
@@ -232,7 +232,7 @@ class Ruling:
             read = [
                 (r.time, e.time)
                 for r in rows
-                if (e := self.reading.entry(r)) is not None and e.time is not None and r.time
+                if (e := self.reading.read_entry(r)) is not None and e.time is not None and r.time
             ]
             if len(read) >= _ENOUGH_ROWS:
                 shares.append(sum(whole_hours(stated) == time for time, stated in read) / len(read))
@@ -240,7 +240,7 @@ class Ruling:
             return False
         return len(shares) < 2 or abs(shares[0] - shares[1]) <= _PARTIAL
 
-    def _maybe_elsewhere(
+    def _may_match_other(
         self, row: CandidateRow, span: Span, others: Sequence[CandidateRow]
     ) -> bool:
         """Return whether the other side may have it as another row.
@@ -264,7 +264,7 @@ class Ruling:
                 return True
         return False
 
-    def _noted(
+    def _choose_by_note(
         self, one: CandidateRow, other: CandidateRow, entry: Entry | None
     ) -> CandidateRow | None:
         if entry is None or not entry.known or entry.time is None:
@@ -273,21 +273,23 @@ class Ruling:
         if fits[0] == fits[1]:
             return None
         right, wrong = (one, other) if fits[0] else (other, one)
-        return None if self._within(wrong, entry) else right
+        return None if self._is_in_bounds(wrong, entry) else right
 
     def _agrees(self, row: CandidateRow, entry: Entry) -> bool:
         if row.time is None or entry.time is None:
             return False
         return self.tolerance.equal(row.time, round(entry.time))
 
-    def _within(self, row: CandidateRow, entry: Entry) -> bool:
+    def _is_in_bounds(self, row: CandidateRow, entry: Entry) -> bool:
         """Return whether the bounds of the note's reading allow the time."""
         if row.time is None:
             return False
         low = entry.lower is None or row.time >= entry.lower - 1
         return low and (entry.upper is None or row.time <= entry.upper + 1)
 
-    def _against(self, right: CandidateRow, wrong: CandidateRow, entry: Entry | None) -> bool:
+    def _note_favours_other(
+        self, right: CandidateRow, wrong: CandidateRow, entry: Entry | None
+    ) -> bool:
         """Return whether the note's reading is nearer to the other row's time.
 
         The other time is the one that the record does not have.
@@ -299,7 +301,7 @@ class Ruling:
         return abs(right.time - entry.time) > abs(wrong.time - entry.time)
 
 
-def _in_order(one: CandidateRow, other: CandidateRow) -> tuple[CandidateRow, CandidateRow]:
+def _sort_rows(one: CandidateRow, other: CandidateRow) -> tuple[CandidateRow, CandidateRow]:
     """Order two rows without regard to labels.
 
     A row with its own place comes first, else the lower row number.

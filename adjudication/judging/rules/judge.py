@@ -57,14 +57,14 @@ class _Game:
         self._settled = {r.row for pair in self.pairing.pairs if is_linked(*pair) for r in pair}
 
     def findings(self) -> list[JudgedFinding]:
-        found = [f for a, b in self.pairing.pairs for f in self._of_pair(a, b)]
-        found += [self._repeated(row, pattern) for row, pattern in self.pairing.copies]
-        found += [self._alone(row) for row in self.pairing.alone]
-        return sorted(found, key=_order)
+        found = [f for a, b in self.pairing.pairs for f in self._judge_pair(a, b)]
+        found += [self._judge_duplicate(row, pattern) for row, pattern in self.pairing.copies]
+        found += [self._judge_unpaired(row) for row in self.pairing.alone]
+        return sorted(found, key=_compute_sort_key)
 
-    def _of_pair(self, a: CandidateRow, b: CandidateRow) -> list[JudgedFinding]:
+    def _judge_pair(self, a: CandidateRow, b: CandidateRow) -> list[JudgedFinding]:
         self.check()
-        if self.ruling.unsupported(a) and self.ruling.unsupported(b):
+        if self.ruling.is_unsupported(a) and self.ruling.is_unsupported(b):
             reason = (
                 "neither the note nor the record tells anything like it, and both timelines have it"
             )
@@ -79,12 +79,12 @@ class _Game:
             ]
         found = []
         if contradict_values(a, b):
-            found.append(self._finding(FindingType.VALUE, self.ruling.value(a, b), a, b))
+            found.append(self._finding(FindingType.VALUE, self.ruling.decide_value(a, b), a, b))
         if not self.tolerance.equal(a.time, b.time):
-            found.append(self._finding(FindingType.TIMING, self.ruling.timing(a, b), a, b))
+            found.append(self._finding(FindingType.TIMING, self.ruling.decide_timing(a, b), a, b))
         return found
 
-    def _alone(self, row: CandidateRow) -> JudgedFinding:
+    def _judge_unpaired(self, row: CandidateRow) -> JudgedFinding:
         self.check()
         kind = FindingType.A_ONLY if self._side(row) is Side.A else FindingType.B_ONLY
         others = [
@@ -95,12 +95,14 @@ class _Game:
         relation = (
             Relation.ADDED_DETAIL if self.ruling.is_detail(row, others) else Relation.NOVEL_EVENT
         )
-        return self._one_sided(kind, self.ruling.alone(row, others), row, relation)
+        return self._make_one_sided(kind, self.ruling.decide_unpaired(row, others), row, relation)
 
-    def _repeated(self, row: CandidateRow, pattern: CandidateRow) -> JudgedFinding:
-        return self._one_sided(FindingType.DUPLICATE, self.ruling.repeated(row, pattern), row, None)
+    def _judge_duplicate(self, row: CandidateRow, pattern: CandidateRow) -> JudgedFinding:
+        return self._make_one_sided(
+            FindingType.DUPLICATE, self.ruling.decide_duplicate(row, pattern), row, None
+        )
 
-    def _one_sided(
+    def _make_one_sided(
         self, kind: FindingType, decision: Decision, row: CandidateRow, relation: Relation | None
     ) -> JudgedFinding:
         """Return the finding for a row that only one timeline has.
@@ -165,6 +167,6 @@ class _Game:
         return self.given.by_row[row.row][0]
 
 
-def _order(judged: JudgedFinding) -> tuple[int, str]:
+def _compute_sort_key(judged: JudgedFinding) -> tuple[int, str]:
     rows = [n for n in (judged.finding.a_row, judged.finding.b_row) if n is not None]
     return min(rows), "one-sided" if judged.finding.type.one_sided else judged.finding.type

@@ -16,8 +16,8 @@ from adjudication.judging.input import CandidateRow, JudgeInput
 from adjudication.judging.rules.words import (
     content_words,
     contradict,
+    differ_in_denial,
     numbers,
-    one_denies,
     wording_distances,
 )
 from adjudication.judging.validation import Tolerance
@@ -52,14 +52,14 @@ def pair_rows(given: JudgeInput, tolerance: Tolerance) -> Pairing:
 
     Leaves out a row that the other side covers with its own rows.
     """
-    pairs = _by_identifier(given.a_rows, given.b_rows)
+    pairs = _pair_by_uid(given.a_rows, given.b_rows)
     pairs += _equal_pairs(given.a_rows, given.b_rows, pairs, tolerance)
     copies: list[tuple[CandidateRow, CandidateRow]] = []
     a, b = (
         _unpaired_rows(given.a_rows, pairs, 0, copies, tolerance),
         _unpaired_rows(given.b_rows, pairs, 1, copies, tolerance),
     )
-    pairs += _by_distance(a, b, tolerance)
+    pairs += _pair_by_distance(a, b, tolerance)
     a, b = (
         _unpaired_rows(given.a_rows, pairs, 0, copies, tolerance),
         _unpaired_rows(given.b_rows, pairs, 1, copies, tolerance),
@@ -80,7 +80,7 @@ def contradict_values(one: CandidateRow, other: CandidateRow) -> bool:
     linked = is_linked(one, other)
     if not linked and float(wording_distances([one.event], [other.event])[0, 0]) >= _NO_PLACE:
         return False
-    if one_denies(one.event, other.event):
+    if differ_in_denial(one.event, other.event):
         return True
     first, second = (numbers(r.event, also_times=linked) for r in (one, other))
     single = (first - second).total() == (second - first).total() == 1
@@ -92,7 +92,7 @@ def is_linked(one: CandidateRow, other: CandidateRow) -> bool:
     return one.uid is not None and one.uid == other.uid and one.source.start == other.source.start
 
 
-def _by_identifier(
+def _pair_by_uid(
     a: Sequence[CandidateRow], b: Sequence[CandidateRow]
 ) -> list[tuple[CandidateRow, CandidateRow]]:
     """Pair rows with the same UID at the same place in the note.
@@ -124,7 +124,7 @@ def _equal_pairs(
     theirs = [r for r in b if r.row not in gone]
     found = []
     for row in (r for r in a if r.row not in gone):
-        other = next((o for o in theirs if _repeats(row, o, tolerance)), None)
+        other = next((o for o in theirs if _is_duplicate(row, o, tolerance)), None)
         if other is not None:
             theirs.remove(other)
             found.append((row, other))
@@ -145,7 +145,7 @@ def _unpaired_rows(
     for row in rows:
         if row.row in gone:
             continue
-        pattern = next((t for t in partners if _repeats(row, t, tolerance)), None)
+        pattern = next((t for t in partners if _is_duplicate(row, t, tolerance)), None)
         if pattern is None:
             left.append(row)
         else:
@@ -153,7 +153,7 @@ def _unpaired_rows(
     return left
 
 
-def _repeats(row: CandidateRow, partners: CandidateRow, tolerance: Tolerance) -> bool:
+def _is_duplicate(row: CandidateRow, partners: CandidateRow, tolerance: Tolerance) -> bool:
     """Return whether both have equal words, places and times."""
     return (
         row.event.casefold() == partners.event.casefold()
@@ -163,7 +163,7 @@ def _repeats(row: CandidateRow, partners: CandidateRow, tolerance: Tolerance) ->
     )
 
 
-def _by_distance(
+def _pair_by_distance(
     a: Sequence[CandidateRow], b: Sequence[CandidateRow], tolerance: Tolerance
 ) -> list[tuple[CandidateRow, CandidateRow]]:
     """Pair the closest first; ties go to the earlier row of either side."""
@@ -179,7 +179,7 @@ def _by_distance(
             tolerance.equal(one.time, other.time),
             contradict(values[0][i], values[1][j]),
         )
-        if wording[i, j] < _limit(float(overlap[i, j]), near and not other_number):
+        if wording[i, j] < _compute_distance_limit(float(overlap[i, j]), near and not other_number):
             gap = (
                 _FAR_HOURS if one.time is None or other.time is None else abs(one.time - other.time)
             )
@@ -190,7 +190,7 @@ def _by_distance(
     return [(a[i], b[j]) for i, j in match_events(np.round(distance, 9), 1.0)]
 
 
-def _limit(overlap: float, agrees: bool) -> float:
+def _compute_distance_limit(overlap: float, agrees: bool) -> float:
     """Return the largest distance of wordings that a pair may have.
 
     `overlap` is negative if a row has no place in the note.

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from adjudication.judging.input import CandidateRow, JudgeInput
-from adjudication.judging.quotes import locate
+from adjudication.judging.quotes import locate_quote
 from adjudication.judging.table_evidence import read_table_evidence
 from timelines.backbones.rules.querying.reading import Reading, read_note
 from timelines.backbones.rules.querying.vocabulary import vocabulary
@@ -89,7 +89,7 @@ class CaseReading:
             if start is not None and end is not None and 0 <= start < end <= len(self.given.note):
                 found[row.row] = (start, end)
             elif (start is None or end is None) and (
-                place := locate(row.source.event, self.given.note)
+                place := locate_quote(row.source.event, self.given.note)
             ) is not None:
                 found[row.row] = place
         return found
@@ -105,7 +105,7 @@ class CaseReading:
     def sentences(self) -> list[Span]:
         return [(s.start, s.end) for s in self._analysis.sentences]
 
-    def quoted(self, span: Span) -> Span | None:
+    def find_quote(self, span: Span) -> Span | None:
         """Return the text to quote for a span; None without a letter or digit.
 
         It is the span's sentence, or the whole words of the span if the sentence is long.
@@ -118,11 +118,11 @@ class CaseReading:
                 start -= 1
             while end < len(note) and note[end - 1].isalnum() and note[end].isalnum():
                 end += 1
-        return (start, end) if locate(note[start:end], note) is not None else None
+        return (start, end) if locate_quote(note[start:end], note) is not None else None
 
-    def entry(self, row: CandidateRow) -> Entry | None:
+    def read_entry(self, row: CandidateRow) -> Entry | None:
         """Return the time that the note alone gives; None without a place."""
-        uid = self._uid_of.get(self.spans.get(row.row, (-1, -1)))
+        uid = self._uids_by_span.get(self.spans.get(row.row, (-1, -1)))
         return None if uid is None else self._timeline.by_uid[uid]
 
     def support(self, row: CandidateRow, time: float | None) -> RowSupport | None:
@@ -130,7 +130,7 @@ class CaseReading:
 
         The row is for the same occurrence.
         """
-        uid = self._uid_of.get(self.spans.get(row.row, (-1, -1)))
+        uid = self._uids_by_span.get(self.spans.get(row.row, (-1, -1)))
         if uid is None or time is None:
             return None
         near = self._rows[
@@ -148,7 +148,7 @@ class CaseReading:
             key=lambda v: (round(v.cost, 6), abs((v.row.time or 0.0) - time), v.row.row_index),
         )
         series = self._row_judge.verdicts(
-            self._readings[uid], Entry(uid, None), self._by_event[best.row.event]
+            self._readings[uid], Entry(uid, None), self._rows_by_event[best.row.event]
         )
         like = [
             v.row.time for v in series if v.cost <= best.cost + _AS_WELL and v.row.time is not None
@@ -179,7 +179,7 @@ class CaseReading:
         return Polarity.PRESENT if polarity_of(before) is Polarity.PRESENT else None
 
     @cached_property
-    def _by_event(self) -> dict[str, list[SourceRow]]:
+    def _rows_by_event(self) -> dict[str, list[SourceRow]]:
         series: dict[str, list[SourceRow]] = defaultdict(list)
         for row in self._rows:
             series[row.event].append(row)
@@ -190,7 +190,7 @@ class CaseReading:
         return analyse(self.given.note)
 
     @cached_property
-    def _tagged(self) -> TaggedNote:
+    def _tagged_note(self) -> TaggedNote:
         """The note tagged with every place of either timeline once.
 
         If two wordings share a place, the one that sorts first is used.
@@ -215,20 +215,20 @@ class CaseReading:
         return TaggedNote(self.given.note, Inventory(tuple(occurrences)))
 
     @cached_property
-    def _uid_of(self) -> dict[Span, str]:
+    def _uids_by_span(self) -> dict[Span, str]:
         return {
             (o.start, o.end): o.uid
-            for o in self._tagged.inventory
+            for o in self._tagged_note.inventory
             if o.start is not None and o.end is not None
         }
 
     @cached_property
     def _timeline(self) -> Timeline:
-        return RuleTimer().infer(self._tagged, self.given.anchor)
+        return RuleTimer().infer(self._tagged_note, self.given.anchor)
 
     @cached_property
     def _readings(self) -> dict[str, Reading]:
-        return read_note(self._tagged)
+        return read_note(self._tagged_note)
 
     @cached_property
     def _row_judge(self) -> RowJudge:

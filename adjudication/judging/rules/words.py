@@ -61,7 +61,7 @@ def numbers(text: str, *, also_times: bool) -> Counter[float]:
     return Counter(found)
 
 
-def one_denies(first: str, second: str) -> bool:
+def differ_in_denial(first: str, second: str) -> bool:
     """Return whether one denies its event and the other has no word of denial."""
     return any(
         denies(a) and _DENIAL.search(b) is None for a, b in ((first, second), (second, first))

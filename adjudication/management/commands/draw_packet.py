@@ -18,8 +18,8 @@ from adjudication.packets.actions import (
     PacketRefused,
     assign,
     draw_packet,
+    list_pairings,
     open_packet,
-    pairings_of,
 )
 from adjudication.sampling.drawing import CASES, Design
 from adjudication.states import InvalidTransition
@@ -92,7 +92,9 @@ class Command(BaseCommand):
     def _packet(self, run: JudgeRun, admin: User, options: dict[str, Any]) -> Packet:
         """Do all that was requested, or nothing."""
         design = Design(
-            pairings=pairings_of(run), cases=options["cases"], per_item=options["reviewers_an_item"]
+            pairings=list_pairings(run),
+            cases=options["cases"],
+            per_item=options["reviewers_an_item"],
         )
         packet = draw_packet(
             study=run.study,

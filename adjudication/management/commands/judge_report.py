@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from adjudication.models import JudgeRun
-from adjudication.ratings.data import agreement_of, report_of
+from adjudication.ratings.data import compare_runs, compute_report
 from adjudication.reports.league import tables
 from adjudication.reports.league.values import JudgeReport
 from timelines.evaluation.tables import Table
@@ -49,7 +49,7 @@ class Command(BaseCommand):
             raise CommandError(f"--out: there is no folder {out.absolute().parent}")
         run = find_judge_run(options["run"])
         other = find_judge_run(options["against"]) if options["against"] else None
-        report = report_of(run)
+        report = compute_report(run)
         found = [table for build in tables.TABLES.values() if (table := build(report)).rows]
         if other is not None:
             found.append(_agreement(run, other))
@@ -126,7 +126,7 @@ def warnings(report: JudgeReport) -> list[str]:
 
 
 def _agreement(run: JudgeRun, other: JudgeRun) -> Table:
-    both, found = agreement_of(run, other)
+    both, found = compare_runs(run, other)
     if not both:
         raise CommandError("--against: the two judge runs judged no comparison in common")
     title = f"Against {other.label or other.judge_name} on {both} comparisons that both judged"

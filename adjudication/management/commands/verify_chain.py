@@ -12,11 +12,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from accounts.audit.chain import Head, chain_faults, current_head
 from accounts.wording import format_count
 from adjudication.models import Decision, Packet
-from adjudication.packets.chain_storage import head_of
+from adjudication.packets.chain_storage import find_head
 from adjudication.packets.chain_verification import (
     audit_heads,
-    faults_of,
-    missing_packets,
+    find_faults,
+    find_missing_packets,
     packets_to_verify,
 )
 
@@ -57,15 +57,15 @@ class Command(BaseCommand):
 
         Raises CommandError if anything is wrong.
         """
-        packets = self._wanted(options["packet"])
+        packets = self._find_packets(options["packet"])
         count = self._audit_faults(packets, options["audit_head"])
         count += sum(self._faults(packet) for packet in packets)
-        count += 0 if options["packet"] else self._missing()
+        count += 0 if options["packet"] else self._report_missing()
         count += sum(self._receipt_missing(receipt) for receipt in options["receipt"])
         if count:
             raise CommandError(f"{format_count(count, 'fault')}")
 
-    def _wanted(self, ids: list[str]) -> list[Packet]:
+    def _find_packets(self, ids: list[str]) -> list[Packet]:
         """Return the packets to verify. Raises CommandError for an unknown one."""
         if not ids:
             return packets_to_verify()
@@ -100,8 +100,8 @@ class Command(BaseCommand):
         return len(faults)
 
     def _faults(self, packet: Packet) -> int:
-        faults = faults_of(packet)
-        sequence, head = head_of(packet)
+        faults = find_faults(packet)
+        sequence, head = find_head(packet)
         self.stdout.write(
             f"{packet.public_id}: {sequence} links, head {head or 'none'},"
             f" {'BROKEN' if faults else 'whole'}"
@@ -111,12 +111,12 @@ class Command(BaseCommand):
             self.stdout.write(f"{packet.public_id}: {place}: {fault.reason}")
         return len(faults)
 
-    def _missing(self) -> int:
+    def _report_missing(self) -> int:
         """Print the missing packets and return their number.
 
         They were drawn or opened, and are gone with all their decisions.
         """
-        missing = missing_packets()
+        missing = find_missing_packets()
         for packet in sorted(missing):
             self.stdout.write(f"{packet}: it is in the audit trail, and is missing")
         return len(missing)

@@ -25,11 +25,11 @@ from adjudication.reports.card.values import (
     Rate,
     ReportCard,
     ReviewerCard,
-    Standardised,
+    StandardisedRate,
     StratumRate,
 )
 from adjudication.scoring.agreement import cohen_kappa, pabak
-from adjudication.scoring.intervals import standardised, wilson
+from adjudication.scoring.intervals import standardise_rate, wilson_interval
 
 #: Above this many reviews no number is given.
 MOST_REVIEWS = 1_000_000
@@ -70,7 +70,7 @@ def reviewer_card(items: Sequence[Item], reviewer: str, corpus: Mapping[str, int
 
     Rates are raw with Wilson's interval, by stratum, by pairing, and standardised.
     """
-    mine = [(i, d) for i in items if (d := i.by(reviewer)) is not None]
+    mine = [(i, d) for i in items if (d := i.find_decision(reviewer)) is not None]
     seconds = [d.active_seconds for _, d in mine if d.active_seconds is not None]
     total = sum(corpus.get(s, 0) for s in STRATA)
     strata = [
@@ -107,14 +107,14 @@ def agreement(items: Sequence[Item], first: str, second: str) -> Agreement | Non
     shared = [
         (i, a, b)
         for i in items
-        if (a := i.by(first)) is not None and (b := i.by(second)) is not None
+        if (a := i.find_decision(first)) is not None and (b := i.find_decision(second)) is not None
     ]
     if not shared:
         return None
     cells = Counter((i.upheld(a.answer), i.upheld(b.answer)) for i, a, b in shared)
     table = ((cells[True, True], cells[True, False]), (cells[False, True], cells[False, False]))
     alike = table[0][0] + table[1][1]
-    low, high = wilson(alike, len(shared)) or (None, None)
+    low, high = wilson_interval(alike, len(shared)) or (None, None)
     apart = [(i, a.answer, b.answer) for i, a, b in shared if a.answer != b.answer]
     found = [
         Disagreement(
@@ -125,7 +125,7 @@ def agreement(items: Sequence[Item], first: str, second: str) -> Agreement | Non
             i.verdict,
             a,
             b,
-            about(a, b),
+            classify_disagreement(a, b),
             i.upheld(a) != i.upheld(b),
             i.adjudicated,
         )
@@ -150,7 +150,7 @@ def agreement(items: Sequence[Item], first: str, second: str) -> Agreement | Non
     )
 
 
-def about(first: str, second: str) -> str:
+def classify_disagreement(first: str, second: str) -> str:
     """Classify two different answers.
 
     They differ in which side is right, or in whether there is anything to report or decide.
@@ -197,7 +197,7 @@ def blinding_check(
 
 def _rate(decided: Sequence[tuple[Item, str]]) -> Rate:
     upheld = sum(1 for item, answer in decided if item.upheld(answer))
-    low, high = wilson(upheld, len(decided)) or (None, None)
+    low, high = wilson_interval(upheld, len(decided)) or (None, None)
     return Rate(upheld, len(decided), low, high)
 
 
@@ -205,17 +205,17 @@ def _share(corpus: Mapping[str, int], stratum: str, total: int) -> float | None:
     return corpus.get(stratum, 0) / total if total else None
 
 
-def _standardise(strata: Sequence[StratumRate]) -> Standardised:
+def _standardise(strata: Sequence[StratumRate]) -> StandardisedRate:
     shares = [s.corpus or 0.0 for s in strata]
     if not any(shares):
-        return Standardised(None, why="the judge run has no finding within the five strata")
+        return StandardisedRate(None, why="the judge run has no finding within the five strata")
     missing = [s.stratum for s in strata if s.corpus and not s.rate.n]
-    found = standardised([s.rate.upheld for s in strata], [s.rate.n for s in strata], shares)
+    found = standardise_rate([s.rate.upheld for s in strata], [s.rate.n for s in strata], shares)
     if found is None:
-        return Standardised(
+        return StandardisedRate(
             None, why=f"nothing was decided in {', '.join(missing)}, which the corpus has"
         )
-    return Standardised(*found)
+    return StandardisedRate(*found)
 
 
 def _width(rate: float, n: int) -> float:

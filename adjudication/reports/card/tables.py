@@ -135,7 +135,7 @@ def disagreements(card: ReportCard) -> Table:
                     d.verdict,
                     *answers,
                     d.about,
-                    _yes(d.splits),
+                    _format_bool(d.splits),
                     d.adjudicated or "open",
                 )
             )
@@ -212,7 +212,7 @@ def decisions(items: Sequence[Item]) -> Table:
     for i in items:
         for d in i.decisions:
             measured = (Cell(d.active_seconds, decimals=1), Cell(d.own_time, decimals=2))
-            answers = (i.verdict, d.reviewer, d.answer, _yes(i.upheld(d.answer)))
+            answers = (i.verdict, d.reviewer, d.answer, _format_bool(i.upheld(d.answer)))
             rows.append(
                 (
                     i.number,
@@ -221,8 +221,8 @@ def decisions(items: Sequence[Item]) -> Table:
                     i.stratum,
                     *answers,
                     *measured,
-                    _yes(d.flagged),
-                    _yes(d.amended),
+                    _format_bool(d.flagged),
+                    _format_bool(d.amended),
                 )
             )
     heads = (
@@ -264,5 +264,5 @@ def _percent(value: float | None) -> float | None:
     return None if value is None else 100 * value
 
 
-def _yes(value: bool) -> str:
+def _format_bool(value: bool) -> str:
     return "yes" if value else "no"

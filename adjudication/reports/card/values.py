@@ -16,7 +16,7 @@ EMISSION, WHICH_SIDE = "emission or abstention", "which side"
 
 
 @dataclass(frozen=True, slots=True)
-class Reviewed:
+class ReviewerDecision:
     """One current decision.
 
     `active_seconds` is None if it was not measured; `own_time` is in hours from admission.
@@ -43,12 +43,12 @@ class Item:
     pairing: str
     stratum: str
     verdict: str
-    decisions: tuple[Reviewed, ...] = ()
+    decisions: tuple[ReviewerDecision, ...] = ()
     #: The third person's decision if reviewers disagreed.
     adjudicated: str = ""
     key: str = ""
 
-    def by(self, reviewer: str) -> Reviewed | None:
+    def find_decision(self, reviewer: str) -> ReviewerDecision | None:
         return next((d for d in self.decisions if d.reviewer == reviewer), None)
 
     def upheld(self, answer: str) -> bool:
@@ -80,7 +80,7 @@ class StratumRate:
 
 
 @dataclass(frozen=True, slots=True)
-class Standardised:
+class StandardisedRate:
     """Stratum rates weighted by the corpus.
 
     None, with a `why`, if a stratum of the corpus has no decision.
@@ -100,7 +100,7 @@ class ReviewerCard:
     decided: int
     raw: Rate
     strata: tuple[StratumRate, ...]
-    standardised: Standardised
+    standardised: StandardisedRate
     pairings: tuple[tuple[str, Rate], ...]
     median_seconds: float | None
     quartiles: tuple[float, float] | None
@@ -111,7 +111,7 @@ class ReviewerCard:
 class Disagreement:
     """An item on which two reviewers answered differently.
 
-    `about` classifies it; `splits`: exactly one of them upholds the judge.
+    `classify_disagreement` classifies it; `splits`: exactly one of them upholds the judge.
     """
 
     number: int

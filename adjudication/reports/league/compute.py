@@ -12,20 +12,20 @@ import numpy as np
 
 from adjudication.domain import Grounding, Verdict
 from adjudication.judging.validation import LEAST_TOLERANCE, TOLERANCE_SHARE
-from adjudication.reports.league.controlled import differ_in, fuller_is_second
+from adjudication.reports.league.controlled import find_difference, is_second_fuller
 from adjudication.reports.league.overlapping import ALL, FAMILIES
 from adjudication.reports.league.values import (
     CATEGORIES,
     Bools,
-    Favoured,
     Floats,
     Games,
     JudgeReport,
     Matchup,
     Overlap,
+    PositionPreference,
     Profile,
-    Rated,
     Rating,
+    SourceRatings,
     ToleranceStep,
     VerdictLine,
 )
@@ -38,9 +38,9 @@ from adjudication.scoring.bradley_terry import (
     ratings,
 )
 from adjudication.scoring.errors import WEIGHTS, Category
-from adjudication.scoring.intervals import wilson
+from adjudication.scoring.intervals import wilson_interval
 from adjudication.scoring.sensitivity import SCHEMES
-from adjudication.scoring.shares import controlled, mean_shares
+from adjudication.scoring.shares import mean_shares, pool_shares
 
 DECISIVE = "decisive"
 #: With fewer cases there is nothing to resample.
@@ -68,7 +68,7 @@ def judge_report(
 
     `swap` compares first and swapped positions, for comparisons judged in both.
     """
-    main = rated(games, "prespecified", resamples=resamples, seed=seed)
+    main = rate_sources(games, "prespecified", resamples=resamples, seed=seed)
     strata = [(name, games.stratum == n) for n, name in enumerate(games.strata)]
     several = len([1 for _, mask in strata if mask.any()]) > 1
     return JudgeReport(
@@ -81,7 +81,7 @@ def judge_report(
         unjudged=sum(games.unjudged.values()),
         open=sum(games.open.values()),
         rated=main,
-        without_flagged=rated(
+        without_flagged=rate_sources(
             games,
             "without flagged TIMING",
             less=games.flagged.astype(np.float64),
@@ -89,11 +89,11 @@ def judge_report(
             seed=seed,
         ),
         sensitivity=tuple(
-            rated(games, name, weights=w, resamples=resamples, seed=seed)
+            rate_sources(games, name, weights=w, resamples=resamples, seed=seed)
             for name, w in SCHEMES.items()
         ),
         strata=tuple(
-            rated(games, name, mask=mask, resamples=resamples, seed=seed)
+            rate_sources(games, name, mask=mask, resamples=resamples, seed=seed)
             for name, mask in strata
             if several and mask.any()
         ),
@@ -123,7 +123,7 @@ def costs(
     return found
 
 
-def shares(points: Floats) -> Floats:
+def compute_shares(points: Floats) -> Floats:
     """Return (G,) the first timeline's share of each game.
 
     It is the part charged to the second; one half if nothing is charged.
@@ -132,7 +132,7 @@ def shares(points: Floats) -> Floats:
     return np.divide(points[:, 1], total, out=np.full(len(points), 0.5), where=total > 0)
 
 
-def rated(
+def rate_sources(
     games: Games,
     name: str,
     *,
@@ -141,7 +141,7 @@ def rated(
     less: Floats | None = None,
     resamples: int = RESAMPLES,
     seed: int = SEED,
-) -> Rated:
+) -> SourceRatings:
     """Return ratings of every source, over the games of `mask`.
 
     Sources without a game there are left out.
@@ -149,7 +149,7 @@ def rated(
     keep = np.ones(len(games), dtype=bool) if mask is None else mask
     points = costs(games, weights, less)[keep]
     first, second, case = games.first[keep], games.second[keep], games.case[keep]
-    share = shares(points)
+    share = compute_shares(points)
     there = np.unique(np.concatenate([first, second])) if len(first) else np.zeros(0, np.int64)
     index = np.full(len(games.sources), -1, np.int64)
     index[there] = np.arange(len(there))
@@ -181,7 +181,9 @@ def rated(
         found,
         key=lambda r: (r.rating is None, -(r.rating or 0.0), -(r.mean_share or 0.0), r.source),
     )
-    return Rated(name, tuple(order), len(first), int((share == 0.5).sum()), lost, resamples, why)
+    return SourceRatings(
+        name, tuple(order), len(first), int((share == 0.5).sum()), lost, resamples, why
+    )
 
 
 def profiles(games: Games, mask: Bools | None = None) -> tuple[Profile, ...]:
@@ -225,9 +227,11 @@ def matchups(games: Games, *, resamples: int = RESAMPLES, seed: int = SEED) -> t
         unjudged, waiting = games.unjudged.get((i, j), 0), games.open.get((i, j), 0)
         if mine.any() or unjudged or waiting:
             keys = (games.keys[i], games.keys[j]) if games.keys else None
-            differ, turned = (differ_in(*keys), fuller_is_second(*keys)) if keys else ("", False)
+            differ, turned = (
+                (find_difference(*keys), is_second_fuller(*keys)) if keys else ("", False)
+            )
             charged = points[mine][:, ::-1] if turned else points[mine]
-            result = controlled(
+            result = pool_shares(
                 charged[:, 0].tolist(),
                 charged[:, 1].tolist(),
                 games.case[mine],
@@ -269,9 +273,9 @@ def _verdicts(name: str, tally: Mapping[tuple[str, str, str, bool], int]) -> Ver
     )
 
 
-def _position_preference(for_a: int, n: int) -> Favoured | None:
-    ends = wilson(for_a, n)
-    return None if ends is None else Favoured(for_a, n, *ends)
+def _position_preference(for_a: int, n: int) -> PositionPreference | None:
+    ends = wilson_interval(for_a, n)
+    return None if ends is None else PositionPreference(for_a, n, *ends)
 
 
 def _step(
@@ -282,7 +286,7 @@ def _step(
     inside = games.timing_apart < np.maximum(least, share * far)
     less = np.zeros((len(games), 2))
     np.add.at(less, (games.timing_game[inside], games.timing_side[inside]), 1.0)
-    result = rated(games, words, less=less, resamples=resamples, seed=seed)
+    result = rate_sources(games, words, less=less, resamples=resamples, seed=seed)
     return ToleranceStep(words, int((~inside).sum()), int(inside.sum()), result)
 
 

@@ -13,7 +13,7 @@ RECORD, VARIANT, ALTERNATIVE = "the record", "the variant", "the alternative"
 _WITH_AND_WITHOUT = {TimelineKind.REVISED.value, TimelineKind.TEXT_ONLY.value}
 
 
-def differ_in(one: SourceKey, two: SourceKey) -> str:
+def find_difference(one: SourceKey, two: SourceKey) -> str:
     """Return the one thing in which two sources differ; "" if in more.
 
     It is the use of the record, the alternative, or a variant against the full run.
@@ -31,12 +31,12 @@ def differ_in(one: SourceKey, two: SourceKey) -> str:
     )
 
 
-def fuller_is_second(one: SourceKey, two: SourceKey) -> bool:
+def is_second_fuller(one: SourceKey, two: SourceKey) -> bool:
     """Return whether the second of a controlled pair is the fuller one.
 
     That is the revised one against text alone, or the full run against its variant.
     """
-    found = differ_in(one, two)
+    found = find_difference(one, two)
     return (found == RECORD and two.kind == TimelineKind.REVISED.value) or (
         found == VARIANT and not variant_of(two.source)[1]
     )

@@ -22,7 +22,7 @@ FAMILIES = ("TIMING", "VALUE", ONE_SIDED, "DUPLICATE", "SHARED_UNSUPPORTED")
 Subject = tuple[int, str, int]
 
 
-class Overlapping:
+class OverlapCounter:
     """Counts that grow block by block.
 
     A block has the findings of some comparisons by both judgings.
@@ -32,24 +32,24 @@ class Overlapping:
         self._counts: dict[str, Counter[str]] = defaultdict(Counter)
         self._sides: dict[str, Counter[tuple[bool, bool]]] = defaultdict(Counter)
 
-    def take(self, first: Iterable[FindingRow], second: Iterable[FindingRow]) -> None:
+    def add(self, first: Iterable[FindingRow], second: Iterable[FindingRow]) -> None:
         """Add the findings of some comparisons that both have judged."""
-        one, two = _by_subject(first), _by_subject(second)
+        one, two = _index_subjects(first), _index_subjects(second)
         for finding in one.values():
-            self._counts[family_of(finding.type)]["first"] += 1
+            self._counts[find_family(finding.type)]["first"] += 1
         for finding in two.values():
-            self._counts[family_of(finding.type)]["second"] += 1
+            self._counts[find_family(finding.type)]["second"] += 1
         for subject in one.keys() & two.keys():
             self._pair(one[subject], two[subject])
 
     def _pair(self, a: FindingRow, b: FindingRow) -> None:
-        counts = self._counts[family_of(a.type)]
+        counts = self._counts[find_family(a.type)]
         counts["both"] += 1
         if a.verdict_first == b.verdict_first:
             counts["alike"] += 1
             counts["charged"] += (a.category, a.charged_first) == (b.category, b.charged_first)
         if a.charged_first is not None and b.charged_first is not None:
-            self._sides[family_of(a.type)][a.charged_first, b.charged_first] += 1
+            self._sides[find_family(a.type)][a.charged_first, b.charged_first] += 1
 
     def rows(self) -> tuple[Overlap, ...]:
         """Return a row for all findings, then one for each type."""
@@ -74,22 +74,24 @@ class Overlapping:
         )
 
 
-def overlaps(first: Iterable[FindingRow], second: Iterable[FindingRow]) -> tuple[Overlap, ...]:
+def count_overlaps(
+    first: Iterable[FindingRow], second: Iterable[FindingRow]
+) -> tuple[Overlap, ...]:
     """Compare two whole judgings.
 
     The caller leaves out comparisons that only one has judged.
     """
-    found = Overlapping()
-    found.take(first, second)
+    found = OverlapCounter()
+    found.add(first, second)
     return found.rows()
 
 
-def family_of(kind: FindingType) -> str:
+def find_family(kind: FindingType) -> str:
     """Return the type's name in tables."""
     return ONE_SIDED if kind.one_sided else kind.value
 
 
-def _by_subject(finding: Iterable[FindingRow]) -> dict[Subject, FindingRow]:
+def _index_subjects(finding: Iterable[FindingRow]) -> dict[Subject, FindingRow]:
     times: Counter[tuple[int, str]] = Counter()
     found = {}
     for t in finding:

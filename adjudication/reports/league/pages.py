@@ -82,7 +82,7 @@ def _shown_cell(cell: Content, number: bool, query: str) -> ShownCell:
     return ShownCell(cell.fixed(cell.value), cell.interval, True, query if cell.value else "")
 
 
-def links_of(report: JudgeReport) -> dict[str, Links]:
+def build_links(report: JudgeReport) -> dict[str, Links]:
     """Map table names to their links."""
     errors = dict(_errors(report))
     return {

@@ -9,7 +9,13 @@ from collections.abc import Callable, Sequence
 
 from adjudication.domain import Grounding
 from adjudication.judging.finding_words import CATEGORY_WORDS, GROUNDING_WORDS
-from adjudication.reports.league.values import CATEGORIES, JudgeReport, Overlap, Profile, Rated
+from adjudication.reports.league.values import (
+    CATEGORIES,
+    JudgeReport,
+    Overlap,
+    Profile,
+    SourceRatings,
+)
 from adjudication.scoring.errors import WEIGHTS
 from timelines.evaluation.tables import Cell, Table, TableRow
 
@@ -254,7 +260,7 @@ def _profile_rows(profiles: Sequence[Profile]) -> list[TableRow]:
     ]
 
 
-def _by_source(report: JudgeReport, rated: Rated) -> list[Cell]:
+def _by_source(report: JudgeReport, rated: SourceRatings) -> list[Cell]:
     """Return ratings in the order of the report's sources."""
     found = {r.source: Cell(r.rating, r.low, r.high, 0, rated.why) for r in rated.ratings}
     return [found.get(source, Cell(None, why=EMPTY)) for source in report.sources]

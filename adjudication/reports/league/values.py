@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from adjudication.domain import FindingType
 from adjudication.scoring.errors import Category
-from adjudication.scoring.shares import Controlled
+from adjudication.scoring.shares import ControlledShare
 from timelines.evaluation.values import SourceKey
 
 CATEGORIES = tuple(Category)
@@ -28,7 +28,7 @@ class Games:
     """The judged games of one judge run in first positions, as columns.
 
     G games, N sources, 7 categories in the order of CATEGORIES. `first`, `second`: (G,) source
-    indices. `case`: (G,) case ids; `stratum`: (G,) indices into `strata`. `charges`: (G, 2, 7)
+    indices. `case`: (G,) case ids; `stratum`: (G,) indices into `list_strata`. `charges`: (G, 2, 7)
     errors charged to the first and the second timeline. `flagged`: (G, 2) wrong times among them
     whose hours are within tolerance. `findings`, `flagged_findings`: (G,) all of them.
 
@@ -91,7 +91,7 @@ class Rating:
 
 
 @dataclass(frozen=True)
-class Rated:
+class SourceRatings:
     """Ratings of all sources under one way to count.
 
     `lost` resamples had no ratings; the intervals leave them out.
@@ -134,7 +134,7 @@ class Matchup:
 
     first: str
     second: str
-    result: Controlled
+    result: ControlledShare
     findings: int
     unjudged: int
     open: int
@@ -159,7 +159,7 @@ class VerdictLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Favoured:
+class PositionPreference:
     """Decisive findings for A; one half for a judge without a preference.
 
     `low`, `high`: Wilson's interval.
@@ -182,7 +182,7 @@ class ToleranceStep:
     words: str
     charged: int
     left_out: int
-    rated: Rated
+    rated: SourceRatings
 
 
 class FindingRow(NamedTuple):
@@ -241,14 +241,14 @@ class JudgeReport:
     flagged: int
     unjudged: int
     open: int
-    rated: Rated
-    without_flagged: Rated
-    sensitivity: tuple[Rated, ...]
-    strata: tuple[Rated, ...]
+    rated: SourceRatings
+    without_flagged: SourceRatings
+    sensitivity: tuple[SourceRatings, ...]
+    strata: tuple[SourceRatings, ...]
     profiles: tuple[Profile, ...]
     stratum_profiles: tuple[tuple[str, tuple[Profile, ...]], ...]
     matchups: tuple[Matchup, ...]
     tolerance: tuple[ToleranceStep, ...]
     swap: tuple[Overlap, ...] = ()
     verdicts: tuple[VerdictLine, ...] = ()
-    favoured: Favoured | None = None
+    favoured: PositionPreference | None = None

@@ -88,12 +88,14 @@ def findings(request: StudyRequest, public_id: str) -> HttpResponse:
     run, closed = find_judge_run(request, public_id), find_closed_objects(request.user)
     check_judge_run_is_open(run, closed)
     sources = list_run_sources(run)
-    wanted = FindingFilter.of(request.GET.dict(), len(sources))
+    wanted = FindingFilter.from_query(request.GET.dict(), len(sources))
     if request.method == "POST":
-        return _to_case(request, run, closed)
+        return _redirect_to_case(request, run, closed)
     found = exclude_closed_findings(filter_findings(run, wanted), closed)
     any_type = exclude_closed_findings(
-        filter_findings(run, FindingFilter.of({**request.GET.dict(), "type": ""}, len(sources))),
+        filter_findings(
+            run, FindingFilter.from_query({**request.GET.dict(), "type": ""}, len(sources))
+        ),
         closed,
     )
     page = Paginator(found, FINDINGS_PER_PAGE).get_page(request.GET.get("page"))
@@ -119,7 +121,7 @@ def findings(request: StudyRequest, public_id: str) -> HttpResponse:
             else []
         ),
         "sources": [(str(n), key.label) for n, key in enumerate(sources)],
-        "heads": [_head(*head, wanted.sort) for head in HEADS],
+        "heads": [_build_head(*head, wanted.sort) for head in HEADS],
         "case": (
             Encounter.objects.filter(public_id=wanted.case, dataset__study=run.study).first()
             if wanted.case
@@ -144,7 +146,7 @@ def findings(request: StudyRequest, public_id: str) -> HttpResponse:
 @leads_back_to_draft
 def finding(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show one finding with its evidence."""
-    found = finding_of(request, public_id)
+    found = find_finding(request, public_id)
     game, encounter = found.game, found.game.comparison.encounter
     line, value = finding_line(found), domain_finding(found)
     try:
@@ -193,7 +195,7 @@ def finding(request: StudyRequest, public_id: str) -> HttpResponse:
     return render(request, "adjudication/finding.html", context)
 
 
-def finding_of(request: StudyRequest, public_id: str) -> Finding:
+def find_finding(request: StudyRequest, public_id: str) -> Finding:
     """Return the finding if the person may see its case and both timelines.
 
     Raises Http404, NotAllowed, CaseClosed.
@@ -215,7 +217,7 @@ def finding_of(request: StudyRequest, public_id: str) -> Finding:
     return found
 
 
-def _to_case(request: HttpRequest, run: JudgeRun, closed: ClosedObjects) -> HttpResponse:
+def _redirect_to_case(request: HttpRequest, run: JudgeRun, closed: ClosedObjects) -> HttpResponse:
     """Redirect from a typed case id to its public id; other filters stay.
 
     The public id is safe in an address.
@@ -240,7 +242,7 @@ def _to_case(request: HttpRequest, run: JudgeRun, closed: ClosedObjects) -> Http
     )
 
 
-def _head(name: str, words: str, look: str, sort: str) -> Head:
+def _build_head(name: str, words: str, look: str, sort: str) -> Head:
     if sort.removeprefix("-") != name:
         return Head(words, f"-{name}" if "num" in look else name, "", look)
     down = sort.startswith("-")

@@ -35,7 +35,7 @@ def judge_changes(request: StudyRequest, public_id: str, later_id: str) -> HttpR
     earlier, later = find_judge_run(request, public_id), find_judge_run(request, later_id)
     if earlier.pk == later.pk or earlier.study_id != later.study_id:
         raise Http404
-    wanted, closed = ChangeFilter.of(request.GET.dict()), find_closed_objects(request.user)
+    wanted, closed = ChangeFilter.from_query(request.GET.dict()), find_closed_objects(request.user)
     for run in (earlier, later):
         check_judge_run_is_open(run, closed)
     changes = Changes(earlier, later, closed, wanted)

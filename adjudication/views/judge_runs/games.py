@@ -37,7 +37,7 @@ _RELATED = (
 @leads_back_to_draft
 def judge_game(request: StudyRequest, public_id: str, game_id: str) -> HttpResponse:
     """Show one game."""
-    game = game_of(request, game_id, run_id=public_id)
+    game = find_game(request, game_id, run_id=public_id)
     calls = find_calls(Game.objects.filter(pk=game.pk))
     findings = Finding.objects.filter(game=game).order_by("ordinal")
     first, second = source_names(game.comparison)
@@ -89,7 +89,7 @@ def judge_call(request: StudyRequest, public_id: str) -> HttpResponse:
     found = Game.objects.filter(pk=call.owner_id).values_list("public_id", "run__public_id").first()
     if found is None:
         raise Http404
-    game = game_of(request, found[0], run_id=found[1])
+    game = find_game(request, found[0], run_id=found[1])
     _record_exposure(request, game, "call")
     schema = json.loads(call.request.body).get("schema")
     context = {
@@ -104,7 +104,7 @@ def judge_call(request: StudyRequest, public_id: str) -> HttpResponse:
     return render(request, "adjudication/judge_call.html", context)
 
 
-def game_of(request: StudyRequest, game_id: str, *, run_id: str) -> Game:
+def find_game(request: StudyRequest, game_id: str, *, run_id: str) -> Game:
     """Return the game if the person may see its case, findings and timelines.
 
     Raises Http404, NotAllowed, CaseClosed.

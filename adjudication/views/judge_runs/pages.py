@@ -70,7 +70,7 @@ def judge_runs(request: StudyRequest) -> HttpResponse:
         "closed": any_closed(Dataset.objects.filter(study=request.study), closed.cases),
         "may_start": user_can_manage_study(request.user, request.study),
     }
-    return _partial(
+    return _render_part(
         request, "adjudication/_judge_run_list.html", "adjudication/judge_runs.html", context
     )
 
@@ -102,10 +102,10 @@ def judge_run(request: StudyRequest, public_id: str) -> HttpResponse:
     htmx gets that part, which polls while anything is under way.
     """
     run, closed = _open_run(request, public_id)
-    context = _live(request, run, closed)
+    context = _build_live_context(request, run, closed)
     if not request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
         context |= _facts(run, closed)
-    return _partial(
+    return _render_part(
         request, "adjudication/_judge_run_poll.html", "adjudication/judge_run.html", context
     )
 
@@ -149,7 +149,9 @@ def judge_run_action(request: StudyRequest, public_id: str, action: str) -> Http
     return redirect("adjudication:judge_run", run.public_id)
 
 
-def _live(request: StudyRequest, run: JudgeRun, closed: ClosedObjects) -> dict[str, Any]:
+def _build_live_context(
+    request: StudyRequest, run: JudgeRun, closed: ClosedObjects
+) -> dict[str, Any]:
     """Return the parts that change during a run, without the closed games.
 
     A game's state and its number of findings reveal nothing of a timeline or a finding, so
@@ -169,7 +171,11 @@ def _live(request: StudyRequest, run: JudgeRun, closed: ClosedObjects) -> dict[s
         "show": show,
         "choices": [
             Choice("", "All", totals.total),
-            *(Choice(s.value, s.capitalize(), totals.of(s)) for s in GameStatus if totals.of(s)),
+            *(
+                Choice(s.value, s.capitalize(), totals.count(s))
+                for s in GameStatus
+                if totals.count(s)
+            ),
         ],
         "closed": any_closed(run.datasets.all(), closed.cases),
         "may_start": user_can_manage_study(request.user, run.study),
@@ -193,7 +199,7 @@ def _page(
         (games if status is None else games.filter(status.condition)).values_list("pk", flat=True),
         GAMES_PER_PAGE,
     )
-    paginator.count = totals.total if status is None else totals.of(status)
+    paginator.count = totals.total if status is None else totals.count(status)
     page = paginator.get_page(request.GET.get("page"))
     found = (
         Finding.objects.filter(game=OuterRef("pk"))
@@ -240,7 +246,9 @@ def _cancel_words(totals: GameTotals) -> str:
     )
 
 
-def _partial(request: HttpRequest, part: str, whole: str, context: dict[str, Any]) -> HttpResponse:
+def _render_part(
+    request: HttpRequest, part: str, whole: str, context: dict[str, Any]
+) -> HttpResponse:
     htmx = request.htmx  # type: ignore[attr-defined]  # set by django-htmx's middleware
     response = render(request, part if htmx else whole, context)
     response["Vary"] = "HX-Request"

@@ -18,8 +18,8 @@ from accounts.scoping import StudyRequest, study_role_required
 from adjudication.access.eligibility import load_visibility
 from adjudication.blinding.page import ANSWER_WORDS
 from adjudication.packets import export as packet_export
-from adjudication.ratings.card import card_table, record_opened, revealed_packet
-from adjudication.ratings.card_data import card_of
+from adjudication.ratings.card import card_table, find_revealed_packet, record_access
+from adjudication.ratings.card_data import compute_card
 from adjudication.reports.card import tables
 from adjudication.reports.card.values import Agreement, Disagreement, ReportCard
 from timelines.evaluation.tables import Cell, Content, Table
@@ -38,7 +38,7 @@ class ShownTable:
     rows: list[tuple[bool, list[tuple[Content, bool]]]]
 
     @classmethod
-    def of(cls, table: Table) -> ShownTable:
+    def from_table(cls, table: Table) -> ShownTable:
         columns = [[row[at] for row in table.rows] for at in range(len(table.heads))]
         numbers = [
             bool(at) and bool(cells) and all(isinstance(c, int | Cell) for c in cells)
@@ -63,7 +63,7 @@ class ShownDisagreement:
     adjudicated: str
 
     @classmethod
-    def of(cls, agreement: Agreement, found: Disagreement) -> ShownDisagreement:
+    def from_disagreement(cls, agreement: Agreement, found: Disagreement) -> ShownDisagreement:
         def words(answer: str) -> str:
             return ANSWER_WORDS.get(answer, answer)
 
@@ -75,21 +75,27 @@ class ShownDisagreement:
 @study_role_required()
 def report_card(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show the card of all current decisions."""
-    found = revealed_packet(request, public_id)
-    card = card_of(found)
+    found = find_revealed_packet(request, public_id)
+    card = compute_card(found)
     context: dict[str, Any] = {
         "packet": found,
         "card": card,
-        "tables": {name: ShownTable.of(build(card)) for name, build in tables.TABLES.items()},
-        "confusions": [ShownTable.of(tables.confusion(a, ANSWER_WORDS)) for a in card.agreements],
+        "tables": {
+            name: ShownTable.from_table(build(card)) for name, build in tables.TABLES.items()
+        },
+        "confusions": [
+            ShownTable.from_table(tables.confusion(a, ANSWER_WORDS)) for a in card.agreements
+        ],
         "disagreements": [
-            ShownDisagreement.of(a, d) for a in card.agreements for d in a.disagreements
+            ShownDisagreement.from_disagreement(a, d)
+            for a in card.agreements
+            for d in a.disagreements
         ],
         "may_steer": load_visibility(request.user, found).colleagues_answers,
         "plot": json_script(_plot(card), "evaluation-data"),
         "corpus": sum(card.corpus.values()),
     }
-    record_opened(request, found, "packet.report")
+    record_access(request, found, "packet.report")
     return render(request, "adjudication/report_card.html", context)
 
 
@@ -97,7 +103,7 @@ def report_card(request: StudyRequest, public_id: str) -> HttpResponse:
 @study_role_required()
 def report_table(request: StudyRequest, public_id: str, name: str, format: str) -> HttpResponse:
     """Return one table as a file."""
-    return card_table(request, revealed_packet(request, public_id), name, format)
+    return card_table(request, find_revealed_packet(request, public_id), name, format)
 
 
 @require_GET
@@ -107,11 +113,11 @@ def packet_download(request: StudyRequest, public_id: str, format: str) -> HttpR
 
     `text=1` adds text of patients' notes and of reviewers.
     """
-    found = revealed_packet(request, public_id)
+    found = find_revealed_packet(request, public_id)
     if format not in packet_export.FORMATS:
         raise Http404
     with_text = request.GET.get("text") == "1"
-    record_opened(request, found, "packet.export", text=with_text)
+    record_access(request, found, "packet.export", text=with_text)
     parts = packet_export.parts(found, format, with_text=with_text)
     response = StreamingHttpResponse(parts, content_type=packet_export.FORMATS[format][0])
     name = packet_export.file_name(found, format, with_text=with_text)

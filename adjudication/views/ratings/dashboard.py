@@ -20,16 +20,21 @@ from adjudication.judging.finding_words import CATEGORY_WORDS
 from adjudication.models import JudgeRun
 from adjudication.ratings.card import FORMATS
 from adjudication.ratings.reports import (
-    _against,
-    _others,
+    _choose_other_run,
+    _find_other_runs,
     agreement_table,
-    current_report,
-    rated_run,
-    rated_table,
+    export_table,
+    find_rated_run,
+    load_report,
 )
 from adjudication.reports.league import pages as dashboard_tables
 from adjudication.reports.league import tables
-from adjudication.reports.league.values import CATEGORIES, Favoured, JudgeReport, Rated
+from adjudication.reports.league.values import (
+    CATEGORIES,
+    JudgeReport,
+    PositionPreference,
+    SourceRatings,
+)
 from adjudication.scoring.errors import WEIGHTS
 from timelines.evaluation.values import SourceKey
 from timelines.models import Timeline
@@ -42,12 +47,12 @@ RULES_BACKBONE = "rules"
 @study_role_required(*CASE_READERS)
 def dashboard(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show the report on all games judged so far."""
-    run = rated_run(request, public_id)
-    report = current_report(run)
-    others = _others(request, run) if report.games else []
-    against = _against(request, others)
+    run = find_rated_run(request, public_id)
+    report = load_report(run)
+    others = _find_other_runs(request, run) if report.games else []
+    against = _choose_other_run(request, others)
     compared, agreement = agreement_table(run, against) if against else (0, None)
-    links = dashboard_tables.links_of(report)
+    links = dashboard_tables.build_links(report)
     context: dict[str, Any] = {
         "run": run,
         "report": report,
@@ -68,7 +73,7 @@ def dashboard(request: StudyRequest, public_id: str) -> HttpResponse:
             (DICTIONARY, "Data dictionary"),
         ],
         "pairs_left_out": [m for m in report.matchups if m.unjudged or m.open],
-        "own_reader": own_reader(run),
+        "own_reader": find_dependent_sources(run),
         "plots": json_script(_plots(report), "evaluation-data"),
     }
     return render(request, "adjudication/dashboard.html", context)
@@ -78,10 +83,10 @@ def dashboard(request: StudyRequest, public_id: str) -> HttpResponse:
 @study_role_required(*CASE_READERS)
 def dashboard_table(request: StudyRequest, public_id: str, name: str, format: str) -> HttpResponse:
     """Return one table as a file."""
-    return rated_table(request, rated_run(request, public_id), name, format)
+    return export_table(request, find_rated_run(request, public_id), name, format)
 
 
-def own_reader(run: JudgeRun) -> list[str]:
+def find_dependent_sources(run: JudgeRun) -> list[str]:
     """Return the sources made by the backbone that the judge also uses.
 
     The judge reads notes with it, so it is no independent witness for or against them.
@@ -98,7 +103,7 @@ def own_reader(run: JudgeRun) -> list[str]:
     return [k.label for k in keys if k.source in names]
 
 
-def _percent(favoured: Favoured) -> str:
+def _percent(favoured: PositionPreference) -> str:
     return (
         f"{100 * (favoured.rate or 0):.1f} % ({100 * (favoured.low or 0):.1f} to"
         f" {100 * (favoured.high or 0):.1f})"
@@ -125,7 +130,7 @@ def _plots(report: JudgeReport) -> dict[str, Any]:
     }
 
 
-def _rating_rows(rated: Rated) -> list[list[Any]]:
+def _rating_rows(rated: SourceRatings) -> list[list[Any]]:
     return [
         [r.source, *(None if v is None else round(v, 1) for v in (r.rating, r.low, r.high))]
         for r in rated.ratings

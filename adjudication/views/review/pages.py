@@ -20,13 +20,13 @@ from adjudication.access.exposure import record_reveal
 from adjudication.blinding.practice import practice_cases
 from adjudication.models import Assignment, Decision, Packet
 from adjudication.review import slots
-from adjudication.review.history import CLINICIAN, own_answers
+from adjudication.review.history import CLINICIAN, load_own_answers
 from adjudication.review.opening import (
     CANNOT_BE_SHOWN,
     closed_words,
+    find_own_assignment,
+    find_own_item,
     item_context,
-    own_assignment,
-    own_item,
     progress_words,
 )
 from adjudication.review.practice import check_practised
@@ -59,7 +59,7 @@ def review_queue(request: StudyRequest) -> HttpResponse:
 @study_role_required()
 def review_packet(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show one packet from practice to signature: what is done and what next."""
-    assignment = own_assignment(request, public_id)
+    assignment = find_own_assignment(request, public_id)
     progress = progress_words(slots.progress(assignment=assignment))
     own = Decision.objects.filter(assignment=assignment)
     context = {
@@ -85,7 +85,7 @@ def review_item(request: StudyRequest, public_id: str) -> HttpResponseBase:
 
     Redirects to the packet's page if there is none, or if practice comes first.
     """
-    assignment = own_assignment(request, public_id)
+    assignment = find_own_assignment(request, public_id)
     try:
         check_practised(assignment)
         slot = slots.next_item(assignment=assignment)
@@ -105,12 +105,12 @@ def review_chosen(request: StudyRequest, public_id: str, item_id: str) -> HttpRe
 
     A decided one can be amended; another is leased if it is still available.
     """
-    assignment = own_assignment(request, public_id)
-    item = own_item(assignment, item_id)
+    assignment = find_own_assignment(request, public_id)
+    item = find_own_item(assignment, item_id)
     try:
         check_practised(assignment)
-        slots.check_working(assignment)
-        slot = slots.slot_of(assignment=assignment, item=item)
+        slots.check_can_decide(assignment)
+        slot = slots.find_slot(assignment=assignment, item=item)
         decided = slot.decision if slot else None
         if decided is None and slots.claim(assignment=assignment, item=item) is None:
             messages.info(request, "Somebody else has that item now.")
@@ -127,9 +127,9 @@ def review_history(request: StudyRequest, public_id: str) -> HttpResponse:
 
     The judge's answers are beside them if the policy reveals them.
     """
-    assignment = own_assignment(request, public_id)
+    assignment = find_own_assignment(request, public_id)
     may = load_visibility(request.user, assignment.packet)
-    lines = own_answers(assignment, may)
+    lines = load_own_answers(assignment, may)
     judged = [line for line in lines if line.upheld is not None]
     if judged:
         record_reveal(user=request.user, packet=assignment.packet, page="own answers")

@@ -14,7 +14,7 @@ from accounts.requests.json_bodies import json_body, read_text
 from accounts.scoping import StudyRequest, study_role_required
 from adjudication.blinding.page import ANSWER_WORDS, build_item_page
 from adjudication.blinding.practice import PracticeCase, practice_cases
-from adjudication.review.opening import answers_refusals, own_assignment
+from adjudication.review.opening import find_own_assignment, handle_refusals
 from adjudication.review.practice import answer_practice, next_practice
 
 
@@ -22,7 +22,7 @@ from adjudication.review.practice import answer_practice, next_practice
 @study_role_required()
 def review_practice(request: StudyRequest, public_id: str) -> HttpResponseBase:
     """Redirect to the first unanswered case, or again to the first."""
-    assignment = own_assignment(request, public_id)
+    assignment = find_own_assignment(request, public_id)
     return redirect("adjudication:review_practice_case", public_id, next_practice(assignment) or 1)
 
 
@@ -30,7 +30,7 @@ def review_practice(request: StudyRequest, public_id: str) -> HttpResponseBase:
 @study_role_required()
 def review_practice_case(request: StudyRequest, public_id: str, number: int) -> HttpResponse:
     """Show one case of the round."""
-    assignment = own_assignment(request, public_id)
+    assignment = find_own_assignment(request, public_id)
     case = _case(number)
     last = number == len(practice_cases())
     packet_url = reverse("adjudication:review_packet", args=[public_id])
@@ -57,10 +57,10 @@ def review_practice_case(request: StudyRequest, public_id: str, number: int) -> 
 
 @require_POST
 @study_role_required()
-@answers_refusals
+@handle_refusals
 def review_practice_decide(request: StudyRequest, public_id: str, number: int) -> HttpResponseBase:
     """Store the answer; return the right one and why."""
-    assignment = own_assignment(request, public_id)
+    assignment = find_own_assignment(request, public_id)
     case = _case(number)
     right = answer_practice(
         assignment=assignment,

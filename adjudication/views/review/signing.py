@@ -19,8 +19,13 @@ from adjudication.blinding.visibility import are_sides_swapped, swap_answer
 from adjudication.models import Assignment, Packet
 from adjudication.review import decisions, slots
 from adjudication.review.decisions import DecisionRefused, NotFinished
-from adjudication.review.history import CLINICIAN, guess_lines
-from adjudication.review.opening import closed_words, own_assignment, own_item, signature_of
+from adjudication.review.history import CLINICIAN, load_guess_lines
+from adjudication.review.opening import (
+    closed_words,
+    find_own_assignment,
+    find_own_item,
+    find_signature,
+)
 from adjudication.review.trail import record_answers
 from adjudication.states import InvalidTransition
 
@@ -32,7 +37,7 @@ def review_guess(request: StudyRequest, public_id: str) -> HttpResponseBase:
 
     Answers can be left out.
     """
-    assignment = own_assignment(request, public_id)
+    assignment = find_own_assignment(request, public_id)
     progress = slots.progress(assignment=assignment)
     if (
         assignment.packet.state != Packet.State.OPEN
@@ -41,7 +46,7 @@ def review_guess(request: StudyRequest, public_id: str) -> HttpResponseBase:
     ):
         messages.info(request, "This check comes after the last item, while the packet is open.")
         return redirect("adjudication:review_packet", public_id)
-    lines = guess_lines(assignment)
+    lines = load_guess_lines(assignment)
     if request.method == "GET":
         record_answers(assignment=assignment)
         return render(
@@ -62,7 +67,7 @@ def review_guess(request: StudyRequest, public_id: str) -> HttpResponseBase:
 @study_role_required()
 def review_sign(request: StudyRequest, public_id: str) -> HttpResponseBase:
     """Sign with the password; redirect to the receipt."""
-    assignment = own_assignment(request, public_id)
+    assignment = find_own_assignment(request, public_id)
     if assignment.signed_at is not None:
         return redirect("adjudication:review_receipt", public_id)
     error, status = "", 200
@@ -103,7 +108,7 @@ def review_sign(request: StudyRequest, public_id: str) -> HttpResponseBase:
 @study_role_required()
 def review_unsign(request: StudyRequest, public_id: str) -> HttpResponseBase:
     """Withdraw the signature, with a reason; both stay in the chain."""
-    assignment = own_assignment(request, public_id)
+    assignment = find_own_assignment(request, public_id)
     try:
         decisions.unsign(
             assignment=assignment, reason=request.POST.get("reason", ""), by=request.user
@@ -129,11 +134,11 @@ def review_unsign(request: StudyRequest, public_id: str) -> HttpResponseBase:
 @study_role_required()
 def review_receipt(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show the receipt of the current signature. Raises Http404 without one."""
-    assignment = own_assignment(request, public_id)
+    assignment = find_own_assignment(request, public_id)
     context = {
         "assignment": assignment,
         "packet": assignment.packet,
-        "link": signature_of(assignment),
+        "link": find_signature(assignment),
     }
     return render(request, "adjudication/review_receipt.html", context)
 
@@ -142,8 +147,8 @@ def review_receipt(request: StudyRequest, public_id: str) -> HttpResponse:
 @study_role_required()
 def review_receipt_file(request: StudyRequest, public_id: str) -> HttpResponse:
     """Return the receipt as a text file."""
-    assignment = own_assignment(request, public_id)
-    link = signature_of(assignment)
+    assignment = find_own_assignment(request, public_id)
+    link = find_signature(assignment)
     lines = [
         "Receipt of a signed review",
         f"packet: {assignment.packet.public_id}",
@@ -175,6 +180,6 @@ def _guess(request: StudyRequest, assignment: Assignment, item_id: str, guessed:
         guessed=swap_answer(guessed, swapped),
         token=new_public_id(),
         by=request.user,
-        item=own_item(assignment, item_id),
+        item=find_own_item(assignment, item_id),
         shown_swapped=swapped,
     )

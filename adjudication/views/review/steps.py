@@ -19,12 +19,12 @@ from adjudication.blinding.page import build_record_lines
 from adjudication.blinding.visibility import are_sides_swapped, swap_answer
 from adjudication.models import Assignment, PacketItem
 from adjudication.review import decisions, slots
-from adjudication.review.items import blinded_series_rows
+from adjudication.review.items import load_blinded_rows
 from adjudication.review.opening import (
-    answers_refusals,
+    find_own_assignment,
+    find_own_item,
+    handle_refusals,
     item_html,
-    own_assignment,
-    own_item,
     progress_json,
 )
 from adjudication.review.practice import check_practised
@@ -36,7 +36,7 @@ LONGEST_ACTIVE = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TypedAnswer:
     """The page's values for an item, the answer already in the judge's labels."""
 
     answer: str
@@ -49,32 +49,32 @@ class Typed:
 
 @require_POST
 @study_role_required()
-@answers_refusals
+@handle_refusals
 def review_next(request: StudyRequest, public_id: str) -> HttpResponseBase:
     """Lease the item after those that the page has.
 
     Responds with its `html` and the progress; with the progress only if none is left.
     """
-    assignment = own_assignment(request, public_id)
+    assignment = find_own_assignment(request, public_id)
     check_practised(assignment)
-    slot = slots.next_item(assignment=assignment, besides=_in_hand(json_body(request)))
+    slot = slots.next_item(assignment=assignment, besides=_read_item_ids(json_body(request)))
     html = {} if slot is None else {"html": item_html(assignment, slot.item)}
     return JsonResponse({**html, "progress": progress_json(assignment)})
 
 
 @require_POST
 @study_role_required()
-@answers_refusals
+@handle_refusals
 def review_decide(request: StudyRequest, public_id: str, item_id: str) -> HttpResponseBase:
     """Store an answer, or with `expects` replace that decision.
 
     `late`: stored, but it does not count.
     """
-    assignment = own_assignment(request, public_id, withdrawn=True)
-    item = own_item(assignment, item_id)
+    assignment = find_own_assignment(request, public_id, withdrawn=True)
+    item = find_own_item(assignment, item_id)
     check_practised(assignment)
     body = json_body(request)
-    typed = _read_typed(body, assignment, item)
+    typed = _read_answer(body, assignment, item)
     values: dict[str, Any] = {
         "assignment": assignment,
         "item": item,
@@ -94,36 +94,36 @@ def review_decide(request: StudyRequest, public_id: str, item_id: str) -> HttpRe
 
 @require_POST
 @study_role_required()
-@answers_refusals
+@handle_refusals
 def review_draft(request: StudyRequest, public_id: str, item_id: str) -> HttpResponseBase:
     """Store the draft. `held`: whether the person still has the item."""
-    assignment = own_assignment(request, public_id)
-    item = own_item(assignment, item_id)
+    assignment = find_own_assignment(request, public_id)
+    item = find_own_item(assignment, item_id)
     check_practised(assignment)
-    typed = _read_typed(json_body(request), assignment, item)
-    return JsonResponse({"held": _keep(assignment, item, typed)})
+    typed = _read_answer(json_body(request), assignment, item)
+    return JsonResponse({"held": _save_draft(assignment, item, typed)})
 
 
 @require_POST
 @study_role_required()
-@answers_refusals
+@handle_refusals
 def review_skip(request: StudyRequest, public_id: str, item_id: str) -> HttpResponseBase:
     """Set the item aside with what was typed; it comes again after all others."""
-    assignment = own_assignment(request, public_id)
-    item = own_item(assignment, item_id)
+    assignment = find_own_assignment(request, public_id)
+    item = find_own_item(assignment, item_id)
     check_practised(assignment)
-    _keep(assignment, item, _read_typed(json_body(request), assignment, item))
+    _save_draft(assignment, item, _read_answer(json_body(request), assignment, item))
     slots.skip(assignment=assignment, item=item)
     return JsonResponse({"progress": progress_json(assignment)})
 
 
 @require_POST
 @study_role_required()
-@answers_refusals
+@handle_refusals
 def review_flag(request: StudyRequest, public_id: str, item_id: str) -> HttpResponseBase:
     """Mark the item for a second look, or remove the mark."""
-    assignment = own_assignment(request, public_id)
-    item = own_item(assignment, item_id)
+    assignment = find_own_assignment(request, public_id)
+    item = find_own_item(assignment, item_id)
     flagged = json_body(request).get("flagged")
     if not isinstance(flagged, bool):
         raise BadBody("flagged is true or false.")
@@ -133,14 +133,14 @@ def review_flag(request: StudyRequest, public_id: str, item_id: str) -> HttpResp
 
 @require_POST
 @study_role_required()
-@answers_refusals
+@handle_refusals
 def review_undo(request: StudyRequest, public_id: str) -> HttpResponseBase:
     """Withdraw the last answer.
 
     Responds with `html` of its item and the earlier choice; with the progress only if there is
     none.
     """
-    assignment = own_assignment(request, public_id)
+    assignment = find_own_assignment(request, public_id)
     check_practised(assignment)
     undone = decisions.undo(
         assignment=assignment, token=read_text(json_body(request), "token"), by=request.user
@@ -152,15 +152,15 @@ def review_undo(request: StudyRequest, public_id: str) -> HttpResponseBase:
 
 @require_POST
 @study_role_required()
-@answers_refusals
+@handle_refusals
 def review_series(
     request: StudyRequest, public_id: str, item_id: str, number: int
 ) -> HttpResponseBase:
     """Return all rows of one series of the record for an item."""
-    assignment = own_assignment(request, public_id)
-    item = own_item(assignment, item_id)
+    assignment = find_own_assignment(request, public_id)
+    item = find_own_item(assignment, item_id)
     check_practised(assignment)
-    rows = build_record_lines(blinded_series_rows(item=item, number=number))
+    rows = build_record_lines(load_blinded_rows(item=item, number=number))
     record_item(assignment=assignment, item=item, action=ROWS, series=number)
     return JsonResponse(
         {
@@ -171,7 +171,7 @@ def review_series(
     )
 
 
-def _in_hand(body: dict[str, Any]) -> list[str]:
+def _read_item_ids(body: dict[str, Any]) -> list[str]:
     """Return public ids of the items that the page already has.
 
     Raises BadBody.
@@ -186,20 +186,20 @@ def _in_hand(body: dict[str, Any]) -> list[str]:
     raise BadBody("besides is a short list of items.")
 
 
-def _keep(assignment: Assignment, item: PacketItem, typed: Typed) -> bool:
+def _save_draft(assignment: Assignment, item: PacketItem, typed: TypedAnswer) -> bool:
     draft = {"answer": typed.answer, "own_time": typed.own_time, "comment": typed.comment}
-    return slots.keep_draft(
+    return slots.save_draft(
         assignment=assignment, item=item, draft=draft, active_seconds=typed.active_seconds
     ).leased
 
 
-def _read_typed(body: dict[str, Any], assignment: Assignment, item: PacketItem) -> Typed:
+def _read_answer(body: dict[str, Any], assignment: Assignment, item: PacketItem) -> TypedAnswer:
     """Read the page's values; A and B become the judge's. Raises BadBody."""
     flagged = body.get("flagged", False)
     if not isinstance(flagged, bool):
         raise BadBody("flagged is true or false.")
     swapped = are_sides_swapped(assignment.seed, item.public_id)
-    return Typed(
+    return TypedAnswer(
         answer=swap_answer(read_text(body, "answer"), swapped),
         shown_swapped=swapped,
         own_time=_number(body, "own_time"),

@@ -36,7 +36,7 @@ def _review(world: World) -> Assignment:
         return found
     run = _judged(world)
     admin = world.people["admin"]
-    design = Design(pairings=packets.pairings_of(run), cases=None)
+    design = Design(pairings=packets.list_pairings(run), cases=None)
     packet = packets.draw_packet(
         study=world.study, judge_run=run, label="sample", design=design, seed=1, by=admin
     )

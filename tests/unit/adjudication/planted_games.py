@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from adjudication.judging.input import Candidate, JudgeInput, judge_input
-from adjudication.planting.twins import Planted, plant
+from adjudication.planting.twins import PlantedChange, plant
 from ehr.schema import ROWS
 from ehr.summarise import Series, summarise
 from timelines.domain import Anchor, Polarity, SourceRow, TimeKind
@@ -92,7 +92,7 @@ def read_case(folder: Path) -> tuple[str, Anchor, list[Candidate], list[Series],
 
 def game(
     folder: Path, seed: int, *, each: int = 3, with_uids: bool = True
-) -> tuple[tuple[Planted, ...], JudgeInput]:
+) -> tuple[tuple[PlantedChange, ...], JudgeInput]:
     """Return the changes and the game of a case's reference and its twin.
 
     Without UIDs in the game, matching is by place and words.
@@ -112,7 +112,9 @@ def game(
     return twin.planted, given
 
 
-def games(folders: list[Path], seeds: range) -> Iterator[tuple[tuple[Planted, ...], JudgeInput]]:
+def games(
+    folders: list[Path], seeds: range
+) -> Iterator[tuple[tuple[PlantedChange, ...], JudgeInput]]:
     for folder in folders:
         for seed in seeds:
             yield game(folder, seed)

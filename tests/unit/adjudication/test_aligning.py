@@ -8,7 +8,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudication.judging.aligning import How, PlacedRow, align_rows
+from adjudication.judging.aligning import MatchReason, PlacedRow, align_rows
 
 
 def row(
@@ -35,15 +35,20 @@ def test_a_shared_identifier_outweighs_words_and_spans():
         row(11, "cough", uid="aaaa", span=(10, 15)),
         row(12, "fever", uid="bbbb", span=(0, 5)),
     ]
-    assert pairs(first, second, shared_uids=True) == {(1, 11): How.UID, (2, 12): How.UID}
-    assert pairs(first, second) == {(1, 12): How.SPAN, (2, 11): How.SPAN}, (
+    assert pairs(first, second, shared_uids=True) == {
+        (1, 11): MatchReason.UID,
+        (2, 12): MatchReason.UID,
+    }
+    assert pairs(first, second) == {(1, 12): MatchReason.SPAN, (2, 11): MatchReason.SPAN}, (
         "of two inventories a UID means nothing"
     )
 
 
 def test_spans_need_an_overlap_of_two_fifths():
     # 4 of 10 characters shared is exactly 0.4; 3 of 11 is less.
-    assert pairs([row(1, "x", span=(0, 10))], [row(2, "y", span=(0, 4))]) == {(1, 2): How.SPAN}
+    assert pairs([row(1, "x", span=(0, 10))], [row(2, "y", span=(0, 4))]) == {
+        (1, 2): MatchReason.SPAN
+    }
     assert pairs([row(1, "x", span=(0, 10))], [row(2, "y", span=(7, 11))]) == {
         (1, None): None,
         (None, 2): None,
@@ -53,12 +58,16 @@ def test_spans_need_an_overlap_of_two_fifths():
 def test_the_same_words_are_paired_in_their_order_whatever_case_and_spaces():
     first = [row(1, "Fever"), row(2, "fever"), row(3, "fever")]
     second = [row(11, "fever"), row(12, "FEVER ")]
-    assert pairs(first, second) == {(1, 11): How.WORDS, (2, 12): How.WORDS, (3, None): None}
+    assert pairs(first, second) == {
+        (1, 11): MatchReason.WORDS,
+        (2, 12): MatchReason.WORDS,
+        (3, None): None,
+    }
 
 
 def test_nearly_the_same_words_come_last_and_below_a_tenth():
     # One letter of twelve is 0.083; one of nine is 0.111.
-    assert pairs([row(1, "andexanet 40")], [row(2, "andexanet 41")]) == {(1, 2): How.NEAR}
+    assert pairs([row(1, "andexanet 40")], [row(2, "andexanet 41")]) == {(1, 2): MatchReason.NEAR}
     assert pairs([row(1, "lactate 4")], [row(2, "lactate 5")]) == {(1, None): None, (None, 2): None}
 
 

@@ -13,16 +13,16 @@ import pytest
 
 from adjudication.domain import FindingType
 from adjudication.reports.league import tables
-from adjudication.reports.league.compute import judge_report, rated
+from adjudication.reports.league.compute import judge_report, rate_sources
 from adjudication.reports.league.controlled import (
     ALTERNATIVE,
     RECORD,
     VARIANT,
-    differ_in,
-    fuller_is_second,
+    find_difference,
+    is_second_fuller,
 )
-from adjudication.reports.league.overlapping import Overlapping, overlaps
-from adjudication.reports.league.pages import link_table, links_of
+from adjudication.reports.league.overlapping import OverlapCounter, count_overlaps
+from adjudication.reports.league.pages import build_links, link_table
 from adjudication.reports.league.values import CATEGORIES, FindingRow, Games
 from adjudication.scoring.errors import Category
 from timelines.evaluation.values import SourceKey
@@ -63,22 +63,23 @@ TALLY = {
 
 
 def test_a_controlled_pair_differs_in_one_thing():
-    assert differ_in(TEXT, REVISED) == differ_in(REVISED, TEXT) == RECORD
-    assert differ_in(REVISED, SourceKey("rules/no_uid", "revised")) == VARIANT
-    assert differ_in(REVISED, SourceKey("rules", "revised", 2)) == ALTERNATIVE
+    assert find_difference(TEXT, REVISED) == find_difference(REVISED, TEXT) == RECORD
+    assert find_difference(REVISED, SourceKey("rules/no_uid", "revised")) == VARIANT
+    assert find_difference(REVISED, SourceKey("rules", "revised", 2)) == ALTERNATIVE
     more = [
         OTHER,
         SourceKey("prompted:GLM-4.6", "revised"),
         SourceKey("rules/no_uid", "text_only"),
         SourceKey("rules", "text_only", 2),
     ]
-    assert [differ_in(REVISED, key) for key in more] == ["", "", "", ""]
+    assert [find_difference(REVISED, key) for key in more] == ["", "", "", ""]
     assert (
-        differ_in(SourceKey("rules/no_uid", "revised"), SourceKey("rules/no_rows", "revised")) == ""
+        find_difference(SourceKey("rules/no_uid", "revised"), SourceKey("rules/no_rows", "revised"))
+        == ""
     ), "two variants differ in two things"
-    assert fuller_is_second(TEXT, REVISED)
-    assert not fuller_is_second(REVISED, TEXT)
-    assert fuller_is_second(SourceKey("rules/no_uid", "revised"), REVISED)
+    assert is_second_fuller(TEXT, REVISED)
+    assert not is_second_fuller(REVISED, TEXT)
+    assert is_second_fuller(SourceKey("rules/no_uid", "revised"), REVISED)
 
 
 def test_of_a_controlled_pair_the_fuller_one_stands_first():
@@ -115,7 +116,9 @@ def test_verdicts_are_counted_by_type_and_by_what_they_rest_on():
 
 
 def test_one_case_has_ratings_and_no_interval():
-    found = rated(games([(0, 1, 7, 3, 1), (1, 2, 7, 1, 2), (0, 2, 7, 1, 1)]), "x", resamples=50)
+    found = rate_sources(
+        games([(0, 1, 7, 3, 1), (1, 2, 7, 1, 2), (0, 2, 7, 1, 1)]), "x", resamples=50
+    )
     assert all(r.rating is not None and r.low is None and r.high is None for r in found.ratings)
     assert found.lost == 0
 
@@ -126,12 +129,12 @@ def test_several_findings_of_one_subject_are_held_together_in_their_order():
             1, "s", FindingType.TIMING, verdict, category if charged is not None else "", charged
         )
 
-    everything, _ = overlaps(
+    everything, _ = count_overlaps(
         [finding("first", False), finding("second", True)],
         [finding("first", False), finding("UNCLEAR")],
     )
     assert (everything.first, everything.second, everything.both, everything.alike) == (2, 2, 2, 1)
-    again, _ = overlaps(
+    again, _ = count_overlaps(
         [finding("first", False), finding("first", False)],
         [finding("second", True), finding("first", False, "missed_negative")],
     )
@@ -152,10 +155,10 @@ def test_blocks_of_comparisons_add_up_to_the_whole():
         for t in first
         if t.subject != "s3"
     ]
-    parts = Overlapping()
+    parts = OverlapCounter()
     for one, two in ((0, 2), (2, 6)):
         parts.take(*([t for t in rows if one <= t.comparison < two] for rows in (first, second)))
-    assert parts.rows() == overlaps(first, second)
+    assert parts.rows() == count_overlaps(first, second)
     everything = parts.rows()[0]
     # Of comparisons 0…5 the first charges its first timeline in 0, 2, 4 and the second in 0, 3:
     # they differ in 2, 3, 4.
@@ -170,7 +173,7 @@ def test_blocks_of_comparisons_add_up_to_the_whole():
 
 def test_numbers_lead_to_the_findings_that_they_count():
     report = judge_report(games(PLAYED, tally=TALLY), resamples=20)
-    links = links_of(report)
+    links = build_links(report)
     profile = link_table(tables.profile(report), links["profile"])
     at = profile.heads.index(next(h for h in profile.heads if h.words.startswith("wrong time")))
     assert [row[at].query for row in profile.rows] == [
@@ -204,7 +207,7 @@ def test_published_ratings_and_mean_shares_come_out_of_whole_games():
         expected = 1 / (1 + 10 ** ((PUBLISHED["ratings"][two] - PUBLISHED["ratings"][one]) / 400))
         earned = np.diff(np.round(np.arange(count + 1) * expected * per_game)).astype(int)
         played += [(first, second, n, per_game - mine, mine) for n, mine in enumerate(earned)]
-    found = rated(games(played, keys), "prespecified", resamples=100)
+    found = rate_sources(games(played, keys), "prespecified", resamples=100)
     assert found.games == PUBLISHED["games"]
     for r in found.ratings:
         name = r.source.partition(" · ")[0]

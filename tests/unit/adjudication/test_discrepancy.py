@@ -19,7 +19,7 @@ from adjudication.planting.recall import (
     tally,
     verdicts,
 )
-from adjudication.planting.twins import Plant, Planted, RowOwner
+from adjudication.planting.twins import Plant, PlantedChange, RowOwner
 from timelines.domain import Anchor
 
 ORIGINAL = [
@@ -32,9 +32,9 @@ TWIN = [
 ]
 TWIN += [Candidate(event="snake bite", time=3, uid="0003")]
 PLANTED = [
-    Planted(Plant.SHIFTED_BEYOND, frozenset({"0001"}), RowOwner.BOTH, 48.0),
-    Planted(Plant.VALUE_CHANGED, frozenset({"0002"}), RowOwner.BOTH, 0.5),
-    Planted(Plant.INVENTED, frozenset({"0003"}), RowOwner.TWIN),
+    PlantedChange(Plant.SHIFTED_BEYOND, frozenset({"0001"}), RowOwner.BOTH, 48.0),
+    PlantedChange(Plant.VALUE_CHANGED, frozenset({"0002"}), RowOwner.BOTH, 0.5),
+    PlantedChange(Plant.INVENTED, frozenset({"0003"}), RowOwner.TWIN),
 ]
 
 
@@ -119,8 +119,8 @@ def test_a_difference_told_twice_is_true_once() -> None:
 def test_what_is_no_difference_must_not_be_found() -> None:
     given = _game(0)
     quiet = [
-        Planted(Plant.SHIFTED_WITHIN, frozenset({"0001"}), RowOwner.BOTH, 2.0),
-        Planted(Plant.MERGED, frozenset({"0002"}), RowOwner.BOTH),
+        PlantedChange(Plant.SHIFTED_WITHIN, frozenset({"0001"}), RowOwner.BOTH, 2.0),
+        PlantedChange(Plant.MERGED, frozenset({"0002"}), RowOwner.BOTH),
     ]
     counts = tally(quiet, given, [_finding(given, FindingType.TIMING, "0001", "0001")])
     assert counts.kinds_found == {Plant.SHIFTED_WITHIN: 1}
@@ -159,7 +159,7 @@ def test_the_report_tells_rates_and_verdicts_in_words() -> None:
 
 def test_each_kind_of_change_is_told_with_whether_it_should_have_been() -> None:
     given = _game(0)
-    quiet = Planted(Plant.SHIFTED_WITHIN, frozenset({"0002"}), RowOwner.BOTH, 1.0)
+    quiet = PlantedChange(Plant.SHIFTED_WITHIN, frozenset({"0002"}), RowOwner.BOTH, 1.0)
     counts = tally(
         [PLANTED[0], PLANTED[2], quiet],
         given,

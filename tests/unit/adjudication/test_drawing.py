@@ -21,7 +21,7 @@ from adjudication.sampling.drawing import (
     Shortage,
     Stratum,
     draw,
-    stratum_of,
+    find_stratum,
 )
 
 PAIRINGS = ("a | b", "a | c", "b | c")
@@ -64,7 +64,7 @@ def full(cases: int, each: int = 20) -> Eligible:
     ],
 )
 def test_each_finding_has_its_stratum_or_none(kind: str, verdict: str, stratum: str | None) -> None:
-    assert stratum_of(FindingType(kind), Verdict(verdict)) == stratum
+    assert find_stratum(FindingType(kind), Verdict(verdict)) == stratum
 
 
 def test_the_published_design_draws_fifty_a_pairing_from_ten_cases() -> None:
@@ -156,8 +156,8 @@ def test_a_pairing_may_have_quotas_and_reviewers_of_its_own() -> None:
     )
     drawn = draw(full(10), design, seed=1)
     assert Counter(f.pairing for f in drawn.items) == {"a | b": 50, "a | c": 2, "b | c": 50}
-    assert (design.reviewers_of("a | c"), design.reviewers_of("a | b")) == (2, 1)
-    assert Design.of(design.plain()) == design
+    assert (design.count_reviewers("a | c"), design.count_reviewers("a | b")) == (2, 1)
+    assert Design.from_plain(design.plain()) == design
 
 
 @pytest.mark.parametrize(
@@ -222,12 +222,12 @@ def test_what_holds_of_every_draw(
     there = Counter((f.pairing, f.stratum) for f in eligible.findings if f.case in drawn.cases)
     short = {(s.pairing, s.stratum): s for s in drawn.shortages}
     for pairing in PAIRINGS:
-        for stratum, quota in design.quotas_of(pairing).items():
+        for stratum, quota in design.find_quotas(pairing).items():
             place = (pairing, stratum)
             assert got[place] >= min(quota, there[place])  # quotas bind
             assert (place in short) == (there[place] < quota)
             if not redistribute:
                 assert got[place] == min(quota, there[place])
         assert sum(n for (p, _), n in got.items() if p == pairing) <= sum(
-            design.quotas_of(pairing).values()
+            design.find_quotas(pairing).values()
         )

@@ -20,7 +20,7 @@ from adjudication.judging.finding_words import (
     verdict_words,
     weight_words,
 )
-from adjudication.judging.input import with_labels_swapped
+from adjudication.judging.input import swap_labels
 from adjudication.scoring.errors import Category, charge
 from timelines.domain import Polarity
 
@@ -130,7 +130,7 @@ def test_a_charge_names_source_error_weight_and_why(finding, sentence):
     "finding", legal_findings(), ids=lambda f: f"{f.type}-{f.verdict}-{f.polarity}"
 )
 def test_every_legal_finding_has_words_and_swapping_the_labels_charges_the_same_source(finding):
-    swapped = with_labels_swapped(finding)
+    swapped = swap_labels(finding)
     assert charge_sentence(finding, "one", "two") == charge_sentence(swapped, "two", "one")
     assert verdict_sentence(finding)
     assert TYPE_WORDS[finding.type]

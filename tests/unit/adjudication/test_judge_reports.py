@@ -15,14 +15,14 @@ import pytest
 from adjudication.domain import FindingType
 from adjudication.reports.league import tables
 from adjudication.reports.league.compute import (
+    compute_shares,
     costs,
     judge_report,
     matchups,
     profiles,
-    rated,
-    shares,
+    rate_sources,
 )
-from adjudication.reports.league.overlapping import overlaps
+from adjudication.reports.league.overlapping import count_overlaps
 from adjudication.reports.league.values import CATEGORIES, FindingRow, Games
 from adjudication.scoring.errors import Category
 
@@ -65,8 +65,8 @@ THREE: tuple[tuple[Any, ...], ...] = (
 def test_shares_ratings_and_record_by_hand():
     played = games(*THREE, sources=("a", "b"))
     assert costs(played).tolist() == [[2.0, 3.0], [0.0, 0.0], [0.0, 1.0]]
-    assert shares(costs(played)).tolist() == [0.6, 0.5, 1.0]
-    found = rated(played, "x", resamples=50)
+    assert compute_shares(costs(played)).tolist() == [0.6, 0.5, 1.0]
+    found = rate_sources(played, "x", resamples=50)
     first, second = found.ratings
     # 2.1 of 3 points: ln θ differs by ln(2.1 / 0.9), half of it on each side of 1500.
     assert first.rating == pytest.approx(1500 + 400 / np.log(10) * np.log(2.1 / 0.9) / 2)
@@ -84,21 +84,27 @@ def test_shares_ratings_and_record_by_hand():
 
 def test_flagged_wrong_times_can_be_left_out():
     played = games(*THREE, sources=("a", "b"), flagged=[(0, 0)])
-    assert rated(played, "x", resamples=20).ratings[0].flagged == 1
-    without = rated(played, "x", less=played.flagged.astype(float), resamples=20)
-    assert shares(costs(played, less=played.flagged.astype(float))).tolist() == [1.0, 0.5, 1.0]
+    assert rate_sources(played, "x", resamples=20).ratings[0].flagged == 1
+    without = rate_sources(played, "x", less=played.flagged.astype(float), resamples=20)
+    assert compute_shares(costs(played, less=played.flagged.astype(float))).tolist() == [
+        1.0,
+        0.5,
+        1.0,
+    ]
     assert without.ratings[0].flagged == 0
 
 
 def test_what_has_no_rating_says_why_and_names_sources():
-    alone = rated(games((0, 1, 1, 0, [], [OVER]), sources=("ours", "theirs")), "x", resamples=20)
+    alone = rate_sources(
+        games((0, 1, 1, 0, [], [OVER]), sources=("ours", "theirs")), "x", resamples=20
+    )
     assert alone.ratings[0].rating is None
     assert "ours" in alone.why
     apart = games(
         (0, 1, 1, 0, [OVER], [OVER]), (2, 3, 1, 0, [OVER], [OVER]), sources=("a", "b", "c", "d")
     )
-    assert "never" in rated(apart, "x", resamples=20).why
-    assert rated(games(sources=("a", "b")), "x", resamples=20).ratings == ()
+    assert "never" in rate_sources(apart, "x", resamples=20).why
+    assert rate_sources(games(sources=("a", "b")), "x", resamples=20).ratings == ()
 
 
 def test_the_average_source_is_as_published():
@@ -182,11 +188,11 @@ def test_two_judgings_are_laid_side_by_side_by_subject():
         finding(1, "s2", "B_ONLY", "UNCLEAR"),
         finding(2, "s1", "TIMING", "first", False),
     ]
-    rows = {o.type: o for o in overlaps(first, second)}
+    rows = {o.type: o for o in count_overlaps(first, second)}
     assert (rows["all"].both, rows["all"].alike, rows["all"].shared) == (3, 2, 1.0)
     assert (rows["TIMING"].both, rows["TIMING"].alike) == (2, 1)
     assert (rows["one-sided"].both, rows["one-sided"].same) == (1, 1.0)
-    assert overlaps(first[:1], [])[0].shared == 0.0
+    assert count_overlaps(first[:1], [])[0].shared == 0.0
 
 
 def test_every_table_can_be_written_in_every_form():

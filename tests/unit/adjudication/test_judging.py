@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from adjudication.domain import Side
 from adjudication.judging.input import (
     Candidate,
+    format_one_line,
     judge_input,
-    one_line,
     whole_hours,
 )
 from tests.unit.adjudication.judge_games import (
@@ -87,9 +87,9 @@ def test_rows_stand_in_order_of_time_with_n_a_last_whatever_order_the_source_wro
 
 
 def test_an_event_is_one_line_whose_bars_are_no_columns() -> None:
-    assert one_line("a |  b\n c") == r"a \| b c"
-    assert one_line(r"a \| b") == r"a \| b"
-    assert one_line(r"a \\| b") == r"a \\\| b"
+    assert format_one_line("a |  b\n c") == r"a \| b c"
+    assert format_one_line(r"a \| b") == r"a \| b"
+    assert format_one_line(r"a \\| b") == r"a \\\| b"
 
 
 def test_the_record_is_cut_by_priority_and_says_so_and_admission_rows_stay() -> None:

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from adjudication.reports.card.compute import (
-    about,
     agreement,
     blinding_check,
+    classify_disagreement,
     report_card,
     reviewer_card,
     reviews_needed,
 )
 from adjudication.reports.card.tables import TABLES
-from adjudication.reports.card.values import EMISSION, STRATA, WHICH_SIDE, Item, Reviewed
+from adjudication.reports.card.values import EMISSION, STRATA, WHICH_SIDE, Item, ReviewerDecision
 
 PUBLISHED = json.loads(
     (Path(__file__).resolve().parents[2] / "data" / "published_scores.json").read_text()
@@ -30,7 +30,7 @@ def item(number, stratum="VALUE", verdict="A", case="c1", adjudicated="", **answ
         "x | y",
         stratum,
         verdict,
-        tuple(Reviewed(r, a) for r, a in answers.items()),
+        tuple(ReviewerDecision(r, a) for r, a in answers.items()),
         adjudicated,
         f"k{number}",
     )
@@ -127,8 +127,8 @@ def test_every_table_is_latex_that_any_engine_reads():
     ],
 )
 def test_disagreements_are_coded(first, second, code):
-    assert about(first, second) == code
-    assert about(second, first) == code
+    assert classify_disagreement(first, second) == code
+    assert classify_disagreement(second, first) == code
 
 
 def test_a_disagreement_need_not_split_the_reviewers():
@@ -159,7 +159,7 @@ def test_a_stratum_without_decisions_leaves_the_standardised_rate_out():
 
 def test_seconds_in_hand():
     items = [
-        Item(n, "c", "p", "VALUE", "A", (Reviewed("x", "A", s),))
+        Item(n, "c", "p", "VALUE", "A", (ReviewerDecision("x", "A", s),))
         for n, s in enumerate([10.0, 20.0, 30.0, None])
     ]
     card = reviewer_card(items, "x", {})

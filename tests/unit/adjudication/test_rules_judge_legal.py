@@ -15,7 +15,7 @@ from adjudication.judging.input import (
     JudgedFinding,
     JudgeInput,
     judge_input,
-    with_labels_swapped,
+    swap_labels,
 )
 from adjudication.judging.rules.judge import RulesJudge
 from adjudication.judging.validation import validate_findings
@@ -96,7 +96,7 @@ def charges(given: JudgeInput) -> Counter[tuple[bool, Category]]:
 def assert_same_when_swapped(given: JudgeInput) -> None:
     swapped = given.swapped()
     assert charges(swapped) == charges(given)
-    assert [with_labels_swapped(j.finding) for j in findings(swapped)] == [
+    assert [swap_labels(j.finding) for j in findings(swapped)] == [
         j.finding for j in findings(given)
     ]
 

@@ -28,8 +28,8 @@ from adjudication.scoring.bradley_terry import (
 )
 from adjudication.scoring.errors import WEIGHTS, Category, charge
 from adjudication.scoring.fitting import Pairs, strengths
-from adjudication.scoring.intervals import standardised, wilson
-from adjudication.scoring.shares import controlled, mean_shares, share
+from adjudication.scoring.intervals import standardise_rate, wilson_interval
+from adjudication.scoring.shares import mean_shares, pool_shares, share
 from timelines.domain import Polarity
 
 PUBLISHED: dict[str, Any] = json.loads(
@@ -170,7 +170,7 @@ def test_mean_shares_include_draws_and_leave_out_who_never_played() -> None:
 
 def test_a_controlled_share_pools_points_and_counts_empty_games_apart() -> None:
     # charged to the first: 1, 0, 2, 3; to the second: 3, 0, 2, 0 → points 11, the first earned 5
-    found = controlled([1, 0, 2, 3], [3, 0, 2, 0])
+    found = pool_shares([1, 0, 2, 3], [3, 0, 2, 0])
     assert (found.cases, found.empty, found.points, found.wins, found.losses, found.ties) == (
         4,
         1,
@@ -181,9 +181,9 @@ def test_a_controlled_share_pools_points_and_counts_empty_games_apart() -> None:
     )
     assert found.share == pytest.approx(5 / 11)
     assert not found.separated
-    assert controlled([0, 0], [4, 2]).separated
-    assert controlled([0], [0]).share is None
-    assert controlled([], []).cases == 0
+    assert pool_shares([0, 0], [4, 2]).separated
+    assert pool_shares([0], [0]).share is None
+    assert pool_shares([], []).cases == 0
 
 
 # Ratings
@@ -302,9 +302,9 @@ def test_blocks_of_resamples_give_what_one_draw_gives(monkeypatch: pytest.Monkey
 def test_blocks_of_cases_give_the_interval_of_one_draw(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(4)
     one, two = rng.integers(0, 5, 60).tolist(), rng.integers(0, 5, 60).tolist()
-    whole = controlled(one, two, resamples=100)
+    whole = pool_shares(one, two, resamples=100)
     monkeypatch.setattr(shares, "DRAWN_AT_ONCE", 7 * 60)
-    assert controlled(one, two, resamples=100) == whole
+    assert pool_shares(one, two, resamples=100) == whole
 
 
 def test_resamples_without_ratings_are_counted_and_left_out() -> None:
@@ -327,16 +327,16 @@ def test_resamples_without_ratings_are_counted_and_left_out() -> None:
 
 
 def test_wilson_by_hand_and_at_its_edges() -> None:
-    low, high = wilson(1, 2) or (0, 0)
+    low, high = wilson_interval(1, 2) or (0, 0)
     # z² = 3.8415: middle = (0.5 + 0.9604)/(1 + 1.9207) = 0.5, half = 1.96/2.9207·√(0.125 + 0.2401)
     # = 0.4055
     assert low == pytest.approx(0.0945, abs=1e-4)
     assert high == pytest.approx(0.9055, abs=1e-4)
-    assert wilson(0, 0) is None
-    assert (wilson(0, 9) or (1,))[0] == 0.0
-    assert (wilson(9, 9) or (0, 0))[1] == 1.0
+    assert wilson_interval(0, 0) is None
+    assert (wilson_interval(0, 9) or (1,))[0] == 0.0
+    assert (wilson_interval(9, 9) or (0, 0))[1] == 1.0
     with pytest.raises(ValueError):
-        wilson(3, 2)
+        wilson_interval(3, 2)
 
 
 def test_kappa_of_no_items_and_of_one_answer_throughout_is_none() -> None:
@@ -347,8 +347,8 @@ def test_kappa_of_no_items_and_of_one_answer_throughout_is_none() -> None:
 
 
 def test_a_stratum_of_the_corpus_that_was_not_sampled_leaves_no_standardised_rate() -> None:
-    assert standardised([1, 0], [2, 0], [0.5, 0.5]) is None
-    rate, low, high = standardised([1, 0], [2, 0], [1.0, 0.0]) or (0, 0, 0)
+    assert standardise_rate([1, 0], [2, 0], [0.5, 0.5]) is None
+    rate, low, high = standardise_rate([1, 0], [2, 0], [1.0, 0.0]) or (0, 0, 0)
     assert (rate, low, high) == (0.5, 0.0, 1.0)
 
 
@@ -357,7 +357,7 @@ def test_a_stratum_of_the_corpus_that_was_not_sampled_leaves_no_standardised_rat
 
 @pytest.mark.parametrize("row", PUBLISHED["wilson"])
 def test_published_wilson_intervals(row: dict[str, float]) -> None:
-    low, high = wilson(int(row["upheld"]), int(row["n"])) or (0, 0)
+    low, high = wilson_interval(int(row["upheld"]), int(row["n"])) or (0, 0)
     shown = [round(100 * v, 1) for v in (row["upheld"] / row["n"], low, high)]
     assert shown == [row["rate_percent"], row["low_percent"], row["high_percent"]]
 
@@ -375,7 +375,7 @@ def test_published_standardised_rate() -> None:
     strata = [v for v in published.values() if isinstance(v, dict)]
     for s in strata:
         assert round(100 * s["upheld"] / s["n"], 1) == s["rate_percent"]
-    found = standardised(
+    found = standardise_rate(
         [s["upheld"] for s in strata],
         [s["n"] for s in strata],
         [s["corpus_percent"] for s in strata],
@@ -439,7 +439,7 @@ def test_published_controlled_records_and_empty_games_follow_from_their_games() 
             + [(1, 1)] * row["ties"]
             + [(0, 0)] * row["empty"]
         )
-        found = controlled(*zip(*games, strict=True))
+        found = pool_shares(*zip(*games, strict=True))
         assert [getattr(found, k) for k in ("cases", "empty", "wins", "losses", "ties")] == [
             row[k] for k in ("cases", "empty", "wins", "losses", "ties")
         ]

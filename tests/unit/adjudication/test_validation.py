@@ -12,8 +12,8 @@ from hypothesis import given as examples
 from hypothesis import strategies as st
 
 from adjudication.domain import Finding
-from adjudication.judging.input import with_labels_swapped
-from adjudication.judging.quotes import locate
+from adjudication.judging.input import swap_labels
+from adjudication.judging.quotes import locate_quote
 from adjudication.judging.table_evidence import read_table_evidence
 from adjudication.judging.validation import (
     FIXED_TOLERANCE,
@@ -109,8 +109,8 @@ def test_swapping_a_and_b_with_all_labels_leaves_every_charge_the_same(
     one, other = outcomes[0][1], outcomes[1][1]
     assert (one is None) == (other is None)
     if one is not None and other is not None:
-        assert with_labels_swapped(one) == other
-        assert with_labels_swapped(other) == one
+        assert swap_labels(one) == other
+        assert swap_labels(other) == one
 
 
 def faults(number: int = 0, **changes: Any) -> str:
@@ -275,7 +275,7 @@ def test_tolerance_is_strict_and_grows_with_the_distance_unless_fixed(
     ],
 )
 def test_a_quote_is_found_where_it_stands(quote: str, words: str | None) -> None:
-    span = locate(quote, NOTE)
+    span = locate_quote(quote, NOTE)
     assert (span and NOTE[span[0] : span[1]]) == words
 
 
