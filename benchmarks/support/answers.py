@@ -18,7 +18,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from benchmarks.support.demo_cases import reconstruct_cases
-from timelines.backbones.prompted.reviser import timelines_of
+from timelines.backbones.prompted.reviser import read_timelines
 from timelines.backbones.prompted.rows import FIRST, KEEP, Row, Standing
 from timelines.backbones.prompted.tables import hours_text, read_table
 from timelines.backbones.prompted.timer import read_answer_table, read_entries, read_rows
@@ -177,7 +177,7 @@ def _read_back(case: Reconstruction, answers: Answers) -> None:
     """Both answers are valid and say what the timelines say."""
     inventory, known = case.note.inventory, frozenset(case.note.inventory.uids)
     first: Standing = {}
-    for number, answer in enumerate(timelines_of(json.loads(answers.schema), len(case.revised))):
+    for number, answer in enumerate(read_timelines(json.loads(answers.schema), len(case.revised))):
         answer.pop("reasoning")
         rows = read_rows(
             answer,
@@ -189,7 +189,7 @@ def _read_back(case: Reconstruction, answers: Answers) -> None:
         )
         first = first or {FIRST: {row.uid: row for row in rows}}
         assert _values(rows) == _values(case.revised[number])
-    for number, answer in enumerate(timelines_of(json.loads(answers.table), len(case.revised))):
+    for number, answer in enumerate(read_timelines(json.loads(answers.table), len(case.revised))):
         assert _values(
             read_table(answer["data"], inventory.occurrences, known, "x", "timeline")
         ) == _values(case.revised[number])

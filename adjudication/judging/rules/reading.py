@@ -21,7 +21,7 @@ from timelines.backbones.rules.querying.vocabulary import vocabulary
 from timelines.backbones.rules.revision.judge import Judge as RowJudge
 from timelines.backbones.rules.revision.judge import Verdict as RowVerdict
 from timelines.backbones.rules.tagging.lexicon import Concept, find_terms
-from timelines.backbones.rules.tagging.polarity import polarity_of
+from timelines.backbones.rules.tagging.polarity import find_polarity
 from timelines.backbones.rules.tagging.tokens import tokenize
 from timelines.backbones.rules.text import Analysis, analyse
 from timelines.backbones.rules.timing.timer import RuleTimer
@@ -174,9 +174,9 @@ class CaseReading:
         """
         before = self.given.note[self.sentence(span)[0] : span[0]]
         own = _CLAUSE_END.split(before)[-1] + self.given.note[span[0] : span[1]]
-        if polarity_of(own) is Polarity.ABSENT:
+        if find_polarity(own) is Polarity.ABSENT:
             return Polarity.ABSENT
-        return Polarity.PRESENT if polarity_of(before) is Polarity.PRESENT else None
+        return Polarity.PRESENT if find_polarity(before) is Polarity.PRESENT else None
 
     @cached_property
     def _rows_by_event(self) -> dict[str, list[SourceRow]]:

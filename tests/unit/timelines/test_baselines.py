@@ -30,7 +30,12 @@ from timelines.backbones.baselines.tkw2_answers import (
     offsets_answer,
     times_answer,
 )
-from timelines.backbones.baselines.tkw2_rows import RowDocument, documents_of, nearest, spaced
+from timelines.backbones.baselines.tkw2_rows import (
+    RowDocument,
+    build_documents,
+    nearest,
+    select_times,
+)
 from timelines.domain import Anchor, SourceRow, Window
 
 NOTE = "Fever for two days. Lactate 4.1. Sent home."
@@ -188,13 +193,13 @@ def test_rows_alike_are_one_document_with_five_times_equally_spaced_and_the_last
     rows = [SourceRow(n, float(n), "chart:hr:", "90") for n in range(9)] + [
         SourceRow(9, 3.0, "chart:hr:", "91")
     ]
-    assert documents_of(rows) == (
+    assert build_documents(rows) == (
         RowDocument("chart:hr:", "90", (0.0, 2.0, 4.0, 6.0, 8.0)),
         RowDocument("chart:hr:", "91", (3.0,)),
     )
-    assert spaced([1.0, 2.0]) == (1.0, 2.0)
+    assert select_times([1.0, 2.0]) == (1.0, 2.0)
     # positions 0, 1.25, 2.5, 3.75, 5 of six times, rounded half to even
-    assert spaced([0.0, 1.0, 2.0, 3.0, 4.0, 5.0]) == (0.0, 1.0, 2.0, 4.0, 5.0)
+    assert select_times([0.0, 1.0, 2.0, 3.0, 4.0, 5.0]) == (0.0, 1.0, 2.0, 4.0, 5.0)
 
 
 def test_five_nearest_documents_and_none_of_an_empty_record() -> None:

@@ -23,7 +23,7 @@ from llm_runtime.providers.scripted import ScriptedModel
 from tests.unit.ehr.rows import table
 from tests.unit.timelines.prompted_answers import block, good_model
 from timelines.backbones.prompted.backbone import ROLES, prompted_backbone
-from timelines.backbones.prompted.reviser import in_hours
+from timelines.backbones.prompted.reviser import convert_clocks
 from timelines.backbones.prompted.tables import hours_text
 from timelines.domain import (
     Anchor,
@@ -230,7 +230,7 @@ def test_a_summary_is_shown_in_hours_from_admission_and_in_no_clock_time(
         table([(minutes / 60, "chart:state::", value) for minutes, value in observed])
     )
     text = retrieval_text(series)
-    shown = in_hours(text, anchor)
+    shown = convert_clocks(text, anchor)
     assert not re.search(r"\d{4}-\d\d-\d\dT", shown)
     moments = [
         datetime.fromisoformat(found) for found in re.findall(r"\d{4}-\d\d-\d\dT[\d:.]+", text)
@@ -242,7 +242,7 @@ def test_a_summary_is_shown_in_hours_from_admission_and_in_no_clock_time(
 
 
 def test_a_value_that_only_looks_like_a_moment_stays_as_it_is() -> None:
-    assert in_hours("seen at 2180-99-04T21:08", WINDOW.anchor) == "seen at 2180-99-04T21:08"
+    assert convert_clocks("seen at 2180-99-04T21:08", WINDOW.anchor) == "seen at 2180-99-04T21:08"
 
 
 def test_limits_of_a_server_without_schema_change_nothing_without_identifiers() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timelines.backbones.rules.timing.daypart import part_of
+from timelines.backbones.rules.timing.daypart import find_part
 from timelines.backbones.rules.timing.expressions import find_expressions
 from timelines.backbones.rules.timing.quantities import parse_quantity
 from timelines.backbones.rules.timing.terms import Anchoring, Basis, Kind
@@ -60,7 +60,7 @@ def test_amounts(words: str, hours: float | None, low: float | None, high: float
     ],
 )
 def test_parts_of_the_day(modifier: str, base: str, point: float) -> None:
-    part = part_of(modifier, base)
+    part = find_part(modifier, base)
     assert part is not None
     assert part.point == pytest.approx(point)
     assert part.low <= part.point <= part.high

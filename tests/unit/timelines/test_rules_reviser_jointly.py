@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timelines.backbones.rules.revision.propagate import Anchored, move
+from timelines.backbones.rules.revision.propagate import Anchored, find_move
 from timelines.backbones.rules.revision.reviser import RuleReviser
 from timelines.domain import (
     Anchor,
@@ -159,8 +159,8 @@ def test_a_move_is_the_weighted_median_of_near_shifts() -> None:
         Anchored("c", 20, 10.0, 40.0),
         Anchored("d", 9000, 10.0, 0.0),
     ]
-    found = move(10, 10.0, (), anchors)
+    found = find_move(10, 10.0, (), anchors)
     assert found is not None
     assert found.shift == pytest.approx(2.5)
-    assert move(5000, 10.0, (), anchors) is None
-    assert move(5000, 10.0, ("a",), anchors) is not None
+    assert find_move(5000, 10.0, (), anchors) is None
+    assert find_move(5000, 10.0, ("a",), anchors) is not None

@@ -12,7 +12,7 @@ import pytest
 from timelines.backbones.rules.querying.reading import Reading, read_note
 from timelines.backbones.rules.revision.match import REACH_ACT, Match
 from timelines.backbones.rules.revision.reviser import RuleReviser
-from timelines.backbones.rules.revision.scope import may_have_rows, reach
+from timelines.backbones.rules.revision.scope import compute_reach, may_have_rows
 from timelines.domain import (
     Anchor,
     Entry,
@@ -58,7 +58,7 @@ def test_what_led_to_the_admission_believes_only_near_rows(time: float, hours: f
         "HISTORY OF PRESENT ILLNESS:\nNorepinephrine was started.\n", "Norepinephrine was started"
     )
     assert (
-        reach(
+        compute_reach(
             Match(0.1, REACH_ACT, "same drug"),
             reading,
             Entry("0000", time, time, time),
@@ -78,7 +78,8 @@ def test_the_only_such_row_of_the_record_is_believed_however_far_when_no_time_wa
     reading = _reading("HOSPITAL COURSE:\nReticulocytes 0.7.\n", "Reticulocytes 0.7")
     entry = Entry("0000", 110.0, 100.0, 125.0, known=known, decided_by=rule)
     assert (
-        reach(Match(0.0, REACH_ACT, "same value", exact=True), reading, entry, unique=True) > 200
+        compute_reach(Match(0.0, REACH_ACT, "same value", exact=True), reading, entry, unique=True)
+        > 200
     ) is far
 
 

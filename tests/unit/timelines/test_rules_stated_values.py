@@ -3,7 +3,7 @@
 import pytest
 
 from timelines.backbones.rules.revision.conditions import fits_condition
-from timelines.backbones.rules.revision.stated import stated_values, tells
+from timelines.backbones.rules.revision.stated import find_equal, stated_values
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_stated_ranges(text: str, ranges: list[tuple[float, float]]) -> None:
 def test_rows_with_the_value_in_either_unit(
     text: str, value: float, unit: str, event: str, expected: bool
 ) -> None:
-    assert (tells(stated_values(text), value, unit, event) is not None) is expected
+    assert (find_equal(stated_values(text), value, unit, event) is not None) is expected
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from timelines.backbones.baselines.tkw2_answers import (
     offsets_answer,
     times_answer,
 )
-from timelines.backbones.baselines.tkw2_rows import Embed, RowDocument, documents_of, nearest
+from timelines.backbones.baselines.tkw2_rows import Embed, RowDocument, build_documents, nearest
 from timelines.backbones.prompted.tables import hours_text
 from timelines.backbones.prompted.timer import anchor_words
 from timelines.domain import NamedTime, SourceRow, Window
@@ -49,7 +49,7 @@ class Tkw2:
 
     def text_only(self, note: str) -> tuple[NamedTime, ...]:
         """The unimodal timeline. Raises ModelError, AttemptsExhausted."""
-        return self.asker.run(self._text_only, note)
+        return self.asker.run(self._build_text_only, note)
 
     def multimodal(
         self, note: str, rows: Sequence[SourceRow], window: Window
@@ -60,17 +60,19 @@ class Tkw2:
         """
         if self.embed is None:
             raise ValueError("the multimodal form needs an embedder")
-        return self.asker.run(self._multimodal, note, rows, window, self.embed)
+        return self.asker.run(self._build_multimodal, note, rows, window, self.embed)
 
-    async def _text_only(self, note: str) -> tuple[NamedTime, ...]:
+    async def _build_text_only(self, note: str) -> tuple[NamedTime, ...]:
         central = await self.central_events(note)
         scaffold = await self.scaffold(note, central, await self.offsets(note, central))
-        return self._named(assemble(central, scaffold, await self.attach(note, central, scaffold)))
+        return self._name_times(
+            assemble(central, scaffold, await self.attach(note, central, scaffold))
+        )
 
-    async def _multimodal(
+    async def _build_multimodal(
         self, note: str, rows: Sequence[SourceRow], window: Window, embed: Embed
     ) -> tuple[NamedTime, ...]:
-        documents = documents_of(rows)
+        documents = build_documents(rows)
         central = await self.central_events(note)
         scaffold = await self.scaffold(note, central, await self.offsets(note, central))
         scaffold = await self.calibrate(
@@ -84,7 +86,7 @@ class Tkw2:
         full = assemble(central, scaffold, await self.attach(note, central, scaffold))
         events, hours = [event for event, _ in full], [time for _, time in full]
         found = nearest(events, documents, embed)
-        return self._named(
+        return self._name_times(
             zip(
                 events,
                 await self.calibrate(note, events, hours, found, window, "calibrate timeline"),
@@ -101,7 +103,7 @@ class Tkw2:
 
     async def offsets(self, note: str, central: Sequence[str]) -> list[Offset]:
         """Step 2."""
-        prompt = load("timelines/tkw2_offsets").render(note=note, events=_numbered(central))
+        prompt = load("timelines/tkw2_offsets").render(note=note, events=_number_events(central))
         count = len(central)
         answer = await self._ask(prompt, offsets_answer(count), 6 * count, "offsets")
         offsets: list[Offset] = answer["offsets"]
@@ -120,7 +122,7 @@ class Tkw2:
         anchor = central.index(ADMISSION) + 1
         prompt = load("timelines/tkw2_scaffold").render(
             note=note,
-            events=_numbered(central),
+            events=_number_events(central),
             admission=str(anchor),
             offsets="\n".join(["first | second | hours | confidence", *lines]),
         )
@@ -193,7 +195,7 @@ class Tkw2:
         schema = grammar(expected, limits.reasoning) if limits.schema else None
         return await self.asker.ask(prompt, validate, max_tokens=tokens, part=part, schema=schema)
 
-    def _named(self, timeline: Any) -> tuple[NamedTime, ...]:
+    def _name_times(self, timeline: Any) -> tuple[NamedTime, ...]:
         return tuple(
             NamedTime(event, hours, decided_by=self.asker.model.name) for event, hours in timeline
         )
@@ -213,7 +215,7 @@ def assemble(
     return sorted(full, key=lambda pair: pair[1])
 
 
-def _numbered(events: Sequence[str]) -> str:
+def _number_events(events: Sequence[str]) -> str:
     return "\n".join(f"{n}: {event}" for n, event in enumerate(events, start=1))
 
 

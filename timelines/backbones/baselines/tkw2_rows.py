@@ -38,7 +38,7 @@ class RowDocument:
         return f"{self.event},{self.value}"
 
 
-def documents_of(rows: Sequence[SourceRow]) -> tuple[RowDocument, ...]:
+def build_documents(rows: Sequence[SourceRow]) -> tuple[RowDocument, ...]:
     """Return the record's documents in order of first appearance.
 
     Rows without a time give none.
@@ -48,11 +48,12 @@ def documents_of(rows: Sequence[SourceRow]) -> tuple[RowDocument, ...]:
         if row.time is not None:
             times.setdefault((row.event, row.value), []).append(row.time)
     return tuple(
-        RowDocument(event, value, spaced(sorted(found))) for (event, value), found in times.items()
+        RowDocument(event, value, select_times(sorted(found)))
+        for (event, value), found in times.items()
     )
 
 
-def spaced(times: Sequence[float]) -> tuple[float, ...]:
+def select_times(times: Sequence[float]) -> tuple[float, ...]:
     """Return at most five times, equally spaced by position.
 
     The first and the last are always included.

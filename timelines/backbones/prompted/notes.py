@@ -38,7 +38,7 @@ class Sentence:
     end: int
 
 
-def with_uids(note: str, inventory: Inventory, start: int = 0, end: int | None = None) -> str:
+def mark_uids(note: str, inventory: Inventory, start: int = 0, end: int | None = None) -> str:
     """Return `[start, end)` of the note with occurrences marked.
 
     Each occurrence inside the range is written between `<uid>` and `</uid>`, also if spans nest or
@@ -60,7 +60,7 @@ def with_uids(note: str, inventory: Inventory, start: int = 0, end: int | None =
     return "".join(pieces)
 
 
-def shown_note(
+def show_note(
     note: TaggedNote, occurrences: Sequence[Occurrence], *, whole: int, local: int
 ) -> Shown:
     """Return the whole note with identifiers, or excerpts if too long.
@@ -69,16 +69,16 @@ def shown_note(
     characters on each side, with touching pieces joined. If the pieces still exceed `whole`
     characters they are made shorter, never fewer.
     """
-    text = with_uids(note.text, note.inventory)
+    text = mark_uids(note.text, note.inventory)
     if len(text) <= whole:
         return Shown(text)
     located = [(o.start, o.end) for o in occurrences if o.start is not None and o.end is not None]
-    cut = around(
+    cut = cut_around(
         note.text,
         located,
         whole,
         local,
-        lambda start, end: with_uids(note.text, note.inventory, start, end),
+        lambda start, end: mark_uids(note.text, note.inventory, start, end),
     )
     return Shown(cut, shortened_words(text, local))
 
@@ -88,7 +88,7 @@ def shortened_words(note: str, local: int) -> str:
     return f"note of {len(note)} characters shown within {local} characters of each event"
 
 
-def around(
+def cut_around(
     note: str,
     spans: Sequence[tuple[int, int]],
     whole: int,
@@ -120,7 +120,7 @@ def _pieces(note: str, spans: Sequence[tuple[int, int]], local: int) -> list[tup
     return pieces
 
 
-def sentences_of(note: str, chunk: Chunk) -> list[Sentence]:
+def find_sentences(note: str, chunk: Chunk) -> list[Sentence]:
     """Return the sentences of a chunk, without white space at their edges.
 
     Empty sentences are omitted. Every other character is in one sentence.
@@ -140,7 +140,7 @@ def sentences_of(note: str, chunk: Chunk) -> list[Sentence]:
     return found
 
 
-def numbered(note: str, sentences: Sequence[Sentence]) -> str:
+def number_sentences(note: str, sentences: Sequence[Sentence]) -> str:
     """Return lines of the form `1: sentence`.
 
     Sentences contain no line breaks, so lines and numbers agree.

@@ -15,7 +15,7 @@ from llm_runtime.calls.calling import Asker, ask_in_parts, gather_results
 from llm_runtime.prompts import load
 from llm_runtime.schema import FaultMessage, Strict, grammar
 from llm_runtime.structured import is_storable, json_object, parse_model
-from timelines.backbones.prompted.notes import shown_note
+from timelines.backbones.prompted.notes import show_note
 from timelines.backbones.prompted.tables import mention_table
 from timelines.domain import Occurrence, TaggedNote
 from timelines.pipeline.config import PipelineConfig
@@ -76,7 +76,7 @@ class PromptedQueryWriter:
     async def _batch(
         self, note: TaggedNote, part: str, asked: Sequence[Occurrence]
     ) -> dict[str, list[str]]:
-        shown = shown_note(
+        shown = show_note(
             note,
             asked,
             whole=self.config.query_report_characters,

@@ -28,7 +28,7 @@ from llm_runtime.structured import (
     parse_model,
     set_reasoning,
 )
-from timelines.backbones.prompted.notes import shown_note
+from timelines.backbones.prompted.notes import show_note
 from timelines.backbones.prompted.rows import FIRST, KEEP, Standing
 from timelines.backbones.prompted.tables import hours_text, read_table, timeline_table
 from timelines.backbones.prompted.timer import anchor_words, read_rows, row_schema
@@ -133,7 +133,7 @@ class PromptedReviser:
                 await self._alternative(material, alternatives, n)
                 for n in range(1, alternatives + 1)
             ]
-        return _validated(material, proposals, alternatives)
+        return _validate(material, proposals, alternatives)
 
     async def _alternative(
         self, material: Material, alternatives: int, number: int
@@ -188,11 +188,11 @@ class PromptedReviser:
         prompt = set_reasoning(prompt, self.asker.model.limits.reasoning)
         tokens = await self._room(prompt, count, len(asked), ROW_TOKENS_SCHEMA)
         known = frozenset(material.note.inventory.uids)
-        by_uid = _by_uid(material.evidence)
+        by_uid = _group_by_uid(material.evidence)
 
         def validate(reply: ModelReply) -> list[list[ProposedEntry]]:
             answer = json_object(reply.text)
-            timelines = timelines_of({"reasoning_summary": "", **answer}, count)
+            timelines = read_timelines({"reasoning_summary": "", **answer}, count)
             rows: list[list[ProposedEntry]] = []
             for number, timeline in enumerate(timelines, start=1):
                 timeline.pop("reasoning", None)
@@ -203,7 +203,7 @@ class PromptedReviser:
                 found = read_rows(
                     timeline, asked, known, self.asker.model.name, f"timeline {number}", words
                 )
-                rows.append([_cited(entry, material, by_uid) for entry in found])
+                rows.append([_cite_rows(entry, material, by_uid) for entry in found])
             return rows
 
         schema = revision_schema(
@@ -228,19 +228,19 @@ class PromptedReviser:
         prompt = append_words(prompt, scope) if scope else prompt
         tokens = await self._room(prompt, count, 2 * len(asked), ROW_TOKENS)
         inventory, known = material.note.inventory, frozenset(material.note.inventory.uids)
-        by_uid = _by_uid(material.evidence)
+        by_uid = _group_by_uid(material.evidence)
 
         def validate(reply: ModelReply) -> list[list[ProposedEntry]]:
             proposals = []
             for number, timeline in enumerate(
-                timelines_of(json_object(reply.text), count), start=1
+                read_timelines(json_object(reply.text), count), start=1
             ):
                 what = f"timeline {number}"
                 data = parse_model(TableAnswer, timeline, what).data
                 rows = read_table(data, asked, known, self.asker.model.name, what)
-                proposals.append([_cited(entry, material, by_uid) for entry in rows])
+                proposals.append([_cite_rows(entry, material, by_uid) for entry in rows])
             if len(asked) == len(inventory):
-                _validated(material, proposals, count)
+                _validate(material, proposals, count)
             return proposals
 
         return await self.asker.ask(
@@ -251,7 +251,7 @@ class PromptedReviser:
         self, name: str, material: Material, alternatives: int, keeping: str, **more: str
     ) -> Rendered:
         inventory = material.note.inventory
-        shown = shown_note(
+        shown = show_note(
             material.note,
             inventory.occurrences,
             whole=self.config.revise_note_characters,
@@ -313,23 +313,25 @@ def summary_lines(summaries: Sequence[KeptSummary], anchor: Anchor) -> str:
     lines = ["uid4 | relevance | summary"]
     for item in summaries:
         score = item.rerank_score if item.rerank_score is not None else item.dense_score
-        lines.append(f"{item.uid} | {score:.2f} | {' '.join(in_hours(item.text, anchor).split())}")
+        lines.append(
+            f"{item.uid} | {score:.2f} | {' '.join(convert_clocks(item.text, anchor).split())}"
+        )
     return "\n".join(lines) if summaries else "none found"
 
 
-def in_hours(summary: str, anchor: Anchor) -> str:
+def convert_clocks(summary: str, anchor: Anchor) -> str:
     """Replace the clock times of a summary with hours from `anchor`.
 
     The prompt names hours. The renderer writes clock times after these words (at, from, to).
     """
 
-    def hours_of(match: re.Match[str]) -> str:
+    def convert(match: re.Match[str]) -> str:
         try:
             return f"{match[1]} {hours_text(anchor.hours(datetime.fromisoformat(match[2])))} h"
         except ValueError:  # a value that only looks like a moment
             return match[0]
 
-    return _MOMENT.sub(hours_of, summary)
+    return _MOMENT.sub(convert, summary)
 
 
 def revision_schema(
@@ -360,7 +362,7 @@ def revision_schema(
     }
 
 
-def timelines_of(answer: dict[str, Any], count: int) -> list[dict[str, Any]]:
+def read_timelines(answer: dict[str, Any], count: int) -> list[dict[str, Any]]:
     """Return the list in an answer, of exactly that many objects.
 
     Raises AnswerRejected.
@@ -393,14 +395,14 @@ def _scope(
     return " ".join(words)
 
 
-def _by_uid(evidence: Sequence[Evidence]) -> Mapping[str, Sequence[Evidence]]:
+def _group_by_uid(evidence: Sequence[Evidence]) -> Mapping[str, Sequence[Evidence]]:
     found: dict[str, list[Evidence]] = defaultdict(list)
     for item in evidence:
         found[item.uid].append(item)
     return found
 
 
-def _cited(
+def _cite_rows(
     entry: ProposedEntry, material: Material, evidence: Mapping[str, Sequence[Evidence]]
 ) -> ProposedEntry:
     """Return the entry with the rows that its time rests on.
@@ -447,7 +449,7 @@ def _cited(
     )
 
 
-def _validated(
+def _validate(
     material: Material, proposals: Sequence[Sequence[ProposedEntry]], alternatives: int
 ) -> Sequence[Timeline]:
     try:

@@ -63,7 +63,7 @@ _BOUNDS = re.compile(r"\[\s*([^,\[\]]*?)\s*,\s*([^,\[\]]*?)\s*\]\Z")
 _BAR = re.compile(r"(?<!\\)((?:\\\\)*)\|")
 
 
-def from_json(
+def parse_row(
     uid: str, value: object, context: frozenset[str], decided_by: str, words: Standing = NOTHING
 ) -> tuple[ProposedEntry | None, list[str]]:
     """Return (entry, faults) of a row of a JSON answer.
@@ -76,7 +76,7 @@ def from_json(
     if isinstance(value, str):
         if value not in kept:
             return None, [f"{uid}: a word instead of a row, and no row that it refers to"]
-        return _taken_over(uid, kept[value], context, decided_by)
+        return _check_answer(uid, kept[value], context, decided_by)
     if not isinstance(value, list) or not len(FIELDS) - 1 <= len(value) <= len(FIELDS):
         return None, [
             f"{uid}: not a list of {', '.join(FIELDS[:-1])}, with or without a list of contexts"
@@ -89,17 +89,17 @@ def from_json(
     if len(value) < len(FIELDS) and KEEP in kept:
         named = kept[KEEP].context
     hours = {"time": row.time, "lower": row.lower, "upper": row.upper}
-    return checked(uid, hours, bool(row.known), named, context, decided_by)
+    return check_row(uid, hours, bool(row.known), named, context, decided_by)
 
 
-def _taken_over(
+def _check_answer(
     uid: str, row: Row, context: frozenset[str], decided_by: str
 ) -> tuple[ProposedEntry | None, list[str]]:
     hours = {"time": row.time, "lower": row.lower, "upper": row.upper}
-    return checked(uid, hours, bool(row.known), row.context, context, decided_by)
+    return check_row(uid, hours, bool(row.known), row.context, context, decided_by)
 
 
-def checked(
+def check_row(
     uid: str,
     hours: Mapping[str, float | None],
     known: bool,

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from llm_runtime.errors import AnswerRejected
 from timelines.backbones.prompted.rows import (
-    checked,
+    check_row,
     read_bounds,
     read_context,
     read_hours,
@@ -99,7 +99,7 @@ def _entry(
     faults += [f"{uid}: context is not a list of identifiers in brackets"] * (contexts is None)
     if faults or contexts is None:
         return None, faults
-    return checked(
+    return check_row(
         uid,
         {"time": hours, "lower": lower, "upper": upper},
         known == "1",

@@ -26,7 +26,7 @@ from llm_runtime.structured import (
     parse_model,
     set_reasoning,
 )
-from timelines.backbones.prompted.notes import Sentence, numbered, sentences_of
+from timelines.backbones.prompted.notes import Sentence, find_sentences, number_sentences
 from timelines.domain import InvariantError, TaggedSpan
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.tagging import Chunk, TaggingRejected, chunk_note, in_order, parse_tagged
@@ -69,14 +69,14 @@ class PromptedTagger:
         return in_order(list(dict.fromkeys(span for spans in by_chunk for span in spans)))
 
     async def _chunk(self, note: str, number: int, chunk: Chunk) -> list[TaggedSpan]:
-        sentences = sentences_of(note, chunk)
+        sentences = find_sentences(note, chunk)
 
         async def ask(part: Sequence[Sentence]) -> Mapping[str, list[TaggedSpan]]:
             words = f"tag chunk {number}, {len(part)} sentences from {part[0].start}"
             if self.asker.model.limits.schema:
-                return await self._quoted(note, words, part)
+                return await self._find_quotes(note, words, part)
             return {
-                str(part[0].start): await self._rewritten(
+                str(part[0].start): await self._find_tags(
                     note, words, Chunk(part[0].start, part[-1].end)
                 )
             }
@@ -84,13 +84,13 @@ class PromptedTagger:
         found = await ask_in_parts(sentences, ask) if sentences else {}
         return [span for sentence in sentences for span in found.get(str(sentence.start), ())]
 
-    async def _quoted(
+    async def _find_quotes(
         self, note: str, part: str, sentences: Sequence[Sentence]
     ) -> dict[str, list[TaggedSpan]]:
         """Sentence start → its spans."""
         thinking = self.asker.model.limits.reasoning
         prompt = set_reasoning(
-            load("timelines/tag").render(sentences=numbered(note, sentences)), thinking
+            load("timelines/tag").render(sentences=number_sentences(note, sentences)), thinking
         )
         characters = sum(s.end - s.start for s in sentences)
         least, most = (
@@ -108,7 +108,7 @@ class PromptedTagger:
             prompt, validate, max_tokens=tokens, part=part, schema=schema, covers=covers
         )
 
-    async def _rewritten(self, note: str, part: str, chunk: Chunk) -> list[TaggedSpan]:
+    async def _find_tags(self, note: str, part: str, chunk: Chunk) -> list[TaggedSpan]:
         text = note[chunk.start : chunk.end]
         prompt = load("timelines/tag_table").render(note=text)
         most = 200 + self.asker.model.limits.reasoning + int(TOKENS_A_CHARACTER * len(text))

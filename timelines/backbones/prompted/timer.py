@@ -23,8 +23,8 @@ from llm_runtime.structured import (
     object_schema,
     set_reasoning,
 )
-from timelines.backbones.prompted.notes import with_uids
-from timelines.backbones.prompted.rows import NOTHING, RowAnswer, Standing, from_json
+from timelines.backbones.prompted.notes import mark_uids
+from timelines.backbones.prompted.rows import NOTHING, RowAnswer, Standing, parse_row
 from timelines.backbones.prompted.tables import mention_table, read_table
 from timelines.domain import (
     MAX_CONTEXT,
@@ -58,7 +58,7 @@ class PromptedTimer:
         return self.asker.run(self.timeline, note, anchor)
 
     async def timeline(self, note: TaggedNote, anchor: Anchor) -> Timeline:
-        shown = with_uids(note.text, note.inventory)
+        shown = mark_uids(note.text, note.inventory)
         size = self.config.infer_batch_size
         batches = [
             note.inventory.occurrences[at : at + size] for at in range(0, len(note.inventory), size)
@@ -182,13 +182,13 @@ def read_rows(
 ) -> list[ProposedEntry]:
     """Return one row for each UID asked for, and no other.
 
-    `words` as in `from_json`. Raises AnswerRejected.
+    `words` as in `parse_row`. Raises AnswerRejected.
     """
     faults = find_key_faults(answer, [o.uid for o in asked], what)
     entries: list[ProposedEntry] = []
     for o in asked:
         if o.uid in answer:
-            entry, found = from_json(o.uid, answer[o.uid], context, decided_by, words)
+            entry, found = parse_row(o.uid, answer[o.uid], context, decided_by, words)
             faults += [f"{what}: {fault}" for fault in found]
             if entry is not None:
                 entries.append(entry)

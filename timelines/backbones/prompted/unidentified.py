@@ -15,8 +15,8 @@ from llm_runtime.calls.calling import Asker
 from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import Rendered, load
 from llm_runtime.structured import is_storable, json_object, parse_model
-from timelines.backbones.prompted.notes import Shown, around, shortened_words
-from timelines.backbones.prompted.reviser import ROW_TOKENS, TableAnswer, timelines_of
+from timelines.backbones.prompted.notes import Shown, cut_around, shortened_words
+from timelines.backbones.prompted.reviser import ROW_TOKENS, TableAnswer, read_timelines
 from timelines.backbones.prompted.rows import read_bounds, read_hours, split_row
 from timelines.backbones.prompted.tables import hours_text
 from timelines.backbones.prompted.timer import anchor_words
@@ -43,7 +43,7 @@ class PromptedUnidentifiedReviser:
         """Exactly `alternatives` tables. Raises ModelError, AttemptsExhausted."""
         discharge = window.discharge
         clock = None if discharge is None else window.anchor.clock(discharge)
-        shown = self._shown(note, spans)
+        shown = self._show_note(note, spans)
         prompt = load("timelines/revise_no_uid").render(
             note=shown.text,
             alternatives=str(alternatives),
@@ -58,13 +58,13 @@ class PromptedUnidentifiedReviser:
             self._tables, replace(prompt, shortened=shown.cut), len(table), alternatives
         )
 
-    def _shown(self, note: str, spans: Sequence[TaggedSpan]) -> Shown:
+    def _show_note(self, note: str, spans: Sequence[TaggedSpan]) -> Shown:
         """The note, cut as it is for a revision with identifiers."""
         whole, local = self.config.revise_note_characters, self.config.revise_local_characters
         if len(note) <= whole:
             return Shown(note)
         return Shown(
-            around(note, [(s.start, s.end) for s in spans], whole, local),
+            cut_around(note, [(s.start, s.end) for s in spans], whole, local),
             shortened_words(note, local),
         )
 
@@ -115,7 +115,7 @@ def read_unidentified(text: str, alternatives: int, decided_by: str) -> list[lis
     """
     return [
         _table(answer, number, decided_by)
-        for number, answer in enumerate(timelines_of(json_object(text), alternatives), start=1)
+        for number, answer in enumerate(read_timelines(json_object(text), alternatives), start=1)
     ]
 
 

@@ -172,13 +172,13 @@ def _first_heading(line: str, current: str) -> tuple[int, int, str, str] | None:
     # A bare title without a colon must be alone on its line and look like a title.
     if kind is None or (match["end"].strip(" =*") == "" and not match["title"][:1].isupper()):
         return None
-    moment = _moment_of(f"{match['title']} {match['note'] or ''}")
+    moment = _find_moment(f"{match['title']} {match['note'] or ''}")
     if kind in {"exam", "results"} and moment:
         kind = f"{kind}_{moment}"
     return begin, match.end(), kind, match["title"].strip()
 
 
-def _moment_of(note: str) -> str | None:
+def _find_moment(note: str) -> str | None:
     if re.search(r"arrival|admi|present|initial|\bed\b", note, re.IGNORECASE):
         return "admission"
     return "discharge" if re.search(r"discharge|d/?c", note, re.IGNORECASE) else None

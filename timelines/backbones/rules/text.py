@@ -112,11 +112,11 @@ def analyse(text: str, check: Check = never_stop) -> Analysis:
 
     Accepts any string, also an empty one. Raises what `check` raises.
     """
-    return _analysed(_Asked(text, check))
+    return _analyse(_Request(text, check))
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Request:
     """A text to analyse, with the check that may interrupt the analysis.
 
     The check takes no part in equality: it does not change the result.
@@ -127,7 +127,7 @@ class _Asked:
 
 
 @lru_cache(maxsize=16)
-def _analysed(asked: _Asked) -> Analysis:
+def _analyse(asked: _Request) -> Analysis:
     text = asked.text
     sections = find_sections(text)
     spans = sentence_spans(text, [s.start for s in sections], [s.body_start for s in sections])

@@ -59,7 +59,7 @@ _GOES = re.compile(
 )
 
 
-def settled(hits: tuple[Hit, ...], sentence: str, note: str) -> tuple[Hit, ...]:
+def resolve_ambiguous(hits: tuple[Hit, ...], sentence: str, note: str) -> tuple[Hit, ...]:
     """Return the hits of a text with ambiguous words decided.
 
     Their sentence decides, else the note.
@@ -80,18 +80,18 @@ def _pressor(hit: Hit, sentence: str, note: str) -> Hit:
     )
 
 
-def gas(text: str) -> Hit | None:
+def find_gas(text: str) -> Hit | None:
     """Return the blood gas that its numbers alone identify."""
     found = _GAS.search(text)
     return Hit(vocabulary().by_name["blood gas"], found.start(), found.end()) if found else None
 
 
-def without_asides(hits: tuple[Hit, ...], mention: str) -> tuple[Hit, ...]:
+def drop_asides(hits: tuple[Hit, ...], mention: str) -> tuple[Hit, ...]:
     """Omit places, operations and routes that only accompany the subject.
 
     If there is no other hit, they stay.
     """
-    own = [h for h in hits if not _beside(h, mention)]
+    own = [h for h in hits if not _is_aside(h, mention)]
     return (
         tuple(own)
         if any(not h.implied or h.concept.kind is Kind.MEASUREMENT for h in own)
@@ -99,7 +99,7 @@ def without_asides(hits: tuple[Hit, ...], mention: str) -> tuple[Hit, ...]:
     )
 
 
-def _beside(hit: Hit, mention: str) -> bool:
+def _is_aside(hit: Hit, mention: str) -> bool:
     name, before, said = hit.concept.name, mention[: hit.start], mention[hit.start : hit.end]
     if name == "oral intake":
         return _ORAL.fullmatch(said) is not None

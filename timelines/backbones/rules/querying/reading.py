@@ -10,7 +10,12 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from timelines.backbones.rules.querying.context import PLACES, gas, settled, without_asides
+from timelines.backbones.rules.querying.context import (
+    PLACES,
+    drop_asides,
+    find_gas,
+    resolve_ambiguous,
+)
 from timelines.backbones.rules.querying.vocabulary import Concept, Hit, Kind, vocabulary
 from timelines.backbones.rules.text import Analysis, analyse
 from timelines.domain import Occurrence, Polarity, TaggedNote
@@ -142,7 +147,7 @@ def _read(occurrence: Occurrence, text: str, analysis: Analysis) -> Reading:
         sentence = (found.start, found.end) if found else (0, 0)
         section = analysis.section_at(occurrence.start).kind
     # Numbers of days and hours are not values, and the HD of "HD 3" is not dialysis.
-    mention, span = _without_times(occurrence.mention), _without_times(span)
+    mention, span = _blank_times(occurrence.mention), _blank_times(span)
     own = f"{mention} \N{PILCROW SIGN} {span}"
     subjects = _subjects(mention, span, text[sentence[0] : sentence[1]], text)
     carrier = _own_carrier(mention, subjects)
@@ -159,7 +164,7 @@ def _read(occurrence: Occurrence, text: str, analysis: Analysis) -> Reading:
     return Reading(occurrence, subjects, carrier, act, values, own, sentence, section)
 
 
-def _without_times(text: str) -> str:
+def _blank_times(text: str) -> str:
     return _TIMES.sub(lambda m: " " * len(m.group()), text)
 
 
@@ -179,7 +184,7 @@ _DOSE = re.compile(
 )
 
 
-def _as_given(hit: Hit, text: str) -> Hit:
+def _resolve_given(hit: Hit, text: str) -> Hit:
     drug = _GIVEN_AS.get(hit.concept.name)
     if drug is None or hit.implied or not _DOSE.search(text):
         return hit
@@ -187,27 +192,29 @@ def _as_given(hit: Hit, text: str) -> Hit:
 
 
 def _subjects(mention: str, span: str, sentence: str, note: str) -> tuple[Hit, ...]:
-    own, spanned = (settled(vocabulary().find(part), sentence, note) for part in (mention, span))
+    own, spanned = (
+        resolve_ambiguous(vocabulary().find(part), sentence, note) for part in (mention, span)
+    )
     in_span = {hit.concept.name for hit in spanned}
     weighed: list[tuple[float, int, Hit]] = []
-    for hit in (_as_given(h, mention) for h in own):
+    for hit in (_resolve_given(h, mention) for h in own):
         if _is_aside_place(hit, mention):
             continue
         weighed.append(
             (_weight(hit, mention) + (0.6 if hit.concept.name in in_span else 0.0), hit.start, hit)
         )
     known = {hit.concept.name for _, _, hit in weighed}
-    for hit in (_as_given(h, span) for h in spanned):
+    for hit in (_resolve_given(h, span) for h in spanned):
         if hit.concept.name not in known and not _is_aside_place(hit, span):
             weighed.append((_weight(hit, span) - 1.2, 1000 + hit.start, hit))
-    blood_gas = gas(mention)
+    blood_gas = find_gas(mention)
     if blood_gas is not None:
         weighed.append((_GAS_WEIGHT, blood_gas.start, blood_gas))
     weighed.sort(key=lambda item: (-item[0], item[1]))
     distinct: dict[str, Hit] = {}
     for _, _, hit in weighed:
         distinct.setdefault(hit.concept.name, hit)
-    return without_asides(tuple(distinct.values()), mention)
+    return drop_asides(tuple(distinct.values()), mention)
 
 
 _WEIGHTS = {Kind.MEASUREMENT: 3.0, Kind.DRUG: 3.0, Kind.PROCEDURE: 2.7, Kind.DRUG_CLASS: 2.0}

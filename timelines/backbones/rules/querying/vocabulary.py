@@ -57,7 +57,7 @@ class Pattern:
         if self.category != event.category or self.without & set(event.words):
             return False
         if self.in_sequence:
-            return _holds_sequence(event.words, self.words)
+            return _has_sequence(event.words, self.words)
         return set(self.words) <= set(event.words)
 
 
@@ -171,13 +171,13 @@ def vocabulary() -> Vocabulary:
         [
             *_drugs(),
             *_classes(),
-            *_named("measurements.psv", Kind.MEASUREMENT),
-            *_named("procedures.psv", Kind.PROCEDURE),
+            *_read_concepts("measurements.psv", Kind.MEASUREMENT),
+            *_read_concepts("procedures.psv", Kind.PROCEDURE),
         ]
     )
 
 
-def _named(table: str, kind: Kind) -> Iterator[tuple[Concept, list[str]]]:
+def _read_concepts(table: str, kind: Kind) -> Iterator[tuple[Concept, list[str]]]:
     for name, terms, patterns, queries in _rows(table, 4):
         concept = Concept(
             name, kind, tuple(_pattern(p) for p in _list(patterns)), tuple(_list(queries))
@@ -233,6 +233,6 @@ def _list(cell: str) -> list[str]:
     return [item.strip() for item in cell.split(";") if item.strip()]
 
 
-def _holds_sequence(words: tuple[str, ...], sequence: tuple[str, ...]) -> bool:
+def _has_sequence(words: tuple[str, ...], sequence: tuple[str, ...]) -> bool:
     width = len(sequence)
     return any(words[i : i + width] == sequence for i in range(len(words) - width + 1))

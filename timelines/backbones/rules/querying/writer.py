@@ -62,12 +62,12 @@ def write_queries(reading: Reading) -> list[str]:
     ):
         # Rate changes and bags end in many rows; other queries would take the places
         # of the last of them.
-        return _of_drug(concepts[0], reading.act)[:1]
+        return _write_drug(concepts[0], reading.act)[:1]
     if reading.carrier is not None:
         concepts.insert(1 if reading.implied else 0, reading.carrier)
     queries: list[str] = []
     for concept in concepts:
-        queries += _of_concept(concept, reading)
+        queries += _write_concept(concept, reading)
     if concepts and _BEFORE_ARRIVAL.search(reading.text) and _is_fluid(concepts[0]):
         queries.insert(1, "med pre-admission/non-icu intake start")
     elif concepts and _IN_SURGERY.search(reading.text) and _is_fluid(concepts[0]):
@@ -76,29 +76,29 @@ def write_queries(reading: Reading) -> list[str]:
     return list(dict.fromkeys([*queries[:MAX_QUERIES], reading.occurrence.mention]))[:MAX_QUERIES]
 
 
-def _of_concept(concept: Concept, reading: Reading) -> list[str]:
+def _write_concept(concept: Concept, reading: Reading) -> list[str]:
     if concept.kind is Kind.DRUG:
-        return _of_drug(concept, reading.act)
+        return _write_drug(concept, reading.act)
     if concept.kind is Kind.DRUG_CLASS:
         return [
-            _of_drug(vocabulary().by_name[member], reading.act)[0]
+            _write_drug(vocabulary().by_name[member], reading.act)[0]
             for member in concept.members[:MAX_QUERIES]
         ]
     queries = _nearest_first(concept.queries, reading.text)
     if concept.kind is Kind.MEASUREMENT:
-        return [f"{query}{_stated(reading)}" for query in queries]
+        return [f"{query}{_format_values(reading)}" for query in queries]
     act = reading.act if concept.name in LASTING else Act.BEGIN
-    return [_of_procedure(query, act) for query in queries]
+    return [_write_procedure(query, act) for query in queries]
 
 
-def _of_drug(concept: Concept, act: Act) -> list[str]:
+def _write_drug(concept: Concept, act: Act) -> list[str]:
     administered_as, ordered_as = concept.queries
     administered = f"med {administered_as} {'end' if act is Act.END else 'start'}"
     ordered = f"order {ordered_as} {'stop' if act is Act.END else 'start'}"
     return [ordered, administered] if act is Act.ORDER else [administered, ordered]
 
 
-def _of_procedure(query: str, act: Act) -> str:
+def _write_procedure(query: str, act: Act) -> str:
     if not query.startswith("procedure") or query.endswith((" end", " start")):
         return query
     return f"{query} {'end' if act is Act.END else 'start'}"
@@ -118,5 +118,5 @@ def _is_fluid(concept: Concept) -> bool:
     return concept is fluids or concept.name in fluids.members
 
 
-def _stated(reading: Reading) -> str:
+def _format_values(reading: Reading) -> str:
     return "".join(f" {value:g}" for value in sorted(reading.values)[:3])

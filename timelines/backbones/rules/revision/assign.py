@@ -75,7 +75,7 @@ def assign(
         for i in range(len(nodes)):
             best = min(
                 range(len(options[i])),
-                key=lambda o: (_local(i, o, nodes, options, chosen, touching[i]), o),
+                key=lambda o: (_local_cost(i, o, nodes, options, chosen, touching[i]), o),
             )
             changed |= best != chosen[i]
             chosen[i] = best
@@ -121,7 +121,7 @@ def _chain(
     return chosen
 
 
-def _local(
+def _local_cost(
     i: int,
     option: int,
     nodes: Sequence[Node],

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from timelines.backbones.rules.querying.reading import PLACES, Reading
 from timelines.backbones.rules.querying.vocabulary import Concept, EventName, Hit, Kind, event_name
 from timelines.backbones.rules.revision.match import REACH_WEAK, Match
-from timelines.backbones.rules.revision.measurements import measured, specimen
+from timelines.backbones.rules.revision.measurements import match_measurement, match_specimen
 from timelines.backbones.rules.revision.medications import Medications
-from timelines.backbones.rules.revision.places import moved
-from timelines.backbones.rules.revision.procedures import performed
-from timelines.backbones.rules.revision.scope import may_have_rows, reach
+from timelines.backbones.rules.revision.places import match_move
+from timelines.backbones.rules.revision.procedures import match_procedure
+from timelines.backbones.rules.revision.scope import compute_reach, may_have_rows
 from timelines.domain import Entry, Evidence, Polarity, SourceRow
 from timelines.pipeline.expansion import distance_to_bounds
 
@@ -74,7 +74,7 @@ class Judge:
         ]
         unique = _single_moment([row for row, match in matches if match.exact])
         placed = (
-            _placed(match, reach(match, reading, entry, unique=unique), row, entry)
+            _add_distance(match, compute_reach(match, reading, entry, unique=unique), row, entry)
             for row, match in matches
         )
         return sorted((v for v in placed if v is not None), key=lambda v: (v.cost, v.row.row_index))
@@ -83,9 +83,9 @@ class Judge:
         name = event_name(row.event)
         if _NOT_EVENTS & set(name.words):
             return None
-        for hit in _judged_by(reading):
+        for hit in _find_subject(reading):
             if hit.concept.matches(name):
-                return self._of_concept(hit.concept, reading, row, name, implied=hit.implied)
+                return self._match_concept(hit.concept, reading, row, name, implied=hit.implied)
         carrier = reading.carrier
         if (
             carrier is None
@@ -93,26 +93,26 @@ class Judge:
             or (reading.subjects and not reading.implied)
         ):
             return None
-        match = self._of_concept(carrier, reading, row, name, implied=False)
+        match = self._match_concept(carrier, reading, row, name, implied=False)
         return (
             None
             if match is None
             else Match(match.cost + 0.1, match.reach, f"{match.reason}; the finding is part of it")
         )
 
-    def _of_concept(
+    def _match_concept(
         self, concept: Concept, reading: Reading, row: SourceRow, name: EventName, *, implied: bool
     ) -> Match | None:
         if concept.kind is Kind.MEASUREMENT:
-            return measured(reading, row, implied=implied)
+            return match_measurement(reading, row, implied=implied)
         if name.category in ("med", "order"):
-            return self._medications.given(concept, reading, row, name)
+            return self._medications.match(concept, reading, row, name)
         if concept.name in PLACES or concept.name == "death":
-            return moved(concept, reading, row, name)
+            return match_move(concept, reading, row, name)
         if name.category == "micro":
-            return specimen(reading, row)
+            return match_specimen(reading, row)
         if name.category == "procedure":
-            return performed(concept, reading, name)
+            return match_procedure(concept, reading, name)
         is_output = (
             name.category == "output"
             and _PUT_OUT.search(reading.text)
@@ -121,7 +121,7 @@ class Judge:
         return Match(0.6, REACH_WEAK, f"{row.event}: charted with it") if is_output else None
 
 
-def _judged_by(reading: Reading) -> tuple[Hit, ...]:
+def _find_subject(reading: Reading) -> tuple[Hit, ...]:
     """Return the subject that rows are compared with.
 
     A second concept is added only if the first is a condition or a whole class of drugs.
@@ -142,7 +142,7 @@ def _single_moment(rows: Sequence[SourceRow]) -> bool:
     return bool(times) and max(times) - min(times) < 0.3
 
 
-def _placed(match: Match, within: float, row: SourceRow, entry: Entry) -> Verdict | None:
+def _add_distance(match: Match, within: float, row: SourceRow, entry: Entry) -> Verdict | None:
     """Add the cost of the distance to the text's bounds.
 
     Beyond the reach of the match there is no verdict.

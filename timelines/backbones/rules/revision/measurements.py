@@ -16,7 +16,7 @@ from timelines.backbones.rules.revision.match import (
     REACH_WEAK,
     Match,
 )
-from timelines.backbones.rules.revision.stated import stated_values, tells
+from timelines.backbones.rules.revision.stated import find_equal, stated_values
 from timelines.domain import SourceRow
 
 _PRESSURES = re.compile(r"(?<![\d/.])(?P<systolic>\d{2,3})/(?P<diastolic>\d{2,3})(?![\d/])")
@@ -25,7 +25,7 @@ _PASSED = re.compile(r"void|emesis|vomit|stool|bowel movement|\bBM\b", re.IGNORE
 _OF_PRESSURE = re.compile(r"systolic|diastolic|mean|\bbp[sd]\b")
 
 
-def measured(reading: Reading, row: SourceRow, *, implied: bool) -> Match | None:
+def match_measurement(reading: Reading, row: SourceRow, *, implied: bool) -> Match | None:
     """Match a reading with the value that the text states.
 
     If the text states no value, a reading that fits the named condition matches.
@@ -41,7 +41,7 @@ def measured(reading: Reading, row: SourceRow, *, implied: bool) -> Match | None
     if pair and _OF_PRESSURE.search(row.event):
         return _part_of_pair(pair, row)
     if values:
-        stated = tells(values, row.numeric_value, row.unit, row.event)
+        stated = find_equal(values, row.numeric_value, row.unit, row.event)
         if stated is None:
             return None
         exact = stated.exact is not None
@@ -104,7 +104,7 @@ _SAYS_POSITIVE = re.compile(
 )
 
 
-def specimen(reading: Reading, row: SourceRow) -> Match | None:
+def match_specimen(reading: Reading, row: SourceRow) -> Match | None:
     """Match a culture by its collection.
 
     Its result must not contradict the text.

@@ -12,7 +12,7 @@ from timelines.backbones.rules.querying.courses import CONTINUOUS
 from timelines.backbones.rules.querying.reading import Act, Reading
 from timelines.backbones.rules.querying.vocabulary import Concept, EventName, Kind, event_name
 from timelines.backbones.rules.revision.match import REACH_ACT, REACH_VALUE, Match
-from timelines.backbones.rules.revision.stated import stated_values, tells
+from timelines.backbones.rules.revision.stated import find_equal, stated_values
 from timelines.domain import Polarity, SourceRow
 
 #: Given over hours: the end of such a row says little about its begin.
@@ -56,7 +56,7 @@ class Medications:
     def __init__(self, rows: Mapping[str, Sequence[SourceRow]]) -> None:
         self._rows = rows
 
-    def given(
+    def match(
         self, concept: Concept, reading: Reading, row: SourceRow, name: EventName
     ) -> Match | None:
         """Match a row of the same drug and the right act.
@@ -82,10 +82,10 @@ class Medications:
                 cost += 0.8 if self._continues(row) else 0.0
             elif infusion or concept.name in _SLOW:
                 return None
-            elif not self._at_once(row):
+            elif not self._is_push(row):
                 cost += 0.3
         drug = concept.name if concept.kind is Kind.DRUG else " ".join(name.words[:-1])
-        return _with_dose(cost, f"{_ACT_WORDS.get(kind, kind)} of {drug}", reading, row)
+        return _match_dose(cost, f"{_ACT_WORDS.get(kind, kind)} of {drug}", reading, row)
 
     def _has_rates(self, concept: Concept) -> bool:
         """Its administrations begin with a rate, so it runs as an infusion."""
@@ -96,7 +96,7 @@ class Medications:
         ]
         return any(r.numeric_value is not None for e in starts for r in self._rows[e])
 
-    def _at_once(self, row: SourceRow) -> bool:
+    def _is_push(self, row: SourceRow) -> bool:
         """Return whether the row ends a push: begin and end within minutes.
 
         Then the end, which has the amount, dates the dose too.
@@ -119,11 +119,11 @@ class Medications:
         )
 
 
-def _with_dose(cost: float, reason: str, reading: Reading, row: SourceRow) -> Match | None:
+def _match_dose(cost: float, reason: str, reading: Reading, row: SourceRow) -> Match | None:
     values = stated_values(reading.text)
     if not values or row.numeric_value is None:
         return Match(cost, REACH_ACT, f"{reason}: same drug, right act", repeats=True)
-    if tells(values, row.numeric_value, row.unit, row.event) is not None:
+    if find_equal(values, row.numeric_value, row.unit, row.event) is not None:
         return Match(
             max(0.0, cost - 0.3), REACH_VALUE, f"{reason}: same drug and dose", repeats=True
         )

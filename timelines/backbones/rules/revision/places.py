@@ -48,7 +48,7 @@ _LEAVES = re.compile(
 )
 
 
-def moved(concept: Concept, reading: Reading, row: SourceRow, name: EventName) -> Match | None:
+def match_move(concept: Concept, reading: Reading, row: SourceRow, name: EventName) -> Match | None:
     """Return the match of a move that the occurrence itself describes.
 
     A place named in passing is not a move.

@@ -23,7 +23,7 @@ _BACK_FROM = re.compile(
 )
 
 
-def performed(concept: Concept, reading: Reading, name: EventName) -> Match | None:
+def match_procedure(concept: Concept, reading: Reading, name: EventName) -> Match | None:
     ends = name.act in ("end", "stop") or bool(
         {"removed", "discontinued", "extubation"} & set(name.words)
     )
@@ -31,7 +31,9 @@ def performed(concept: Concept, reading: Reading, name: EventName) -> Match | No
     lasting = concept.name in LASTING
     if lasting and removal != ends:
         return None
-    if reading.act is Act.ORDER or (concept is not reading.carrier and _not_done(concept, reading)):
+    if reading.act is Act.ORDER or (
+        concept is not reading.carrier and _is_negated(concept, reading)
+    ):
         return None
     if concept.name == "surgery":
         wanted = "received" if _BACK_FROM.search(reading.text) else "sent"
@@ -49,7 +51,7 @@ def performed(concept: Concept, reading: Reading, name: EventName) -> Match | No
     return Match(0.3 if ends else 0.1, REACH_ACT, "the same procedure, as performed")
 
 
-def _not_done(concept: Concept, reading: Reading) -> bool:
+def _is_negated(concept: Concept, reading: Reading) -> bool:
     """Return whether a procedure was negated; then it has no row.
 
     A study with a negative finding ("chest film without infiltrate") was done and has a row.

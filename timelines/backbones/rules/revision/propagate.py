@@ -47,7 +47,7 @@ class Move:
     by: tuple[str, ...]
 
 
-def move(
+def find_move(
     position: int, text_time: float, context: Sequence[str], anchors: Sequence[Anchored]
 ) -> Move | None:
     """Return the shift of an occurrence at `position` of the note.

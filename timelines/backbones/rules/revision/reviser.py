@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from timelines.backbones.rules.querying.reading import PLAN_SECTIONS, Reading, read_note
 from timelines.backbones.rules.revision.assign import KEEP_COST, Choice, Link, Node, assign
 from timelines.backbones.rules.revision.judge import Judge, Verdict
-from timelines.backbones.rules.revision.propagate import Anchored, move
+from timelines.backbones.rules.revision.propagate import Anchored, find_move
 from timelines.domain import Entry, Evidence, Inventory, TaggedNote, Timeline, TimelineKind, Window
 from timelines.pipeline.backbone import Check, never_stop
 
@@ -163,9 +163,9 @@ def _entries(case: _Case, choices: Sequence[Choice], check: Check) -> list[Entry
         check()
         entry = case.text.by_uid[node.uid]
         if choice is not None:
-            entries.append(_adopted(entry, choice, node))
+            entries.append(_adopt(entry, choice, node))
         else:
-            entries.append(_without_row(case, entry, anchors, discharge))
+            entries.append(_place_without_row(case, entry, anchors, discharge))
     return entries
 
 
@@ -183,7 +183,7 @@ def _anchors(case: _Case, choices: Sequence[Choice]) -> list[Anchored]:
     return anchors
 
 
-def _adopted(entry: Entry, choice: Verdict, node: Node) -> Entry:
+def _adopt(entry: Entry, choice: Verdict, node: Node) -> Entry:
     """The row's time; copies of the same moment are cited with it."""
     time = choice.row.time if choice.row.time is not None else 0.0
     same = [
@@ -208,13 +208,13 @@ def _adopted(entry: Entry, choice: Verdict, node: Node) -> Entry:
     )
 
 
-def _without_row(
+def _place_without_row(
     case: _Case, entry: Entry, anchors: Sequence[Anchored], discharge: float | None
 ) -> Entry:
     reading = case.readings[entry.uid]
     recorded = case.window.discharge
     if recorded is not None and _happens_at_discharge(reading, entry, discharge):
-        return _at(
+        return _make_entry(
             entry,
             recorded,
             "rules: discharge time",
@@ -223,21 +223,25 @@ def _without_row(
         )
     position = case.inventory.by_uid[entry.uid].start
     if entry.time is None or position is None or entry.time < -24.0 or entry.decided_by in _UNMOVED:
-        return replace(entry, decided_by=entry.decided_by or "rules: text", reason=_kept(entry))
-    found = move(position, entry.time, entry.context, anchors)
+        return replace(
+            entry, decided_by=entry.decided_by or "rules: text", reason=_explain_unchanged(entry)
+        )
+    found = find_move(position, entry.time, entry.context, anchors)
     if (
         found is None
         or abs(found.shift) < 0.05
         or (reading.section == "hpi" and entry.time < 0 < entry.time + found.shift)
     ):
-        return replace(entry, decided_by=entry.decided_by or "rules: text", reason=_kept(entry))
+        return replace(
+            entry, decided_by=entry.decided_by or "rules: text", reason=_explain_unchanged(entry)
+        )
     time = entry.time + found.shift
     if recorded is not None and time > recorded >= entry.time:
         time = recorded
-    return _shifted(entry, time - entry.time, found.by)
+    return _shift(entry, time - entry.time, found.by)
 
 
-def _kept(entry: Entry) -> str:
+def _explain_unchanged(entry: Entry) -> str:
     return (
         f"no row is the same occurrence; {entry.reason}"
         if entry.reason
@@ -245,7 +249,7 @@ def _kept(entry: Entry) -> str:
     )
 
 
-def _shifted(entry: Entry, shift: float, by: Sequence[str]) -> Entry:
+def _shift(entry: Entry, shift: float, by: Sequence[str]) -> Entry:
     """Move time and bounds together.
 
     They describe a distance to the neighbours.
@@ -264,7 +268,7 @@ def _shifted(entry: Entry, shift: float, by: Sequence[str]) -> Entry:
     )
 
 
-def _at(entry: Entry, time: float, decided_by: str, reason: str, *, known: bool) -> Entry:
+def _make_entry(entry: Entry, time: float, decided_by: str, reason: str, *, known: bool) -> Entry:
     return Entry(entry.uid, time, time, time, known, entry.context, decided_by, reason)
 
 

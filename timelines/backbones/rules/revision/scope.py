@@ -88,7 +88,7 @@ def may_have_rows(reading: Reading, entry: Entry) -> bool:
     )
 
 
-def reach(match: Match, reading: Reading, entry: Entry, *, unique: bool) -> float:
+def compute_reach(match: Match, reading: Reading, entry: Entry, *, unique: bool) -> float:
     """Return how many hours beyond the text's bounds a match may be.
 
     `unique`: no other row of the record has the stated value.

@@ -71,12 +71,12 @@ def stated_values(text: str) -> tuple[Stated, ...]:
     return tuple(found)
 
 
-def tells(values: tuple[Stated, ...], value: float, unit: str, event: str) -> Stated | None:
+def find_equal(values: tuple[Stated, ...], value: float, unit: str, event: str) -> Stated | None:
     """Return the stated value that equals the row's value.
 
     The row's value may be converted between the units in which both are written.
     """
-    for candidate in (value, *_converted(value, unit, event)):
+    for candidate in (value, *_convert(value, unit, event)):
         for stated in values:
             if stated.covers(candidate):
                 return stated
@@ -111,7 +111,7 @@ def _decade(value: float, before: str) -> Stated:
     return Stated(value, value + 0.99 * width, None)
 
 
-def _converted(value: float, unit: str, event: str) -> tuple[float, ...]:
+def _convert(value: float, unit: str, event: str) -> tuple[float, ...]:
     """°F ↔ °C for temperatures, kg ↔ lb for weights, g ↔ mg ↔ mcg for amounts."""
     if "temp" in event:
         fahrenheit = "f" in unit.lower() or (not unit and value > 60)

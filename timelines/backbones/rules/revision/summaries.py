@@ -55,7 +55,7 @@ class SummaryRuleReviser:
             ]
         rows = {row.row_index: row for found in stated.values() for row in found}
         revised = RuleReviser(self.check).revise(note, text_only, evidence, window, alternatives)
-        return [replace(t, entries=tuple(_without_rows(e, rows) for e in t)) for t in revised]
+        return [replace(t, entries=tuple(_drop_rows(e, rows) for e in t)) for t in revised]
 
 
 def stated_observations(
@@ -71,7 +71,7 @@ def stated_observations(
     grace = PipelineConfig().discharge_grace_hours
     latest = None if window.discharge is None else window.discharge + grace
     seen: set[tuple[str, str]] = set()
-    for value, clock in _stated(lines):
+    for value, clock in _read_observations(lines):
         hours = window.anchor.hours(datetime.fromisoformat(clock))
         if (value, clock) in seen or (latest is not None and hours > latest):
             continue
@@ -88,7 +88,7 @@ def stated_observations(
         seen.add((value, clock))
 
 
-def _stated(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _read_observations(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield (value, clock time) of the observations of a summary.
 
     If all observations are listed, these; else the marked ones and both ends.
@@ -106,7 +106,7 @@ def _stated(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield from ((_EXTREMES.sub("", value), clock) for value, clock in _STATED.findall(line))
 
 
-def _without_rows(entry: Entry, stated: dict[int, SourceRow]) -> Entry:
+def _drop_rows(entry: Entry, stated: dict[int, SourceRow]) -> Entry:
     if not entry.adopted_rows:
         return entry
     row = stated[entry.adopted_rows[0]]

@@ -39,7 +39,7 @@ _BY_CONCEPT = {
 _PLANS = frozenset({"scheduled", "planned", "follow-up", "followup", "f/u", "appointment"})
 
 
-def lane_of(clause: Clause, chunk: Chunk, section_kind: str, inherited: Lane | None) -> Lane:
+def find_lane(clause: Clause, chunk: Chunk, section_kind: str, inherited: Lane | None) -> Lane:
     """Return the lane of a chunk.
 
     `inherited` is the lane of the name that an elliptical chunk continues; it decides if the chunk

@@ -119,14 +119,14 @@ def find_terms(tokens: Sequence[Token]) -> list[Term]:
     terms = []
     i = 0
     while i < len(tokens):
-        hit = _longest_at(tokens, i, index) or _by_ending(tokens, i)
+        hit = _find_longest(tokens, i, index) or _find_by_ending(tokens, i)
         if hit:
             terms.append(hit)
         i = hit.last if hit else i + 1
     return terms
 
 
-def _longest_at(tokens: Sequence[Token], i: int, index: _Index) -> Term | None:
+def _find_longest(tokens: Sequence[Token], i: int, index: _Index) -> Term | None:
     for size in range(min(index.longest, len(tokens) - i), 0, -1):
         window = tokens[i : i + size]
         exact = tuple(t.text for t in window)
@@ -150,7 +150,7 @@ def _plausible(tokens: Sequence[Token], i: int) -> bool:
     return token.text.isupper() or (token.lower not in _ORDINARY and not token.text.islower())
 
 
-def _by_ending(tokens: Sequence[Token], i: int) -> Term | None:
+def _find_by_ending(tokens: Sequence[Token], i: int) -> Term | None:
     word = tokens[i].lower
     if len(word) > 5 and word.isalpha():
         for concept, pattern in _ENDINGS:

@@ -77,7 +77,7 @@ class Thread:
     lane: Lane | None = None
 
 
-def mention_of(
+def build_mention(
     clause: Clause,
     chunk: Chunk,
     section_kind: str,
@@ -98,7 +98,7 @@ def mention_of(
         name_end = next((t.last for t in clause.terms if chunk.first <= t.first), chunk.first + 1)
         name = clause.text[clause.tokens[chunk.first].start : clause.tokens[name_end - 1].end]
         text = _expand(f"{name} {clause.tokens[chunk.shared - 1].text}")
-    text = _small_initial(_with_name(clause, chunk, _POINTERS.sub("", text) or text, thread))
+    text = _small_initial(_restore_name(clause, chunk, _POINTERS.sub("", text) or text, thread))
     if negated and not _DENIED.match(text):
         text = f"no {text}"
     if heading:
@@ -112,7 +112,7 @@ def mention_of(
         section_kind = "results"
     template = _CONTEXT.get(section_kind, "{}")
     if section_kind in {"allergies", "pmh", "disposition"} and (
-        _DENIED.match(text) or _tells_an_act(clause, chunk)
+        _DENIED.match(text) or _has_act(clause, chunk)
     ):
         template = "{}"
     return template.format(text)
@@ -136,14 +136,14 @@ def remember(clause: Clause, chunk: Chunk, lane: Lane, thread: Thread) -> None:
             thread.finding, thread.lane = name, lane
 
 
-def _tells_an_act(clause: Clause, chunk: Chunk) -> bool:
+def _has_act(clause: Clause, chunk: Chunk) -> bool:
     return any(
         clause.parts[i] == "VERB" or clause.tokens[i].lower in ACTIONS
         for i in range(chunk.first, chunk.last)
     )
 
 
-def _with_name(clause: Clause, chunk: Chunk, text: str, thread: Thread) -> str:
+def _restore_name(clause: Clause, chunk: Chunk, text: str, thread: Thread) -> str:
     """Put the name back that an elliptical chunk leaves out."""
     terms = [t for t in clause.terms if chunk.first <= t.first < chunk.last]
     if terms and all(clause.tokens[t.first].lower in _GENERIC for t in terms):

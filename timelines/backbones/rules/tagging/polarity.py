@@ -25,7 +25,7 @@ _REACHING = frozenset({"no", "denies", "denied", "denying", "without", "w/o", "n
 _NEGATED_NOUNS = {Concept.FINDING}
 
 
-def polarity_of(text: str) -> Polarity:
+def find_polarity(text: str) -> Polarity:
     """Absent when the span itself denies what it names."""
     plain = _NOT_ABSENT.sub(" ", text)
     return Polarity.ABSENT if _ABSENT.search(plain) else Polarity.PRESENT

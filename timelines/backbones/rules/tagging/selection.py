@@ -18,7 +18,7 @@ from timelines.backbones.rules.tagging.vocabulary import CONDITIONAL, LEADING, T
 from timelines.backbones.rules.text import Section
 
 
-def is_advice_on_what_may_happen(clause: Clause, section: Section) -> bool:
+def is_advice(clause: Clause, section: Section) -> bool:
     """Return whether a sentence of the instructions reports no event.
 
     Example: "Return for fever".
@@ -46,7 +46,7 @@ def is_occurrence(clause: Clause, chunk: Chunk, section_kind: str, heading: bool
     return strength(clause, chunk.first, chunk.last) > 0 or is_bare_value(clause, chunk)
 
 
-def only_names_the_next(clause: Clause, chunk: Chunk, following: Chunk | None) -> bool:
+def is_lead_in(clause: Clause, chunk: Chunk, following: Chunk | None) -> bool:
     """Return whether the chunk is a name whose value or act follows.
 
     A comma or colon separates them: "Her temperature, 99.7 on arrival", "Metoprolol, which was

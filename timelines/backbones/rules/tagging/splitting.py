@@ -138,14 +138,14 @@ def _value_follows(clause: Clause, i: int) -> bool:
 def _join(clause: Clause, pieces: Sequence[Chunk]) -> list[Chunk]:
     joined: list[Chunk] = []
     for piece in pieces:
-        if joined and _belongs(clause, joined[-1], piece):
+        if joined and _is_attached(clause, joined[-1], piece):
             joined[-1].last = piece.last
         else:
             joined.append(Chunk(piece.first, piece.last, piece.separator))
     return joined
 
 
-def _belongs(clause: Clause, left: Chunk, right: Chunk) -> bool:
+def _is_attached(clause: Clause, left: Chunk, right: Chunk) -> bool:
     """Return whether `right` is part of `left`, not an occurrence itself."""
     kind = right.separator
     here, there = strength(clause, right.first, right.last), strength(clause, left.first, left.last)
@@ -153,7 +153,7 @@ def _belongs(clause: Clause, left: Chunk, right: Chunk) -> bool:
         if _is_label_of_act(clause, left, right):
             return True
         if kind == "punct" and clause.text[clause.tokens[right.first - 1].start] == ",":
-            return _waits_for_head(clause, left, right) and here > 0
+            return _needs_head(clause, left, right) and here > 0
         return kind == "measure" and (there == 0 or _is_plain_modifier(clause, left))
     if _continues_series(clause, left, right):
         return False
@@ -241,7 +241,7 @@ def _names_without_value(clause: Clause, chunk: Chunk) -> bool:
     )
 
 
-def _waits_for_head(clause: Clause, left: Chunk, right: Chunk) -> bool:
+def _needs_head(clause: Clause, left: Chunk, right: Chunk) -> bool:
     """Adjectives in a row: "watery, non-bloody diarrhea" is one thing."""
     if _is_modifier(clause, left):
         return True

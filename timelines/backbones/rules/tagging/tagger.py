@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 from timelines.backbones.rules.tagging.chunks import Chunk, Clause, read_clause
 from timelines.backbones.rules.tagging.demographics import demographic_spans, heading_sex
-from timelines.backbones.rules.tagging.lanes import lane_of
-from timelines.backbones.rules.tagging.mentions import Thread, mention_of, remember
+from timelines.backbones.rules.tagging.lanes import find_lane
+from timelines.backbones.rules.tagging.mentions import Thread, build_mention, remember
 from timelines.backbones.rules.tagging.polarity import (
     continues_negation,
-    polarity_of,
+    find_polarity,
     reaching_negation,
 )
 from timelines.backbones.rules.tagging.selection import (
-    is_advice_on_what_may_happen,
+    is_advice,
+    is_lead_in,
     is_occurrence,
-    only_names_the_next,
 )
 from timelines.backbones.rules.tagging.spans import (
     absorb_parentheses,
@@ -91,7 +91,7 @@ def _tag_sentence(
     if section.kind == "header" or (heading and not problem):
         return []
     clause = read_clause(analysis, sentence.start, sentence.end)
-    if is_advice_on_what_may_happen(clause, section):
+    if is_advice(clause, section):
         return []
     chunks = [c for c in (trim(clause, chunk) for chunk in split(clause)) if c is not None]
     return _tag_chunks(
@@ -113,16 +113,14 @@ def _tag_chunks(
         following = chunks[i + 1] if i + 1 < len(chunks) else None
         negated = negated_list is not None and continues_negation(clause, negated_list, chunk)
         negated_list = chunk if negated or reaching_negation(clause, chunk) else None
-        lane = lane_of(clause, chunk, kind, thread.lane)
-        if is_occurrence(clause, chunk, kind, problem) and not only_names_the_next(
-            clause, chunk, following
-        ):
+        lane = find_lane(clause, chunk, kind, thread.lane)
+        if is_occurrence(clause, chunk, kind, problem) and not is_lead_in(clause, chunk, following):
             lead = line_lead or leading_time(clause, chunk)
             start, end = clause.tokens[chunk.first].start, clause.tokens[chunk.last - 1].end
-            mention = mention_of(
+            mention = build_mention(
                 clause, chunk, kind, thread, negated=negated, lead=lead, heading=problem
             )
-            polarity = Polarity.ABSENT if negated else polarity_of(clause.text[start:end])
+            polarity = Polarity.ABSENT if negated else find_polarity(clause.text[start:end])
             spans.append(TaggedSpan(start, end, mention, polarity, lane))
         remember(clause, chunk, lane, thread)
     return spans

@@ -60,16 +60,16 @@ def bare_dates(text: str, calendar: Calendar) -> Callable[[Day], bool] | None:
         return found is not None and _EARLIEST <= found <= _LATEST
 
     written = [
-        m for m in BARE_DATE.finditer(text) if not is_share(text, m) and about_stay(as_day(m))
+        m for m in BARE_DATE.finditer(text) if not is_share(text, m) and about_stay(parse_day(m))
     ]
     cued = any(
         _CUED.search(text[max(0, text.rfind("\n", 0, m.start()) + 1, m.start() - 20) : m.start()])
         for m in written
     )
-    return about_stay if cued and len({as_day(m) for m in written}) >= _MANNER else None
+    return about_stay if cued and len({parse_day(m) for m in written}) >= _MANNER else None
 
 
-def as_day(match: re.Match[str]) -> Day:
+def parse_day(match: re.Match[str]) -> Day:
     """The named day of a match of `BARE_DATE`."""
     return Day(Basis.DATE, int(match["d"]), month=int(match["m"]))
 

@@ -23,7 +23,7 @@ class Part:
     low: float
     high: float
 
-    def shifted(self, hours: float) -> Part:
+    def shift(self, hours: float) -> Part:
         """The same moment some hours later ("half an hour before midnight")."""
         return Part(self.label, self.point + hours, self.low + hours, self.high + hours)
 
@@ -109,7 +109,7 @@ _MODIFIERS: tuple[tuple[str, str], ...] = (
 )
 
 
-def part_of(modifier: str, base: str) -> Part | None:
+def find_part(modifier: str, base: str) -> Part | None:
     """Return the clock hours of "late" + "afternoon".
 
     None for words that name no part of the day.

@@ -9,7 +9,7 @@ from timelines.backbones.rules.sections import Section
 from timelines.backbones.rules.timing.clock import Calendar
 from timelines.backbones.rules.timing.concepts import concepts, numbers
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
-from timelines.backbones.rules.timing.frames import Frame, frame_of
+from timelines.backbones.rules.timing.frames import Frame, find_frame
 from timelines.backbones.rules.timing.kinds import is_lab
 from timelines.backbones.rules.timing.narrative import Narrator
 from timelines.backbones.rules.timing.terms import Basis, Kind, TimeExpression
@@ -143,7 +143,7 @@ def disposition_estimate(narrator: Narrator) -> Estimate | None:
     for section in narrator.analysis.sections:
         if section.kind != "disposition" or not names_days(narrator, section):
             continue
-        for occurrence in narrator.within(section.body_start, section.end):
+        for occurrence in narrator.find_occurrences(section.body_start, section.end):
             estimate = narrator.estimates.get(occurrence.uid)
             if (
                 estimate is None
@@ -166,7 +166,9 @@ def names_days(narrator: Narrator, section: Section) -> bool:
 
 def counts_days(narrator: Narrator, start: int, end: int) -> bool:
     """Return whether the text between two offsets counts or dates a day."""
-    return any(e.day is not None and e.day.basis in COUNTED for e in narrator.found(start, end))
+    return any(
+        e.day is not None and e.day.basis in COUNTED for e in narrator.find_times(start, end)
+    )
 
 
 def same_lab_days(narrator: Narrator) -> frozenset[int]:
@@ -175,7 +177,7 @@ def same_lab_days(narrator: Narrator) -> frozenset[int]:
     analysis, calendar = narrator.analysis, narrator.resolver.calendar
     labs = [o for o in narrator.occurrences if is_lab(o)]
     final = [o for o in labs if analysis.section_at(o.start or 0).kind == "results_discharge"]
-    earlier = [o for o in labs if frame_of(analysis.section_at(o.start or 0)) is Frame.COURSE]
+    earlier = [o for o in labs if find_frame(analysis.section_at(o.start or 0)) is Frame.COURSE]
     for one in final:
         for other in earlier:
             estimate = narrator.estimates.get(other.uid)

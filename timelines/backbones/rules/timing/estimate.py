@@ -38,14 +38,14 @@ class Estimate:
     known: bool = False
     context: tuple[str, ...] = ()
 
-    def shifted(self, hours: float, low: float, high: float | None) -> Estimate:
+    def shift(self, hours: float, low: float, high: float | None) -> Estimate:
         """The estimate moved by an amount whose bounds widen it."""
         time = None if self.time is None else self.time + hours
         lower = None if self.low is None else self.low + low
         upper = None if self.high is None or high is None else self.high + high
         return replace(self, time=time, low=lower, high=upper)
 
-    def with_context(self, uids: tuple[str, ...]) -> Estimate:
+    def add_context(self, uids: tuple[str, ...]) -> Estimate:
         """Return the same estimate with further context UIDs at the end."""
         return replace(self, context=tuple(dict.fromkeys((*self.context, *uids))))
 
@@ -55,9 +55,9 @@ def entry(uid: str, estimate: Estimate) -> Entry:
 
     Numbers are finite, bounds contain the point, and there are at most five context UIDs.
     """
-    time = None if estimate.time is None else _rounded(estimate.time)
-    low = None if estimate.low is None else _rounded(estimate.low)
-    high = None if estimate.high is None else _rounded(estimate.high)
+    time = None if estimate.time is None else _round(estimate.time)
+    low = None if estimate.low is None else _round(estimate.low)
+    high = None if estimate.high is None else _round(estimate.high)
     if time is not None:
         low = None if low is None else min(low, time)
         high = None if high is None else max(high, time)
@@ -76,6 +76,6 @@ def entry(uid: str, estimate: Estimate) -> Entry:
     )
 
 
-def _rounded(hours: float) -> float:
+def _round(hours: float) -> float:
     """Three decimals: a few seconds, finer than any clinical time."""
     return round(hours, 3) + 0.0

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from timelines.backbones.rules.timing.daypart import part_of
+from timelines.backbones.rules.timing.daypart import find_part
 from timelines.backbones.rules.timing.grammar.amounts import find_ages, find_offsets, find_spans
 from timelines.backbones.rules.timing.grammar.clocks import (
     find_clocks,
@@ -52,10 +52,10 @@ def find_expressions(text: str, bare: Callable[[Day], bool] | None = None) -> li
             if not any(expression.start < c.end and c.start < expression.end for c in claimed):
                 claimed.append(expression)
     claimed.sort(key=lambda e: e.start)
-    return [replace(e, text=text[e.start : e.end].strip()) for e in _joined(text, claimed)]
+    return [replace(e, text=text[e.start : e.end].strip()) for e in _join_neighbours(text, claimed)]
 
 
-def _joined(text: str, expressions: list[TimeExpression]) -> list[TimeExpression]:
+def _join_neighbours(text: str, expressions: list[TimeExpression]) -> list[TimeExpression]:
     """Join a day with the part or clock next to it.
 
     Examples: "the evening of" + "POD 1", "HD3" + "mid-AM".
@@ -112,7 +112,7 @@ def _join_parts(a: TimeExpression, b: TimeExpression) -> TimeExpression | None:
         hour = clock.part.point % 12 if clock.part else 0.0
         best = min((hour, hour + 12, hour + 24), key=lambda h: abs(h - part.point))
         assert clock.part is not None
-        moved = clock.part.shifted(best - clock.part.point)
+        moved = clock.part.shift(best - clock.part.point)
         return replace(
             a,
             end=b.end,
@@ -122,6 +122,6 @@ def _join_parts(a: TimeExpression, b: TimeExpression) -> TimeExpression | None:
             ambiguous_clock=False,
         )
     if a.part.label.endswith(" day"):
-        part = part_of(a.part.label.split()[0], b.part.label) or b.part
+        part = find_part(a.part.label.split()[0], b.part.label) or b.part
         return replace(a, end=b.end, day=a.day or b.day, part=part, linked=b.linked)
     return None

@@ -70,7 +70,7 @@ _NEGATIVE = re.compile(
 )
 
 
-def frame_of(section: Section) -> Frame:
+def find_frame(section: Section) -> Frame:
     """Return the frame of a section.
 
     Prose without a known heading reads like a hospital course.

@@ -132,7 +132,7 @@ _WORDS = {
 }
 
 
-def unit_in(phrase: str) -> str:
+def find_unit(phrase: str) -> str:
     """Return the unit that a phrase names, in capitals ("MICU").
 
     Empty for none or "the unit".
@@ -141,7 +141,7 @@ def unit_in(phrase: str) -> str:
     return match.group().upper() if match else ""
 
 
-def place_in(phrase: str) -> Place | None:
+def find_place(phrase: str) -> Place | None:
     """Return the station that a phrase names, or None.
 
     Example: "arrival to the MICU".
@@ -149,7 +149,7 @@ def place_in(phrase: str) -> Place | None:
     return next((place for place, pattern in _PATTERNS if pattern.search(phrase)), None)
 
 
-def arrival_in(clause: str) -> Place | None:
+def find_arrival(clause: str) -> Place | None:
     """Return the station that was reached according to a clause.
 
     Examples: "She reached the MICU", "To TSICU", "CCU arrival".
@@ -174,7 +174,7 @@ def arrival_in(clause: str) -> Place | None:
     return found[1] if found else None
 
 
-def setting_in(clause: str) -> Place | None:
+def find_setting(clause: str) -> Place | None:
     """Return the station of a clause, None if it names none.
 
     Examples: "in our ED", "At OSH K 6.1".

@@ -23,8 +23,13 @@ from timelines.backbones.rules.timing.frames import (
     is_negative,
 )
 from timelines.backbones.rules.timing.kinds import is_lab, usual_hour, usual_morning
-from timelines.backbones.rules.timing.milestones import Place, arrival_in, place_in, setting_in
-from timelines.backbones.rules.timing.operations import tells_operation
+from timelines.backbones.rules.timing.milestones import (
+    Place,
+    find_arrival,
+    find_place,
+    find_setting,
+)
+from timelines.backbones.rules.timing.operations import states_operation
 from timelines.backbones.rules.timing.passages import (
     PASSAGE,
     ends_state,
@@ -78,22 +83,24 @@ class Narrator:
         """Sentences whose text begins in the body of `section`."""
         return self.analysis.sentences_in(section.body_start, section.end)
 
-    def within(self, start: int, end: int) -> list[Occurrence]:
+    def find_occurrences(self, start: int, end: int) -> list[Occurrence]:
         """Occurrences that begin in `[start, end)`, in order."""
         return list(
             self.occurrences[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
         )
 
-    def found(self, start: int, end: int) -> list[TimeExpression]:
+    def find_times(self, start: int, end: int) -> list[TimeExpression]:
         """Time expressions that begin in `[start, end)`."""
-        return self.expressions[bisect_left(self._told, start) : bisect_left(self._told, end)]
+        return self.expressions[
+            bisect_left(self._expression_starts, start) : bisect_left(self._expression_starts, end)
+        ]
 
     @cached_property
     def _starts(self) -> list[int]:
         return [o.start or 0 for o in self.occurrences]
 
     @cached_property
-    def _told(self) -> list[int]:
+    def _expression_starts(self) -> list[int]:
         return [e.start for e in self.expressions]
 
     def course(self, section: Section, cursor: Cursor) -> None:
@@ -106,7 +113,7 @@ class Narrator:
         self._advance(cursor, _SENTENCE_STEP)
         self._sentence(sentence, cursor, past=False)
 
-    def presenting(self, section: Section, cursor: Cursor) -> None:
+    def place_presentation(self, section: Section, cursor: Cursor) -> None:
         """Place the story up to admission.
 
         Background comes first, then events in order, then the stations of arrival.
@@ -114,7 +121,7 @@ class Narrator:
         background = True
         for sentence in self.sentences(section):
             text = self.analysis.text[sentence.start : sentence.end]
-            if is_negative(text) and not self.found(sentence.start, sentence.end):
+            if is_negative(text) and not self.find_times(sentence.start, sentence.end):
                 self._negatives(sentence)
                 continue
             background = background and describes_patient(text)
@@ -132,10 +139,10 @@ class Narrator:
     def items(self, sentence: Sentence) -> None:
         """Date independent clauses: dated ones count back, others are at 0."""
         before: list[Occurrence] = []
-        for clause in self.clauses_of(sentence):
+        for clause in self.find_clauses(sentence):
             cursor = Cursor(-2.0, -2.0, 0.0, 0)
             resolved = self._resolve(clause, cursor, past=True)
-            inside = self.within(clause.start, clause.end)
+            inside = self.find_occurrences(clause.start, clause.end)
             if resolved and not inside and self.analysis.text[clause.start] in "([":
                 inside = [
                     o
@@ -146,7 +153,9 @@ class Narrator:
             for occurrence in inside:
                 own = resolved or self._inside(occurrence, clause, cursor)
                 if own and not is_demographic(occurrence):
-                    self._record(occurrence, self.placed(occurrence, self.nearest(occurrence, own)))
+                    self._record(
+                        occurrence, self.estimate_moment(occurrence, self.nearest(occurrence, own))
+                    )
                 else:
                     self.static(occurrence)
 
@@ -154,7 +163,7 @@ class Narrator:
         self, occurrence: Occurrence, clause: Clause, cursor: Cursor
     ) -> list[tuple[TimeExpression, Moment]]:
         """Return moments inside an occurrence's span, after its first clause."""
-        behind = self.found(clause.end, occurrence.end or 0)
+        behind = self.find_times(clause.end, occurrence.end or 0)
         return [(e, m) for e in behind if (m := self.resolver.resolve(e, cursor, past=True))]
 
     def static(self, occurrence: Occurrence) -> None:
@@ -173,16 +182,20 @@ class Narrator:
     # One sentence
 
     def _sentence(self, sentence: Sentence, cursor: Cursor, past: bool) -> None:
-        parts = self.clauses_of(sentence)
+        parts = self.find_clauses(sentence)
         self.resolver.shared_base, cursor.recent = None, False
         dated: list[Dated] = []
         for i, clause in enumerate(parts):
             dated.append(self._date(clause, cursor, past, first=i == 0))
-        attach(dated, self.analysis.text, lambda clause: not self.within(clause.start, clause.end))
+        attach(
+            dated,
+            self.analysis.text,
+            lambda clause: not self.find_occurrences(clause.start, clause.end),
+        )
         for item in dated:
-            for occurrence in self.within(item.clause.start, item.clause.end):
+            for occurrence in self.find_occurrences(item.clause.start, item.clause.end):
                 moment = self.nearest(occurrence, item.own) if item.own else item.moment
-                estimate = self.placed(occurrence, moment)
+                estimate = self.estimate_moment(occurrence, moment)
                 if self._comes_with_complaint(occurrence, item.own):
                     came = (
                         _AT_ADMISSION
@@ -191,15 +204,17 @@ class Narrator:
                     )
                     estimate = replace(came, rule="arrival", reason=_COMPLAINT)
                 if item.inherited:
-                    estimate = self._as_inherited(estimate)
+                    estimate = self._inherit(estimate)
                 self._record(occurrence, estimate)
-        spoken = self.within(sentence.start, sentence.end)
+        spoken = self.find_occurrences(sentence.start, sentence.end)
         if spoken:
             cursor.uid, cursor.source = spoken[-1].uid, spoken[-1].mention
 
     def _date(self, clause: Clause, cursor: Cursor, past: bool, first: bool) -> Dated:
         text = self.analysis.text[clause.start : clause.end]
-        bracketed = not self.within(clause.start, clause.end) and text.lstrip().startswith("(")
+        bracketed = not self.find_occurrences(
+            clause.start, clause.end
+        ) and text.lstrip().startswith("(")
         alone = clause.expressions and (bracketed or is_copied(text))
         working = cursor.copy() if clause.aside and not alone else cursor
         self._station(text, clause, working, past)
@@ -209,7 +224,7 @@ class Narrator:
         if (
             self.resolver.told_surgery_day is None
             and (here.estimate.time or 0.0) > -DAY
-            and tells_operation(text)
+            and states_operation(text)
         ):
             self.resolver.told_surgery_day = here.day
         if own:
@@ -217,7 +232,8 @@ class Narrator:
         if not first:
             step = (
                 _ARROW_STEP
-                if clause.arrow and any(is_lab(o) for o in self.within(clause.start, clause.end))
+                if clause.arrow
+                and any(is_lab(o) for o in self.find_occurrences(clause.start, clause.end))
                 else _CLAUSE_STEP
             )
             self._advance(working, step)
@@ -234,7 +250,7 @@ class Narrator:
             e
             for e in clause.expressions
             if e.kind is Kind.EVENT
-            and not (past and place_in(e.reference) in (Place.EMERGENCY, Place.OUTSIDE))
+            and not (past and find_place(e.reference) in (Place.EMERGENCY, Place.OUTSIDE))
         ]
         timed = [
             e
@@ -258,7 +274,7 @@ class Narrator:
         past: bool,
         resolved: list[tuple[TimeExpression, Moment]],
     ) -> None:
-        ahead = [] if e.day is not None or past else self.found(e.end, e.end + PASSAGE)
+        ahead = [] if e.day is not None or past else self.find_times(e.end, e.end + PASSAGE)
         self.resolver.next_named_day = next_named_day(
             e, ahead, self.analysis.text, self.resolver.surgery_day
         )
@@ -304,7 +320,7 @@ class Narrator:
 
         It does not move if the narrative has already passed the station.
         """
-        place = arrival_in(text) or (setting_in(text) if past else None)
+        place = find_arrival(text) or (find_setting(text) if past else None)
         if place is None or any(
             e.day is not None or e.anchoring is Anchoring.ADMISSION for e in clause.expressions
         ):
@@ -343,8 +359,8 @@ class Narrator:
         cursor.set(estimate, self.resolver.arrival_day(time), source=place.value)
 
     def _register(self, text: str, moment: Moment, past: bool) -> None:
-        place = arrival_in(text) or (
-            setting_in(text) if past and moment.estimate.strength is Strength.EXPLICIT else None
+        place = find_arrival(text) or (
+            find_setting(text) if past and moment.estimate.strength is Strength.EXPLICIT else None
         )
         if place is not None and not past and moment.estimate.strength >= Strength.RELATIVE:
             self.resolver.arrived = moment.estimate
@@ -379,7 +395,7 @@ class Narrator:
         behind = [e for e, _ in own if e.start >= occurrence.end]
         return len(behind) == len(own) and behind[0].kind is Kind.SPAN
 
-    def placed(self, occurrence: Occurrence, moment: Moment) -> Estimate:
+    def estimate_moment(self, occurrence: Occurrence, moment: Moment) -> Estimate:
         """Return the estimate of a moment for one occurrence.
 
         If the note names only the day, the hour is the usual one for such occurrences.
@@ -397,7 +413,7 @@ class Narrator:
             return replace(estimate, time=estimate.time + usual_morning(occurrence, moment.part))
         return estimate
 
-    def _as_inherited(self, estimate: Estimate) -> Estimate:
+    def _inherit(self, estimate: Estimate) -> Estimate:
         """Return a neighbour's estimate with wider bounds.
 
         The next statement may have happened some hours later.
@@ -437,7 +453,7 @@ class Narrator:
     def _negatives(self, sentence: Sentence) -> None:
         """Place findings that were absent on presentation at arrival."""
         arrival = self.resolver.milestones.at(Place.EMERGENCY)
-        for occurrence in self.within(sentence.start, sentence.end):
+        for occurrence in self.find_occurrences(sentence.start, sentence.end):
             time = arrival.time or 0.0
             self._record(
                 occurrence,
@@ -456,7 +472,7 @@ class Narrator:
 
         Return whether the background goes on after it.
         """
-        parts = self.clauses_of(sentence)
+        parts = self.find_clauses(sentence)
         for i, clause in enumerate(parts):
             text = self.analysis.text[clause.start : clause.end]
             anaphoric = any(
@@ -466,7 +482,7 @@ class Narrator:
             if begins_presentation(text) or anaphoric:
                 rest = Sentence(clause.start, sentence.end, sentence.line)
                 self._sentence(rest, cursor, past=True)
-                for occurrence in self.within(clause.start, sentence.end):
+                for occurrence in self.find_occurrences(clause.start, sentence.end):
                     if is_demographic(occurrence):
                         self.static(occurrence)
                 return False
@@ -475,18 +491,18 @@ class Narrator:
                 return False
         return (
             bool(parts)
-            and bool(self.within(sentence.start, sentence.end))
-            and not self.found(sentence.start, sentence.end)
+            and bool(self.find_occurrences(sentence.start, sentence.end))
+            and not self.find_times(sentence.start, sentence.end)
         )
 
-    def clauses_of(self, sentence: Sentence) -> list[Clause]:
+    def find_clauses(self, sentence: Sentence) -> list[Clause]:
         """The clauses of a sentence with their time expressions."""
         self.check()
         return clauses(
             self.analysis.text,
             sentence.start,
             sentence.end,
-            self.found(sentence.start, sentence.end),
+            self.find_times(sentence.start, sentence.end),
         )
 
     def _record(self, occurrence: Occurrence, estimate: Estimate) -> None:

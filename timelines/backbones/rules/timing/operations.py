@@ -35,7 +35,7 @@ _COUNTED_FROM_IT = re.compile(r"\bPOD\b|post-?op|surgery|operation", re.IGNORECA
 _HOUR, _EARLY, _LATE = 9.0, 6.5, 18.0
 
 
-def tells_operation(clause: str) -> bool:
+def states_operation(clause: str) -> bool:
     """Return whether a clause reports that an operation was done.
 
     "laparotomy on HD2" does; a clause that only refers to an operation does not.

@@ -13,8 +13,8 @@ from timelines.backbones.rules.text import Sentence
 from timelines.backbones.rules.timing.cursor import Cursor
 from timelines.backbones.rules.timing.discharge import counts_days, names_days
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
-from timelines.backbones.rules.timing.frames import Frame, frame_of
-from timelines.backbones.rules.timing.milestones import Place, place_in
+from timelines.backbones.rules.timing.frames import Frame, find_frame
+from timelines.backbones.rules.timing.milestones import Place, find_place
 from timelines.backbones.rules.timing.narrative import OPENING, Narrator
 from timelines.backbones.rules.timing.points import Moment
 from timelines.backbones.rules.timing.resolver import Resolver
@@ -49,23 +49,23 @@ class Placement:
 
         The cursor carries the story from section to section.
         """
-        frame = frame_of(section)
+        frame = find_frame(section)
         if frame is Frame.PRESENTING:
-            self.narrator.presenting(section, cursor)
+            self.narrator.place_presentation(section, cursor)
         elif frame in (Frame.STATIC, Frame.HISTORY):
             self.narrator.history(section)
         elif frame is Frame.EXAM:
-            self._examined(section, self._exam(section, cursor))
+            self._place_examination(section, self._exam(section, cursor))
         elif frame is Frame.RESULTS:
             place_results(section, self.narrator, self.resolver, self.fixed_sentence)
         elif frame is Frame.COURSE:
             self._course(section, cursor)
         elif frame is Frame.LEAVING:
-            self._leaving(section)
+            self._place_leaving(section)
         elif frame is Frame.OPINIONS:
             self._opinions(section)
         else:
-            self._fixed(section, self._recap(section))
+            self._place_fixed(section, self._recap(section))
         self._heading(section)
 
     def fixed_sentence(
@@ -79,7 +79,7 @@ class Placement:
         """
         time, low = fixed.estimate.time or 0.0, fixed.estimate.low
         led: Moment | None = None
-        for clause in self.narrator.clauses_of(sentence):
+        for clause in self.narrator.find_clauses(sentence):
             cursor = Cursor(
                 time,
                 time if low is None else low,
@@ -96,14 +96,18 @@ class Placement:
                 for e in named
                 if (m := self.resolver.resolve(e, cursor, past=False)) and not _after(m, latest)
             ]
-            inside = self.narrator.within(clause.start, clause.end)
+            inside = self.narrator.find_occurrences(clause.start, clause.end)
             for occurrence in inside:
                 moment = self.narrator.nearest(occurrence, moments) if moments else led or fixed
-                self.narrator.estimates[occurrence.uid] = self.narrator.placed(occurrence, moment)
+                self.narrator.estimates[occurrence.uid] = self.narrator.estimate_moment(
+                    occurrence, moment
+                )
             if moments:
                 led = moments[-1][1] if not inside and clause.start <= sentence.start else None
 
-    def _fixed(self, section: Section, estimate: Estimate, latest: float | None = None) -> None:
+    def _place_fixed(
+        self, section: Section, estimate: Estimate, latest: float | None = None
+    ) -> None:
         moment = Moment(estimate, self.resolver.calendar.day_of(estimate.time or 0.0))
         for sentence in self.narrator.sentences(section):
             self.fixed_sentence(sentence, moment, latest)
@@ -115,15 +119,15 @@ class Placement:
             start = self._arrival()
             cursor.set(start, self.resolver.arrival_day(start.time or 0.0), source=OPENING)
             cursor.uid = ""
-        self._titled(section, cursor)
+        self._follow_title(section, cursor)
         self.narrator.course(section, cursor)
 
-    def _titled(self, section: Section, cursor: Cursor) -> None:
+    def _follow_title(self, section: Section, cursor: Cursor) -> None:
         """Move the cursor to the day that a heading names.
 
         Example: "carried forward from HD#7 note".
         """
-        for e in self.narrator.found(section.start, section.body_start):
+        for e in self.narrator.find_times(section.start, section.body_start):
             moment = self.resolver.resolve(e, cursor, past=False) if e.day is not None else None
             if moment:
                 cursor.set(moment.estimate, moment.day, moment.day_only, e.text)
@@ -151,17 +155,17 @@ class Placement:
         """
         body = [
             self.narrator.estimates[o.uid]
-            for o in self.narrator.within(section.body_start, section.end)
+            for o in self.narrator.find_occurrences(section.body_start, section.end)
             if o.uid in self.narrator.estimates
         ]
-        course = frame_of(section) is Frame.COURSE
+        course = find_frame(section) is Frame.COURSE
         estimate = self._arrival()
         if course and body:
             reason = f"the problem of this part: {body[0].reason}"
             estimate = replace(
                 body[0], strength=Strength.DEFAULT, rule="heading", reason=reason, known=False
             )
-        for occurrence in self.narrator.within(section.start, section.body_start):
+        for occurrence in self.narrator.find_occurrences(section.start, section.body_start):
             if course or occurrence.uid not in self.narrator.estimates:
                 self.narrator.estimates[occurrence.uid] = estimate
 
@@ -169,13 +173,15 @@ class Placement:
 
     def _exam(self, section: Section, cursor: Cursor) -> Estimate:
         analysis = self.narrator.analysis
-        place = place_in(analysis.text[section.start : section.body_start])
+        place = find_place(analysis.text[section.start : section.body_start])
         if place in (None, Place.ADMISSION) and section.kind == "exam":
             earlier = [
-                s for s in analysis.sections if s.end == section.start and frame_of(s) is Frame.EXAM
+                s
+                for s in analysis.sections
+                if s.end == section.start and find_frame(s) is Frame.EXAM
             ]
             place = (
-                place_in(analysis.text[earlier[0].start : earlier[0].body_start])
+                find_place(analysis.text[earlier[0].start : earlier[0].body_start])
                 if earlier
                 else None
             )
@@ -192,12 +198,12 @@ class Placement:
             )
         estimate = self.resolver.milestones.at(place)
         return replace(
-            estimate.shifted(0.1, -0.5, 1.5),
+            estimate.shift(0.1, -0.5, 1.5),
             rule="section",
             reason=f"examination: {estimate.reason}",
         )
 
-    def _examined(self, section: Section, estimate: Estimate) -> None:
+    def _place_examination(self, section: Section, estimate: Estimate) -> None:
         """Place an examination.
 
         Lines whose label names a later station ("Exam on MICU arrival: …") are placed there.
@@ -206,10 +212,10 @@ class Placement:
         moment, line = first, -1
         for sentence in self.narrator.sentences(section):
             label = _EXAM_LABEL.match(self.narrator.analysis.text, sentence.start, sentence.end)
-            place = place_in(label[1]) if label else None
+            place = find_place(label[1]) if label else None
             if place in (Place.UNIT, Place.FLOOR):
                 reached = replace(
-                    self.resolver.milestones.at(place).shifted(0.1, -0.5, 1.5), rule="section"
+                    self.resolver.milestones.at(place).shift(0.1, -0.5, 1.5), rule="section"
                 )
                 moment = Moment(reached, self.resolver.calendar.day_of(reached.time or 0.0))
             elif sentence.line != line:
@@ -262,10 +268,10 @@ class Placement:
 
     # Leaving
 
-    def _leaving(self, section: Section) -> None:
+    def _place_leaving(self, section: Section) -> None:
         leaving = self.resolver.milestones.at(Place.DISCHARGE)
         if section.kind == "disposition" and not self.by_problem:
-            leaving = self._told_leaving(section, leaving)
+            leaving = self._find_stated_leaving(section, leaving)
         elif section.kind == "disposition" and names_days(self.narrator, section):
             time = leaving.time or 72.0
             day = self.resolver.calendar.day_of(time)
@@ -281,9 +287,11 @@ class Placement:
         )
         # Plans for a later day are made at discharge.
         planned = section.kind != "disposition" and leaving.time is not None
-        self._fixed(section, at_leaving, (leaving.time or 0.0) + _LEAVING_DAY if planned else None)
+        self._place_fixed(
+            section, at_leaving, (leaving.time or 0.0) + _LEAVING_DAY if planned else None
+        )
 
-    def _told_leaving(self, section: Section, leaving: Estimate) -> Estimate:
+    def _find_stated_leaving(self, section: Section, leaving: Estimate) -> Estimate:
         """Return the hour of leaving if the story states it.
 
         Example: "She went home late that afternoon".
@@ -291,7 +299,7 @@ class Placement:
         sentences = self.narrator.sentences(section)
         day = self.resolver.calendar.day_of(leaving.time or 0.0)
         start = self.resolver.calendar.midnight(day)
-        for e in self.narrator.found(section.start, sentences[0].end) if sentences else []:
+        for e in self.narrator.find_times(section.start, sentences[0].end) if sentences else []:
             moment = (
                 self.resolver.resolve(e, Cursor(start, start, None, day, day_only=True), past=False)
                 if e.part is not None

@@ -12,7 +12,7 @@ from timelines.backbones.rules.timing.clock import Calendar
 from timelines.backbones.rules.timing.cursor import Cursor
 from timelines.backbones.rules.timing.daypart import Part
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
-from timelines.backbones.rules.timing.milestones import Milestones, Place, place_in
+from timelines.backbones.rules.timing.milestones import Milestones, Place, find_place
 from timelines.backbones.rules.timing.operations import assumed_operation, refers_to_operation
 from timelines.backbones.rules.timing.references import ReferenceIndex
 from timelines.backbones.rules.timing.terms import Basis, Day, TimeExpression
@@ -114,7 +114,7 @@ class PointResolver:
         if e.day is None or e.day.until is not None or e.day.basis is Basis.EVENT:
             return part
         if "after midnight" in part.label or (part.point >= 24 and re.search(r"\binto\b", e.text)):
-            return part.shifted(-DAY)
+            return part.shift(-DAY)
         return part
 
     def _day(self, named: Day, e: TimeExpression, cursor: Cursor, past: bool) -> int | None:
@@ -164,7 +164,7 @@ class PointResolver:
     def _event_day(self, named: Day, e: TimeExpression, past: bool) -> int | None:
         if refers_to_operation(named.reference):
             return self.calendar.day_of(self.operation().time or 0.0) + named.number
-        place = place_in(named.reference)
+        place = find_place(named.reference)
         if past and _PRESENTATION.search(named.reference):
             return self.calendar.day_of(0.0) + named.number
         if place is None:

@@ -133,7 +133,7 @@ class Quantity:
     low: float
     high: float | None
 
-    def scaled(self, factor: float) -> Quantity:
+    def scale(self, factor: float) -> Quantity:
         """Return the same wording, read as a fraction.
 
         "within two hours" is a point inside the two hours.

@@ -57,7 +57,7 @@ class ReferenceIndex:
         if not wanted:
             return None
         best: tuple[tuple[float, ...], Occurrence, Estimate] | None = None
-        for occurrence in self._sharing(wanted):
+        for occurrence in self._find_sharing(wanted):
             estimate = self.estimates.get(occurrence.uid)
             if (
                 estimate is None
@@ -102,7 +102,7 @@ class ReferenceIndex:
         if not mine:
             return None
         best: tuple[tuple[float, ...], Occurrence, Estimate] | None = None
-        for other in self._sharing(mine):
+        for other in self._find_sharing(mine):
             estimate = self.estimates.get(other.uid)
             if (
                 other.uid == occurrence.uid
@@ -134,7 +134,7 @@ class ReferenceIndex:
                 best = rank, other, estimate
         return None if best is None else (best[1], best[2])
 
-    def _sharing(self, wanted: frozenset[str]) -> list[Occurrence]:
+    def _find_sharing(self, wanted: frozenset[str]) -> list[Occurrence]:
         """Return the occurrences that share a concept, in inventory order.
 
         No other can be meant.
@@ -142,11 +142,13 @@ class ReferenceIndex:
         occurrences = self.note.inventory.occurrences
         return [
             occurrences[n]
-            for n in sorted({n for concept in wanted for n in self._by_concept.get(concept, ())})
+            for n in sorted(
+                {n for concept in wanted for n in self._concept_places.get(concept, ())}
+            )
         ]
 
     @cached_property
-    def _by_concept(self) -> dict[str, list[int]]:
+    def _concept_places(self) -> dict[str, list[int]]:
         """Concept → places in the inventory."""
         found: dict[str, list[int]] = {}
         for n, occurrence in enumerate(self.note.inventory.occurrences):
@@ -155,11 +157,11 @@ class ReferenceIndex:
         return found
 
     def _tokens(self, occurrence: Occurrence) -> frozenset[str]:
-        return _tokens_of(occurrence.mention)
+        return _find_concepts(occurrence.mention)
 
 
 @lru_cache(maxsize=100_000)
-def _tokens_of(mention: str) -> frozenset[str]:
+def _find_concepts(mention: str) -> frozenset[str]:
     """Return the concepts of the head of the mention.
 
     "dextrose for hyperkalemia" is dextrose.

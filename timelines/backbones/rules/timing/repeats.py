@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from timelines.backbones.rules.sections import Section
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
-from timelines.backbones.rules.timing.frames import Frame, frame_of
+from timelines.backbones.rules.timing.frames import Frame, find_frame
 from timelines.backbones.rules.timing.narrative import Narrator
 from timelines.backbones.rules.timing.references import ReferenceIndex
 from timelines.domain import Occurrence, TaggedNote
@@ -50,7 +50,7 @@ def _repeat(
 ) -> tuple[Occurrence, Estimate] | None:
     estimate = narrator.estimates.get(occurrence.uid)
     section = narrator.analysis.section_at(occurrence.start or 0)
-    frame = frame_of(section)
+    frame = find_frame(section)
     heading = (occurrence.start or 0) < section.body_start
     retold = frame is Frame.COURSE and by_problem and _RETOLD.search(section.title) is not None
     if estimate is None or estimate.strength > (Strength.INHERITED if retold else Strength.DEFAULT):
@@ -80,16 +80,16 @@ def _chronic(
     Such a problem is chronic and placed at 0.
     """
 
-    def past(o: Occurrence) -> bool:
+    def is_history(o: Occurrence) -> bool:
         if (
             o.start is None
             or o.uid not in narrator.estimates
             or narrator.estimates[o.uid].rule != "static"
         ):
             return False
-        return frame_of(narrator.analysis.section_at(o.start)) is Frame.HISTORY
+        return find_frame(narrator.analysis.section_at(o.start)) is Frame.HISTORY
 
-    return index.same(occurrence, past, earliest=True, likeness=_CLOSELY_ALIKE)
+    return index.same(occurrence, is_history, earliest=True, likeness=_CLOSELY_ALIKE)
 
 
 def _candidates(
@@ -99,19 +99,19 @@ def _candidates(
 
     They are well supported; for the reason of the admission they must also be early.
     """
-    least = Strength.PLACE if frame_of(section) is Frame.RESULTS else Strength.INHERITED
+    least = Strength.PLACE if find_frame(section) is Frame.RESULTS else Strength.INHERITED
     presenting = section.kind in ("chief_complaint", "admission_diagnosis")
     last = _PRESENTED if presenting or opening else 0.5 if background else None
 
-    def founded(o: Occurrence) -> bool:
+    def is_reliable(o: Occurrence) -> bool:
         estimate = narrator.estimates.get(o.uid)
         if estimate is None or estimate.strength < least or estimate.rule == "repeat":
             return False
         if (
             estimate.rule == "section"
-            and frame_of(narrator.analysis.section_at(o.start or 0)) is Frame.LEAVING
+            and find_frame(narrator.analysis.section_at(o.start or 0)) is Frame.LEAVING
         ):
             return False
         return last is None or (estimate.time or 0.0) < last
 
-    return founded
+    return is_reliable

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from timelines.backbones.rules.timing.cursor import Cursor
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
-from timelines.backbones.rules.timing.milestones import Place, place_in, unit_in
+from timelines.backbones.rules.timing.milestones import Place, find_place, find_unit
 from timelines.backbones.rules.timing.operations import refers_to_operation
 from timelines.backbones.rules.timing.points import Moment, PointResolver
 from timelines.backbones.rules.timing.terms import Anchoring, Kind, TimeExpression
@@ -57,8 +57,8 @@ class Resolver(PointResolver):
         if expression.anchoring is Anchoring.ADMISSION:
             return self._ago(expression)
         if expression.anchoring is Anchoring.REFERENCE:
-            return self._referred(expression, cursor, past)
-        return self._from_cursor(expression, cursor, past)
+            return self._resolve_reference(expression, cursor, past)
+        return self._resolve_from_cursor(expression, cursor, past)
 
     # Amounts of time
 
@@ -70,7 +70,7 @@ class Resolver(PointResolver):
             if e.quantity.hours < DAY
             else Estimate(0.0, 0.0, 0.0, Strength.EXPLICIT, "", "")
         )
-        return self._moved(
+        return self._move(
             base, e, -1, "ago", f"“{e.text}”: before admission", Strength.EXPLICIT, known=True
         )
 
@@ -87,7 +87,7 @@ class Resolver(PointResolver):
             if e.quantity.hours < DAY
             else Estimate(0.0, 0.0, 0.0, Strength.EXPLICIT, "", "")
         )
-        return self._moved(
+        return self._move(
             base,
             e,
             -1,
@@ -97,7 +97,7 @@ class Resolver(PointResolver):
             known=True,
         )
 
-    def _from_cursor(self, e: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
+    def _resolve_from_cursor(self, e: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
         if e.quantity is None:
             return None
         last = cursor.time - cursor.drift if cursor.drift < _SMALL_DRIFT else cursor.time
@@ -111,7 +111,7 @@ class Resolver(PointResolver):
             context=(cursor.uid,) if cursor.uid else (),
         )
         if self.shared_base is not None and e.direction < 0 and re.search(r"\bbefore$", e.text):
-            return self._moved(
+            return self._move(
                 self.shared_base,
                 e,
                 -1,
@@ -124,7 +124,7 @@ class Resolver(PointResolver):
             base = replace(base, time=0.0, low=0.0, high=0.0)
         after = "after" if e.direction > 0 else "before"
         source = f" “{cursor.source}”" if cursor.source else " what was told last"
-        moment = self._moved(
+        moment = self._move(
             base,
             e,
             e.direction,
@@ -139,11 +139,11 @@ class Resolver(PointResolver):
             moment, day=self.spoken_day(moment.estimate.time or 0.0, cursor.day)
         )
 
-    def _referred(self, e: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
+    def _resolve_reference(self, e: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
         base = self.reference(e.reference, e.start, cursor, past)
         if base is None:
             return (
-                self._from_cursor(e, cursor, past)
+                self._resolve_from_cursor(e, cursor, past)
                 if e.quantity is not None and e.kind is Kind.OFFSET
                 else None
             )
@@ -159,7 +159,7 @@ class Resolver(PointResolver):
                 known=known,
             )
             return Moment(estimate, self.arrival_day(base.time or 0.0))
-        moment = self._moved(
+        moment = self._move(
             base,
             e,
             e.direction,
@@ -180,12 +180,12 @@ class Resolver(PointResolver):
             phrase.strip(),
             re.IGNORECASE,
         )
-        place = place_in(phrase)
+        place = find_place(phrase)
         if past and re.fullmatch(
             r"(?:the\s+|his\s+|her\s+)?transfer", phrase.strip(), re.IGNORECASE
         ):
             return self.milestones.at(Place.EMERGENCY)
-        if place is Place.UNIT and unit_in(phrase) not in ("", self.unit_name):
+        if place is Place.UNIT and find_unit(phrase) not in ("", self.unit_name):
             return None
         if (
             place in (Place.UNIT, Place.FLOOR)
@@ -237,7 +237,7 @@ class Resolver(PointResolver):
             context=(occurrence.uid,),
         )
 
-    def _moved(
+    def _move(
         self,
         base: Estimate,
         e: TimeExpression,
@@ -253,7 +253,7 @@ class Resolver(PointResolver):
         high = None if quantity.high is None else direction * quantity.high
         near, far = direction * quantity.low, high
         low, top = (near, far) if direction > 0 else (far, near)
-        moved = base.shifted(direction * quantity.hours, low if low is not None else 0.0, top)
+        moved = base.shift(direction * quantity.hours, low if low is not None else 0.0, top)
         estimate = replace(
             moved,
             low=None if low is None else moved.low,

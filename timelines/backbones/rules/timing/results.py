@@ -13,7 +13,7 @@ from timelines.backbones.rules.sections import Section
 from timelines.backbones.rules.text import Sentence
 from timelines.backbones.rules.timing.cursor import Cursor
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
-from timelines.backbones.rules.timing.milestones import Place, place_in
+from timelines.backbones.rules.timing.milestones import Place, find_place
 from timelines.backbones.rules.timing.narrative import Narrator
 from timelines.backbones.rules.timing.points import Moment
 from timelines.backbones.rules.timing.resolver import Resolver
@@ -40,18 +40,18 @@ def place_results(
     """
     text = narrator.analysis.text
     first = _moment(
-        resolver, _time_of(resolver, section.kind, text[section.start : section.body_start])
+        resolver, _estimate_time(resolver, section.kind, text[section.start : section.body_start])
     )
     line, moment = -1, first
     for sentence in narrator.sentences(section):
-        labelled = _labelled(sentence, narrator, resolver, heads=sentence.line != line)
+        labelled = _find_label_moment(sentence, narrator, resolver, heads=sentence.line != line)
         if labelled is not None or sentence.line != line:
             if (
                 labelled is None
                 and line >= 0
                 and _OTHER_LABEL.match(text[sentence.start : sentence.end])
             ):
-                labelled = _moment(resolver, _time_of(resolver, "results", ""))
+                labelled = _moment(resolver, _estimate_time(resolver, "results", ""))
             moment, line = labelled or first, sentence.line
         place(sentence, moment)
 
@@ -60,7 +60,7 @@ def _moment(resolver: Resolver, estimate: Estimate) -> Moment:
     return Moment(estimate, resolver.calendar.day_of(estimate.time or 0.0))
 
 
-def _time_of(resolver: Resolver, kind: str, title: str) -> Estimate:
+def _estimate_time(resolver: Resolver, kind: str, title: str) -> Estimate:
     leaving = resolver.milestones.at(Place.DISCHARGE)
     end = max(leaving.time or 72.0, 0.0)
     if kind == "results_discharge":
@@ -75,7 +75,7 @@ def _time_of(resolver: Resolver, kind: str, title: str) -> Estimate:
             reason,
             known=leaving.known,
         )
-    if kind == "results_admission" or place_in(title) in (Place.ADMISSION, Place.EMERGENCY):
+    if kind == "results_admission" or find_place(title) in (Place.ADMISSION, Place.EMERGENCY):
         time = (resolver.milestones.at(Place.EMERGENCY).time or 0.0) * 0.5
         return Estimate(
             time,
@@ -91,7 +91,7 @@ def _time_of(resolver: Resolver, kind: str, title: str) -> Estimate:
     )
 
 
-def _labelled(
+def _find_label_moment(
     sentence: Sentence, narrator: Narrator, resolver: Resolver, *, heads: bool
 ) -> Moment | None:
     """Return the moment that a label names.
@@ -101,7 +101,7 @@ def _labelled(
     label = _LABEL.match(narrator.analysis.text[sentence.start : sentence.end])
     if label is None:
         return None
-    for e in narrator.found(sentence.start, sentence.start + label.end()):
+    for e in narrator.find_times(sentence.start, sentence.start + label.end()):
         moment = (
             resolver.resolve(e, Cursor(0.0, 0.0, None, 0), past=False)
             if e.day is not None
@@ -121,13 +121,13 @@ def _occasion(
     It is a station of the stay, or a dated occurrence ("CSF" and the puncture).
     """
     if _AT_DISCHARGE.match(words):
-        return _time_of(resolver, "results_discharge", words)
+        return _estimate_time(resolver, "results_discharge", words)
     if _AT_ADMISSION.match(words):
-        return _time_of(resolver, "results_admission", words)
-    place = place_in(words)
+        return _estimate_time(resolver, "results_admission", words)
+    place = find_place(words)
     if place in (Place.UNIT, Place.FLOOR, Place.OUTSIDE):
         return replace(
-            resolver.milestones.at(place).shifted(1.0, 0.0, 3.0),
+            resolver.milestones.at(place).shift(1.0, 0.0, 3.0),
             rule="section",
             reason=f"results labelled “{words}”",
         )

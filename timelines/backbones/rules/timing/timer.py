@@ -19,8 +19,8 @@ from timelines.backbones.rules.timing.cursor import Cursor
 from timelines.backbones.rules.timing.discharge import discharge_estimate
 from timelines.backbones.rules.timing.estimate import Estimate, Strength, entry
 from timelines.backbones.rules.timing.expressions import find_expressions
-from timelines.backbones.rules.timing.frames import Frame, frame_of
-from timelines.backbones.rules.timing.milestones import Milestones, Place, unit_in
+from timelines.backbones.rules.timing.frames import Frame, find_frame
+from timelines.backbones.rules.timing.milestones import Milestones, Place, find_unit
 from timelines.backbones.rules.timing.narrative import Narrator
 from timelines.backbones.rules.timing.operations import operation
 from timelines.backbones.rules.timing.placement import Placement
@@ -73,13 +73,15 @@ class _Reading:
         self.analysis: Analysis = analyse(note.text, check)
         self.calendar = Calendar(anchor)
         self.milestones = Milestones(anchor)
-        self.expressions = _located(self.analysis, bare_dates(note.text, self.calendar), check)
+        self.expressions = _locate_expressions(
+            self.analysis, bare_dates(note.text, self.calendar), check
+        )
         spanned = [o for o in note.inventory if o.start is not None]
         self.occurrences = tuple(sorted(spanned, key=lambda o: (o.start or 0, o.ordinal)))
         self.starts = [o.start or 0 for o in self.occurrences]
         match = _AGE.search(note.text)
         self.age = float(match[1]) if match and 0 < int(match[1]) < 120 else None
-        course = [s for s in self.analysis.sections if frame_of(s) is Frame.COURSE]
+        course = [s for s in self.analysis.sections if find_frame(s) is Frame.COURSE]
         self.course = (course[0].start, course[-1].end) if course else (0, len(note.text))
         self.by_problem = len(course) >= _BY_PROBLEM
         self.numbered = any(note.text[s.start : s.start + 1] == "#" for s in course)
@@ -112,13 +114,13 @@ class _Reading:
         self.check()
         estimate = estimates.get(occurrence.uid)
         if estimate is None:
-            return self._beside(occurrence, estimates)
+            return self._estimate_outside(occurrence, estimates)
         if estimate.strength <= Strength.INHERITED and _PAST.match(occurrence.mention):
             reason = "history without a date: it stands at 0"
             estimate = Estimate(0.0, None, 0.0, Strength.DEFAULT, "static", reason)
-        return estimate.with_context(self._neighbours(occurrence))
+        return estimate.add_context(self._neighbours(occurrence))
 
-    def _beside(self, occurrence: Occurrence, estimates: dict[str, Estimate]) -> Estimate:
+    def _estimate_outside(self, occurrence: Occurrence, estimates: dict[str, Estimate]) -> Estimate:
         """Return the estimate of a span outside every sentence.
 
         It takes the time of the nearest dated occurrence; without any it is N/A.
@@ -145,7 +147,7 @@ class _Reading:
 
     def _resolver(self, index: ReferenceIndex) -> Resolver:
         resolver = Resolver(
-            self.calendar, self.milestones, index, self.age, unit_name=unit_in(self.note.text)
+            self.calendar, self.milestones, index, self.age, unit_name=find_unit(self.note.text)
         )
         surgery = operation(index, self.course)
         if surgery is not None:
@@ -174,7 +176,7 @@ class _Reading:
         return tuple(o.uid for o in near[:3])
 
 
-def _located(
+def _locate_expressions(
     analysis: Analysis, bare: Callable[[Day], bool] | None, check: Check
 ) -> list[TimeExpression]:
     """Expressions of every sentence, with offsets of the note."""

@@ -122,7 +122,7 @@ def _offset(
     if re.match(r"(?:before|prior)", (groups.get("rel") or ""), _I):
         direction = -1
     if loose:
-        quantity = quantity.scaled(0.7)
+        quantity = quantity.scale(0.7)
         quantity = Quantity(quantity.hours, 0.0, quantity.hours / 0.7)
         anchoring = Anchoring.REFERENCE if reference else Anchoring.CURSOR
     end = m.end("ref") if reference else m.end()

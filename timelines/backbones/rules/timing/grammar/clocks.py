@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from timelines.backbones.rules.timing.daypart import BASE, clock_part, part_of
+from timelines.backbones.rules.timing.daypart import BASE, clock_part, find_part
 from timelines.backbones.rules.timing.quantities import QUANTITY, number, parse_quantity
 from timelines.backbones.rules.timing.terms import Kind, TimeExpression
 
@@ -66,12 +66,12 @@ def find_quantified_clocks(text: str) -> list[TimeExpression]:
     """
     found: list[TimeExpression] = []
     for m in _QUANTIFIED_CLOCK.finditer(text):
-        quantity, part = parse_quantity(m["q"]), part_of("", m["base"])
+        quantity, part = parse_quantity(m["q"]), find_part("", m["base"])
         if quantity and part:
             sign = 1 if m["rel"].lower() in ("after", "past") else -1
             found.append(
                 TimeExpression(
-                    m.start(), m.end(), Kind.POINT, part=part.shifted(sign * quantity.hours)
+                    m.start(), m.end(), Kind.POINT, part=part.shift(sign * quantity.hours)
                 )
             )
     return found
@@ -167,15 +167,17 @@ def find_parts(text: str) -> list[TimeExpression]:
         modifier = re.sub(
             r"\s+", " ", (m["mod2"] or m["mod"] or "").replace("the middle", "middle").lower()
         )
-        part = part_of(modifier, re.sub(r"\s+", " ", base))
+        part = find_part(modifier, re.sub(r"\s+", " ", base))
         if part is None:
             continue
         link = _link(m["link"] or "")
-        found.append(TimeExpression(_trimmed(text, m), m.end(), Kind.POINT, part=part, linked=link))
+        found.append(
+            TimeExpression(_find_start(text, m), m.end(), Kind.POINT, part=part, linked=link)
+        )
     return found
 
 
-def _trimmed(text: str, m: re.Match[str]) -> int:
+def _find_start(text: str, m: re.Match[str]) -> int:
     return m.start() + len(m.group()) - len(m.group().lstrip())
 
 

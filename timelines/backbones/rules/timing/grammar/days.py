@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from timelines.backbones.rules.timing.bare_dates import BARE_DATE, as_day, is_share
-from timelines.backbones.rules.timing.daypart import BASE, part_of
+from timelines.backbones.rules.timing.bare_dates import BARE_DATE, is_share, parse_day
+from timelines.backbones.rules.timing.daypart import BASE, find_part
 from timelines.backbones.rules.timing.quantities import number
 from timelines.backbones.rules.timing.terms import Basis, Day, Kind, TimeExpression
 
@@ -128,11 +128,11 @@ def find_days(text: str) -> list[TimeExpression]:
             value, until = _day_number(m["n"]), m.groupdict().get("until")
             if value is not None:
                 found.append(
-                    _with_modifier(text, m, Day(basis, value, int(until) if until else None))
+                    _add_modifier(text, m, Day(basis, value, int(until) if until else None))
                 )
     for m in _FINAL_DAY.finditer(text):
         what = m["what"] or m["part"]
-        part = None if what.lower() == "day" else part_of("", what)
+        part = None if what.lower() == "day" else find_part("", what)
         found.append(
             TimeExpression(
                 m.start(),
@@ -147,7 +147,7 @@ def find_days(text: str) -> list[TimeExpression]:
             re.sub(r"\s+", " ", m["rel"].lower()), 1
         )
         what = m["what"] or m["part"]
-        part = None if what.lower() == "day" else part_of("", what)
+        part = None if what.lower() == "day" else find_part("", what)
         found.append(
             TimeExpression(
                 m.start(),
@@ -159,9 +159,9 @@ def find_days(text: str) -> list[TimeExpression]:
         )
     for m in _RELATIVE_DAY.finditer(text):
         shift = 1 if m["next"] or m["tomorrow"] else -1 if m["prev"] or m["yest"] else 0
-        found.append(_with_modifier(text, m, Day(Basis.CURRENT, shift)))
+        found.append(_add_modifier(text, m, Day(Basis.CURRENT, shift)))
     for m in _SHIFTED_PART.finditer(text):
-        part = part_of(m["mod"] or "", m["base"])
+        part = find_part(m["mod"] or "", m["base"])
         shift = 1 if m["rel"].lower() == "after" else -1
         found.append(
             TimeExpression(m.start(), m.end(), Kind.POINT, day=Day(Basis.CURRENT, shift), part=part)
@@ -177,9 +177,9 @@ def _day_number(text: str) -> int | None:
     return None if value is None else int(value)
 
 
-def _with_modifier(text: str, m: re.Match[str], day: Day) -> TimeExpression:
+def _add_modifier(text: str, m: re.Match[str], day: Day) -> TimeExpression:
     before = _MODIFIED_DAY.search(text, max(0, m.start() - 20), m.start())
-    part = part_of(before["mod"], "day") if before else None
+    part = find_part(before["mod"], "day") if before else None
     return TimeExpression(
         before.start() if before else m.start(), m.end(), Kind.POINT, day=day, part=part
     )
@@ -192,8 +192,10 @@ def find_dates(text: str, bare: Callable[[Day], bool] | None = None) -> list[Tim
     """
     found: list[TimeExpression] = []
     if bare is not None:
-        dates = [m for m in BARE_DATE.finditer(text) if not is_share(text, m) and bare(as_day(m))]
-        found += [TimeExpression(m.start(), m.end(), Kind.POINT, day=as_day(m)) for m in dates]
+        dates = [
+            m for m in BARE_DATE.finditer(text) if not is_share(text, m) and bare(parse_day(m))
+        ]
+        found += [TimeExpression(m.start(), m.end(), Kind.POINT, day=parse_day(m)) for m in dates]
     for pattern in (_FULL_DATE, _NAMED_DATE, _SLASH_DATE):
         for m in pattern.finditer(text):
             if pattern is _SLASH_DATE and not (
