@@ -34,14 +34,14 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, private_database():
         small = write_mimic(Path(folder) / "small", count // 10)
         full = write_mimic(Path(folder) / "full", count)
-        seconds_of_import(small, "warm")
+        time_import(small, "warm")
         memory = peak_megabytes()
-        seconds = seconds_of_import(full, "full")
+        seconds = time_import(full, "full")
         print(
             f"largest memory: {memory:.0f} MB after {count // 10:,} rows, {peak_megabytes():.0f} MB"
             f" after {count:,}"
         )
-        rows, yardstick = seconds_of_copy("full")
+        rows, yardstick = time_copy("full")
         print(
             f"import: {rows / seconds:,.0f} rows/s ({rows:,} rows in {seconds:.1f} s, series"
             " included)"
@@ -91,7 +91,7 @@ def write_mimic(root: Path, rows: int) -> Path:
     return root
 
 
-def seconds_of_import(path: Path, name: str) -> float:
+def time_import(path: Path, name: str) -> float:
     """Import the directory as a dataset of that name."""
     from accounts.models import Study
     from ehr.actions import import_dataset
@@ -102,7 +102,7 @@ def seconds_of_import(path: Path, name: str) -> float:
     return time.perf_counter() - started
 
 
-def seconds_of_copy(name: str) -> tuple[int, float]:
+def time_copy(name: str) -> tuple[int, float]:
     """Return (rows, seconds) of a plain COPY of the dataset's rows.
 
     They go into the partition of a second dataset.

@@ -45,14 +45,14 @@ def main() -> int:
     options = parser.parse_args()
     random = np.random.default_rng(11)
     ratios = [
-        against_recursion(name, make(random, size), options.repeat)
+        compare_recursion(name, make(random, size), options.repeat)
         for name, make in KINDS.items()
         for size in SIZES
     ]
     worst = min(ratios[len(SIZES) - 1 :: len(SIZES)])
     print(f"lowest ratio at {SIZES[-1]} events: {worst:.0f} (goal {GOAL_RATIO:.0f})")
-    cases = [made_up_case(random, options.events) for _ in range(options.cases)]
-    seconds, _ = best(lambda: sweep(cases, options.resamples), options.repeat)
+    cases = [make_case(random, options.events) for _ in range(options.cases)]
+    seconds, _ = time_best(lambda: sweep_thresholds(cases, options.resamples), options.repeat)
     size = (
         f"{options.cases} cases of {options.events} events × {len(THRESHOLDS)} thresholds ×"
         f" {options.resamples} resamples"
@@ -64,11 +64,11 @@ def main() -> int:
     return 0 if worst >= GOAL_RATIO and seconds <= GOAL_SECONDS else 1
 
 
-def against_recursion(name: str, distance: NDArray[np.float64], repeat: int) -> float:
+def compare_recursion(name: str, distance: NDArray[np.float64], repeat: int) -> float:
     """How many times longer the recursion takes on one matrix."""
-    ours, pairs = best(lambda: match_events(distance, math.inf), repeat)
+    ours, pairs = time_best(lambda: match_events(distance, math.inf), repeat)
     table, indices = distance.tolist(), list(range(len(distance)))
-    peer, expected = best(lambda: recursion(table, indices, indices), 2)
+    peer, expected = time_best(lambda: match_recursively(table, indices, indices), 2)
     assert pairs == expected
     print(
         f"{name}, {len(distance)} events: {ours * 1000:.2f} ms, the recursion {peer * 1000:.0f} ms,"
@@ -77,7 +77,7 @@ def against_recursion(name: str, distance: NDArray[np.float64], repeat: int) -> 
     return peer / ours
 
 
-def recursion(
+def match_recursively(
     distance: list[list[float]], ref: list[int], pred: list[int]
 ) -> list[tuple[int, int]]:
     """Return the paper's recursive best match over the remaining events.
@@ -94,15 +94,17 @@ def recursion(
                 closest, pair = row[p], (r, p)
     return [
         pair,
-        *recursion(distance, [r for r in ref if r != pair[0]], [p for p in pred if p != pair[1]]),
+        *match_recursively(
+            distance, [r for r in ref if r != pair[0]], [p for p in pred if p != pair[1]]
+        ),
     ]
 
 
-def uniform(random: np.random.Generator, size: int) -> NDArray[np.float64]:
+def make_uniform_distances(random: np.random.Generator, size: int) -> NDArray[np.float64]:
     return random.random((size, size))
 
 
-def embedded(random: np.random.Generator, size: int) -> NDArray[np.float64]:
+def make_embedded_distances(random: np.random.Generator, size: int) -> NDArray[np.float64]:
     """Return cosine distances of vectors to noisy copies of them.
 
     The noise of each copy has its own strength.
@@ -113,20 +115,20 @@ def embedded(random: np.random.Generator, size: int) -> NDArray[np.float64]:
     )
 
 
-def duplicated(random: np.random.Generator, size: int) -> NDArray[np.float64]:
+def make_duplicate_distances(random: np.random.Generator, size: int) -> NDArray[np.float64]:
     """A fifth as many different mentions as events, on both sides."""
     chosen = random.integers(0, size // 5, size=(2, size))
-    return np.ascontiguousarray(embedded(random, size // 5)[np.ix_(*chosen)])
+    return np.ascontiguousarray(make_embedded_distances(random, size // 5)[np.ix_(*chosen)])
 
 
 KINDS: dict[str, Callable[[np.random.Generator, int], NDArray[np.float64]]] = {
-    "uniform": uniform,
-    "embedded": embedded,
-    "duplicated": duplicated,
+    "uniform": make_uniform_distances,
+    "embedded": make_embedded_distances,
+    "duplicated": make_duplicate_distances,
 }
 
 
-def made_up_case(
+def make_case(
     random: np.random.Generator, events: int
 ) -> tuple[NDArray[np.float64], list[float], list[float]]:
     """Return distances, reference times and predicted times of one case.
@@ -137,10 +139,10 @@ def made_up_case(
     predicted = reference + random.integers(-1, 2, events) * np.round(
         np.exp(random.uniform(0, 6, events))
     )
-    return embedded(random, events), reference.tolist(), predicted.tolist()
+    return make_embedded_distances(random, events), reference.tolist(), predicted.tolist()
 
 
-def sweep(
+def sweep_thresholds(
     cases: list[tuple[NDArray[np.float64], list[float], list[float]]], count: int
 ) -> list[tuple[object, ...]]:
     """Return match rate, concordance and AULTC at each threshold.
@@ -183,7 +185,7 @@ def sweep(
     return points
 
 
-def best(work: Callable[[], T], repeat: int) -> tuple[float, T]:
+def time_best(work: Callable[[], T], repeat: int) -> tuple[float, T]:
     """Return the shortest of several runs, in seconds, and its result."""
     times = []
     for _ in range(repeat):

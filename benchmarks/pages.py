@@ -59,18 +59,18 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=40.0, help="how long the 20 users act")
     seconds = parser.parse_args().seconds
     print(f"machine: {os.cpu_count()} cores, {os.getloadavg()[0]:.1f} busy before the start")
-    with served_case() as target:
+    with serve_case() as target:
         ask(connect(target), target, "/cases/")  # a process that has answered before
         cold = measure(lambda: ask(connect(target), target, target.page))
         print(f"page, first time (nothing cached yet): {cold:.0f} ms")
-        met = [report(f"{name}, 1 user", times) for name, times in one_user(target).items()]
-        for name, times in many_users(target, seconds).items():
+        met = [report(f"{name}, 1 user", times) for name, times in measure_one_user(target).items()]
+        for name, times in measure_many_users(target, seconds).items():
             report(f"{name}, {USERS} users every {EVERY_SECONDS:.0f} s", times)
-        in_browser(target)
+        measure_browser(target)
     return 0 if all(met) else 1
 
 
-def one_user(target: Target, rounds: int = 150) -> dict[str, list[float]]:
+def measure_one_user(target: Target, rounds: int = 150) -> dict[str, list[float]]:
     """Milliseconds a request, one after the other."""
     connection = connect(target)
     for address in (target.page, target.chains[0]):
@@ -84,7 +84,7 @@ def one_user(target: Target, rounds: int = 150) -> dict[str, list[float]]:
     }
 
 
-def many_users(target: Target, seconds: float) -> dict[str, list[float]]:
+def measure_many_users(target: Target, seconds: float) -> dict[str, list[float]]:
     """Let each user act every five seconds, from different moments.
 
     A user opens mostly a chain, and now and then a page.
@@ -98,7 +98,7 @@ def many_users(target: Target, seconds: float) -> dict[str, list[float]]:
         while time.monotonic() < end:
             name = "page" if chance.random() < 0.25 else "chain"
             address = target.page if name == "page" else chance.choice(target.chains)
-            found[name].append(measure(partial(_ask_anew, target, address)))
+            found[name].append(measure(partial(_ask_on_new_connection, target, address)))
             time.sleep(EVERY_SECONDS)
 
     threads = [threading.Thread(target=user, args=(n,)) for n in range(USERS)]
@@ -109,7 +109,7 @@ def many_users(target: Target, seconds: float) -> dict[str, list[float]]:
     return found
 
 
-def in_browser(target: Target, clicks: int = 60) -> None:
+def measure_browser(target: Target, clicks: int = 60) -> None:
     """Time a click until its chain is painted, an answer until the next item.
 
     Both in Chromium.
@@ -202,7 +202,7 @@ def connect(target: Target) -> http.client.HTTPConnection:
     return http.client.HTTPConnection("127.0.0.1", target.port, timeout=30)
 
 
-def _ask_anew(target: Target, address: str) -> None:
+def _ask_on_new_connection(target: Target, address: str) -> None:
     ask(connect(target), target, address)
 
 
@@ -216,7 +216,7 @@ def ask(connection: http.client.HTTPConnection, target: Target, address: str) ->
 
 
 @contextmanager
-def served_case() -> Iterator[Target]:
+def serve_case() -> Iterator[Target]:
     """Start services, the case and gunicorn; remove them all afterwards."""
     var = Path(tempfile.mkdtemp(prefix="occurrent-pages-")) / "var"
     var.parent.chmod(0o755)
@@ -257,7 +257,7 @@ def build_case() -> tuple[str, str, tuple[str, ...]]:
 
     study = factories.make_study("Benchmark")
     user = factories.make_user(study, Role.CLINICIAN)
-    built = demo_cases.build(factories.make_dataset(study), demo_cases.large())
+    built = demo_cases.build(factories.make_dataset(study), demo_cases.make_large())
     with is_connected_as_owner(), connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     note = built.text_only.inventory.note.text if built.text_only.inventory else ""
@@ -266,7 +266,7 @@ def build_case() -> tuple[str, str, tuple[str, ...]]:
         f" {built.encounter.series.count()} series"
     )
     return (
-        signed_in(user),
+        create_session(user),
         f"/cases/{built.encounter.public_id}/",
         tuple(o.uid4 for o in built.occurrences),
     )
@@ -277,13 +277,13 @@ def build_packet() -> tuple[str, str]:
 
     Returns its reviewer's session and the address of the current item.
     """
-    from tests.functional.review_world import packed_world
+    from tests.functional.review_world import build_packet_world
 
-    packed = packed_world(cases=4, series=None, quotas={"TIMING decisive": ITEMS})
-    return signed_in(packed.reviewer), packed.item_address
+    packed = build_packet_world(cases=4, series=None, quotas={"TIMING decisive": ITEMS})
+    return create_session(packed.reviewer), packed.item_address
 
 
-def signed_in(user: User) -> str:
+def create_session(user: User) -> str:
     """The key of a session of that person."""
     from django.conf import settings
     from django.test import Client

@@ -62,7 +62,7 @@ class Schedule:
     def index(self) -> pd.Index:
         return pd.Index(range(self.sources))
 
-    def drawn(self, resamples: int) -> Indices:
+    def draw(self, resamples: int) -> Indices:
         """Return (resamples, games): the count of each game in each resample.
 
         The draws are those of `bootstrap_ratings`.
@@ -76,7 +76,7 @@ class Schedule:
             ]
         )
 
-    def earned(self, times: Indices) -> Matrix:
+    def sum_points(self, times: Indices) -> Matrix:
         """Return (sources, sources): points that each earned against each other.
 
         Each game counts `times` (games,).
@@ -87,11 +87,11 @@ class Schedule:
         return np.asarray(np.bincount(cells, points, n * n).reshape(n, n), dtype=np.float64)
 
 
-def by_choix(games: Schedule, times: Indices, **options: float) -> Matrix:
-    return rated(np.asarray(choix.ilsr_pairwise_dense(games.earned(times), **options)))
+def fit_choix(games: Schedule, times: Indices, **options: float) -> Matrix:
+    return scale_ratings(np.asarray(choix.ilsr_pairwise_dense(games.sum_points(times), **options)))
 
 
-def by_evalica(games: Schedule, times: Indices, **options: float) -> Matrix:
+def fit_evalica(games: Schedule, times: Indices, **options: float) -> Matrix:
     """One row a game and side, weighted by the points earned."""
     one, two = (
         np.concatenate([games.first, games.second]),
@@ -102,9 +102,9 @@ def by_evalica(games: Schedule, times: Indices, **options: float) -> Matrix:
     )
 
 
-def by_evalica_in_pairs(games: Schedule, times: Indices, **options: float) -> Matrix:
+def fit_evalica_pairs(games: Schedule, times: Indices, **options: float) -> Matrix:
     """One row a pair and side."""
-    earned = games.earned(times)
+    earned = games.sum_points(times)
     one, two = np.nonzero(earned)
     return _evalica(games, one, two, earned[one, two], options)
 
@@ -116,13 +116,13 @@ def _evalica(
     found = evalica.bradley_terry(
         one.tolist(), two.tolist(), won, index=games.index, weights=weights.tolist(), **options
     )
-    return rated(np.log(found.scores.loc[games.index].to_numpy()))
+    return scale_ratings(np.log(found.scores.loc[games.index].to_numpy()))
 
 
 PEERS: dict[str, Callable[..., Matrix]] = {
-    "choix": by_choix,
-    "evalica": by_evalica,
-    "evalica in pairs": by_evalica_in_pairs,
+    "choix": fit_choix,
+    "evalica": fit_evalica,
+    "evalica in pairs": fit_evalica_pairs,
 }
 FINEST: dict[str, dict[str, float]] = {
     name: (
@@ -144,27 +144,29 @@ def main() -> int:
     random = np.random.default_rng(7)
     worst = math.inf
     for sources in SOURCES:
-        games = schedule(random, sources, GAMES)
+        games = make_schedule(random, sources, GAMES)
         difference = largest_difference(games)
         print(
             f"{sources} sources, {GAMES} games, {options.resamples} resamples; solutions differ by"
             f" {difference:.0e} points at most"
         )
-        worst = min(worst, against_peers(games, options.resamples, options.repeat))
+        worst = min(worst, compare_peers(games, options.resamples, options.repeat))
     print(f"lowest ratio to the faster peer: {worst:.1f} (goal {GOAL_RATIO:.0f})")
     for sources in GROWTH:
         if sources <= options.largest:
-            grown(schedule(random, sources, GAMES * sources // SOURCES[-1]), options.resamples)
+            measure_growth(
+                make_schedule(random, sources, GAMES * sources // SOURCES[-1]), options.resamples
+            )
     return 0 if worst >= GOAL_RATIO else 1
 
 
-def against_peers(games: Schedule, resamples: int, repeat: int) -> float:
+def compare_peers(games: Schedule, resamples: int, repeat: int) -> float:
     """How many times longer the faster peer takes for all resamples."""
-    times = games.drawn(resamples)
+    times = games.draw(resamples)
     fastest, ours = math.inf, math.inf
     for name, peer in PEERS.items():
-        seconds, found = best(partial(bootstrap, games, resamples), repeat)
-        theirs, looped = best(partial(in_a_loop, peer, games, times), 2)
+        seconds, found = time_best(partial(bootstrap, games, resamples), repeat)
+        theirs, looped = time_best(partial(fit_each, peer, games, times), 2)
         sound = ~np.isnan(found).any(axis=1)
         apart = np.abs(found - looped)[sound].max()
         print(
@@ -175,15 +177,15 @@ def against_peers(games: Schedule, resamples: int, repeat: int) -> float:
     return fastest / ours
 
 
-def grown(games: Schedule, resamples: int) -> None:
+def measure_growth(games: Schedule, resamples: int) -> None:
     """Print the time of a resample: of many of ours, of one call of each peer.
 
     Raises AssertionError if most resamples have no ratings: then nothing was measured.
     """
-    seconds, found = best(partial(bootstrap, games, resamples), 1)
+    seconds, found = time_best(partial(bootstrap, games, resamples), 1)
     once = np.ones_like(games.case)
     peers = ", ".join(
-        f"{name} {single_call(partial(peer, games, once))}" for name, peer in PEERS.items()
+        f"{name} {time_single_call(partial(peer, games, once))}" for name, peer in PEERS.items()
     )
     left_out = int(np.isnan(found).any(axis=1).sum())
     assert 2 * left_out < resamples, (
@@ -196,12 +198,12 @@ def grown(games: Schedule, resamples: int) -> None:
     print(f"  {1000 * seconds / resamples:.2f} ms a resample; one call of {peers}")
 
 
-def single_call(work: Callable[[], Matrix]) -> str:
+def time_single_call(work: Callable[[], Matrix]) -> str:
     """Its time."""
-    return f"{1000 * best(work, 3)[0]:.2f} ms"
+    return f"{1000 * time_best(work, 3)[0]:.2f} ms"
 
 
-def in_a_loop(peer: Callable[..., Matrix], games: Schedule, times: Indices) -> Matrix:
+def fit_each(peer: Callable[..., Matrix], games: Schedule, times: Indices) -> Matrix:
     return np.stack([peer(games, row) for row in times])
 
 
@@ -256,10 +258,10 @@ def optimise(games: Schedule) -> Matrix:
     found = minimize(
         loss, np.zeros(n - 1), jac=slope, hess=curve, method="trust-exact", options={"gtol": 1e-11}
     )
-    return rated(np.concatenate([[0.0], found.x]))
+    return scale_ratings(np.concatenate([[0.0], found.x]))
 
 
-def schedule(random: np.random.Generator, sources: int, games: int) -> Schedule:
+def make_schedule(random: np.random.Generator, sources: int, games: int) -> Schedule:
     """Return games of sources of unequal strength, dealt over the cases.
 
     If there are more pairs than games, the pairs that meet are drawn.
@@ -280,11 +282,11 @@ def bootstrap(games: Schedule, resamples: int) -> Matrix:
     )
 
 
-def rated(strengths: Matrix) -> Matrix:
+def scale_ratings(strengths: Matrix) -> Matrix:
     return np.asarray(CENTRE + SCALE * (strengths - strengths.mean()), dtype=np.float64)
 
 
-def best(work: Callable[[], T], repeat: int) -> tuple[float, T]:
+def time_best(work: Callable[[], T], repeat: int) -> tuple[float, T]:
     """Return the shortest of several runs, in seconds, and its result."""
     times = []
     for _ in range(repeat):

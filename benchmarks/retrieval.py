@@ -43,31 +43,31 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--encounters", type=int, default=12)
     random = np.random.default_rng(5)
-    vectors = [unit(random, SERIES) for _ in range(parser.parse_args().encounters)]
-    queries = unit(random, QUERIES)
+    vectors = [make_unit_vectors(random, SERIES) for _ in range(parser.parse_args().encounters)]
+    queries = make_unit_vectors(random, QUERIES)
     with private_database(), tempfile.TemporaryDirectory() as folder:
         return compare(vectors, queries, folder)
 
 
 def compare(vectors: list[Vectors], queries: Vectors, folder: str) -> int:
     """Load all, ask all, and print."""
-    ours = Ours(len(vectors))
+    ours = ProjectStore(len(vectors))
     peers = {
-        "a collection an encounter": Apart(f"{folder}/apart"),
-        "one collection, filtered": Together(f"{folder}/together"),
+        "a collection an encounter": SeparateCollections(f"{folder}/apart"),
+        "one collection, filtered": SharedCollection(f"{folder}/together"),
     }
     stores: list[Store] = [ours, *peers.values()]
-    loading = medians(
+    loading = measure_medians(
         [partial(store.load, i, block) for store in stores] for i, block in enumerate(vectors)
     )
     for peer in peers.values():
         peer.reopen()
     rounds = range(len(vectors))
-    first = medians([partial(store.ask, i, queries) for store in stores] for i in rounds)
-    warm = medians(
+    first = measure_medians([partial(store.ask, i, queries) for store in stores] for i in rounds)
+    warm = measure_medians(
         [
             *(partial(store.ask, i, queries) for store in stores),
-            partial(ours.numpy_only, i, queries),
+            partial(ours.search_numpy, i, queries),
         ]
         for i in rounds
     )
@@ -116,7 +116,7 @@ class Store(Protocol):
     def ask(self, encounter: int, queries: Vectors) -> list[list[str]]: ...
 
 
-class Ours:
+class ProjectStore:
     """The project's own index."""
 
     def __init__(self, encounters: int) -> None:
@@ -138,7 +138,8 @@ class Ours:
             [
                 s.pk
                 for s in EventSeries.objects.bulk_create(
-                    EventSeries(encounter=e, event=name, **values) for name in names(range(SERIES))
+                    EventSeries(encounter=e, event=name, **values)
+                    for name in make_names(range(SERIES))
                 )
             ]
             for e in self._encounters
@@ -154,7 +155,7 @@ class Ours:
         """The names that each query finds."""
         return [[name for name, _ in hits] for hits in self._search(encounter).top_k(queries, TOP)]
 
-    def numpy_only(self, encounter: int, queries: Vectors) -> None:
+    def search_numpy(self, encounter: int, queries: Vectors) -> None:
         """Fetch, product, partial sort."""
         _, vectors = self._search(encounter).fetch()
         np.argpartition(-(queries @ vectors.T), TOP, axis=1)[:, :TOP]
@@ -165,7 +166,7 @@ class Ours:
         return EncounterSearch(self._encounters[encounter].pk, MODEL)
 
 
-class Apart:
+class SeparateCollections:
     """Chroma with one collection an encounter."""
 
     def __init__(self, folder: str) -> None:
@@ -184,7 +185,7 @@ class Apart:
         collection = self.client.create_collection(
             f"encounter-{encounter}", metadata={"hnsw:space": "cosine"}
         )
-        collection.add(ids=names(vectors), embeddings=vectors)
+        collection.add(ids=make_names(vectors), embeddings=vectors)
 
     def ask(self, encounter: int, queries: Vectors) -> list[list[str]]:
         """The names that each query finds."""
@@ -193,7 +194,7 @@ class Apart:
         return [list(ids) for ids in found["ids"]]
 
 
-class Together(Apart):
+class SharedCollection(SeparateCollections):
     """Chroma with one collection, its vectors marked with their encounter."""
 
     def load(self, encounter: int, vectors: Vectors) -> None:
@@ -201,7 +202,7 @@ class Together(Apart):
         collection = self.client.get_or_create_collection("all", metadata={"hnsw:space": "cosine"})
         marks = [{"encounter": encounter}] * len(vectors)
         collection.add(
-            ids=[f"{encounter}/{name}" for name in names(vectors)],
+            ids=[f"{encounter}/{name}" for name in make_names(vectors)],
             embeddings=vectors,
             metadatas=marks,
         )
@@ -218,7 +219,7 @@ class Together(Apart):
         return [[name.partition("/")[2] for name in ids] for ids in found["ids"]]
 
 
-def names(items: Sized) -> list[str]:
+def make_names(items: Sized) -> list[str]:
     """The events of an encounter."""
     return [f"lab:{n:04}:" for n in range(len(items))]
 
@@ -232,13 +233,13 @@ def agreement(exact: list[list[str]], found: list[list[str]]) -> float:
     )
 
 
-def unit(random: np.random.Generator, count: int) -> Vectors:
+def make_unit_vectors(random: np.random.Generator, count: int) -> Vectors:
     """Random vectors of length 1."""
     vectors = random.normal(size=(count, DIMENSION)).astype(np.float32)
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def medians(rounds: Iterable[Sequence[Callable[[], object]]]) -> list[float]:
+def measure_medians(rounds: Iterable[Sequence[Callable[[], object]]]) -> list[float]:
     """Return the median seconds of each contestant over the rounds.
 
     All take their turn in each round.

@@ -28,7 +28,7 @@ from datetime import datetime
 from pathlib import Path
 
 from benchmarks.support.answers import compare_protocols
-from benchmarks.support.model_server import Rates, running
+from benchmarks.support.model_server import Rates, run_server
 from llm_runtime.base import Vectors
 from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.providers.openai_http import OpenAIModel
@@ -77,15 +77,15 @@ def simulate(count: int, in_flight: int, rates: Rates) -> tuple[float, float]:
 
     Both are for a cohort.
     """
-    cases = cohort(count)
-    with running(rates) as server:
+    cases = load_cases(count)
+    with run_server(rates) as server:
         limit = round(rates.slots * AT_HAND)
         model = OpenAIModel(base_url=server.url, model="made-up", concurrency=limit, reasoning=1000)
         began = time.perf_counter()
         with ThreadPoolExecutor(in_flight) as pool:
-            done = list(pool.map(lambda case: one(model, case), cases))
+            done = list(pool.map(lambda case: reconstruct_case(model, case), cases))
         seconds = time.perf_counter() - began
-        seen = server.seen()
+        seen = server.stop()
     assert all(done)
     busy, computed = seen.busy(rates.slots), seen.computed / seen.read
     print(
@@ -104,19 +104,21 @@ def simulate(count: int, in_flight: int, rates: Rates) -> tuple[float, float]:
     return busy, computed
 
 
-def one(model: OpenAIModel, case: Case) -> int:
+def reconstruct_case(model: OpenAIModel, case: Case) -> int:
     """Reconstruct a case; how many events it has."""
     ledger = MemoryLedger()
     config = PipelineConfig()
     askers = {role: Asker(role, model, ledger) for role in ROLES}
     found = reconstruct(
-        case, record(), Tools(prompted_backbone(askers, config), HashingEmbedder(), None, config)
+        case,
+        make_record(),
+        Tools(prompted_backbone(askers, config), HashingEmbedder(), None, config),
     )
     assert len(found.revised) == config.alternatives
     return len(found.note.inventory)
 
 
-def cohort(count: int) -> list[Case]:
+def load_cases(count: int) -> list[Case]:
     """Return the demo's notes as cases.
 
     Each has a different first line, so that no note is the beginning of another.
@@ -132,7 +134,7 @@ class FirstSeries:
         return [[(f"lab:series {n}", 0.9 - n / 100) for n in range(k)] for _ in queries]
 
 
-def record() -> Record:
+def make_record() -> Record:
     """Ten series of five rows: revision reaches its cap of rows."""
     random.seed(5)
     names = [f"lab:series {n}" for n in range(10)]

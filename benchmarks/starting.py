@@ -36,21 +36,22 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=100_000)
     count = parser.parse_args().cases
     with private_database():
-        client, dataset = world(count)
+        client, dataset = make_world(count)
         missed = measure_run(client, dataset, count) + measure_judging(client, dataset, count)
     return 1 if missed else 0
 
 
 def measure_run(client: Client, dataset: Dataset, count: int) -> int:
     """Print the figures of a run; return how many goals are missed."""
-    launch(client, dataset, "c0000000")  # what a web process loads once
-    started = seconds(lambda: launch(client, dataset))
+    start_run(client, dataset, "c0000000")  # what a web process loads once
+    started = measure_seconds(lambda: start_run(client, dataset))
     run = dataset.runs.latest("pk")
-    prepared = seconds(lambda: prepare(run))
+    prepared = measure_seconds(lambda: prepare(run))
     polled = min(
-        seconds(lambda: poll(client, "timelines:run", run.public_id)) for _ in range(POLLS)
+        measure_seconds(lambda: poll_page(client, "timelines:run", run.public_id))
+        for _ in range(POLLS)
     )
-    limit = seconds(
+    limit = measure_seconds(
         lambda: insert_again(
             "timelines_stagerun", "FOREIGN KEY (case_run_id) REFERENCES timelines_caserun"
         )
@@ -65,17 +66,18 @@ def measure_judging(client: Client, dataset: Dataset, count: int) -> int:
     """
     add_timelines(dataset)
     judge(client, dataset, "c0000000")
-    started = seconds(lambda: judge(client, dataset))
+    started = measure_seconds(lambda: judge(client, dataset))
     run = dataset.judge_runs.latest("pk")
-    prepared = seconds(lambda: prepare_games(run))
+    prepared = measure_seconds(lambda: prepare_games(run))
     polled = min(
-        seconds(lambda: poll(client, "adjudication:judge_run", run.public_id)) for _ in range(POLLS)
+        measure_seconds(lambda: poll_page(client, "adjudication:judge_run", run.public_id))
+        for _ in range(POLLS)
     )
     keys = (
         "FOREIGN KEY (comparison_id) REFERENCES adjudication_comparison",
         "FOREIGN KEY (run_id) REFERENCES adjudication_judgerun",
     )
-    limit = seconds(lambda: insert_again("adjudication_game", *keys))
+    limit = measure_seconds(lambda: insert_again("adjudication_game", *keys))
     return print_figures(
         f"judge run of {count:,} cases", started, prepared, limit, polled, GOAL_JUDGE_RATIO
     )
@@ -94,7 +96,7 @@ def print_figures(
     return (started > GOAL_START) + (limit / prepared < goal) + (polled > GOAL_POLL)
 
 
-def world(count: int) -> tuple[Client, Dataset]:
+def make_world(count: int) -> tuple[Client, Dataset]:
     """A signed-in admin, and a cohort of that many cases with a note."""
     from django.test import Client
 
@@ -121,7 +123,7 @@ def world(count: int) -> tuple[Client, Dataset]:
     return client, dataset
 
 
-def launch(client: Client, dataset: Dataset, cases: str = "") -> None:
+def start_run(client: Client, dataset: Dataset, cases: str = "") -> None:
     """What the button does."""
     from django.urls import reverse
 
@@ -184,7 +186,7 @@ def prepare_games(run: JudgeRun) -> None:
     analyze()
 
 
-def poll(client: Client, name: str, public_id: str) -> None:
+def poll_page(client: Client, name: str, public_id: str) -> None:
     """What each open page of the run asks every two seconds."""
     from django.urls import reverse
 
@@ -224,7 +226,7 @@ def analyze() -> None:
         connection.execute("ANALYZE")
 
 
-def seconds(do: Callable[[], object]) -> float:
+def measure_seconds(do: Callable[[], object]) -> float:
     """How long it takes."""
     begun = time.perf_counter()
     do()

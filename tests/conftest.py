@@ -30,7 +30,7 @@ from config.services.paths import (
     default_paths,
 )
 from tests.browser_setup import chromium_path
-from tests.emptying import MIGRATED, empty_database, filled_tables
+from tests.emptying import MIGRATED, empty_database, find_filled_tables
 from tests.network import block_network
 from tests.services import VAR_VARIABLE, remove_dead_sessions, remove_session
 
@@ -95,7 +95,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 @contextmanager
-def _without_foreign_loop(item: pytest.Item) -> Iterator[None]:
+def _hide_foreign_loop(item: pytest.Item) -> Iterator[None]:
     """Hide Playwright's event loop from tests that do not use the browser.
 
     From the first browser test on, Playwright runs an event loop in this thread, and Django has
@@ -115,13 +115,13 @@ def _without_foreign_loop(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
-    with _without_foreign_loop(item):
+    with _hide_foreign_loop(item):
         return (yield)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    with _without_foreign_loop(item):
+    with _hide_foreign_loop(item):
         return (yield)
 
 
@@ -132,7 +132,7 @@ def pytest_runtest_teardown(
     # With the last test Playwright itself ends, and needs its loop.
     if nextitem is None:
         return (yield)
-    with _without_foreign_loop(item):
+    with _hide_foreign_loop(item):
         return (yield)
 
 
@@ -164,7 +164,7 @@ def django_db_modify_db_settings(services: ServicePaths) -> None:
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """Empty the database quickly after tests that commit."""
     with django_db_blocker.unblock():
-        assert filled_tables() == MIGRATED
+        assert find_filled_tables() == MIGRATED
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda self: empty_database())
         yield

@@ -62,7 +62,7 @@ class Source:
 
 
 @dataclass
-class Built:
+class BuiltCase:
     """The stored case with its timelines by name."""
 
     encounter: Encounter
@@ -72,7 +72,7 @@ class Built:
     occurrences: list[Occurrence] = field(default_factory=list)
 
 
-def shipped(case_id: str = "") -> Source:
+def load_shipped(case_id: str = "") -> Source:
     """A case of the shipped cohort, the first one by default."""
     folder = COHORT / case_id if case_id else sorted(p for p in COHORT.iterdir() if p.is_dir())[0]
     encounter = json.loads((folder / "encounter.json").read_text())
@@ -89,16 +89,16 @@ def shipped(case_id: str = "") -> Source:
     )
 
 
-def large(characters: int = 15_000, occurrences: int = 300, series: int = 900) -> Source:
+def make_large(characters: int = 15_000, occurrences: int = 300, series: int = 900) -> Source:
     """Return a case of the size that pages are measured with.
 
     It is put together from shipped ones.
     """
     folders = sorted(p.name for p in COHORT.iterdir() if p.is_dir())
-    first = shipped(folders[0])
+    first = load_shipped(folders[0])
     note, lines, number = "", [], 0
     while len(note) < characters:
-        part = shipped(folders[number])
+        part = load_shipped(folders[number])
         lines += [
             {**line, "start": line["start"] + len(note), "end": line["end"] + len(note), "rows": []}
             for line in part.lines
@@ -117,7 +117,7 @@ def large(characters: int = 15_000, occurrences: int = 300, series: int = 900) -
 
 
 @transaction.atomic
-def build(dataset: Dataset, source: Source) -> Built:
+def build(dataset: Dataset, source: Source) -> BuiltCase:
     """Store the case with its reference and one finished run."""
     encounter = Encounter.objects.create(
         dataset=dataset,
@@ -139,14 +139,14 @@ def build(dataset: Dataset, source: Source) -> Built:
         for o, line in zip(occurrences, source.lines, strict=True)
     ]
     text_only = factories.make_timeline(
-        inventory, _with_context(text, occurrences), case_run=case_run
+        inventory, _add_context(text, occurrences), case_run=case_run
     )
     revised = [
-        _revised(inventory, case_run, occurrences, source, hours, n + 1)
+        _make_revision(inventory, case_run, occurrences, source, hours, n + 1)
         for n in range(ALTERNATIVES)
     ]
     factories.seal(inventory)
-    return Built(encounter, text_only, revised, reference, occurrences)
+    return BuiltCase(encounter, text_only, revised, reference, occurrences)
 
 
 def _store_rows(
@@ -205,14 +205,14 @@ def _inventory(
             start=line["start"],
             end=line["end"],
             polarity=line["polarity"],
-            lane=_lane(line, source).value,
+            lane=_choose_lane(line, source).value,
         )
         for n, (line, uid) in enumerate(zip(source.lines, identifiers, strict=True))
     ]
     return inventory, Occurrence.objects.bulk_create(made)
 
 
-def _lane(line: dict[str, Any], source: Source) -> Lane:
+def _choose_lane(line: dict[str, Any], source: Source) -> Lane:
     if line["rows"]:
         return _LANES.get(source.rows[line["rows"][0]]["event"].partition(":")[0], Lane.FINDING)
     if line["time"] is not None and line["time"] < -24 * 60:
@@ -265,7 +265,7 @@ def _entry(
     )
 
 
-def _with_context(entries: list[Entry], occurrences: list[Occurrence]) -> list[Entry]:
+def _add_context(entries: list[Entry], occurrences: list[Occurrence]) -> list[Entry]:
     for n, entry in enumerate(entries):
         if not entry.known and n >= 2:
             entry.context = [occurrences[n - 1].uid4, occurrences[n - 2].uid4]
@@ -335,7 +335,7 @@ def _evidence(
     )
 
 
-def _revised(
+def _make_revision(
     inventory: Inventory,
     case_run: CaseRun,
     occurrences: list[Occurrence],
@@ -357,7 +357,7 @@ def _revised(
     kind = TimelineKind.REVISED
     return factories.make_timeline(
         inventory,
-        _with_context(entries, occurrences),
+        _add_context(entries, occurrences),
         kind=kind,
         case_run=case_run,
         alternative=alternative,

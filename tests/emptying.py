@@ -40,7 +40,7 @@ WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace
 """
 
 
-def filled_tables() -> list[str]:
+def find_filled_tables() -> list[str]:
     """Return the names of the tables that have rows, in alphabetical order."""
     with connection.cursor() as cursor:
         asked = " UNION ALL ".join(

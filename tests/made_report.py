@@ -33,31 +33,33 @@ OTHER = SourceKey(FOREIGN, "text_only")
 SETTINGS = EvaluationSettings(bases=(Basis.SPAN, Basis.EMBEDDING), rho_sweep=(0.0, 0.1, 0.3))
 
 
-def estimate(value: float | None, half: float = 0.03, n: int = 120, why: str = "") -> Estimate:
+def make_estimate(value: float | None, half: float = 0.03, n: int = 120, why: str = "") -> Estimate:
     """A figure with a symmetric interval."""
     return (
         Estimate(None, why=why) if value is None else Estimate(value, value - half, value + half, n)
     )
 
 
-def figures(match: float, concordance: float, aultc: float, error: float) -> dict[str, Estimate]:
+def make_figures(
+    match: float, concordance: float, aultc: float, error: float
+) -> dict[str, Estimate]:
     """The metrics of one timeline; evidence has no data."""
     return {
-        "match_rate": estimate(match),
-        "precision": estimate(match - 0.05),
-        "concordance": estimate(concordance),
-        "concordance_ref": estimate(concordance - 0.01),
-        "aultc": estimate(aultc),
-        "aultc_ref": estimate(aultc - 0.02),
-        "median_error": estimate(error, 0.4),
-        "within_tolerance": estimate(0.71),
-        "numeric_share": estimate(0.93),
-        "evidence_precision": estimate(None, why="the reference cites no row"),
-        "evidence_recall": estimate(None, why="the reference cites no row"),
+        "match_rate": make_estimate(match),
+        "precision": make_estimate(match - 0.05),
+        "concordance": make_estimate(concordance),
+        "concordance_ref": make_estimate(concordance - 0.01),
+        "aultc": make_estimate(aultc),
+        "aultc_ref": make_estimate(aultc - 0.02),
+        "median_error": make_estimate(error, 0.4),
+        "within_tolerance": make_estimate(0.71),
+        "numeric_share": make_estimate(0.93),
+        "evidence_precision": make_estimate(None, why="the reference cites no row"),
+        "evidence_recall": make_estimate(None, why="the reference cites no row"),
     }
 
 
-def result(
+def make_result(
     key: SourceKey, basis: Basis, values: Mapping[str, Estimate], *, missing: int = 0
 ) -> SourceResult:
     """One source under one basis with curves whose shape is plausible."""
@@ -93,10 +95,15 @@ def result(
         available=values,
         missing_as_zero=worse if missing else values,
         cumulative=tuple(
-            (words, estimate(min(1.0, share + shift), 0.02)) for words, share in near.items()
+            (words, make_estimate(min(1.0, share + shift), 0.02)) for words, share in near.items()
         ),
         by_distance=tuple(
-            (words, 30 - 4 * n, estimate(0.5 * 4**n, 0.2 * 4**n), estimate(0.8 - 0.05 * n))
+            (
+                words,
+                30 - 4 * n,
+                make_estimate(0.5 * 4**n, 0.2 * 4**n),
+                make_estimate(0.8 - 0.05 * n),
+            )
             for n, words in enumerate(bands)
         ),
         sweep=() if basis is Basis.SPAN else sweep,
@@ -107,10 +114,10 @@ def result(
 def _results(basis: Basis) -> list[SourceResult]:
     lower = 0.2 if basis is Basis.EMBEDDING else 0.0
     return [
-        result(TEXT, basis, figures(0.742 - lower, 0.861, 0.743, 6.2)),
-        result(REVISED, basis, figures(0.742 - lower, 0.894, 0.792, 3.1)),
-        result(NO_ROWS, basis, figures(0.742 - lower, 0.871, 0.751, 5.4)),
-        result(OTHER, basis, figures(0.512 - lower, 0.803, 0.661, 11.5), missing=1),
+        make_result(TEXT, basis, make_figures(0.742 - lower, 0.861, 0.743, 6.2)),
+        make_result(REVISED, basis, make_figures(0.742 - lower, 0.894, 0.792, 3.1)),
+        make_result(NO_ROWS, basis, make_figures(0.742 - lower, 0.871, 0.751, 5.4)),
+        make_result(OTHER, basis, make_figures(0.512 - lower, 0.803, 0.661, 11.5), missing=1),
     ]
 
 
@@ -124,7 +131,7 @@ def _difference(basis: Basis, first: SourceKey, second: SourceKey) -> Difference
     return Difference(first, second, basis, values)
 
 
-def made_report(**changes: object) -> Report:
+def make_report(**changes: object) -> Report:
     """The whole report; `changes` replace fields."""
     bases = (Basis.SPAN, Basis.EMBEDDING)
     both = [r for basis in bases for r in _results(basis)]
@@ -136,7 +143,7 @@ def made_report(**changes: object) -> Report:
         for name in ("introduction", f"stays {MARKUP}")
     ]
     rho = [
-        RhoPoint("rules", r, n, figures(0.7, 0.88 + r / 20, 0.78, 3.4))
+        RhoPoint("rules", r, n, make_figures(0.7, 0.88 + r / 20, 0.78, 3.4))
         for r, n in ((0.0, 310), (0.1, 240), (0.3, 90))
     ]
     report = Report(
@@ -148,7 +155,9 @@ def made_report(**changes: object) -> Report:
         results=tuple(both),
         differences=tuple(differences),
         alternatives=tuple(
-            result(k, b, figures(0.742, 0.89, 0.79, 3.2)) for b in bases for k in (REVISED, SECOND)
+            make_result(k, b, make_figures(0.742, 0.89, 0.79, 3.2))
+            for b in bases
+            for k in (REVISED, SECOND)
         ),
         strata=tuple(strata),
         rho=tuple(rho),
@@ -159,7 +168,7 @@ def made_report(**changes: object) -> Report:
     return replace(report, **changes)  # type: ignore[arg-type]  # a test names fields of the report
 
 
-def made_case(
+def make_case(
     case_id: str, stratum: str = "introduction", pairs: tuple[MatchedPair, ...] = ()
 ) -> CaseResult:
     """One case in which the other source is missing."""
@@ -167,7 +176,7 @@ def made_case(
         "reference_events": 10,
         "predicted_events": 9,
         "pairs": pairs,
-        "metrics": figures(0.8, 0.9, 0.8, 2.0),
+        "metrics": make_figures(0.8, 0.9, 0.8, 2.0),
     }
     sources = [
         CaseSource(key=key, basis=basis, available=True, **common)  # type: ignore[arg-type]  # see above

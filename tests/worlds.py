@@ -17,7 +17,7 @@ from django.db import connection, transaction
 
 from ehr.models import Dataset
 from ehr.partitions import ensure_partition, partition_exists
-from tests.emptying import MIGRATED, filled_tables
+from tests.emptying import MIGRATED, find_filled_tables
 
 P = ParamSpec("P")
 World = TypeVar("World")
@@ -30,7 +30,7 @@ _SEQUENCES = "SELECT schemaname || '.' || sequencename, last_value FROM pg_seque
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredWorld:
     """A copy of a database that a world was built in.
 
     It has the rows of every table by the table's name and columns, the datasets with a partition
@@ -43,11 +43,11 @@ class Kept:
     world: bytes
 
     @classmethod
-    def of(cls, world: object) -> Kept:
+    def capture(cls, world: object) -> StoredWorld:
         """Read the database."""
         with connection.cursor() as cursor:
             rows = {}
-            for table in filled_tables():
+            for table in find_filled_tables():
                 if table in MIGRATED:
                     continue
                 (columns,) = cursor.execute(_COLUMNS, [table]).fetchone()
@@ -61,7 +61,7 @@ class Kept:
         partitions = tuple(pk for pk in datasets if partition_exists(pk))
         return cls(rows, partitions, sequences, pickle.dumps(world))
 
-    def put_back(self) -> object:
+    def restore(self) -> object:
         """Fill the empty database, and return an equal world.
 
         Triggers do not fire.
@@ -82,23 +82,23 @@ class Kept:
         return pickle.loads(self.world)
 
 
-def built_once(build: Callable[P, World]) -> Callable[P, World]:
+def build_once(build: Callable[P, World]) -> Callable[P, World]:
     """Decorate a function that builds a world in an empty database.
 
     Its arguments are hashable. It is called if the database is not empty, or if the test rolls its
     transaction back.
     """
-    kept: dict[object, Kept] = {}
+    kept: dict[object, StoredWorld] = {}
 
     @wraps(build)
     def world(*args: P.args, **kwargs: P.kwargs) -> World:
-        if connection.in_atomic_block or filled_tables() != MIGRATED:
+        if connection.in_atomic_block or find_filled_tables() != MIGRATED:
             return build(*args, **kwargs)
         key = (args, tuple(sorted(kwargs.items())))
         if key in kept:
-            return kept[key].put_back()  # type: ignore[return-value]  # what `build` returned
+            return kept[key].restore()  # type: ignore[return-value]  # what `build` returned
         made = build(*args, **kwargs)
-        kept[key] = Kept.of(made)
+        kept[key] = StoredWorld.capture(made)
         return made
 
     return world

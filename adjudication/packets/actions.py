@@ -313,7 +313,7 @@ def find_obstacles(packet: Packet) -> list[str]:
 def open_packet(*, packet: Packet, by: User) -> Packet:
     """Freeze the items and let reviewers begin.
 
-    Raises NotAllowed, InvalidTransition, PacketRefused with all `find_obstacles`.
+    Raises NotAllowed, InvalidTransition, PacketRefused with all obstacles.
     """
     mine = _lock_managed_packet(packet, by)
     state = next_packet_state(mine.state, "open")

@@ -46,7 +46,7 @@ class DecisionRefused(ValueError):
 class Conflict(RuntimeError):
     """The item has changed since the page loaded, perhaps on another device.
 
-    `find_current_decisions` is the current decision, if any.
+    `standing` is the current decision, if any.
     """
 
     log_safe = True

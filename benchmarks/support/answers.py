@@ -44,7 +44,7 @@ def compare_protocols(folders: Sequence[Path]) -> float:
     name, count = counter()
     cases = reconstruct_cases(folders[:6])
     inferred, revised = [inference(c) for c in cases], [revision(c) for c in cases]
-    written = [w for c in cases for timeline in rows_of(c) for w in timeline.values()]
+    written = [w for c in cases for timeline in format_rows(c) for w in timeline.values()]
     repeated = ", ".join(
         f"{sum(w == json.dumps(word) for w in written) / len(written):.0%} “{word}”"
         for word in (KEEP, FIRST)
@@ -89,10 +89,10 @@ def counter() -> tuple[str, Count]:
 def inference(case: Reconstruction) -> Answers:
     """Stage 3, as `infer.md` and `infer_table.md` ask."""
     inventory, known = case.note.inventory, frozenset(case.note.inventory.uids)
-    rows = {e.uid: as_list(e, with_context=bool(e.context)) for e in case.text_only}
+    rows = {e.uid: format_list(e, with_context=bool(e.context)) for e in case.text_only}
     answers = Answers(
-        as_object({"reasoning": '"r"', **rows}),
-        f"<answer>\n{as_table(inventory, case.text_only, ' | ', ', ')}\n</answer>",
+        format_object({"reasoning": '"r"', **rows}),
+        f"<answer>\n{format_table(inventory, case.text_only, ' | ', ', ')}\n</answer>",
     )
     assert _values(read_entries(answers.schema, inventory.occurrences, known, "x")) == _values(
         case.text_only
@@ -105,19 +105,21 @@ def inference(case: Reconstruction) -> Answers:
 
 def revision(case: Reconstruction, *, words: bool = True) -> Answers:
     """Stage 6, as `revise.md` and `revise_table.md` ask."""
-    timelines = [as_object({"reasoning": '"r"', **rows}) for rows in rows_of(case, words=words)]
+    timelines = [
+        format_object({"reasoning": '"r"', **rows}) for rows in format_rows(case, words=words)
+    ]
     schema = f'{{"reasoning_summary":"r","timelines":[{",".join(timelines)}]}}'
-    tables = [as_table(case.note.inventory, timeline, "|", ",") for timeline in case.revised]
+    tables = [format_table(case.note.inventory, timeline, "|", ",") for timeline in case.revised]
     listed = [
         {"timeline_id": f"timeline_{n}", "data": data, "reasoning": "r"}
         for n, data in enumerate(tables, start=1)
     ]
     answers = Answers(schema, json.dumps({"reasoning_summary": "r", "timelines": listed}))
-    _read_back(case, answers)
+    _check_answers(case, answers)
     return answers
 
 
-def rows_of(case: Reconstruction, *, words: bool = True) -> list[dict[str, str]]:
+def format_rows(case: Reconstruction, *, words: bool = True) -> list[dict[str, str]]:
     """Return UID → its JSON in each revised timeline.
 
     With `words`, a row that did not change is a word; contexts are given only if they changed.
@@ -127,7 +129,7 @@ def rows_of(case: Reconstruction, *, words: bool = True) -> list[dict[str, str]]
     for number, timeline in enumerate(case.revised):
         rows = {}
         for e in timeline:
-            rows[e.uid] = as_list(e, with_context=e.context != before[e.uid].context)
+            rows[e.uid] = format_list(e, with_context=e.context != before[e.uid].context)
             if words and _row_values(e) == _row_values(before[e.uid]):
                 rows[e.uid] = json.dumps(KEEP)
             elif words and number and _row_values(e) == _row_values(first[e.uid]):
@@ -136,11 +138,11 @@ def rows_of(case: Reconstruction, *, words: bool = True) -> list[dict[str, str]]
     return timelines
 
 
-def as_object(properties: dict[str, str]) -> str:
+def format_object(properties: dict[str, str]) -> str:
     return "{" + ",".join(f"{json.dumps(name)}:{value}" for name, value in properties.items()) + "}"
 
 
-def as_list(e: Entry, *, with_context: bool) -> str:
+def format_list(e: Entry, *, with_context: bool) -> str:
     """Compact JSON of a row; hours as a table has them."""
     fields = [
         "null" if hours is None else hours_text(hours) for hours in (e.time, e.lower, e.upper)
@@ -149,7 +151,7 @@ def as_list(e: Entry, *, with_context: bool) -> str:
     return f"[{','.join([*fields, str(int(bool(e.known))), *context])}]"
 
 
-def as_table(inventory: Inventory, timeline: Timeline, bar: str, comma: str) -> str:
+def format_table(inventory: Inventory, timeline: Timeline, bar: str, comma: str) -> str:
     """Return the table that the paper's format asks for, with mentions copied.
 
     Stage 3 writes it with spaces, stage 6 without.
@@ -173,7 +175,7 @@ def as_table(inventory: Inventory, timeline: Timeline, bar: str, comma: str) -> 
     return "\n".join(lines)
 
 
-def _read_back(case: Reconstruction, answers: Answers) -> None:
+def _check_answers(case: Reconstruction, answers: Answers) -> None:
     """Both answers are valid and say what the timelines say."""
     inventory, known = case.note.inventory, frozenset(case.note.inventory.uids)
     first: Standing = {}

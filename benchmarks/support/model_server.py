@@ -39,7 +39,7 @@ class Rates:
 
 
 @dataclass
-class Seen:
+class Usage:
     """What the server did: seconds its slots were in use, and tokens."""
 
     calls: int = 0
@@ -56,20 +56,20 @@ class Seen:
 
 
 @dataclass
-class Running:
-    """A started server; `seen` stops it and returns its counts."""
+class ServerProcess:
+    """A started server; `stop` stops it and returns its counts."""
 
     url: str
     _pipe: Connection
 
-    def seen(self) -> Seen:
+    def stop(self) -> Usage:
         self._pipe.send("stop")
-        counts: Seen = self._pipe.recv()
+        counts: Usage = self._pipe.recv()
         return counts
 
 
 @contextmanager
-def running(rates: Rates) -> Iterator[Running]:
+def run_server(rates: Rates) -> Iterator[ServerProcess]:
     """Run the server in another process.
 
     Neither process then waits for the other's interpreter.
@@ -80,13 +80,13 @@ def running(rates: Rates) -> Iterator[Running]:
     )
     process.start()
     try:
-        yield Running(f"http://127.0.0.1:{here.recv()}/v1", here)
+        yield ServerProcess(f"http://127.0.0.1:{here.recv()}/v1", here)
     finally:
         process.terminate()
         process.join()
 
 
-def tokens(text: str) -> list[str]:
+def split_tokens(text: str) -> list[str]:
     """The proxy's tokens of a text."""
     return _TOKEN.findall(text)
 
@@ -107,7 +107,7 @@ class Engine:
     """Slots, cache and counters."""
 
     def __init__(self, rates: Rates) -> None:
-        self.rates, self.seen = rates, Seen()
+        self.rates, self.seen = rates, Usage()
         self._slots = asyncio.Semaphore(rates.slots)
         # The one used longest ago first.
         self._cache: dict[int, None] = {}
@@ -148,7 +148,7 @@ class Engine:
                     }
                 ],
             }
-        prompt = tokens("\n".join(m["content"] for m in body["messages"]))
+        prompt = split_tokens("\n".join(m["content"] for m in body["messages"]))
         if call == "POST /tokenize":
             return {"count": len(prompt)}
         return await self._chat(prompt, body)
@@ -157,7 +157,7 @@ class Engine:
         arrived = time.monotonic()
         self.seen.begun = min(self.seen.begun, arrived)
         text = answer(body)
-        written = len(tokens(text))
+        written = len(split_tokens(text))
         blocks = _blocks(prompt)
         async with self._slots:
             started = time.monotonic()
@@ -234,7 +234,7 @@ def answer(body: dict[str, Any]) -> str:
     if "timelines" in schema["properties"]:
         uids = [key for key in schema["$defs"]["timeline"]["properties"] if key != "reasoning"]
         count = schema["properties"]["timelines"]["minItems"]
-        listed = [{"reasoning": "r", **_revised(uids, n)} for n in range(count)]
+        listed = [{"reasoning": "r", **_make_revision(uids, n)} for n in range(count)]
         return _json({"reasoning_summary": "r", "timelines": listed})
     uids = [key for key in schema["properties"] if key != "reasoning"]
     if "texts" in schema["$defs"]:
@@ -266,7 +266,7 @@ def _rows(uids: list[str], number: int) -> dict[str, Any]:
     return rows
 
 
-def _revised(uids: list[str], number: int) -> dict[str, Any]:
+def _make_revision(uids: list[str], number: int) -> dict[str, Any]:
     """Return rows of which one in five is unchanged from the text.
 
     In a later timeline, one in two of the others is as in the first.

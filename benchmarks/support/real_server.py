@@ -15,7 +15,7 @@ from pathlib import Path
 from llm_runtime.base import ModelRequest
 from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.providers.openai_http import OpenAIModel
-from tests.verification.asking import ANCHOR, marked_note, model, plainly
+from tests.verification.asking import ANCHOR, load_plain_options, make_marked_note, model
 from tests.verification.vllm_server import (
     GENERATE,
     NotInstalled,
@@ -52,13 +52,13 @@ def measure_server() -> None:
 
 def _compare(server: Server) -> None:
     ledger, client = MemoryLedger(), model(server)
-    asker = Asker("timer", client, ledger, extra=plainly(server))
+    asker = Asker("timer", client, ledger, extra=load_plain_options(server))
     timer = PromptedTimer(asker, PipelineConfig(infer_batch_size=BATCH))
     notes = [
-        replace(marked_note(EVENTS), text=f"{marked_note(EVENTS).text} Case {n}.")
+        replace(make_marked_note(EVENTS), text=f"{make_marked_note(EVENTS).text} Case {n}.")
         for n in range(CASES)
     ]
-    timer.infer(marked_note(1), ANCHOR)
+    timer.infer(make_marked_note(1), ANCHOR)
     ledger.calls.clear()
     began = time.perf_counter()
     with ThreadPoolExecutor(CASES) as pool:
@@ -70,7 +70,7 @@ def _compare(server: Server) -> None:
     # Other seeds and another first word: the same work, of which only the common beginning of all
     # calls is in the cache.
     began = time.perf_counter()
-    again = asyncio.run(_at_once(client, [_like(call.request) for call in ledger.calls]))
+    again = asyncio.run(_send_all(client, [_vary_request(call.request) for call in ledger.calls]))
     ideal = time.perf_counter() - began
     mine, best = written / ours, again / ideal
     print(
@@ -80,14 +80,14 @@ def _compare(server: Server) -> None:
     print(f"prompt tokens it computed: {read - cached} of {read}, {(read - cached) / read:.0%}")
 
 
-def _like(request: ModelRequest) -> ModelRequest:
+def _vary_request(request: ModelRequest) -> ModelRequest:
     messages = tuple(
         replace(m, content=m.content.replace("event", "thing")) for m in request.messages
     )
     return replace(request, messages=messages)
 
 
-async def _at_once(client: OpenAIModel, requests: list[ModelRequest]) -> int:
+async def _send_all(client: OpenAIModel, requests: list[ModelRequest]) -> int:
     """Tokens written."""
     try:
         replies = await asyncio.gather(*(client.generate(request) for request in requests))

@@ -60,7 +60,7 @@ def drag_over(page: Page, phrase: str) -> None:
     drag(page, phrase, phrase)
 
 
-def mark(page: Page, phrase: str, *, name: str = "", when: str = "") -> None:
+def mark_occurrence(page: Page, phrase: str, *, name: str = "", when: str = "") -> None:
     """Mark with the mouse, then name and place with the form."""
     drag_over(page, phrase)
     page.get_by_role("button", name="Mark Enter").click()
@@ -69,10 +69,10 @@ def mark(page: Page, phrase: str, *, name: str = "", when: str = "") -> None:
     if name:
         field.fill(name)
     if when:
-        place(page, when)
+        enter_time(page, when)
 
 
-def place(page: Page, when: str) -> None:
+def enter_time(page: Page, when: str) -> None:
     """Type a time for the selected occurrence."""
     page.get_by_label("Time", exact=True).fill(when)
     page.get_by_label("Time", exact=True).press("Enter")
@@ -87,12 +87,12 @@ def go_to_word(page: Page, word: str) -> None:
     raise AssertionError(f"{word} was not reached")
 
 
-def row(page: Page, mention: str) -> Locator:
+def find_row(page: Page, mention: str) -> Locator:
     """The list's row of an occurrence."""
     return page.locator("[data-rows] tr").filter(has=page.get_by_text(mention, exact=True))
 
 
-def all_saved(page: Page) -> None:
+def wait_until_saved(page: Page) -> None:
     """Wait until nothing is left to save."""
     expect(page.locator("[data-saved]")).to_have_text("All saved")
 
@@ -107,7 +107,7 @@ def assert_accessible(page: Page) -> None:
     assert violations == [], violations
 
 
-def picture(page: Page, name: str) -> None:
+def take_picture(page: Page, name: str) -> None:
     folder = (
         Path(os.environ.get("ARTIFACTS", Path(settings.BASE_DIR) / "var" / "artifacts"))
         / "authoring"
@@ -116,7 +116,7 @@ def picture(page: Page, name: str) -> None:
     page.screenshot(path=folder / f"{name}.png")
 
 
-def by_mention(world: World) -> dict[str, Occurrence]:
+def load_draft(world: World) -> dict[str, Occurrence]:
     """The stored draft of the world's clinician."""
     found = Occurrence.objects.filter(inventory__authoring__author=world.clinician).select_related(
         "draft"

@@ -103,7 +103,9 @@ def build_world() -> World:
     text = [_entry(o, _OCCURRENCES[name][2]) for name, o in occurrences.items()]
     text[7].context = [occurrences["ct"].uid4, occurrences["fall"].uid4]
     text_only = factories.make_timeline(inventory, text, case_run=case_run)
-    revised, second = (_revised(inventory, occurrences, case_run, row.row_index, n) for n in (1, 2))
+    revised, second = (
+        _make_revision(inventory, occurrences, case_run, row.row_index, n) for n in (1, 2)
+    )
     factories.seal(inventory)
     return World(
         study, clinician, encounter, note, occurrences, text_only, revised, second, _reference(note)
@@ -137,7 +139,7 @@ def _entry(occurrence: Occurrence, hours: float | None, **more: object) -> Entry
     )
 
 
-def _revised(
+def _make_revision(
     inventory: Inventory,
     occurrences: dict[str, Occurrence],
     case_run: object,

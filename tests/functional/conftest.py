@@ -18,7 +18,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from accounts.models import User
 from tests.functional.authoring_world import WIDE
 from tests.functional.case_world import build_world
-from tests.functional.review_world import SCREEN, Packed, packed_world, ready
+from tests.functional.review_world import SCREEN, PacketWorld, build_packet_world, wait_for_item
 from timelines.authoring.actions import start_authoring
 from timelines.models import Authoring
 
@@ -145,10 +145,10 @@ def new_window(browser):
 
 
 @pytest.fixture
-def packed() -> Packed:
+def packed() -> PacketWorld:
     """An open packet over a shipped case, and its reviewer."""
     cache.clear()
-    return packed_world()
+    return build_packet_world()
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ def reviewing(enter, packed, page):
     def reviewing_(on: Page | None = None) -> Page:
         entered = enter(on or page, packed.reviewer, packed.item_address)
         entered.set_viewport_size(SCREEN)
-        ready(entered)
+        wait_for_item(entered)
         opened.append(entered)
         return entered
 

@@ -21,7 +21,7 @@ REASON = f"The administration row is this very dose, five hours after arrival {M
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedPages:
     """Two judge runs over the world's case.
 
     The second one has another opinion of the reversal agent.
@@ -33,7 +33,7 @@ class Judged:
     andexanet: Finding
 
 
-def judge_world(world: World) -> Judged:
+def judge_world(world: World) -> JudgedPages:
     """Judge text-only, revised and reference against each other, twice."""
     timelines = (world.text_only, world.revised, world.reference)
     first = _run(world, "rules, first version", "1.0", timelines, right="B")
@@ -41,7 +41,7 @@ def judge_world(world: World) -> Judged:
     game = Game.objects.get(
         run=first, comparison__first=world.text_only, comparison__second=world.revised
     )
-    return Judged(first, second, game.findings.get(ordinal=1))
+    return JudgedPages(first, second, game.findings.get(ordinal=1))
 
 
 def _run(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import Page
 
 
-def try_now(page: Page) -> None:
+def press_try_now(page: Page) -> None:
     """Press "Try now" without waiting for it to be visible.
 
     The page also tries on its own, and hides the button if that was sooner.

@@ -17,7 +17,7 @@ from adjudication.models import Comparison, Finding, Game, JudgeRun
 from adjudication.scoring.errors import Category
 from jobs.models import JobState
 from tests import factories
-from tests.worlds import built_once
+from tests.worlds import build_once
 from timelines.models import Authoring, Timeline
 
 #: (source, kind, errors of each kind a game): who errs more is rated lower.
@@ -40,7 +40,7 @@ KINDS = (
 
 
 @dataclass(frozen=True)
-class Rated:
+class RatedPages:
     """Two judge runs over the same comparisons.
 
     The second changes its mind now and then.
@@ -51,15 +51,15 @@ class Rated:
     second: JudgeRun
 
 
-@built_once
-def rated_world(study: Study | None = None, *, cases: int = 16) -> Rated:
+@build_once
+def build_rated_world(study: Study | None = None, *, cases: int = 16) -> RatedPages:
     """Judge every pair of the five sources of every case, twice."""
     dataset = factories.make_dataset(study)
     author = factories.make_user(dataset.study, Role.CLINICIAN, username="dr-vega")
     pairs = [pair for number in range(cases) for pair in _case(dataset, number, author)]
     first = _run(dataset, "rules, first version", "1.0", pairs, seed=1, swap=True)
     second = _run(dataset, "rules, second version", "1.1", pairs, seed=2, swap=False)
-    return Rated(dataset.study, first, second)
+    return RatedPages(dataset.study, first, second)
 
 
 def _case(dataset: Any, number: int, author: User) -> list[Comparison]:

@@ -116,26 +116,26 @@ STEPS = (
 )
 
 
-def page() -> str:
+def build_page() -> str:
     """Return the documentation's page in Markdown, wrapped at 100 characters."""
     blocks = [
-        f"## {n}. {s.title}\n\n{wrapped(s.words)}\n\n![{s.title}](review/{s.name}.png)\n"
+        f"## {n}. {s.title}\n\n{wrap_text(s.words)}\n\n![{s.title}](review/{s.name}.png)\n"
         for n, s in enumerate(STEPS, 1)
     ]
-    head = "# A blinded review, step by step\n\n" + wrapped(
+    head = "# A blinded review, step by step\n\n" + wrap_text(
         "A browser test performs this review, from the draw to the report card, and takes the"
         " pictures. The case is invented. [ADR 31](adr/0031-blinding-is-one-function.md)"
         " explains what keeps a reviewer blinded, and [ADR 30](adr/0030-packets-slots-chain.md)"
         " describes packets, slots and the chain of decisions."
     )
-    foot = "---\n\n" + wrapped(
+    foot = "---\n\n" + wrap_text(
         "`REVIEW_WALK=1 pytest tests/functional/test_review_walk.py` takes the pictures and writes"
         " this page."
     )
     return "\n".join([head + "\n", *blocks, foot]) + "\n"
 
 
-def wrapped(text: str) -> str:
+def wrap_text(text: str) -> str:
     return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
 
 
@@ -167,4 +167,4 @@ class Camera:
         """
         assert sorted(self.taken) == sorted(step.name for step in STEPS)
         if self.for_docs:
-            PAGE.write_text(page(), encoding="utf-8")
+            PAGE.write_text(build_page(), encoding="utf-8")

@@ -30,9 +30,9 @@ from adjudication.sampling.drawing import Design
 from ehr.models import Dataset, Encounter
 from jobs.models import JobState
 from tests import demo_cases, factories
-from tests.integration.judged import judged_by
-from tests.unit.adjudication.judge_games import raw
-from tests.worlds import built_once
+from tests.integration.judged import use_judge
+from tests.unit.adjudication.judge_games import make_raw
+from tests.worlds import build_once
 from timelines.domain import TimelineKind
 from timelines.evaluation.values import SourceKey
 from timelines.models import Entry
@@ -70,18 +70,18 @@ class Differences:
             if not found:
                 reworded = others.get(f"{row.event}, mild")
                 yield (
-                    raw(given, "VALUE", row, reworded[0], "FIRST")
+                    make_raw(given, "VALUE", row, reworded[0], "FIRST")
                     if reworded
-                    else raw(given, "FIRST_ONLY", row, None, "FIRST")
+                    else make_raw(given, "FIRST_ONLY", row, None, "FIRST")
                 )
             elif len(found) > 1:
-                yield raw(given, "DUPLICATE", None, found[1], "FIRST")
+                yield make_raw(given, "DUPLICATE", None, found[1], "FIRST")
             elif (
                 row.time is not None
                 and found[0].time is not None
                 and abs(row.time - found[0].time) >= 3
             ):
-                yield raw(
+                yield make_raw(
                     given,
                     "TIMING",
                     row,
@@ -91,7 +91,7 @@ class Differences:
 
 
 @dataclass
-class Packed:
+class PacketWorld:
     """An open packet, its admin and a reviewer with a password."""
 
     encounters: list[Encounter]
@@ -117,26 +117,28 @@ class Packed:
         return [d.kind for d in self.decided()]
 
 
-def judged_cases(
+def build_judged_cases(
     study: Study | None = None, *, cases: int = 1, series: int | None = FEW
 ) -> tuple[list[Encounter], JudgeRun]:
     """Shipped cases with both sources, judged."""
     dataset = factories.make_dataset(study)
     names = sorted(p.name for p in demo_cases.COHORT.iterdir() if p.is_dir())[:cases]
-    encounters = [_case(dataset, _fewer(demo_cases.shipped(name), series)) for name in names]
-    return encounters, _judged(dataset)
+    encounters = [
+        _case(dataset, _limit_series(demo_cases.load_shipped(name), series)) for name in names
+    ]
+    return encounters, _judge_dataset(dataset)
 
 
-@built_once
-def packed_world(
+@build_once
+def build_packet_world(
     *,
     cases: int = 1,
     practised: bool = True,
     series: int | None = FEW,
     quotas: Mapping[str, int] = QUOTAS,
-) -> Packed:
+) -> PacketWorld:
     """Shipped cases, judged, drawn and opened to one reviewer."""
-    encounters, run = judged_cases(cases=cases, series=series)
+    encounters, run = build_judged_cases(cases=cases, series=series)
     dataset = encounters[0].dataset
     admin, reviewer = (
         factories.make_user(dataset.study, Role.ADMIN),
@@ -158,10 +160,10 @@ def packed_world(
         Assignment.objects.filter(pk=assignment.pk).update(practised_at=timezone.now())
     opened = packets.open_packet(packet=drawn, by=admin)
     assignment.refresh_from_db()
-    return Packed(encounters, opened, admin, reviewer, assignment)
+    return PacketWorld(encounters, opened, admin, reviewer, assignment)
 
 
-def _fewer(source: demo_cases.Source, series: int | None) -> demo_cases.Source:
+def _limit_series(source: demo_cases.Source, series: int | None) -> demo_cases.Source:
     """Return the case with this many series, heart rate among them.
 
     Nothing points to rows by number any more.
@@ -197,8 +199,8 @@ def _case(dataset: Dataset, source: demo_cases.Source) -> Encounter:
     return encounter
 
 
-def _judged(dataset: Dataset) -> JudgeRun:
-    with judged_by(Differences()):  # type: ignore[arg-type]  # a stand-in like the other
+def _judge_dataset(dataset: Dataset) -> JudgeRun:
+    with use_judge(Differences()):  # type: ignore[arg-type]  # a stand-in like the other
         run = actions.start_judging(
             study=dataset.study,
             datasets=[dataset],
@@ -228,29 +230,29 @@ def sign_in(page: Page, person: User, url: str) -> None:
     )
 
 
-def ready(page: Page) -> None:
+def wait_for_item(page: Page) -> None:
     """Wait for an item on a page whose script runs."""
     page.wait_for_selector("#review[data-ready] [data-item]")
 
 
-def in_hand(page: Page) -> str:
+def read_item_id(page: Page) -> str:
     """The public id of the item on screen."""
     return page.locator("[data-item]").get_attribute("data-item") or ""
 
 
-def answer(page: Page, key: str) -> str:
+def press_answer(page: Page, key: str) -> str:
     """Answer the item on screen by keys and wait for the next page.
 
     Returns the item.
     """
-    before = in_hand(page)
+    before = read_item_id(page)
     page.keyboard.press(key)
     page.keyboard.press("Enter")
     expect(page.locator(f"[data-item='{before}']")).to_have_count(0)
     return before
 
 
-def all_saved(page: Page) -> None:
+def wait_until_saved(page: Page) -> None:
     expect(page.locator("[data-saved]")).to_have_text("All saved")
 
 
@@ -264,7 +266,7 @@ def assert_accessible(page: Page) -> None:
     assert violations == [], violations
 
 
-def picture(page: Page, name: str) -> None:
+def take_picture(page: Page, name: str) -> None:
     """Into ARTIFACTS, for looking at."""
     folder = (
         Path(os.environ.get("ARTIFACTS", Path(settings.BASE_DIR) / "var" / "artifacts")) / "review"

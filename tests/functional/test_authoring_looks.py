@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from accounts.models import User
 from tests import demo_cases
-from tests.functional.authoring_world import WIDE, assert_accessible, picture
+from tests.functional.authoring_world import WIDE, assert_accessible, take_picture
 from tests.marks import deep
 from timelines.authoring.actions import start_authoring
 from timelines.authoring.edits import Edit, apply_edit
@@ -30,7 +30,7 @@ def test_a_case_is_chosen_and_the_protocol_said_before_anything_is_seen(enter, w
     page.get_by_role("main").get_by_role("link", name="Choose a case").first.click()
     page.get_by_role("link", name="Author a timeline of").click()
     assert_accessible(page)
-    picture(page, "start")
+    take_picture(page, "start")
     page.get_by_role("radio", name="Unaided").check()
     page.get_by_role("button", name="Begin").click()
     page.wait_for_selector("#authoring[data-ready]")
@@ -40,17 +40,17 @@ def test_a_case_is_chosen_and_the_protocol_said_before_anything_is_seen(enter, w
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Authoring").click()
     expect(page.get_by_role("region", name="My timelines")).to_contain_text("Unaided")
     assert_accessible(page)
-    picture(page, "list")
+    take_picture(page, "list")
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("theme", ["light", *deep("dark")])
 def test_axe_finds_nothing_and_pictures_are_taken(editor, enter, world, page, theme, complaints):
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-    built = demo_cases.build(world.encounter.dataset, demo_cases.shipped())
+    built = demo_cases.build(world.encounter.dataset, demo_cases.load_shipped())
     opened = editor()
     assert_accessible(opened)
-    picture(opened, f"empty-{theme}")
+    take_picture(opened, f"empty-{theme}")
     authoring = drafted(built, world.clinician)
     for name, size in (("wide", WIDE), ("narrow", NARROW), ("phone", PHONE)):
         enter(page, world.clinician, f"/authoring/{authoring.public_id}/")
@@ -62,15 +62,15 @@ def test_axe_finds_nothing_and_pictures_are_taken(editor, enter, world, page, th
         assert_accessible(page)
         page.locator("[data-rows] tr").nth(5).click()
         assert_accessible(page)
-        picture(page, f"{name}-{theme}")
+        take_picture(page, f"{name}-{theme}")
     page.set_viewport_size(WIDE)
     page.get_by_role("button", name="Submit…").click()
     assert_accessible(page)
-    picture(page, f"submit-{theme}")
+    take_picture(page, f"submit-{theme}")
     page.keyboard.press("Escape")
     page.keyboard.press("?")
     assert_accessible(page)
-    picture(page, f"help-{theme}")
+    take_picture(page, f"help-{theme}")
     assert complaints == []
 
 

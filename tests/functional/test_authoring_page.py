@@ -11,16 +11,16 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.functional.authoring_world import (
-    all_saved,
     assert_accessible,
-    by_mention,
     drag,
     drag_over,
+    enter_time,
+    find_row,
     go_to_word,
-    mark,
-    picture,
-    place,
-    row,
+    load_draft,
+    mark_occurrence,
+    take_picture,
+    wait_until_saved,
 )
 from tests.functional.case_world import MARKUP
 from timelines.models import AnchorSuggestion
@@ -31,9 +31,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 def test_a_timeline_is_authored_with_the_mouse(editor, world, complaints):
     page = editor()
     expect(page.get_by_text("select its words in the note")).to_be_visible()
-    mark(page, "Fell at home", name="Fall at home", when="-3 d")
-    expect(row(page, "Fall at home")).to_contain_text("−3 d (21 Feb, 14:38)")
-    mark(page, "Head CT showed a large left thalamic hemorrhage")
+    mark_occurrence(page, "Fell at home", name="Fall at home", when="-3 d")
+    expect(find_row(page, "Fall at home")).to_contain_text("−3 d (21 Feb, 14:38)")
+    mark_occurrence(page, "Head CT showed a large left thalamic hemorrhage")
     expect(page.get_by_label("Name", exact=True)).to_have_value(
         "Head CT showed a large left thalamic hemorrhage"
     )
@@ -43,16 +43,16 @@ def test_a_timeline_is_authored_with_the_mouse(editor, world, complaints):
     page.get_by_label("Not after").fill("HD 1 18:00")
     page.get_by_label("Not after").press("Tab")
     expect(page.locator("[data-when-read]")).to_contain_text("between")
-    mark(page, "Diet was advanced")
+    mark_occurrence(page, "Diet was advanced")
     page.get_by_role("button", name="N/A").click()
-    expect(row(page, "Diet was advanced")).to_contain_text("N/A")
-    mark(page, "Denied headache", name="headache")
+    expect(find_row(page, "Diet was advanced")).to_contain_text("N/A")
+    mark_occurrence(page, "Denied headache", name="headache")
     page.get_by_label("is denied or absent").check()
     page.get_by_label("Context").select_option(label="Fall at home · −3 d (21 Feb, 14:38)")
-    place(page, "0")
+    enter_time(page, "0")
     expect(page.locator("[data-progress-words]")).to_have_text("4 of 4 placed")
-    all_saved(page)
-    stored = by_mention(world)
+    wait_until_saved(page)
+    stored = load_draft(world)
     assert stored["Fall at home"].draft.time == -72.0
     ct = stored["Head CT showed a large left thalamic hemorrhage"]
     assert (world.note.text[ct.start : ct.end], ct.draft.lower, ct.draft.upper) == (
@@ -90,7 +90,7 @@ def test_a_timeline_is_authored_with_the_keyboard_alone(editor, world, complaint
     keys.type("-3 d")
     keys.press("Enter")
     expect(page.locator("[data-note]")).to_be_focused()
-    expect(row(page, "Fall njku? at home")).to_contain_text("−3 d")
+    expect(find_row(page, "Fall njku? at home")).to_contain_text("−3 d")
 
     # Words to the right of the mark: the Hebrew one, with CRLF, a tab and an accent of two
     # characters before it in the note.
@@ -101,7 +101,7 @@ def test_a_timeline_is_authored_with_the_keyboard_alone(editor, world, complaint
     keys.press("Enter")
     keys.type("HD 2 08:00")
     keys.press("Enter")
-    expect(row(page, "שלום")).to_contain_text("(HD 2, 08:00)")
+    expect(find_row(page, "שלום")).to_contain_text("(HD 2, 08:00)")
 
     # Down a line, back by words, and a whole line at once.
     keys.press("End")
@@ -116,11 +116,11 @@ def test_a_timeline_is_authored_with_the_keyboard_alone(editor, world, complaint
     expect(page.locator("[data-note]")).to_be_focused()
     keys.press("Escape")
     keys.press("Delete")
-    expect(row(page, "Triage wrot")).to_have_count(0)
+    expect(find_row(page, "Triage wrot")).to_have_count(0)
     keys.press("Control+z")
-    expect(row(page, "Triage wrot")).to_have_count(1)
+    expect(find_row(page, "Triage wrot")).to_have_count(1)
     keys.press("Control+Shift+z")
-    expect(row(page, "Triage wrot")).to_have_count(0)
+    expect(find_row(page, "Triage wrot")).to_have_count(0)
 
     keys.press("k")
     keys.press("k")
@@ -131,8 +131,8 @@ def test_a_timeline_is_authored_with_the_keyboard_alone(editor, world, complaint
     expect(page.get_by_role("dialog", name="Keys and signs")).to_be_visible()
     keys.press("Delete")
     keys.press("Escape")
-    all_saved(page)
-    stored = by_mention(world)
+    wait_until_saved(page)
+    stored = load_draft(world)
     assert set(stored) == {"Fall njku? at home", "שלום"}, (
         "a key typed into a field or through a dialog did something else"
     )
@@ -161,8 +161,8 @@ def test_splitting_merging_submitting_and_opening_again_need_no_mouse(editor, wo
     keys.press("Shift+ArrowRight")
     keys.press("Shift+ArrowRight")
     keys.press("Shift+Enter")
-    expect(row(page, "left thalamic hemorrhage")).to_contain_text("N/A")
-    expect(row(page, "Head CT showed a large")).to_contain_text("N/A")
+    expect(find_row(page, "left thalamic hemorrhage")).to_contain_text("N/A")
+    expect(find_row(page, "Head CT showed a large")).to_contain_text("N/A")
 
     keys.press("l")
     keys.press("Home")
@@ -172,7 +172,7 @@ def test_splitting_merging_submitting_and_opening_again_need_no_mouse(editor, wo
     expect(page.get_by_role("button", name="Merge 2")).to_be_enabled()
     keys.press("Shift+M")
     expect(page.locator("[data-rows] tr")).to_have_count(1)
-    all_saved(page)
+    wait_until_saved(page)
     page.get_by_role("button", name="Submit…").focus()
     keys.press("Enter")
     expect(page.get_by_role("button", name="Submit and lock")).to_be_focused()
@@ -191,9 +191,9 @@ def test_splitting_merging_submitting_and_opening_again_need_no_mouse(editor, wo
     keys.press("t")
     keys.type("HD 1 15:40")
     keys.press("Enter")
-    expect(row(page, "Head CT showed a large")).to_contain_text("+1 h")
-    all_saved(page)
-    assert by_mention(world)["Head CT showed a large"].draft.time == pytest.approx(1.033333)
+    expect(find_row(page, "Head CT showed a large")).to_contain_text("+1 h")
+    wait_until_saved(page)
+    assert load_draft(world)["Head CT showed a large"].draft.time == pytest.approx(1.033333)
     assert complaints == []
 
 
@@ -202,8 +202,8 @@ def test_a_mark_is_split_where_its_words_are_chosen_though_it_is_not_selected(
     editor, world, complaints
 ):
     page = editor()
-    mark(page, "left thalamic hemorrhage with intraventricular extension", when="+1")
-    all_saved(page)
+    mark_occurrence(page, "left thalamic hemorrhage with intraventricular extension", when="+1")
+    wait_until_saved(page)
     page.reload()
     page.wait_for_selector("#authoring[data-ready]")
     page.keyboard.press("n")
@@ -211,31 +211,31 @@ def test_a_mark_is_split_where_its_words_are_chosen_though_it_is_not_selected(
     page.keyboard.press("Shift+ArrowRight")
     page.keyboard.press("Shift+Enter")
     expect(page.locator("[data-rows] tr")).to_have_count(2)
-    expect(row(page, "left thalamic hemorrhage with")).to_contain_text("+1 h")
+    expect(find_row(page, "left thalamic hemorrhage with")).to_contain_text("+1 h")
     assert complaints == []
 
 
 @pytest.mark.deep
 def test_marks_are_split_merged_moved_and_taken_back(editor, world, complaints):
     page = editor()
-    mark(page, "left thalamic hemorrhage with intraventricular extension", when="+1")
+    mark_occurrence(page, "left thalamic hemorrhage with intraventricular extension", when="+1")
     drag_over(page, "intraventricular extension")
     page.get_by_role("button", name="Split here").click()
     expect(page.locator("[data-rows] tr")).to_have_count(2)
-    expect(row(page, "left thalamic hemorrhage with")).to_contain_text("+1 h")
+    expect(find_row(page, "left thalamic hemorrhage with")).to_contain_text("+1 h")
     page.get_by_role("button", name="End one word earlier").click()
-    expect(row(page, "left thalamic hemorrhage")).to_be_visible()
+    expect(find_row(page, "left thalamic hemorrhage")).to_be_visible()
     drag_over(page, "large")
     page.get_by_role("button", name="Move mark here").click()
-    expect(row(page, "large")).to_be_visible()
+    expect(find_row(page, "large")).to_be_visible()
     keys = page.keyboard
     for _ in range(2):
         keys.press("Control+z")
-    expect(row(page, "left thalamic hemorrhage with")).to_be_visible()
+    expect(find_row(page, "left thalamic hemorrhage with")).to_be_visible()
 
-    row(page, "left thalamic hemorrhage with").get_by_role("checkbox").check()
+    find_row(page, "left thalamic hemorrhage with").get_by_role("checkbox").check()
     page.get_by_role("button", name="Merge").is_disabled()
-    row(page, "intraventricular extension").click(modifiers=["Control"])
+    find_row(page, "intraventricular extension").click(modifiers=["Control"])
     page.get_by_role("button", name="Merge 2").click()
     expect(page.locator("[data-rows] tr")).to_have_count(1)
     expect(page.locator("[data-span-text]")).to_have_text(
@@ -245,8 +245,8 @@ def test_marks_are_split_merged_moved_and_taken_back(editor, world, complaints):
     expect(page.locator("[data-rows] tr")).to_have_count(2)
     page.get_by_role("button", name="Redo").click()
     expect(page.locator("[data-rows] tr")).to_have_count(1)
-    all_saved(page)
-    assert [(o.mention, o.draft.time) for o in by_mention(world).values()] == [
+    wait_until_saved(page)
+    assert [(o.mention, o.draft.time) for o in load_draft(world).values()] == [
         ("left thalamic hemorrhage with", 1.0)
     ]
     page.reload()
@@ -259,7 +259,7 @@ def test_marks_are_split_merged_moved_and_taken_back(editor, world, complaints):
 @pytest.mark.deep
 def test_overlapping_and_nested_marks_stay_visible_and_reachable(editor, world):
     page = editor()
-    mark(page, "Head CT showed a large left thalamic hemorrhage")
+    mark_occurrence(page, "Head CT showed a large left thalamic hemorrhage")
     page.keyboard.press("Escape")
     drag(page, "thalamic", "intraventricular extension")
     page.keyboard.press("Enter")
@@ -267,7 +267,7 @@ def test_overlapping_and_nested_marks_stay_visible_and_reachable(editor, world):
     drag(page, "thalamic", "hemorrhage")
     page.keyboard.press("Enter")
     expect(page.locator("[data-rows] tr")).to_have_count(3)
-    all_saved(page)
+    wait_until_saved(page)
     inner = page.locator(".seg").filter(has_text="thalamic hemorrhage").first
     assert inner.locator(".u").count() == 3
     page.keyboard.press("Escape")
@@ -284,8 +284,8 @@ def test_overlapping_and_nested_marks_stay_visible_and_reachable(editor, world):
 
 def test_a_submitted_timeline_is_locked_and_opened_again_with_a_reason(editor, world, complaints):
     page = editor()
-    mark(page, "Fell at home", when="-3 d")
-    mark(page, "Diet was advanced")
+    mark_occurrence(page, "Fell at home", when="-3 d")
+    mark_occurrence(page, "Diet was advanced")
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Submit…").click()
     dialog = page.get_by_role("dialog", name="Submit this timeline")
@@ -293,14 +293,14 @@ def test_a_submitted_timeline_is_locked_and_opened_again_with_a_reason(editor, w
     expect(dialog.get_by_role("button", name="Submit and lock")).to_be_disabled()
     dialog.get_by_role("button", name="Diet was advanced").click()
     expect(page.get_by_label("Time", exact=True)).to_be_focused()
-    place(page, "N/A")
-    all_saved(page)
+    enter_time(page, "N/A")
+    wait_until_saved(page)
     page.get_by_role("button", name="Submit…").click()
     dialog.get_by_role("button", name="Submit and lock").click()
     page.wait_for_selector("#authoring.is-locked[data-ready]")
     expect(page.get_by_role("region", name="Submitted")).to_contain_text("It is locked")
     assert_accessible(page)
-    row(page, "Fell at home").click()
+    find_row(page, "Fell at home").click()
     expect(page.get_by_label("Name", exact=True)).to_be_disabled()
     expect(page.get_by_role("button", name="Remove occurrence")).to_have_count(0)
     page.locator("[data-note]").focus()
@@ -315,14 +315,14 @@ def test_a_submitted_timeline_is_locked_and_opened_again_with_a_reason(editor, w
     page.get_by_text("Download…").click()
     page.get_by_text("Open again…").click()
     assert_accessible(page)
-    picture(page, "locked")
+    take_picture(page, "locked")
     page.get_by_label("Why does it have to change?").fill("the fall was a day later")
     page.get_by_role("button", name="Open for changes").click()
     page.wait_for_selector("#authoring:not(.is-locked)[data-ready]")
-    row(page, "Fell at home").click()
-    place(page, "-2 d")
-    all_saved(page)
-    assert by_mention(world)["Fell at home"].draft.time == -48.0
+    find_row(page, "Fell at home").click()
+    enter_time(page, "-2 d")
+    wait_until_saved(page)
+    assert load_draft(world)["Fell at home"].draft.time == -48.0
     assert complaints == []
 
 
@@ -331,7 +331,7 @@ def test_a_row_of_the_record_gives_its_time_and_is_cited(editor, world, complain
     page = editor()
     asked = []
     page.on("request", lambda request: asked.append(request.url))
-    mark(page, "Andexanet alfa was given")
+    mark_occurrence(page, "Andexanet alfa was given")
     page.keyboard.press("Escape")
     page.keyboard.press("e")
     expect(page.get_by_label("Search the record")).to_be_focused()
@@ -345,17 +345,17 @@ def test_a_row_of_the_record_gives_its_time_and_is_cited(editor, world, complain
     expect(page.locator("[data-when-read]")).to_have_text("+6.5 h (HD 1, 21:08)")
     expect(page.locator("[data-cited]")).to_contain_text("med andexanet alfa started")
     expect(page.locator(".u-moved")).to_have_text("Andexanet alfa was given")
-    all_saved(page)
+    wait_until_saved(page)
     page.reload()
     page.wait_for_selector("#authoring[data-ready]")
-    row(page, "Andexanet alfa was given").click()
+    find_row(page, "Andexanet alfa was given").click()
     expect(page.locator("[data-cited]")).to_contain_text("med andexanet alfa started")
     assert_accessible(page)
-    draft = by_mention(world)["Andexanet alfa was given"].draft
+    draft = load_draft(world)["Andexanet alfa was given"].draft
     assert (draft.time, len(draft.rows)) == (6.5, 1)
     page.get_by_role("button", name="Do not rest on").click()
     expect(page.locator("[data-cited] li")).to_have_count(0)
-    all_saved(page)
+    wait_until_saved(page)
     assert not any("suggestions" in url for url in asked), "an unaided page asked for suggestions"
     assert page.evaluate("window.hit") is None
     assert complaints == []
@@ -364,32 +364,32 @@ def test_a_row_of_the_record_gives_its_time_and_is_cited(editor, world, complain
 @pytest.mark.deep
 def test_in_the_assisted_protocol_suggestions_stand_beside_the_occurrence(editor, world):
     page = editor("assisted")
-    mark(page, "Andexanet alfa was given")
+    mark_occurrence(page, "Andexanet alfa was given")
     suggested = page.get_by_role("group", name="Suggested")
     expect(suggested).to_contain_text("med andexanet alfa started")
-    picture(page, "assisted")
+    take_picture(page, "assisted")
     assert_accessible(page)
     suggested.get_by_role("button", name="Use med andexanet alfa started").click()
     expect(page.locator("[data-when-read]")).to_have_text("+6.5 h (HD 1, 21:08)")
     expect(suggested).to_contain_text("accepted")
-    all_saved(page)
+    wait_until_saved(page)
     taken = AnchorSuggestion.objects.get(accepted_at__isnull=False)
-    assert by_mention(world)["Andexanet alfa was given"].draft.rows == [taken.row_index]
+    assert load_draft(world)["Andexanet alfa was given"].draft.rows == [taken.row_index]
 
 
 @pytest.mark.deep
 def test_the_history_tells_every_edit(editor):
     page = editor()
-    mark(page, "Fell at home", when="-3 d")
-    expect(row(page, "Fell at home")).to_contain_text("−3 d")
-    all_saved(page)
+    mark_occurrence(page, "Fell at home", when="-3 d")
+    expect(find_row(page, "Fell at home")).to_contain_text("−3 d")
+    wait_until_saved(page)
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Undo").click()
-    all_saved(page)
+    wait_until_saved(page)
     page.get_by_role("button", name="History").click()
     lines = page.get_by_role("dialog", name="History").get_by_role("listitem")
     expect(lines).to_have_count(3)
     expect(lines.nth(0)).to_contain_text("Undid: changed Fell at home")
     expect(lines.nth(1)).to_contain_text("time not placed yet → −3 d (21 Feb, 14:38)")
     assert_accessible(page)
-    picture(page, "history")
+    take_picture(page, "history")

@@ -368,7 +368,7 @@ def test_on_a_tablet_the_chain_is_a_drawer(opened, world):
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_axe_finds_nothing_and_pictures_are_taken(opened, world, live_server, page, theme):
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-    built = demo_cases.build(world.encounter.dataset, demo_cases.shipped())
+    built = demo_cases.build(world.encounter.dataset, demo_cases.load_shipped())
     for name, size in (("wide", WIDE), ("tablet", TABLET)):
         page.set_viewport_size(size)
         opened(f"?o={world.uid('andexanet')}")
@@ -387,7 +387,7 @@ def test_axe_finds_nothing_and_pictures_are_taken(opened, world, live_server, pa
 
 @pytest.mark.deep
 def test_a_large_case_answers_a_click(opened, world, live_server, page):
-    built = demo_cases.build(factories.make_dataset(world.study), demo_cases.large())
+    built = demo_cases.build(factories.make_dataset(world.study), demo_cases.make_large())
     opened()
     page.goto(f"{live_server.url}/cases/{built.encounter.public_id}/")
     page.wait_for_selector("#case[data-ready]")

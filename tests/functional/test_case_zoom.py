@@ -54,7 +54,7 @@ def case(enter, page) -> Page:
     """The first shipped case, opened by a clinician."""
     cache.clear()
     dataset = factories.make_dataset()
-    built = demo_cases.build(dataset, demo_cases.shipped())
+    built = demo_cases.build(dataset, demo_cases.load_shipped())
     opened = enter(
         page,
         factories.make_user(dataset.study, Role.CLINICIAN),

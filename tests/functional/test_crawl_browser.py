@@ -12,7 +12,7 @@ import pytest
 from django.db import connections
 from playwright.sync_api import Page, Request, Response
 
-from tests.integration.crawler import Visit, shapes
+from tests.integration.crawler import Visit, select_shapes
 from tests.integration.demo_world import Demo, make_demo
 from tests.integration.test_crawl import crawl_as
 
@@ -66,7 +66,7 @@ def crawled() -> tuple[Demo, dict[str, list[Visit]]]:
     demo, found, known = make_demo(), dict[str, list[Visit]](), set[str]()
     try:
         for person in VISITORS:
-            visits = shapes(crawl_as(demo, person, each=1))
+            visits = select_shapes(crawl_as(demo, person, each=1))
             new = [
                 v
                 for shape, v in visits.items()

@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 
 from accounts.models import Role
 from tests import factories
-from tests.functional.rated_pages import SOURCES, rated_world
+from tests.functional.rated_pages import SOURCES, build_rated_world
 from tests.functional.test_pages import assert_accessible
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -26,7 +26,7 @@ WIDE, TABLET = {"width": 1280, "height": 800}, {"width": 820, "height": 1180}
 @pytest.fixture
 def rated():
     cache.clear()
-    return rated_world()
+    return build_rated_world()
 
 
 @pytest.fixture

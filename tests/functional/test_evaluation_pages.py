@@ -18,7 +18,7 @@ from jobs.models import JobState
 from tests import factories
 from tests.functional.case_world import build_world
 from tests.functional.test_pages import assert_accessible
-from tests.integration.evaluated import evaluated_world, keep_case, make_evaluation
+from tests.integration.evaluated import evaluate_world, make_evaluation, store_case
 from tests.made_report import REVISED, TEXT
 from tests.marks import deep
 from timelines.evaluation.values import Basis, CaseResult, CaseSource
@@ -37,9 +37,9 @@ def world():
 
 @pytest.fixture
 def evaluation(world):
-    found = evaluated_world(world)
+    found = evaluate_world(world)
     for n in range(8):
-        keep_case(found, factories.make_encounter(world.encounter.dataset, case_id=f"other-{n}"))
+        store_case(found, factories.make_encounter(world.encounter.dataset, case_id=f"other-{n}"))
     return found
 
 
@@ -205,13 +205,13 @@ def test_axe_finds_nothing_and_pictures_are_taken(opened, world, evaluation, the
 
 @pytest.mark.deep
 def test_a_timeline_that_is_gone_leaves_its_figures(opened, world):
-    evaluation = evaluated_world(world)
+    evaluation = evaluate_world(world)
     stored = evaluation.cases.get()
     stored.delete()
     sources = (
         CaseSource(TEXT, Basis.SPAN, True, 10, 7),
         CaseSource(REVISED, Basis.SPAN, False, 10, 0),
     )
-    keep_case(evaluation, world.encounter, CaseResult("c", "x", sources))
+    store_case(evaluation, world.encounter, CaseResult("c", "x", sources))
     page = opened(f"/evaluations/{evaluation.public_id}/cases/{world.encounter.public_id}/")
     expect(page.get_by_role("heading", name="The pairs cannot be shown")).to_be_visible()

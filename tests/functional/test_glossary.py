@@ -16,7 +16,7 @@ from accounts.models import Role
 from tests import factories
 from tests.functional.case_world import build_world
 from tests.functional.test_pages import assert_accessible
-from tests.integration.evaluated import evaluated_world
+from tests.integration.evaluated import evaluate_world
 from tests.marks import deep
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -31,7 +31,7 @@ def test_a_term_opens_its_definition_inside_the_window(
     scheme, size, live_server, browser, client, request
 ):
     world = build_world()
-    evaluation = evaluated_world(world)
+    evaluation = evaluate_world(world)
     client.force_login(factories.make_user(world.study, Role.ADMIN))
     context = browser.new_context(viewport=SIZES[size], color_scheme=scheme, has_touch=True)
     request.addfinalizer(context.close)

@@ -22,9 +22,9 @@ from llm_runtime.base import ModelRequest
 from llm_runtime.models import ModelCall
 from llm_runtime.servers import health
 from tests import factories
-from tests.integration.prompted_world import finish, small_dataset, use
+from tests.integration.prompted_world import finish_run, small_dataset, use_server
 from tests.model_server import ModelServer
-from tests.unit.timelines.prompted_answers import good_answer
+from tests.unit.timelines.prompted_answers import make_good_answer
 from timelines.models import Run
 from timelines.pipeline.config import PipelineConfig
 from timelines.runs import actions
@@ -48,10 +48,10 @@ def server(monkeypatch):
             and "row" in request.schema.get("$defs", {})
             and "timelines" not in request.schema["properties"]
         )
-        return MARKUP if infers and request.seed == 1 else good_answer(request)
+        return MARKUP if infers and request.seed == 1 else make_good_answer(request)
 
     with ModelServer(answer) as running:
-        roles = use(monkeypatch, running)
+        roles = use_server(monkeypatch, running)
         monkeypatch.setattr(views, "configured_roles", lambda: roles)
         monkeypatch.setattr(health, "PATIENCE", 60.0)
         yield running
@@ -72,7 +72,7 @@ def run(server) -> Run:
                 config=PipelineConfig(alternatives=1),
                 by=None,
             )
-            return finish(started)
+            return finish_run(started)
         finally:
             connections.close_all()
 

@@ -23,7 +23,7 @@ from playwright.sync_api import expect
 from accounts.models import Role
 from jobs.models import JobState
 from tests import factories
-from tests.integration.reconstructed import DEMO, imported
+from tests.integration.reconstructed import DEMO, import_folder
 from tests.marks import deep
 from timelines.models import STAGE_ORDER, StageRun
 
@@ -93,7 +93,7 @@ def worker(process_environment, tmp_path):
 
 @pytest.mark.slow
 def test_an_admin_launches_a_run_watches_it_end_and_reads_why(admin_of, live_server, worker):
-    dataset = imported(DEMO / "intro", "introduction")
+    dataset = import_folder(DEMO / "intro", "introduction")
     page = admin_of(dataset.study)
     page.goto(f"{live_server.url}/")
     page.get_by_role("link", name="Launch a run").click()

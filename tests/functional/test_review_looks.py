@@ -8,7 +8,13 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.functional.review_world import SCREEN, answer, assert_accessible, picture, ready
+from tests.functional.review_world import (
+    SCREEN,
+    assert_accessible,
+    press_answer,
+    take_picture,
+    wait_for_item,
+)
 from tests.marks import deep
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -29,7 +35,7 @@ def test_axe_finds_nothing_at_any_width(reviewing, packed, page, theme, complain
     for name, size in (("screen", SCREEN), ("tablet", TABLET), ("phone", PHONE)):
         page.set_viewport_size(size)
         page.reload()
-        ready(page)
+        wait_for_item(page)
         page.keyboard.press("2")
         page.keyboard.press("f")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), page.evaluate(
@@ -39,15 +45,15 @@ def test_axe_finds_nothing_at_any_width(reviewing, packed, page, theme, complain
             assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
         expect(page.locator(".answer-not_a_finding")).to_be_in_viewport()
         assert_accessible(page)
-        picture(page, f"{name}-{theme}")
+        take_picture(page, f"{name}-{theme}")
     page.set_viewport_size(SCREEN)
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
     assert_accessible(page)
-    picture(page, f"help-{theme}")
+    take_picture(page, f"help-{theme}")
     page.keyboard.press("2")
     page.keyboard.press("Enter")
-    answer(page, "1")
+    press_answer(page, "1")
     root = page.url.split("/review/")[0]
     for name, path in (
         ("queue", "/review/"),
@@ -57,14 +63,14 @@ def test_axe_finds_nothing_at_any_width(reviewing, packed, page, theme, complain
     ):
         page.goto(f"{root}{path}")
         assert_accessible(page)
-        picture(page, f"{name}-{theme}")
+        take_picture(page, f"{name}-{theme}")
     page.goto(f"{root}{packed.address}practice/3/")
-    ready(page)
+    wait_for_item(page)
     page.keyboard.press("1")
     page.keyboard.press("Enter")
     expect(page.locator("[data-feedback]")).to_be_visible()
     assert_accessible(page)
-    picture(page, f"practice-{theme}")
+    take_picture(page, f"practice-{theme}")
     assert complaints == []
     assert foreign == []
 

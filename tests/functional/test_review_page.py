@@ -16,7 +16,14 @@ from adjudication.blinding.visibility import ROWS_AT_ONCE, are_sides_swapped, sw
 from adjudication.models import Assignment, Decision, ItemMark, Packet, Slot
 from adjudication.packets import actions as packets
 from tests import factories
-from tests.functional.review_world import PASSWORD, Packed, all_saved, answer, in_hand, ready
+from tests.functional.review_world import (
+    PASSWORD,
+    PacketWorld,
+    press_answer,
+    read_item_id,
+    wait_for_item,
+    wait_until_saved,
+)
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -38,11 +45,11 @@ def test_ten_items_by_the_keyboard_alone(reviewing, packed, complaints):
     page = reviewing()
     seen = []
     for number, key in enumerate("1234561234", 1):
-        ready(page)
+        wait_for_item(page)
         expect(page.locator("[data-position]")).to_contain_text(f"{number} of ")
         assert focused(page) == "item", "the item has the focus, wherever the last one left it"
-        seen.append(answer(page, key))
-    all_saved(page)
+        seen.append(press_answer(page, key))
+    wait_until_saved(page)
     stored = packed.decided()
     assert [d.kind for d in stored] == ["answer"] * 10
     assert [d.item.public_id for d in stored] == seen
@@ -68,12 +75,12 @@ def test_the_next_item_is_there_before_the_server_is_asked(reviewing):
 
 def test_a_key_typed_into_a_field_does_nothing_else(reviewing, packed):
     page = reviewing()
-    first = in_hand(page)
+    first = read_item_id(page)
     page.keyboard.press("c")
     assert focused(page) == "comment"
     page.keyboard.type("1 u s f ? looks copied")
     page.keyboard.press("Enter")
-    assert (focused(page), in_hand(page)) == ("item", first), (
+    assert (focused(page), read_item_id(page)) == ("item", first), (
         "Enter leaves the field and saves nothing"
     )
     page.keyboard.press("t")
@@ -82,7 +89,7 @@ def test_a_key_typed_into_a_field_does_nothing_else(reviewing, packed):
     page.keyboard.press("Escape")
     page.keyboard.press("2")
     page.keyboard.press("Enter")
-    assert (focused(page), in_hand(page)) == ("own_time", first), (
+    assert (focused(page), read_item_id(page)) == ("own_time", first), (
         "a time that cannot be read is not swallowed"
     )
     expect(page.locator("[data-own-time-read]")).to_contain_text("Write −72")
@@ -92,7 +99,7 @@ def test_a_key_typed_into_a_field_does_nothing_else(reviewing, packed):
     page.keyboard.press("f")
     page.keyboard.press("Enter")
     expect(page.locator(f"[data-item='{first}']")).to_have_count(0)
-    all_saved(page)
+    wait_until_saved(page)
     (stored,) = packed.decided()
     assert (stored.own_time, stored.comment, stored.flagged) == (
         -76.0,
@@ -107,7 +114,7 @@ def test_a_key_typed_into_a_field_does_nothing_else(reviewing, packed):
 @pytest.mark.deep
 def test_enter_without_an_answer_and_held_keys_do_nothing(reviewing, packed):
     page = reviewing()
-    first = in_hand(page)
+    first = read_item_id(page)
     page.keyboard.press("Enter")
     expect(page.locator("[data-announce]")).to_contain_text("Choose an answer first")
     expect(
@@ -119,7 +126,7 @@ def test_enter_without_an_answer_and_held_keys_do_nothing(reviewing, packed):
         "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', repeat: true, bubbles: true}))"
     )
     page.keyboard.press("Control+Enter")
-    assert in_hand(page) == first
+    assert read_item_id(page) == first
     assert packed.decided() == []
 
 
@@ -128,8 +135,8 @@ def test_undo_brings_the_item_back_with_what_was_chosen(reviewing, packed):
     page.keyboard.press("c")
     page.keyboard.type("first thought")
     page.keyboard.press("Escape")
-    first = answer(page, "2")
-    second = in_hand(page)
+    first = press_answer(page, "2")
+    second = read_item_id(page)
     page.keyboard.press("u")
     expect(page.locator(f"[data-item='{first}']")).to_be_visible()
     expect(page.get_by_role("button", name=re.compile("^2 B"))).to_have_attribute(
@@ -137,9 +144,9 @@ def test_undo_brings_the_item_back_with_what_was_chosen(reviewing, packed):
     )
     expect(page.get_by_label("Comment")).to_have_value("first thought")
     expect(page.locator("[data-position]")).to_contain_text("1 of ")
-    answer(page, "4")
-    assert in_hand(page) == second
-    all_saved(page)
+    press_answer(page, "4")
+    assert read_item_id(page) == second
+    wait_until_saved(page)
     assert packed.kinds() == ["answer", "withdrawal", "amendment"]
     assert Slot.objects.get(item__public_id=first).decision.answer == "NEITHER"
 
@@ -147,12 +154,12 @@ def test_undo_brings_the_item_back_with_what_was_chosen(reviewing, packed):
 @pytest.mark.deep
 def test_a_skipped_item_comes_again_at_the_end(reviewing, packed):
     page = reviewing()
-    skipped = in_hand(page)
+    skipped = read_item_id(page)
     page.keyboard.press("3")
     page.keyboard.press("s")
     expect(page.locator(f"[data-item='{skipped}']")).to_have_count(0)
     total = packed.packet.items.count()
-    rest = [answer(page, "1") for _ in range(total - 1)]
+    rest = [press_answer(page, "1") for _ in range(total - 1)]
     assert skipped not in rest
     expect(page.locator(f"[data-item='{skipped}']")).to_be_visible()
     expect(page.get_by_role("button", name=re.compile("^3 Both"))).to_have_attribute(
@@ -166,15 +173,15 @@ def test_a_skipped_item_comes_again_at_the_end(reviewing, packed):
 @pytest.mark.deep
 def test_a_flag_is_kept_and_taken_away(reviewing, packed):
     page = reviewing()
-    item = in_hand(page)
+    item = read_item_id(page)
     page.keyboard.press("f")
-    all_saved(page)
+    wait_until_saved(page)
     assert ItemMark.objects.get(item__public_id=item).flagged
     page.reload()
-    ready(page)
+    wait_for_item(page)
     expect(page.locator("[data-do=flag]")).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("f")
-    all_saved(page)
+    wait_until_saved(page)
     assert not ItemMark.objects.get(item__public_id=item).flagged
 
 
@@ -202,26 +209,26 @@ def test_the_record_is_at_hand_by_keys(reviewing):
 @pytest.mark.deep
 def test_an_answer_is_saved_from_wherever_the_record_was_read(reviewing, packed):
     page = reviewing()
-    first = in_hand(page)
+    first = read_item_id(page)
     page.keyboard.press("/")
     page.keyboard.press("Enter")
     expect(page.locator("[data-series][aria-selected=true]")).to_be_focused()
     page.keyboard.press("1")
     page.keyboard.press("Enter")
     expect(page.locator(f"[data-item='{first}']")).to_have_count(0)
-    all_saved(page)
+    wait_until_saved(page)
     assert [d.item.public_id for d in packed.decided()] == [first]
 
 
 @pytest.mark.deep
 def test_keys_of_a_single_character_can_be_switched_off(reviewing, packed):
     page = reviewing()
-    first = in_hand(page)
+    first = read_item_id(page)
     page.keyboard.press("?")
     page.get_by_role("checkbox", name="Keys of a single character").uncheck()
     page.keyboard.press("Escape")
     page.reload()
-    ready(page)
+    wait_for_item(page)
     for key in ("1", "s", "f", "?"):
         page.keyboard.press(key)
     expect(page.get_by_role("dialog")).to_have_count(0)
@@ -231,17 +238,17 @@ def test_keys_of_a_single_character_can_be_switched_off(reviewing, packed):
     page.keyboard.press("Space")
     page.keyboard.press("Enter")
     expect(page.locator(f"[data-item='{first}']")).to_have_count(0)
-    all_saved(page)
+    wait_until_saved(page)
     assert len(packed.decided()) == 1, "buttons and Enter do everything"
 
 
 @pytest.mark.deep
 def test_changing_an_answer_touches_no_other(reviewing, packed):
     page = reviewing()
-    first, second = answer(page, "1"), answer(page, "2")
-    all_saved(page)
+    first, second = press_answer(page, "1"), press_answer(page, "2")
+    wait_until_saved(page)
     page.goto(page.url.replace("/item/", f"/items/{first}/"))
-    ready(page)
+    wait_for_item(page)
     expect(page.locator("[data-position]")).to_have_text("Changing an answer")
     expect(page.get_by_role("button", name=re.compile("^(Undo|Skip)"))).to_have_count(0)
     page.keyboard.press("u")
@@ -274,7 +281,7 @@ def test_an_item_fills_one_screen_with_the_place_and_both_rows_in_sight(reviewin
         widths = {round(b.bounding_box()["width"]) for b in page.locator(".answer").all()}
         assert len(heights) == 1
         assert max(widths) - min(widths) <= 1
-        answer(page, "1")
+        press_answer(page, "1")
 
 
 @pytest.mark.deep
@@ -287,7 +294,7 @@ def test_practice_comes_first_and_explains_itself(enter, packed, page, complaint
     page.keyboard.press("Enter")
     keys = {value: key for key, value, _ in ANSWERS}
     for case in practice_cases():
-        ready(page)
+        wait_for_item(page)
         page.keyboard.press(
             "1" if case.number == 2 else "2" if case.number == 1 else keys[case.answer]
         )
@@ -304,9 +311,9 @@ def test_practice_comes_first_and_explains_itself(enter, packed, page, complaint
     assert complaints == []
 
 
-def decide_everything(page: Page, packed: Packed) -> None:
+def decide_everything(page: Page, packed: PacketWorld) -> None:
     for _ in range(packed.packet.items.count()):
-        answer(page, "1")
+        press_answer(page, "1")
     expect(page.get_by_role("heading", name="All items are decided")).to_be_visible()
 
 
@@ -342,7 +349,7 @@ def test_from_the_last_item_to_the_receipt_and_back(reviewing, packed, page):
     assert Assignment.objects.get().signed_at is None
     page.get_by_role("link", name="My answers").click()
     page.get_by_role("link", name="Change answer 1", exact=True).click()
-    ready(page)
+    wait_for_item(page)
     expect(page.get_by_role("button", name=re.compile("^1 A"))).to_have_attribute(
         "aria-pressed", "true"
     )
@@ -357,8 +364,8 @@ def test_from_the_last_item_to_the_receipt_and_back(reviewing, packed, page):
 def test_after_closing_the_judge_is_shown_where_the_policy_says_so(reviewing, packed, page, reveal):
     factories.change_past_guards(Packet.objects.filter(pk=packed.packet.pk), reveal=reveal)
     reviewing()
-    answer(page, "1")
-    all_saved(page)
+    press_answer(page, "1")
+    wait_until_saved(page)
     packets.close_packet(packet=packed.packet, by=packed.admin)
     page.goto(page.url.replace("item/", "answers/"))
     expect(page.get_by_role("columnheader", name="Judge")).to_have_count(
@@ -374,7 +381,7 @@ def test_review_is_in_the_navigation_of_those_who_review(enter, packed, page):
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Review").click()
     page.get_by_role("link", name="Validation sample", exact=True).click()
     page.get_by_role("link", name="Start", exact=True).click()
-    ready(page)
+    wait_for_item(page)
     enter(page, packed.admin, "/")
     expect(
         page.get_by_role("navigation", name="Main").get_by_role("link", name="Review", exact=True)

@@ -20,15 +20,15 @@ from adjudication.packets import actions as packets
 from adjudication.review import decisions, slots
 from jobs.leases.clock import database_time
 from tests import factories
-from tests.functional.lost_connection import try_now
+from tests.functional.lost_connection import press_try_now
 from tests.functional.review_world import (
-    Packed,
-    all_saved,
-    answer,
+    PacketWorld,
     assert_accessible,
-    in_hand,
-    picture,
-    ready,
+    press_answer,
+    read_item_id,
+    take_picture,
+    wait_for_item,
+    wait_until_saved,
 )
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -51,9 +51,9 @@ def test_a_lost_connection_loses_and_doubles_nothing(reviewing, packed):
     page.keyboard.press("Escape")
     page.wait_for_selector("#review[data-ahead]")
     page.context.set_offline(True)
-    first = answer(page, "2")
+    first = press_answer(page, "2")
     expect(page.locator("[data-saved]")).to_have_text("Not saved")
-    second = in_hand(page)
+    second = read_item_id(page)
     page.keyboard.press("4")
     page.keyboard.press("Enter")
     expect(banner(page, "There is no connection")).to_contain_text("2 steps are stored")
@@ -63,15 +63,15 @@ def test_a_lost_connection_loses_and_doubles_nothing(reviewing, packed):
     assert "daughter" not in kept
     assert first not in kept
     assert_accessible(page)
-    picture(page, "lost")
+    take_picture(page, "lost")
     page.context.set_offline(False)
-    all_saved(page)
-    ready(page)
+    wait_until_saved(page)
+    wait_for_item(page)
     expect(banner(page, "There is no connection")).to_be_hidden()
     stored = packed.decided()
     assert [(d.kind, d.item.public_id) for d in stored] == [("answer", first), ("answer", second)]
     assert stored[0].comment == "from the daughter"
-    assert in_hand(page) not in (first, second)
+    assert read_item_id(page) not in (first, second)
 
 
 def test_an_answer_lost_on_its_way_is_asked_for_again_and_stored_once(reviewing, packed):
@@ -87,8 +87,8 @@ def test_an_answer_lost_on_its_way_is_asked_for_again_and_stored_once(reviewing,
             route.continue_()
 
     page.route("**/decide/", swallow)
-    answer(page, "1")
-    all_saved(page)
+    press_answer(page, "1")
+    wait_until_saved(page)
     assert len(set(lost)) == 1, "the same token goes out again"
     assert packed.kinds() == ["answer"]
 
@@ -97,14 +97,14 @@ def test_an_answer_lost_on_its_way_is_asked_for_again_and_stored_once(reviewing,
 def test_leaving_with_an_answer_on_its_way_is_asked_about(reviewing, page):
     reviewing()
     page.route("**/decide/", lambda route: route.abort())
-    answer(page, "1")
+    press_answer(page, "1")
     with page.expect_event("dialog") as asked:
         page.close(run_before_unload=True)
     assert asked.value.type == "beforeunload"
     asked.value.dismiss()
     page.unroute("**/decide/")
-    try_now(page)
-    all_saved(page)
+    press_try_now(page)
+    wait_until_saved(page)
 
 
 @pytest.mark.deep
@@ -112,7 +112,7 @@ def test_an_ended_session_costs_a_sign_in(reviewing, packed, client, live_server
     page = reviewing()
     page.wait_for_selector("#review[data-ahead]")
     page.context.clear_cookies()
-    first = answer(page, "3")
+    first = press_answer(page, "3")
     signed_out = banner(page, "You were signed out")
     expect(signed_out).to_contain_text("Sign in as r.iyer in a new tab")
     expect(signed_out.get_by_role("link", name="Sign in in a new tab")).to_have_attribute(
@@ -130,7 +130,7 @@ def test_an_ended_session_costs_a_sign_in(reviewing, packed, client, live_server
         ]
     )
     signed_out.get_by_role("button", name="I have signed in").click()
-    all_saved(page)
+    wait_until_saved(page)
     expect(signed_out).to_be_hidden()
     pressed(page, "^6 Not a finding")
     assert [(d.kind, d.item.public_id) for d in packed.decided()] == [("answer", first)]
@@ -139,7 +139,7 @@ def test_an_ended_session_costs_a_sign_in(reviewing, packed, client, live_server
 @pytest.mark.deep
 def test_what_was_chosen_is_there_on_another_device(reviewing, packed, new_window):
     page = reviewing()
-    item = in_hand(page)
+    item = read_item_id(page)
     page.keyboard.press("4")
     page.keyboard.press("t")
     page.keyboard.type("-12")
@@ -154,13 +154,13 @@ def test_what_was_chosen_is_there_on_another_device(reviewing, packed, new_windo
         page.keyboard.press("Enter")
     assert response.value.ok
     other = reviewing(on=new_window())
-    assert in_hand(other) == item
+    assert read_item_id(other) == item
     pressed(other, "^4 Neither")
     expect(other.get_by_label("Comment")).to_have_value("both miss the transfer")
     expect(other.get_by_label("Your own time")).to_have_value("−12 h")
     assert float(other.locator("[data-item]").get_attribute("data-seconds") or 0) > 0
     other.keyboard.press("Enter")
-    all_saved(other)
+    wait_until_saved(other)
     (stored,) = packed.decided()
     assert (stored.own_time, stored.comment) == (-12.0, "both miss the transfer")
 
@@ -169,9 +169,9 @@ def test_what_was_chosen_is_there_on_another_device(reviewing, packed, new_windo
 def test_the_second_of_two_windows_is_told_what_stands(reviewing, packed, new_window):
     page = reviewing()
     other = reviewing(on=new_window())
-    assert answer(page, "1") == answer(other, "2")
-    all_saved(page)
-    all_saved(other)
+    assert press_answer(page, "1") == press_answer(other, "2")
+    wait_until_saved(page)
+    wait_until_saved(other)
     late = (
         page
         if "decided on this item already" in page.locator("[data-notice]").inner_text()
@@ -179,10 +179,10 @@ def test_the_second_of_two_windows_is_told_what_stands(reviewing, packed, new_wi
     )
     expect(late.locator("[data-notice]")).to_contain_text("Your first answer stays")
     assert packed.kinds() == ["answer"]
-    ready(late)
+    wait_for_item(late)
 
 
-def taken_by_another(packed: Packed, item_id: str) -> None:
+def taken_by_another(packed: PacketWorld, item_id: str) -> None:
     """The lease runs out, and somebody else answers the item."""
     person = factories.make_user(packed.packet.study, Role.REVIEWER)
     theirs = packets.assign(packet=packed.packet, person=person, by=packed.admin)
@@ -201,7 +201,7 @@ def taken_by_another(packed: Packed, item_id: str) -> None:
 @pytest.mark.deep
 def test_a_late_answer_is_told_so_and_kept(reviewing, packed):
     page = reviewing()
-    item = in_hand(page)
+    item = read_item_id(page)
     page.wait_for_selector("#review[data-ahead]")
     taken_by_another(packed, item)
     page.keyboard.press("2")
@@ -209,8 +209,8 @@ def test_a_late_answer_is_told_so_and_kept(reviewing, packed):
     page.keyboard.press("Enter")
     expect(page.locator("[data-notice]")).to_contain_text("That answer came late")
     assert packed.kinds() == ["answer", "late"]
-    ready(page)
-    assert in_hand(page) != item
+    wait_for_item(page)
+    assert read_item_id(page) != item
 
 
 @pytest.mark.deep
@@ -218,7 +218,7 @@ def test_an_answer_after_closing_is_kept_as_late_and_ends_the_page(reviewing, pa
     page = reviewing()
     page.wait_for_selector("#review[data-ahead]")
     packets.close_packet(packet=packed.packet, by=packed.admin)
-    answer(page, "2")
+    press_answer(page, "2")
     expect(page.locator("[data-notice]")).to_contain_text("the packet was closed")
     assert packed.kinds() == ["late"]
     page.keyboard.press("2")
@@ -231,11 +231,11 @@ def test_an_answer_after_closing_is_kept_as_late_and_ends_the_page(reviewing, pa
 def test_an_impatient_hand_answers_once(reviewing, packed):
     page = reviewing()
     page.wait_for_selector("#review[data-ahead]")
-    first = in_hand(page)
+    first = read_item_id(page)
     page.get_by_role("button", name=re.compile("^2 B")).dblclick()
     page.get_by_role("button", name=re.compile("Save, next")).dblclick()
-    all_saved(page)
-    ready(page)
+    wait_until_saved(page)
+    wait_for_item(page)
     stored = packed.decided()
     assert [(d.kind, d.item.public_id) for d in stored] == [("answer", first)]
     expect(page.get_by_role("button", name=re.compile("Save, next"))).to_be_disabled()
@@ -244,13 +244,13 @@ def test_an_impatient_hand_answers_once(reviewing, packed):
 @pytest.mark.deep
 def test_pausing_forgets_nothing_and_holds_no_item_twice(reviewing, packed, page):
     reviewing()
-    before = in_hand(page)
+    before = read_item_id(page)
     page.keyboard.press("5")
     page.get_by_role("link", name="Pause").click()
     expect(page.get_by_role("heading", name="Validation sample")).to_be_visible()
     page.get_by_role("link", name="Start", exact=True).click()
-    ready(page)
-    assert in_hand(page) == before
+    wait_for_item(page)
+    assert read_item_id(page) == before
     pressed(page, "^5 Unclear")
     leased = Slot.objects.filter(assignment=packed.assignment, decision__isnull=True)
     assert leased.count() <= 2, "the item on screen and the one after"

@@ -16,14 +16,14 @@ from adjudication.blinding.page import ANSWERS
 from adjudication.blinding.practice import practice_cases
 from adjudication.models import Assignment, Decision, Packet
 from tests import factories
-from tests.functional.review_walk import PAGE, PICTURES, STEPS, Camera, page
+from tests.functional.review_walk import PAGE, PICTURES, STEPS, Camera, build_page
 from tests.functional.review_world import (
     PASSWORD,
     SCREEN,
-    answer,
     assert_accessible,
-    judged_cases,
-    ready,
+    build_judged_cases,
+    press_answer,
+    wait_for_item,
 )
 from timelines.models import Authoring
 
@@ -32,7 +32,7 @@ KEYS = {value: key for key, value, _ in ANSWERS}
 
 
 def test_the_page_of_the_documentation_is_the_one_of_the_walk():
-    assert PAGE.read_text(encoding="utf-8") == page(), "run the walk with REVIEW_WALK=1"
+    assert PAGE.read_text(encoding="utf-8") == build_page(), "run the walk with REVIEW_WALK=1"
     assert sorted(p.stem for p in PICTURES.glob("*.png")) == sorted(step.name for step in STEPS)
 
 
@@ -47,7 +47,7 @@ def person(study, role: Role, name: str) -> User:
 @pytest.mark.django_db(transaction=True)
 def test_from_the_draw_to_the_report_card(enter, new_window, complaints):
     study = factories.make_study("Heart surgery cohort")
-    _, run = judged_cases(study, series=None)
+    _, run = build_judged_cases(study, series=None)
     admin = person(study, Role.ADMIN, "m.osei")
     first, second, third = (
         person(study, Role.REVIEWER, name) for name in ("r.iyer", "l.novak", "s.duran")
@@ -84,10 +84,10 @@ def test_from_the_draw_to_the_report_card(enter, new_window, complaints):
     three = window_of(enter, new_window, third)
     practise(three)
     three.get_by_role("link", name="Start", exact=True).click()
-    ready(three)
+    wait_for_item(three)
     assert_accessible(three)
     camera.take(three, "third")
-    answer(three, "5")
+    press_answer(three, "5")
 
     steering.reload()
     steering.get_by_role("link", name="Close…").click()
@@ -135,7 +135,7 @@ def window_of(enter, new_window, who: User) -> Page:
 def practise(window: Page, camera: Camera | None = None) -> None:
     window.get_by_role("link", name="Start practice").click()
     for case in practice_cases():
-        ready(window)
+        wait_for_item(window)
         window.keyboard.press(KEYS[case.answer])
         window.keyboard.press("Enter")
         expect(window.locator("[data-feedback]")).to_be_visible()
@@ -148,8 +148,8 @@ def practise(window: Page, camera: Camera | None = None) -> None:
 def work(window: Page, items: int, key: str) -> None:
     window.get_by_role("link", name=re.compile("^(Start|Go on)$")).click()
     for _ in range(items):
-        ready(window)
-        answer(window, key)
+        wait_for_item(window)
+        press_answer(window, key)
 
 
 def review(window: Page, packet: Packet, camera: Camera) -> None:
@@ -160,7 +160,7 @@ def review(window: Page, packet: Packet, camera: Camera) -> None:
     window.get_by_role("link", name="Start", exact=True).click()
     wanted = {"item": ".sides:not(:has(.side-missing))", "one-sided": ".side-missing"}
     for number in range(packet.items.count()):
-        ready(window)
+        wait_for_item(window)
         for name in [n for n, selector in wanted.items() if window.locator(selector).count()]:
             del wanted[name]
             window.keyboard.press("1")
@@ -170,7 +170,7 @@ def review(window: Page, packet: Packet, camera: Camera) -> None:
                 window.emulate_media(color_scheme="dark")
                 camera.take(window, "dark")
                 window.emulate_media(color_scheme="light")
-        answer(window, "1" if number % 3 else "4")
+        press_answer(window, "1" if number % 3 else "4")
     expect(window.get_by_role("heading", name="All items are decided")).to_be_visible()
     assert not wanted
     window.get_by_role("link", name="To the last steps").click()

@@ -32,7 +32,7 @@ SOURCES: dict[str, Callable[[Path], StreamSource]] = {
 }
 
 
-def outcome_of(format: str, root: Path) -> Outcome:
+def read_outcome(format: str, root: Path) -> Outcome:
     """Return (rows of each case, notes, rejections) after all checks.
 
     Raises AssertionError if a line is neither stored nor accounted for.
@@ -49,7 +49,7 @@ def outcome_of(format: str, root: Path) -> Outcome:
         return {}, 0, 1
 
 
-def _named(rejections: Collection[Rejection]) -> None:
+def _check_rejections(rejections: Collection[Rejection]) -> None:
     for r in rejections:
         assert r.file
         assert r.reason
@@ -61,7 +61,7 @@ def _cases(root: Path) -> Outcome:
     rejections = 0
     for folder in case_folders(root):
         case = read_case(folder)
-        _named(case.rejections)
+        _check_rejections(case.rejections)
         if case.encounter is None:
             assert case.rejections
             rejections += len(case.rejections)
@@ -89,11 +89,11 @@ def _case(folder: Path, case: CaseRecord, encounter: EncounterRecord) -> None:
         if (file := folder / name).is_file()
     )
     assert case.rows is not None
-    good, bad = oracle.rows_of(file)
+    good, bad = oracle.read_rows(file)
     order = sorted([*good, *bad])
     assert case.offered == len(order)
     stored = {order[row["row_index"]]: row for row in case.rows.to_pylist()}
-    _same_rows(stored, good, exact=_is_text(file))
+    _check_same_rows(stored, good, exact=_is_text(file))
     assert {
         r.line
         for r in case.rejections
@@ -103,17 +103,19 @@ def _case(folder: Path, case: CaseRecord, encounter: EncounterRecord) -> None:
 
 def _is_text(file: Path) -> bool:
     return file.suffix != ".parquet" or all(
-        pa.types.is_string(kind) for kind in oracle.table_of(file).schema.types
+        pa.types.is_string(kind) for kind in oracle.read_table(file).schema.types
     )
 
 
-def _same_rows(stored: dict[int, dict[str, object]], good: oracle.Rows, *, exact: bool) -> None:
+def _check_same_rows(
+    stored: dict[int, dict[str, object]], good: oracle.Rows, *, exact: bool
+) -> None:
     assert stored.keys() == good.keys()
     for line, row in stored.items() if exact else ():
         t, *texts = good[line]
         assert row["time"] == (datetime.fromisoformat(t) if t else None)
         assert [
-            oracle.trimmed(str(row[c])) for c in ("event", "value", "unit", "source", "time_kind")
+            oracle.trim(str(row[c])) for c in ("event", "value", "unit", "source", "time_kind")
         ] == texts
 
 
@@ -164,7 +166,7 @@ def _stream(source: StreamSource, root: Path, check_file) -> Outcome:
             counts += np.bincount([place for _, place, _ in stored], minlength=len(counts)).astype(
                 np.int64
             )
-    _named(rejections)
+    _check_rejections(rejections)
     return dict(zip(cases, counts.tolist(), strict=True)), notes, len(rejections)
 
 
@@ -226,10 +228,10 @@ def _csv_file(file: StreamFile, stored, rejected: set[int], offered: int, _) -> 
     if file.notes:
         assert [row["text"] for *_, row in stored] == [file.path.read_bytes().decode()]
         return
-    good, bad = oracle.rows_of(file.path)
+    good, bad = oracle.read_rows(file.path)
     assert offered == len(good) + len(bad)
     assert rejected == bad
-    _same_rows({line: row for line, _, row in stored}, good, exact=_is_text(file.path))
+    _check_same_rows({line: row for line, _, row in stored}, good, exact=_is_text(file.path))
 
 
 def _mimic_encounters(
@@ -279,13 +281,13 @@ def _mimic_file(file: StreamFile, stored, rejected: set[int], offered: int, enco
         )
         assert hadm == int(e.case_id) or by_time
         if file.notes:
-            assert oracle.trimmed(str(row["text"])) == oracle.trimmed(cells["text"])
+            assert oracle.trim(str(row["text"])) == oracle.trim(cells["text"])
         else:
             assert row["time"] is None or row["time"] in [
                 datetime.fromisoformat(c) for c in cells.values() if oracle.is_time(c)
             ]
-            assert file.name == "hosp/emar" or oracle.trimmed(str(row["value"])) in {
-                oracle.trimmed(c) for c in ("", *cells.values())
+            assert file.name == "hosp/emar" or oracle.trim(str(row["value"])) in {
+                oracle.trim(c) for c in ("", *cells.values())
             }
     for line in fields.keys() - rejected - {line for line, *_ in stored}:
         cells = fields[line]
@@ -313,7 +315,7 @@ def _meds_file(file: StreamFile, stored, rejected: set[int], offered: int, encou
 
     Outside means outside all encounters of its subject.
     """
-    table = oracle.table_of(file.path)
+    table = oracle.read_table(file.path)
     moments = table["time"].cast(pa.timestamp("us")).cast(pa.int64()).to_pylist()
     times = [_moment(t) for t in moments]
     others = table.drop_columns(["time"]).to_pylist()
@@ -363,4 +365,4 @@ def _moment(micro: int | None) -> datetime | None:
         return None
 
 
-__all__ = ["Outcome", "Unreadable", "outcome_of"]
+__all__ = ["Outcome", "Unreadable", "read_outcome"]

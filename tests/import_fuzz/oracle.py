@@ -94,7 +94,7 @@ def is_time(text: str) -> bool:
         return False
 
 
-def rows_of(path: Path) -> tuple[Rows, set[int]]:
+def read_rows(path: Path) -> tuple[Rows, set[int]]:
     """(good rows, lines with a fault) of a file of rows. Raises Unreadable."""
     cells = _parquet_cells(path) if path.suffix == ".parquet" else _csv_cells(path)
     good: Rows = {}
@@ -104,8 +104,7 @@ def rows_of(path: Path) -> tuple[Rows, set[int]]:
             None
             if row is None
             else tuple(
-                trimmed(row.get(c, ""))
-                for c in ("t", "event", "value", "unit", "source", "time_kind")
+                trim(row.get(c, "")) for c in ("t", "event", "value", "unit", "source", "time_kind")
             )
         )
         if (
@@ -122,7 +121,7 @@ def rows_of(path: Path) -> tuple[Rows, set[int]]:
     return good, bad
 
 
-def trimmed(text: str) -> str:
+def trim(text: str) -> str:
     """Without white space at both ends, line breaks all alike."""
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
@@ -143,7 +142,7 @@ def _csv_cells(path: Path) -> list[tuple[int, dict[str, str] | None]]:
 def _parquet_cells(path: Path) -> list[tuple[int, dict[str, str] | None]]:
     """Raises Unreadable."""
     try:
-        rows = table_of(path).to_pylist()
+        rows = read_table(path).to_pylist()
     except (ValueError, OverflowError):
         raise Unreadable from None
     return [
@@ -152,7 +151,7 @@ def _parquet_cells(path: Path) -> list[tuple[int, dict[str, str] | None]]:
     ]
 
 
-def table_of(path: Path) -> pa.Table:
+def read_table(path: Path) -> pa.Table:
     """A Parquet file whole. Raises Unreadable."""
     try:
         table = pq.read_table(

@@ -20,12 +20,12 @@ EVERYWHERE = {"400", "403", "405", "413", "415", "429"}
 ERROR = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
 
 
-class NotDescribed(AssertionError):
+class UndescribedAnswer(AssertionError):
     """How an answer differs from its description."""
 
 
 @cache
-def description() -> dict[str, Any]:
+def load_description() -> dict[str, Any]:
     """The document that clients get."""
     found: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
     return found
@@ -37,17 +37,17 @@ def check_answer(method: str, route: str, response: HttpResponseBase) -> None:
     `route` is as Django resolves it: "api/packets/<public_id:public_id>/".
     """
     path = "/" + re.sub(r"<\w+:(\w+)>", r"{\1}", route)
-    operations = description()["paths"].get(path)
+    operations = load_description()["paths"].get(path)
     if operations is None or method == "OPTIONS":
         return
     status, name = str(response.status_code), f"{method} {path} {response.status_code}"
     answers = operations.get("get" if method == "HEAD" else method.lower(), {}).get("responses", {})
     if status not in answers and status not in EVERYWHERE:
-        raise NotDescribed(f"{name}: this status is not described")
+        raise UndescribedAnswer(f"{name}: this status is not described")
     content = answers[status].get("content", {}) if status in answers else ERROR
     kind = response.headers.get("Content-Type", "").partition(";")[0]
     if (content or kind) and kind not in content:
-        raise NotDescribed(f"{name}: {kind!r} is not one of {[*content]}")
+        raise UndescribedAnswer(f"{name}: {kind!r} is not one of {[*content]}")
     if kind == "application/json" and method != "HEAD":
         assert not response.streaming
         schema = json.dumps(content[kind]["schema"], sort_keys=True)
@@ -63,23 +63,23 @@ def check_body(name: str, schema: str, body: object) -> None:
         f"{error.json_path}: {error.validator}" for error in validator(schema).iter_errors(body)
     ]
     if faults:
-        raise NotDescribed(f"{name}: {'; '.join(sorted(faults)[:5])}")
+        raise UndescribedAnswer(f"{name}: {'; '.join(sorted(faults)[:5])}")
 
 
 @cache
 def validator(schema: str) -> Draft202012Validator:
     """OpenAPI 3.0 as JSON Schema; a field that is not described is a fault."""
-    components = strict(description()["components"])
-    return Draft202012Validator({**strict(json.loads(schema)), "components": components})
+    components = make_strict(load_description()["components"])
+    return Draft202012Validator({**make_strict(json.loads(schema)), "components": components})
 
 
-def strict(node: Any) -> Any:
+def make_strict(node: Any) -> Any:
     """Return the schema without undescribed fields, `nullable` as a type."""
     if isinstance(node, list):
-        return [strict(one) for one in node]
+        return [make_strict(one) for one in node]
     if not isinstance(node, dict):
         return node
-    plain = {key: strict(value) for key, value in node.items() if key != "nullable"}
+    plain = {key: make_strict(value) for key, value in node.items() if key != "nullable"}
     if isinstance(node.get("properties"), dict) and "type" in node:
         plain.setdefault("additionalProperties", False)
     return {"anyOf": [plain, {"type": "null"}]} if node.get("nullable") is True else plain

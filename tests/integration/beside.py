@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 PATIENCE_SECONDS = 60.0
 
 
-class Beside:
+class BackgroundAct:
     """`act` on a thread with a connection of its own."""
 
     def __init__(self, act: Callable[[], Any]) -> None:
@@ -24,10 +24,10 @@ class Beside:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def settle(self) -> Beside:
+    def settle(self) -> BackgroundAct:
         """Return once it is done or waits for a lock that another connection has."""
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while self._thread.is_alive() and not somebody_waits():
+        while self._thread.is_alive() and not has_waiting_connection():
             assert time.monotonic() < deadline, "neither done nor waiting"
             time.sleep(0.01)
         return self
@@ -49,7 +49,7 @@ class Beside:
             connection.close()
 
 
-def somebody_waits() -> bool:
+def has_waiting_connection() -> bool:
     """Whether another connection to this database waits for a lock."""
     waiting = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database())"
     with connection.cursor() as cursor:
@@ -58,7 +58,7 @@ def somebody_waits() -> bool:
 
 
 @contextmanager
-def locked(rows: QuerySet[Any]) -> Iterator[None]:
+def lock_rows(rows: QuerySet[Any]) -> Iterator[None]:
     """These rows are locked by another connection while the block runs."""
     taken, done = threading.Event(), threading.Event()
 
@@ -68,7 +68,7 @@ def locked(rows: QuerySet[Any]) -> Iterator[None]:
             taken.set()
             assert done.wait(PATIENCE_SECONDS)
 
-    locker = Beside(lock)
+    locker = BackgroundAct(lock)
     assert taken.wait(PATIENCE_SECONDS)
     try:
         yield

@@ -50,7 +50,7 @@ class Visit:
     whole: bool = False
 
 
-def shape_of(address: str) -> str:
+def find_shape(address: str) -> str:
     """Return the address without ids and numbers, with parameter names."""
     parts = urlsplit(address)
     path = NUMBER.sub("{n}", UID.sub("{uid}", PUBLIC_ID.sub("{id}", parts.path)))
@@ -102,7 +102,7 @@ class Links(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "form" and self._form is not None:
-            self.found += list(_filled(self._form))
+            self.found += list(_fill_form(self._form))
             self._form = None
 
     def _field(self, name: str, values: list[str]) -> None:
@@ -110,7 +110,7 @@ class Links(HTMLParser):
             self._form.fields.append((name, values))
 
 
-def _filled(form: _Form) -> Iterator[str]:
+def _fill_form(form: _Form) -> Iterator[str]:
     """Yield some of the addresses that the form leads to.
 
     Each option once, the others as they are.
@@ -134,7 +134,7 @@ def crawl(
     visits: list[Visit] = []
     while waiting and len(visits) < most:
         address, found_on = waiting.popleft()
-        shape = shape_of(address)
+        shape = find_shape(address)
         if asked[shape] >= each:
             continue
         asked[shape] += 1
@@ -145,14 +145,14 @@ def crawl(
         )
         links = Links(answer.body).found if is_page else []
         for link in itertools.chain(links, [answer.location] if answer.location else []):
-            target = local(urljoin(address, link))
+            target = find_local_address(urljoin(address, link))
             if target is not None and target not in seen:
                 seen.add(target)
                 waiting.append((target, address))
     return visits
 
 
-def local(address: str) -> str | None:
+def find_local_address(address: str) -> str | None:
     """The address without host and fragment; None for another site or scheme."""
     parts = urlsplit(address)
     if (
@@ -164,7 +164,7 @@ def local(address: str) -> str | None:
     return f"{parts.path}?{parts.query}" if parts.query else parts.path
 
 
-def shapes(visits: list[Visit]) -> Mapping[str, Visit]:
+def select_shapes(visits: list[Visit]) -> Mapping[str, Visit]:
     """One visit of each shape that gave a page."""
     found: dict[str, Visit] = {}
     for visit in visits:

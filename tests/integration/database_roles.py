@@ -18,7 +18,7 @@ from config.settings import database_settings
 
 
 @contextmanager
-def as_application() -> Iterator[None]:
+def connect_as_application() -> Iterator[None]:
     """Connect to the test database as pages and workers do.
 
     It needs a test that commits.

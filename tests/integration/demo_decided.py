@@ -16,12 +16,12 @@ from accounts.models import Role
 from config.services import demo as made_by
 from tests import factories
 from tests.integration.api import ApiClient
-from tests.integration.demo_exports import AGAINST, ids_of
-from tests.integration.demo_review import asked, review_all
+from tests.integration.demo_exports import AGAINST, find_ids
+from tests.integration.demo_review import request_body, review_all
 from tests.integration.demo_world import Demo, make_demo
 
 
-def decided_demo(path: Path, cases: Sequence[str]) -> tuple[Demo, dict[str, Any]]:
+def build_decided_demo(path: Path, cases: Sequence[str]) -> tuple[Demo, dict[str, Any]]:
     """Build it; return it with the API's responses to the reviewers, by name."""
     demo = make_demo(path, cases)
     quiet = {"stdout": StringIO(), "stderr": StringIO()}
@@ -42,10 +42,10 @@ def decided_demo(path: Path, cases: Sequence[str]) -> tuple[Demo, dict[str, Any]
         "adjudicator": demo.people["adjudicator"],
     }
     draw_second(admin, {name: person.public_id for name, person in people.items()})
-    packets = ids_of("adjudication", "Packet")
+    packets = find_ids("adjudication", "Packet")
     seen = review_all(people, packets)
     for packet in packets:
-        asked(admin, "post", f"packets/{packet}/actions/close/")
+        request_body(admin, "post", f"packets/{packet}/actions/close/")
     return demo, seen
 
 
@@ -54,10 +54,10 @@ def draw_second(admin: ApiClient, people: dict[str, str]) -> None:
 
     Two people decide on those of the first. Everybody is assigned, and the packet is opened.
     """
-    run = ids_of("adjudication", "JudgeRun")[0]
-    pairings = asked(admin, "get", f"judge-runs/{run}/eligible/")["pairings"]
+    run = find_ids("adjudication", "JudgeRun")[0]
+    pairings = request_body(admin, "get", f"judge-runs/{run}/eligible/")["pairings"]
     first, strata = next(iter(pairings.items()))
-    packet = asked(
+    packet = request_body(
         admin,
         "post",
         f"judge-runs/{run}/draw/",
@@ -68,5 +68,5 @@ def draw_second(admin: ApiClient, people: dict[str, str]) -> None:
     )["id"]
     for name, person in people.items():
         role = "adjudicator" if name == "adjudicator" else "reviewer"
-        asked(admin, "post", f"packets/{packet}/assignments/", person=person, role=role)
-    asked(admin, "post", f"packets/{packet}/actions/open/")
+        request_body(admin, "post", f"packets/{packet}/assignments/", person=person, role=role)
+    request_body(admin, "post", f"packets/{packet}/actions/open/")

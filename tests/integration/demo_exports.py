@@ -103,8 +103,8 @@ def export_commands(folder: Path) -> Exports:
             form=form,
         )
     run(folder / "ratings/command.text", "judge_report", "demo cohort")
-    (folder / "chain").write_text(said("verify_chain"), encoding="utf-8")
-    return dict(files_in(folder))
+    (folder / "chain").write_text(run_command("verify_chain"), encoding="utf-8")
+    return dict(read_files(folder))
 
 
 def export_timelines(folder: Path) -> None:
@@ -133,16 +133,16 @@ def export_timelines(folder: Path) -> None:
 
 def run(out: Path, command: str, *arguments: str, **options: Any) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
-    said(command, *arguments, out=out, **options)
+    run_command(command, *arguments, out=out, **options)
 
 
-def said(command: str, *arguments: str, **options: Any) -> str:
+def run_command(command: str, *arguments: str, **options: Any) -> str:
     out = io.StringIO()
     call_command(command, *arguments, stdout=out, stderr=io.StringIO(), **options)
     return out.getvalue()
 
 
-def files_in(folder: Path) -> Iterator[tuple[str, bytes]]:
+def read_files(folder: Path) -> Iterator[tuple[str, bytes]]:
     """Name → content of every file."""
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         yield path.relative_to(folder).as_posix(), path.read_bytes()
@@ -157,23 +157,23 @@ def download_pages(demo: Demo) -> Exports:
     admin, author = Client(), Client()
     admin.force_login(demo.people["admin"])
     author.force_login(demo.people["author"])
-    (evaluation,) = ids_of("timelines", "Evaluation")
+    (evaluation,) = find_ids("timelines", "Evaluation")
     for name, form, basis in (
         (n, f, b) for n in EVALUATED for f in TABLE_FORMATS for b in ("span", "embedding")
     ):
         table = f"/evaluations/{evaluation}/tables/{name}/{form}/?basis={basis}&published={int(basis == 'embedding')}"
-        taken[f"evaluation/{basis}/{name}.{form}"] = got(admin, table)
-    for number, judged in enumerate(ids_of("adjudication", "JudgeRun"), start=1):
+        taken[f"evaluation/{basis}/{name}.{form}"] = download(admin, table)
+    for number, judged in enumerate(find_ids("adjudication", "JudgeRun"), start=1):
         taken |= judged_files(
             admin, f"/adjudication/runs/{judged}/", f"judge-run-{number}", "ratings", "download/"
         )
-    for number, packet in enumerate(ids_of("adjudication", "Packet"), start=1):
+    for number, packet in enumerate(find_ids("adjudication", "Packet"), start=1):
         taken |= packet_files(admin, f"/packets/{packet}/", f"packet-{number}")
     submitted = (
         apps.get_model("timelines", "Authoring").objects.get(timeline__isnull=False).public_id
     )
     for form in FORMATS[:-1]:
-        taken[f"authored/{form}"] = got(author, f"/authoring/{submitted}/download/{form}/")
+        taken[f"authored/{form}"] = download(author, f"/authoring/{submitted}/download/{form}/")
     return taken
 
 
@@ -183,16 +183,16 @@ def judged_files(client: Client, address: str, name: str, report: str, files: st
     They come from pages or from the API.
     """
     taken = {
-        f"{name}/{table}.{form}": got(client, f"{address}{report}/{table}/{form}/")
+        f"{name}/{table}.{form}": download(client, f"{address}{report}/{table}/{form}/")
         for table in RATED
         for form in TABLE_FORMATS
     }
     for form in FILE_FORMATS:
-        taken[f"{name}/findings.{form}"] = got(client, f"{address}findings/{files}{form}/")
-        taken[f"{name}/findings-with-text.{form}"] = got(
+        taken[f"{name}/findings.{form}"] = download(client, f"{address}findings/{files}{form}/")
+        taken[f"{name}/findings-with-text.{form}"] = download(
             client, f"{address}findings/{files}{form}/?text=1"
         )
-        taken[f"{name}/games.{form}"] = got(client, f"{address}games/{files}{form}/")
+        taken[f"{name}/games.{form}"] = download(client, f"{address}games/{files}{form}/")
     return taken
 
 
@@ -202,30 +202,32 @@ def packet_files(client: Client, address: str, name: str) -> Exports:
     They come from pages or from the API.
     """
     taken = {
-        f"{name}/{table}.{form}": got(client, f"{address}report/{table}/{form}/")
+        f"{name}/{table}.{form}": download(client, f"{address}report/{table}/{form}/")
         for table in CARD
         for form in TABLE_FORMATS
     }
     for form in ("csv", "jsonl", "dictionary"):
-        taken[f"{name}/chain.{form}"] = got(client, f"{address}decisions/{form}/")
-        taken[f"{name}/chain-with-text.{form}"] = got(client, f"{address}decisions/{form}/?text=1")
+        taken[f"{name}/chain.{form}"] = download(client, f"{address}decisions/{form}/")
+        taken[f"{name}/chain-with-text.{form}"] = download(
+            client, f"{address}decisions/{form}/?text=1"
+        )
     return taken
 
 
-def ids_of(app: str, model: str) -> list[str]:
+def find_ids(app: str, model: str) -> list[str]:
     return list(
         apps.get_model(app, model).objects.order_by("pk").values_list("public_id", flat=True)
     )
 
 
-def got(client: Client, address: str) -> bytes:
+def download(client: Client, address: str) -> bytes:
     """The content of a good answer."""
     answer = client.get(address)
     assert answer.status_code == 200, (address, answer.status_code)
     return answer.getvalue()
 
 
-def readable(exports: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
+def format_exports(exports: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
     """Yield each export as text.
 
     An archive gives its files one by one, a binary table its schema and a line for each row.
@@ -233,7 +235,7 @@ def readable(exports: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
     for name, content in exports.items():
         if content.startswith(b"PK"):
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
-                yield from readable(
+                yield from format_exports(
                     {f"{name}/{inner}": archive.read(inner) for inner in archive.namelist()}
                 )
         elif content.startswith(b"PAR1"):

@@ -33,21 +33,23 @@ DURATIONS: Mapping[str, tuple[str, str]] = {
 
 
 @contextmanager
-def same_randomness() -> Iterator[None]:
+def fix_randomness() -> Iterator[None]:
     """Draw the same ids, seeds and UIDs each time.
 
     A packet's items are drawn in the order of random ids, sides by random seeds.
     """
     with ExitStack() as stack:
-        for model in with_field("public_id"):
+        for model in find_models("public_id"):
             field = model._meta.get_field("public_id")
-            stack.enter_context(mock.patch.dict(field.__dict__, {"_get_default": numbered(model)}))
+            stack.enter_context(
+                mock.patch.dict(field.__dict__, {"_get_default": number_ids(model)})
+            )
         stack.enter_context(mock.patch("secrets.randbits", Random(1).getrandbits))
         stack.enter_context(mock.patch("random.SystemRandom", side_effect=lambda: Random(1)))
         yield
 
 
-def numbered(model: type[Model]) -> Callable[[], str]:
+def number_ids(model: type[Model]) -> Callable[[], str]:
     """A maker of public ids for a model, the same ones in each run."""
     numbers = count(1)
 
@@ -58,7 +60,7 @@ def numbered(model: type[Model]) -> Callable[[], str]:
     return new_id
 
 
-def with_field(name: str) -> list[type[Model]]:
+def find_models(name: str) -> list[type[Model]]:
     return [
         model
         for model in apps.get_models()
@@ -66,7 +68,7 @@ def with_field(name: str) -> list[type[Model]]:
     ]
 
 
-def names() -> dict[str, str]:
+def map_names() -> dict[str, str]:
     """Return a fixed name for each random value.
 
     A random id becomes its model and a running number, and so does the hash of a chain or a
@@ -74,20 +76,20 @@ def names() -> dict[str, str]:
     """
     taken: dict[str, str] = {}
     for field, words in RANDOM.items():
-        for model in with_field(field):
+        for model in find_models(field):
             values = model._default_manager.order_by("pk").values_list(field, flat=True)
             taken |= {
                 value: f"{model._meta.model_name}{words}-{n}"
                 for n, value in enumerate(values, start=1)
             }
-    for model in with_field("code_revision"):
+    for model in find_models("code_revision"):
         taken |= dict.fromkeys(
             model._default_manager.values_list("code_revision", flat=True), "REVISION"
         )
     return taken
 
 
-def normal(name: str, text: str, known: Mapping[str, str], days: set[date]) -> str:
+def normalise(name: str, text: str, known: Mapping[str, str], days: set[date]) -> str:
     """Return the export in the form that each run of the same code gives.
 
     `days`: the days on which this run ran.

@@ -26,7 +26,7 @@ def review_all(people: Mapping[str, User], packets: Sequence[str]) -> dict[str, 
         person.set_password(factories.PASSWORD)
         person.save()
         client = ApiClient(person)
-        mine = {review["packet"]: review["id"] for review in asked(client, "get", "review/")}
+        mine = {review["packet"]: review["id"] for review in request_body(client, "get", "review/")}
         for number, packet in enumerate(packets, start=1):
             if packet in mine:
                 seen |= review_one(client, mine[packet], f"review/{name}-{number}")
@@ -37,26 +37,26 @@ def review_one(client: ApiClient, review: str, name: str) -> dict[str, Any]:
     """Practise, decide, correct, guess and sign; return the responses."""
     seen: dict[str, Any] = {f"{name}/practice.json": practise(client, f"review/{review}/")}
     seen[f"{name}/items.json"] = decide_all(client, f"review/{review}/")
-    seen[f"{name}/answers-before.json"] = answers = asked(
+    seen[f"{name}/answers-before.json"] = answers = request_body(
         client, "get", f"review/{review}/answers/"
     )
     if answers:
-        correct(client, f"review/{review}/", answers)
+        amend_first(client, f"review/{review}/", answers)
         guess(client, f"review/{review}/")
-        seen[f"{name}/check.json"] = asked(client, "get", f"review/{review}/check/")
-        seen[f"{name}/receipt.json"] = asked(
+        seen[f"{name}/check.json"] = request_body(client, "get", f"review/{review}/check/")
+        seen[f"{name}/receipt.json"] = request_body(
             client, "post", f"review/{review}/sign/", password=factories.PASSWORD
         )
-    seen[f"{name}/review.json"] = asked(client, "get", f"review/{review}/")
+    seen[f"{name}/review.json"] = request_body(client, "get", f"review/{review}/")
     return seen
 
 
 def practise(client: ApiClient, address: str) -> list[Any]:
     """Answer every made-up case; return the cases and the responses."""
     seen = []
-    for line in asked(client, "get", f"{address}practice/"):
+    for line in request_body(client, "get", f"{address}practice/"):
         case = f"{address}practice/{line['number']}/"
-        seen += [asked(client, "get", case), asked(client, "post", case, answer="A")]
+        seen += [request_body(client, "get", case), request_body(client, "post", case, answer="A")]
     return seen
 
 
@@ -67,12 +67,12 @@ def decide_all(client: ApiClient, address: str) -> list[Any]:
     """
     seen: list[Any] = []
     for number in count():
-        item = asked(client, "post", f"{address}next/")["item"]
+        item = request_body(client, "post", f"{address}next/")["item"]
         if item is None:
             return seen
         seen.append(item)
         if number == 2:
-            asked(
+            request_body(
                 client,
                 "post",
                 f"{address}items/{item['id']}/skip/",
@@ -80,13 +80,15 @@ def decide_all(client: ApiClient, address: str) -> list[Any]:
                 active_seconds=2,
             )
             continue
-        asked(client, "post", f"{address}items/{item['id']}/decide/", **answer_of(number))
+        request_body(
+            client, "post", f"{address}items/{item['id']}/decide/", **choose_answer(number)
+        )
         if number == 4:
-            seen.append(asked(client, "post", f"{address}undo/", token=f"undo-{number}"))
+            seen.append(request_body(client, "post", f"{address}undo/", token=f"undo-{number}"))
     raise AssertionError
 
 
-def answer_of(number: int) -> Mapping[str, Any]:
+def choose_answer(number: int) -> Mapping[str, Any]:
     """What is answered to the item that came at this place."""
     answer: dict[str, Any] = {
         "token": f"answer-{number}",
@@ -98,7 +100,7 @@ def answer_of(number: int) -> Mapping[str, Any]:
     return answer
 
 
-def correct(client: ApiClient, address: str, answers: Sequence[Mapping[str, Any]]) -> None:
+def amend_first(client: ApiClient, address: str, answers: Sequence[Mapping[str, Any]]) -> None:
     """Answer the first item otherwise."""
     first = answers[0]
     change = {
@@ -107,17 +109,17 @@ def correct(client: ApiClient, address: str, answers: Sequence[Mapping[str, Any]
         "comment": "on second thoughts",
         "expects": first["decision"],
     }
-    asked(client, "post", f"{address}items/{first['item']}/amend/", **change)
+    request_body(client, "post", f"{address}items/{first['item']}/amend/", **change)
 
 
 def guess(client: ApiClient, address: str) -> None:
     """Guess at every item that is asked about which side a clinician wrote."""
-    for number, line in enumerate(asked(client, "get", f"{address}check/")):
+    for number, line in enumerate(request_body(client, "get", f"{address}check/")):
         body = {"token": f"guess-{number}", "item": line["item"], "guess": "AB"[number % 2]}
-        asked(client, "post", f"{address}check/", **body)
+        request_body(client, "post", f"{address}check/", **body)
 
 
-def asked(client: ApiClient, method: str, address: str, **body: Any) -> Any:
+def request_body(client: ApiClient, method: str, address: str, **body: Any) -> Any:
     """The body of an answer, which must be a good one."""
     status, taken = getattr(client, method)(address, **body)
     assert status < 300, (method, address, status, taken)

@@ -27,7 +27,7 @@ from jobs.errors import PermanentFailure
 from llm_runtime.calls.server_facts import NO_FACTS
 from llm_runtime.roles import MATCHER, ModelRoles
 from tests import factories
-from tests.integration.prompted_world import LOCAL_ROLES, NOTE, good
+from tests.integration.prompted_world import LOCAL_ROLES, NOTE, make_answer
 from tests.integration.reconstructed import DEMO
 from tests.model_server import ModelServer
 from timelines.authoring.actions import start_authoring, submit
@@ -60,22 +60,22 @@ def make_demo(path: Path = DEMO / "intro", cases: Sequence[str] | None = None) -
     ):
         call_command("create_demo_accounts", stdout=StringIO())
         study = Study.objects.get()
-        _prompted(study)
-        _reconstructed(study, path, cases)
-        _failed(study)
+        _prompt_run(study)
+        _reconstruct(study, path, cases)
+        _fail_run(study)
     people = {role.value: User.objects.get(username=role.value) for role in Role}
     people["adjudicator"] = factories.make_user(study, Role.REVIEWER, username="adjudicator")
     people["author"] = factories.make_user(study, Role.CLINICIAN, username="author")
     people["superuser"] = factories.make_user(username="superuser")
     User.objects.filter(pk=people["superuser"].pk).update(is_superuser=True, is_staff=True)
     people["nobody"] = factories.make_user(username="nobody")
-    _reviewed(study, people)
-    _authored(study, people)
+    _draw_packet(study, people)
+    _author(study, people)
     issue_token(user=people["admin"], label="a program", by=people["admin"])
     return Demo(study, people)
 
 
-def _reconstructed(study: Study, path: Path, cases: Sequence[str] | None) -> None:
+def _reconstruct(study: Study, path: Path, cases: Sequence[str] | None) -> None:
     """As `config.services.demo`, in this process and over fewer cases."""
     quiet = {"stdout": StringIO(), "stderr": StringIO()}
     name = demo.EVALUATED
@@ -105,7 +105,7 @@ def _reconstructed(study: Study, path: Path, cases: Sequence[str] | None) -> Non
     )
 
 
-def _reviewed(study: Study, people: Mapping[str, User]) -> None:
+def _draw_packet(study: Study, people: Mapping[str, User]) -> None:
     """Draw the demo's packet, with an adjudicator who has practised."""
     call_command(
         "draw_packet", label="demo packet", by="admin", reviewer=["reviewer"], stdout=StringIO()
@@ -118,7 +118,7 @@ def _reviewed(study: Study, people: Mapping[str, User]) -> None:
     packets.open_packet(packet=packet, by=people["admin"])
 
 
-def _authored(study: Study, people: Mapping[str, User]) -> None:
+def _author(study: Study, people: Mapping[str, User]) -> None:
     """A draft of one case and a submitted timeline of another."""
     first, second = Encounter.objects.filter(dataset__study=study).order_by("pk")[:2]
     for encounter, protocol in (
@@ -135,7 +135,7 @@ def _authored(study: Study, people: Mapping[str, User]) -> None:
     submit(authoring=authoring, by=people["author"])
 
 
-def _failed(study: Study) -> None:
+def _fail_run(study: Study) -> None:
     """A run whose first stage fails for good."""
     dataset = Dataset.objects.get(study=study, name=demo.EVALUATED)
     with mock.patch(
@@ -146,7 +146,7 @@ def _failed(study: Study) -> None:
         work_inline(run, lambda words: None)
 
 
-def _prompted(study: Study) -> None:
+def _prompt_run(study: Study) -> None:
     """A run by a language model, so that there are calls to look at."""
     dataset = factories.make_dataset(study, "small")
     encounter = factories.make_encounter(dataset, case_id="small-1")
@@ -158,7 +158,7 @@ def _prompted(study: Study) -> None:
         [factories.make_row(encounter, event, 6.5)],
         summary="vancomycin administered at 6.5 h",
     )
-    server = ModelServer(good)
+    server = ModelServer(make_answer)
     roles = ModelRoles(
         {**LOCAL_ROLES, "language_model": "fake"}, {"fake": server.options()}, facts=NO_FACTS
     )

@@ -13,7 +13,7 @@ from accounts.models import Study
 from ehr.models import Dataset, Encounter
 from jobs.models import JobState
 from tests.functional.case_world import World
-from tests.made_report import REVISED, TEXT, figures, made_case, made_report
+from tests.made_report import REVISED, TEXT, make_case, make_figures, make_report
 from timelines.evaluation.plain import case_to_plain, report_to_plain, settings_to_plain
 from timelines.evaluation.values import (
     Basis,
@@ -53,28 +53,30 @@ def make_evaluation(
     return found
 
 
-def keep_case(
+def store_case(
     evaluation: Evaluation, encounter: Encounter, result: CaseResult | None = None
 ) -> EvaluationCase:
     """Store the result of one case, made by hand if none is given."""
-    plain = case_to_plain(result or made_case(encounter.case_id, encounter.dataset.name))
+    plain = case_to_plain(result or make_case(encounter.case_id, encounter.dataset.name))
     return EvaluationCase.objects.create(evaluation=evaluation, encounter=encounter, result=plain)
 
 
-def evaluated_world(world: World) -> Evaluation:
+def evaluate_world(world: World) -> Evaluation:
     """Evaluate the world's case against its reference.
 
     Six pairs for the text-only and the revised timeline; other sources are missing.
     """
     evaluation = make_evaluation(
-        world.study, [world.encounter.dataset], report=made_report(), label="demo"
+        world.study, [world.encounter.dataset], report=make_report(), label="demo"
     )
     sources = [
-        CaseSource(key, basis, True, 10, 10, _pairs(world, timeline), figures(0.6, 0.9, 0.8, 0.0))
+        CaseSource(
+            key, basis, True, 10, 10, _pairs(world, timeline), make_figures(0.6, 0.9, 0.8, 0.0)
+        )
         for basis in (Basis.SPAN, Basis.EMBEDDING)
         for key, timeline in ((TEXT, world.text_only), (REVISED, world.revised))
     ]
-    keep_case(
+    store_case(
         evaluation,
         world.encounter,
         CaseResult(world.encounter.case_id, world.encounter.dataset.name, tuple(sources)),

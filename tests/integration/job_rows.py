@@ -44,6 +44,6 @@ def stage_row(**fields: Any) -> StageRun:
     return stage_rows(1, **fields)[0]
 
 
-def expire(job: StageRun) -> None:
+def expire_lease(job: StageRun) -> None:
     """Let the lease of the job run out, on database time."""
     StageRun.objects.filter(pk=job.pk).update(lease_expires_at=database_time(timedelta(seconds=-1)))

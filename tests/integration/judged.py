@@ -1,6 +1,6 @@
 """Judged cohorts in the database.
 
-Real games of real rows, judged by a stand-in whose findings are written by hand. `judged_world()`
+Real games of real rows, judged by a stand-in whose findings are written by hand. `make_judged_world()`
 has cases with one note, a small record and the timelines of three sources. `execute_game` judges
 each pair of them, so that findings, charges and subjects are stored as the application stores them.
 """
@@ -22,8 +22,8 @@ from adjudication.models import Game, JudgeRun
 from ehr.models import Dataset, Encounter
 from jobs.models import JobState
 from tests import factories
-from tests.unit.adjudication.judge_games import FIRST, NOTE, SECOND, raw, row_of
-from tests.worlds import built_once
+from tests.unit.adjudication.judge_games import FIRST, NOTE, SECOND, find_row, make_raw
+from tests.worlds import build_once
 from timelines.domain import TimelineKind
 from timelines.evaluation.values import SourceKey
 from timelines.models import Entry, Timeline
@@ -48,7 +48,7 @@ RECORD = (
 
 
 @dataclass(frozen=True)
-class StandIn:
+class FixedJudge:
     """A judge with fixed answers for any rows; it may refuse some games."""
 
     version: str = "1"
@@ -82,12 +82,12 @@ class StandIn:
                 first = (
                     None
                     if one is None
-                    else row_of(given, one, first=True, at=1 if kind == "DUPLICATE" else 0)
+                    else find_row(given, one, first=True, at=1 if kind == "DUPLICATE" else 0)
                 )
-                second = None if two is None else row_of(given, two, first=False)
+                second = None if two is None else find_row(given, two, first=False)
             except IndexError:
                 continue
-            yield raw(
+            yield make_raw(
                 given, kind, first, second, right, **{"reason": "the stand-in says so", **fields}
             )
 
@@ -144,17 +144,17 @@ def make_source(encounter: Encounter, source: str, candidates: Sequence[Candidat
 
 
 @contextmanager
-def judged_by(judge: StandIn) -> Iterator[None]:
+def use_judge(judge: FixedJudge) -> Iterator[None]:
     """Games that are executed inside are judged by the stand-in."""
     with mock.patch.object(actions, "build_judge", return_value=judge):
         yield
 
 
-def judged_run(
-    dataset: Dataset, judge: StandIn | None = None, *, swap: bool = False, label: str = ""
+def make_judged_run(
+    dataset: Dataset, judge: FixedJudge | None = None, *, swap: bool = False, label: str = ""
 ) -> JudgeRun:
     """A judge run over the dataset's three sources, done to its end."""
-    with judged_by(judge or StandIn()):
+    with use_judge(judge or FixedJudge()):
         run = actions.start_judging(
             study=dataset.study,
             datasets=[dataset],
@@ -169,12 +169,14 @@ def judged_run(
     return run
 
 
-@built_once
-def judged_world(cases: int = 2, *, swap: bool = False, study: Study | None = None) -> JudgedWorld:
+@build_once
+def make_judged_world(
+    cases: int = 2, *, swap: bool = False, study: Study | None = None
+) -> JudgedWorld:
     """Return a cohort of that many cases, three sources each, all judged.
 
     It needs a test that commits (`transaction=True`).
     """
     dataset = factories.make_dataset(study)
     encounters = tuple(make_case(dataset, f"case-{number:03d}") for number in range(1, cases + 1))
-    return JudgedWorld(dataset.study, dataset, encounters, judged_run(dataset, swap=swap))
+    return JudgedWorld(dataset.study, dataset, encounters, make_judged_run(dataset, swap=swap))

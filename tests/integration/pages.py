@@ -7,12 +7,12 @@ import re
 from django.http import HttpResponse
 
 
-def text_of(response: HttpResponse) -> str:
+def extract_text(response: HttpResponse) -> str:
     """Return the words of a page, with single blanks between them."""
     words = re.sub(r"<[^>]+>", " ", response.content.decode())
     return " ".join(words.replace("&nbsp;", " ").split())
 
 
-def markup_of(response: HttpResponse) -> str:
+def join_markup(response: HttpResponse) -> str:
     """Return a page on one line, as templates may break lines anywhere."""
     return " ".join(response.content.decode().split())

@@ -13,7 +13,7 @@ from llm_runtime.calls.server_facts import NO_FACTS, ServerFacts
 from llm_runtime.roles import ModelRoles
 from tests import factories
 from tests.model_server import Answer, ModelServer
-from tests.unit.timelines.prompted_answers import good_answer
+from tests.unit.timelines.prompted_answers import make_good_answer
 from timelines.models import Run
 from timelines.runs import tools
 from timelines.runs.following import work_inline
@@ -32,23 +32,23 @@ LOCAL_ROLES: Mapping[str, Any] = {
 }
 
 
-def good(request: ModelRequest, number: int) -> str:
+def make_answer(request: ModelRequest, number: int) -> str:
     """Return a valid answer to any request."""
-    return good_answer(request)
+    return make_good_answer(request)
 
 
-def serving(
+def make_server(
     monkeypatch: pytest.MonkeyPatch,
-    answer: Callable[[ModelRequest, int], Answer | str] = good,
+    answer: Callable[[ModelRequest, int], Answer | str] = make_answer,
     **options: Any,
 ) -> ModelServer:
     """A server that serves every language role; enter it before use."""
     server = ModelServer(answer)
-    use(monkeypatch, server, **options)
+    use_server(monkeypatch, server, **options)
     return server
 
 
-def use(
+def use_server(
     monkeypatch: pytest.MonkeyPatch,
     server: ModelServer,
     facts: ServerFacts = NO_FACTS,
@@ -78,7 +78,7 @@ def small_dataset(cases: int = 1) -> Dataset:
     return made
 
 
-def finish(run: Run) -> Run:
+def finish_run(run: Run) -> Run:
     """Do all that can be done in this process."""
     work_inline(run, lambda words: None)
     run.refresh_from_db()

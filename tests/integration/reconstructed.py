@@ -18,7 +18,7 @@ from timelines.runs.following import work_inline
 DEMO = Path(__file__).resolve().parent.parent.parent / "demo"
 
 
-def imported(path: Path, name: str = "cohort", cases: Sequence[str] | None = None) -> Dataset:
+def import_folder(path: Path, name: str = "cohort", cases: Sequence[str] | None = None) -> Dataset:
     """A dataset from case folders."""
     study = factories.make_study()
     report = import_dataset(path=path, format="cases", name=name, study=study, by=None, cases=cases)

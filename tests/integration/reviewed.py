@@ -32,7 +32,7 @@ class ReviewedWorld:
         return self.packet.assignments.select_related("packet__study", "person").get(person=person)
 
 
-def drawn_packet(
+def draw_packet(
     judged: JudgedWorld,
     by: User,
     *,
@@ -49,13 +49,13 @@ def drawn_packet(
     )
 
 
-def open_world(
+def build_open_world(
     judged: JudgedWorld, *, reviewers: int = 2, reviewers_an_item: int = 1, cases: int | None = None
 ) -> ReviewedWorld:
     """An open packet; reviewers have practised."""
     admin = factories.make_user(judged.study, Role.ADMIN)
     people = tuple(factories.make_user(judged.study, Role.REVIEWER) for _ in range(reviewers))
-    packet = drawn_packet(judged, admin, reviewers_an_item=reviewers_an_item, cases=cases)
+    packet = draw_packet(judged, admin, reviewers_an_item=reviewers_an_item, cases=cases)
     for person in people:
         packets.assign(packet=packet, person=person, by=admin)
     packets.open_packet(packet=packet, by=admin)
@@ -93,16 +93,16 @@ def decide_all(
     return count
 
 
-def uphold(item: PacketItem) -> str:
+def uphold_finding(item: PacketItem) -> str:
     """What the judge said."""
     return item.finding.verdict
 
 
-def reject(item: PacketItem) -> str:
+def reject_finding(item: PacketItem) -> str:
     """Something else than the judge said."""
     return "B" if item.finding.verdict == "A" else "A"
 
 
-def alternating(answers: Sequence[Callable[[PacketItem], str]]) -> Callable[[PacketItem], str]:
+def alternate(answers: Sequence[Callable[[PacketItem], str]]) -> Callable[[PacketItem], str]:
     """By the item's place in the packet."""
     return lambda item: answers[item.ordinal % len(answers)](item)

@@ -18,8 +18,8 @@ from adjudication.packets import actions as packets
 from adjudication.sampling.drawing import Design
 from jobs.leases.clock import database_time
 from tests import factories
-from tests.integration.judged import JudgedWorld, judged_world
-from tests.worlds import built_once
+from tests.integration.judged import JudgedWorld, make_judged_world
+from tests.worlds import build_once
 
 _token = count(1)
 QUOTAS = {"TIMING decisive": 9, "TIMING UNCLEAR": 9, "one-sided": 9, "DUPLICATE": 9, "VALUE": 9}
@@ -43,7 +43,7 @@ class Review:
         return list(self.packet.items.order_by("ordinal"))
 
 
-def design_of(world: JudgedWorld, *, per_item: int = 1, pairings: int = 3) -> Design:
+def make_design(world: JudgedWorld, *, per_item: int = 1, pairings: int = 3) -> Design:
     return Design(
         pairings=packets.list_pairings(world.run)[:pairings],
         quotas=QUOTAS,
@@ -52,8 +52,8 @@ def design_of(world: JudgedWorld, *, per_item: int = 1, pairings: int = 3) -> De
     )
 
 
-@built_once
-def drawn_review(
+@build_once
+def draw_review(
     *,
     cases: int = 1,
     per_item: int = 1,
@@ -62,10 +62,10 @@ def drawn_review(
     lease_minutes: int = 30,
 ) -> Review:
     """A draft packet without reviewers. Needs a test that commits."""
-    world = judged_world(cases)
+    world = make_judged_world(cases)
     admin = factories.make_user(world.study, Role.ADMIN)
     packet = packets.draw_packet(
-        study=world.study, judge_run=world.run, label="First packet", design=design_of(world, per_item=per_item, pairings=pairings),
+        study=world.study, judge_run=world.run, label="First packet", design=make_design(world, per_item=per_item, pairings=pairings),
         seed=7, by=admin, reveal=reveal, lease_minutes=lease_minutes,
     )  # fmt: skip
     return Review(world, packet, admin)
@@ -85,7 +85,7 @@ def add_reviewer(
     return made
 
 
-@built_once
+@build_once
 def open_review(
     *,
     cases: int = 1,
@@ -96,7 +96,7 @@ def open_review(
     lease_minutes: int = 30,
 ) -> Review:
     """An open packet with that many reviewers."""
-    review = drawn_review(
+    review = draw_review(
         cases=cases,
         per_item=per_item,
         pairings=pairings,
@@ -109,10 +109,10 @@ def open_review(
     return review
 
 
-def expire(slot: Slot) -> None:
+def expire_lease(slot: Slot) -> None:
     """Let the lease have run out, by the database's clock."""
     Slot.objects.filter(pk=slot.pk).update(lease_expires_at=database_time(timedelta(seconds=-1)))
 
 
-def token() -> str:
+def make_token() -> str:
     return f"token-{next(_token)}"

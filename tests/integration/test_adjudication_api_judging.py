@@ -19,8 +19,8 @@ from ehr.models import Encounter
 from jobs.models import JobState
 from tests import factories
 from tests.integration.api import ApiClient
-from tests.integration.judged import KEYS, SOURCES, StandIn, judged_run, judged_world
-from tests.integration.reviewed import open_world
+from tests.integration.judged import KEYS, SOURCES, FixedJudge, make_judged_run, make_judged_world
+from tests.integration.reviewed import build_open_world
 from timelines.models import Timeline
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.django_db(transaction=True)]
 
 @pytest.fixture
 def world():
-    return judged_world(2)
+    return make_judged_world(2)
 
 
 @pytest.fixture
@@ -153,7 +153,9 @@ def test_a_role_counts_in_its_own_study_alone(world):
 
 
 def test_games_say_why_they_are_unjudged(world, admin):
-    run = judged_run(world.dataset, StandIn(refuse=frozenset({len(SOURCES["author:vega"])})))
+    run = make_judged_run(
+        world.dataset, FixedJudge(refuse=frozenset({len(SOURCES["author:vega"])}))
+    )
     status, page = admin.get(f"judge-runs/{run.public_id}/games/", status="unjudged")
     assert status == 200
     assert len(page["results"]) == run.games.filter(outcome="unjudged").count() > 0
@@ -225,7 +227,7 @@ def test_a_filter_that_is_not_known_is_refused_and_not_passed_over(world, admin)
 
 
 def test_a_place_of_another_run_is_no_place(world, admin):
-    other = judged_run(world.dataset)
+    other = make_judged_run(world.dataset)
     elsewhere = Finding.objects.filter(game__run=other).first()
     path = f"judge-runs/{world.run.public_id}/findings/"
     assert admin.get(path, after=elsewhere.public_id)[0] == 404
@@ -309,7 +311,7 @@ def test_two_timelines_side_by_side(world, admin):
 
 
 def test_what_changed_between_two_judges(world, admin):
-    later = judged_run(world.dataset, StandIn(version="2", fever="SECOND"))
+    later = make_judged_run(world.dataset, FixedJudge(version="2", fever="SECOND"))
     path = f"judge-runs/{world.run.public_id}/changes/{later.public_id}/"
     status, body = admin.get(path)
     assert status == 200
@@ -344,7 +346,7 @@ def test_a_table_comes_as_the_file_of_the_page(world, admin):
     assert {line[0] for line in csv.reader(io.StringIO(text))} >= {key.label for key in KEYS}
     assert r"\begin{tabular}" in admin.get(path + "ratings/latex/")[1]
     assert admin.get(path + "agreement/csv/")[0] == 404
-    other = judged_run(world.dataset, StandIn(version="2"), label="second opinion")
+    other = make_judged_run(world.dataset, FixedJudge(version="2"), label="second opinion")
     status, answer = admin.get(path + "agreement/json/", against=other.public_id)
     assert (status, answer["title"]) == (200, "Against second opinion")
 
@@ -400,7 +402,7 @@ def test_whoever_reads_findings_is_exposed_to_their_cases(world, clinician):
 
 
 def test_an_open_packet_closes_its_cases_to_those_assigned(world, clinician):
-    made = open_world(world, reviewers=1, cases=1)
+    made = build_open_world(world, reviewers=1, cases=1)
     packets.assign(packet=made.packet, person=clinician, by=made.admin)
     api, run = ApiClient(clinician), f"judge-runs/{world.run.public_id}/"
     finding = (
@@ -438,6 +440,6 @@ def test_an_open_packet_closes_its_cases_to_those_assigned(world, clinician):
         Encounter.objects.filter(public_id__in=open_cases).values_list("case_id", flat=True)
     )
     assert {g["case"] for g in api.get(run + "games/")[1]["results"]} <= open_cases
-    later = judged_run(world.dataset, StandIn(version="2", fever="SECOND"))
+    later = make_judged_run(world.dataset, FixedJudge(version="2", fever="SECOND"))
     _, body = api.get(f"{run}changes/{later.public_id}/")
     assert {(line["after"] or line["before"])["case"] for line in body["results"]} == open_cases

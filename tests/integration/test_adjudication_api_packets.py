@@ -16,15 +16,21 @@ from adjudication.packets.actions import list_pairings
 from adjudication.sampling.drawing import QUOTAS as PROTOCOL
 from tests import factories
 from tests.integration.api import ApiClient
-from tests.integration.judged import StandIn, judged_run, judged_world
-from tests.integration.reviewed import QUOTAS, decide_all, open_world, reject, uphold
+from tests.integration.judged import FixedJudge, make_judged_run, make_judged_world
+from tests.integration.reviewed import (
+    QUOTAS,
+    build_open_world,
+    decide_all,
+    reject_finding,
+    uphold_finding,
+)
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
 def world():
-    return judged_world(2)
+    return make_judged_world(2)
 
 
 @pytest.fixture
@@ -153,8 +159,8 @@ def test_somebody_who_is_not_eligible_is_refused_with_the_reason(world, admin, d
 
 
 def test_only_what_has_changed_is_drawn_again(world, admin):
-    made = open_world(world)
-    later = judged_run(world.dataset, StandIn(version="2", fever="SECOND"))
+    made = build_open_world(world)
+    later = make_judged_run(world.dataset, FixedJudge(version="2", fever="SECOND"))
     status, packet = admin.post(
         f"packets/{made.packet.public_id}/changed/", judge_run=later.public_id
     )
@@ -171,8 +177,8 @@ def test_only_what_has_changed_is_drawn_again(world, admin):
 
 
 def test_decisions_come_as_files_with_and_without_text(world, admin):
-    made = open_world(world, reviewers=1)
-    decide_all(made, made.reviewers[0], uphold)
+    made = build_open_world(world, reviewers=1)
+    decide_all(made, made.reviewers[0], uphold_finding)
     path = f"packets/{made.packet.public_id}/decisions/"
     _, text = admin.get(path + "csv/")
     rows = list(csv.DictReader(io.StringIO(text)))
@@ -190,9 +196,9 @@ def test_decisions_come_as_files_with_and_without_text(world, admin):
 
 
 def test_the_report_card_opens_to_reviewers_when_the_packet_closes(world):
-    made = open_world(world)
+    made = build_open_world(world)
     reviewer = ApiClient(made.reviewers[0])
-    decide_all(made, made.reviewers[0], reject)
+    decide_all(made, made.reviewers[0], reject_finding)
     path = f"packets/{made.packet.public_id}/"
     for file in ("report/", "report/uphold/csv/", "decisions/csv/"):
         status, body = reviewer.get(path + file)
@@ -223,7 +229,7 @@ def test_the_report_card_opens_to_reviewers_when_the_packet_closes(world):
 
 
 def test_an_admin_who_reviews_does_not_steer(world):
-    made = open_world(world)
+    made = build_open_world(world)
     other = factories.make_user(world.study, Role.ADMIN)
     packets.assign(packet=made.packet, person=other, by=made.admin)
     api, path = ApiClient(other), f"packets/{made.packet.public_id}/"

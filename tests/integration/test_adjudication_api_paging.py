@@ -14,7 +14,7 @@ from accounts.models import Role
 from adjudication.models import Finding, Game
 from tests import factories
 from tests.integration.api import ApiClient
-from tests.integration.judged import StandIn, judged_run, judged_world
+from tests.integration.judged import FixedJudge, make_judged_run, make_judged_world
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
 #: Findings that are added to every game, for a table that is worth an index.
@@ -23,7 +23,7 @@ MANY = 300
 
 @pytest.fixture
 def world():
-    return judged_world(4)
+    return make_judged_world(4)
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ LISTS = [
 
 @pytest.mark.parametrize("address", LISTS)
 def test_no_page_skips_or_counts_and_each_takes_the_same_queries(world, admin, address):
-    later = judged_run(world.dataset, StandIn(version="2", fever="SECOND"))
+    later = make_judged_run(world.dataset, FixedJudge(version="2", fever="SECOND"))
     path = address.format(run=world.run.public_id, later=later.public_id)
     ((whole, _),) = pages(admin, path, 500)
     assert len(whole) > 6
@@ -131,7 +131,7 @@ def test_no_page_skips_or_counts_and_each_takes_the_same_queries(world, admin, a
 
 
 def test_counts_of_changes_are_told_once(world, admin):
-    later = judged_run(world.dataset, StandIn(version="2", fever="SECOND"))
+    later = make_judged_run(world.dataset, FixedJudge(version="2", fever="SECOND"))
     path = f"judge-runs/{world.run.public_id}/changes/{later.public_id}/"
     _, first = admin.get(path, limit=1)
     _, second = admin.get(path, limit=1, after=first["next"])
@@ -145,7 +145,7 @@ def test_counts_of_changes_are_told_once(world, admin):
 
 def test_a_page_of_findings_reads_by_index_what_it_shows_and_little_else(world, admin):
     """The rows read do not grow with the place in the list."""
-    judged_run(world.dataset, StandIn(version="2"))
+    make_judged_run(world.dataset, FixedJudge(version="2"))
     crowd(world.run)
     total = Finding.objects.filter(game__run=world.run).count()
     assert total > 12 * MANY

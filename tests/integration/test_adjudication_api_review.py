@@ -16,8 +16,8 @@ from adjudication.review import items as review_data
 from adjudication.review import slots
 from tests import factories
 from tests.integration.api import ApiClient
-from tests.integration.judged import judged_world
-from tests.integration.reviewed import open_world
+from tests.integration.judged import make_judged_world
+from tests.integration.reviewed import build_open_world
 from timelines.runs.storage import NoteChanged
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
@@ -54,7 +54,7 @@ class Reviewer:
 
 @pytest.fixture
 def world():
-    return open_world(judged_world(1), reviewers=2, reviewers_an_item=2)
+    return build_open_world(make_judged_world(1), reviewers=2, reviewers_an_item=2)
 
 
 @pytest.fixture

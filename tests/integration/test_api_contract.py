@@ -12,7 +12,7 @@ from rest_framework.renderers import JSONRenderer
 from accounts.models import Role
 from tests import factories
 from tests.integration.api import ApiClient
-from tests.integration.api_contract import NotDescribed, check_answer
+from tests.integration.api_contract import UndescribedAnswer, check_answer
 
 PROGRESS = {"done": 1, "total": 2, "skipped": 0, "flagged": 0, "seconds_left": None}
 ROUTE = "api/review/<public_id:public_id>/items/<public_id:item_id>/flag/"
@@ -42,23 +42,23 @@ def test_described_answers_pass():
     ],
 )
 def test_fields_that_differ_are_named(body, fault):
-    with pytest.raises(NotDescribed, match=fault):
+    with pytest.raises(UndescribedAnswer, match=fault):
         check(body)
 
 
 def test_answers_inside_lists_are_compared():
-    with pytest.raises(NotDescribed, match=r"\$\[1\]: required"):
+    with pytest.raises(UndescribedAnswer, match=r"\$\[1\]: required"):
         check([{"number": 1, "answered": True}, {"number": 2}], method="GET", route=LIST)
 
 
 def test_other_statuses_and_types_are_not_described():
-    with pytest.raises(NotDescribed, match="status"):
+    with pytest.raises(UndescribedAnswer, match="status"):
         check(PROGRESS, status=201)
-    with pytest.raises(NotDescribed, match="status"):
+    with pytest.raises(UndescribedAnswer, match="status"):
         check({"code": "refused", "detail": "No."}, status=422)
-    with pytest.raises(NotDescribed, match="text/html"):
+    with pytest.raises(UndescribedAnswer, match="text/html"):
         check_answer("PUT", ROUTE, HttpResponse("<p>"))
-    with pytest.raises(NotDescribed, match="additionalProperties"):
+    with pytest.raises(UndescribedAnswer, match="additionalProperties"):
         check({"code": "not_found", "detail": "No.", "trace": ""}, status=404)
 
 
@@ -70,5 +70,5 @@ def test_requests_of_tests_are_compared(monkeypatch):
     monkeypatch.setattr(
         JSONRenderer, "render", lambda *args, **kwargs: json.dumps([{"a": 1}]).encode()
     )
-    with pytest.raises(NotDescribed, match="GET /api/review/ 200"):
+    with pytest.raises(UndescribedAnswer, match="GET /api/review/ 200"):
         api.get("review/")

@@ -11,7 +11,7 @@ from accounts.models import AuditEvent, Role
 from jobs.models import JobState
 from tests import factories
 from tests.integration.authored import NOTE, Page, make_author, make_case, make_draft
-from tests.integration.pages import markup_of
+from tests.integration.pages import join_markup
 from timelines.access.authoring import hidden_timelines
 from timelines.cases.choices import choices_of
 from timelines.domain import TimelineKind
@@ -125,7 +125,7 @@ def test_references_are_named_by_who_made_them_and_compared_with_the_cohorts_own
     ]
     client = Client()
     client.force_login(make_author(encounter))
-    shown = markup_of(answer(client, "case", encounter.public_id))
+    shown = join_markup(answer(client, "case", encounter.public_id))
     for name in ("> Reference </a>", "> Reference a-ward </a>", "> Reference by ana </a>"):
         assert name in shown, name
 
@@ -147,7 +147,7 @@ def test_exposure_is_recorded_from_the_trail(encounter):
     client.force_login(late)
     answer(client, "case", encounter.public_id)
     client.get(reverse("ehr:record", args=[encounter.public_id]))
-    assert "recorded with your timeline" in markup_of(
+    assert "recorded with your timeline" in join_markup(
         answer(client, "author_start", encounter.public_id)
     )
     assert [make_draft(encounter, who).exposed for who in (early, late, never)] == [

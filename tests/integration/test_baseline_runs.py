@@ -17,7 +17,7 @@ from accounts.models import Role
 from llm_runtime.base import ModelRequest
 from llm_runtime.models import ModelCall
 from tests import factories
-from tests.integration.prompted_world import finish, serving, small_dataset, use
+from tests.integration.prompted_world import finish_run, make_server, small_dataset, use_server
 from tests.unit.timelines.baseline_answers import baseline_answer
 from timelines.cases.choices import choices_of
 from timelines.cases.items import spans_and_items
@@ -58,8 +58,8 @@ def states(run: Run) -> dict[str, str]:
 
 
 def test_single_step_makes_one_text_only_timeline_with_confidence_in_one_call(monkeypatch):
-    with serving(monkeypatch, good) as server:
-        run = finish(started("llm_timeline", Variant.UNIMODAL))
+    with make_server(monkeypatch, good) as server:
+        run = finish_run(started("llm_timeline", Variant.UNIMODAL))
     assert states(run) == {"infer": "succeeded", "provenance": "succeeded"}
     assert run.source == "llm_timeline:fake/unimodal"
     assert run.tools == {"backbone": "llm_timeline 1", "timer": f"fake@{server.url[7:-3]}"}
@@ -70,8 +70,8 @@ def test_single_step_makes_one_text_only_timeline_with_confidence_in_one_call(mo
 
 
 def test_tkw2_makes_both_timelines_and_pays_for_shared_steps_once(monkeypatch):
-    with serving(monkeypatch, good) as server:
-        run = finish(started("tkw2", Variant.FULL))
+    with make_server(monkeypatch, good) as server:
+        run = finish_run(started("tkw2", Variant.FULL))
         assert states(run) == {
             "infer": "succeeded",
             "revise": "succeeded",
@@ -80,7 +80,7 @@ def test_tkw2_makes_both_timelines_and_pays_for_shared_steps_once(monkeypatch):
         assert len(server.requests) == 7, (
             "four for the text-only timeline; two calibrations and attaching to the calibrated scaffold"
         )
-        unimodal = finish(started("tkw2", Variant.UNIMODAL, dataset=run.dataset))
+        unimodal = finish_run(started("tkw2", Variant.UNIMODAL, dataset=run.dataset))
         assert len(server.requests) == 7
     assert lines(run, "text_only") == [
         ("fever", -48.0, None),
@@ -104,7 +104,7 @@ def test_tkw2_makes_both_timelines_and_pays_for_shared_steps_once(monkeypatch):
 
 
 def test_a_stage_that_is_executed_again_pays_for_nothing(monkeypatch):
-    with serving(monkeypatch, good) as server:
+    with make_server(monkeypatch, good) as server:
         run = started("tkw2", Variant.FULL)
         monkeypatch.setattr("timelines.runs.stages.baseline._store", _die)
         with pytest.raises(SystemExit):
@@ -112,9 +112,9 @@ def test_a_stage_that_is_executed_again_pays_for_nothing(monkeypatch):
         paid = len(server.requests)
         monkeypatch.undo()
         assert paid == 4
-        use(monkeypatch, server)
+        use_server(monkeypatch, server)
         StageRun.objects.filter(stage="infer").update(state="queued", lease_expires_at=None)
-        finish(run)
+        finish_run(run)
         assert len(server.requests) == 7
 
 
@@ -127,8 +127,8 @@ def execute_infer(run: Run) -> None:
 
 
 def test_what_a_baseline_cannot_do_is_refused_in_words(monkeypatch):
-    with serving(monkeypatch, good):
-        base = finish(started("tkw2", Variant.FULL))
+    with make_server(monkeypatch, good):
+        base = finish_run(started("tkw2", Variant.FULL))
         with pytest.raises(
             actions.RunRefused, match="llm_timeline runs as unimodal only, not as full"
         ):
@@ -154,7 +154,7 @@ def test_what_a_baseline_cannot_do_is_refused_in_words(monkeypatch):
 
 def test_from_the_command_line_in_its_usual_variant(monkeypatch):
     out = StringIO()
-    with serving(monkeypatch, good):
+    with make_server(monkeypatch, good):
         small_dataset()
         call_command(
             "reconstruct", dataset="cohort", backbone="llm_timeline", inline=True, stdout=out
@@ -172,21 +172,21 @@ def test_from_the_command_line_in_its_usual_variant(monkeypatch):
 
 
 def test_a_note_that_changes_under_way_stops_the_case(monkeypatch):
-    with serving(monkeypatch, good):
+    with make_server(monkeypatch, good):
         run = started("llm_timeline", Variant.UNIMODAL)
         execute_infer(run)
         note = run.cases.get().encounter.notes.get()
         note.text += "More."
         note.sha256 = note.digest(note.text)
         note.save()
-        finish(run)
+        finish_run(run)
     assert states(run)["provenance"] == "failed"
     assert "the note changed" in StageRun.objects.get(stage="provenance").reasons[0]
 
 
 def test_lines_of_a_finished_baseline_do_not_change(monkeypatch):
-    with serving(monkeypatch, good):
-        run = finish(started("llm_timeline", Variant.UNIMODAL))
+    with make_server(monkeypatch, good):
+        run = finish_run(started("llm_timeline", Variant.UNIMODAL))
     entry = Entry.objects.first()
     for change in (lambda: Entry.objects.filter(pk=entry.pk).update(time=1.0), entry.delete):
         with pytest.raises(IntegrityError, match="stays"), transaction.atomic():
@@ -207,9 +207,9 @@ def test_pages_exports_and_evaluation_take_timelines_without_identifiers(
     }
     reference = factories.make_timeline(inventory, marked, kind=TimelineKind.REFERENCE)
     factories.seal(inventory)
-    with serving(monkeypatch, good):
-        run = finish(started("tkw2", Variant.FULL, dataset=dataset))
-        finish(started("llm_timeline", Variant.UNIMODAL, dataset=dataset))
+    with make_server(monkeypatch, good):
+        run = finish_run(started("tkw2", Variant.FULL, dataset=dataset))
+        finish_run(started("llm_timeline", Variant.UNIMODAL, dataset=dataset))
     (loaded,) = load_cases(Chosen([dataset], reference.source))
     revised = next(events for key, events in loaded.case.timelines.items() if key.kind == "revised")
     assert [(e.mention, e.time, e.start) for e in revised] == [
@@ -218,7 +218,7 @@ def test_pages_exports_and_evaluation_take_timelines_without_identifiers(
         ("lactate was measured", 1.25, None),
     ]
     out = StringIO()
-    with serving(monkeypatch, good):
+    with make_server(monkeypatch, good):
         call_command(
             "evaluate", dataset=["cohort"], resamples=2, form="json", store=False, stdout=out
         )
@@ -295,13 +295,13 @@ def test_from_the_launch_page(monkeypatch, client):
         "backbone": "llm_timeline",
         "variant": ["full"],
     }
-    with serving(monkeypatch, good):
+    with make_server(monkeypatch, good):
         refused = client.post(reverse("timelines:run_new"), wanted)
         assert "runs as unimodal only, not as full" in refused.content.decode()
         client.post(reverse("timelines:run_new"), {**wanted, "variant": ["unimodal"]})
         client.post(reverse("timelines:run_new"), {**wanted, "backbone": "tkw2"})
         for run in Run.objects.all():
-            finish(run)
+            finish_run(run)
     assert sorted(Run.objects.values_list("source", flat=True)) == [
         "llm_timeline:fake/unimodal",
         "tkw2:fake",

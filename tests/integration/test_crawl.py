@@ -17,7 +17,7 @@ from accounts.models import Role
 from adjudication.models import Assignment, Packet
 from adjudication.packets import actions as packets
 from tests import factories
-from tests.integration.crawler import Answer, Visit, crawl, shapes
+from tests.integration.crawler import Answer, Visit, crawl, select_shapes
 from tests.integration.demo_world import Demo, make_demo
 from tests.integration.reconstructed import DEMO
 
@@ -104,7 +104,7 @@ def check(demo: Demo, caplog, *, each: int) -> None:
             round(time.monotonic() - started, 1),
             "s",
         )
-        assert len(shapes(visits)) >= (1 if person == "anonymous" else 3)
+        assert len(select_shapes(visits)) >= (1 if person == "anonymous" else 3)
     errors = [f"{r.name}: {r.getMessage()}" for r in caplog.records if r.levelno >= logging.ERROR]
     assert not wrong, "\n".join(wrong)
     assert not errors

@@ -8,7 +8,7 @@ from django.urls import reverse
 from accounts.models import Role
 from adjudication.models import JudgeRun
 from tests import factories
-from tests.integration.judged import judged_world
+from tests.integration.judged import make_judged_world
 from timelines.models import Timeline
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -16,7 +16,7 @@ WARNING = "it is no independent witness"
 
 
 def test_a_judge_is_no_witness_for_the_backbone_it_shares_its_reader_with(client):
-    world = judged_world(cases=2)
+    world = make_judged_world(cases=2)
     client.force_login(factories.make_user(world.study, Role.ADMIN))
     address = reverse("adjudication:dashboard", args=[world.run.public_id])
     assert WARNING not in client.get(address).content.decode()

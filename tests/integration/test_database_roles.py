@@ -16,10 +16,10 @@ from ehr.actions import delete_dataset
 from ehr.models import SourceRow
 from ehr.partitions import ensure_partition, partition_exists
 from tests import factories
-from tests.integration.database_roles import as_application, manage
-from tests.integration.judged import judged_world
-from tests.integration.reconstructed import DEMO, imported, run_inline
-from tests.integration.reviewed import decide_all, open_world, uphold
+from tests.integration.database_roles import connect_as_application, manage
+from tests.integration.judged import make_judged_world
+from tests.integration.reconstructed import DEMO, import_folder, run_inline
+from tests.integration.reviewed import build_open_world, decide_all, uphold_finding
 from timelines.models import Entry
 
 DELETE = "from ehr.models import Dataset; from ehr.actions import delete_dataset; delete_dataset(dataset=Dataset.objects.get(), by=None)"
@@ -75,7 +75,7 @@ REFUSAL = r"permission denied|must be owner|append-only|no dataset"
 
 @pytest.fixture
 def application(transactional_db):
-    with as_application():
+    with connect_as_application():
         yield
 
 
@@ -128,12 +128,12 @@ def test_the_application_may_read_and_write_the_rows_of_every_table_and_nothing_
 
 
 def test_import_run_judge_review_and_delete_work(application):
-    dataset = imported(DEMO / "intro", name="intro")
+    dataset = import_folder(DEMO / "intro", name="intro")
     run = run_inline(dataset)
     assert Entry.objects.filter(timeline__inventory__run=run).exists()
-    world = open_world(judged_world(1), reviewers=1)
+    world = build_open_world(make_judged_world(1), reviewers=1)
     [reviewer] = world.reviewers
-    assert decide_all(world, reviewer, uphold) == Decision.objects.count() > 0
+    assert decide_all(world, reviewer, uphold_finding) == Decision.objects.count() > 0
     packets.close_packet(packet=world.packet, by=world.admin)
     assert Game.objects.exists()
     delete_dataset(dataset=dataset, by=None)

@@ -21,7 +21,7 @@ from tests import factories
 from tests.integration import judged
 from tests.integration.authored import make_author, make_draft
 from tests.integration.ehr_cases import write_case
-from tests.integration.reviewing import design_of
+from tests.integration.reviewing import make_design
 from timelines.models import Authoring, Timeline
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -52,11 +52,11 @@ def folder(tmp_path: Path) -> Path:
             judged.make_source(encounter, source, events)
     author = make_author(dataset.encounters.get(case_id="authored"))
     make_draft(dataset.encounters.get(case_id="authored"), author)
-    run = judged.judged_run(dataset)
+    run = judged.make_judged_run(dataset)
     world = judged.JudgedWorld(study, dataset, tuple(dataset.encounters.all()), run)
     admin = factories.make_user(study, Role.ADMIN)
     packet = packets.draw_packet(
-        study=study, judge_run=run, label="p", design=design_of(world), seed=7, by=admin
+        study=study, judge_run=run, label="p", design=make_design(world), seed=7, by=admin
     )
     PacketItem.objects.filter(packet=packet).exclude(
         finding__game__comparison__encounter__case_id="in-packet"

@@ -25,9 +25,9 @@ from pathlib import Path
 import pytest
 
 from tests.integration.demo_api_exports import ask_api
-from tests.integration.demo_decided import decided_demo
-from tests.integration.demo_exports import download_pages, export_commands, readable
-from tests.integration.demo_normal import names, normal, same_randomness
+from tests.integration.demo_decided import build_decided_demo
+from tests.integration.demo_exports import download_pages, export_commands, format_exports
+from tests.integration.demo_normal import fix_randomness, map_names, normalise
 from tests.integration.reconstructed import DEMO
 
 CASES = ["29281842", "27882036", "24181354"]
@@ -70,17 +70,17 @@ def exports(folder: Path) -> dict[str, str]:
     A file that pages and the API both offer must be the same in every byte.
     """
     days = {today()}
-    with same_randomness():
-        demo, seen = decided_demo(DEMO / "cohort", CASES)
+    with fix_randomness():
+        demo, seen = build_decided_demo(DEMO / "cohort", CASES)
     taken = export_commands(folder)
     pages, api = download_pages(demo), ask_api(demo)
     assert [name for name in pages.keys() & api.keys() if pages[name] != api[name]] == []
     taken |= (
         pages | api | {name: json.dumps(answer, indent=1).encode() for name, answer in seen.items()}
     )
-    known = names()
+    known = map_names()
     days.add(today())
-    return {name: normal(name, text, known, days) for name, text in readable(taken)}
+    return {name: normalise(name, text, known, days) for name, text in format_exports(taken)}
 
 
 def today() -> date:
@@ -143,13 +143,13 @@ def difference(name: str, before: str, after: str) -> list[str]:
 def test_a_digit_makes_an_export_differ_and_a_random_id_does_not(tmp_path):
     days, known = {date(2026, 1, 2)}, {"abcdefgh2345": "game-1"}
     raw = "abcdefgh2345,2.25,2026-01-02T03:04:05.6+00:00\n"
-    before = {"a.csv": normal("a.csv", raw, known, days)}
+    before = {"a.csv": normalise("a.csv", raw, known, days)}
     assert before == {"a.csv": "game-1,2.25,CLOCK\n"}
     other = raw.replace("abcdefgh2345", "zzzzzzzz9999").replace("03:04", "04:05")
-    assert digests({"a.csv": normal("a.csv", other, {"zzzzzzzz9999": "game-1"}, days)}) == digests(
-        before
-    )
-    after = {"a.csv": normal("a.csv", raw.replace("2.25", "2.26"), known, days)}
+    assert digests(
+        {"a.csv": normalise("a.csv", other, {"zzzzzzzz9999": "game-1"}, days)}
+    ) == digests(before)
+    after = {"a.csv": normalise("a.csv", raw.replace("2.25", "2.26"), known, days)}
     assert differing(digests(after), digests(before)) == ["a.csv"]
     (tmp_path / "a.csv").write_text(before["a.csv"], encoding="utf-8")
     assert {"-2.25,", "+2.26,"} <= set(

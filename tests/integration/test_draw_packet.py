@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from accounts.models import Role
 from adjudication.models import Packet, Slot
 from tests import factories
-from tests.integration.judged import judged_world
+from tests.integration.judged import make_judged_world
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -22,7 +22,7 @@ def draw(**options):
 
 
 def test_a_packet_is_drawn_assigned_and_opened():
-    world = judged_world(cases=2)
+    world = make_judged_world(cases=2)
     admin, reviewer = (
         factories.make_user(world.study, Role.ADMIN),
         factories.make_user(world.study, Role.REVIEWER),
@@ -47,7 +47,7 @@ def test_a_packet_is_drawn_assigned_and_opened():
 
 
 def test_what_cannot_be_opened_is_not_drawn():
-    world = judged_world(cases=1)
+    world = make_judged_world(cases=1)
     admin = factories.make_user(world.study, Role.ADMIN)
     with pytest.raises(CommandError, match="0 assigned"):
         draw(label="sample", by=admin.username, open=True)

@@ -20,9 +20,9 @@ from accounts.models import AuditEvent, Role
 from jobs.models import JobState
 from tests import factories
 from tests.functional.case_world import MARKUP, build_world
-from tests.integration.evaluated import evaluated_world, keep_case, make_evaluation
-from tests.integration.pages import text_of
-from tests.made_report import REVISED, TEXT, figures, made_report
+from tests.integration.evaluated import evaluate_world, make_evaluation, store_case
+from tests.integration.pages import extract_text
+from tests.made_report import REVISED, TEXT, make_figures, make_report
 from timelines.access.authoring import source_of
 from timelines.domain import TimelineKind
 from timelines.evaluation.values import Basis, CaseResult, CaseSource, MatchedPair, SourceKey
@@ -41,7 +41,7 @@ def world():
 
 @pytest.fixture
 def evaluation(world):
-    return evaluated_world(world)
+    return evaluate_world(world)
 
 
 @pytest.fixture
@@ -69,11 +69,11 @@ def drill(evaluation, world) -> str:
 
 def test_an_empty_list_says_what_would_be_here_and_how_to_get_it(client, world):
     client.force_login(world.clinician)
-    shown = text_of(client.get(reverse("timelines:evaluations")))
+    shown = extract_text(client.get(reverse("timelines:evaluations")))
     assert "No evaluation yet An evaluation compares timelines with a reference" in shown
     assert "A study admin starts evaluations" in shown
     client.force_login(factories.make_user(world.study, Role.ADMIN))
-    assert "manage.py evaluate" in text_of(client.get(reverse("timelines:evaluations")))
+    assert "manage.py evaluate" in extract_text(client.get(reverse("timelines:evaluations")))
 
 
 def test_the_list_asks_again_while_one_is_under_way_and_then_stops(web, world):
@@ -93,7 +93,7 @@ def test_the_list_asks_again_while_one_is_under_way_and_then_stops(web, world):
 
 def test_progress_is_shown_until_the_end_which_reloads_the_page(web, world):
     running = make_evaluation(world.study, [world.encounter.dataset], state=JobState.QUEUED)
-    assert "waits for a worker on the queue “embed”" in text_of(web.get(address_of(running)))
+    assert "waits for a worker on the queue “embed”" in extract_text(web.get(address_of(running)))
     Evaluation.objects.filter(pk=running.pk).update(
         progress={"done": 3, "total": 12, "words": "compared 3 of 12 cases"}, attempt=1
     )
@@ -132,7 +132,7 @@ def test_an_admin_starts_cancels_and_repeats_one(admin_web, world):
     assert admin_web.post(address_of(found, "cancel", name="evaluation_action")).status_code == 302
     found.refresh_from_db()
     assert found.state == JobState.CANCELLED
-    assert "so nothing was changed" in text_of(
+    assert "so nothing was changed" in extract_text(
         admin_web.post(address_of(found, "cancel", name="evaluation_action"), follow=True)
     )
     admin_web.post(address_of(found, "retry", name="evaluation_action"))
@@ -155,21 +155,21 @@ def test_a_sweep_that_is_none_is_refused_with_words(admin_web, world, sweep, wor
         reverse("timelines:evaluation_new"),
         {**asked, "threshold": "0.1", "resamples": "10", "rho_sweep": sweep},
     )
-    assert words in text_of(answer)
+    assert words in extract_text(answer)
     assert not Evaluation.objects.exists()
 
 
 def test_a_form_without_anything_to_compare_says_so(client):
     study = factories.make_study()
     client.force_login(factories.make_user(study, Role.ADMIN))
-    assert "Nothing to compare yet" in text_of(client.get(reverse("timelines:evaluation_new")))
+    assert "Nothing to compare yet" in extract_text(client.get(reverse("timelines:evaluation_new")))
 
 
 # One evaluation
 
 
 def test_the_main_table_has_both_readings_and_marks_the_best_over_the_same_cases(web, evaluation):
-    shown = text_of(web.get(address_of(evaluation)))
+    shown = extract_text(web.get(address_of(evaluation)))
     assert (
         "Span recall Concordance AULTC Median error, h Within tolerance available missing as 0 available"
         in shown
@@ -180,7 +180,7 @@ def test_the_main_table_has_both_readings_and_marks_the_best_over_the_same_cases
 
 
 def test_differences_say_in_words_whether_the_interval_excludes_zero(web, evaluation):
-    shown = text_of(web.get(address_of(evaluation)))
+    shown = extract_text(web.get(address_of(evaluation)))
     assert "rules · revised minus rules · text-only" in shown
     assert "Concordance +0.033 +0.012 to +0.051 Better (95 % CI excludes 0)" in shown
     assert "AULTC +0.049 −0.004 to +0.090 No clear difference (95 % CI includes 0)" in shown
@@ -188,15 +188,15 @@ def test_differences_say_in_words_whether_the_interval_excludes_zero(web, evalua
 
 
 def test_published_figures_stand_beside_ours_marked_and_only_where_they_compare(web, evaluation):
-    plain = text_of(web.get(address_of(evaluation), {"basis": "embedding"}))
+    plain = extract_text(web.get(address_of(evaluation), {"basis": "embedding"}))
     assert "Lay published figures beside" in plain
     assert "GLM-5.2" not in plain
-    beside = text_of(web.get(address_of(evaluation), {"basis": "embedding", "published": "1"}))
+    beside = extract_text(web.get(address_of(evaluation), {"basis": "embedding", "published": "1"}))
     assert "Published, not ours: 40 other cases" in beside
     assert re.search(r"GLM-5\.2 published text-only 40 0\.790", beside)
     assert re.search(r"GLM-5\.2 no_rows published revised 40 0\.790", beside)
     assert "always paired by spans" in beside
-    assert "GLM-5.2" not in text_of(
+    assert "GLM-5.2" not in extract_text(
         web.get(address_of(evaluation), {"basis": "span", "published": "1"})
     )
 
@@ -250,17 +250,21 @@ def test_an_evaluation_without_figures_has_no_files(web, world):
 def test_cases_are_sorted_by_a_figure_with_the_empty_ones_last(web, world, evaluation):
     for case_id, aultc in (("c-low", 0.2), ("c-high", 0.95)):
         case = factories.make_encounter(world.encounter.dataset, case_id=case_id)
-        keep_case(
+        store_case(
             evaluation,
             case,
             CaseResult(
                 case_id,
                 "x",
-                (CaseSource(REVISED, Basis.SPAN, True, 5, 5, (), figures(0.5, 0.5, aultc, 1.0)),),
+                (
+                    CaseSource(
+                        REVISED, Basis.SPAN, True, 5, 5, (), make_figures(0.5, 0.5, aultc, 1.0)
+                    ),
+                ),
             ),
         )
     gone = factories.make_encounter(world.encounter.dataset, case_id="c-gone")
-    keep_case(
+    store_case(
         evaluation, gone, CaseResult("c-gone", "x", (CaseSource(REVISED, Basis.SPAN, False, 5, 0),))
     )
     ours = world.encounter.case_id
@@ -291,9 +295,11 @@ def test_nonsense_in_the_address_is_passed_over(web, evaluation, asked):
 
 def test_a_page_of_a_hundred_cases_asks_little_of_the_database(web, world, evaluation):
     for n in range(100):
-        keep_case(evaluation, factories.make_encounter(world.encounter.dataset, case_id=f"n{n:03}"))
+        store_case(
+            evaluation, factories.make_encounter(world.encounter.dataset, case_id=f"n{n:03}")
+        )
     with CaptureQueriesContext(connection) as found:
-        assert "Page 1 of 2" in text_of(web.get(address_of(evaluation)))
+        assert "Page 1 of 2" in extract_text(web.get(address_of(evaluation)))
     # A fixed number: page guards are asked of all listed cases at once.
     assert len(found) <= 30
 
@@ -303,7 +309,7 @@ def test_a_page_of_a_hundred_cases_asks_little_of_the_database(web, world, evalu
 
 def test_the_drill_down_lists_pairs_and_what_is_left_on_either_side(web, world, evaluation):
     answer = web.get(drill(evaluation, world), {"s": "0"})
-    shown = text_of(answer)
+    shown = extract_text(answer)
     assert "Pairs of rules · text-only 6 of 10 reference occurrences" in shown
     assert re.search(
         r"Andexanet alfa was given \+6\.5 h HD 1, 21:08 Andexanet alfa was given \+1\.5 h HD 1, 16:08 5 h 3 h beyond tolerance",
@@ -319,7 +325,7 @@ def test_the_drill_down_lists_pairs_and_what_is_left_on_either_side(web, world, 
 
 
 def test_the_drill_down_opens_the_first_revised_timeline(web, world, evaluation):
-    shown = text_of(web.get(drill(evaluation, world)))
+    shown = extract_text(web.get(drill(evaluation, world)))
     assert "Pairs of rules · revised" in shown
     assert web.get(drill(evaluation, world), {"s": "2"}).status_code == 404
     assert web.get(drill(evaluation, world), {"s": "x"}).status_code == 404
@@ -338,29 +344,29 @@ def test_a_case_outside_the_evaluation_or_the_study_is_not_found(web, world, eva
 
 
 def test_a_timeline_that_changed_since_shows_figures_without_pairs(web, world):
-    evaluation = make_evaluation(world.study, [], report=made_report())
-    keep_case(
+    evaluation = make_evaluation(world.study, [], report=make_report())
+    store_case(
         evaluation,
         world.encounter,
         CaseResult(
             "c",
             "x",
-            (CaseSource(REVISED, Basis.SPAN, True, 10, 9, (), figures(0.6, 0.9, 0.8, 2.0)),),
+            (CaseSource(REVISED, Basis.SPAN, True, 10, 9, (), make_figures(0.6, 0.9, 0.8, 2.0)),),
         ),
     )
-    assert "The pairs cannot be shown" in text_of(web.get(drill(evaluation, world)))
+    assert "The pairs cannot be shown" in extract_text(web.get(drill(evaluation, world)))
 
 
 def test_an_unaided_author_is_led_back_to_the_draft(web, world, evaluation):
     begin(world, world.clinician, Authoring.Protocol.UNAIDED)
     answer = web.get(drill(evaluation, world))
     assert answer.status_code == 403
-    assert "unaided timeline of this case" in text_of(answer)
+    assert "unaided timeline of this case" in extract_text(answer)
     for address in (address_of(evaluation), f"{address_of(evaluation)}tables/main/csv/"):
         answer = web.get(address)
         assert answer.status_code == 403
-        assert "has cases that are closed to you" in text_of(answer)
-    listed = text_of(web.get(reverse("timelines:evaluations")))
+        assert "has cases that are closed to you" in extract_text(answer)
+    listed = extract_text(web.get(reverse("timelines:evaluations")))
     assert "leave out the cases that you review" in listed
     assert "demo" not in listed
     assert not AuditEvent.objects.filter(action="evaluation.case").exists()
@@ -374,20 +380,20 @@ def test_another_authors_timeline_is_hidden_until_all_have_submitted(web, world)
         inventory, times, kind=TimelineKind.REFERENCE, source=source_of(colleague)
     )
     key = SourceKey(source_of(colleague), "reference")
-    report = made_report(
-        results=tuple(r for r in made_report().results if r.key in (TEXT, REVISED))
+    report = make_report(
+        results=tuple(r for r in make_report().results if r.key in (TEXT, REVISED))
     )
-    report = made_report(
+    report = make_report(
         results=(*report.results, *(replace(r, key=key) for r in report.results if r.key == TEXT))
     )
     evaluation = make_evaluation(world.study, [world.encounter.dataset], report=report)
     sources = tuple(
-        CaseSource(k, Basis.SPAN, True, 10, 10, (), figures(0.6, 0.9, 0.8, 2.0))
+        CaseSource(k, Basis.SPAN, True, 10, 10, (), make_figures(0.6, 0.9, 0.8, 2.0))
         for k in (TEXT, key)
     )
-    keep_case(evaluation, world.encounter, CaseResult("c", "x", sources))
+    store_case(evaluation, world.encounter, CaseResult("c", "x", sources))
     number = str([r.key for r in report.results if r.basis is Basis.SPAN].index(key))
-    assert source_of(colleague) in text_of(web.get(drill(evaluation, world)))
+    assert source_of(colleague) in extract_text(web.get(drill(evaluation, world)))
     begin(world, world.clinician, Authoring.Protocol.ASSISTED)
     begin(
         world,
@@ -408,10 +414,10 @@ def test_another_authors_timeline_is_hidden_until_all_have_submitted(web, world)
     against = make_evaluation(
         world.study, [world.encounter.dataset], report=report, reference=source_of(colleague)
     )
-    keep_case(against, world.encounter, CaseResult("c", "x", sources))
+    store_case(against, world.encounter, CaseResult("c", "x", sources))
     answer = web.get(drill(against, world))
     assert answer.status_code == 403
-    assert "you author them and not every author has submitted" in text_of(answer)
+    assert "you author them and not every author has submitted" in extract_text(answer)
 
 
 def begin(world, author, protocol, **fields):
@@ -443,7 +449,7 @@ def test_the_case_page_draws_the_pairs_of_the_evaluation_and_no_others(web, worl
     answer = web.get(world.address, asked)
     assert (
         "Pairs of the evaluation demo , by spans: 6 of 10 occurrences have a partner in reference"
-        in text_of(answer)
+        in extract_text(answer)
     )
     data = case_data(answer)
     assert data["pairs"] == 6
@@ -463,7 +469,7 @@ def test_pairs_of_a_timeline_that_names_events_itself_find_their_rows(web, world
         world.encounter, {"late": 30.0, "early": -5.0}, source="other"
     )
     key = SourceKey("other", "text_only")
-    evaluation = make_evaluation(world.study, [], report=made_report())
+    evaluation = make_evaluation(world.study, [], report=make_report())
     pair = MatchedPair(
         world.reference.entries.get(occurrence__mention="Fell at home").occurrence.uid4,
         "#2",
@@ -471,7 +477,7 @@ def test_pairs_of_a_timeline_that_names_events_itself_find_their_rows(web, world
         -72.0,
         -5.0,
     )
-    keep_case(
+    store_case(
         evaluation,
         world.encounter,
         CaseResult("c", "x", (CaseSource(key, Basis.SPAN, True, 10, 2, (pair,)),)),
@@ -486,12 +492,12 @@ def test_pairs_of_a_timeline_that_names_events_itself_find_their_rows(web, world
 def test_another_timeline_of_the_case_is_shown_without_pairs(web, world, evaluation):
     answer = web.get(world.address, {"t": world.second.public_id, "e": evaluation.public_id})
     assert answer.status_code == 200
-    assert "Pairs of the evaluation" not in text_of(answer)
+    assert "Pairs of the evaluation" not in extract_text(answer)
 
 
 def test_pairs_of_an_evaluation_that_is_not_theirs_are_not_found(web, world, evaluation):
     foreign = make_evaluation(factories.make_study(), [])
-    keep_case(foreign, world.encounter)
+    store_case(foreign, world.encounter)
     assert web.get(world.address, {"e": foreign.public_id}).status_code == 404
     assert web.get(world.address, {"e": "nothing"}).status_code == 404
     assert web.get(world.address, {"e": evaluation.public_id, "b": "nothing"}).status_code == 404

@@ -22,9 +22,9 @@ from llm_runtime.calls.exchange_files import parse_request
 from llm_runtime.models import ModelCall, ModelRequestText, Outcome
 from llm_runtime.roles import ModelRoles
 from tests import factories
-from tests.integration.prompted_world import LOCAL_ROLES, NOTE, finish, small_dataset
+from tests.integration.prompted_world import LOCAL_ROLES, NOTE, finish_run, small_dataset
 from tests.unit.timelines.baseline_answers import baseline_answer
-from tests.unit.timelines.prompted_answers import good_answer
+from tests.unit.timelines.prompted_answers import make_good_answer
 from timelines.models import Run, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs import actions, tools
@@ -70,7 +70,7 @@ def exchange(direction: str, run: Run, folder: Path, *more: str) -> str:
     return out.getvalue().strip()
 
 
-def answer_all(folder: Path, answer: Callable[[ModelRequest], str] = good_answer) -> int:
+def answer_all(folder: Path, answer: Callable[[ModelRequest], str] = make_good_answer) -> int:
     """The model outside: it sees the files alone."""
     count = 0
     for path in sorted(folder.glob("*.json")):
@@ -86,11 +86,11 @@ def answer_all(folder: Path, answer: Callable[[ModelRequest], str] = good_answer
 
 
 def back_and_forth(
-    run: Run, folder: Path, answer: Callable[[ModelRequest], str] = good_answer
+    run: Run, folder: Path, answer: Callable[[ModelRequest], str] = make_good_answer
 ) -> list[int]:
     """Until the run is done; how many answers each round took."""
     rounds = []
-    while waiting_words(finish(run)):
+    while waiting_words(finish_run(run)):
         exchange("export", run, folder)
         rounds.append(answer_all(folder, answer))
         assert rounds[-1]
@@ -145,7 +145,7 @@ def test_the_same_folder_replays_the_run_without_anyone_outside(monkeypatch, tmp
 
     first.delete()
     use(monkeypatch, {"provider": "replay", "model": "strong", "folder": str(tmp_path)})
-    again = finish(started(dataset=dataset))
+    again = finish_run(started(dataset=dataset))
     assert states(again) == "sssssss"
     assert times() == made
 
@@ -160,11 +160,11 @@ def test_a_refused_answer_comes_back_as_a_new_request_that_says_why(tmp_path):
             return "I would rather not."
         return baseline_answer(request)
 
-    finish(run)
+    finish_run(run)
     exchange("export", run, tmp_path)
     answer_all(tmp_path, answer)
     exchange("import", run, tmp_path)
-    finish(run)
+    finish_run(run)
     exchange("export", run, tmp_path)
     (retry,) = [
         p for p in tmp_path.glob("*.json") if not (tmp_path / f"{p.stem}.answer.txt").exists()
@@ -180,7 +180,7 @@ def test_a_refused_answer_comes_back_as_a_new_request_that_says_why(tmp_path):
 
 def test_waiting_is_no_failure_and_posts_nothing_twice(tmp_path):
     run = started()
-    finish(run)
+    finish_run(run)
     stage = StageRun.objects.get(case_run__run=run, stage="tag")
     for _ in range(3):
         StageRun.objects.filter(pk=stage.pk).update(not_before=None)
@@ -199,7 +199,7 @@ def test_waiting_is_no_failure_and_posts_nothing_twice(tmp_path):
 
 def test_bad_files_are_refused_by_name_and_the_good_ones_kept(tmp_path):
     run = started(dataset=small_dataset(3))
-    finish(run)
+    finish_run(run)
     exchange("export", run, tmp_path)
     assert answer_all(tmp_path) == 3
     first, second, third = sorted(p.name.partition(".")[0] for p in tmp_path.glob("*.answer.txt"))
@@ -248,7 +248,7 @@ def test_bad_files_are_refused_by_name_and_the_good_ones_kept(tmp_path):
 
 def test_an_answer_names_who_brought_it_and_wrong_requests_are_reported(tmp_path):
     run = started()
-    finish(run)
+    finish_run(run)
     user = factories.make_user(run.study, username="carrier")
     exchange("export", run, tmp_path, "--by", "carrier")
     answer_all(tmp_path)
@@ -287,7 +287,7 @@ def test_the_launch_command_leaves_a_run_that_waits(tmp_path):
 
 
 def test_without_workers_the_import_goes_on_by_itself(tmp_path):
-    run = finish(started("llm_timeline", Variant.UNIMODAL))
+    run = finish_run(started("llm_timeline", Variant.UNIMODAL))
     exchange("export", run, tmp_path)
     answer_all(tmp_path, baseline_answer)
     printed = exchange("import", run, tmp_path, "--inline")
@@ -333,10 +333,12 @@ def test_unreported_tokens_are_not_zero(tmp_path):
 def test_two_runs_share_a_folder_and_each_takes_its_own_answers(tmp_path):
     first, second = started(), started("llm_timeline", Variant.UNIMODAL)
     for run in (first, second):
-        finish(run)
+        finish_run(run)
         exchange("export", run, tmp_path)
     assert (
-        answer_all(tmp_path, lambda r: baseline_answer(r) if r.schema is None else good_answer(r))
+        answer_all(
+            tmp_path, lambda r: baseline_answer(r) if r.schema is None else make_good_answer(r)
+        )
         == 2
     )
     assert (
@@ -350,17 +352,17 @@ def test_two_runs_share_a_folder_and_each_takes_its_own_answers(tmp_path):
         "what others posted is known without its request, too"
     )
     assert ModelCall.objects.filter(outcome=Outcome.ANSWERED).count() == 2
-    finish(second)
+    finish_run(second)
     assert states(second) == "ss"
 
 
 def test_a_request_of_another_place_is_left_and_a_changed_one_refused(tmp_path):
     gone, run = started(), started("llm_timeline", Variant.UNIMODAL)
-    finish(gone)
+    finish_run(gone)
     exchange("export", gone, tmp_path)
     answer_all(tmp_path)
     gone.delete()
-    finish(run)
+    finish_run(run)
     assert (
         exchange("import", run, tmp_path)
         == "0 answers brought, 0 were there already, 1 of other runs left to them"

@@ -19,7 +19,7 @@ from adjudication import export_files
 from adjudication.findings import export as findings_export
 from adjudication.models import Finding
 from tests import factories
-from tests.integration.judged import judged_world
+from tests.integration.judged import make_judged_world
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TEXTS = {"a_event", "b_event", "note_evidence", "table_evidence", "reason"}
@@ -27,7 +27,7 @@ TEXTS = {"a_event", "b_event", "note_evidence", "table_evidence", "reason"}
 
 @pytest.fixture
 def world():
-    return judged_world(cases=2, swap=True)
+    return make_judged_world(cases=2, swap=True)
 
 
 @pytest.fixture

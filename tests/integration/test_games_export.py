@@ -28,7 +28,13 @@ from adjudication.reports.league.compute import compute_shares, costs
 from adjudication.scoring.bradley_terry import bootstrap_ratings, interval, ratings
 from adjudication.scoring.shares import mean_shares, share
 from tests import factories
-from tests.integration.judged import SOURCES, StandIn, judged_run, judged_world, make_case
+from tests.integration.judged import (
+    SOURCES,
+    FixedJudge,
+    make_case,
+    make_judged_run,
+    make_judged_world,
+)
 from timelines.models import Timeline
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -65,7 +71,7 @@ def run():
     alike = (replace(next(iter(SOURCES.values()))[0], event="coughed"),)
     for number in range(1, 6):
         make_case(dataset, f"case-{number}", dict.fromkeys(SOURCES, alike) if number == 5 else None)
-    return judged_run(dataset, swap=True)
+    return make_judged_run(dataset, swap=True)
 
 
 def test_shares_and_ratings_follow_from_both_files_alone(run):
@@ -137,7 +143,7 @@ def test_the_three_formats_hold_the_same_values_and_the_dictionary_every_column(
 def test_games_without_an_answer_have_no_share():
     dataset = factories.make_dataset()
     make_case(dataset, "one")
-    run = judged_run(dataset, StandIn(refuse=frozenset({7})))
+    run = make_judged_run(dataset, FixedJudge(refuse=frozenset({7})))
     # Which of the others are judged depends on who was drawn as A; that of the two timelines with
     # seven rows never is.
     waiting = run.games.exclude(pk=run.games.filter(outcome="unjudged").first().pk).first()
@@ -161,7 +167,7 @@ def test_games_without_an_answer_have_no_share():
 
 
 def test_a_superseded_submission_keeps_the_name_that_the_run_has_for_it():
-    run = judged_world(cases=1).run
+    run = make_judged_world(cases=1).run
     before = {
         row["game"]: row["first_source"]
         for row in games_export.lines(run, games_export.find_exportable_games(run, EVERYTHING))
@@ -181,7 +187,7 @@ def test_a_superseded_submission_keeps_the_name_that_the_run_has_for_it():
 def test_the_number_of_queries_does_not_grow_and_no_word_leaves():
     counts = []
     for cases in (1, 3):
-        run = judged_world(cases=cases).run
+        run = make_judged_world(cases=cases).run
         with CaptureQueriesContext(connection) as asked:
             assert (
                 len(

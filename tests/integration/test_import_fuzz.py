@@ -25,7 +25,7 @@ from config.env import BASE_DIR
 from config.logging import JsonFormatter
 from ehr.actions import import_dataset
 from ehr.models import Encounter, Note, RejectedRow, SourceRow
-from tests.import_fuzz.balance import outcome_of
+from tests.import_fuzz.balance import read_outcome
 from tests.import_fuzz.mutations import mutate
 from tests.import_fuzz.worlds import WORLDS
 from tests.integration.ehr_cases import ROWS, write_case
@@ -49,7 +49,7 @@ def check(format: str, seed: int) -> None:
         WORLDS[format](root)
         what = mutate(root, chance)
         try:
-            rows, notes, rejections = outcome_of(format, root)
+            rows, notes, rejections = read_outcome(format, root)
             first = bring(format, root)
             there = dict(Encounter.objects.annotate(n=Count("rows")).values_list("case_id", "n"))
             hooks = RejectedRow.objects.filter(file__endswith="/reference.jsonl").count()

@@ -16,7 +16,7 @@ from django.urls import reverse
 from accounts.models import AuditEvent, Role
 from ehr.models import Dataset, Encounter
 from tests import factories
-from tests.integration.reconstructed import DEMO, imported
+from tests.integration.reconstructed import DEMO, import_folder
 from timelines.domain import Lane, Polarity, TimelineKind
 from timelines.models import Entry, Inventory, Occurrence, Timeline
 
@@ -365,7 +365,7 @@ def test_a_dataset_goes_with_its_imported_timelines(dataset, tmp_path):
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_clinicians_reference_comes_back_from_every_format(tmp_path, format):
-    from_demo = imported(DEMO / "cohort", cases=["20338077"])
+    from_demo = import_folder(DEMO / "cohort", cases=["20338077"])
     before = export("jsonl", tmp_path / "before", source=["reference"]).read_text(encoding="utf-8")
     said = run(format, export(format, tmp_path / "out", source=["reference"]))
     count = before.count("\n")

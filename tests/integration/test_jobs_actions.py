@@ -24,7 +24,7 @@ from jobs.leases.holding import make_hold
 from jobs.models import JobState
 from jobs.states import InvalidTransition
 from jobs.tasks import sweep
-from tests.integration.job_rows import expire, stage_row, stage_rows
+from tests.integration.job_rows import expire_lease, stage_row, stage_rows
 from timelines.models import StageRun
 
 pytestmark = pytest.mark.django_db
@@ -134,7 +134,7 @@ def test_the_sweeper_tells_of_expired_leases_at_once(sent):
     job = claim(StageRun, row.pk)
     assert sent() == []
     StageRun.objects.filter(pk=row.pk).update(hinted_at=database_time(timedelta(minutes=-1)))
-    expire(job)
+    expire_lease(job)
     assert sent() == [row.pk]
     assert sent() == []
 
@@ -150,7 +150,7 @@ def test_the_sweeper_waits_for_backoff_and_passes_over_what_is_blocked_or_ended(
 def test_the_sweeper_ends_what_nobody_may_reclaim(sent, admin):
     worn_out, stopped = stage_row(max_attempts=1), stage_row()
     for row in (worn_out, stopped):
-        expire(claim(StageRun, row.pk))
+        expire_lease(claim(StageRun, row.pk))
     cancel_all(jobs=StageRun.objects.filter(pk=stopped.pk), by=admin, study=None)
     assert sent() == []
     worn_out.refresh_from_db()

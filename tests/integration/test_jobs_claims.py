@@ -17,7 +17,7 @@ from jobs.leases.claims import claim
 from jobs.leases.clock import database_time
 from jobs.leases.hold import assert_fence, write_guard
 from jobs.leases.holding import keep_lease, make_hold
-from tests.integration.job_rows import expire, stage_row
+from tests.integration.job_rows import expire_lease, stage_row
 from timelines.models import StageBatch, StageRun
 
 
@@ -52,7 +52,7 @@ def test_a_held_job_is_not_claimed_and_a_missing_one_is_no_error():
 @pytest.mark.django_db
 def test_an_expired_lease_is_reclaimed_with_a_new_token_and_a_reason():
     first = claim(StageRun, stage_row().pk)
-    expire(first)
+    expire_lease(first)
     second = claim(StageRun, first.pk, worker="w2")
     assert (second.fence, second.attempt, second.worker) == (first.fence + 1, 2, "w2")
     assert second.reasons == ["attempt 1: the worker stopped answering"]
@@ -61,7 +61,7 @@ def test_an_expired_lease_is_reclaimed_with_a_new_token_and_a_reason():
 @pytest.mark.django_db
 def test_an_expired_lease_of_the_last_attempt_is_not_reclaimed():
     job = claim(StageRun, stage_row(max_attempts=1).pk)
-    expire(job)
+    expire_lease(job)
     assert claim(StageRun, job.pk) is None
 
 
@@ -78,7 +78,7 @@ def test_a_row_in_backoff_is_not_claimed_before_its_time():
 def test_a_worker_that_lost_its_lease_cannot_write_finish_or_fail():
     lost = make_hold(claim(StageRun, stage_row().pk))
     row = StageRun.objects.get(pk=lost.job_id)
-    expire(row)
+    expire_lease(row)
     winner = make_hold(claim(StageRun, lost.job_id))
     with pytest.raises(LostLease), write_guard(lost):
         StageBatch.objects.create(stage_run_id=lost.job_id, ordinal=0, payload={})
@@ -99,7 +99,7 @@ def test_a_worker_that_lost_its_lease_cannot_write_finish_or_fail():
 @pytest.mark.django_db
 def test_an_expired_lease_that_nobody_took_does_not_write_either():
     hold = make_hold(claim(StageRun, stage_row().pk))
-    expire(StageRun.objects.get(pk=hold.job_id))
+    expire_lease(StageRun.objects.get(pk=hold.job_id))
     with pytest.raises(LostLease), write_guard(hold):
         pytest.fail("the block must not run")
 
@@ -175,7 +175,7 @@ def test_racing_reclaims_of_an_expired_lease_have_one_winner():
         try:
             for _ in range(rounds):
                 if worker == 0:
-                    expire(row)
+                    expire_lease(row)
                 barrier.wait(timeout=120)
                 if (job := claim(StageRun, row.pk)) is not None:
                     won.append(job.fence)

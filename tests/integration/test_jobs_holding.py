@@ -20,7 +20,7 @@ from jobs.leases.hold import write_guard
 from jobs.leases.holding import keep_lease
 from jobs.worker import work
 from llm_runtime.base import ProviderError
-from tests.integration.job_rows import expire, stage_row
+from tests.integration.job_rows import expire_lease, stage_row
 from timelines.models import StageBatch, StageRun
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -39,7 +39,7 @@ def wait_for(condition, seconds: float = 120) -> None:
 def test_the_heartbeat_outlives_the_first_lease_on_a_connection_of_its_own():
     job = claim(StageRun, stage_row().pk, lease=LEASE)
     with keep_lease(job, lease=LEASE, interval=INTERVAL) as hold:
-        expire(job)
+        expire_lease(job)
         wait_for(
             lambda: StageRun.objects.filter(
                 pk=job.pk, lease_expires_at__gt=job.lease_expires_at
@@ -160,7 +160,7 @@ def test_work_that_lost_its_lease_ends_quietly_and_changes_nothing():
     row = stage_row()
 
     def do(job, hold):
-        expire(job)
+        expire_lease(job)
         assert claim(StageRun, job.pk, worker="the other") is not None
 
     assert work(StageRun, row.pk, do) is None
@@ -222,7 +222,7 @@ def test_a_killed_workers_job_is_taken_over_after_its_lease_and_keeps_what_was_s
         holder.kill()
         holder.wait()
     assert claim(StageRun, row.pk) is None  # the lease has not expired
-    expire(row)
+    expire_lease(row)
 
     def resume(job, hold):
         assert job.attempt == 2

@@ -24,8 +24,8 @@ from jobs.leases.hold import Hold, write_guard
 from jobs.leases.holding import make_hold
 from jobs.models import JobState
 from jobs.states import FINAL
-from tests.integration.beside import Beside
-from tests.integration.job_rows import expire, stage_row, stage_rows
+from tests.integration.beside import BackgroundAct
+from tests.integration.job_rows import expire_lease, stage_row, stage_rows
 from timelines.case_state import CaseState
 from timelines.models import CaseRun, Run, StageRun
 from timelines.runs.actions import cancel_run, pause_run, resume_run, retry_failed
@@ -91,7 +91,7 @@ class World:
         """The worker is killed, or cut off until its lease has run out."""
         if key in self.claims:
             hold = self.claims.pop(key)
-            expire(StageRun.objects.get(pk=key))
+            expire_lease(StageRun.objects.get(pk=key))
             self.late.append(hold)
 
     def happen(self, event: str, key: int) -> None:
@@ -205,7 +205,7 @@ def test_a_stage_that_goes_back_to_the_queue_while_its_run_is_cancelled_is_cance
     row, later = stage_rows(2, state="blocked")
     StageRun.objects.filter(pk=row.pk).update(state="queued")
     hold = make_hold(claim(StageRun, row.pk))
-    beside: list[Beside] = []
+    beside: list[BackgroundAct] = []
     seen = 0
 
     def between(execute, sql, params, many, context):
@@ -214,7 +214,7 @@ def test_a_stage_that_goes_back_to_the_queue_while_its_run_is_cancelled_is_cance
         if "timelines_stagerun" in sql:
             seen += 1
             if seen == statement:
-                beside.append(Beside(lambda: ENDS[end](hold, row)).settle())
+                beside.append(BackgroundAct(lambda: ENDS[end](hold, row)).settle())
         return result
 
     with connection.execute_wrapper(between):

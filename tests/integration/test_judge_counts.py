@@ -31,8 +31,8 @@ from adjudication.models import Comparison, Finding, Game, JudgeCount, JudgeRun
 from adjudication.views.judge_runs.pages import GAMES_PER_PAGE
 from ehr.models import Dataset, Encounter
 from tests import factories
-from tests.integration.judged import KEYS, SOURCES, StandIn, judged_by, make_case
-from tests.integration.rows_read import rows_read
+from tests.integration.judged import KEYS, SOURCES, FixedJudge, make_case, use_judge
+from tests.integration.rows_read import count_rows_read
 from timelines.models import Timeline
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -74,7 +74,7 @@ def check(run: JudgeRun, closed: ClosedObjects = OPEN) -> None:
 
 
 def judge(games: list[int], refuse: frozenset[int] = frozenset()) -> None:
-    with judged_by(StandIn(refuse=refuse)):
+    with use_judge(FixedJudge(refuse=refuse)):
         for pk in games:
             actions.execute_game(pk)
 
@@ -123,7 +123,7 @@ def test_counts_are_exact_after_random_work_on_several_connections(run):
     threads += [
         threading.Thread(target=_run, args=(_admin, run, admin, seed, errors)) for seed in range(2)
     ]
-    with judged_by(StandIn(refuse=frozenset({len(SOURCES["llm-lyra"])}))):
+    with use_judge(FixedJudge(refuse=frozenset({len(SOURCES["llm-lyra"])}))):
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -215,7 +215,7 @@ def test_a_poll_reads_what_it_shows_and_not_the_run(client):
         assert poll.status_code == 200
         assert poll.content.decode().count("<tr") > GAMES_PER_PAGE
         rows = {
-            sql: rows_read(sql)
+            sql: count_rows_read(sql)
             for sql in (q["sql"] for q in asked)
             if sql.startswith("SELECT") and '"adjudication_' in sql
         }

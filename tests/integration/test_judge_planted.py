@@ -17,7 +17,7 @@ from adjudication.judging.validation import validate_findings
 from adjudication.management.commands import judge_planted
 from tests import factories
 from tests.integration.judged import make_case
-from tests.unit.adjudication.judge_games import raw
+from tests.unit.adjudication.judge_games import make_raw
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -41,7 +41,7 @@ class FindsTimes:
             if r.uid in by_uid and abs((r.time or 0) - (by_uid[r.uid].time or 0)) > 10
         ]
         return validate_findings(
-            [raw(given, FindingType.TIMING, a, b, "FIRST") for a, b in apart], given
+            [make_raw(given, FindingType.TIMING, a, b, "FIRST") for a, b in apart], given
         )
 
 

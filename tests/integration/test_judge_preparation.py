@@ -28,8 +28,8 @@ from jobs.hints import resend_hints
 from jobs.models import JobState
 from jobs.registry import find_kind
 from tests import factories
-from tests.integration.judged import KEYS, StandIn, judged_by
-from tests.integration.pages import markup_of
+from tests.integration.judged import KEYS, FixedJudge, use_judge
+from tests.integration.pages import join_markup
 from tests.marks import deep
 from timelines.domain import TimelineKind
 from timelines.models import Entry
@@ -291,7 +291,7 @@ def test_the_page_follows_the_preparation(client, dataset, admin):
     address = reverse("adjudication:judge_run", args=[run.public_id])
 
     def page() -> str:
-        return markup_of(client.get(address))
+        return join_markup(client.get(address))
 
     assert f"Preparing: 0 of {CASES + 1} cases" in page()
     assert 'hx-trigger="every 3s"' in page()
@@ -306,7 +306,7 @@ def test_the_page_follows_the_preparation(client, dataset, admin):
     assert f"0 of {CASES * PAIRS} games judged" in page()
 
 
-class Content(StandIn):
+class Content(FixedJudge):
     """Finds nothing."""
 
     def judge(self, given):
@@ -315,7 +315,7 @@ class Content(StandIn):
 
 def test_the_command_adds_the_games_and_judges_them(dataset):
     asked = {"dataset": ["cohort"], "sources": ",".join(k.source for k in KEYS)}
-    with judged_by(Content()):
+    with use_judge(Content()):
         call_command("judge", **asked, stdout=StringIO())
         left = JudgeRun.objects.get()
         out = StringIO()

@@ -25,8 +25,15 @@ from adjudication.reports.league.values import CATEGORIES
 from adjudication.scoring.errors import WEIGHTS, Category
 from tests import factories
 from tests.integration.authored import Page, make_author, make_draft
-from tests.integration.judged import KEYS, SOURCES, StandIn, judged_run, judged_world, make_case
-from tests.integration.reviewed import drawn_packet
+from tests.integration.judged import (
+    KEYS,
+    SOURCES,
+    FixedJudge,
+    make_case,
+    make_judged_run,
+    make_judged_world,
+)
+from tests.integration.reviewed import draw_packet
 from timelines.authoring.actions import submit
 from timelines.domain import TimelineKind
 from timelines.models import Timeline
@@ -55,7 +62,7 @@ def signed_in(study, role=Role.ADMIN):
 
 
 def test_columns_hold_what_the_findings_say():
-    world = judged_world(cases=3, swap=True)
+    world = make_judged_world(cases=3, swap=True)
     games = load_games(world.run)
     assert games.sources == tuple(key.label for key in KEYS)
     assert len(games) == 9, "games in first positions alone"
@@ -76,7 +83,7 @@ def test_two_times_that_are_n_a_are_within_every_tolerance_as_the_flag_has_it():
     dataset = factories.make_dataset()
     untimed = {name: tuple(replace(c, time=None) for c in rows) for name, rows in SOURCES.items()}
     make_case(dataset, "one", untimed)
-    run = judged_run(dataset)
+    run = make_judged_run(dataset)
     decisive = Finding.objects.filter(game__run=run, type="TIMING").exclude(category="")
     assert decisive.count() == decisive.filter(flagged=True).count() > 0
     every, *beyond = compute_report(run).tolerance
@@ -87,7 +94,7 @@ def test_two_times_that_are_n_a_are_within_every_tolerance_as_the_flag_has_it():
 def test_the_number_of_queries_does_not_grow_with_the_cohort():
     counts = []
     for cases in (1, 4):
-        run = judged_world(cases=cases).run
+        run = make_judged_world(cases=cases).run
         with CaptureQueriesContext(connection) as asked:
             compute_report(run)
         counts.append(len(asked))
@@ -95,7 +102,7 @@ def test_the_number_of_queries_does_not_grow_with_the_cohort():
 
 
 def test_strata_are_the_protocols_under_which_references_were_written():
-    world = judged_world(cases=4)
+    world = make_judged_world(cases=4)
     unaided, assisted, imported, _ = world.encounters
     for encounter, protocol in ((unaided, "unaided"), (assisted, "assisted")):
         draft = make_draft(
@@ -128,7 +135,7 @@ def test_unjudged_games_are_counted_and_are_no_games_without_findings():
     make_case(dataset, "one")
     # Refuses games with seven rows as A: the first and the third source have so many, the
     # second has six.
-    run = judged_run(dataset, StandIn(refuse=frozenset({7})))
+    run = make_judged_run(dataset, FixedJudge(refuse=frozenset({7})))
     unjudged = run.games.filter(outcome="unjudged").count()
     assert 0 < unjudged <= 3
     report = compute_report(run)
@@ -138,8 +145,8 @@ def test_unjudged_games_are_counted_and_are_no_games_without_findings():
 
 
 def test_two_judge_runs_agree_but_for_what_the_second_holds_otherwise():
-    world = judged_world(cases=2)
-    later = judged_run(world.dataset, StandIn(version="2", fever="UNCLEAR"))
+    world = make_judged_world(cases=2)
+    later = make_judged_run(world.dataset, FixedJudge(version="2", fever="UNCLEAR"))
     comparisons, rows = compare_runs(world.run, later)
     by_type = {row.type: row for row in rows}
     assert comparisons == 6
@@ -157,16 +164,16 @@ def test_two_judge_runs_agree_but_for_what_the_second_holds_otherwise():
 
 
 def test_exchanged_positions_find_the_same_again():
-    report = compute_report(judged_world(cases=2, swap=True).run)
+    report = compute_report(make_judged_world(cases=2, swap=True).run)
     everything = report.swap[0]
     assert everything.type == "all"
     assert everything.first == everything.second == everything.both == everything.alike > 0
-    assert compute_report(judged_world(cases=1).run).swap == ()
+    assert compute_report(make_judged_world(cases=1).run).swap == ()
 
 
 @pytest.mark.parametrize("form", ["", "--json", "--csv", "--latex"])
 def test_the_command_prints_every_form(form):
-    world = judged_world(cases=2, swap=True)
+    world = make_judged_world(cases=2, swap=True)
     out = StringIO()
     call_command("judge_report", world.run.public_id, *([form] if form else []), stdout=out)
     text = out.getvalue()
@@ -188,8 +195,10 @@ def test_the_command_prints_every_form(form):
 
 
 def test_the_command_compares_judges_and_says_what_it_cannot_find(tmp_path):
-    world = judged_world(cases=1)
-    later = judged_run(world.dataset, StandIn(version="2", fever="UNCLEAR"), label="second opinion")
+    world = make_judged_world(cases=1)
+    later = make_judged_run(
+        world.dataset, FixedJudge(version="2", fever="UNCLEAR"), label="second opinion"
+    )
     out = tmp_path / "report.txt"
     call_command(
         "judge_report", world.run.public_id, against="second opinion", out=out, stderr=StringIO()
@@ -199,14 +208,14 @@ def test_the_command_compares_judges_and_says_what_it_cannot_find(tmp_path):
         call_command("judge_report", "nothing")
     with pytest.raises(CommandError, match="no comparison in common"):
         call_command(
-            "judge_report", world.run.public_id, against=judged_world(cases=1).run.public_id
+            "judge_report", world.run.public_id, against=make_judged_world(cases=1).run.public_id
         )
     with pytest.raises(CommandError, match="no folder"):
         call_command("judge_report", world.run.public_id, out=tmp_path / "none" / "x")
 
 
 def test_the_page_shows_every_source_and_every_table_comes_as_a_file():
-    world = judged_world(cases=2, swap=True)
+    world = make_judged_world(cases=2, swap=True)
     client = signed_in(world.study)
     page = client.get(reverse("adjudication:dashboard", args=[world.run.public_id]))
     assert page.status_code == 200
@@ -238,7 +247,7 @@ def test_the_page_shows_every_source_and_every_table_comes_as_a_file():
 
 
 def test_a_run_without_games_says_what_would_be_there():
-    world = judged_world(cases=1)
+    world = make_judged_world(cases=1)
     Finding.objects.filter(game__run=world.run).delete()
     Game.objects.filter(run=world.run).delete()
     page = (
@@ -250,10 +259,10 @@ def test_a_run_without_games_says_what_would_be_there():
 
 
 def test_whoever_reviews_cases_of_the_run_sees_no_ratings():
-    world = judged_world(cases=2)
+    world = make_judged_world(cases=2)
     clinician = factories.make_user(world.study, Role.CLINICIAN, username="dr-blind")
     admin = factories.make_user(world.study, Role.ADMIN, username="an-admin")
-    packet = drawn_packet(world, admin)
+    packet = draw_packet(world, admin)
     assert len(load_case_ids(packet)) == 2
     assign(packet=packet, person=clinician, by=admin)
     open_packet(packet=packet, by=admin)

@@ -23,8 +23,15 @@ from adjudication.models import Comparison, Finding, Game, JudgeRun
 from jobs.errors import PermanentFailure
 from jobs.models import JobState
 from tests import factories
-from tests.integration.judged import KEYS, StandIn, judged_by, judged_run, judged_world, make_case
-from tests.unit.adjudication.judge_games import raw, row_of
+from tests.integration.judged import (
+    KEYS,
+    FixedJudge,
+    make_case,
+    make_judged_run,
+    make_judged_world,
+    use_judge,
+)
+from tests.unit.adjudication.judge_games import find_row, make_raw
 from timelines.domain import Polarity
 from timelines.evaluation.values import SourceKey
 
@@ -40,7 +47,7 @@ def charges(run):
 
 
 def test_every_pair_of_sources_of_every_case_is_a_game():
-    world = judged_world(cases=2)
+    world = make_judged_world(cases=2)
     assert (
         Game.objects.filter(run=world.run, state=JobState.SUCCEEDED, outcome="judged").count()
         == 2 * 3
@@ -49,13 +56,13 @@ def test_every_pair_of_sources_of_every_case_is_a_game():
     assert [(c.first.source, c.second.source) for c in first] == [
         ("author:vega", "rules-orion"), ("author:vega", "llm-lyra"), ("rules-orion", "llm-lyra")
     ]  # fmt: skip
-    judged_again = judged_run(world.dataset)
+    judged_again = make_judged_run(world.dataset)
     assert Comparison.objects.count() == 6, "comparisons are shared by judge runs"
     assert charges(judged_again) == charges(world.run)
 
 
 def test_findings_are_stored_with_entries_span_series_and_charge():
-    world = judged_world(cases=1)
+    world = make_judged_world(cases=1)
     game = Game.objects.get(
         run=world.run,
         comparison__first__source="author:vega",
@@ -89,22 +96,22 @@ def test_evidence_is_stored_with_its_series_however_the_name_is_spaced():
     row = factories.make_row(encounter, "chart:pain  level::", 1.0, value="3")
     series = factories.make_series(encounter, "chart:pain  level::", [row])
 
-    class Citing(StandIn):
+    class Citing(FixedJudge):
         def judge(self, given):
-            first, second = (row_of(given, "fever", first=f) for f in (True, False))
+            first, second = (find_row(given, "fever", first=f) for f in (True, False))
             evidence = {"table_evidence": "chart:pain level:: = 3 @ 1h", "grounding": "TABLE"}
             return validate_findings(
-                [raw(given, "TIMING", first, second, "UNCLEAR", **evidence)], given
+                [make_raw(given, "TIMING", first, second, "UNCLEAR", **evidence)], given
             )
 
-    run = judged_run(dataset, Citing())
+    run = make_judged_run(dataset, Citing())
     assert set(Finding.objects.filter(game__run=run).values_list("series", flat=True)) == {
         series.pk
     }
 
 
 def test_the_swapped_rerun_charges_the_same():
-    world = judged_world(cases=1, swap=True)
+    world = make_judged_world(cases=1, swap=True)
     assert world.run.games.count() == 6
     for comparison in Comparison.objects.all():
         straight, swapped = (
@@ -120,7 +127,7 @@ def test_a_game_without_an_answer_is_unjudged_and_can_be_judged_again():
     dataset = factories.make_dataset()
     make_case(dataset, "one")
     admin = factories.make_user(dataset.study, Role.ADMIN)
-    run = judged_run(dataset, StandIn(refuse=frozenset({6, 7})))
+    run = make_judged_run(dataset, FixedJudge(refuse=frozenset({6, 7})))
     unjudged = run.games.filter(actions.UNJUDGED)
     assert unjudged.count() == 3
     assert {g.unjudged_reasons[0] for g in unjudged} == {
@@ -128,7 +135,7 @@ def test_a_game_without_an_answer_is_unjudged_and_can_be_judged_again():
     }
     assert not Finding.objects.exists()
     assert actions.judge_failed_again(run=run, by=admin) == 3
-    with judged_by(StandIn()):
+    with use_judge(FixedJudge()):
         for game in run.games.all():
             assert actions.execute_game(game.pk) == JobState.SUCCEEDED
     assert run.games.filter(outcome="judged", rounds=1, unjudged_reasons=[]).count() == 3
@@ -139,12 +146,12 @@ def unjudged_run():
     """A run of three games without an answer, and its admin."""
     dataset = factories.make_dataset()
     make_case(dataset, "one")
-    return judged_run(dataset, StandIn(refuse=frozenset({6, 7}))), factories.make_user(
+    return make_judged_run(dataset, FixedJudge(refuse=frozenset({6, 7}))), factories.make_user(
         dataset.study, Role.ADMIN
     )
 
 
-class Broken(StandIn):
+class Broken(FixedJudge):
     def judge(self, given):
         raise PermanentFailure("the server refuses the key")
 
@@ -156,7 +163,7 @@ def test_a_retry_that_fails_for_another_cause_is_not_called_unjudged():
     assert not run.games.exclude(outcome="", unjudged_reasons=[]).exists(), (
         "nothing of the earlier round is shown while it waits"
     )
-    with judged_by(Broken()):
+    with use_judge(Broken()):
         for game in run.games.all():
             assert actions.execute_game(game.pk) == JobState.FAILED
     totals = judge_progress.count_games([run])[run.pk]
@@ -175,7 +182,7 @@ def test_an_outcome_is_stored_with_the_end_of_its_attempt_alone(end):
     actions.judge_failed_again(run=run, by=admin)
     game = run.games.first()
 
-    class Interrupted(StandIn):
+    class Interrupted(FixedJudge):
         def judge(self, given):
             if end == "cancel":
                 actions.cancel_judging(run=run, by=admin)
@@ -183,7 +190,7 @@ def test_an_outcome_is_stored_with_the_end_of_its_attempt_alone(end):
                 Game.objects.filter(pk=game.pk).update(fence=99)
             return super().judge(given)
 
-    with judged_by(Interrupted()):
+    with use_judge(Interrupted()):
         state = actions.execute_game(game.pk)
     game.refresh_from_db()
     if end == "cancel":  # its answer came before its next look
@@ -211,7 +218,7 @@ def test_a_paused_run_waits():
     dataset = factories.make_dataset()
     make_case(dataset, "one")
     admin = factories.make_user(dataset.study, Role.ADMIN)
-    with judged_by(StandIn()):
+    with use_judge(FixedJudge()):
         run = actions.start_judging(
             study=dataset.study, datasets=[dataset], sources=KEYS, by=admin, tell_workers=False
         )
@@ -224,7 +231,7 @@ def test_a_paused_run_waits():
 
 
 def test_what_is_judged_depends_on_the_run_and_not_on_the_labels():
-    world = judged_world(cases=1)
+    world = make_judged_world(cases=1)
     game = world.run.games.first()
     digest = load_game(game, JudgeConfig()).input_sha256
     game.seed += 1
@@ -233,7 +240,7 @@ def test_what_is_judged_depends_on_the_run_and_not_on_the_labels():
 
 
 def test_whatever_a_judge_reads_changes_the_digest_of_its_input():
-    given = load_game(judged_world(cases=1).run.games.first(), JudgeConfig()).given
+    given = load_game(make_judged_world(cases=1).run.games.first(), JudgeConfig()).given
     first, *rest = given.a_rows
 
     def digest(uid_table=False, rows=given.rows, **changed):
@@ -255,7 +262,7 @@ def test_whatever_a_judge_reads_changes_the_digest_of_its_input():
 
 
 def test_the_database_refuses_what_the_protocol_forbids():
-    world = judged_world(cases=1)
+    world = make_judged_world(cases=1)
     finding = (
         Finding.objects.filter(game__run=world.run, type="TIMING", verdict="A").first()
         or Finding.objects.filter(type="TIMING").first()
@@ -282,7 +289,7 @@ def test_the_database_refuses_what_the_protocol_forbids():
 def test_no_prompt_names_a_source():
     from adjudication.judging.prompted.judge import render_game
 
-    world = judged_world(cases=1)
+    world = make_judged_world(cases=1)
     for game in world.run.games.all():
         for uid_table in (False, True):
             given = load_game(game, JudgeConfig(uid_table=uid_table)).given
@@ -342,7 +349,7 @@ def test_the_command_judges_and_reports():
     make_case(dataset, "one")
     assert [k.source for k in find_sources([dataset])] == ["author:vega", "llm-lyra", "rules-orion"]
     out = StringIO()
-    with judged_by(StandIn()):
+    with use_judge(FixedJudge()):
         call_command(
             "judge",
             dataset=["cohort"],
@@ -366,7 +373,7 @@ def test_the_command_judges_and_reports():
         assert "judged before" in out.getvalue()
     errors = StringIO()
     with (
-        judged_by(StandIn(refuse=frozenset({6, 7}))),
+        use_judge(FixedJudge(refuse=frozenset({6, 7}))),
         pytest.raises(CommandError, match="1 of 1 games failed or are unjudged"),
     ):
         call_command(
@@ -398,7 +405,7 @@ def test_what_is_missing_goes_on_where_a_judge_run_was_left_and_only_then_starts
         call_command("judge", **asked, stdout=out)
         return out.getvalue()
 
-    with judged_by(StandIn()):
+    with use_judge(FixedJudge()):
         assert "1 of 1 games judged" in missing(cases=["one"], inline=True)
         assert "2 games of" in missing()
         left = JudgeRun.objects.latest("created_at")
@@ -407,6 +414,6 @@ def test_what_is_missing_goes_on_where_a_judge_run_was_left_and_only_then_starts
         assert "2 of 2 games judged" in missing(inline=True)
         assert missing(inline=True) == f"judged before: judge run {left.public_id}\n"
         assert missing(cases=["one"], inline=True) == f"judged before: judge run {left.public_id}\n"
-    with judged_by(StandIn(version="2")):
+    with use_judge(FixedJudge(version="2")):
         assert "2 of 2 games judged" in missing(inline=True)
     assert JudgeRun.objects.count() == 3

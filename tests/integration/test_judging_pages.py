@@ -31,14 +31,14 @@ from tests.functional.case_world import MARKUP
 from tests.integration.judged import (
     KEYS,
     SOURCES,
-    StandIn,
-    judged_by,
-    judged_run,
-    judged_world,
+    FixedJudge,
     make_case,
+    make_judged_run,
+    make_judged_world,
+    use_judge,
 )
-from tests.integration.pages import text_of
-from tests.integration.reviewed import open_world
+from tests.integration.pages import extract_text
+from tests.integration.reviewed import build_open_world
 from timelines.access.authoring import source_of, was_exposed
 from timelines.evaluation.values import SourceKey
 from timelines.models import Authoring, Timeline
@@ -51,7 +51,7 @@ NOBODY_CLOSED = ClosedObjects(frozenset(), frozenset())
 
 @pytest.fixture
 def world():
-    return judged_world(cases=2)
+    return make_judged_world(cases=2)
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def at(name: str, *ids: str) -> str:
 
 def listed(web, run: JudgeRun, **asked: str) -> int:
     """How many findings the list says there are."""
-    shown = text_of(web.get(at("findings", run.public_id), asked))
+    shown = extract_text(web.get(at("findings", run.public_id), asked))
     found = re.search(r"(\d+) findings?", shown)
     assert found is not None
     return int(found[1])
@@ -94,10 +94,10 @@ def fever_of(world) -> Finding:
 def test_an_empty_list_says_what_would_be_here_and_how_to_get_it(client):
     study = factories.make_study()
     client.force_login(factories.make_user(study, Role.CLINICIAN))
-    assert "A study admin starts judge runs" in text_of(client.get(at("judge_runs")))
+    assert "A study admin starts judge runs" in extract_text(client.get(at("judge_runs")))
     client.force_login(factories.make_user(study, Role.ADMIN))
-    assert "manage.py judge" in text_of(client.get(at("judge_runs")))
-    assert "Nothing to compare yet" in text_of(client.get(at("judge_run_new")))
+    assert "manage.py judge" in extract_text(client.get(at("judge_runs")))
+    assert "Nothing to compare yet" in extract_text(client.get(at("judge_run_new")))
 
 
 def test_whole_systems_in_their_first_alternative_are_suggested_and_variants_only_without_others():
@@ -120,8 +120,8 @@ def test_whole_systems_in_their_first_alternative_are_suggested_and_variants_onl
 
 
 def test_the_list_counts_games_and_findings_and_knows_no_other_study(web, world):
-    other = judged_world(cases=1)
-    shown = text_of(web.get(at("judge_runs")))
+    other = make_judged_world(cases=1)
+    shown = extract_text(web.get(at("judge_runs")))
     findings = Finding.objects.filter(game__run=world.run).count()
     assert f"6 of 6 {findings}" in shown
     assert other.dataset.name not in shown
@@ -145,7 +145,7 @@ def test_a_judge_run_is_started_from_the_form(web, world):
     config = JudgeConfig.from_dict(run.config)
     assert (config.seed, config.swap, config.tolerance.share) == (7, True, 0.0)
     assert run.games.count() == 2, "one case, one pair, and its rerun"
-    shown = text_of(
+    shown = extract_text(
         web.post(
             at("judge_run_new"), {**form, "sources": ["author:vega@revised"], "cases": "nowhere"}
         )
@@ -155,7 +155,7 @@ def test_a_judge_run_is_started_from_the_form(web, world):
 
 
 def test_the_form_offers_every_source_and_no_model_to_the_rules(web, world):
-    shown = text_of(web.get(at("judge_run_new")))
+    shown = extract_text(web.get(at("judge_run_new")))
     for key in KEYS:
         assert key.label in shown
     form = {
@@ -169,15 +169,15 @@ def test_the_form_offers_every_source_and_no_model_to_the_rules(web, world):
         r'<option value="([^"]+)"', page.partition('name="model"')[2].partition("</select>")[0]
     )
     if models:
-        assert "The rules ask no language model" in text_of(
+        assert "The rules ask no language model" in extract_text(
             web.post(at("judge_run_new"), {**form, "judge": "rules", "model": models[0]})
         )
 
 
 def test_a_run_tells_unjudged_from_failed_and_gives_each_another_go(web, world):
-    refusing = judged_run(
+    refusing = make_judged_run(
         world.dataset,
-        StandIn(refuse=frozenset({len(SOURCES["author:vega"]), len(SOURCES["rules-orion"])})),
+        FixedJudge(refuse=frozenset({len(SOURCES["author:vega"]), len(SOURCES["rules-orion"])})),
     )
     failed = (
         Game.objects.filter(run=refusing).exclude(outcome="unjudged").first()
@@ -188,14 +188,14 @@ def test_a_run_tells_unjudged_from_failed_and_gives_each_another_go(web, world):
         Game.objects.filter(pk=failed.pk), state=JobState.FAILED, outcome="", reasons=reasons
     )
     address = at("judge_run", refusing.public_id)
-    shown = text_of(web.get(address))
+    shown = extract_text(web.get(address))
     unjudged = Game.objects.filter(run=refusing, outcome="unjudged").count()
     assert unjudged
     assert f"{unjudged} unjudged" in shown
     assert "the answer must be one JSON object" in shown
-    assert "the server is away" in text_of(web.get(address, {"show": "failed"}))
-    assert "the server is away" not in text_of(web.get(address, {"show": "unjudged"}))
-    page = text_of(web.get(at("judge_game", refusing.public_id, failed.public_id)))
+    assert "the server is away" in extract_text(web.get(address, {"show": "failed"}))
+    assert "the server is away" not in extract_text(web.get(address, {"show": "unjudged"}))
+    page = extract_text(web.get(at("judge_game", refusing.public_id, failed.public_id)))
     assert "Failed: attempt 1: the server is away" in page
     web.post(at("judge_run_action", refusing.public_id, "retry"))
     assert Game.objects.get(pk=failed.pk).state == JobState.QUEUED
@@ -207,16 +207,16 @@ def test_a_run_tells_unjudged_from_failed_and_gives_each_another_go(web, world):
 
 
 def test_pause_resume_and_cancel(web, world):
-    with judged_by(StandIn()):
+    with use_judge(FixedJudge()):
         run = actions.start_judging(
             study=world.study, datasets=[world.dataset], sources=KEYS, by=None, tell_workers=False
         )
     web.post(at("judge_run_action", run.public_id, "pause"))
-    assert "Paused" in text_of(web.get(at("judge_run", run.public_id)))
+    assert "Paused" in extract_text(web.get(at("judge_run", run.public_id)))
     web.post(at("judge_run_action", run.public_id, "resume"))
     web.post(at("judge_run_action", run.public_id, "cancel"))
     assert set(run.games.values_list("state", flat=True)) == {JobState.CANCELLED}
-    assert "Cancelled" in text_of(web.get(at("judge_run", run.public_id)))
+    assert "Cancelled" in extract_text(web.get(at("judge_run", run.public_id)))
     game = run.games.first()
     web.post(at("judge_game_again", run.public_id, game.public_id))
     game.refresh_from_db()
@@ -244,10 +244,10 @@ def test_the_calls_of_a_run_are_counted_and_one_is_shown_whole(web, world):
         owner_type=actions.CALLS_OWNER, owner_id=str(game.pk), request=request, seconds=2.5, tokens_in=900, tokens_out=40,
         outcome="rejected", reasons=["the answer must be one JSON object"], response=reply, **kept,
     )  # fmt: skip
-    counted = text_of(web.get(at("judge_run_calls", world.run.public_id)))
+    counted = extract_text(web.get(at("judge_run_calls", world.run.public_id)))
     assert "author:vega · revised | rules-orion · revised 1 0 900" in counted
     assert "1 × the answer must be one JSON object" in counted
-    assert "900 tokens in, 40 out" in text_of(
+    assert "900 tokens in, 40 out" in extract_text(
         web.get(at("judge_game", world.run.public_id, game.public_id))
     )
     page = web.get(at("judge_call", call.public_id)).content.decode()
@@ -346,7 +346,7 @@ def test_thousands_of_findings_are_paged_and_read_in_few_queries(
     ]  # fmt: skip
     Finding.objects.bulk_create(rows)
     with django_assert_max_num_queries(40):
-        shown = text_of(
+        shown = extract_text(
             web.get(at("findings", world.run.public_id), {"sort": "-size", "page": "2"})
         )
     assert "51 to 100 shown" in shown
@@ -363,7 +363,7 @@ def test_a_case_id_travels_in_the_body_and_a_public_id_in_the_address(web, world
         == f"{at('findings', world.run.public_id)}?type=TIMING&case={case.public_id}"
     )
     missed = web.post(at("findings", world.run.public_id), {"case": "no-such"}, follow=True)
-    assert "No case of this judge run has an id like that" in text_of(missed)
+    assert "No case of this judge run has an id like that" in extract_text(missed)
 
 
 def test_htmx_gets_the_list_alone_and_history_the_whole_page(web, world):
@@ -377,7 +377,7 @@ def test_htmx_gets_the_list_alone_and_history_the_whole_page(web, world):
 def test_a_finding_shows_both_rows_quote_rows_reason_and_who_is_charged_why(web, world):
     fever = fever_of(world)
     response = web.get(at("finding", fever.public_id))
-    shown = text_of(response)
+    shown = extract_text(response)
     assert "author:vega · revised" in shown
     assert (
         "rules-orion · revised is charged with a wrong time, 2 points, because the judge found its time wrong"
@@ -386,12 +386,12 @@ def test_a_finding_shows_both_rows_quote_rows_reason_and_who_is_charged_why(web,
     assert '<mark id="quote">Fever for three days</mark>' in response.content.decode()
     assert "the stand-in says so" in shown
     copied = game_of(world).findings.get(type="SHARED_UNSUPPORTED")
-    assert "The judge looked for a passage and found none" in text_of(
+    assert "The judge looked for a passage and found none" in extract_text(
         web.get(at("finding", copied.public_id))
     )
     value = game_of(world).findings.get(type="VALUE", grounding="TABLE")
     response = web.get(at("finding", value.public_id))
-    shown = text_of(response)
+    shown = extract_text(response)
     assert "lab:lactate:: = 4.1 mmol/L @ 0h" in shown
     cited = re.findall(r'<tr class="is-cited">(.*?)</tr>', response.content.decode(), re.DOTALL)
     assert len(cited) == 1
@@ -404,7 +404,7 @@ def test_a_finding_shows_both_rows_quote_rows_reason_and_who_is_charged_why(web,
 
 
 def test_the_words_of_a_finding_name_the_right_source_when_positions_are_exchanged(web):
-    world = judged_world(cases=1, swap=True)
+    world = make_judged_world(cases=1, swap=True)
     by_swap = {
         f.game.swapped: f
         for f in Finding.objects.filter(
@@ -412,7 +412,7 @@ def test_the_words_of_a_finding_name_the_right_source_when_positions_are_exchang
         )
     }
     words = [
-        text_of(web_of(world).get(at("finding", by_swap[swapped].public_id)))
+        extract_text(web_of(world).get(at("finding", by_swap[swapped].public_id)))
         for swapped in (False, True)
     ]
     assert all("rules-orion · revised is charged with a wrong time" in w for w in words)
@@ -440,7 +440,7 @@ def test_what_comes_from_outside_stays_text_on_every_page(client):
         for name, rows in SOURCES.items()
     }
     encounter = make_case(dataset, "case-x", candidates)
-    run = judged_run(dataset, StandIn(), label=MARKUP)
+    run = make_judged_run(dataset, FixedJudge(), label=MARKUP)
     game = Game.objects.filter(run=run).first()
     rows = {
         f"{side}_{part}": value
@@ -452,7 +452,7 @@ def test_what_comes_from_outside_stays_text_on_every_page(client):
         reason=f"because {MARKUP}", subject_sha256="f" * 64, **rows,
     )  # fmt: skip
     client.force_login(factories.make_user(dataset.study, Role.ADMIN))
-    again = judged_run(dataset, StandIn(fever="SECOND"))
+    again = make_judged_run(dataset, FixedJudge(fever="SECOND"))
     pages = [
         at("judge_runs"), at("judge_run", run.public_id), at("judge_game", run.public_id, game.public_id), at("findings", run.public_id),
         at("finding", finding.public_id), at("judge_changes", run.public_id, again.public_id) + "?change=gone",
@@ -471,7 +471,7 @@ def test_what_comes_from_outside_stays_text_on_every_page(client):
 
 
 def test_another_studys_findings_are_not_there(web, world):
-    other = judged_world(cases=1)
+    other = make_judged_world(cases=1)
     game, finding = (
         Game.objects.filter(run=other.run).first(),
         Finding.objects.filter(game__run=other.run).first(),
@@ -513,10 +513,10 @@ def test_an_unaided_author_sees_nothing_of_the_case_until_they_submit(world):
             game__run=world.run, game__comparison__encounter=world.encounters[1]
         ).count()
     )
-    shown = text_of(web.get(at("findings", world.run.public_id)))
+    shown = extract_text(web.get(at("findings", world.run.public_id)))
     assert "cases that are closed to you now are left out" in shown
     assert f"> {case.case_id} <" not in shown
-    run_page = text_of(web.get(at("judge_run", world.run.public_id)))
+    run_page = extract_text(web.get(at("judge_run", world.run.public_id)))
     assert "leave out the cases that you review" in run_page
     assert "3 of 3 games judged" in run_page, "those of the other case"
     assert not was_exposed(writer, case)
@@ -559,8 +559,8 @@ def test_an_open_packet_closes_its_cases_to_whoever_reviews_it(world):
 
     This covers findings, games, comparisons and changes.
     """
-    later = judged_run(world.dataset, StandIn(fever="UNCLEAR"))
-    reviewed = open_world(world, reviewers=1, cases=1)
+    later = make_judged_run(world.dataset, FixedJudge(fever="UNCLEAR"))
+    reviewed = build_open_world(world, reviewers=1, cases=1)
     person = reviewed.reviewers[0]
     add_role(study=world.study, user=person, role=Role.CLINICIAN, by=None)
     closed = {e for e in world.encounters if e.public_id in load_case_ids(reviewed.packet)}
@@ -582,7 +582,7 @@ def test_an_open_packet_closes_its_cases_to_whoever_reviews_it(world):
         .count()
     )
     assert listed(web, world.run) == left
-    changes = text_of(
+    changes = extract_text(
         web.get(at("judge_changes", world.run.public_id, later.public_id), {"change": "same"})
     )
     assert all(f" {case.case_id} " not in changes for case in closed)
@@ -673,7 +673,7 @@ def test_a_comparison_works_without_findings_and_either_way_round(web, world):
     )
     other = factories.make_bare_timeline(case, {"fever": -70.0}, source="foreign")
     unjudged = web.get(at("compare", case.public_id), {"a": a.public_id, "b": other.public_id})
-    assert "No judge has compared these two timelines yet" in text_of(unjudged)
+    assert "No judge has compared these two timelines yet" in extract_text(unjudged)
 
 
 def test_a_case_with_one_timeline_says_so_and_the_case_page_leads_to_the_comparison(web, world):
@@ -682,7 +682,9 @@ def test_a_case_with_one_timeline_says_so_and_the_case_page_leads_to_the_compari
     assert f'href="{at("compare", case.public_id)}?a=' in web.get(address).content.decode()
     lone = factories.make_encounter(world.dataset, case_id="lone")
     factories.make_bare_timeline(lone, {"fever": 1.0}, source="foreign")
-    assert "A single timeline cannot be compared" in text_of(web.get(at("compare", lone.public_id)))
+    assert "A single timeline cannot be compared" in extract_text(
+        web.get(at("compare", lone.public_id))
+    )
     assert (
         at("compare", lone.public_id)
         not in web.get(reverse("timelines:case", args=[lone.public_id])).content.decode()
@@ -693,7 +695,9 @@ def test_a_case_with_one_timeline_says_so_and_the_case_page_leads_to_the_compari
 
 
 def test_changes_between_two_versions_are_told_by_subject(web, world):
-    later = judged_run(world.dataset, StandIn(version="2", fever="UNCLEAR"), label="second version")
+    later = make_judged_run(
+        world.dataset, FixedJudge(version="2", fever="UNCLEAR"), label="second version"
+    )
     Finding.objects.filter(game__run=later, type="DUPLICATE").delete()
     Finding.objects.filter(game__run=world.run, type="SHARED_UNSUPPORTED").delete()
     counts = Changes(world.run, later, NOBODY_CLOSED).counts()
@@ -710,7 +714,7 @@ def test_changes_between_two_versions_are_told_by_subject(web, world):
         > 0
     )
     assert counts[Change.SAME] > 0
-    shown = text_of(web.get(at("judge_changes", world.run.public_id, later.public_id)))
+    shown = extract_text(web.get(at("judge_changes", world.run.public_id, later.public_id)))
     assert f"Every change {fevers + counts[Change.GONE] + counts[Change.NEW]}" in shown
     only = Changes(world.run, later, NOBODY_CLOSED, ChangeFilter("verdict", "TIMING"))
     lines = only[0:50]
@@ -718,12 +722,12 @@ def test_changes_between_two_versions_are_told_by_subject(web, world):
     assert {(line.before.verdict != "unclear", line.after.verdict) for line in lines} == {
         (True, "unclear")
     }
-    assert text_of(web.get(at("judge_run", later.public_id))).count("What changed") == 1
+    assert extract_text(web.get(at("judge_run", later.public_id))).count("What changed") == 1
 
 
 def test_a_verdict_is_the_same_whatever_the_labels_were(web, world):
     """Other sides by another seed do not change the verdict."""
-    with judged_by(StandIn()):
+    with use_judge(FixedJudge()):
         later = actions.start_judging(
             study=world.study,
             datasets=[world.dataset],
@@ -745,28 +749,28 @@ def test_a_verdict_is_the_same_whatever_the_labels_were(web, world):
     counts = Changes(world.run, later, NOBODY_CLOSED).counts()
     assert counts[Change.SAME] == Finding.objects.filter(game__run=later).count() > 0
     assert counts[Change.VERDICT] == counts[Change.NEW] == counts[Change.GONE] == 0
-    assert "Nothing changed" in text_of(
+    assert "Nothing changed" in extract_text(
         web.get(at("judge_changes", world.run.public_id, later.public_id))
     )
 
 
 def test_what_one_run_left_unjudged_is_neither_gone_nor_new(web, world):
-    later = judged_run(
+    later = make_judged_run(
         world.dataset,
-        StandIn(refuse=frozenset({len(SOURCES["author:vega"]), len(SOURCES["rules-orion"])})),
+        FixedJudge(refuse=frozenset({len(SOURCES["author:vega"]), len(SOURCES["rules-orion"])})),
     )
     changes = Changes(world.run, later, NOBODY_CLOSED)
     judged = Game.objects.filter(run=later, outcome="judged").count()
     assert changes.comparisons() == judged < 6
     assert changes.counts()[Change.GONE] == 0
     if not judged:
-        assert "Nothing to hold together" in text_of(
+        assert "Nothing to hold together" in extract_text(
             web.get(at("judge_changes", world.run.public_id, later.public_id))
         )
 
 
 def test_changes_leave_out_what_is_closed(world):
-    later = judged_run(world.dataset, StandIn(fever="UNCLEAR"))
+    later = make_judged_run(world.dataset, FixedJudge(fever="UNCLEAR"))
     case = world.encounters[0].pk
     every, some = (
         Changes(world.run, later, closed).count()

@@ -22,10 +22,10 @@ from llm_runtime.accounting import generalize_reason
 from llm_runtime.base import ModelRequest
 from llm_runtime.models import ModelCall
 from tests import factories
-from tests.integration.pages import markup_of
-from tests.integration.prompted_world import finish, serving, small_dataset
+from tests.integration.pages import join_markup
+from tests.integration.prompted_world import finish_run, make_server, small_dataset
 from tests.model_server import Answer
-from tests.unit.timelines.prompted_answers import good_answer
+from tests.unit.timelines.prompted_answers import make_good_answer
 from timelines.models import Occurrence, Run
 from timelines.pipeline.config import PipelineConfig
 from timelines.runs import actions
@@ -43,14 +43,14 @@ def run(monkeypatch) -> Iterator[Run]:
     def answer(request: ModelRequest, number: int) -> Answer | str:
         if request.seed == 1 and _infers(request):
             return WRONG
-        return good_answer(request)
+        return make_good_answer(request)
 
-    with serving(monkeypatch, answer):
+    with make_server(monkeypatch, answer):
         dataset = small_dataset()
         started = actions.start_run(
             dataset=dataset, backbone="prompted", config=PipelineConfig(alternatives=1), by=None
         )
-        yield finish(started)
+        yield finish_run(started)
 
 
 def _infers(request: ModelRequest) -> bool:
@@ -120,7 +120,7 @@ def test_the_run_page_counts_the_prompts_that_show_a_note_in_part_and_leads_to_t
     shortened = (("Infer times from text", 1), ("Revise jointly", 2))
     assert run_spent(run).shortened == Shortened(shortened, (("case-0", case_run.public_id),))
     listed = reverse("timelines:case_calls", args=[run.public_id, case_run.public_id])
-    line = markup_of(client.get(page)).partition('id="call-cuts"')[2].partition("</p>")[0]
+    line = join_markup(client.get(page)).partition('id="call-cuts"')[2].partition("</p>")[0]
     assert "1 prompt of “Infer times from text”" in line
     assert "2 prompts of “Revise jointly”" in line
     assert listed in line
@@ -128,7 +128,7 @@ def test_the_run_page_counts_the_prompts_that_show_a_note_in_part_and_leads_to_t
 
 
 def test_a_run_that_finds_everything_in_the_ledger_paid_nothing(run, client):
-    again = finish(
+    again = finish_run(
         actions.start_run(
             dataset=run.dataset, backbone="prompted", config=PipelineConfig(alternatives=1), by=None
         )

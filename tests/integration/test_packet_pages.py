@@ -18,16 +18,16 @@ from adjudication.packets.actions import assign, close_packet, list_pairings
 from adjudication.packets.forms import quota_field
 from adjudication.ratings.card_data import compute_card
 from tests import factories
-from tests.integration.judged import StandIn, judged_run, judged_world
-from tests.integration.pages import markup_of
+from tests.integration.judged import FixedJudge, make_judged_run, make_judged_world
+from tests.integration.pages import join_markup
 from tests.integration.reviewed import (
     QUOTAS,
-    alternating,
+    alternate,
+    build_open_world,
     decide_all,
-    drawn_packet,
-    open_world,
-    reject,
-    uphold,
+    draw_packet,
+    reject_finding,
+    uphold_finding,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def judged():
-    return judged_world(cases=3)
+    return make_judged_world(cases=3)
 
 
 def fields(judged, **changes):
@@ -49,7 +49,7 @@ def test_what_may_be_drawn_stands_before_the_form_and_a_preview_draws_nothing(cl
     page = client.get(reverse("adjudication:packet_new", args=[judged.run.public_id]))
     assert "3 of 3 cases are judged in every pairing" in page.content.decode()
     assert page.context["eligible"][0][1] == [6, 3, 6, 3, 6]
-    shown = markup_of(client.post(page.request["PATH_INFO"], fields(judged, do="preview")))
+    shown = join_markup(client.post(page.request["PATH_INFO"], fields(judged, do="preview")))
     assert "This would be drawn: 20 items from among 3 cases" in shown
     assert 'action="#preview-title"' in shown
     assert '<h2 id="preview-title" tabindex="-1">' in shown, (
@@ -74,7 +74,7 @@ def test_a_packet_is_drawn_assigned_opened_and_closed(client, judged):
     assert set(packet.items.filter(pairing=pairing).values_list("quota", flat=True)) == {2}
 
     def act(action, **data):
-        return markup_of(
+        return join_markup(
             client.post(
                 reverse("adjudication:packet_action", args=[packet.public_id, action]),
                 data,
@@ -120,11 +120,11 @@ def test_a_packet_is_drawn_assigned_opened_and_closed(client, judged):
 
 
 def test_the_report_card_counts_what_stands(client, judged):
-    world = open_world(judged, reviewers_an_item=2)
+    world = build_open_world(judged, reviewers_an_item=2)
     first, second = world.reviewers
     total = world.packet.items.count()
-    assert decide_all(world, first, uphold) == total
-    assert decide_all(world, second, alternating([uphold, reject])) == total
+    assert decide_all(world, first, uphold_finding) == total
+    assert decide_all(world, second, alternate([uphold_finding, reject_finding])) == total
     card = compute_card(world.packet)
     assert (card.reviewers[0].raw.upheld, card.reviewers[0].raw.n) == (total, total)
     rejected = world.packet.items.filter(ordinal__in=range(1, total + 1, 2)).count()
@@ -136,7 +136,9 @@ def test_the_report_card_counts_what_stands(client, judged):
     )
 
     client.force_login(world.admin)
-    page = markup_of(client.get(reverse("adjudication:report_card", args=[world.packet.public_id])))
+    page = join_markup(
+        client.get(reverse("adjudication:report_card", args=[world.packet.public_id]))
+    )
     assert "100.0 (" in page
     assert f"{total} of {total} items decided" in page
     assert "the packet is still open" in page
@@ -185,8 +187,8 @@ def test_the_report_card_counts_what_stands(client, judged):
 
 
 def test_every_link_is_exported_with_and_without_text(client, judged):
-    world = open_world(judged, reviewers=1)
-    decide_all(world, world.reviewers[0], uphold, most=3)
+    world = build_open_world(judged, reviewers=1)
+    decide_all(world, world.reviewers[0], uphold_finding, most=3)
     client.force_login(world.admin)
 
     def read(form, text=False):
@@ -224,8 +226,8 @@ def test_every_link_is_exported_with_and_without_text(client, judged):
 
 
 def test_a_reviewer_reaches_none_of_it_until_it_is_revealed(client, judged):
-    world = open_world(judged)
-    decide_all(world, world.reviewers[0], uphold, most=1)
+    world = build_open_world(judged)
+    decide_all(world, world.reviewers[0], uphold_finding, most=1)
     client.force_login(world.reviewers[0])
     for name in ("packet", "report_card"):
         assert (
@@ -253,7 +255,7 @@ def test_a_reviewer_reaches_none_of_it_until_it_is_revealed(client, judged):
 def test_an_admin_who_reviews_cannot_look_behind(client, judged):
     admin = factories.make_user(judged.study, Role.ADMIN)
     other = factories.make_user(judged.study, Role.ADMIN)
-    packet = drawn_packet(judged, other)
+    packet = draw_packet(judged, other)
     assign(packet=packet, person=admin, by=other)
     client.force_login(admin)
     for name, status in (("packet", 403), ("report_card", 404)):
@@ -263,7 +265,7 @@ def test_an_admin_who_reviews_cannot_look_behind(client, judged):
 
 
 def test_who_has_read_a_report_card_is_no_blinded_reviewer(client, judged):
-    world = open_world(judged)
+    world = build_open_world(judged)
     assert not find_ineligibility_reasons(world.admin, world.packet)
     client.force_login(world.admin)
     client.get(reverse("adjudication:packet", args=[world.packet.public_id]))
@@ -275,9 +277,9 @@ def test_who_has_read_a_report_card_is_no_blinded_reviewer(client, judged):
 
 
 def test_only_what_changed_is_drawn_again(client, judged):
-    world = open_world(judged)
-    later = judged_run(
-        judged.dataset, StandIn(version="2", fever="SECOND"), label="second thoughts"
+    world = build_open_world(judged)
+    later = make_judged_run(
+        judged.dataset, FixedJudge(version="2", fever="SECOND"), label="second thoughts"
     )
     client.force_login(world.admin)
     drawn = client.post(

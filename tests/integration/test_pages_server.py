@@ -18,7 +18,7 @@ from accounts.models import AuditEvent, Role
 from ehr.models import Encounter, EventSeries, RejectedRow, SourceRow
 from jobs.models import JobState
 from tests import factories
-from tests.integration.pages import markup_of, text_of
+from tests.integration.pages import extract_text, join_markup
 from timelines.case_state import CaseState, case_state
 from timelines.models import STAGE_ORDER, CaseRun, Run, RunCount, StageRun
 from timelines.runs.progress import QUIET_AFTER
@@ -100,7 +100,7 @@ def test_two_thousand_cases_are_a_page_of_few_queries_at_once(web, study):
     # with: which cases are closed to the person; whether they review
     assert queries_of(lambda: web.get(address)) <= 20
     assert queries_of(lambda: web.post(address, {"text": "case 19", "state": "done"}, **HTMX)) <= 20
-    assert "2000 cases, page 1 of 40" in text_of(web.get(address))
+    assert "2000 cases, page 1 of 40" in extract_text(web.get(address))
 
 
 def test_the_searched_text_is_in_no_address(web, study):
@@ -108,7 +108,7 @@ def test_the_searched_text_is_in_no_address(web, study):
     for n in range(60):
         factories.make_encounter(dataset, title=f"Rarediagnosis {n}")
     for extra in ({}, HTMX):
-        body = markup_of(
+        body = join_markup(
             web.post(reverse("timelines:cases"), {"text": "rarediag", "sort": "-case"}, **extra)
         )
         assert "page 1 of 2" in body
@@ -167,7 +167,7 @@ def test_a_record_of_900_series_is_a_page_of_few_queries_at_once(web, encounter)
         for n in range(870)
     )
     address = reverse("ehr:record", args=[encounter.public_id])
-    assert "900 series, page 1 of 15" in text_of(web.get(address))
+    assert "900 series, page 1 of 15" in extract_text(web.get(address))
     assert queries_of(lambda: web.get(address)) <= 19
     assert queries_of(lambda: web.post(address, {"text": "thing"}, **HTMX)) <= 15
 
@@ -181,12 +181,12 @@ def test_a_series_says_its_rows_in_hours_and_clock(web, encounter):
     )
     SourceRow.objects.filter(encounter=encounter, row_index=0).update(numeric_value=4.1)
     SourceRow.objects.filter(encounter=encounter, row_index=1).update(numeric_value=2.0)
-    shape = markup_of(web.get(reverse("ehr:record", args=[encounter.public_id])))
+    shape = join_markup(web.get(reverse("ehr:record", args=[encounter.public_id])))
     assert 'aria-label="numbers from 2.0 to 4.1"> <path d="M2.0 2.0L118.0 22.0"/>' in shape
-    shown = text_of(web.get(reverse("ehr:record", args=[encounter.public_id])))
+    shown = extract_text(web.get(reverse("ehr:record", args=[encounter.public_id])))
     assert "lactate (blood) lab" in shown
     assert "2 mmol/L 2 −30 min 24 Feb, 14:08 +6.5 h HD 1, 21:08" in shown
-    rows = text_of(web.get(reverse("ehr:series_rows", args=[encounter.public_id, series.pk])))
+    rows = extract_text(web.get(reverse("ehr:series_rows", args=[encounter.public_id, series.pk])))
     assert "0 −30 min 24 Feb, 14:08 4.1 mmol/L collection time" in rows
     assert "1 +6.5 h HD 1, 21:08 2 mmol/L collection time" in rows
 
@@ -217,11 +217,11 @@ def test_rows_without_a_time_and_what_the_import_left_out_are_listed(web, encoun
         raw="2131-13-45",
     )
     Encounter.objects.filter(pk=encounter.pk).update(invalid_time_count=1)
-    shown = text_of(web.get(reverse("ehr:record", args=[encounter.public_id])))
+    shown = extract_text(web.get(reverse("ehr:record", args=[encounter.public_id])))
     assert "1 row, billing codes" in shown
     assert "1 of them row with an invalid time" in shown
     assert "c/rows.csv 7 t not a time 2131-13-45" in shown
-    listed = text_of(web.get(reverse("ehr:untimed_rows", args=[encounter.public_id])))
+    listed = extract_text(web.get(reverse("ehr:untimed_rows", args=[encounter.public_id])))
     assert "0 diagnosis sepsis A41.9 time of unknown kind" in listed
 
 
@@ -235,7 +235,7 @@ def test_a_link_to_a_row_opens_the_series_that_holds_it_on_its_page(web, encount
     zinc = factories.make_series(encounter, "lab:zinc:", rows)
     EventSeries.objects.filter(pk=zinc.pk).update(priority=8)
     wanted = rows[130].row_index
-    body = markup_of(web.get(reverse("ehr:record", args=[encounter.public_id]), {"row": wanted}))
+    body = join_markup(web.get(reverse("ehr:record", args=[encounter.public_id]), {"row": wanted}))
     assert f'<tr id="row-{wanted}" class="is-selected"' in body
     assert f'<tr class="series-detail" id="series-{zinc.pk}">' in body
     assert "page 2 of 2" in body
@@ -252,7 +252,7 @@ def test_a_link_to_no_row_opens_the_record_as_it_is(web, encounter, row):
 
 def test_a_link_to_a_row_without_a_time_opens_that_list(web, encounter):
     row = factories.make_row(encounter, "diagnosis:sepsis:", None)
-    body = markup_of(
+    body = join_markup(
         web.get(reverse("ehr:record", args=[encounter.public_id]), {"row": row.row_index})
     )
     assert f'<tr id="row-{row.row_index}" class="is-selected"' in body
@@ -330,7 +330,7 @@ def test_one_case_is_retried_and_a_second_time_there_is_nothing_to_retry(web, st
         JobState.BLOCKED,
     ]
     assert other.stages.filter(state=JobState.FAILED).exists()
-    assert "there was nothing to retry" in text_of(web.post(address, follow=True))
+    assert "there was nothing to retry" in extract_text(web.post(address, follow=True))
     foreign = run_of(factories.make_dataset(study), [[JobState.FAILED]]).cases.get()
     assert (
         web.post(
@@ -343,14 +343,14 @@ def test_one_case_is_retried_and_a_second_time_there_is_nothing_to_retry(web, st
 def test_a_queue_that_nobody_works_on_is_said(web, study):
     run = run_of(factories.make_dataset(study), [[JobState.QUEUED]])
     address = reverse("timelines:run", args=[run.public_id])
-    assert "No worker has taken" not in text_of(web.get(address))
+    assert "No worker has taken" not in extract_text(web.get(address))
     RunCount.objects.update(moved_at=timezone.now() - 3 * QUIET_AFTER)
     assert (
         "No worker has taken a stage of this run for 1 min 30 s. Start the workers with make run"
-        in text_of(web.get(address))
+        in extract_text(web.get(address))
     )
     Run.objects.update(paused_at=timezone.now())
-    assert "No worker has taken" not in text_of(web.get(address))
+    assert "No worker has taken" not in extract_text(web.get(address))
 
 
 def test_a_launch_is_in_the_trail_and_a_refused_one_says_why(web, study, admin):
@@ -363,7 +363,7 @@ def test_a_launch_is_in_the_trail_and_a_refused_one_says_why(web, study, admin):
         "label": "first",
     }
     refused = web.post(reverse("timelines:run_new"), asked)
-    assert "Nothing was started: no case of this dataset has a note" in text_of(refused)
+    assert "Nothing was started: no case of this dataset has a note" in extract_text(refused)
     factories.make_note(factories.make_encounter(dataset), "Fell at home.")
     assert web.post(reverse("timelines:run_new"), asked).status_code == 302
     (started,) = AuditEvent.objects.filter(action="run.start")
@@ -380,7 +380,7 @@ def test_a_launch_is_in_the_trail_and_a_refused_one_says_why(web, study, admin):
 def test_home_says_what_is_there_what_runs_and_what_failed(web, study):
     dataset = factories.make_dataset(study, "Stays")
     run_of(dataset, [[JobState.SUCCEEDED, JobState.FAILED], [JobState.SUCCEEDED, JobState.QUEUED]])
-    shown = text_of(web.get(reverse("home")))
+    shown = extract_text(web.get(reverse("home")))
     assert "nightly: 1 case failed See why" in shown
     assert "Stays 0 of 2 reconstructed" in shown
     assert "nightly Running Stays · 2 of 4 stages · 1 failed" in shown

@@ -27,18 +27,18 @@ from llm_runtime.base import ModelRequest
 from llm_runtime.models import ModelCall, ModelRequestText
 from llm_runtime.servers.stored_facts import StoredFacts
 from tests import factories
-from tests.integration.job_rows import expire
+from tests.integration.job_rows import expire_lease
 from tests.integration.prompted_world import (
     LOCAL_ROLES,
     NOTE,
-    finish,
-    good,
-    serving,
+    finish_run,
+    make_answer,
+    make_server,
     small_dataset,
-    use,
+    use_server,
 )
 from tests.model_server import GRAMMAR, TOO_LONG, Answer, ModelServer
-from tests.unit.timelines.prompted_answers import good_answer
+from tests.unit.timelines.prompted_answers import make_good_answer
 from timelines.models import Entry, Query, Run, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs import actions, tools
@@ -76,8 +76,8 @@ def calls(run: Run, name: str):
 
 @pytest.mark.parametrize("output", ["schema", "table"])
 def test_a_whole_case_through_all_seven_stages(monkeypatch, output):
-    with serving(monkeypatch, output=output) as server:
-        run = finish(started())
+    with make_server(monkeypatch, output=output) as server:
+        run = finish_run(started())
     assert states(run) == "sssssss"
     assert run.source == "prompted:fake"
     assert run.language_models["reviser"] == {
@@ -134,11 +134,11 @@ def test_every_variant_on_a_finished_run(monkeypatch, variant):
                 for n in (1, 2)
             ]
             return json.dumps({"reasoning_summary": "r", "timelines": tables})
-        return good_answer(request)
+        return make_good_answer(request)
 
-    with serving(monkeypatch, answer) as server:
-        base = finish(started())
-        run = finish(started(variant, dataset=base.dataset, based_on=base))
+    with make_server(monkeypatch, answer) as server:
+        base = finish_run(started())
+        run = finish_run(started(variant, dataset=base.dataset, based_on=base))
     assert set(states(run)) == {"s"}
     assert run.source == f"prompted:fake/{variant.value}"
     revised = Timeline.objects.filter(case_run__run=run, kind="revised")
@@ -158,7 +158,7 @@ def test_every_variant_on_a_finished_run(monkeypatch, variant):
 
 def test_an_answered_call_is_never_paid_for_twice(monkeypatch):
     """The stage dies before it stores; its next worker finds every answer."""
-    with serving(monkeypatch) as server:
+    with make_server(monkeypatch) as server:
         run = started()
         for name in ("tag", "uids"):
             execute_stage(stage(run, name).pk)
@@ -168,8 +168,8 @@ def test_an_answered_call_is_never_paid_for_twice(monkeypatch):
         paid = len(server.requests)
         assert calls(run, "infer").count() >= 2
         monkeypatch.undo()
-        use(monkeypatch, server)
-        expire(stage(run, "infer"))
+        use_server(monkeypatch, server)
+        expire_lease(stage(run, "infer"))
         assert execute_stage(stage(run, "infer").pk) == JobState.SUCCEEDED
         assert len(server.requests) == paid
     assert (
@@ -183,10 +183,10 @@ def _die(*arguments: object) -> None:
 
 
 def test_a_second_run_over_the_same_cases_finds_the_answers_of_the_first(monkeypatch):
-    with serving(monkeypatch) as server:
-        first = finish(started())
+    with make_server(monkeypatch) as server:
+        first = finish_run(started())
         paid = len(server.requests)
-        finish(started(dataset=first.dataset))
+        finish_run(started(dataset=first.dataset))
         assert len(server.requests) == paid
     assert ModelCall.objects.filter(reused=True).count() == paid
     first.delete()
@@ -207,15 +207,15 @@ def test_a_run_whose_answers_are_all_stored_needs_no_server(monkeypatch):
             if request.schema is not None and _infers(request)
             else 0
         )
-        return Answer(status=400, message=GRAMMAR) if asked > 1 else good_answer(request)
+        return Answer(status=400, message=GRAMMAR) if asked > 1 else make_good_answer(request)
 
-    with serving(monkeypatch, answer) as server:
-        use(monkeypatch, server, facts=StoredFacts())
-        first = finish(started())
+    with make_server(monkeypatch, answer) as server:
+        use_server(monkeypatch, server, facts=StoredFacts())
+        first = finish_run(started())
         made = ModelCall.objects.exclude(response=None).count()
     paid = len(server.requests)
-    use(monkeypatch, server, facts=StoredFacts())
-    second = finish(started(dataset=first.dataset))
+    use_server(monkeypatch, server, facts=StoredFacts())
+    second = finish_run(started(dataset=first.dataset))
     assert states(second) == "sssssss"
     assert (len(server.requests), ModelCall.objects.filter(reused=True).count()) == (paid, made)
     entries = [
@@ -236,12 +236,12 @@ def test_a_case_that_fails_every_attempt_is_failed_with_reasons_and_a_retry_star
 
     def answer(request: ModelRequest, number: int) -> str:
         if "batch" in request.messages[1].content or not _infers(request) or not wrong["left"]:
-            return good_answer(request)
+            return make_good_answer(request)
         wrong["left"] -= 1
         return "I would rather not."
 
-    with serving(monkeypatch, answer, concurrency=1) as server:
-        run = finish(started(config=replace(CONFIG, infer_batch_size=60)))
+    with make_server(monkeypatch, answer, concurrency=1) as server:
+        run = finish_run(started(config=replace(CONFIG, infer_batch_size=60)))
         failed = stage(run, "infer")
         assert (failed.state, failed.attempt) == ("failed", 1)
         assert "AttemptsExhausted: infer batch 1 of 1" in failed.reasons[0]
@@ -250,7 +250,7 @@ def test_a_case_that_fails_every_attempt_is_failed_with_reasons_and_a_retry_star
         assert calls(run, "infer").filter(outcome="rejected").count() == 3
         assert actions.retry_failed(run=run, by=factories.make_user(run.study, Role.ADMIN)) == 1
         paid = len(server.requests)
-        finish(run)
+        finish_run(run)
     assert states(run) == "sssssss"
     assert run.cases.get().rounds == 1
     again = calls(run, "infer").order_by("pk")[3:]
@@ -272,12 +272,12 @@ def _infers(request: ModelRequest) -> bool:
 
 
 def test_a_server_that_is_away_delays_the_case_and_fails_nothing(monkeypatch):
-    server = serving(monkeypatch)
+    server = make_server(monkeypatch)
     run = started()
-    gone = ModelServer(good)
+    gone = ModelServer(make_answer)
     gone.__enter__()
     gone.__exit__(None, None, None)
-    use(monkeypatch, gone)
+    use_server(monkeypatch, gone)
     Run.objects.filter(pk=run.pk).update(language_models={})
     assert execute_stage(stage(run, "tag").pk) == JobState.QUEUED
     waiting = stage(run, "tag")
@@ -285,9 +285,9 @@ def test_a_server_that_is_away_delays_the_case_and_fails_nothing(monkeypatch):
     assert waiting.not_before is not None
     assert "Unavailable" in waiting.reasons[0]
     with server:
-        use(monkeypatch, server)
+        use_server(monkeypatch, server)
         StageRun.objects.update(not_before=None)
-        finish(run)
+        finish_run(run)
     assert states(run) == "sssssss"
 
 
@@ -300,10 +300,10 @@ def test_a_schema_or_prompt_that_is_too_large_is_split_and_nothing_is_dropped(mo
         )
         if asked > 1:
             return Answer(status=400, message=GRAMMAR if number % 2 else TOO_LONG)
-        return good_answer(request)
+        return make_good_answer(request)
 
-    with serving(monkeypatch, answer):
-        run = finish(started())
+    with make_server(monkeypatch, answer):
+        run = finish_run(started())
     assert states(run) == "sssssss"
     assert set(calls(run, "infer").values_list("outcome", flat=True)) <= {
         "accepted",
@@ -315,8 +315,8 @@ def test_a_schema_or_prompt_that_is_too_large_is_split_and_nothing_is_dropped(mo
 
 
 def test_a_request_that_the_server_refuses_for_good_fails_the_case_at_once(monkeypatch):
-    with serving(monkeypatch, lambda request, number: Answer(status=401)):
-        run = finish(started())
+    with make_server(monkeypatch, lambda request, number: Answer(status=401)):
+        run = finish_run(started())
     failed = stage(run, "tag")
     assert (failed.state, failed.attempt) == ("failed", 1)
     assert failed.reasons == ["attempt 1: RequestRefused: the server refuses the key (401)"]
@@ -324,8 +324,8 @@ def test_a_request_that_the_server_refuses_for_good_fails_the_case_at_once(monke
 
 def test_cancelling_hangs_up_on_the_server(monkeypatch, settings):
     settings.JOB_LEASE_SECONDS = 6
-    with serving(
-        monkeypatch, lambda request, number: Answer(good_answer(request), seconds=600)
+    with make_server(
+        monkeypatch, lambda request, number: Answer(make_good_answer(request), seconds=600)
     ) as server:
         run = started()
         admin = factories.make_user(run.study, Role.ADMIN)
@@ -357,9 +357,9 @@ def test_a_stage_says_how_many_answers_have_come(monkeypatch):
             StageRun.objects.filter(state="running").values_list("progress", flat=True).first()
         )
         connection.close()  # this is the server's own thread
-        return good_answer(request)
+        return make_good_answer(request)
 
-    with serving(monkeypatch, answer, concurrency=1):
+    with make_server(monkeypatch, answer, concurrency=1):
         run = started(config=replace(CONFIG, infer_batch_size=1))
         for name in ("tag", "uids", "infer"):
             assert execute_stage(stage(run, name).pk) == JobState.SUCCEEDED
@@ -378,7 +378,10 @@ def test_a_stage_says_how_many_answers_have_come(monkeypatch):
 
 
 def test_models_are_chosen_by_name_for_a_run_and_make_sources_of_their_own(monkeypatch):
-    with ModelServer(good, model="org/large") as large, ModelServer(good, model="small") as small:
+    with (
+        ModelServer(make_answer, model="org/large") as large,
+        ModelServer(make_answer, model="small") as small,
+    ):
         entries = {"large": large.options(), "small": small.options()}
         roles = tools.ModelRoles(
             {
@@ -390,7 +393,7 @@ def test_models_are_chosen_by_name_for_a_run_and_make_sources_of_their_own(monke
         )
         monkeypatch.setattr(tools, "roles", lambda: roles)
         dataset = small_dataset()
-        mixed = finish(
+        mixed = finish_run(
             started(dataset=dataset, models={"language_model": "small", "reviser": "large"})
         )
         out = StringIO()
@@ -423,7 +426,7 @@ def test_queries_are_written_where_models_are_asked_and_searched_for_where_texts
         "timelines.tasks.run_stage.apply_async",
         lambda args, queue, **rest: hints.append((queue, args[0])),
     )
-    with serving(monkeypatch) as server:
+    with make_server(monkeypatch) as server:
         run = started()
         for name in ("tag", "uids", "infer"):
             execute_stage(stage(run, name).pk)
@@ -448,19 +451,19 @@ def test_queries_are_written_where_models_are_asked_and_searched_for_where_texts
 
 
 def test_an_entry_that_names_another_model_since_stops_the_run(monkeypatch):
-    with serving(monkeypatch) as server:
+    with make_server(monkeypatch) as server:
         run = started()
-        other = ModelServer(good, model="other")
-        use(monkeypatch, other)
+        other = ModelServer(make_answer, model="other")
+        use_server(monkeypatch, other)
         assert execute_stage(stage(run, "tag").pk) == JobState.FAILED
         assert "start another run" in stage(run, "tag").reasons[0]
         assert server.requests == []
 
 
 def test_an_entry_whose_settings_were_changed_since_stops_the_run(monkeypatch):
-    with serving(monkeypatch, extra={"reasoning_effort": "high"}) as server:
+    with make_server(monkeypatch, extra={"reasoning_effort": "high"}) as server:
         run = started()
-        use(monkeypatch, server, extra={"reasoning_effort": "low"})
+        use_server(monkeypatch, server, extra={"reasoning_effort": "low"})
         assert execute_stage(stage(run, "tag").pk) == JobState.FAILED
         assert "other `extra` fields" in stage(run, "tag").reasons[0]
     assert server.requests == []
@@ -496,7 +499,7 @@ def test_no_log_holds_a_word_of_the_note_or_the_key(monkeypatch):
     ]
     try:
         for reply in replies:
-            with serving(
+            with make_server(
                 monkeypatch, lambda request, number, reply=reply: reply, api_key_env="FAKE_KEY"
             ) as server:
                 run = started(dataset=small_dataset())
@@ -548,17 +551,17 @@ def test_kill_9_in_the_middle_of_a_stage_pays_for_no_answered_call_again(
     hang = threading.Event()
 
     def answer(request: ModelRequest, number: int) -> Answer | str:
-        return Answer(good_answer(request), seconds=60 if number == 3 and hang.is_set() else 0)
+        return Answer(make_good_answer(request), seconds=60 if number == 3 and hang.is_set() else 0)
 
     config = replace(CONFIG, infer_batch_size=1)
-    with ModelServer(lambda request, number: good_answer(request)) as tagging:
-        use(monkeypatch, tagging)
+    with ModelServer(lambda request, number: make_good_answer(request)) as tagging:
+        use_server(monkeypatch, tagging)
         run = started(config=config)
         for name in ("tag", "uids"):
             execute_stage(stage(run, name).pk)
     Run.objects.filter(pk=run.pk).update(language_models={})
     infer = stage(run, "infer")
-    with serving(monkeypatch, answer, concurrency=1) as server:
+    with make_server(monkeypatch, answer, concurrency=1) as server:
         hang.set()
         spec = json.dumps(server.options(concurrency=1))
         command = [
@@ -583,7 +586,7 @@ def test_kill_9_in_the_middle_of_a_stage_pays_for_no_answered_call_again(
             worker.wait()
         hang.clear()
         assert calls(run, "infer").count() == 2
-        expire(infer)
+        expire_lease(infer)
         assert execute_stage(infer.pk) == JobState.SUCCEEDED
         batches = StageRun.objects.get(pk=infer.pk).batches.get().payload["entries"]
         assert len(server.requests) == batches + 1, (

@@ -17,7 +17,7 @@ from jobs.actions import end_abandoned_jobs
 from jobs.leases.claims import claim
 from jobs.registry import find_kind
 from tests import factories
-from tests.integration.job_rows import expire
+from tests.integration.job_rows import expire_lease
 from tests.unit.timelines.reconstruction import NOTE, ScriptedBackbone, script
 from timelines.models import CaseRun, Run, StageBatch, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
@@ -248,7 +248,7 @@ def test_a_stored_batch_is_never_computed_again(backbone, hints, dataset, monkey
     def lost_in_the_second(queries, record, used):
         searched.append(len(queries))
         if len(searched) == 2:
-            expire(stage(run, "retrieve"))
+            expire_lease(stage(run, "retrieve"))
             assert claim(StageRun, stage(run, "retrieve").pk, worker="another") is not None
         return search(queries, record, used)
 
@@ -259,7 +259,7 @@ def test_a_stored_batch_is_never_computed_again(backbone, hints, dataset, monkey
             "ordinal", flat=True
         )
     ) == [0, 1]
-    expire(stage(run, "retrieve"))
+    expire_lease(stage(run, "retrieve"))
     assert execute_stage(stage(run, "retrieve").pk) == "succeeded"
     assert len(searched) == 4, "first, second (lost), second again, third"
     assert backbone.calls.count("write") == 1
@@ -280,7 +280,7 @@ def test_an_abandoned_last_attempt_fails_with_words(backbone, hints, dataset):
         by=None,
     )
     assert claim(StageRun, stage(run, "tag").pk) is not None
-    expire(stage(run, "tag"))
+    expire_lease(stage(run, "tag"))
     assert end_abandoned_jobs(jobs=StageRun.objects.all()) == 1
     assert stage(run, "tag").reasons == ["the worker stopped answering in the last attempt"]
 

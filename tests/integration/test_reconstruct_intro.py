@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from tests.integration.reconstructed import DEMO, imported, run_inline
+from tests.integration.reconstructed import DEMO, import_folder, run_inline
 from timelines.models import Entry, Evidence, Run, StageBatch, Timeline
 from timelines.pipeline.config import Variant
 
@@ -25,7 +25,7 @@ def reversal(run: Run, kind: str, alternative: int = 1) -> Entry:
 
 
 def test_the_administration_row_moves_the_reversal_agent_and_its_identifier_stays():
-    run = run_inline(imported(DEMO / "intro"))
+    run = run_inline(import_folder(DEMO / "intro"))
     text_only, revised = reversal(run, "text_only"), reversal(run, "revised")
     assert text_only.time == pytest.approx(1.5, abs=0.25)
     assert revised.time == pytest.approx(6.5, abs=0.02)
@@ -53,7 +53,7 @@ def test_the_administration_row_moves_the_reversal_agent_and_its_identifier_stay
 
 
 def test_every_case_gets_three_complete_alternatives_over_one_inventory():
-    run = run_inline(imported(DEMO / "intro"))
+    run = run_inline(import_folder(DEMO / "intro"))
     (case_run,) = run.cases.all()
     size = case_run.inventory.occurrences.count()
     timelines = Timeline.objects.filter(case_run=case_run).order_by("kind", "alternative")
@@ -70,7 +70,7 @@ def test_every_case_gets_three_complete_alternatives_over_one_inventory():
 
 
 def test_the_reference_comes_with_the_case():
-    dataset = imported(DEMO / "intro")
+    dataset = import_folder(DEMO / "intro")
     reference = Timeline.objects.get(encounter__dataset=dataset, kind="reference")
     lines = [
         json.loads(line)
@@ -85,7 +85,7 @@ def test_the_reference_comes_with_the_case():
 
 
 def test_a_second_run_repeats_the_first_and_unimodal_is_its_beginning():
-    dataset = imported(DEMO / "intro")
+    dataset = import_folder(DEMO / "intro")
     first, second = run_inline(dataset), run_inline(dataset)
     unimodal = run_inline(dataset, Variant.UNIMODAL)
 

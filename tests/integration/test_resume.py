@@ -17,8 +17,8 @@ from ehr.models import Dataset
 from jobs.models import JobState
 from jobs.tasks import sweep
 from llm_runtime.roles import ModelRoles
-from tests.integration.job_rows import expire
-from tests.integration.reconstructed import DEMO, imported, run_inline
+from tests.integration.job_rows import expire_lease
+from tests.integration.reconstructed import DEMO, import_folder, run_inline
 from timelines.models import Candidate, Entry, Evidence, Query, Run, Stage, StageBatch, StageRun
 from timelines.runs import tools
 from timelines.runs.actions import start_run
@@ -65,7 +65,7 @@ def dataset(monkeypatch) -> Dataset:
     """The introductory case; searches by the embedder that needs no weights."""
     roles = ModelRoles(ROLES)
     monkeypatch.setattr(tools, "roles", lambda: roles)
-    return imported(DEMO / "intro")
+    return import_folder(DEMO / "intro")
 
 
 def die(stage: StageRun, moment: str, last: int, environment: dict[str, str]) -> None:
@@ -79,7 +79,7 @@ def die(stage: StageRun, moment: str, last: int, environment: dict[str, str]) ->
     finally:
         worker.kill()
         worker.wait()
-    expire(stage)
+    expire_lease(stage)
 
 
 def stored(stage: StageRun) -> list[tuple[int, object]]:

@@ -28,14 +28,14 @@ from adjudication.models import Assignment, Finding, Game, PacketItem
 from adjudication.packets import actions as packets
 from adjudication.review import decisions, slots
 from tests import factories
-from tests.integration.judged import StandIn, judged_run, judged_world
-from tests.integration.reviewing import Review, add_reviewer, design_of, token
+from tests.integration.judged import FixedJudge, make_judged_run, make_judged_world
+from tests.integration.reviewing import Review, add_reviewer, make_design, make_token
 from tests.marks import deep
 from timelines.models import Timeline
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
 
-JUDGE = StandIn(name="zqjudgename", version="zqjudgeversion")
+JUDGE = FixedJudge(name="zqjudgename", version="zqjudgeversion")
 #: Of the judge's answer and of colleagues: for no reviewer, in any other role too.
 ANSWERS = (
     "the stand-in says so",
@@ -94,14 +94,14 @@ def review() -> Review:
 
     One colleague has decided on everything, with comments; a third person is in it too.
     """
-    world = judged_world(1)
-    run = judged_run(world.dataset, JUDGE, label="zqrunlabel")
+    world = make_judged_world(1)
+    run = make_judged_run(world.dataset, JUDGE, label="zqrunlabel")
     admin = factories.make_user(world.study, Role.ADMIN)
     packet = packets.draw_packet(
         study=world.study,
         judge_run=run,
         label="Packet",
-        design=design_of(replace(world, run=run), per_item=2),
+        design=make_design(replace(world, run=run), per_item=2),
         seed=3,
         by=admin,
     )
@@ -112,12 +112,12 @@ def review() -> Review:
     packets.open_packet(packet=packet, by=admin)
     while (slot := slots.next_item(assignment=colleague)) is not None:
         decisions.decide(
-            assignment=colleague, item=slot.item, answer="A", shown_swapped=False, token=token(), by=colleague.person,
+            assignment=colleague, item=slot.item, answer="A", shown_swapped=False, token=make_token(), by=colleague.person,
             comment="zqcolleaguecomment", own_time=4242.25, flagged=True, active_seconds=1,
         )  # fmt: skip
     decisions.sign(assignment=colleague, password=factories.PASSWORD, by=colleague.person)
     decisions.unsign(assignment=colleague, reason="zqcolleaguereason", by=colleague.person)
-    undone = decisions.undo(assignment=colleague, token=token(), by=colleague.person)
+    undone = decisions.undo(assignment=colleague, token=make_token(), by=colleague.person)
     assert undone is not None
     assert undone.undone.item is not None
     slots.save_draft(
@@ -151,7 +151,7 @@ def answer_some(assignment: Assignment) -> None:
             item=slot.item,
             answer=answer,
             shown_swapped=False,
-            token=token(),
+            token=make_token(),
             by=assignment.person,
             flagged=not number,
         )
@@ -286,7 +286,7 @@ def visits(
             yield asked(client, name, "get", f"{path}?text=1")
     if not post:
         return
-    body = json.dumps({"token": token(), "answer": "A", "besides": []})
+    body = json.dumps({"token": make_token(), "answer": "A", "besides": []})
     if "post" not in refused:
         sent = asked(client, name, "post", path, data=body, content_type="application/json")
         yield sent

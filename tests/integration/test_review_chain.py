@@ -20,7 +20,7 @@ from adjudication.packets.chain_storage import build_payload
 from adjudication.packets.chain_verification import find_faults
 from adjudication.review import decisions, slots
 from tests.factories import PASSWORD
-from tests.integration.reviewing import Review, expire, open_review, token
+from tests.integration.reviewing import Review, expire_lease, make_token, open_review
 from tests.integration.test_review_decisions import decide, work_through
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -35,7 +35,7 @@ def review() -> Review:
     made = open_review(pairings=1)
     me = made.assignments[0]
     work_through(me)
-    undone = decisions.undo(assignment=me, token=token(), by=me.person)
+    undone = decisions.undo(assignment=me, token=make_token(), by=me.person)
     assert undone is not None
     assert undone.undone.item is not None
     decide(
@@ -165,7 +165,7 @@ def test_a_late_answer_cut_off_after_the_last_signature_is_found():
     made = open_review(pairings=1, reviewers=2)
     me, other = made.assignments[:2]
     slot = slots.next_item(assignment=other)
-    expire(slot)
+    expire_lease(slot)
     work_through(me)
     decisions.sign(assignment=me, password=PASSWORD, by=me.person)
     packets.close_packet(packet=made.packet, by=made.admin)

@@ -20,7 +20,7 @@ from adjudication.review import decisions, slots
 from adjudication.review.decisions import Conflict, DecisionRefused, NotFinished
 from adjudication.states import InvalidTransition
 from tests.factories import PASSWORD
-from tests.integration.reviewing import Review, add_reviewer, expire, open_review, token
+from tests.integration.reviewing import Review, add_reviewer, expire_lease, make_token, open_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def decide(
     assignment: Assignment, item: PacketItem, answer: str = "A", **more: object
 ) -> decisions.StoredDecision:
-    values: dict[str, Any] = {"shown_swapped": False, "token": token(), **more}
+    values: dict[str, Any] = {"shown_swapped": False, "token": make_token(), **more}
     return decisions.decide(
         assignment=assignment, item=item, answer=answer, by=assignment.person, **values
     )
@@ -102,7 +102,7 @@ def test_an_expired_lease_returns_and_the_late_answer_is_kept_as_late(review, me
     slots.save_draft(
         assignment=me, item=slot.item, draft={"comment": "half a thought"}, active_seconds=41.0
     )
-    expire(slot)
+    expire_lease(slot)
     taken = slots.claim(assignment=other, item=slot.item)
     assert taken is not None
     assert (taken.pk, taken.assignment_id, taken.active_seconds) == (slot.pk, other.pk, 0)
@@ -124,7 +124,7 @@ def test_an_expired_lease_returns_and_the_late_answer_is_kept_as_late(review, me
 
 def test_an_expired_lease_that_nobody_took_is_no_harm(me):
     slot = slots.next_item(assignment=me)
-    expire(slot)
+    expire_lease(slot)
     assert not decide(me, slot.item).late
 
 
@@ -187,9 +187,15 @@ def test_undo_goes_back_step_by_step_and_ends(me):
     for _ in range(2):
         items.append(slots.next_item(assignment=me).item)
         decide(me, items[-1])
-    assert decisions.undo(assignment=me, token=token(), by=me.person).undone.item_id == items[1].pk
-    assert decisions.undo(assignment=me, token=token(), by=me.person).undone.item_id == items[0].pk
-    assert decisions.undo(assignment=me, token=token(), by=me.person) is None
+    assert (
+        decisions.undo(assignment=me, token=make_token(), by=me.person).undone.item_id
+        == items[1].pk
+    )
+    assert (
+        decisions.undo(assignment=me, token=make_token(), by=me.person).undone.item_id
+        == items[0].pk
+    )
+    assert decisions.undo(assignment=me, token=make_token(), by=me.person) is None
 
 
 def test_an_amendment_adds_and_needs_to_know_what_stands(me):
@@ -261,10 +267,10 @@ def test_a_review_is_its_reviewers_alone(review, me):
     other = review.assignments[1].person
     with pytest.raises(NotAllowed):
         decisions.decide(
-            assignment=me, item=item, answer="A", shown_swapped=False, token=token(), by=other
+            assignment=me, item=item, answer="A", shown_swapped=False, token=make_token(), by=other
         )
     with pytest.raises(NotAllowed):
-        decisions.undo(assignment=me, token=token(), by=other)
+        decisions.undo(assignment=me, token=make_token(), by=other)
     with pytest.raises(NotAllowed):
         decisions.sign(assignment=me, password=PASSWORD, by=other)
 
@@ -291,7 +297,7 @@ def test_signing_asks_for_the_password_covers_the_head_and_ends_the_work(review,
         >= {"head": last.hash, "head_sequence": last.sequence, "decided": len(review.items)}.items()
     )
     with pytest.raises(InvalidTransition):
-        decisions.undo(assignment=me, token=token(), by=me.person)
+        decisions.undo(assignment=me, token=make_token(), by=me.person)
     with pytest.raises(InvalidTransition):
         decisions.sign(assignment=me, password=PASSWORD, by=me.person)
     assert AuditEvent.objects.get(action="review.sign").detail["head"] == signature.hash
@@ -307,7 +313,7 @@ def test_unsigning_voids_and_is_logged(review, me):
     voided = decisions.unsign(assignment=me, reason="one was wrong", by=review.admin)
     assert (voided.kind, voided.comment) == ("unsign", "one was wrong")
     assert AuditEvent.objects.filter(action="review.unsign", actor=review.admin).exists()
-    assert decisions.undo(assignment=me, token=token(), by=me.person) is not None
+    assert decisions.undo(assignment=me, token=make_token(), by=me.person) is not None
 
 
 def test_a_guess_is_stored_beside_the_decisions(me):
@@ -339,7 +345,7 @@ def test_where_reviewers_differ_a_third_person_decides_and_sees_no_answers():
     assert slot.item_id == items[0].pk
     assert slot.purpose == "adjudication"
     # of another item: nothing to settle there
-    decisions.undo(assignment=two, token=token(), by=two.person)
+    decisions.undo(assignment=two, token=make_token(), by=two.person)
     assert not decide(third, items[0], "BOTH").late
     assert slots.next_item(assignment=third) is None
 
@@ -357,7 +363,7 @@ def test_a_disagreement_that_is_gone_takes_its_place_along():
         expects=current.public_id,
         answer="A",
         shown_swapped=False,
-        token=token(),
+        token=make_token(),
         by=two.person,
     )
     assert not Slot.objects.filter(item=item, purpose="adjudication").exists()
@@ -383,7 +389,7 @@ def test_what_a_third_person_has_in_hand_stays_theirs_when_the_others_come_to_ag
         expects=current.public_id,
         answer="A",
         shown_swapped=False,
-        token=token(),
+        token=make_token(),
         by=two.person,
     )
     assert slots.next_item(assignment=third).item_id == item.pk

@@ -14,8 +14,8 @@ from adjudication.models import Assignment, Decision, PacketItem, Slot
 from adjudication.review import decisions, slots
 from adjudication.review.decisions import NotFinished, StoredDecision
 from tests.factories import PASSWORD
-from tests.integration.beside import Beside, locked
-from tests.integration.reviewing import Review, expire, open_review, token
+from tests.integration.beside import BackgroundAct, lock_rows
+from tests.integration.reviewing import Review, expire_lease, make_token, open_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -26,7 +26,7 @@ def decide(assignment: Assignment, item: PacketItem, answer: str = "A") -> Store
         item=item,
         answer=answer,
         shown_swapped=False,
-        token=token(),
+        token=make_token(),
         by=assignment.person,
     )
 
@@ -45,24 +45,24 @@ def me(review: Review) -> Assignment:
 def test_a_decision_waits_for_the_row_and_is_not_late(me, lost):
     slot = slots.next_item(assignment=me)
     if lost:
-        expire(slot)
-    with locked(Slot.objects.filter(pk=slot.pk)):
-        made = Beside(lambda: decide(me, slot.item)).settle()
+        expire_lease(slot)
+    with lock_rows(Slot.objects.filter(pk=slot.pk)):
+        made = BackgroundAct(lambda: decide(me, slot.item)).settle()
     assert not made.answer().late
     assert Slot.objects.get(pk=slot.pk).decision.assignment_id == me.pk
 
 
 def test_a_free_item_whose_row_is_locked_is_decided_and_not_late(review, me):
     slot = Slot.objects.filter(item__packet=review.packet).first()
-    with locked(Slot.objects.filter(pk=slot.pk)):
-        made = Beside(lambda: decide(me, slot.item)).settle()
+    with lock_rows(Slot.objects.filter(pk=slot.pk)):
+        made = BackgroundAct(lambda: decide(me, slot.item)).settle()
     assert not made.answer().late
 
 
 def test_an_autosave_renews_the_lease_though_the_row_is_locked(me):
     slot = slots.next_item(assignment=me)
-    with locked(Slot.objects.filter(pk=slot.pk)):
-        kept = Beside(
+    with lock_rows(Slot.objects.filter(pk=slot.pk)):
+        kept = BackgroundAct(
             lambda: slots.save_draft(
                 assignment=me, item=slot.item, draft={"comment": "…"}, active_seconds=2.0
             )
@@ -72,8 +72,8 @@ def test_an_autosave_renews_the_lease_though_the_row_is_locked(me):
 
 def test_the_item_in_hand_comes_again_though_its_row_is_locked(me):
     slot = slots.next_item(assignment=me)
-    with locked(Slot.objects.filter(pk=slot.pk)):
-        again = Beside(lambda: slots.next_item(assignment=me)).settle()
+    with lock_rows(Slot.objects.filter(pk=slot.pk)):
+        again = BackgroundAct(lambda: slots.next_item(assignment=me)).settle()
     assert again.answer().pk == slot.pk
     assert Slot.objects.filter(assignment=me).count() == 1
 
@@ -86,13 +86,13 @@ def test_a_locked_free_item_is_passed_over_while_there_are_others_and_waited_for
     nearest = slots.next_item(assignment=me)
     slots.skip(assignment=me, item=nearest.item)
     free = Slot.objects.filter(item__packet=review.packet, assignment=None)
-    with locked(free.filter(pk=first.pk)):
+    with lock_rows(free.filter(pk=first.pk)):
         other = slots.next_item(assignment=me, besides=[])
         assert other is not None
         assert other.pk not in (first.pk, nearest.pk)
     besides = [item.public_id for item in review.items if item.pk != first.item_id]
-    with locked(free.filter(pk=first.pk)):
-        last = Beside(lambda: slots.next_item(assignment=me, besides=besides)).settle()
+    with lock_rows(free.filter(pk=first.pk)):
+        last = BackgroundAct(lambda: slots.next_item(assignment=me, besides=besides)).settle()
     assert last.answer().pk == first.pk
 
 
@@ -120,7 +120,7 @@ def test_what_another_leaves_comes_back_before_one_signs(review, me):
     theirs = slots.next_item(assignment=review.assignments[1])
     while (slot := slots.next_item(assignment=me)) is not None:
         decide(me, slot.item)
-    expire(theirs)
+    expire_lease(theirs)
     back = slots.next_item(assignment=me)
     assert back.pk == theirs.pk
     decide(me, back.item)
@@ -132,7 +132,7 @@ def test_autosaves_of_somebody_who_lost_the_lease_make_no_decision_late(review, 
     other, stop = review.assignments[1], threading.Event()
     for item in review.items:
         slot = slots.claim(assignment=other, item=item)
-        expire(slot)
+        expire_lease(slot)
 
     def save() -> int:
         saved = 0
@@ -149,7 +149,7 @@ def test_autosaves_of_somebody_who_lost_the_lease_make_no_decision_late(review, 
         close_old_connections()
         return saved
 
-    savers = [Beside(save) for _ in range(3)]
+    savers = [BackgroundAct(save) for _ in range(3)]
     try:
         made = []
         for item in review.items:

@@ -30,9 +30,9 @@ from adjudication.review import slots
 from adjudication.review.items import blind_item, load_blinded_rows
 from adjudication.sampling.drawing import Design
 from tests import factories
-from tests.integration.judged import judged_by, make_case
-from tests.integration.two_worlds import Variation, build, item_id, walk
-from tests.unit.adjudication.judge_games import FIRST, SECOND, raw, row_of
+from tests.integration.judged import make_case, use_judge
+from tests.integration.two_worlds import WorldVariation, build, item_id, walk
+from tests.unit.adjudication.judge_games import FIRST, SECOND, find_row, make_raw
 from timelines.domain import TimelineKind
 from timelines.evaluation.values import SourceKey
 
@@ -59,23 +59,23 @@ class Teller:
             else {}
         )
         said: dict[str, Any] = {"reason": self.reason}
-        fever = row_of(given, "fever", first=True), row_of(given, "fever", first=False)
+        fever = find_row(given, "fever", first=True), find_row(given, "fever", first=False)
         hip = (
-            row_of(given, "fractured hip", first=True),
-            row_of(given, "fractured hip", first=False),
+            find_row(given, "fractured hip", first=True),
+            find_row(given, "fractured hip", first=False),
         )
         lactate = (
-            row_of(given, "lactate 2.0", first=True),
-            row_of(given, "lactate 2.0", first=False),
+            find_row(given, "lactate 2.0", first=True),
+            find_row(given, "lactate 2.0", first=False),
         )
-        pain = row_of(given, "no chest pain", first=True)
-        rash = row_of(given, r"rash \| resolved", first=True, at=1)
+        pain = find_row(given, "no chest pain", first=True)
+        rash = find_row(given, r"rash \| resolved", first=True, at=1)
         findings = [
-            raw(given, "TIMING", fever[0], fever[1], self.verdict, **said, **note),
-            raw(
+            make_raw(given, "TIMING", fever[0], fever[1], self.verdict, **said, **note),
+            make_raw(
                 given, "VALUE" if self.evidence else "TIMING", hip[0], hip[1], self.verdict, **said
             ),
-            raw(
+            make_raw(
                 given,
                 "TIMING",
                 lactate[0],
@@ -84,7 +84,7 @@ class Teller:
                 **said,
                 **table,
             ),
-            raw(
+            make_raw(
                 given,
                 "FIRST_ONLY",
                 pain,
@@ -94,7 +94,7 @@ class Teller:
                 **note,
                 polarity="absent" if self.evidence else "present",
             ),
-            raw(given, "DUPLICATE", rash, None, self.verdict, **said),
+            make_raw(given, "DUPLICATE", rash, None, self.verdict, **said),
         ]
         return validate_findings(findings, given)
 
@@ -125,7 +125,7 @@ def world(names: tuple[str, str], teller: Teller, decimals: float, case_id: str)
     }
     make_case(dataset, case_id, sources)
     keys = [SourceKey(name, TimelineKind.REVISED.value, 1) for name in names]
-    with judged_by(teller):  # type: ignore[arg-type]
+    with use_judge(teller):  # type: ignore[arg-type]
         run = actions.start_judging(
             study=dataset.study,
             datasets=[dataset],
@@ -252,7 +252,7 @@ def free_ids() -> None:
         cursor.execute("SET session_replication_role = origin")
 
 
-ONE = Variation(
+ONE = WorldVariation(
     ("alpha", "beta"),
     Teller("FIRST", True, "alpha had the evidence"),
     0.0,
@@ -261,7 +261,7 @@ ONE = Variation(
     1,
     10,
 )
-OTHER = Variation(
+OTHER = WorldVariation(
     ("gamma", "author:delta"),
     Teller("SECOND", False, "delta is right"),
     0.37,

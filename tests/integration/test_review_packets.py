@@ -34,14 +34,14 @@ from adjudication.sampling.drawing import OUTSIDE_SHARED
 from adjudication.states import InvalidTransition
 from tests import factories
 from tests.integration.authored import make_draft
-from tests.integration.judged import StandIn, judged_run, judged_world
+from tests.integration.judged import FixedJudge, make_judged_run, make_judged_world
 from tests.integration.reviewing import (
     Review,
     add_reviewer,
-    design_of,
-    drawn_review,
+    draw_review,
+    make_design,
+    make_token,
     open_review,
-    token,
 )
 from timelines.access.authoring import TIMELINE_PAGES
 
@@ -56,11 +56,11 @@ PAIRINGS = (
 
 @pytest.fixture
 def review() -> Review:
-    return drawn_review()
+    return draw_review()
 
 
 def test_the_eligible_set_leaves_out_what_is_outside_the_strata_and_the_swapped_rerun():
-    world = judged_world(2, swap=True)
+    world = make_judged_world(2, swap=True)
     assert packets.list_pairings(world.run) == PAIRINGS
     eligible = packets.find_eligible_findings(world.run)
     assert {f.pairing for f in eligible.findings} == set(PAIRINGS)
@@ -92,7 +92,7 @@ def test_a_drawn_packet_keeps_design_seed_versions_and_what_was_short(review):
         study=review.study,
         judge_run=review.world.run,
         label="Again",
-        design=design_of(review.world),
+        design=make_design(review.world),
         seed=7,
         by=review.admin,
     )
@@ -105,7 +105,7 @@ def test_drawing_is_for_admins_of_the_runs_study(review):
     common = {
         "study": review.study,
         "judge_run": review.world.run,
-        "design": design_of(review.world),
+        "design": make_design(review.world),
         "seed": 1,
     }
     with pytest.raises(NotAllowed):
@@ -207,7 +207,7 @@ def test_whoever_has_seen_the_judges_answers_beside_their_own_was_exposed(client
         item=slot.item,
         answer="A",
         shown_swapped=False,
-        token=token(),
+        token=make_token(),
         by=mine.person,
     )
     client.force_login(mine.person)
@@ -222,7 +222,7 @@ def test_whoever_has_seen_the_judges_answers_beside_their_own_was_exposed(client
 
 
 def test_exposure_to_many_cases_is_one_insert():
-    world = judged_world(3)
+    world = make_judged_world(3)
     person = factories.make_user(world.study, Role.CLINICIAN)
     with CaptureQueriesContext(connection) as queries:
         record_exposure(user=person, encounters=world.encounters, page="findings")
@@ -243,7 +243,7 @@ def test_another_open_packet_with_the_case_keeps_a_revealed_one_closed(review, c
         study=review.study,
         judge_run=review.world.run,
         label="Second",
-        design=design_of(review.world),
+        design=make_design(review.world),
         seed=9,
         by=review.admin,
     )
@@ -318,11 +318,11 @@ def test_people_come_back_with_the_order_they_had(review):
 
 def test_only_what_another_run_tells_differently_comes_back():
     review = open_review()
-    same = judged_run(review.world.dataset, StandIn(version="2"))
+    same = make_judged_run(review.world.dataset, FixedJudge(version="2"))
     assert packets.find_changed_findings(review.packet, same).findings == ()
     with pytest.raises(PacketRefused, match="No finding"):
         packets.draw_changed(packet=review.packet, judge_run=same, by=review.admin)
-    other = judged_run(review.world.dataset, StandIn(version="3", fever="SECOND"))
+    other = make_judged_run(review.world.dataset, FixedJudge(version="3", fever="SECOND"))
     changed = packets.draw_changed(packet=review.packet, judge_run=other, by=review.admin)
     assert changed.follows == review.packet
     findings = Finding.objects.filter(items__packet=changed)
@@ -337,6 +337,6 @@ def test_a_new_snapshot_of_the_record_brings_its_findings_back():
     encounter = review.world.encounters[0]
     row = factories.make_row(encounter, "lab:new::", 3.0, value="1")
     factories.make_series(encounter, "lab:new::", [row])
-    again = judged_run(review.world.dataset)
+    again = make_judged_run(review.world.dataset)
     changed = packets.find_changed_findings(review.packet, again)
     assert len(changed.findings) == len(packets.find_eligible_findings(again).findings)

@@ -15,7 +15,7 @@ from adjudication.blinding.visibility import are_sides_swapped, swap_answer
 from adjudication.models import Assignment, Decision, ItemMark, PracticeAnswer, Slot
 from adjudication.packets import actions as packets
 from tests import factories
-from tests.integration.reviewing import Review, open_review, token
+from tests.integration.reviewing import Review, make_token, open_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -51,7 +51,7 @@ def first_item(client: Client, mine: Assignment) -> str:
 
 def answer(client: Client, mine: Assignment, item: str, value: str = "A", **more: Any):
     return post(
-        client, "decide", mine.public_id, item, **{"token": token(), "answer": value, **more}
+        client, "decide", mine.public_id, item, **{"token": make_token(), "answer": value, **more}
     )
 
 
@@ -258,10 +258,10 @@ def test_skip_keeps_what_was_typed_and_flag_marks(reviewer, mine):
 
 
 def test_undo_without_an_answer_says_nothing_and_with_one_brings_it_back(reviewer, mine):
-    assert "html" not in post(reviewer, "undo", mine.public_id, token=token()).json()
+    assert "html" not in post(reviewer, "undo", mine.public_id, token=make_token()).json()
     item = first_item(reviewer, mine)
     answer(reviewer, mine, item, "B", comment="so be it")
-    response = post(reviewer, "undo", mine.public_id, token=token()).json()
+    response = post(reviewer, "undo", mine.public_id, token=make_token()).json()
     assert f'data-item="{item}"' in response["html"]
     assert 'data-answer="B"' in response["html"]
     assert response["progress"]["done"] == 0
@@ -319,7 +319,8 @@ def test_a_signed_review_is_left_alone_until_the_signature_is_taken_back(
     )
     assert post(reviewer, "next", mine.public_id).status_code == 423
     assert (
-        "You have signed" in post(reviewer, "undo", mine.public_id, token=token()).json()["message"]
+        "You have signed"
+        in post(reviewer, "undo", mine.public_id, token=make_token()).json()["message"]
     )
     receipt = reviewer.get(reverse("adjudication:review_receipt_file", args=[mine.public_id]))
     assert Decision.objects.get(kind="sign").hash in receipt.content.decode()

@@ -24,7 +24,7 @@ from jobs.errors import LostLease
 from jobs.leases.claims import claim
 from jobs.leases.holding import make_hold
 from tests import factories
-from tests.integration.rows_read import rows_read
+from tests.integration.rows_read import count_rows_read
 from timelines.case_state import case_state
 from timelines.models import STAGE_ORDER, CaseRun, Run, RunCount, Stage, StageRun
 from timelines.runs import actions
@@ -193,7 +193,7 @@ def test_a_poll_reads_what_it_shows_and_not_the_run(client):
             poll = client.get(address, {"show": show, "page": page}, headers={"HX-Request": "true"})
         assert poll.status_code == 200
         rows = {
-            sql: rows_read(sql)
+            sql: count_rows_read(sql)
             for sql in (q["sql"] for q in asked)
             if sql.startswith("SELECT") and '"timelines_' in sql
         }

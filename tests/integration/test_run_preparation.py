@@ -20,7 +20,7 @@ from jobs.leases.claims import claim
 from jobs.leases.holding import make_hold
 from jobs.models import JobState
 from tests import factories
-from tests.integration.pages import text_of
+from tests.integration.pages import extract_text
 from timelines.models import CaseRun, Run, RunPreparation, StageRun
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs import actions, preparing
@@ -188,7 +188,7 @@ def test_the_page_follows_the_preparation(client, dataset, admin):
     client.force_login(admin)
     address = reverse("timelines:run", args=[run.public_id])
     response = client.get(address)
-    assert "Preparing: 0 of 25 cases" in text_of(response)
+    assert "Preparing: 0 of 25 cases" in extract_text(response)
     assert 'hx-trigger="every 2s"' in response.content.decode()
     RunPreparation.objects.update(
         state="failed", prepared=20, reasons=["attempt 3: OperationalError"]
@@ -196,13 +196,13 @@ def test_the_page_follows_the_preparation(client, dataset, admin):
     response = client.get(address)
     assert (
         "Preparation failed after 20 of 25 cases. Retry adds the others. attempt 3: OperationalError"
-        in text_of(response)
+        in extract_text(response)
     )
     assert "every 2s" not in response.content.decode()
     client.post(reverse("timelines:run_action", args=[run.public_id, "retry"]))
     RunPreparation.objects.update(prepared=0)
     execute_preparation(run.preparation.pk)
-    shown = text_of(client.get(address))
+    shown = extract_text(client.get(address))
     assert "Prepar" not in shown
     assert "0 of 175 stages done over 25 cases" in shown
 
@@ -215,7 +215,7 @@ def test_launching_says_how_many_cases_there_will_be(client, dataset, admin):
         "variant": "unimodal",
         "alternatives": "1",
     }
-    assert "The run over 25 cases has started." in text_of(
+    assert "The run over 25 cases has started." in extract_text(
         client.post(reverse("timelines:run_new"), asked, follow=True)
     )
 

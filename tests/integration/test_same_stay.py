@@ -13,8 +13,8 @@ from adjudication.packets import actions as packets
 from ehr.models import Encounter
 from ehr.record.same_stay import find_copies
 from tests import factories
-from tests.integration.judged import judged_world, make_case
-from tests.integration.reviewed import drawn_packet
+from tests.integration.judged import make_case, make_judged_world
+from tests.integration.reviewed import draw_packet
 from timelines.authoring.actions import start_authoring
 from timelines.models import Authoring
 
@@ -44,14 +44,14 @@ def test_a_stay_is_known_by_its_case_id_and_its_note_or_admission():
 
 
 def test_a_packet_closes_every_import_of_its_stays():
-    world = judged_world(1)
+    world = make_judged_world(1)
     copy = make_case(factories.make_dataset(world.study, "again"), world.encounters[0].case_id)
     admin = factories.make_user(world.study, Role.ADMIN)
     person = factories.make_user(world.study, Role.CLINICIAN, Role.REVIEWER, username="both")
     client = Client()
     client.force_login(person)
     pages = [f"/cases/{e.public_id}/" for e in (copy, *world.encounters)]
-    packet = drawn_packet(world, by=admin)
+    packet = draw_packet(world, by=admin)
     packets.assign(packet=packet, person=person, by=admin)
     packets.open_packet(packet=packet, by=admin)
     assert [client.get(page).status_code for page in pages] == [403, 403]
@@ -61,9 +61,9 @@ def test_a_packet_closes_every_import_of_its_stays():
 
 
 def test_who_has_seen_or_written_a_copy_is_not_eligible():
-    world = judged_world(1)
+    world = make_judged_world(1)
     copy = make_case(factories.make_dataset(world.study, "again"), world.encounters[0].case_id)
-    packet = drawn_packet(world, by=factories.make_user(world.study, Role.ADMIN))
+    packet = draw_packet(world, by=factories.make_user(world.study, Role.ADMIN))
     reader = factories.make_user(world.study, Role.CLINICIAN, username="reader")
     client = Client()
     client.force_login(reader)

@@ -13,7 +13,7 @@ import pytest
 from accounts.models import Role
 from llm_runtime.roles import ModelRoles
 from tests import factories
-from tests.integration.reconstructed import DEMO, imported, run_inline
+from tests.integration.reconstructed import DEMO, import_folder, run_inline
 from timelines.domain import TimelineKind
 from timelines.models import Entry, Timeline
 from timelines.presentation.status import differs
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def encounter(transactional_db, monkeypatch):
     roles = ModelRoles({"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}})
     monkeypatch.setattr(tools, "roles", lambda: roles)
-    dataset = imported(
+    dataset = import_folder(
         DEMO / "cohort",
         cases=[sorted(p.name for p in (DEMO / "cohort").iterdir() if p.is_dir())[0]],
     )

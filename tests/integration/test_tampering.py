@@ -24,7 +24,7 @@ from adjudication.packets import actions as packets
 from adjudication.review import decisions, slots
 from tests import factories
 from tests.factories import PASSWORD
-from tests.integration.reviewing import add_reviewer, drawn_review, open_review, token
+from tests.integration.reviewing import add_reviewer, draw_review, make_token, open_review
 from tests.integration.test_review_decisions import decide, work_through
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -226,7 +226,7 @@ def world():
     work_through(me)
     decisions.sign(assignment=me, password=PASSWORD, by=me.person)
     decisions.unsign(assignment=me, reason="a slip", by=me.person)
-    undone_ = decisions.undo(assignment=me, token=token(), by=me.person)
+    undone_ = decisions.undo(assignment=me, token=make_token(), by=me.person)
     decide(
         me,
         undone_.undone.item,
@@ -406,7 +406,7 @@ def test_an_event_past_the_trigger_is_noticed(world):
 
 
 def test_drafts_come_and_go_and_are_known(world):
-    packet = drawn_review(pairings=1)
+    packet = draw_review(pairings=1)
     add_reviewer(packet)
     assert verify() == ""
     with undone(owner=True):

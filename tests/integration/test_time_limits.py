@@ -23,7 +23,7 @@ from jobs.worker import work
 from llm_runtime.roles import ModelRoles
 from tests import factories
 from tests.demo_cases import COHORT
-from tests.integration.beside import Beside
+from tests.integration.beside import BackgroundAct
 from tests.integration.job_rows import stage_row
 from tests.integration.test_stopping import at_work, supervised, worker_child  # noqa: F401 - a fixture
 from timelines.models import Run, StageRun
@@ -87,7 +87,9 @@ def test_cancelling_ends_the_tagging_of_a_very_long_note_within_seconds():
     )
     run = run_of(LONG)
     admin = factories.make_user(run.study, Role.ADMIN)
-    tagging = Beside(lambda: execute_stage(StageRun.objects.get(case_run__run=run, stage="tag").pk))
+    tagging = BackgroundAct(
+        lambda: execute_stage(StageRun.objects.get(case_run__run=run, stage="tag").pk)
+    )
     assert wait_until(lambda: state_of(run) == JobState.RUNNING, seconds=60)
     began = time.monotonic()
     cancel_run(run=run, by=admin)
@@ -107,7 +109,7 @@ def test_work_that_never_looks_is_failed_beside_it_and_stores_nothing_more(monke
         refused.append(hold.lost.wait(60))
         hold.report(done=1, total=1, words="too late")
 
-    working = Beside(
+    working = BackgroundAct(
         lambda: work(StageRun, row.pk, deaf, limit=lambda job: TimeLimit(0.2, "STAGE_SECONDS"))
     )
     assert wait_until(lambda: StageRun.objects.get(pk=row.pk).state == JobState.FAILED, seconds=60)

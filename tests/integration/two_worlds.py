@@ -42,9 +42,9 @@ from jobs.models import JobState
 from llm_runtime.models import ModelCall, ModelRequestText
 from tests import factories
 from tests.emptying import empty_database
-from tests.integration.evaluated import keep_case, make_evaluation
-from tests.integration.judged import StandIn, judged_by, make_case, make_source
-from tests.made_report import made_report
+from tests.integration.evaluated import make_evaluation, store_case
+from tests.integration.judged import FixedJudge, make_case, make_source, use_judge
+from tests.made_report import make_report
 from tests.unit.adjudication.judge_games import FIRST, SECOND
 from timelines.authoring.actions import start_authoring, submit
 from timelines.authoring.edits import Edit, apply_edit
@@ -66,7 +66,7 @@ STAGES = {
 
 
 @dataclass(frozen=True)
-class Variation:
+class WorldVariation:
     """What was made of the reviewed case in one world."""
 
     sources: tuple[str, str]
@@ -111,7 +111,7 @@ TOKENS = re.compile(
 
 
 @dataclass(frozen=True)
-class ByNote:
+class VariationJudge:
     """Judges the reviewed case as the variation says, others always alike."""
 
     teller: Any
@@ -120,12 +120,12 @@ class ByNote:
     version: str = "1"
 
     def judge(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
-        judge = StandIn() if given.note == self.note else self.teller
+        judge = FixedJudge() if given.note == self.note else self.teller
         found: list[JudgedFinding] | Unjudged = judge.judge(given)
         return found
 
 
-def build(variation: Variation) -> World:
+def build(variation: WorldVariation) -> World:
     """Fill an empty database with this world.
 
     Rows that both worlds share are made first, so that they get the same keys.
@@ -156,7 +156,7 @@ def build(variation: Variation) -> World:
     shared = _run(dataset, "shared")
     _reconstruct(shared, opened, 3, [JobState.SUCCEEDED] * 5, 100)
     _evaluate(aside, distant, "distant")
-    judge = ByNote(variation.teller, opened.notes.get().text)
+    judge = VariationJudge(variation.teller, opened.notes.get().text)
     steady = _judge(dataset, STEADY, judge, "steady", cases=["a-open"])
     _call(JUDGE_CALLS, Game.objects.filter(run=steady).first(), 100)
     world = World(people, _vary(variation, shared, (reviewed, copy), judge, admin, author))
@@ -169,10 +169,10 @@ def build(variation: Variation) -> World:
 
 
 def _vary(
-    v: Variation,
+    v: WorldVariation,
     shared: Run,
     reviewed: tuple[Encounter, Encounter],
-    judge: ByNote,
+    judge: VariationJudge,
     admin: User,
     author: User,
 ) -> Packet:
@@ -190,7 +190,10 @@ def _vary(
             v.states,
             v.tokens,
         )
-    rows: tuple[Sequence[Candidate], ...] = (_moved(FIRST, v.decimals), _moved(SECOND, -v.decimals))
+    rows: tuple[Sequence[Candidate], ...] = (
+        _shift_rows(FIRST, v.decimals),
+        _shift_rows(SECOND, -v.decimals),
+    )
     for name, candidates in zip(v.sources, rows, strict=True):
         make_source(case, name, candidates)
         make_source(copy, name, candidates)
@@ -216,7 +219,7 @@ def item_id(ordinal: int) -> str:
     return ALPHABET[ordinal] * PUBLIC_ID_LENGTH
 
 
-def _moved(rows: Sequence[Candidate], by: float) -> list[Candidate]:
+def _shift_rows(rows: Sequence[Candidate], by: float) -> list[Candidate]:
     return [replace(c, time=None if c.time is None else round(c.time) + by) for c in rows]
 
 
@@ -275,10 +278,14 @@ def _call(owner: str, of: Model | None, tokens: int) -> None:
 
 
 def _judge(
-    dataset: Dataset, sources: Sequence[str], judge: ByNote, label: str, cases: Sequence[str] = ()
+    dataset: Dataset,
+    sources: Sequence[str],
+    judge: VariationJudge,
+    label: str,
+    cases: Sequence[str] = (),
 ) -> JudgeRun:
     keys = [SourceKey(name, TimelineKind.REVISED.value, 1) for name in sources]
-    with judged_by(judge):  # type: ignore[arg-type]
+    with use_judge(judge):  # type: ignore[arg-type]
         run = actions.start_judging(
             study=dataset.study, datasets=[dataset], sources=keys, config=JudgeConfig(), label=label, by=None, tell_workers=False,
             cases=list(cases),
@@ -291,10 +298,10 @@ def _judge(
 
 def _evaluate(dataset: Dataset, case: Encounter, label: str, match: float = 0.5) -> None:
     evaluation = make_evaluation(
-        dataset.study, [dataset], report=made_report(), label=label, reference=label
+        dataset.study, [dataset], report=make_report(), label=label, reference=label
     )
     Evaluation.objects.filter(pk=evaluation.pk).update(sources=[f"{match:.2f}"])
-    keep_case(evaluation, case)
+    store_case(evaluation, case)
 
 
 def _write(case: Encounter, author: User, occurrences: int) -> None:
@@ -318,7 +325,7 @@ _OF_CASE: Mapping[type[Model], str] = {
 }  # fmt: skip
 
 
-def _names(cases: Sequence[Encounter], v: Variation) -> dict[str, str]:
+def _names(cases: Sequence[Encounter], v: WorldVariation) -> dict[str, str]:
     """Public id → what it is called in every world."""
     secret: dict[type[Model], list[Any]] = {
         model: list(model.objects.filter(**{f"{path}__in": cases}).values_list("pk", flat=True))  # type: ignore[attr-defined]
@@ -463,12 +470,14 @@ def addresses(
 ) -> Iterator[str]:
     """The pattern's address for everything that may stand in it."""
     parameters = list(pattern.pattern.converters) or list(pattern.pattern.regex.groupindex)
-    for values in product(*(some(names, _values(route, parameter)) for parameter in parameters)):
+    for values in product(
+        *(sample_ids(names, _values(route, parameter)) for parameter in parameters)
+    ):
         with suppress(NoReverseMatch):  # a converter that does not take that value
             yield reverse(name, kwargs=dict(zip(parameters, values, strict=True)))
 
 
-def some(names: Mapping[str, str], found: Sequence[Any]) -> list[Any]:
+def sample_ids(names: Mapping[str, str], found: Sequence[Any]) -> list[Any]:
     """Return ids of the reviewed case, of open objects, and an unknown one.
 
     The first id, the first few, and the last.

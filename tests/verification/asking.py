@@ -40,7 +40,7 @@ def model(server: Server, **options: Any) -> OpenAIModel:
     )
 
 
-def plainly(server: Server) -> dict[str, Any]:
+def load_plain_options(server: Server) -> dict[str, Any]:
     """Return request fields that lead the model to simple rows.
 
     It is led to `null` and to rows without contexts if the schema leaves it the choice. Otherwise
@@ -73,7 +73,7 @@ def backbone(
     return replace(prompted_backbone(askers, config), tagger=rules_backbone().tagger)
 
 
-def marked_note(words: int) -> TaggedNote:
+def make_marked_note(words: int) -> TaggedNote:
     """A note of that many one-word events, each with an identifier."""
     names = [f"event{n}" for n in range(words)]
     text = " ".join(names)

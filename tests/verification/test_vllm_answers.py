@@ -24,7 +24,7 @@ from llm_runtime.errors import (
 from llm_runtime.prompts import Rendered
 from llm_runtime.structured import json_object, object_schema
 from tests.marks import deep
-from tests.verification.asking import ANCHOR, WINDOW, marked_note, model, plainly
+from tests.verification.asking import ANCHOR, WINDOW, load_plain_options, make_marked_note, model
 from timelines.backbones.prompted.reviser import PromptedReviser
 from timelines.backbones.prompted.timer import PromptedTimer
 from timelines.domain import Entry, Timeline, TimelineKind
@@ -72,10 +72,10 @@ def test_the_server_tells_its_context_and_counts_as_it_charges(server):
 
 @pytest.mark.parametrize("identifiers", [4, *deep(8, 30)])
 def test_identifiers_are_all_answered_in_their_order(server, identifiers):
-    note = marked_note(identifiers)
+    note = make_marked_note(identifiers)
     ledger = MemoryLedger()
     timer = PromptedTimer(
-        Asker("timer", model(server), ledger, extra=plainly(server)),
+        Asker("timer", model(server), ledger, extra=load_plain_options(server)),
         PipelineConfig(infer_batch_size=identifiers),
     )
     timeline = timer.infer(note, ANCHOR)
@@ -87,7 +87,7 @@ def test_identifiers_are_all_answered_in_their_order(server, identifiers):
 
 @pytest.mark.deep
 def test_a_table_is_a_whole_timeline_or_none(server):
-    note = marked_note(1)
+    note = make_marked_note(1)
     ledger = MemoryLedger()
     timer = PromptedTimer(Asker("timer", model(server, output="table"), ledger), PipelineConfig())
     try:
@@ -114,7 +114,7 @@ def test_a_note_longer_than_the_context_is_refused_before_it_is_sent(server):
     ledger = MemoryLedger()
     timer = PromptedTimer(Asker("timer", model(server), ledger), PipelineConfig())
     with pytest.raises(PromptTooLong):
-        timer.infer(marked_note(400), ANCHOR)
+        timer.infer(make_marked_note(400), ANCHOR)
     assert ledger.calls == []
 
 
@@ -170,10 +170,10 @@ def test_a_failed_call_is_a_model_error_that_quotes_nothing(server):
 
 @pytest.mark.deep
 def test_two_timelines_may_keep_rows_and_take_over_those_of_the_first(server):
-    note = marked_note(4)
+    note = make_marked_note(4)
     ledger = MemoryLedger()
     reviser = PromptedReviser(
-        Asker("reviser", model(server), ledger, extra=plainly(server)), PipelineConfig()
+        Asker("reviser", model(server), ledger, extra=load_plain_options(server)), PipelineConfig()
     )
     before = Timeline.complete(
         note.inventory, [Entry(uid, None) for uid in note.inventory.uids], TimelineKind.TEXT_ONLY

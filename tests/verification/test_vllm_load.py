@@ -13,7 +13,7 @@ import pytest
 from llm_runtime.base import Message, ModelRequest
 from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.calls.stopping import StoppableModel
-from tests.verification.asking import ANCHOR, marked_note, model, plainly
+from tests.verification.asking import ANCHOR, load_plain_options, make_marked_note, model
 from timelines.backbones.prompted.timer import PromptedTimer
 from timelines.pipeline.config import PipelineConfig
 
@@ -38,10 +38,10 @@ async def until(condition, seconds):
 
 
 def test_the_calls_of_a_stage_share_their_beginning(server):
-    note = marked_note(6)
+    note = make_marked_note(6)
     ledger = MemoryLedger()
     before = server.metric(HITS)
-    asker = Asker("timer", model(server, concurrency=1), ledger, extra=plainly(server))
+    asker = Asker("timer", model(server, concurrency=1), ledger, extra=load_plain_options(server))
     PromptedTimer(asker, PipelineConfig(infer_batch_size=2)).infer(note, ANCHOR)
     cached = [call.reply.tokens_cached for call in ledger.calls]
     assert server.metric(HITS) - before == sum(cached)

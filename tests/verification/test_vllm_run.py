@@ -15,8 +15,8 @@ from django.db.models import Count, Sum
 from jobs.models import JobState
 from llm_runtime.models import ModelCall
 from llm_runtime.roles import ModelRoles
-from tests.integration.prompted_world import LOCAL_ROLES, finish, small_dataset
-from tests.verification.asking import plainly
+from tests.integration.prompted_world import LOCAL_ROLES, finish_run, small_dataset
+from tests.verification.asking import load_plain_options
 from timelines.backbones.rules.backbone import rules_backbone
 from timelines.models import Entry, Run, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig
@@ -43,7 +43,7 @@ def use(monkeypatch, server):
     }
     roles = ModelRoles(
         {**LOCAL_ROLES, "language_model": "smol"},
-        {"smol": {**served, "extra": plainly(server), "backoff": 0.05}},
+        {"smol": {**served, "extra": load_plain_options(server), "backoff": 0.05}},
     )
     original = tools.prompted
     monkeypatch.setattr(tools, "roles", lambda: roles)
@@ -90,7 +90,7 @@ def test_a_run_survives_kill_9_of_the_server_and_pays_for_no_answer_twice(monkey
     assert not Timeline.objects.exists(), "half a stage is no timeline"
 
     StageRun.objects.update(not_before=None)
-    finish(run)
+    finish_run(run)
     assert set(StageRun.objects.values_list("state", flat=True)) == {JobState.SUCCEEDED}
     assert ModelCall.objects.filter(reused=True).count() == answered, (
         "what was answered before is found"

@@ -161,7 +161,7 @@ class Decide(ReviewView):
         """Store your answer.
 
         409 `late`: stored, but it does not count. 409 `conflict`: you have decided already, see
-        `find_current_decisions`. The same token again gets the same response and stores nothing.
+        `standing`. The same token again gets the same response and stores nothing.
         """
         assignment, item = _find_item(request, public_id, item_id, withdrawn=True)
         values = read_body(bodies.DecideRequest, request)

@@ -111,7 +111,7 @@ class ReviewerCard:
 class Disagreement:
     """An item on which two reviewers answered differently.
 
-    `classify_disagreement` classifies it; `splits`: exactly one of them upholds the judge.
+    `about` classifies it; `splits`: exactly one of them upholds the judge.
     """
 
     number: int

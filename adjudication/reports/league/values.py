@@ -28,7 +28,7 @@ class Games:
     """The judged games of one judge run in first positions, as columns.
 
     G games, N sources, 7 categories in the order of CATEGORIES. `first`, `second`: (G,) source
-    indices. `case`: (G,) case ids; `stratum`: (G,) indices into `list_strata`. `charges`: (G, 2, 7)
+    indices. `case`: (G,) case ids; `stratum`: (G,) indices into `strata`. `charges`: (G, 2, 7)
     errors charged to the first and the second timeline. `flagged`: (G, 2) wrong times among them
     whose hours are within tolerance. `findings`, `flagged_findings`: (G,) all of them.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from accounts.api_access.tokens import issue_token
-from tests.integration.matrix.world import SIGN_IN, Row, World, answers, everyone_signed_in
+from tests.integration.matrix.world import SIGN_IN, Row, World, answers, expect_signed_in
 
 
 def _clinician(world: World) -> dict[str, str]:
@@ -27,15 +27,15 @@ ADMINS_ONLY = answers(
 )
 
 ROWS = [
-    Row("home", everyone_signed_in(200)),
-    Row("accounts:sign_in", everyone_signed_in(302, anonymous=200)),
-    Row("accounts:sign_out", everyone_signed_in(302, anonymous=302), method="post"),
-    Row("accounts:sign_out", everyone_signed_in(405, anonymous=405)),
-    Row("accounts:password_change", everyone_signed_in(200)),
-    Row("accounts:api_tokens", everyone_signed_in(200)),
+    Row("home", expect_signed_in(200)),
+    Row("accounts:sign_in", expect_signed_in(302, anonymous=200)),
+    Row("accounts:sign_out", expect_signed_in(302, anonymous=302), method="post"),
+    Row("accounts:sign_out", expect_signed_in(405, anonymous=405)),
+    Row("accounts:password_change", expect_signed_in(200)),
+    Row("accounts:api_tokens", expect_signed_in(200)),
     Row(
         "accounts:api_tokens",
-        everyone_signed_in(200),
+        expect_signed_in(200),
         method="post",
         data=lambda world: {"label": "script"},
     ),
@@ -54,7 +54,7 @@ ROWS = [
         method="post",
         data=_clinicians_token,
     ),
-    Row("accounts:help", everyone_signed_in(200)),
+    Row("accounts:help", expect_signed_in(200)),
     Row("accounts:audit_trail", ADMINS_ONLY),
     Row("accounts:study", ADMINS_ONLY),
     Row(

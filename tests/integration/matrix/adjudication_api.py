@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from adjudication.packets import actions as packets
 from tests.integration.matrix import adjudication_judging as judging
 from tests.integration.matrix import adjudication_review as review
-from tests.integration.matrix.world import Answer, Row, World, answers, everyone_signed_in
+from tests.integration.matrix.world import Answer, Row, World, answers, expect_signed_in
 
 
 def _reviewers_own(answer: Answer) -> Mapping[str, Answer]:
@@ -36,7 +36,7 @@ ITEM = (
     ("post", "review_amend"),
 )
 REVIEW = [
-    Row("adjudication_api:reviews", everyone_signed_in(200, anonymous=401)),
+    Row("adjudication_api:reviews", expect_signed_in(200, anonymous=401)),
     Row("adjudication_api:review", _reviewers_own(200), path=review._mine),
     Row("adjudication_api:review", _reviewers_own(404), path=review._draft),
     *(

@@ -9,14 +9,14 @@ from adjudication.models import Comparison, Finding, Game, JudgeRun
 from jobs.models import JobState
 from llm_runtime.models import ModelCall, ModelRequestText
 from tests import factories
-from tests.integration.matrix.ehr import CASE_PAGE, encounter_of
+from tests.integration.matrix.ehr import CASE_PAGE, find_encounter
 from tests.integration.matrix.timelines import LIST, STEER
-from tests.integration.matrix.world import SIGN_IN, Row, World, answers, everyone_signed_in
+from tests.integration.matrix.world import SIGN_IN, Row, World, answers, expect_signed_in
 
 
 def _comparison(world: World) -> Comparison:
     """Two bare timelines of the world's case."""
-    encounter = encounter_of(world)
+    encounter = find_encounter(world)
     found = Comparison.objects.filter(encounter=encounter).first()
     if found is None:
         one, two = (
@@ -151,7 +151,7 @@ ROWS = [
     ),
     Row(
         "adjudication:judge_run_action",
-        everyone_signed_in(405, anonymous=405),
+        expect_signed_in(405, anonymous=405),
         path=_acting("pause"),
     ),
     Row("adjudication:judge_game", CASE_PAGE, path=_in_game),

@@ -49,7 +49,7 @@ CARD = answers(
 )
 
 
-def judge_run_of(world: World) -> JudgeRun:
+def make_judge_run(world: World) -> JudgeRun:
     """A judge run of the world's study that has judged nothing."""
     found = JudgeRun.objects.filter(study=world.study, label="matrix").first()
     sources = [["one", "revised", 1], ["two", "revised", 1]]
@@ -63,19 +63,19 @@ def judge_run_of(world: World) -> JudgeRun:
     )
 
 
-def packet_of(world: World) -> Packet:
+def make_packet(world: World) -> Packet:
     """A draft without items."""
     found = Packet.objects.filter(study=world.study, label="matrix").first()
     return found or Packet.objects.create(
-        study=world.study, label="matrix", judge_run=judge_run_of(world), seed=1
+        study=world.study, label="matrix", judge_run=make_judge_run(world), seed=1
     )
 
 
 def _path(world: World) -> dict[str, str]:
-    return {"public_id": packet_of(world).public_id}
+    return {"public_id": make_packet(world).public_id}
 
 
-def _with(**further: str) -> Callable[[World], Mapping[str, str]]:
+def _build_path(**further: str) -> Callable[[World], Mapping[str, str]]:
     return lambda world: {**_path(world), **further}
 
 
@@ -84,21 +84,21 @@ ROWS = [
     Row(
         "adjudication:packet_new",
         PAGE,
-        path=lambda world: {"run_id": judge_run_of(world).public_id},
+        path=lambda world: {"run_id": make_judge_run(world).public_id},
     ),
     # An empty form comes back with its errors and draws nothing.
     Row(
         "adjudication:packet_new",
         PAGE,
         method="post",
-        path=lambda world: {"run_id": judge_run_of(world).public_id},
+        path=lambda world: {"run_id": make_judge_run(world).public_id},
     ),
     Row("adjudication:packet", PAGE, path=_path),
     *(
-        Row("adjudication:packet_action", STEER, method="post", path=_with(action=action))
+        Row("adjudication:packet_action", STEER, method="post", path=_build_path(action=action))
         for action in ("open", "close", "assign", "second", "delete")
     ),
     Row("adjudication:report_card", CARD, path=_path),
-    Row("adjudication:report_table", CARD, path=_with(name="uphold", format="csv")),
-    Row("adjudication:packet_download", CARD, path=_with(format="csv")),
+    Row("adjudication:report_table", CARD, path=_build_path(name="uphold", format="csv")),
+    Row("adjudication:packet_download", CARD, path=_build_path(format="csv")),
 ]

@@ -9,7 +9,7 @@ from django.contrib.auth import get_user_model
 
 from accounts.models import Role
 from tests import factories
-from tests.integration.matrix.ehr import CASE_PAGE, encounter_of
+from tests.integration.matrix.ehr import CASE_PAGE, find_encounter
 from tests.integration.matrix.world import SIGN_IN, Row, World, answers
 from timelines.authoring.actions import start_authoring, submit
 from timelines.authoring.edits import Edit, apply_edit
@@ -20,7 +20,7 @@ NOTE = "Fell at home."
 
 def _case(world: World) -> dict[str, str]:
     """A case with a note."""
-    encounter = encounter_of(world)
+    encounter = find_encounter(world)
     if not encounter.notes.exists():
         factories.make_note(encounter, NOTE)
     return {"public_id": encounter.public_id}
@@ -31,7 +31,7 @@ def _draft(world: World) -> Authoring:
     _case(world)
     clinician = world.people["clinician"]
     made, new = start_authoring(
-        encounter=encounter_of(world), protocol=Authoring.Protocol.ASSISTED, by=clinician
+        encounter=find_encounter(world), protocol=Authoring.Protocol.ASSISTED, by=clinician
     )
     if new:
         values = {"start": 0, "end": 4, "mention": "Fell", "time": -2}
@@ -57,7 +57,7 @@ def _submitted(world: World) -> dict[str, str]:
 def _two_submitted(world: World) -> dict[str, str]:
     """A case that two others have authored and submitted."""
     _case(world)
-    encounter = encounter_of(world)
+    encounter = find_encounter(world)
     for name in ("first-author", "second-author"):
         author = get_user_model().objects.filter(username=name).first() or factories.make_user(
             world.study, Role.CLINICIAN, username=name

@@ -9,7 +9,7 @@ from tests import factories
 from tests.integration.matrix.world import SIGN_IN, Row, World, answers
 
 
-def encounter_of(world: World) -> Encounter:
+def find_encounter(world: World) -> Encounter:
     """A case of the world's study."""
     dataset, _ = Dataset.objects.get_or_create(
         study=world.study, name="matrix", defaults={"format": "cases"}
@@ -22,7 +22,7 @@ def encounter_of(world: World) -> Encounter:
 
 def _record(world: World) -> dict[str, str]:
     """A series with one row, and a row without a time."""
-    encounter = encounter_of(world)
+    encounter = find_encounter(world)
     if not encounter.series.exists():
         row = factories.make_row(encounter, "lab:lactate:blood", 2.0, value="271.83", unit="mmol/L")
         factories.make_series(encounter, "lab:lactate:blood", [row], summary="lactate once, 271.83")
@@ -33,7 +33,7 @@ def _record(world: World) -> dict[str, str]:
 def _series(world: World) -> dict[str, str]:
     return {
         **_record(world),
-        "series_id": str(EventSeries.objects.get(encounter=encounter_of(world)).pk),
+        "series_id": str(EventSeries.objects.get(encounter=find_encounter(world)).pk),
     }
 
 

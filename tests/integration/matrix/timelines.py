@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tests import factories
-from tests.integration.matrix.ehr import CASE_PAGE, encounter_of
-from tests.integration.matrix.world import SIGN_IN, Row, World, answers, everyone_signed_in
+from tests.integration.matrix.ehr import CASE_PAGE, find_encounter
+from tests.integration.matrix.world import SIGN_IN, Row, World, answers, expect_signed_in
 from timelines.models import CaseRun, StageRun
 
 
-def case_run_of(world: World) -> CaseRun:
+def make_case_run(world: World) -> CaseRun:
     """A run of the world's study whose only stage has failed."""
-    encounter = encounter_of(world)
+    encounter = find_encounter(world)
     found = CaseRun.objects.filter(encounter=encounter, run__label="matrix").first()
     if found is None:
         factories.make_note(encounter, "Fell at home.")
@@ -24,11 +24,11 @@ def case_run_of(world: World) -> CaseRun:
 
 
 def _run(world: World) -> dict[str, str]:
-    return {"public_id": case_run_of(world).run.public_id}
+    return {"public_id": make_case_run(world).run.public_id}
 
 
 def _launch(world: World) -> dict[str, str]:
-    dataset = case_run_of(world).run.dataset
+    dataset = make_case_run(world).run.dataset
     return {
         "dataset": dataset.public_id,
         "backbone": "rules",
@@ -103,7 +103,7 @@ ROWS = [
     ),
     Row(
         "timelines:run_action",
-        everyone_signed_in(405, anonymous=405),
+        expect_signed_in(405, anonymous=405),
         path=lambda world: {**_run(world), "action": "cancel"},
     ),
     # Refused with a message on the run's page, as the matrix' run has no revised timeline.
@@ -118,6 +118,6 @@ ROWS = [
         "timelines:case_retry",
         STEER,
         method="post",
-        path=lambda world: {**_run(world), "case_run_id": case_run_of(world).public_id},
+        path=lambda world: {**_run(world), "case_run_id": make_case_run(world).public_id},
     ),
 ]

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from llm_runtime.models import ModelCall, ModelRequestText
 from tests.integration.matrix.ehr import CASE_PAGE
-from tests.integration.matrix.timelines import case_run_of
+from tests.integration.matrix.timelines import make_case_run
 from tests.integration.matrix.world import Row, World
 from timelines.models import StageRun
 from timelines.runs.calls import CALLS_OWNER
 
 
 def _run(world: World) -> dict[str, str]:
-    return {"public_id": case_run_of(world).run.public_id}
+    return {"public_id": make_case_run(world).run.public_id}
 
 
 def _case(world: World) -> dict[str, str]:
-    return {**_run(world), "case_run_id": case_run_of(world).public_id}
+    return {**_run(world), "case_run_id": make_case_run(world).public_id}
 
 
 def _call(world: World) -> dict[str, str]:
-    stage = StageRun.objects.get(case_run=case_run_of(world))
+    stage = StageRun.objects.get(case_run=make_case_run(world))
     text, _ = ModelRequestText.objects.get_or_create(
         sha256="0" * 64, defaults={"body": '{"messages": [], "schema": null}'}
     )

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from tests import factories
-from tests.integration.matrix.ehr import CASE_PAGE, encounter_of
+from tests.integration.matrix.ehr import CASE_PAGE, find_encounter
 from tests.integration.matrix.world import Row, World
 from timelines.models import Occurrence
 
 
 def _case(world: World) -> dict[str, str]:
-    return {"public_id": encounter_of(world).public_id}
+    return {"public_id": find_encounter(world).public_id}
 
 
 def _occurrence(world: World) -> dict[str, str]:
-    encounter = encounter_of(world)
+    encounter = find_encounter(world)
     found = Occurrence.objects.filter(inventory__encounter=encounter).first()
     if found is None:
         inventory = factories.make_inventory(factories.make_note(encounter, "Fell at home."))

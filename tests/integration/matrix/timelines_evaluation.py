@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 
 from jobs.models import JobState
 from tests import factories
-from tests.integration.evaluated import keep_case, make_evaluation
-from tests.integration.matrix.ehr import CASE_PAGE, encounter_of
+from tests.integration.evaluated import make_evaluation, store_case
+from tests.integration.matrix.ehr import CASE_PAGE, find_encounter
 from tests.integration.matrix.timelines import LIST, STEER
 from tests.integration.matrix.world import SIGN_IN, Row, World, answers
-from tests.made_report import made_report
+from tests.made_report import make_report
 from timelines.domain import TimelineKind
 from timelines.models import Evaluation, Timeline
 
@@ -22,12 +22,12 @@ def _evaluation(world: World, state: str = JobState.SUCCEEDED) -> Evaluation:
     """
     found = Evaluation.objects.filter(study=world.study, state=state).first()
     if found is None:
-        encounter = encounter_of(world)
+        encounter = find_encounter(world)
         done = state == JobState.SUCCEEDED
         found = make_evaluation(
-            world.study, [encounter.dataset], report=made_report() if done else None, state=state
+            world.study, [encounter.dataset], report=make_report() if done else None, state=state
         )
-        keep_case(found, encounter)
+        store_case(found, encounter)
     return found
 
 
@@ -41,7 +41,7 @@ def _acting(action: str, state: JobState) -> Callable[[World], Mapping[str, str]
 
 def _start(world: World) -> dict[str, str]:
     """A form that compares one bare timeline with a reference."""
-    encounter = encounter_of(world)
+    encounter = find_encounter(world)
     if not Timeline.objects.filter(encounter=encounter).exists():
         inventory = factories.make_inventory(factories.make_note(encounter, "Fell at home."))
         factories.make_timeline(
@@ -99,7 +99,7 @@ ROWS = [
     Row(
         "timelines:evaluation_case",
         CASE_PAGE,
-        path=lambda world: {**_path(world), "case_id": encounter_of(world).public_id},
+        path=lambda world: {**_path(world), "case_id": find_encounter(world).public_id},
     ),
     Row(
         "timelines:evaluation_action", STEER, method="post", path=_acting("cancel", JobState.QUEUED)

@@ -77,7 +77,7 @@ def answers(
     }
 
 
-def everyone_signed_in(answer: Answer, *, anonymous: Answer = SIGN_IN) -> Mapping[str, Answer]:
+def expect_signed_in(answer: Answer, *, anonymous: Answer = SIGN_IN) -> Mapping[str, Answer]:
     """The same for all who are signed in, with any role."""
     return {person: anonymous if person == "anonymous" else answer for person in PEOPLE}
 

@@ -37,7 +37,7 @@ SECOND = (
 )
 
 
-def candidates(timeline: Timeline, inventory: Inventory) -> list[Candidate]:
+def make_candidates(timeline: Timeline, inventory: Inventory) -> list[Candidate]:
     """Return the rows of a timeline over its inventory.
 
     Raises KeyError for an entry whose UID is not in the inventory.
@@ -54,7 +54,7 @@ def candidates(timeline: Timeline, inventory: Inventory) -> list[Candidate]:
     return rows
 
 
-def seen(hours: float | None, value: str, unit: str = "") -> Observation:
+def make_observation(hours: float | None, value: str, unit: str = "") -> Observation:
     return Observation(None if hours is None else ADMISSION + timedelta(hours=hours), value, unit)
 
 
@@ -88,17 +88,25 @@ def series(
 
 
 SERIES = (
-    series("admission:admission_type:", seen(0, "EMERGENCY")),
-    series("lab:lactate::", seen(0.25, "4.1", "mmol/L"), seen(18.5, "2.0", "mmol/L"), numeric=True),
+    series("admission:admission_type:", make_observation(0, "EMERGENCY")),
     series(
-        "chart:heart rate::", *(seen(h, str(80 + h)) for h in range(20)), listed=False, numeric=True
+        "lab:lactate::",
+        make_observation(0.25, "4.1", "mmol/L"),
+        make_observation(18.5, "2.0", "mmol/L"),
+        numeric=True,
+    ),
+    series(
+        "chart:heart rate::",
+        *(make_observation(h, str(80 + h)) for h in range(20)),
+        listed=False,
+        numeric=True,
     ),
     series(
         "chart:pain present::",
-        *(seen(h, "No" if h % 2 else "Yes") for h in range(20)),
+        *(make_observation(h, "No" if h % 2 else "Yes") for h in range(20)),
         listed=False,
     ),
-    series("diagnosis:E = mc2:", seen(None, "sepsis")),
+    series("diagnosis:E = mc2:", make_observation(None, "sepsis")),
 )
 
 
@@ -108,13 +116,13 @@ def game(*, seed: int = 1, swap: bool = False, **options: Any) -> JudgeInput:
     )
 
 
-def row_of(given: JudgeInput, event: str, *, first: bool, at: int = 0) -> CandidateRow:
+def find_row(given: JudgeInput, event: str, *, first: bool, at: int = 0) -> CandidateRow:
     """Return the `at`-th row of that text in the first or second timeline."""
     rows = given.a_rows if first == given.a_is_first else given.b_rows
     return [r for r in rows if r.event == event][at]
 
 
-def raw(
+def make_raw(
     given: JudgeInput,
     kind: str,
     first: CandidateRow | None,
@@ -144,27 +152,29 @@ def raw(
     return {**finding, **fields}
 
 
-def good_findings(given: JudgeInput) -> list[dict[str, Any]]:
+def make_good_findings(given: JudgeInput) -> list[dict[str, Any]]:
     """One valid finding of each type and more, for either order of the labels."""
 
     def one(event: str, at: int = 0) -> CandidateRow:
-        return row_of(given, event, first=True, at=at)
+        return find_row(given, event, first=True, at=at)
 
     def two(event: str) -> CandidateRow:
-        return row_of(given, event, first=False)
+        return find_row(given, event, first=False)
 
     note, table = {"grounding": "NOTE"}, {"grounding": "TABLE"}
     return [
-        raw(given, "TIMING", one("fever"), two("fever"), "FIRST", **note, note_evidence="Fever for three days, 'the worst ever'."),
-        raw(given, "VALUE", one("lactate 4.1"), two("lactate 4.0"), "FIRST", **table, table_evidence="lab:lactate:: = 4.1 mmol/L @ 0h"),
-        raw(
+        make_raw(given, "TIMING", one("fever"), two("fever"), "FIRST", **note, note_evidence="Fever for three days, 'the worst ever'."),
+        make_raw(
+            given, "VALUE", one("lactate 4.1"), two("lactate 4.0"), "FIRST", **table, table_evidence="lab:lactate:: = 4.1 mmol/L @ 0h",
+        ),
+        make_raw(
             given, "TIMING", one("lactate 2.0"), two("lactate 2.0"), "SECOND", grounding="BOTH",
             note_evidence="Lactate 4.1 in the emergency room, then 2.0 the next morning.", table_evidence="lab:lactate:: = 2.0 @ +18h",
         ),
-        raw(given, "FIRST_ONLY", one("no chest pain"), None, "FIRST", **note, note_evidence="Denies chest pain.", polarity="absent"),
-        raw(given, "SECOND_ONLY", None, two('pain "worst ever"'), "FIRST", relation="added_detail"),
-        raw(given, "DUPLICATE", one(r"rash \| resolved", 1), None, "SECOND", **note, note_evidence="Patient's rash resolved"),
-        raw(given, "SHARED_UNSUPPORTED", one("fractured hip"), two("fractured hip"), "NEITHER"),
-        raw(given, "TIMING", one(r"rash \| resolved"), two(r"rash \| resolved"), "UNCLEAR"),
-        raw(given, "VALUE", one("fractured hip"), two("fractured hip"), "BOTH", note_evidence=None),
+        make_raw(given, "FIRST_ONLY", one("no chest pain"), None, "FIRST", **note, note_evidence="Denies chest pain.", polarity="absent"),
+        make_raw(given, "SECOND_ONLY", None, two('pain "worst ever"'), "FIRST", relation="added_detail"),
+        make_raw(given, "DUPLICATE", one(r"rash \| resolved", 1), None, "SECOND", **note, note_evidence="Patient's rash resolved"),
+        make_raw(given, "SHARED_UNSUPPORTED", one("fractured hip"), two("fractured hip"), "NEITHER"),
+        make_raw(given, "TIMING", one(r"rash \| resolved"), two(r"rash \| resolved"), "UNCLEAR"),
+        make_raw(given, "VALUE", one("fractured hip"), two("fractured hip"), "BOTH", note_evidence=None),
     ]  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Any
 
 from adjudication.domain import FindingType, Grounding, Relation, Verdict
 from adjudication.judging.input import JudgeInput
-from tests.unit.adjudication.judge_games import NOTE, good_findings
+from tests.unit.adjudication.judge_games import NOTE, make_good_findings
 from tests.unit.timelines.test_prompted_fuzz import (
     characters,
     cut,
@@ -70,42 +70,46 @@ ODD: list[Any] = [
 ]
 
 
-def one(findings: Findings, rng: random.Random) -> dict[str, Any]:
+def choose_finding(findings: Findings, rng: random.Random) -> dict[str, Any]:
     return rng.choice(findings)
 
 
 def label(findings: Findings, rng: random.Random, given: JudgeInput) -> object:
-    one(findings, rng)[rng.choice(["type", "verdict", "grounding", "relation", "polarity"])] = (
-        rng.choice(LABELS)
-    )
+    choose_finding(findings, rng)[
+        rng.choice(["type", "verdict", "grounding", "relation", "polarity"])
+    ] = rng.choice(LABELS)
     return findings
 
 
 def odd_field(findings: Findings, rng: random.Random, given: JudgeInput) -> object:
-    finding = one(findings, rng)
+    finding = choose_finding(findings, rng)
     finding[rng.choice(list(finding))] = rng.choice(ODD)
     return findings
 
 
 def drop_field(findings: Findings, rng: random.Random, given: JudgeInput) -> object:
-    finding = one(findings, rng)
+    finding = choose_finding(findings, rng)
     del finding[rng.choice(list(finding))]
     return findings
 
 
 def extra_field(findings: Findings, rng: random.Random, given: JudgeInput) -> object:
-    one(findings, rng)[rng.choice(["confidence", "Type", "uid", ""])] = rng.choice(ODD[:8])
+    choose_finding(findings, rng)[rng.choice(["confidence", "Type", "uid", ""])] = rng.choice(
+        ODD[:8]
+    )
     return findings
 
 
 def other_row(findings: Findings, rng: random.Random, given: JudgeInput) -> object:
-    one(findings, rng)[rng.choice(["a_row", "b_row"])] = rng.choice([*given.by_row, 1, 99_999])
+    choose_finding(findings, rng)[rng.choice(["a_row", "b_row"])] = rng.choice(
+        [*given.by_row, 1, 99_999]
+    )
     return findings
 
 
 def whole_other_row(findings: Findings, rng: random.Random, given: JudgeInput) -> object:
     side, (_, row) = rng.choice("ab"), rng.choice(list(given.by_row.values()))
-    one(findings, rng).update(
+    choose_finding(findings, rng).update(
         {
             f"{side}_row": row.row,
             f"{side}_event": row.event,
@@ -117,19 +121,21 @@ def whole_other_row(findings: Findings, rng: random.Random, given: JudgeInput) -
 
 def empty_side(findings: Findings, rng: random.Random, given: JudgeInput) -> object:
     side = rng.choice("ab")
-    one(findings, rng).update({f"{side}_row": None, f"{side}_event": None, f"{side}_time": None})
+    choose_finding(findings, rng).update(
+        {f"{side}_row": None, f"{side}_event": None, f"{side}_time": None}
+    )
     return findings
 
 
 def swap_sides(findings: Findings, rng: random.Random, given: JudgeInput) -> object:
-    finding = one(findings, rng)
+    finding = choose_finding(findings, rng)
     for part in ("row", "event", "time"):
         finding[f"a_{part}"], finding[f"b_{part}"] = finding[f"b_{part}"], finding[f"a_{part}"]
     return findings
 
 
 def other_time(findings: Findings, rng: random.Random, given: JudgeInput) -> object:
-    finding, name = one(findings, rng), rng.choice(["a_time", "b_time"])
+    finding, name = choose_finding(findings, rng), rng.choice(["a_time", "b_time"])
     old = finding[name]
     finding[name] = rng.choice(
         [
@@ -144,7 +150,7 @@ def other_time(findings: Findings, rng: random.Random, given: JudgeInput) -> obj
 
 
 def reworded(findings: Findings, rng: random.Random, given: JudgeInput) -> object:
-    finding = one(findings, rng)
+    finding = choose_finding(findings, rng)
     name = rng.choice(["note_evidence", "table_evidence", "a_event", "b_event"])
     words = str(finding[name]).split(" ")
     at = rng.randrange(len(words))
@@ -156,7 +162,7 @@ def reworded(findings: Findings, rng: random.Random, given: JudgeInput) -> objec
 
 
 def borrowed_evidence(findings: Findings, rng: random.Random, given: JudgeInput) -> object:
-    finding, other = one(findings, rng), one(findings, rng)
+    finding, other = choose_finding(findings, rng), choose_finding(findings, rng)
     name = rng.choice(["note_evidence", "table_evidence", "grounding"])
     finding[name] = other[name]
     return findings
@@ -179,7 +185,7 @@ def citation(findings: Findings, rng: random.Random, given: JudgeInput) -> objec
     kind, value = rng.choice(CITED)
     hours = rng.choice(["0h", "+18h", "-18h", "NA", "+900h", "+3h", "noon", ""])
     grounding = rng.choice(["TABLE", "TABLE", "TABLE", "NOTE", "BOTH", "NONE"])
-    one(findings, rng).update(
+    choose_finding(findings, rng).update(
         table_evidence=f"{kind} = {value} @ {hours}",
         note_evidence="none found",
         grounding=grounding,
@@ -188,7 +194,7 @@ def citation(findings: Findings, rng: random.Random, given: JudgeInput) -> objec
 
 
 def told_twice(findings: Findings, rng: random.Random, given: JudgeInput) -> object:
-    return [*findings, dict(one(findings, rng), reason="again")]
+    return [*findings, dict(choose_finding(findings, rng), reason="again")]
 
 
 def not_findings(findings: Findings, rng: random.Random, given: JudgeInput) -> object:
@@ -213,7 +219,7 @@ def pair_of_labels(findings: Findings, rng: random.Random, given: JudgeInput) ->
 
     Nearly every combination is illegal for the rows of the finding.
     """
-    finding = one(findings, rng)
+    finding = choose_finding(findings, rng)
     finding.update(
         type=rng.choice([*FindingType]),
         verdict=rng.choice([*Verdict]),
@@ -232,7 +238,7 @@ INVENTED = (
 
 
 def invented_quote(findings: Findings, rng: random.Random, given: JudgeInput) -> object:
-    one(findings, rng).update(
+    choose_finding(findings, rng).update(
         note_evidence=rng.choice(INVENTED),
         table_evidence=None,
         grounding=rng.choice(["NOTE", "NOTE", "NONE", "BOTH"]),
@@ -266,7 +272,7 @@ def two_times(findings: Findings, rng: random.Random, given: JudgeInput) -> obje
         "b_time": "N/A" if b.time is None else b.time,
     }
     finding = {"type": "TIMING", "verdict": rng.choice([*Verdict]), "relation": None}
-    return [{**one(findings, rng), **rows, **times, **finding}]
+    return [{**choose_finding(findings, rng), **rows, **times, **finding}]
 
 
 def instructed(findings: Findings, rng: random.Random, given: JudgeInput) -> object:
@@ -280,7 +286,7 @@ def instructed(findings: Findings, rng: random.Random, given: JudgeInput) -> obj
         ]
     )
     finding, name = (
-        one(findings, rng),
+        choose_finding(findings, rng),
         rng.choice(
             ["reason", "reason", "a_event", "b_event", "note_evidence", "table_evidence", "verdict"]
         ),
@@ -302,14 +308,14 @@ def vast_number(findings: Findings, rng: random.Random, given: JudgeInput) -> ob
         17.5,
         "1" * 400,
     ]
-    one(findings, rng)[rng.choice(["a_row", "a_time", "b_row", "b_time", "reason", "verdict"])] = (
-        rng.choice(vast)
-    )
+    choose_finding(findings, rng)[
+        rng.choice(["a_row", "a_time", "b_row", "b_time", "reason", "verdict"])
+    ] = rng.choice(vast)
     return findings
 
 
 def nested_field(findings: Findings, rng: random.Random, given: JudgeInput) -> object:
-    finding = one(findings, rng)
+    finding = choose_finding(findings, rng)
     name, depth = rng.choice(list(finding)), rng.choice([1, 2, 40])
     for _ in range(depth):
         finding[name] = [finding[name]] if rng.random() < 0.5 else {name: finding[name]}
@@ -375,7 +381,7 @@ def two_spoils(findings: Findings, rng: random.Random, given: JudgeInput) -> obj
     return second(findings, rng, given)
 
 
-def as_text(spoil: Callable[[str, random.Random], str]) -> Spoil:
+def spoil_text(spoil: Callable[[str, random.Random], str]) -> Spoil:
     """A spoil of the text of an answer, as one of its findings."""
 
     def change(findings: Findings, rng: random.Random, given: JudgeInput) -> object:
@@ -393,18 +399,18 @@ SPOILS: tuple[Spoil, ...] = (
     label, odd_field, drop_field, extra_field, other_row, whole_other_row, empty_side, swap_sides, other_time, reworded, borrowed_evidence,
     citation, told_twice, not_findings, pair_of_labels, invented_quote, other_marks, two_times, instructed, vast_number,
     nested_field, fewer_or_other_order, two_spoils,
-    *(as_text(s) for s in (
+    *(spoil_text(s) for s in (
         cut, drop_line, repeat_piece, prose, fence, entities, quotes, numbers, shuffled, nest, think, obeys_the_note, characters,
         key_twice, other_json,
     )),
 )  # fmt: skip
 
 
-def spoiled(spoil: Spoil, seed: int, schema: bool, given: JudgeInput) -> str:
+def spoil_answer(spoil: Spoil, seed: int, schema: bool, given: JudgeInput) -> str:
     """The text of an answer spoiled so; the same for the same seed."""
     rng = random.Random(f"{spoil.__name__}:{seed}:{schema}")
-    changed = spoil(good_findings(given), rng, given)
-    text = answer_text(good_findings(given) if callable(changed) else changed, schema)
+    changed = spoil(make_good_findings(given), rng, given)
+    text = answer_text(make_good_findings(given) if callable(changed) else changed, schema)
     return changed(text) if callable(changed) else text
 
 

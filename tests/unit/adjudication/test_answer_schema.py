@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from adjudication.domain import FindingType, Verdict
 from adjudication.judging.input import JudgeInput, judge_input
 from adjudication.judging.prompted.answer_schema import REASON_LENGTH, answer_schema
-from tests.unit.adjudication.judge_games import ANCHOR, FIRST, NOTE, game, good_findings
+from tests.unit.adjudication.judge_games import ANCHOR, FIRST, NOTE, game, make_good_findings
 
 GIVEN = game()
 
@@ -33,12 +33,12 @@ def fits(findings: list[dict[str, Any]], given: JudgeInput = GIVEN, thinking: in
 @pytest.mark.parametrize("given", [GIVEN, GIVEN.swapped(), game(seed=4)])
 def test_valid_findings_fit(given: JudgeInput, thinking: int) -> None:
     Draft202012Validator.check_schema(answer_schema(given, thinking))
-    assert fits(good_findings(given), given, thinking)
+    assert fits(make_good_findings(given), given, thinking)
     assert fits([], given, thinking)
 
 
 def test_rows_words_and_times_are_those_of_their_own_side() -> None:
-    good = next(f for f in good_findings(GIVEN) if f["type"] == "TIMING")
+    good = next(f for f in make_good_findings(GIVEN) if f["type"] == "TIMING")
     other = next(r for r in GIVEN.b_rows if r.event not in {a.event for a in GIVEN.a_rows})
     for fault in (
         {"a_row": 1},
@@ -54,7 +54,7 @@ def test_rows_words_and_times_are_those_of_their_own_side() -> None:
 def test_each_type_has_the_sides_verdicts_and_relations_that_are_legal_for_it() -> None:
     a, b = GIVEN.a_rows[0], GIVEN.b_rows[0]
     base = {
-        **good_findings(GIVEN)[0],
+        **make_good_findings(GIVEN)[0],
         "note_evidence": None,
         "table_evidence": None,
         "grounding": "NONE",
@@ -87,7 +87,7 @@ def test_each_type_has_the_sides_verdicts_and_relations_that_are_legal_for_it() 
 
 
 def test_no_field_may_be_missing_added_or_of_another_kind() -> None:
-    good = good_findings(GIVEN)[0]
+    good = make_good_findings(GIVEN)[0]
     assert not any(fits([{k: v for k, v in good.items() if k != name}]) for name in good)
     for fault in (
         {"extra": 1},
@@ -110,4 +110,4 @@ def test_a_timeline_without_rows_has_no_findings_of_its_own() -> None:
     ]
     both_empty = judge_input((), (), note=NOTE, anchor=ANCHOR, seed=1)
     assert fits([], both_empty)
-    assert not fits(good_findings(GIVEN)[:1], both_empty)
+    assert not fits(make_good_findings(GIVEN)[:1], both_empty)

@@ -23,8 +23,8 @@ from adjudication.scoring.errors import charge
 from llm_runtime.base import Limits
 from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.providers.scripted import ScriptedModel
-from tests.unit.adjudication.judge_games import NOTE, game, good_findings
-from tests.unit.adjudication.judge_spoils import SPOILS, Spoil, answer_text, spoiled
+from tests.unit.adjudication.judge_games import NOTE, game, make_good_findings
+from tests.unit.adjudication.judge_spoils import SPOILS, Spoil, answer_text, spoil_answer
 
 SEEDS = range(45)
 GAME = game()
@@ -174,15 +174,15 @@ def close(kind: str, a: int | None, b: int | None) -> bool:
 
 def test_the_corpus_has_more_than_a_thousand_answers_of_either_form() -> None:
     for schema, given in GAMES.items():
-        texts = {spoiled(spoil, seed, schema, given) for spoil in SPOILS for seed in SEEDS}
-        assert len(texts - {answer_text(good_findings(given), schema)}) >= 1000
+        texts = {spoil_answer(spoil, seed, schema, given) for spoil in SPOILS for seed in SEEDS}
+        assert len(texts - {answer_text(make_good_findings(given), schema)}) >= 1000
 
 
 @pytest.mark.parametrize("spoil", SPOILS, ids=lambda s: s.__name__)
 def test_no_spoiled_answer_crashes_the_judge_or_lets_an_illegal_finding_in(spoil: Spoil) -> None:
     outcomes: Counter[str] = Counter()
     for seed, (schema, given) in product(SEEDS, GAMES.items()):
-        text = spoiled(spoil, seed, schema, given)
+        text = spoil_answer(spoil, seed, schema, given)
         model = ScriptedModel([text], limits=Limits(context=128_000, schema=schema))
         found = PromptedJudge(Asker("judge", model, MemoryLedger(), attempts=1)).judge(given)
         if isinstance(found, Unjudged):

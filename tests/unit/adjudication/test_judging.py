@@ -20,9 +20,9 @@ from tests.unit.adjudication.judge_games import (
     ANCHOR,
     FIRST,
     SECOND,
-    candidates,
     game,
-    seen,
+    make_candidates,
+    make_observation,
     series,
 )
 from timelines.domain import (
@@ -93,14 +93,14 @@ def test_an_event_is_one_line_whose_bars_are_no_columns() -> None:
 
 
 def test_the_record_is_cut_by_priority_and_says_so_and_admission_rows_stay() -> None:
-    many = [series(f"lab:{n:04d}::", seen(1, "x")) for n in range(905)]
+    many = [series(f"lab:{n:04d}::", make_observation(1, "x")) for n in range(905)]
     given = judge_input(
         FIRST,
         SECOND,
         note="n",
         anchor=ANCHOR,
         seed=1,
-        series=[*many, series("admission:type:", seen(0, "EMERGENCY"))],
+        series=[*many, series("admission:type:", make_observation(0, "EMERGENCY"))],
     )
     assert len(given.series) == 900
     assert given.series[0].event == "admission:type:"
@@ -113,7 +113,7 @@ def test_candidates_carry_the_inventory_and_named_ones_their_words() -> None:
     timeline = Timeline.complete(
         inventory, [Entry("00aa", 2.0, 1.0, 3.0, True)], TimelineKind.REVISED
     )
-    assert candidates(timeline, inventory) == [
+    assert make_candidates(timeline, inventory) == [
         Candidate(
             event="no rash",
             time=2.0,

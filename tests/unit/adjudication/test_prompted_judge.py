@@ -33,9 +33,9 @@ from tests.unit.adjudication.judge_games import (
     ANCHOR,
     NOTE,
     SERIES,
-    candidates,
     game,
-    good_findings,
+    make_candidates,
+    make_good_findings,
 )
 from timelines.domain import (
     Entry,
@@ -62,7 +62,7 @@ def answer(findings: list[dict[str, Any]]) -> str:
 
 
 def test_a_valid_answer_gives_its_findings_with_their_places_in_note_and_record() -> None:
-    asked, model, _ = judge(answer(good_findings(GIVEN)))
+    asked, model, _ = judge(answer(make_good_findings(GIVEN)))
     found = asked.judge(GIVEN)
     assert isinstance(found, list)
     assert len(found) == 9
@@ -84,7 +84,9 @@ def test_an_empty_list_is_a_judgement_without_findings() -> None:
 
 
 def test_a_server_without_schemas_is_asked_for_a_bare_list() -> None:
-    asked, model, _ = judge("<think>so</think>" + json.dumps(good_findings(GIVEN)), schema=False)
+    asked, model, _ = judge(
+        "<think>so</think>" + json.dumps(make_good_findings(GIVEN)), schema=False
+    )
     found = asked.judge(GIVEN)
     assert isinstance(found, list)
     assert len(found) == 9
@@ -104,8 +106,8 @@ def test_a_schema_that_the_server_refuses_is_left_out() -> None:
 def test_a_refused_answer_is_asked_again_with_the_reasons_and_after_the_last_the_game_is_unjudged() -> (
     None
 ):
-    wrong = [{**good_findings(GIVEN)[0], "note_evidence": "made up"}]
-    asked, model, ledger = judge(answer(wrong), answer(good_findings(GIVEN)))
+    wrong = [{**make_good_findings(GIVEN)[0], "note_evidence": "made up"}]
+    asked, model, ledger = judge(answer(wrong), answer(make_good_findings(GIVEN)))
     assert isinstance(asked.judge(GIVEN), list)
     assert [r.seed for r in model.requests] == [41, 42]
     assert (
@@ -196,8 +198,8 @@ def test_no_name_of_a_source_can_appear_in_a_prompt(
         ]
         return Timeline.complete(inventory, entries, kind, alternative=2)
 
-    first = candidates(timeline("GLM-5.2", TimelineKind.REVISED, 1.0), inventory)
-    second = candidates(timeline("Dr. Quincy", TimelineKind.REFERENCE, 9.0), inventory)
+    first = make_candidates(timeline("GLM-5.2", TimelineKind.REVISED, 1.0), inventory)
+    second = make_candidates(timeline("Dr. Quincy", TimelineKind.REFERENCE, 9.0), inventory)
     rows = (SourceRow(4, 1.0, "lab:x::", "1", source="reconstruction-77"),)
     given = judge_input(
         first,
@@ -224,7 +226,7 @@ def test_a_table_of_uids_shows_six_columns_and_the_words_of_the_span() -> None:
     timeline = Timeline.complete(
         inventory, [Entry("00aa", -71.6, -80.0, None, True)], TimelineKind.REVISED
     )
-    rows = candidates(timeline, inventory)
+    rows = make_candidates(timeline, inventory)
     given = judge_input(rows, rows, note=NOTE, anchor=ANCHOR, seed=0, uid_table=True)
     text = render_game(given).messages[1].content
     assert f"{given.a_rows[0].row} | 00aa | fever | -72 | [-80, N/A] | 1 | [] | Fever\n" in text

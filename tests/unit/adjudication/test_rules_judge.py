@@ -12,7 +12,7 @@ from adjudication.judging.input import Candidate, JudgeInput, Unjudged, judge_in
 from adjudication.judging.rules.judge import RulesJudge
 from adjudication.judging.validation import FIXED_TOLERANCE
 from adjudication.scoring.errors import Category, Charge, charge
-from tests.unit.adjudication.judge_games import seen, series
+from tests.unit.adjudication.judge_games import make_observation, series
 from timelines.domain import Anchor, Polarity, SourceRow
 
 ANCHOR = Anchor(datetime(2180, 3, 4, 14, 30))
@@ -51,7 +51,7 @@ def game(
     with_row: bool = False,
 ) -> JudgeInput:
     event = "procedure:extubation:"
-    summaries = [series(event, seen(45.5, ""))] if with_row else []
+    summaries = [series(event, make_observation(45.5, ""))] if with_row else []
     rows = [SourceRow(0, 45.5, event)] if with_row else []
     return judge_input(
         first, second, note=note, anchor=ANCHOR, seed=seed, series=summaries, rows=rows

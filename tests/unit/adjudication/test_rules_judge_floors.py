@@ -20,7 +20,7 @@ from adjudication.planting.recall import Tally, overall, pool_tallies, rates, ta
 from adjudication.planting.twins import Plant
 from ehr.summarise import Series
 from tests.marks import deep
-from tests.unit.adjudication.judge_games import candidates
+from tests.unit.adjudication.judge_games import make_candidates
 from tests.unit.adjudication.planted_games import DEMO, QUALITY, games, read_case
 from timelines.backbones.rules.tagging.tagger import RuleTagger
 from timelines.backbones.rules.timing.timer import RuleTimer
@@ -155,6 +155,6 @@ def _text_only(note: str, folder: Path) -> list[Candidate]:
         for i, s in enumerate(spans)
     )
     inventory = Inventory(tuple(occurrences))
-    return candidates(
+    return make_candidates(
         RuleTimer().infer(TaggedNote(note, inventory), read_case(folder)[1]), inventory
     )

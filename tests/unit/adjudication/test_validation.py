@@ -27,10 +27,10 @@ from tests.unit.adjudication.judge_games import (
     ANCHOR,
     NOTE,
     SERIES,
+    find_row,
     game,
-    good_findings,
-    raw,
-    row_of,
+    make_good_findings,
+    make_raw,
 )
 
 SUPPLIED = {s.event: s for s in SERIES}
@@ -42,7 +42,7 @@ def test_valid_findings_pass_and_are_charged_to_the_same_timeline_whatever_its_l
 ) -> None:
     given = game(seed=seed)
     charges = []
-    for judged in validate_findings(good_findings(given), given):
+    for judged in validate_findings(make_good_findings(given), given):
         found = charge(judged.finding)
         charges.append(found and ((found.side == "A") == given.a_is_first, found.category))
     assert charges == [
@@ -93,7 +93,7 @@ def test_swapping_a_and_b_with_all_labels_leaves_every_charge_the_same(
     for given in (straight, twin):
         try:
             finding = validate_finding(
-                raw(given, kind, first, second, right, **fields), given
+                make_raw(given, kind, first, second, right, **fields), given
             ).finding
             found = charge(finding)
             outcomes.append(
@@ -115,7 +115,7 @@ def test_swapping_a_and_b_with_all_labels_leaves_every_charge_the_same(
 
 def faults(number: int = 0, **changes: Any) -> str:
     given = game()
-    answers = {**good_findings(given)[number], **changes}
+    answers = {**make_good_findings(given)[number], **changes}
     with pytest.raises(AnswerRejected) as refused:
         validate_finding(answers, given)
     return "; ".join(refused.value.reasons)
@@ -167,14 +167,14 @@ def test_each_rule_refuses_what_breaks_it(
 
 def test_a_row_of_the_other_timeline_is_no_row_of_this_one() -> None:
     given = game()
-    answers = good_findings(given)[0]
+    answers = make_good_findings(given)[0]
     assert "no row of timeline" in faults(0, a_row=answers["b_row"])
 
 
 @pytest.mark.parametrize("field", ["a_row", "table_evidence", "reason"])
 def test_every_field_must_be_there_and_no_other(field: str) -> None:
     given = game()
-    answers = good_findings(given)[0]
+    answers = make_good_findings(given)[0]
     with pytest.raises(AnswerRejected, match=f"missing {field}"):
         validate_finding({k: v for k, v in answers.items() if k != field}, given)
     with pytest.raises(AnswerRejected, match="1 keys that were not asked for"):
@@ -185,7 +185,7 @@ def test_an_answer_is_refused_whole_with_the_faults_of_each_finding_and_no_text_
     None
 ):
     given = game()
-    answers = good_findings(given)
+    answers = make_good_findings(given)
     answers[1] = {**answers[1], "a_event": "Denies chest pain"}
     answers[4] = {**answers[4], "note_evidence": "secret words"}
     with pytest.raises(AnswerRejected) as refused:
@@ -199,8 +199,8 @@ def test_an_answer_is_refused_whole_with_the_faults_of_each_finding_and_no_text_
 
 def test_identical_rows_resolve_by_their_numbers() -> None:
     given = game()
-    first, second = (row_of(given, r"rash \| resolved", first=True, at=n) for n in (0, 1))
-    answers = [raw(given, "DUPLICATE", r, None, "UNCLEAR") for r in (first, second)]
+    first, second = (find_row(given, r"rash \| resolved", first=True, at=n) for n in (0, 1))
+    answers = [make_raw(given, "DUPLICATE", r, None, "UNCLEAR") for r in (first, second)]
     rows = [
         j.finding.a_row if given.a_is_first else j.finding.b_row
         for j in validate_findings(answers, given)
@@ -210,7 +210,7 @@ def test_identical_rows_resolve_by_their_numbers() -> None:
 
 def test_a_bar_and_quotation_marks_may_be_written_either_way() -> None:
     given = game()
-    answers = good_findings(given)
+    answers = make_good_findings(given)
     side = "a" if answers[5]["a_row"] is not None else "b"
     assert (
         validate_finding({**answers[5], f"{side}_event": "rash | resolved"}, given).finding.holder
@@ -223,7 +223,7 @@ def test_a_bar_and_quotation_marks_may_be_written_either_way() -> None:
 
 def test_timing_within_the_tolerance_is_kept_flagged_and_charged() -> None:
     given = game()
-    by_hours = [j.finding for j in validate_findings(good_findings(given), given)]
+    by_hours = [j.finding for j in validate_findings(make_good_findings(given), given)]
     assert [f.flagged for f in by_hours] == [
         False,
         False,

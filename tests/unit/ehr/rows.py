@@ -13,7 +13,7 @@ from ehr.schema import ROWS
 ADMITTED = datetime(2150, 1, 1, 8)
 
 
-def at(hours: float) -> datetime:
+def make_time(hours: float) -> datetime:
     """Hours from 2150-01-01 08:00."""
     return ADMITTED + timedelta(hours=hours)
 
@@ -25,7 +25,7 @@ def table(
 
     A row is (hours or None, event, value[, unit]); row indices are positions.
     """
-    times = pa.array([None if r[0] is None else at(r[0]) for r in rows], pa.timestamp("us"))
+    times = pa.array([None if r[0] is None else make_time(r[0]) for r in rows], pa.timestamp("us"))
     values = pa.array([r[2] for r in rows], pa.string())
     return pa.table(
         {

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.import_fuzz.balance import outcome_of
+from tests.import_fuzz.balance import read_outcome
 from tests.import_fuzz.mutations import mutate
 from tests.import_fuzz.worlds import WORLDS
 
@@ -30,7 +30,7 @@ def check(format: str, seed: int) -> bool:
         WORLDS[format](root)
         what = mutate(root, chance)
         try:
-            rows, _, _ = outcome_of(format, root)
+            rows, _, _ = read_outcome(format, root)
         except Exception as error:
             raise AssertionError(f"{format}, seed {seed} ({what}): {error!r}") from error
     return sum(rows.values()) > 0
@@ -39,7 +39,7 @@ def check(format: str, seed: int) -> bool:
 @pytest.mark.parametrize("format", WORLDS)
 def test_the_valid_input_is_taken_whole(format, tmp_path):
     WORLDS[format](tmp_path / "input")
-    rows, _, rejected = outcome_of(format, tmp_path / "input")
+    rows, _, rejected = read_outcome(format, tmp_path / "input")
     assert all(rows.values())
     assert rejected == {"mimic_iv": 1}.get(format, 0)
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ehr.summarise import Series, summarise
-from tests.unit.ehr.rows import at, table
+from tests.unit.ehr.rows import make_time, table
 
 LACTATE = "lab:lactate:blood"
 RHYTHM = "chart:heart rhythm:"
@@ -37,8 +37,8 @@ def test_a_numeric_series_by_hand():
     assert series.numbers is not None
     assert series.numbers.mean == pytest.approx(3.2)
     assert series.numbers.sd == pytest.approx(math.sqrt(1.17))
-    assert (series.numbers.lowest.value, series.numbers.lowest.time) == ("2.0", at(2.5))
-    assert (series.numbers.highest.value, series.numbers.highest.time) == ("4.1", at(0))
+    assert (series.numbers.lowest.value, series.numbers.lowest.time) == ("2.0", make_time(2.5))
+    assert (series.numbers.highest.value, series.numbers.highest.time) == ("4.1", make_time(0))
     assert (series.first.value, series.last.value) == ("4.1", "3.5")
     assert series.row_indices == (1, 2, 0)
     assert series.units == ("mmol/L",)
@@ -55,7 +55,7 @@ def test_an_extreme_that_occurs_twice_is_shown_where_it_came_first():
     numbers = one(
         [(0, LACTATE, "3"), (1, LACTATE, "1"), (2, LACTATE, "1.0"), (3, LACTATE, "3.0")]
     ).numbers
-    assert (numbers.lowest.time, numbers.highest.time) == (at(1), at(0))
+    assert (numbers.lowest.time, numbers.highest.time) == (make_time(1), make_time(0))
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_rows_without_a_time_reach_only_those_who_ask():
     everything = {s.event: s for s in summarise(table(rows), untimed=True)}
     assert everything["diagnosis:sepsis:"].first is None
     assert everything[LACTATE].row_indices == (1, 2)
-    assert everything[LACTATE].last.time == at(1)
+    assert everything[LACTATE].last.time == make_time(1)
 
 
 def test_names_are_exact_and_groups_apart():

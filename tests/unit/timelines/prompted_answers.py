@@ -33,7 +33,7 @@ def mentions(request: ModelRequest) -> list[tuple[str, str]]:
     return [(uid, mention) for uid, mention in rows]
 
 
-def good_answer(request: ModelRequest) -> str:
+def make_good_answer(request: ModelRequest) -> str:
     """Return a valid answer to any of the stages' prompts.
 
     Times count up by one hour from 0.
@@ -122,7 +122,7 @@ def _revision(request: ModelRequest) -> str:
     return json.dumps({"reasoning_summary": "r", "timelines": timelines})
 
 
-def good_model(
+def make_good_model(
     *,
     schema: bool = True,
     context: int = 128_000,
@@ -131,7 +131,7 @@ def good_model(
     """The model; `change` may alter its answers."""
 
     def answer(request: ModelRequest) -> str | ModelReply:
-        text = good_answer(request)
+        text = make_good_answer(request)
         return change(request, text) if change else text
 
     return ScriptedModel(answer, name="good", limits=Limits(context=context, schema=schema))

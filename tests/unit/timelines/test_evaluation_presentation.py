@@ -9,7 +9,16 @@ from dataclasses import replace
 
 import pytest
 
-from tests.made_report import NO_ROWS, OTHER, REVISED, SECOND, TEXT, figures, made_report, result
+from tests.made_report import (
+    NO_ROWS,
+    OTHER,
+    REVISED,
+    SECOND,
+    TEXT,
+    make_figures,
+    make_report,
+    make_result,
+)
 from timelines.evaluation import tables
 from timelines.evaluation.naming import variant_of
 from timelines.evaluation.values import Basis, Difference, Estimate, SourceKey
@@ -49,29 +58,29 @@ def test_a_variant_is_told_from_a_name_with_a_slash(source, parts):
 
 
 def test_the_main_table_leaves_variants_to_the_ablation_table():
-    report = made_report()
+    report = make_report()
     assert [r.key for r in shown.main_results(report, Basis.SPAN)] == [TEXT, REVISED, OTHER]
     assert [r.key for r in shown.ablation_results(report, Basis.SPAN)] == [TEXT, REVISED, NO_ROWS]
     more = tuple(
-        result(k, Basis.SPAN, figures(0.7, 0.8, 0.7, 4.0))
+        make_result(k, Basis.SPAN, make_figures(0.7, 0.8, 0.7, 4.0))
         for k in (
             SourceKey("rules/no_rows", "text_only"),
             SourceKey("rules/unimodal", "text_only"),
             SECOND,
         )
     )
-    more_rows = made_report(results=(*report.results, *more))
+    more_rows = make_report(results=(*report.results, *more))
     assert [r.key for r in shown.main_results(more_rows, Basis.SPAN)] == [TEXT, REVISED, OTHER]
     assert [r.key.label for r in shown.ablation_results(more_rows, Basis.SPAN)][2:] == [
         "rules/no_rows · revised",
         "rules/unimodal · text-only",
     ]
-    without = made_report(results=tuple(r for r in report.results if r.key != NO_ROWS))
+    without = make_report(results=tuple(r for r in report.results if r.key != NO_ROWS))
     assert shown.ablation_results(without, Basis.SPAN) == []
 
 
 def test_a_missing_case_makes_two_columns_of_a_metric():
-    report = made_report()
+    report = make_report()
     table = shown.table_of(
         shown.main_results(report, Basis.SPAN), ("match_rate", "aultc"), Basis.SPAN
     )
@@ -87,9 +96,9 @@ def test_a_missing_case_makes_two_columns_of_a_metric():
 
 def test_the_best_of_a_column_is_marked_the_least_error_included_and_the_neutral_share_not():
     results = [
-        result(TEXT, Basis.SPAN, figures(0.742, 0.861, 0.743, 6.2)),
-        result(REVISED, Basis.SPAN, figures(0.742, 0.8939, 0.792, 3.1)),
-        result(NO_ROWS, Basis.SPAN, figures(0.742, 0.8941, 0.751, 5.4)),
+        make_result(TEXT, Basis.SPAN, make_figures(0.742, 0.861, 0.743, 6.2)),
+        make_result(REVISED, Basis.SPAN, make_figures(0.742, 0.8939, 0.792, 3.1)),
+        make_result(NO_ROWS, Basis.SPAN, make_figures(0.742, 0.8941, 0.751, 5.4)),
     ]
     table = shown.table_of(
         results, ("match_rate", "concordance", "median_error", "numeric_share"), Basis.SPAN
@@ -104,8 +113,8 @@ def test_the_best_of_a_column_is_marked_the_least_error_included_and_the_neutral
 
 def test_figures_over_different_cases_have_no_best():
     results = [
-        result(REVISED, Basis.SPAN, figures(0.742, 0.89, 0.792, 3.1)),
-        result(OTHER, Basis.SPAN, figures(0.3, 1.0, 0.95, 2.0), missing=1),
+        make_result(REVISED, Basis.SPAN, make_figures(0.742, 0.89, 0.792, 3.1)),
+        make_result(OTHER, Basis.SPAN, make_figures(0.3, 1.0, 0.95, 2.0), missing=1),
     ]
     row, other = shown.table_of(results, ("concordance",), Basis.SPAN).rows
     assert [(f.words, f.best) for f in other.figures] == [("1.000", False), ("0.920", True)]
@@ -128,7 +137,9 @@ def test_an_interval_beside_zero_says_on_which_side_it_lies(low, high, words):
 
 
 def test_rows_of_one_source_stand_together_under_its_name():
-    results = [result(k, Basis.SPAN, figures(0.7, 0.8, 0.7, 4.0)) for k in (TEXT, OTHER, REVISED)]
+    results = [
+        make_result(k, Basis.SPAN, make_figures(0.7, 0.8, 0.7, 4.0)) for k in (TEXT, OTHER, REVISED)
+    ]
     rows = shown.table_of(results, ("aultc",), Basis.SPAN).rows
     assert [(r.key, r.first, r.span) for r in rows] == [
         (TEXT, True, 2),
@@ -160,7 +171,7 @@ def test_a_difference_says_whether_its_interval_excludes_zero(metric, estimate, 
 
 
 def test_differences_of_variants_stand_apart_and_of_other_bases_nowhere():
-    differences = made_report().differences
+    differences = make_report().differences
     assert [c.second for c in shown.comparisons(differences, Basis.SPAN, variants=False)] == [
         "rules · revised"
     ]
@@ -188,7 +199,7 @@ def test_differences_stand_in_the_order_of_the_columns():
 
 
 def test_plots_have_one_colour_a_source_and_the_marker_at_the_threshold():
-    data = payload(made_report(), Basis.EMBEDDING)
+    data = payload(make_report(), Basis.EMBEDDING)
     assert [(s["source"], s["kind"], s["tone"]) for s in data["sweep"]][:2] == [
         ("rules", "text_only", 0),
         ("rules", "revised", 0),
@@ -196,7 +207,7 @@ def test_plots_have_one_colour_a_source_and_the_marker_at_the_threshold():
     assert data["sweep"][2]["tone"] == 2
     marked = [p for p in data["sweep"][0]["points"] if p[4]]
     assert marked == [[0.1, 0.542, 0.851, 0.735, 1]]
-    assert payload(made_report(), Basis.SPAN)["sweep"] == []
+    assert payload(make_report(), Basis.SPAN)["sweep"] == []
     assert data["rho"][0]["points"]["concordance"] == [
         [0.0, 0.88, 0.85, 0.91],
         [0.1, 0.885, 0.855, 0.915],
@@ -206,14 +217,14 @@ def test_plots_have_one_colour_a_source_and_the_marker_at_the_threshold():
 
 def test_a_band_without_data_is_a_gap_and_a_timeline_without_any_is_left_out():
     empty = replace(
-        result(TEXT, Basis.SPAN, figures(0.7, 0.8, 0.7, 4.0)),
+        make_result(TEXT, Basis.SPAN, make_figures(0.7, 0.8, 0.7, 4.0)),
         by_distance=(("1 hour to 1 day", 0, Estimate(None), Estimate(None)),),
     )
-    assert payload(made_report(results=(empty,)), Basis.SPAN)["bands"] == []
+    assert payload(make_report(results=(empty,)), Basis.SPAN)["bands"] == []
 
 
 def test_the_rho_sweep_is_one_table_and_names_its_pairing():
-    report = made_report()
+    report = make_report()
     assert [t.name for b in report.settings.bases for t in tables.all_tables(report, b)].count(
         "rho"
     ) == 1
@@ -224,7 +235,7 @@ def test_the_rho_sweep_is_one_table_and_names_its_pairing():
 
 
 def test_the_rho_table_is_in_order_and_says_why_a_figure_is_missing():
-    rows = shown.rho_rows(made_report().rho, ("concordance", "evidence_precision"))
+    rows = shown.rho_rows(make_report().rho, ("concordance", "evidence_precision"))
     assert [(source, rho, n) for source, rho, n, _ in rows] == [
         ("rules", "0", 310),
         ("rules", "0.1", 240),

@@ -22,7 +22,7 @@ import pytest
 from llm_runtime.base import ModelReply, ModelRequest
 from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.errors import AttemptsExhausted, ModelError, Truncated
-from tests.unit.timelines.prompted_answers import good_model
+from tests.unit.timelines.prompted_answers import make_good_model
 from timelines.backbones.prompted.backbone import ROLES, prompted_backbone
 from timelines.domain import (
     Anchor,
@@ -291,7 +291,7 @@ def stages(spoil: Spoil, rng: random.Random, schema: bool) -> tuple[Backbone, Co
         counts["asked"] += 1
         return spoil(text, rng)
 
-    model = good_model(schema=schema, change=change)
+    model = make_good_model(schema=schema, change=change)
     return prompted_backbone(
         {role: Asker(role, model, MemoryLedger()) for role in ROLES}, CONFIG
     ), counts

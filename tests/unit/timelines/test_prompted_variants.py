@@ -21,7 +21,7 @@ from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.errors import AttemptsExhausted
 from llm_runtime.providers.scripted import ScriptedModel
 from tests.unit.ehr.rows import table
-from tests.unit.timelines.prompted_answers import block, good_model
+from tests.unit.timelines.prompted_answers import block, make_good_model
 from timelines.backbones.prompted.backbone import ROLES, prompted_backbone
 from timelines.backbones.prompted.reviser import convert_clocks
 from timelines.backbones.prompted.tables import hours_text
@@ -193,7 +193,7 @@ def test_what_was_cut_from_the_note_is_recorded() -> None:
 
 @pytest.mark.parametrize("schema", [True, False])
 def test_by_summaries_no_time_rests_on_a_row(schema: bool) -> None:
-    model, note = good_model(schema=schema), tagged()
+    model, note = make_good_model(schema=schema), tagged()
     reviser = prompted_backbone(
         {role: Asker(role, model, MemoryLedger()) for role in ROLES}, PipelineConfig()
     ).summary_reviser

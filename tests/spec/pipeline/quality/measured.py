@@ -48,7 +48,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Measured:
+class QualityFigures:
     """Figures over cases; times in hours.
 
     `evidence_precision`: the share of citing occurrences that cite a row of the reference.
@@ -78,7 +78,7 @@ class _Search:
         return found
 
 
-def measured(case_ids: Iterable[str]) -> Measured:
+def measure_cases(case_ids: Iterable[str]) -> QualityFigures:
     """The rules backbone on the named cases, full variant, CPU models."""
     roles = ModelRoles()
     tools = Tools(rules_backbone(), roles.embedder(), roles.reranker(), PipelineConfig())
@@ -91,7 +91,7 @@ def measured(case_ids: Iterable[str]) -> Measured:
             for line in (folder / "reference.jsonl").read_text(encoding="utf-8").splitlines()
         ]
         case, record = _read(folder, tools)
-        pairs[case_id] = _paired(reference, reconstruct(case, record, tools))
+        pairs[case_id] = _pair_rows(reference, reconstruct(case, record, tools))
         references += len(reference)
     return _figures(pairs, references)
 
@@ -147,7 +147,7 @@ def _number(value: str) -> float | None:
         return None
 
 
-def _paired(reference: Sequence[Mapping[str, Any]], result: Reconstruction) -> list[Pair]:
+def _pair_rows(reference: Sequence[Mapping[str, Any]], result: Reconstruction) -> list[Pair]:
     inventory = list(result.note.inventory)
     spans = [None if o.start is None or o.end is None else (o.start, o.end) for o in inventory]
     matches = match_spans([(r["start"], r["end"]) for r in reference], spans)
@@ -157,7 +157,7 @@ def _paired(reference: Sequence[Mapping[str, Any]], result: Reconstruction) -> l
     ]
 
 
-def _figures(pairs: Mapping[str, Sequence[Pair]], references: int) -> Measured:
+def _figures(pairs: Mapping[str, Sequence[Pair]], references: int) -> QualityFigures:
     every = [p for found in pairs.values() for p in found]
     cited = [p for p in every if p.revised.adopted_rows]
     right = [p for p in cited if set(p.revised.adopted_rows) & set(p.reference["rows"])]
@@ -167,7 +167,7 @@ def _figures(pairs: Mapping[str, Sequence[Pair]], references: int) -> Measured:
             errors["text"].append(abs(p.reference["time"] - p.text.time))
             errors["revised"].append(abs(p.reference["time"] - p.revised.time))
     in_order = [_concordance(found) for found in pairs.values()]
-    return Measured(
+    return QualityFigures(
         span_recall=len(every) / references,
         evidence_precision=len(right) / len(cited),
         evidence_recall=len(right) / sum(bool(p.reference["rows"]) for p in every),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.spec.pipeline.quality.measured import FOLDER, Measured, measured
+from tests.spec.pipeline.quality.measured import FOLDER, QualityFigures, measure_cases
 
 #: Scored at the beginning and at the end of the tuning, their errors never looked at.
 BLIND = ("22081550", "24982426", "29279905")
@@ -26,17 +26,17 @@ def test_every_case_belongs_to_one_part() -> None:
     params=[BLIND, TUNED],
     ids=["blind", "tuned"],
 )
-def figures(request: pytest.FixtureRequest) -> Measured:
-    return measured(request.param)
+def figures(request: pytest.FixtureRequest) -> QualityFigures:
+    return measure_cases(request.param)
 
 
-def test_floors(figures: Measured) -> None:
+def test_floors(figures: QualityFigures) -> None:
     assert figures.span_recall >= 0.80
     assert figures.evidence_precision >= 0.82
     assert figures.evidence_recall >= 0.55
     assert figures.concordance >= 0.85
 
 
-def test_evidence_helps(figures: Measured) -> None:
+def test_evidence_helps(figures: QualityFigures) -> None:
     assert figures.revised_error <= figures.text_error
     assert figures.revised_mean_log <= figures.text_mean_log - 0.2
