@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from accounts.admin_site.site import ReadOnlyAdmin
-from timelines.access.closed import closed_encounters, open_runs, without
+from timelines.access.closed import closed_encounters, exclude_closed, open_runs
 from timelines.models import Run, StageRun
 
 
@@ -54,7 +54,7 @@ class StageRunAdmin(ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[StageRun]:
         """Exclude the stages of cases that are closed to the person."""
-        return without(
+        return exclude_closed(
             super().get_queryset(request), closed_encounters(request.user), "case_run__encounter"
         )
 

@@ -15,7 +15,7 @@ from adjudication.judging.config import SEED, JudgeConfig
 from adjudication.judging.validation import FIXED_TOLERANCE, TOLERANCE
 from ehr.models import Dataset, Encounter
 from timelines.access.authoring import is_superseded
-from timelines.evaluation.naming import variant_of
+from timelines.evaluation.naming import split_source
 from timelines.evaluation.values import SourceKey
 from timelines.evaluations.forms import CohortsField
 from timelines.runs import tools
@@ -177,5 +177,5 @@ def suggest_sources(keys: Sequence[SourceKey]) -> list[str]:
     by the square of the sources.
     """
     first = [k for k in keys if k.alternative == 1]
-    whole = [k for k in first if not variant_of(k.source)[1]]
+    whole = [k for k in first if not split_source(k.source)[1]]
     return [k.written for k in (whole if len(whole) > 1 else first)]

@@ -17,7 +17,7 @@ from ehr.models import Note
 from jobs.models import JobState
 from tests import factories
 from tests.functional.case_world import MARKUP, NOTE, build_world
-from timelines.cases.choices import choices_of
+from timelines.cases.choices import load_choices
 from timelines.models import Stage, StageRun
 
 pytestmark = pytest.mark.django_db
@@ -207,7 +207,7 @@ def test_what_was_drawn_is_kept_only_once_nothing_of_it_can_change(
     # three of them ask whether the person writes or reviews the case
     with django_assert_max_num_queries(22):
         get()
-    chosen = choices_of(world.encounter).default
+    chosen = load_choices(world.encounter).default
     stage = StageRun.objects.create(
         case_run_id=chosen.case_run_id,
         stage=Stage.REVISE,

@@ -13,7 +13,7 @@ from tests import factories
 from tests.integration.authored import NOTE, Page, make_author, make_case, make_draft
 from tests.integration.pages import join_markup
 from timelines.access.authoring import hidden_timelines
-from timelines.cases.choices import choices_of
+from timelines.cases.choices import load_choices
 from timelines.domain import TimelineKind
 from timelines.models import (
     AnchorSuggestion,
@@ -118,7 +118,7 @@ def test_references_are_named_by_who_made_them_and_compared_with_the_cohorts_own
     fell = factories.make_occurrence(inventory, "Fell at home")
     for source in ("a-ward", "author:ana", "reference"):
         factories.make_timeline(inventory, {fell: -2.0}, kind=TimelineKind.REFERENCE, source=source)
-    assert [c.source for c in choices_of(encounter).references] == [
+    assert [c.source for c in load_choices(encounter).references] == [
         "reference",
         "a-ward",
         "author:ana",

@@ -19,7 +19,7 @@ from llm_runtime.models import ModelCall
 from tests import factories
 from tests.integration.prompted_world import finish_run, make_server, small_dataset, use_server
 from tests.unit.timelines.baseline_answers import baseline_answer
-from timelines.cases.choices import choices_of
+from timelines.cases.choices import load_choices
 from timelines.cases.items import spans_and_items
 from timelines.domain import TimelineKind
 from timelines.evaluation.plain import report_from_plain
@@ -227,7 +227,7 @@ def test_pages_exports_and_evaluation_take_timelines_without_identifiers(
         (SourceKey("tkw2:fake", "revised"), 3),
         (SourceKey("llm_timeline:fake/unimodal", "text_only"), 2),
     ):
-        by_words, by_place = report.of(key, Basis.EMBEDDING), report.of(key, Basis.SPAN)
+        by_words, by_place = report.find(key, Basis.EMBEDDING), report.find(key, Basis.SPAN)
         assert (by_words.matched_events, by_words.reference_events, by_words.predicted_events) == (
             2,
             2,
@@ -241,7 +241,7 @@ def test_pages_exports_and_evaluation_take_timelines_without_identifiers(
         )
         assert page.status_code == 200
         assert "fever" in page.content.decode()
-        choices = choices_of(encounter)
+        choices = load_choices(encounter)
         _, items = spans_and_items(choices.find(timeline.public_id), choices)
         assert [(i.start, i.revised, i.reference_key) for i in items] == [
             (None, False, "")

@@ -122,7 +122,7 @@ def test_the_job_stores_a_report_and_what_it_found_in_each_case(dataset: Dataset
     done = evaluated(dataset)
     report = report_from_plain(done.report)
     assert report.cases == 2
-    result = report.of(REVISED, Basis.SPAN)
+    result = report.find(REVISED, Basis.SPAN)
     assert result is not None
     assert result.available["match_rate"].value == 1.0
     assert result.matched_events == 2 * len(script().spans)
@@ -150,7 +150,7 @@ def _inventory(dataset: Dataset, case_id: str) -> int:
 
 def test_a_case_that_was_not_reconstructed_counts_as_missing(dataset: Dataset) -> None:
     reconstructed(dataset, cases=["a"])
-    result = report_from_plain(evaluated(dataset).report).of(REVISED, Basis.SPAN)
+    result = report_from_plain(evaluated(dataset).report).find(REVISED, Basis.SPAN)
     assert result is not None
     assert (result.cases, result.missing_cases) == (1, 1)
     assert result.available["match_rate"].value == 1.0
@@ -177,8 +177,8 @@ def test_a_timeline_without_identifiers_is_compared_by_its_words(dataset: Datase
         evaluated(dataset, EvaluationSettings(bases=tuple(Basis), resamples=10)).report
     )
     key = SourceKey("rules/no_uid", "revised")
-    assert report.of(key, Basis.SPAN) is None
-    found = report.of(key, Basis.EMBEDDING)
+    assert report.find(key, Basis.SPAN) is None
+    found = report.find(key, Basis.EMBEDDING)
     assert found is not None
     assert found.predicted_events > 0
     assert report.embedder == "hashing-64"
@@ -204,7 +204,7 @@ def test_a_run_at_its_own_rho_is_a_point_of_the_sweep_beside_the_rerankers(
     threshold = LexicalReranker().threshold
     report = report_from_plain(evaluated(dataset).report)
     assert [(p.source, p.rho) for p in report.rho] == [("rules", threshold), ("rules", 0.6)]
-    run = report.of(SourceKey("rules/rho=0.6", "revised"), Basis.SPAN)
+    run = report.find(SourceKey("rules/rho=0.6", "revised"), Basis.SPAN)
     assert run is not None
     assert report.rho[1].metrics == run.available
     assert [d.second.source for d in report.differences if d.first == REVISED] == ["rules/rho=0.6"]
@@ -235,7 +235,7 @@ def test_a_submission_that_was_replaced_can_still_be_the_reference_when_named(
     )
     execute_evaluation(started.pk)
     started.refresh_from_db()
-    result = report_from_plain(started.report).of(REVISED, Basis.SPAN)
+    result = report_from_plain(started.report).find(REVISED, Basis.SPAN)
     assert result is not None
     assert result.reference_events == len(script().spans)
 

@@ -23,7 +23,7 @@ from tests.functional.case_world import MARKUP, build_world
 from tests.integration.evaluated import evaluate_world, make_evaluation, store_case
 from tests.integration.pages import extract_text
 from tests.made_report import REVISED, TEXT, make_figures, make_report
-from timelines.access.authoring import source_of
+from timelines.access.authoring import make_source
 from timelines.domain import TimelineKind
 from timelines.evaluation.values import Basis, CaseResult, CaseSource, MatchedPair, SourceKey
 from timelines.models import Authoring, Evaluation
@@ -377,9 +377,9 @@ def test_another_authors_timeline_is_hidden_until_all_have_submitted(web, world)
     inventory = factories.make_inventory(world.note)
     times = {factories.make_occurrence(inventory, "Fell at home"): -70.0}
     reference = factories.make_timeline(
-        inventory, times, kind=TimelineKind.REFERENCE, source=source_of(colleague)
+        inventory, times, kind=TimelineKind.REFERENCE, source=make_source(colleague)
     )
-    key = SourceKey(source_of(colleague), "reference")
+    key = SourceKey(make_source(colleague), "reference")
     report = make_report(
         results=tuple(r for r in make_report().results if r.key in (TEXT, REVISED))
     )
@@ -393,7 +393,7 @@ def test_another_authors_timeline_is_hidden_until_all_have_submitted(web, world)
     )
     store_case(evaluation, world.encounter, CaseResult("c", "x", sources))
     number = str([r.key for r in report.results if r.basis is Basis.SPAN].index(key))
-    assert source_of(colleague) in extract_text(web.get(drill(evaluation, world)))
+    assert make_source(colleague) in extract_text(web.get(drill(evaluation, world)))
     begin(world, world.clinician, Authoring.Protocol.ASSISTED)
     begin(
         world,
@@ -412,7 +412,7 @@ def test_another_authors_timeline_is_hidden_until_all_have_submitted(web, world)
         "figures that the colleague has no part in"
     )
     against = make_evaluation(
-        world.study, [world.encounter.dataset], report=report, reference=source_of(colleague)
+        world.study, [world.encounter.dataset], report=report, reference=make_source(colleague)
     )
     store_case(against, world.encounter, CaseResult("c", "x", sources))
     answer = web.get(drill(against, world))

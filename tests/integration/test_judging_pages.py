@@ -39,7 +39,7 @@ from tests.integration.judged import (
 )
 from tests.integration.pages import extract_text
 from tests.integration.reviewed import build_open_world
-from timelines.access.authoring import source_of, was_exposed
+from timelines.access.authoring import make_source, was_exposed
 from timelines.evaluation.values import SourceKey
 from timelines.models import Authoring, Timeline
 
@@ -540,7 +540,7 @@ def test_a_fellow_author_sees_no_other_authors_timeline_here_either(world):
     assert web.get(at("compare", case.public_id), {"a": hidden.public_id}).status_code == 404
     page = web.get(at("compare", case.public_id)).content.decode()
     assert "author:vega" not in page
-    assert source_of(writer) != "author:vega"
+    assert make_source(writer) != "author:vega"
     seen = (
         filter_findings(world.run, FindingFilter())
         .exclude(game__comparison__encounter=case)

@@ -24,8 +24,8 @@ from tests import factories
 from tests.integration.authored import Page, make_author, make_draft
 from tests.unit.timelines.reconstruction import ANDEXANET, LACTATE, NOTE, script
 from tests.unit.timelines.test_variants_pipeline import EveryVariant
-from timelines.cases.choices import choices_of
-from timelines.cases.listing import CaseFilter, case_rows, cases_of, shown_case_runs
+from timelines.cases.choices import load_choices
+from timelines.cases.listing import CaseFilter, case_rows, find_cases, shown_case_runs
 from timelines.models import (
     AnchorSuggestion,
     CaseRun,
@@ -149,14 +149,14 @@ def test_a_newer_run_changes_nothing_that_opens_by_itself(dataset, client, tmp_p
     def seen() -> dict[str, object]:
         page = client.get(reverse("timelines:case", args=[encounter.public_id])).content.decode()
         comparison = client.get(reverse("adjudication:compare", args=[encounter.public_id]))
-        listed = list(cases_of(dataset.study, CaseFilter()))
-        done = cases_of(dataset.study, CaseFilter(state="done"))
+        listed = list(find_cases(dataset.study, CaseFilter()))
+        done = find_cases(dataset.study, CaseFilter(state="done"))
         return {
             "case": re.findall(r'data-timeline="(\w+)"', page),
             "data": json.loads(
                 page.split('id="case-data" type="application/json">')[1].split("</script>")[0]
             ),
-            "default": choices_of(encounter).default.case_run_id,
+            "default": load_choices(encounter).default.case_run_id,
             "compared": comparison.context.get("a") and comparison.context["a"].pk,
             "list": [(r.case_id, r.state, r.occurrences, r.other_run) for r in case_rows(listed)],
             "listed runs": {c.run_id for c in shown_case_runs([e.pk for e in listed]).values()},
@@ -212,13 +212,13 @@ def test_a_case_that_the_study_timeline_lacks_shows_another_run_and_says_so(
     late = add_case(dataset, "late")
     newer, newest = run(dataset), run(dataset, rho_threshold=0.2)
     client.force_login(factories.make_user(dataset.study, Role.CLINICIAN))
-    choices = choices_of(late)
+    choices = load_choices(late)
     assert [g.run for g in choices.groups] == [newer, newest], "a run with its own ρ comes first"
     page = client.get(reverse("timelines:case", args=[late.public_id])).content.decode()
     assert "This case has no study timeline (rules" in page
     assert "Other run: rules" in page
     assert [
-        (r.case_id, r.other_run) for r in case_rows(list(cases_of(dataset.study, CaseFilter())))
+        (r.case_id, r.other_run) for r in case_rows(list(find_cases(dataset.study, CaseFilter())))
     ] == [
         ("a", False),
         ("b", False),
@@ -238,7 +238,7 @@ def test_without_a_choice_the_oldest_full_run_opens_first(dataset):
     first, second = run(dataset, cases=["a"], rho_threshold=0.2), run(dataset, cases=["a"])
     run(dataset, cases=["a"])
     run(dataset, cases=["a"], variant=Variant.NO_ROWS)
-    choices = choices_of(dataset.encounters.get(case_id="a"))
+    choices = load_choices(dataset.encounters.get(case_id="a"))
     assert choices.first_group is not None
     assert choices.first_group.run == second, "not the run with its own ρ, and not the newest"
     assert first in [g.run for g in choices.groups]
@@ -263,7 +263,7 @@ def test_an_admin_chooses_another_with_a_reason_and_nobody_else_does(dataset, cl
     )
     assert chosen(dataset) == second
     assert (
-        choices_of(dataset.encounters.get(case_id="a")).default.pk
+        load_choices(dataset.encounters.get(case_id="a")).default.pk
         == _revised(second, dataset.encounters.get(case_id="a")).pk
     )
     event = AuditEvent.objects.filter(action="study_timeline.choose", actor=admin).get()

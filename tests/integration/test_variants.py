@@ -23,7 +23,7 @@ from jobs.models import JobState
 from tests import factories
 from tests.unit.timelines.reconstruction import ANDEXANET, LACTATE, NOTE, script
 from tests.unit.timelines.test_variants_pipeline import EveryVariant
-from timelines.cases.choices import choices_of
+from timelines.cases.choices import load_choices
 from timelines.models import (
     Candidate,
     CaseRun,
@@ -485,7 +485,7 @@ def test_a_case_opens_with_its_study_timeline_and_offers_other_runs_and_variants
     done(dataset, Variant.NO_UID, second)
     done(dataset, Variant.NO_ROWS, second)
     Run.objects.filter(pk=first.pk).update(created_at=datetime(2026, 2, 3, 4, 5, tzinfo=UTC))
-    choices = choices_of(dataset.encounters.get(case_id="a"))
+    choices = load_choices(dataset.encounters.get(case_id="a"))
     assert [g.is_study for g in choices.groups] == [True, False, False, False]
     owners = [CaseRun.objects.get(pk=g.best.case_run_id).run for g in choices.groups]
     assert owners[:2] == [first, second]

@@ -60,7 +60,7 @@ def check_user_can_author(user: User, study: Study) -> None:
     check_user_can_open_cases(user, study)
 
 
-def source_of(author: User) -> str:
+def make_source(author: User) -> str:
     """Return the source of that author's timelines in pages and exports."""
     name = author.get_username()
     return f"{SOURCE}{name if len(name) <= LONGEST_SOURCE else author.public_id}"
@@ -131,7 +131,7 @@ def hidden_timelines(user: User, encounter: Encounter) -> set[int]:
     states = dict(Authoring.objects.filter(encounter=encounter).values_list("author_id", "state"))
     if user.pk not in states or set(states.values()) == {Authoring.State.SUBMITTED}:
         return set()
-    own = source_of(user)
+    own = make_source(user)
     others = Timeline.objects.filter(
         encounter=encounter, case_run__isnull=True, source__startswith=SOURCE
     )

@@ -47,7 +47,9 @@ def closed_encounters(user: Any, object_type: str = TIMELINE_PAGES) -> frozenset
     )
 
 
-def without(rows: QuerySet[M], closed: Collection[int], path: str = "encounter") -> QuerySet[M]:
+def exclude_closed(
+    rows: QuerySet[M], closed: Collection[int], path: str = "encounter"
+) -> QuerySet[M]:
     """Exclude the rows of closed cases.
 
     `path` leads from the model to its encounter.
@@ -61,16 +63,16 @@ def open_runs(runs: QuerySet[Run], closed: Collection[int]) -> QuerySet[Run]:
     A run whose cases have not been added yet stays.
     """
     cases = CaseRun.objects.filter(run=OuterRef("pk"))
-    return runs.filter(Exists(without(cases, closed)) | ~Exists(cases)) if closed else runs
+    return runs.filter(Exists(exclude_closed(cases, closed)) | ~Exists(cases)) if closed else runs
 
 
 def check_run_is_open(run: Run, closed: Collection[int]) -> None:
     """Raise NotAllowed if every case of the run is closed."""
-    if closed and run.cases.exists() and not without(run.cases.all(), closed).exists():
+    if closed and run.cases.exists() and not exclude_closed(run.cases.all(), closed).exists():
         raise NotAllowed(RUN_CLOSED)
 
 
-def any_closed(datasets: Collection[Dataset] | QuerySet[Dataset], closed: Collection[int]) -> bool:
+def has_closed(datasets: Collection[Dataset] | QuerySet[Dataset], closed: Collection[int]) -> bool:
     """Return whether one of these datasets has a closed case."""
     return (
         bool(closed)

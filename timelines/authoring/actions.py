@@ -19,7 +19,7 @@ from timelines import domain, models
 from timelines.access.authoring import (
     AUTHORING_PAGES,
     check_user_can_author,
-    source_of,
+    make_source,
     was_exposed,
 )
 from timelines.authoring.edits import Conflict, Locked, locked_draft, log
@@ -178,7 +178,7 @@ def _seal(authoring: Authoring, document: Document) -> Timeline:
         storage.load_inventory(authoring.inventory_id), entries, domain.TimelineKind.REFERENCE
     )
     timeline = storage.save_timeline(
-        timeline=complete, inventory=authoring.inventory, source=source_of(authoring.author)
+        timeline=complete, inventory=authoring.inventory, source=make_source(authoring.author)
     )
     Inventory.objects.filter(pk=authoring.inventory_id).update(sealed_at=Now())
     return timeline
@@ -191,7 +191,7 @@ def _supersede(authoring: Authoring) -> None:
     """
     if authoring.timeline_id is None:
         return
-    source = source_of(authoring.author)
+    source = make_source(authoring.author)
     before = Timeline.objects.filter(
         encounter=authoring.encounter, source__startswith=f"{source}#"
     ).count()

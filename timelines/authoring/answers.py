@@ -27,7 +27,7 @@ LOCKED = "This timeline is submitted. Open it again, with a reason, to change it
 CONFLICT = "This draft was changed elsewhere. The current version is shown now."
 
 
-def answers_refusals(
+def answer_refusals(
     view: Callable[Concatenate[StudyRequest, P], HttpResponseBase],
 ) -> Callable[Concatenate[StudyRequest, P], HttpResponseBase]:
     """Answer refusals as JSON.
@@ -36,7 +36,7 @@ def answers_refusals(
     """
 
     @wraps(view)
-    def answered(request: StudyRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+    def wrapper(request: StudyRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         try:
             return view(request, *args, **kwargs)
         except BadBody as error:
@@ -48,7 +48,7 @@ def answers_refusals(
         except Locked:
             return refusal(LOCKED, 423)
 
-    return answered
+    return wrapper
 
 
 def state_json(document: Document, revision: int, anchor: Anchor) -> dict[str, Any]:

@@ -76,11 +76,11 @@ def download(authoring: Authoring, format: str) -> tuple[str, bytes]:
     with TemporaryDirectory() as folder:
         out = Path(folder) / "timeline"
         chosen.write(lines, out, encounter.dataset.name)
-        content = _zipped(out) if out.is_dir() else out.read_bytes()
+        content = _zip(out) if out.is_dir() else out.read_bytes()
     return f"timeline-{authoring.public_id}-{format}.{chosen.ending}", content
 
 
-def _zipped(folder: Path) -> bytes:
+def _zip(folder: Path) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(p for p in folder.rglob("*") if p.is_file()):

@@ -20,7 +20,7 @@ from ehr.models import Encounter, SourceRow
 from timelines.authoring.storage import load_document, save_change
 from timelines.drafts import document as edits
 from timelines.drafts.document import Change, Document
-from timelines.drafts.reading import fields_of
+from timelines.drafts.reading import read_fields
 from timelines.drafts.undoing import REDO, UNDO, Stacks, stacks
 from timelines.drafts.values import DraftOccurrence, EditRefused
 from timelines.models import Authoring, AuthoringEdit
@@ -102,16 +102,16 @@ def apply_edit(*, authoring: Authoring, edit: Edit, by: User) -> Applied:
         raise EditRefused("token", "An edit has a token of 1 to 64 letters, digits and hyphens.")
     document = load_document(mine.inventory)
     if earlier := mine.edits.filter(token=edit.token).first():
-        return Applied(earlier.number, stored_change(earlier), document, stacks_of(mine))
+        return Applied(earlier.number, stored_change(earlier), document, find_stacks(mine))
     if mine.state != Authoring.State.DRAFT:
         raise Locked("a submitted timeline takes no edit")
     if edit.revision != mine.revision:
         raise Conflict(mine.revision, document)
     change, undoes = _change(mine, document, edit)
-    after = edits.applied(document, change)
+    after = edits.apply_change(document, change)
     save_change(mine.inventory, change)
     log(mine, edit.kind, edit.token, change=change, undoes=undoes)
-    return Applied(mine.revision, change, after, stacks_of(mine))
+    return Applied(mine.revision, change, after, find_stacks(mine))
 
 
 def log(
@@ -151,12 +151,12 @@ def stored_change(edit: AuthoringEdit) -> Change:
     )
 
 
-def stacks_of(authoring: Authoring) -> Stacks:
+def find_stacks(authoring: Authoring) -> Stacks:
     """Return the edits that can be undone and redone now."""
-    return stacks(log_of(authoring))
+    return stacks(load_log(authoring))
 
 
-def log_of(authoring: Authoring) -> Iterable[tuple[int, str, int | None]]:
+def load_log(authoring: Authoring) -> Iterable[tuple[int, str, int | None]]:
     """Return (number, kind, number of the edit undone or redone).
 
     All edits are included, in order.
@@ -175,27 +175,27 @@ def _change(
         return _step(authoring, edit.kind)
     encounter = authoring.encounter
     if edit.kind == "add":
-        return edits.added(
+        return edits.add_occurrence(
             document,
             _new_uids(authoring, document, 1)[0],
             _complete(_fields(encounter, edit.values)),
         ), None
     if edit.kind == "change":
-        return edits.changed(document, edit.uid, _fields(encounter, edit.values)), None
+        return edits.change_occurrence(document, edit.uid, _fields(encounter, edit.values)), None
     if edit.kind == "remove":
-        return edits.removed(document, edit.uid), None
+        return edits.remove_occurrence(document, edit.uid), None
     if edit.kind == "split":
         parts = [_fields(encounter, part) for part in edit.parts]
-        return edits.split(
+        return edits.split_occurrence(
             document, edit.uid, parts, _new_uids(authoring, document, max(len(parts) - 1, 0))
         ), None
     if edit.kind == "merge":
-        return edits.merged(document, edit.uids, _fields(encounter, edit.values)), None
+        return edits.merge_occurrences(document, edit.uids, _fields(encounter, edit.values)), None
     raise EditRefused("kind", "There is no such edit.")
 
 
 def _step(authoring: Authoring, kind: str) -> tuple[Change, AuthoringEdit]:
-    found = stacks_of(authoring)
+    found = find_stacks(authoring)
     numbers = found.undo if kind == UNDO else found.redo
     if not numbers:
         raise EditRefused("kind", f"There is nothing to {kind}.")
@@ -205,7 +205,7 @@ def _step(authoring: Authoring, kind: str) -> tuple[Change, AuthoringEdit]:
 
 
 def _fields(encounter: Encounter, data: Mapping[str, Any]) -> dict[str, Any]:
-    given = fields_of(data, encounter.admitted_at, encounter.discharged_at)
+    given = read_fields(data, encounter.admitted_at, encounter.discharged_at)
     if given.get("rows"):
         check_rows(encounter, given["rows"])
     return given

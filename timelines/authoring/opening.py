@@ -36,7 +36,7 @@ def own_authoring(request: HttpRequest, public_id: str) -> Authoring:
     return authoring
 
 
-def record_seen(request: StudyRequest, authoring: Authoring, action: str, **detail: str) -> None:
+def audit_view(request: StudyRequest, authoring: Authoring, action: str, **detail: str) -> None:
     """Audit that the author has read the note or rows of the case."""
     case = authoring.encounter.public_id
     study, details = authoring.encounter.dataset.study, {"case": case, **detail}
@@ -50,7 +50,7 @@ def record_seen(request: StudyRequest, authoring: Authoring, action: str, **deta
     )
 
 
-def authorable(request: StudyRequest, public_id: str) -> Encounter:
+def open_authorable(request: StudyRequest, public_id: str) -> Encounter:
     """Return the encounter, if the person may author its timeline.
 
     It must be in one of their studies. Raises Http404, NotAllowed.

@@ -66,7 +66,7 @@ def timed_rows(encounter: Encounter) -> QuerySet[SourceRow]:
     )
 
 
-def rows_of(encounter: Encounter, indices: Sequence[int]) -> list[SourceRow]:
+def load_rows(encounter: Encounter, indices: Sequence[int]) -> list[SourceRow]:
     """The timed rows of these indices, in their order."""
     found = {
         row.row_index: row for row in timed_rows(encounter).filter(row_index__in=list(indices))

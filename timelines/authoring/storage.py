@@ -14,7 +14,7 @@ from django.db.models import Max
 from django.db.models.functions import Length
 
 from ehr.models import Note
-from timelines.drafts.document import Change, Document, document_of
+from timelines.drafts.document import Change, Document, make_document
 from timelines.drafts.values import DraftOccurrence
 from timelines.models import DraftEntry, Inventory, Occurrence
 from timelines.pipeline.uids import unescape_mention
@@ -43,7 +43,7 @@ def load_document(inventory: Inventory) -> Document:
     rows = Occurrence.objects.filter(inventory=inventory).values_list(
         *OCCURRENCE_FIELDS, *(f"draft__{name}" for name in ENTRY_FIELDS)
     )
-    return document_of(length, (_occurrence(row, said) for row in rows))
+    return make_document(length, (_occurrence(row, said) for row in rows))
 
 
 def save_change(inventory: Inventory, change: Change) -> None:

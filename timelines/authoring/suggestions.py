@@ -57,7 +57,7 @@ def suggestions(*, authoring: Authoring, uid: str, by: User) -> list[AnchorSugge
     What is shown for the first time is recorded. A submitted timeline returns what was shown
     before. Raises NotAllowed for an unaided timeline, EditRefused for an unknown UID.
     """
-    mine = _assisted(authoring, by)
+    mine = _lock_assisted(authoring, by)
     occurrence = load_document(mine.inventory).get(uid)
     shown = {s.row_index: s for s in mine.suggestions.filter(uid4=uid)}
     if mine.state == Authoring.State.SUBMITTED:
@@ -88,7 +88,7 @@ def decide(*, authoring: Authoring, uid: str, row: int, accept: bool, by: User) 
 
     The last decision counts. Raises NotAllowed, Locked, EditRefused.
     """
-    mine = _assisted(authoring, by)
+    mine = _lock_assisted(authoring, by)
     if mine.state == Authoring.State.SUBMITTED:
         raise Locked("submitted")
     found = mine.suggestions.filter(uid4=uid, row_index=row).first()
@@ -101,14 +101,14 @@ def decide(*, authoring: Authoring, uid: str, row: int, accept: bool, by: User) 
     return found
 
 
-def state_of(suggestion: AnchorSuggestion) -> str:
+def find_state(suggestion: AnchorSuggestion) -> str:
     """accepted, dismissed or shown."""
     if suggestion.accepted_at is not None:
         return "accepted"
     return "shown" if suggestion.dismissed_at is None else "dismissed"
 
 
-def _assisted(authoring: Authoring, by: User) -> Authoring:
+def _lock_assisted(authoring: Authoring, by: User) -> Authoring:
     mine = locked_draft(authoring.pk, by)
     if mine.protocol != Authoring.Protocol.ASSISTED:
         raise NotAllowed(UNAIDED)
@@ -120,9 +120,9 @@ def _offers(encounter: Encounter, occurrence: DraftOccurrence) -> tuple[list[Off
 
     They are ordered by distance from the stated time, if there is one, else by score.
     """
-    found, made_by = _of_run(encounter, occurrence)
+    found, made_by = _find_run_offers(encounter, occurrence)
     if not found:
-        found, made_by = _of_search(encounter, occurrence), SEARCH
+        found, made_by = _search_offers(encounter, occurrence), SEARCH
     stated = occurrence.time
     if stated is None:
         found.sort(key=lambda o: (-(o.score or 0.0), o.hours, o.row_index))
@@ -131,7 +131,7 @@ def _offers(encounter: Encounter, occurrence: DraftOccurrence) -> tuple[list[Off
     return found[:SHOWN_AT_MOST], made_by
 
 
-def _of_run(encounter: Encounter, occurrence: DraftOccurrence) -> tuple[list[Offer], str]:
+def _find_run_offers(encounter: Encounter, occurrence: DraftOccurrence) -> tuple[list[Offer], str]:
     """Return evidence for occurrences on the same words of the note.
 
     It is from the shown run (`study_timeline`).
@@ -167,7 +167,7 @@ def _of_run(encounter: Encounter, occurrence: DraftOccurrence) -> tuple[list[Off
     return list(best.values()), " · ".join(tools or [case_run.run.source])[:LONGEST_MAKER]
 
 
-def _of_search(encounter: Encounter, occurrence: DraftOccurrence) -> list[Offer]:
+def _search_offers(encounter: Encounter, occurrence: DraftOccurrence) -> list[Offer]:
     """Rows of those series whose summaries answer to the mention's words."""
     series = list(
         EventSeries.objects.filter(encounter=encounter).values_list("summary", "row_indices")

@@ -108,7 +108,7 @@ class Choices:
         known = (c for g in self.groups for c in (g.text_only, *g.revised) if c)
         return next((c for c in (*known, *self.references) if c.public_id == public_id), None)
 
-    def group_of(self, choice: Choice) -> Group | None:
+    def find_group(self, choice: Choice) -> Group | None:
         """The group a timeline belongs to; None for a reference."""
         return next((g for g in self.groups if choice is g.text_only or choice in g.revised), None)
 
@@ -150,7 +150,7 @@ _FIELDS = (
 )
 
 
-def choices_of(encounter: Encounter, *, hidden: Collection[int] = ()) -> Choices:
+def load_choices(encounter: Encounter, *, hidden: Collection[int] = ()) -> Choices:
     """Two queries, three for a case that no study timeline has.
 
     Without the `hidden` ones (`authoring_access.hidden_timelines`), and without submissions that a

@@ -63,7 +63,7 @@ def drawn(
     if pairs is not None:
         return _draw(encounter, choice, choices, pairs)
     compared = choices.references[0] if choices.references else None
-    lasting = choice.settled and (compared is None or compared.settled) and _finished(choice)
+    lasting = choice.settled and (compared is None or compared.settled) and _is_finished(choice)
     key = f"case:{choice.pk}:{compared.pk if compared else 0}"
     found: Drawn | None = cache.get(key) if lasting else None
     if found is None:
@@ -78,14 +78,14 @@ def _draw(
 ) -> Drawn:
     note = shown_note(choice, encounter)
     spans, items = spans_and_items(choice, choices)
-    items = pairs.on(items) if pairs else items
+    items = pairs.select(items) if pairs else items
     anchor, discharge = stay(encounter)
     html = note_html(note.text, spans, {i.key: i.status.value for i in items}) if note else ""
     data = json_script(payload(items, anchor, discharge, choice.kind.value), "case-data")
     return Drawn(mark_safe(html), data, len(items))  # note_html escapes every character of the note
 
 
-def _finished(choice: Choice) -> bool:
+def _is_finished(choice: Choice) -> bool:
     """Return whether the run behind a timeline has no unfinished stage.
 
     Such a stage could still store evidence or alternatives.

@@ -14,11 +14,11 @@ from accounts.wording import format_count
 from ehr.models import Dataset, Encounter
 from jobs.models import JobState
 from timelines.access.closed import (
-    any_closed,
     closed_encounters,
     closed_evaluations,
+    exclude_closed,
+    has_closed,
     open_runs,
-    without,
 )
 from timelines.case_state import CaseState
 from timelines.domain import TimelineKind
@@ -65,7 +65,7 @@ def cases_card(user: User, study: Study) -> Card | None:
         )
     chosen = study_timelines(study)
     opened = set(open_runs(Run.objects.filter(pk__in=[c.run_id for c in chosen.values()]), closed))
-    of_runs = without(Timeline.objects.filter(case_run__isnull=False), closed)
+    of_runs = exclude_closed(Timeline.objects.filter(case_run__isnull=False), closed)
     revised = of_runs.annotate(of_study=is_study_run("case_run__run")).filter(
         of_study=True, kind=TimelineKind.REVISED.value
     )
@@ -91,7 +91,7 @@ def cases_card(user: User, study: Study) -> Card | None:
         }
         for d in datasets
     ]
-    context = {"cohorts": cohorts, "closed": any_closed(datasets, closed)}
+    context = {"cohorts": cohorts, "closed": has_closed(datasets, closed)}
     return Card("Cases", links=[link], template="timelines/_cases_card.html", context=context)
 
 
@@ -188,7 +188,7 @@ def attention_card(user: User, study: Study) -> Card | None:
         for d in broken
     ]
     failed = (
-        without(
+        exclude_closed(
             CaseRun.objects.filter(run__study=study, state=CaseState.FAILED),
             closed_encounters(user),
         )

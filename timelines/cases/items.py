@@ -62,7 +62,7 @@ def spans_and_items(choice: Choice, choices: Choices) -> tuple[list[Span], list[
     """
     rows = _rows(choice)
     spans = [Span(r.uid, r.start, r.end) for r in rows if r.start is not None and r.end is not None]
-    group = choices.group_of(choice)
+    group = choices.find_group(choice)
     revised = choice.kind is TimelineKind.REVISED
     text = _text_times(group.text_only) if group and group.text_only and revised else {}
     reference = (
@@ -191,7 +191,7 @@ def _item(
     )
 
 
-def occurrence_of(choice: Choice, uid4: str) -> Occurrence | None:
+def find_occurrence(choice: Choice, uid4: str) -> Occurrence | None:
     """Return the occurrence of that UID, with its note.
 
     It is in the timeline's inventory.

@@ -16,7 +16,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from accounts.models import Study
 from ehr.models import Encounter
 from jobs.models import JobState
-from timelines.access.closed import without
+from timelines.access.closed import exclude_closed
 from timelines.case_state import CaseState, case_state
 from timelines.domain import TimelineKind
 from timelines.models import CaseRun, StageRun, Timeline
@@ -46,7 +46,7 @@ class CaseFilter:
     sort: str = DEFAULT_SORT
 
     @classmethod
-    def of(cls, parameters: Mapping[str, str], text: str = "") -> CaseFilter:
+    def parse(cls, parameters: Mapping[str, str], text: str = "") -> CaseFilter:
         """Read a query string; an unknown state or sort falls back to none."""
         state = parameters.get("state", "")
         sort = parameters.get("sort", "")
@@ -91,7 +91,9 @@ _KIND_WORDS = {
 }
 
 
-def cases_of(study: Study, wanted: CaseFilter, closed: Collection[int] = ()) -> QuerySet[Encounter]:
+def find_cases(
+    study: Study, wanted: CaseFilter, closed: Collection[int] = ()
+) -> QuerySet[Encounter]:
     """Return the encounters of a study that match, in the requested order.
 
     A `closed` encounter matches no state.
@@ -102,11 +104,11 @@ def cases_of(study: Study, wanted: CaseFilter, closed: Collection[int] = ()) -> 
     if wanted.dataset:
         cases = cases.filter(dataset__public_id=wanted.dataset)
     if wanted.state:
-        cases = without(_in_state(cases, CaseState(wanted.state)), closed, "pk")
+        cases = exclude_closed(_filter_by_state(cases, CaseState(wanted.state)), closed, "pk")
     return cases.order_by(*SORTS[wanted.sort])
 
 
-def _in_state(cases: QuerySet[Encounter], state: CaseState) -> QuerySet[Encounter]:
+def _filter_by_state(cases: QuerySet[Encounter], state: CaseState) -> QuerySet[Encounter]:
     """The same rules as `case_state`, in SQL."""
     shown = _shown_first(CaseRun.objects.filter(encounter=OuterRef("pk"))).values("id")[:1]
     cases = cases.annotate(shown_run=Subquery(shown))
@@ -143,7 +145,7 @@ def case_rows(encounters: Sequence[Encounter], *, closed: Collection[int] = ()) 
     """
     ids = [e.pk for e in encounters if e.pk not in closed]
     shown = shown_case_runs(ids)
-    states = states_of(run.pk for run in shown.values())
+    states = load_states(run.pk for run in shown.values())
     kinds = _kinds(ids)
     rows = []
     for e in encounters:
@@ -201,7 +203,7 @@ def shown_case_runs(encounter_ids: Sequence[int]) -> dict[int, CaseRun]:
     return {run.encounter_id: run for run in counted}
 
 
-def states_of(case_run_ids: Iterable[int]) -> dict[int, list[str]]:
+def load_states(case_run_ids: Iterable[int]) -> dict[int, list[str]]:
     """Case run id → the states of its stages."""
     found: dict[int, list[str]] = defaultdict(list)
     for case_run, state in StageRun.objects.filter(case_run_id__in=list(case_run_ids)).values_list(

@@ -15,7 +15,7 @@ from timelines.cases.choices import Choice, Choices
 from timelines.domain import Anchor
 
 
-def opened(request: HttpRequest, public_id: str) -> Encounter:
+def open_case(request: HttpRequest, public_id: str) -> Encounter:
     """Return the encounter, if the person may see its timelines.
 
     It must be in one of their studies. Raises Http404, NotAllowed.

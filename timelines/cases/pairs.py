@@ -18,7 +18,7 @@ from timelines.cases.choices import Choice
 from timelines.evaluation.plain import case_from_plain, settings_from_plain
 from timelines.evaluation.values import Basis, PlacedEvent, SourceKey
 from timelines.evaluations.opening import open_evaluation
-from timelines.evaluations.pairs import compared_timeline, reference_timeline, source_in
+from timelines.evaluations.pairs import compared_timeline, find_source, reference_timeline
 from timelines.models import Entry, Evaluation, EvaluationCase
 from timelines.presentation.case_plot import Item
 from timelines.presentation.evaluation_tables import BASIS_WORDS
@@ -39,14 +39,12 @@ class CasePairs:
     def basis_words(self) -> str:
         return BASIS_WORDS[self.basis].lower()
 
-    def on(self, items: Sequence[Item]) -> list[Item]:
+    def select(self, items: Sequence[Item]) -> list[Item]:
         """The occurrences compared with their partners, and with nothing else."""
-        return [_with_partner(item, self.partners.get(item.key)) for item in items]
+        return [_add_partner(item, self.partners.get(item.key)) for item in items]
 
 
-def pairs_asked_for(
-    request: StudyRequest, encounter: Encounter, choice: Choice
-) -> CasePairs | None:
+def find_pairs(request: StudyRequest, encounter: Encounter, choice: Choice) -> CasePairs | None:
     """Return the pairs of evaluation `e` under basis `b` (else its first).
 
     None if the evaluation did not compare the shown timeline. Raises Http404 for an evaluation that
@@ -58,7 +56,7 @@ def pairs_asked_for(
     stored = get_object_or_404(EvaluationCase, evaluation=evaluation, encounter=encounter)
     basis = _basis(request.GET.get("b", ""), settings_from_plain(evaluation.config).bases)
     key = SourceKey(SUPERSEDED.sub("", choice.source), choice.kind.value, choice.alternative)
-    source = source_in(case_from_plain(stored.result), key, basis)
+    source = find_source(case_from_plain(stored.result), key, basis)
     if source is None:
         return None
     compared, reference = (
@@ -96,7 +94,7 @@ def _shown_keys(choice: Choice) -> dict[str, str]:
     return {f"#{n + 1}": place[pk] for n, pk in enumerate(stored)}
 
 
-def _with_partner(item: Item, partner: PlacedEvent | None) -> Item:
+def _add_partner(item: Item, partner: PlacedEvent | None) -> Item:
     if partner is None:
         return replace(item, reference_key="", reference_time=None)
     span = None if partner.start is None or partner.end is None else (partner.start, partner.end)

@@ -19,7 +19,7 @@ from timelines.access.authoring import CaseClosed
 P = ParamSpec("P")
 
 
-def leads_back_to_draft(
+def link_back_to_draft(
     view: Callable[Concatenate[StudyRequest, P], HttpResponseBase],
 ) -> Callable[Concatenate[StudyRequest, P], HttpResponseBase]:
     """Answer CaseClosed with a page of its own.
@@ -28,7 +28,7 @@ def leads_back_to_draft(
     """
 
     @wraps(view)
-    def answered(request: StudyRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+    def wrapper(request: StudyRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         try:
             return view(request, *args, **kwargs)
         except CaseClosed as closed:
@@ -39,4 +39,4 @@ def leads_back_to_draft(
                 status=HTTPStatus.FORBIDDEN,
             )
 
-    return answered
+    return wrapper

@@ -78,12 +78,12 @@ class Document:
         return found
 
 
-def document_of(length: int, occurrences: Iterable[DraftOccurrence]) -> Document:
+def make_document(length: int, occurrences: Iterable[DraftOccurrence]) -> Document:
     """The document of these occurrences."""
     return Document(length, {o.uid: o for o in occurrences})
 
 
-def applied(document: Document, change: Change) -> Document:
+def apply_change(document: Document, change: Change) -> Document:
     """Return the document after the change.
 
     Raises EditRefused if the document is not as the change expects, or would become invalid.
@@ -99,25 +99,27 @@ def applied(document: Document, change: Change) -> Document:
     return Document(document.length, left)
 
 
-def added(document: Document, uid: str, values: Values) -> Change:
+def add_occurrence(document: Document, uid: str, values: Values) -> Change:
     """A new occurrence."""
-    return _held(document, Change(after=(DraftOccurrence(**{**values, "uid": uid}),)))
+    return _check_change(document, Change(after=(DraftOccurrence(**{**values, "uid": uid}),)))
 
 
-def changed(document: Document, uid: str, values: Values) -> Change:
+def change_occurrence(document: Document, uid: str, values: Values) -> Change:
     """Other values for one occurrence."""
     before = document.get(uid)
-    return _held(document, Change((before,), (replace(before, **values),)))
+    return _check_change(document, Change((before,), (replace(before, **values),)))
 
 
-def removed(document: Document, uid: str) -> Change:
+def remove_occurrence(document: Document, uid: str) -> Change:
     """Without one occurrence; it leaves the contexts of others."""
     gone = document.get(uid)
-    others = _followed(document, {uid: None})
-    return _held(document, Change((gone, *others), tuple(others.values())))
+    others = _follow_contexts(document, {uid: None})
+    return _check_change(document, Change((gone, *others), tuple(others.values())))
 
 
-def split(document: Document, uid: str, parts: Sequence[Values], new_uids: Sequence[str]) -> Change:
+def split_occurrence(
+    document: Document, uid: str, parts: Sequence[Values], new_uids: Sequence[str]
+) -> Change:
     """Replace one occurrence by several.
 
     The first part keeps the UID, so contexts that name it stay true; the others get new ones. A
@@ -132,10 +134,10 @@ def split(document: Document, uid: str, parts: Sequence[Values], new_uids: Seque
         replace(whole, **{**part, "uid": own})
         for part, own in zip(parts, [uid, *new_uids], strict=True)
     ]
-    return _held(document, Change((whole,), tuple(made)))
+    return _check_change(document, Change((whole,), tuple(made)))
 
 
-def merged(document: Document, uids: Sequence[str], values: Values) -> Change:
+def merge_occurrences(document: Document, uids: Sequence[str], values: Values) -> Change:
     """Replace several occurrences by one.
 
     It keeps the UID, mention and time of the first one, spans all of them, and has their rows and
@@ -155,15 +157,15 @@ def merged(document: Document, uids: Sequence[str], values: Values) -> Change:
     whole = replace(whole, context=tuple(context[:MAX_CONTEXT]))
     others = {
         o: after
-        for o, after in _followed(document, dict.fromkeys(uids[1:], first.uid)).items()
+        for o, after in _follow_contexts(document, dict.fromkeys(uids[1:], first.uid)).items()
         if o.uid not in uids
     }
-    return _held(
+    return _check_change(
         document, Change((*members, *others), (replace(whole, **values), *others.values()))
     )
 
 
-def _followed(
+def _follow_contexts(
     document: Document, replaced: Mapping[str, str | None]
 ) -> dict[DraftOccurrence, DraftOccurrence]:
     """Point contexts that name a replaced UID to the new one.
@@ -180,7 +182,7 @@ def _followed(
     return found
 
 
-def _held(document: Document, change: Change) -> Change:
+def _check_change(document: Document, change: Change) -> Change:
     """Return the change once it is known to leave the document valid."""
-    applied(document, change)
+    apply_change(document, change)
     return change

@@ -17,7 +17,7 @@ from timelines.drafts.values import EditRefused
 NO_TIME: dict[str, Any] = {"time": None, "lower": None, "upper": None, "known": False}
 
 
-def fields_of(
+def read_fields(
     data: object, admitted: datetime, discharged: datetime | None = None
 ) -> dict[str, Any]:
     """Return the fields of an occurrence that `data` has.
@@ -40,7 +40,7 @@ def fields_of(
         name: _READERS[name](name, value) for name, value in data.items() if name != "time_text"
     }
     if "time_text" in data:
-        given = {**_typed(data["time_text"], admitted, discharged), **given}
+        given = {**_read_time(data["time_text"], admitted, discharged), **given}
     elif "time" in given:
         given = {"placed": True, "entered": "", "lower": None, "upper": None, **given}
     if given.get("placed") is False:
@@ -48,7 +48,7 @@ def fields_of(
     return given
 
 
-def _typed(text: object, admitted: datetime, discharged: datetime | None) -> dict[str, Any]:
+def _read_time(text: object, admitted: datetime, discharged: datetime | None) -> dict[str, Any]:
     said = _line("time_text", text)
     if not said:
         return {**NO_TIME, "placed": False, "entered": ""}

@@ -199,7 +199,7 @@ class _Reader:
         if _AT_ADMISSION.fullmatch(said):
             return TimeEntry(0.0)
         if self.discharged is not None and _AT_DISCHARGE.fullmatch(said):
-            return self._at(self.discharged)
+            return self._read_moment(self.discharged)
         forms: list[tuple[re.Pattern[str], Callable[[re.Match[str]], TimeEntry]]] = [
             (_AMOUNT, self._amount),
             (_HOSPITAL_DAY, self._hospital_day),
@@ -231,15 +231,17 @@ class _Reader:
             raise TimeNotUnderstood("Hospital days count from 1, the day of admission.")
         day = self.admitted.date() + timedelta(days=number - 1)
         if match["hour"]:
-            return self._at(datetime.combine(day, _time_of(match)))
-        return self._whole(day, since=self.admitted if number == 1 else None)
+            return self._read_moment(datetime.combine(day, _parse_clock(match)))
+        return self._read_day(day, since=self.admitted if number == 1 else None)
 
     def _date(self, match: re.Match[str]) -> TimeEntry:
         parts = match.groupdict()
         month = _MONTHS[parts["name"]] if "name" in parts else int(parts["month"])
         day = self._day(parts["year"], month, int(parts["day"]))
         return (
-            self._at(datetime.combine(day, _time_of(match))) if match["hour"] else self._whole(day)
+            self._read_moment(datetime.combine(day, _parse_clock(match)))
+            if match["hour"]
+            else self._read_day(day)
         )
 
     def _day(self, year: str | None, month: int, day: int) -> date:
@@ -252,14 +254,14 @@ class _Reader:
         return min(found, key=lambda other: abs(other - here))
 
     def _today(self, match: re.Match[str]) -> TimeEntry:
-        return self._at(datetime.combine(self.admitted.date(), _time_of(match)))
+        return self._read_moment(datetime.combine(self.admitted.date(), _parse_clock(match)))
 
-    def _whole(self, day: date, since: datetime | None = None) -> TimeEntry:
+    def _read_day(self, day: date, since: datetime | None = None) -> TimeEntry:
         midnight = datetime.combine(day, time())
         lower, upper = self._hours(since or midnight), self._hours(midnight + timedelta(days=1))
         return TimeEntry(round((lower + upper) / 2, DECIMALS), lower, upper)
 
-    def _at(self, when: datetime) -> TimeEntry:
+    def _read_moment(self, when: datetime) -> TimeEntry:
         return TimeEntry(self._hours(when))
 
     def _hours(self, when: datetime) -> float:
@@ -278,7 +280,7 @@ def _tidy(text: str) -> str:
     return " ".join(said.replace(",", " ").split())
 
 
-def _time_of(match: re.Match[str]) -> time:
+def _parse_clock(match: re.Match[str]) -> time:
     """Return the clock time of a match.
 
     Raises ValueError for an impossible time of day, and for an hour alone ("HD 4 8").

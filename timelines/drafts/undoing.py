@@ -48,7 +48,7 @@ def stacks(log: Iterable[tuple[int, str, int | None]]) -> Stacks:
     return found
 
 
-def taken_back(log: Iterable[tuple[int, str, int | None]]) -> set[int]:
+def find_undone(log: Iterable[tuple[int, str, int | None]]) -> set[int]:
     """Return the edits that are undone and not redone.
 
     Read from the same log.

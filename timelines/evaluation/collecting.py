@@ -72,7 +72,7 @@ class Collected:
         self.timed.append(sum(e.time is not None for e in case.reference))
         self.strata.append(case.stratum)
         self.reference_rows |= any(e.rows for e in case.reference)
-        self.reference_spans = _counted(self.reference_spans, case.reference)
+        self.reference_spans = _add_counts(self.reference_spans, case.reference)
         return found
 
     def _pair(
@@ -84,7 +84,7 @@ class Collected:
     ) -> Paired:
         events = case.timelines[key]
         if basis is Basis.SPAN:
-            self.spans[key] = _counted(self.spans.get(key, (0, 0)), events)
+            self.spans[key] = _add_counts(self.spans.get(key, (0, 0)), events)
             paired = pair_by_span(case.reference, events, self.settings.iou)
         else:
             distance = mention_distance(basis, case.reference, events, vectors)
@@ -132,11 +132,11 @@ class Collected:
         )
 
 
-def _counted(before: tuple[int, int], events: Sequence[PlacedEvent]) -> tuple[int, int]:
+def _add_counts(before: tuple[int, int], events: Sequence[PlacedEvent]) -> tuple[int, int]:
     return before[0] + sum(has_span(e) for e in events), before[1] + len(events)
 
 
-def vectors_of(case: EvaluatedCase, embed: Embed) -> dict[str, NDArray[np.float64]]:
+def embed_mentions(case: EvaluatedCase, embed: Embed) -> dict[str, NDArray[np.float64]]:
     """Mention → its vector, of every mention of the case."""
     mentions = sorted(
         {e.mention for e in case.reference}

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timelines.evaluation.figures import FIGURES, NO_TIME, Cases, mean_log_error
-from timelines.evaluation.naming import variant_of
+from timelines.evaluation.naming import split_source
 from timelines.evaluation.scoring import Paired
 from timelines.evaluation.values import Basis, Difference, Estimate, SourceKey
 
@@ -31,13 +31,13 @@ def differences(by_key: Mapping[tuple[SourceKey, Basis], Cases]) -> tuple[Differ
     """
     found = []
     for key, basis in by_key:
-        for other in _compared_with(key, [k for k, b in by_key if b is basis]):
+        for other in _find_compared(key, [k for k, b in by_key if b is basis]):
             found.append(difference(key, other, basis, by_key[key, basis], by_key[other, basis]))
     return tuple(found)
 
 
-def _compared_with(first: SourceKey, keys: list[SourceKey]) -> list[SourceKey]:
-    base, variant = variant_of(first.source)
+def _find_compared(first: SourceKey, keys: list[SourceKey]) -> list[SourceKey]:
+    base, variant = split_source(first.source)
     if variant and any(k.source == base and k.kind == "revised" for k in keys):
         # a variant keeps the text-only estimates of the full run, and is compared with that
         return []
@@ -45,7 +45,7 @@ def _compared_with(first: SourceKey, keys: list[SourceKey]) -> list[SourceKey]:
     if first.kind == "text_only":
         return [k for k in revised if (k.source, first.alternative) == (first.source, 1)]
     if first in revised:
-        return [k for k in revised if k != first and variant_of(k.source)[0] == first.source]
+        return [k for k in revised if k != first and split_source(k.source)[0] == first.source]
     return []
 
 
@@ -61,7 +61,7 @@ def difference(
     metrics = {name: _difference(a, b, name) for name in COMPARED}
     errors = [_common(p, q) for p, q in zip(a.paired, b.paired, strict=True)]
     before, after = [e for e, _ in errors], [e for _, e in errors]
-    metrics[MEDIAN_COMMON] = _estimated(
+    metrics[MEDIAN_COMMON] = _make_estimate(
         a,
         _median(before),
         _median(after),
@@ -72,7 +72,7 @@ def difference(
         mean_log_error(before, a.resamples),
         mean_log_error(after, a.resamples),
     )
-    metrics[LOG_COMMON] = _estimated(a, low, high, high_samples - low_samples, n)
+    metrics[LOG_COMMON] = _make_estimate(a, low, high, high_samples - low_samples, n)
     return Difference(first, second, basis, metrics)
 
 
@@ -83,10 +83,10 @@ def _difference(one: Cases, two: Cases, name: str) -> Estimate:
     )
     if first is None or second is None:
         return Estimate(None, n=0, why=why)
-    return _estimated(one, first, second, after - before, n)
+    return _make_estimate(one, first, second, after - before, n)
 
 
-def _estimated(
+def _make_estimate(
     cases: Cases, first: float | None, second: float | None, samples: NDArray[np.float64], n: int
 ) -> Estimate:
     if first is None or second is None:
@@ -104,14 +104,14 @@ def _common(
     """
     if one is None or two is None:
         return np.empty(0), np.empty(0)
-    first, second = _error_of(one), _error_of(two)
+    first, second = _index_errors(one), _index_errors(two)
     shared = sorted(set(first) & set(second))
     return np.array([first[r] for r in shared], dtype=np.float64), np.array(
         [second[r] for r in shared], dtype=np.float64
     )
 
 
-def _error_of(paired: Paired) -> dict[int, float]:
+def _index_errors(paired: Paired) -> dict[int, float]:
     return dict(zip(paired.references[paired.placed].tolist(), paired.errors.tolist(), strict=True))
 
 

@@ -161,7 +161,7 @@ def _concordance(cases: Cases, missing: bool, convention: str) -> Figure:
 
 def _aultc(cases: Cases, missing: bool) -> Figure:
     errors = cases.errors_with_missing() if missing else cases.errors
-    pooled = _pooled(errors)
+    pooled = _pool(errors)
     if cases.s_max is None or not pooled.size:
         return None, np.empty(0), 0, NO_TIME
     return (
@@ -174,7 +174,7 @@ def _aultc(cases: Cases, missing: bool) -> Figure:
 
 def _aultc_ref(cases: Cases, missing: bool) -> Figure:
     errors = cases.errors_with_missing() if missing else cases.errors
-    pooled = _pooled(errors)
+    pooled = _pool(errors)
     if not pooled.size:
         return None, np.empty(0), 0, NO_TIME
     return aultc_ref(pooled), cases.resamples.aultc_ref(errors), pooled.size, NO_TIME
@@ -182,7 +182,7 @@ def _aultc_ref(cases: Cases, missing: bool) -> Figure:
 
 def _median_error(cases: Cases, missing: bool) -> Figure:
     errors = cases.errors_with_missing() if missing else cases.errors
-    pooled = _pooled(errors)
+    pooled = _pool(errors)
     return (
         (float(np.median(pooled)) if pooled.size else None),
         cases.resamples.median_error(errors),
@@ -235,7 +235,7 @@ FIGURES = {
 }
 
 
-def cumulative(cases: Cases) -> tuple[tuple[str, Estimate], ...]:
+def cumulative_errors(cases: Cases) -> tuple[tuple[str, Estimate], ...]:
     """Shares of errors of at most an hour, a day, a week, a month and a year."""
     sizes = [e.size for e in cases.errors]
     found = []
@@ -243,11 +243,11 @@ def cumulative(cases: Cases) -> tuple[tuple[str, Estimate], ...]:
         value, samples, n, why = ratio(
             cases, [int((e <= hours).sum()) for e in cases.errors], sizes, NO_TIME
         )
-        found.append((words, _with_interval(cases, value, samples, n, why)))
+        found.append((words, _add_interval(cases, value, samples, n, why)))
     return tuple(found)
 
 
-def by_distance(cases: Cases) -> tuple[tuple[str, int, Estimate, Estimate], ...]:
+def errors_by_distance(cases: Cases) -> tuple[tuple[str, int, Estimate, Estimate], ...]:
     """Return errors grouped by |reference time|.
 
     Each is (words, pairs with both times, median error, share within tolerance).
@@ -265,14 +265,14 @@ def by_distance(cases: Cases) -> tuple[tuple[str, int, Estimate, Estimate], ...]
     found = []
     for number, words in enumerate(BANDS):
         errors = [e[b == number] for e, b in zip(cases.errors, bands, strict=True)]
-        pooled = _pooled(errors)
+        pooled = _pool(errors)
         middle = float(np.median(pooled)) if pooled.size else None
-        median = _with_interval(
+        median = _add_interval(
             cases, middle, cases.resamples.median_error(errors), pooled.size, NO_TIME
         )
         near = [int(r[b == number].sum()) for r, b in zip(right, bands, strict=True)]
         value, samples, n, why = ratio(cases, near, [e.size for e in errors], NO_TIME)
-        found.append((words, pooled.size, median, _with_interval(cases, value, samples, n, why)))
+        found.append((words, pooled.size, median, _add_interval(cases, value, samples, n, why)))
     return tuple(found)
 
 
@@ -281,7 +281,7 @@ def error_cdf(cases: Cases, points: int = 400) -> tuple[tuple[float, float], ...
 
     There are at most `points` of the sorted errors, always including the largest.
     """
-    pooled = np.sort(_pooled(cases.errors))
+    pooled = np.sort(_pool(cases.errors))
     if not pooled.size:
         return ()
     at = np.unique(np.linspace(0, pooled.size - 1, min(points, pooled.size)).round().astype(int))
@@ -303,7 +303,7 @@ def mean_log_error(
     )
 
 
-def _with_interval(
+def _add_interval(
     cases: Cases, value: float | None, samples: Numbers, n: int, why: str
 ) -> Estimate:
     if value is None:
@@ -312,5 +312,5 @@ def _with_interval(
     return Estimate(value, low, high, n)
 
 
-def _pooled(errors: Sequence[Numbers]) -> Numbers:
+def _pool(errors: Sequence[Numbers]) -> Numbers:
     return np.concatenate([*errors, np.empty(0)])

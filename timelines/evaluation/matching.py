@@ -38,13 +38,13 @@ def match_events(
     index. Other thresholds give other assignments, so a sweep needs one a threshold. Raises
     ValueError for another shape, NaN or infinity, a threshold that is NaN, or an unknown method.
     """
-    matrix = _checked(distance)
+    matrix = _check(distance)
     if np.isnan(threshold):
         raise ValueError("the threshold is not a number")
     if method == "greedy":
-        return cut(_in_order(matrix), threshold)
+        return cut(_match_by_rounds(matrix), threshold)
     if method == "assignment":
-        return _assigned(matrix, threshold)
+        return _assign(matrix, threshold)
     raise ValueError(f"unknown method {method!r}: greedy or assignment")
 
 
@@ -56,7 +56,7 @@ def greedy_order(distance: ArrayLike) -> list[Pair]:
     Distances never fall along it, so the matching at any threshold is a prefix of it (see `cut`).
     Same rules and errors as `match_events`. O(n_ref · n_pred · log).
     """
-    return _in_order(_checked(distance))
+    return _match_by_rounds(_check(distance))
 
 
 def cut(order: Sequence[Pair], threshold: float) -> list[tuple[int, int]]:
@@ -67,7 +67,7 @@ def cut(order: Sequence[Pair], threshold: float) -> list[tuple[int, int]]:
     return [(r, p) for r, p, _ in order[: bisect_left(order, threshold, key=lambda pair: pair[2])]]
 
 
-def _checked(distance: ArrayLike) -> NDArray[np.float64]:
+def _check(distance: ArrayLike) -> NDArray[np.float64]:
     matrix = np.asarray(distance, dtype=np.float64)
     if matrix.size == 0:
         return np.empty((0, 0))
@@ -78,7 +78,7 @@ def _checked(distance: ArrayLike) -> NDArray[np.float64]:
     return matrix
 
 
-def _in_order(matrix: NDArray[np.float64]) -> list[Pair]:
+def _match_by_rounds(matrix: NDArray[np.float64]) -> list[Pair]:
     """Compute the greedy matching by rounds.
 
     Two remaining events that are each other's closest are a greedy pair.
@@ -95,7 +95,7 @@ def _in_order(matrix: NDArray[np.float64]) -> list[Pair]:
         r = np.flatnonzero(closest_row[closest_column] == np.arange(len(rows)))
         p = closest_column[r]
         if len(r) < FEW * min(matrix.shape):
-            pairs += [(int(rows[r]), int(columns[p]), d) for r, p, d in _sorted_out(matrix)]
+            pairs += [(int(rows[r]), int(columns[p]), d) for r, p, d in _match_sorted(matrix)]
             break
         pairs += zip(rows[r].tolist(), columns[p].tolist(), matrix[r, p].tolist(), strict=True)
         matrix = np.delete(np.delete(matrix, r, axis=0), p, axis=1)
@@ -103,7 +103,7 @@ def _in_order(matrix: NDArray[np.float64]) -> list[Pair]:
     return sorted(pairs, key=lambda pair: (pair[2], pair[0], pair[1]))
 
 
-def _sorted_out(matrix: NDArray[np.float64]) -> list[Pair]:
+def _match_sorted(matrix: NDArray[np.float64]) -> list[Pair]:
     """Compute the same matching from one stable sort of all distances.
 
     The sort leaves equal ones by reference, then predicted index.
@@ -120,7 +120,7 @@ def _sorted_out(matrix: NDArray[np.float64]) -> list[Pair]:
     return pairs
 
 
-def _assigned(matrix: NDArray[np.float64], threshold: float) -> list[tuple[int, int]]:
+def _assign(matrix: NDArray[np.float64], threshold: float) -> list[tuple[int, int]]:
     """Compute the optimal assignment below the threshold.
 
     A pair at or above the threshold costs more than all others together, so none is taken while one

@@ -15,7 +15,7 @@ VARIANTS = frozenset(v.value for v in Variant)
 _RHO = "rho="
 
 
-def variant_of(source: str) -> tuple[str, str]:
+def split_source(source: str) -> tuple[str, str]:
     """Split a source into (backbone, variant).
 
     "rules/no_uid" → ("rules", "no_uid"); "" for the full one and for other sources' names.

@@ -39,7 +39,7 @@ def main_table() -> tuple[PublishedRow, ...]:
     """Return methods and backbones, text-only next to revised."""
     rows = json.loads(_PATH.read_text(encoding="utf-8"))["main"]
     return tuple(
-        PublishedRow(name, _named(row.get("unimodal")), _named(row.get("multimodal")))
+        PublishedRow(name, _name_values(row.get("unimodal")), _name_values(row.get("multimodal")))
         for name, row in rows.items()
     )
 
@@ -54,11 +54,11 @@ def ablation_table() -> tuple[PublishedRow, ...]:
     return tuple(
         PublishedRow(
             f"{ABLATED} {name}",
-            *((_named(row), None) if name == "unimodal" else (None, _named(row))),
+            *((_name_values(row), None) if name == "unimodal" else (None, _name_values(row))),
         )
         for name, row in rows.items()
     )
 
 
-def _named(values: list[float] | None) -> Mapping[str, float] | None:
+def _name_values(values: list[float] | None) -> Mapping[str, float] | None:
     return None if values is None else dict(zip(METRICS, values, strict=True))

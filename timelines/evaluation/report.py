@@ -14,11 +14,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from timelines.evaluation.aultc import aultc, aultc_ref
-from timelines.evaluation.collecting import Collected, Embed, vectors_of
+from timelines.evaluation.collecting import Collected, Embed, embed_mentions
 from timelines.evaluation.comparisons import differences
-from timelines.evaluation.figures import Cases, by_distance, cumulative, error_cdf, metrics
+from timelines.evaluation.figures import (
+    Cases,
+    cumulative_errors,
+    error_cdf,
+    errors_by_distance,
+    metrics,
+)
 from timelines.evaluation.resamples import Resamples
-from timelines.evaluation.scoring import Paired, has_span, matched
+from timelines.evaluation.scoring import Paired, has_span, list_matches
 from timelines.evaluation.values import (
     Basis,
     CaseResult,
@@ -77,14 +83,14 @@ def evaluate(
     scored, swept = Collected(settings), rho or {}
     for case in cases:
         found = scored.add(
-            case, vectors_of(case, embed) if by_vectors and embed is not None else None
+            case, embed_mentions(case, embed) if by_vectors and embed is not None else None
         )
         on_case(_case_result(case, found, scored, settings, swept))
     resamples = Resamples.draw(len(scored.sizes), settings.resamples, settings.seed)
     s_max = {basis.value: scored.s_max(basis) for basis in settings.bases}
     by_key = {
         known: Cases(
-            _at(paired, settings, known[1]),
+            _cut_at_threshold(paired, settings, known[1]),
             scored.sizes,
             scored.timed,
             resamples,
@@ -114,7 +120,7 @@ def evaluate(
     )
 
 
-def _at(
+def _cut_at_threshold(
     paired: Sequence[Paired | None], settings: EvaluationSettings, basis: Basis
 ) -> list[Paired | None]:
     """The pairs that count at the report's threshold."""
@@ -134,8 +140,8 @@ def _source_result(key: SourceKey, basis: Basis, cases: Cases, sweep: Sweep) -> 
         matched_events=sum(cases.counts("matched")),
         available=metrics(cases),
         missing_as_zero=metrics(cases, missing=True),
-        cumulative=cumulative(cases),
-        by_distance=by_distance(cases),
+        cumulative=cumulative_errors(cases),
+        by_distance=errors_by_distance(cases),
         sweep=sweep,
         error_cdf=error_cdf(cases),
     )
@@ -260,7 +266,7 @@ def _case_result(
             basis is not Basis.SPAN or any(has_span(e) for e in case.timelines[key])
         ):
             at = paired.upto(None if basis is Basis.SPAN else settings.threshold)
-            pairs = matched(at, case.reference, case.timelines[key])
+            pairs = list_matches(at, case.reference, case.timelines[key])
             sizes = len(case.reference), at.predicted_events
             sources.append(
                 CaseSource(key, basis, True, *sizes, pairs, _case_metrics(at, len(case.reference)))

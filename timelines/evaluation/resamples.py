@@ -61,7 +61,7 @@ class Resamples:
         Each case has one of each, for example matched and reference events. NaN for 0 / 0. Raises
         ValueError if a list does not have one number a case, as every method does.
         """
-        return _divided(self._summed(numerators), self._summed(denominators))
+        return _divide(self._sum(numerators), self._sum(denominators))
 
     def median_of_cases(self, values: Sequence[float | None] | ArrayLike) -> Values:
         """Return the median over cases of one figure for each case.
@@ -69,7 +69,7 @@ class Resamples:
         Concordance is such a figure; cases without one (None, NaN) are omitted.
         """
         drawn = np.sort(self._per_case(values)[self.indices], axis=1)  # NaN comes last
-        return _middle(drawn, np.count_nonzero(~np.isnan(drawn), axis=1))
+        return _find_median(drawn, np.count_nonzero(~np.isnan(drawn), axis=1))
 
     def aultc(self, errors: Sequence[ArrayLike], s_max: float) -> Values:
         """Return the pooled AULTC of the errors of each case, in hours.
@@ -79,13 +79,13 @@ class Resamples:
         logs = self._logs(errors)
         for case in logs:
             check_s_max(case, s_max)
-        count = self._summed([case.size for case in logs])
+        count = self._sum([case.size for case in logs])
         if not s_max:
             return np.where(count > 0, 1.0, np.nan)
         largest = np.array([case.max(initial=-math.inf) for case in logs])
         free = np.where(self.weights > 0, largest, -math.inf).max(axis=1, initial=-math.inf)
-        total = self._summed([case.sum() for case in logs])
-        return 1 - _divided(total - np.where(count > 0, free, 0), count * math.log1p(s_max))
+        total = self._sum([case.sum() for case in logs])
+        return 1 - _divide(total - np.where(count > 0, free, 0), count * math.log1p(s_max))
 
     def aultc_ref(self, errors: Sequence[ArrayLike]) -> Values:
         """Return the pooled AULTC with the fixed horizon.
@@ -119,7 +119,7 @@ class Resamples:
         """
         return percentile_interval(values) if self.n_cases >= FEWEST_CASES else (None, None)
 
-    def _summed(self, values: ArrayLike) -> Values:
+    def _sum(self, values: ArrayLike) -> Values:
         """The sum of one number a case over the cases of each resample."""
         return np.asarray(self.weights @ self._per_case(values), dtype=np.float64)
 
@@ -138,11 +138,11 @@ class Resamples:
         return [log_errors(case) for case in self._one_each(errors)]
 
 
-def _divided(above: Values, below: Values) -> Values:
+def _divide(above: Values, below: Values) -> Values:
     return np.divide(above, below, out=np.full(below.shape, np.nan), where=below != 0)
 
 
-def _middle(rows: Values, counts: NDArray[np.intp]) -> Values:
+def _find_median(rows: Values, counts: NDArray[np.intp]) -> Values:
     """Return the median of the first `counts` of each sorted row.
 
     NaN if there are none.

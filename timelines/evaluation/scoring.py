@@ -46,7 +46,7 @@ class Paired:
     cites_right: NDArray[np.bool_]
 
     @classmethod
-    def of(
+    def from_triples(
         cls, reference: Events, predicted: Events, pairs: Sequence[tuple[int, int, float]]
     ) -> Paired:
         """From triples (reference index, predicted index, distance)."""
@@ -125,7 +125,7 @@ _ARRAYS = tuple(
 )
 
 
-def matched(paired: Paired, reference: Events, predicted: Events) -> tuple[MatchedPair, ...]:
+def list_matches(paired: Paired, reference: Events, predicted: Events) -> tuple[MatchedPair, ...]:
     """Return the pairs as a drill-down shows them.
 
     The events are those that were paired.
@@ -150,7 +150,9 @@ def has_span(event: PlacedEvent) -> bool:
 def pair_by_span(reference: Events, predicted: Events, iou: float) -> Paired:
     """One-to-one by overlap, largest first; the distance of a pair is 1 − IoU."""
     found = match_spans([_span(e) for e in reference], [_span(e) for e in predicted], iou)
-    return Paired.of(reference, predicted, [(r, p, 1.0 - overlap) for r, p, overlap in found])
+    return Paired.from_triples(
+        reference, predicted, [(r, p, 1.0 - overlap) for r, p, overlap in found]
+    )
 
 
 def pair_by_distance(
@@ -161,9 +163,13 @@ def pair_by_distance(
     For an optimal assignment, return its pairs at the report's threshold.
     """
     if settings.method == "greedy":
-        return Paired.of(reference, predicted, [p for p in greedy_order(distance) if p[2] < WIDEST])
+        return Paired.from_triples(
+            reference, predicted, [p for p in greedy_order(distance) if p[2] < WIDEST]
+        )
     pairs = match_events(distance, settings.threshold, settings.method)
-    return Paired.of(reference, predicted, [(r, p, float(distance[r, p])) for r, p in pairs])
+    return Paired.from_triples(
+        reference, predicted, [(r, p, float(distance[r, p])) for r, p in pairs]
+    )
 
 
 def mention_distance(

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from timelines.evaluation.naming import variant_of
+from timelines.evaluation.naming import split_source
 from timelines.evaluation.published import MARK, ablation_table, main_table
 from timelines.evaluation.values import METRICS, Basis, Estimate, Report, SourceKey, SourceResult
 from timelines.pipeline.config import Variant
@@ -49,9 +49,9 @@ class Cell:
         if self.value is None:
             return "–"
         return (
-            f"{self.fixed(self.value)} ({self.interval})"
+            f"{self.format(self.value)} ({self.interval})"
             if self.interval
-            else self.fixed(self.value)
+            else self.format(self.value)
         )
 
     @property
@@ -60,10 +60,10 @@ class Cell:
         return (
             ""
             if self.low is None or self.high is None
-            else f"{self.fixed(self.low)} to {self.fixed(self.high)}"
+            else f"{self.format(self.low)} to {self.format(self.high)}"
         )
 
-    def fixed(self, value: float) -> str:
+    def format(self, value: float) -> str:
         """With the cell's decimals; what rounds to 0 has no sign."""
         return f"{value:z.{self.decimals}f}"
 
@@ -107,8 +107,8 @@ class Table:
             for cell, has in zip(row, ends, strict=True):
                 if isinstance(cell, Cell):
                     cells += [
-                        _unsigned(cell.value),
-                        *(_unsigned(getattr(cell, end)) for end in has),
+                        _drop_zero_sign(cell.value),
+                        *(_drop_zero_sign(getattr(cell, end)) for end in has),
                     ]
                 else:
                     cells += [_safe(cell) if isinstance(cell, str) else cell, *("" for _ in has)]
@@ -124,7 +124,7 @@ class Table:
 
     def to_latex(self) -> str:
         """A booktabs table; needs \\usepackage{booktabs}."""
-        words = [[in_words(c) for c in row] for row in self.rows]
+        words = [[format_words(c) for c in row] for row in self.rows]
         columns = "".join(
             "r" if any(isinstance(row[at], int | Cell) for row in self.rows) else "l"
             for at in range(len(self.heads))
@@ -142,7 +142,7 @@ class Table:
 
     def to_json(self) -> str:
         """Heads, and rows of words, counts, or {value, low, high, why}."""
-        rows = [[_plain(cell) for cell in row] for row in self.rows]
+        rows = [[_to_json(cell) for cell in row] for row in self.rows]
         return json.dumps(
             {"name": self.name, "title": self.title, "heads": self.heads, "rows": rows},
             ensure_ascii=False,
@@ -151,7 +151,7 @@ class Table:
 
     def to_text(self) -> str:
         """For a terminal: columns aligned."""
-        words = [list(self.heads), *([in_words(c) for c in row] for row in self.rows)]
+        words = [list(self.heads), *([format_words(c) for c in row] for row in self.rows)]
         widths = [max(len(row[at]) for row in words) for at in range(len(self.heads))]
         lines = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -160,7 +160,7 @@ class Table:
         return "\n".join([self.title, lines[0], "  ".join("-" * w for w in widths), *lines[1:]])
 
 
-def in_words(content: Content) -> str:
+def format_words(content: Content) -> str:
     """As people read it."""
     return content.words if isinstance(content, Cell) else str(content)
 
@@ -219,7 +219,7 @@ def main(report: Report, basis: Basis, *, published: bool = False) -> Table:
 
 
 def _is_variant(source: str, whole: set[str]) -> bool:
-    base, variant = variant_of(source)
+    base, variant = split_source(source)
     return bool(variant) and base in whole
 
 
@@ -406,7 +406,7 @@ def backbones(report: Report) -> list[str]:
     return [
         s
         for s in sources
-        if not variant_of(s)[1]
+        if not split_source(s)[1]
         and any(key.source == s and key.kind == "revised" for key in report.keys)
     ]
 
@@ -450,19 +450,19 @@ def _verdict(estimate: Estimate) -> str:
     return "yes" if estimate.low > 0 or estimate.high < 0 else "no"
 
 
-def _plain(content: Content) -> object:
+def _to_json(content: Content) -> object:
     if not isinstance(content, Cell):
         return content
     why = content.why if content.value is None else ""
     return {
-        "value": _unsigned(content.value),
-        "low": _unsigned(content.low),
-        "high": _unsigned(content.high),
+        "value": _drop_zero_sign(content.value),
+        "low": _drop_zero_sign(content.low),
+        "high": _drop_zero_sign(content.high),
         "why": why,
     }
 
 
-def _unsigned(value: float | None) -> float | None:
+def _drop_zero_sign(value: float | None) -> float | None:
     """The figure as it is, but 0 for the -0.0 that sums of nothing can be."""
     return 0.0 if value == 0 else value
 

@@ -270,7 +270,7 @@ class Report:
     #: Cautions for a reader who quotes a figure ("the annotator knew the rows").
     warnings: tuple[str, ...] = ()
 
-    def of(self, key: SourceKey, basis: Basis) -> SourceResult | None:
+    def find(self, key: SourceKey, basis: Basis) -> SourceResult | None:
         return next((r for r in self.results if r.key == key and r.basis is basis), None)
 
     @property

@@ -30,8 +30,8 @@ from timelines.evaluation.plain import (
 )
 from timelines.evaluation.report import evaluate
 from timelines.evaluation.values import Basis, CaseResult, EvaluatedCase, EvaluationSettings, Report
-from timelines.evaluations.data import Chosen, known_sources, load_cases, referenced
-from timelines.evaluations.rho import points_anew, points_of_runs
+from timelines.evaluations.data import Chosen, find_referenced, known_sources, load_cases
+from timelines.evaluations.rho import load_run_points, revise_points
 from timelines.models import Evaluation, EvaluationCase
 from timelines.runs.tools import roles
 from timelines.runs.versions import code_revision
@@ -90,7 +90,7 @@ def start_evaluation(
         action="evaluation.start",
         object_type="timelines.evaluation",
         object_id=evaluation.public_id,
-        detail={"cases": referenced(chosen).count()},
+        detail={"cases": find_referenced(chosen).count()},
     )
     if tell_workers:
         send_hints(Evaluation, [evaluation.pk])
@@ -140,12 +140,12 @@ def execute_evaluation(evaluation_id: int) -> JobState | None:
     return work(
         Evaluation,
         evaluation_id,
-        lambda evaluation, hold: reports.append(_evaluated(evaluation, hold)),
+        lambda evaluation, hold: reports.append(_evaluate(evaluation, hold)),
         then=store,
     )
 
 
-def _evaluated(evaluation: Evaluation, hold: Hold) -> Report:
+def _evaluate(evaluation: Evaluation, hold: Hold) -> Report:
     """Compute and store an evaluation.
 
     It is computed outside any transaction; case results are stored in blocks. A repeated execution
@@ -194,7 +194,7 @@ def compute(
     `keep` gets each case's result when it is ready. Embeds in this process.
     """
     chosen = Chosen(chosen.datasets, chosen.reference, chosen.sources, settings.rho_sweep)
-    total = referenced(chosen).count()
+    total = find_referenced(chosen).count()
     embedder = roles().embedder(MATCHER) if Basis.EMBEDDING in settings.bases else None
     current: list[int] = []
 
@@ -211,15 +211,15 @@ def compute(
         cases(),
         settings=settings,
         reference=chosen.reference,
-        embed=None if embedder is None else _remembering(embedder),
+        embed=None if embedder is None else _cache_vectors(embedder),
         embedder="" if embedder is None else embedder.name,
-        rho=points_anew(chosen.datasets, settings.rho_sweep),
-        rho_runs=points_of_runs(chosen.datasets),
+        rho=revise_points(chosen.datasets, settings.rho_sweep),
+        rho_runs=load_run_points(chosen.datasets),
         on_case=on_case,
     )
 
 
-def _remembering(embedder: Embedder) -> Callable[[list[str]], NDArray[np.floating]]:
+def _cache_vectors(embedder: Embedder) -> Callable[[list[str]], NDArray[np.floating]]:
     """Return the embedder with a cache of vectors.
 
     Notes of one cohort share many mentions.

@@ -49,10 +49,10 @@ def case_lines(
     if dataset:
         rows = rows.filter(encounter__dataset__public_id=dataset)
     fields = ("encounter__public_id", "encounter__case_id", "encounter__dataset__name", "found")
-    return [_line(*row) for row in _with_source(rows, key, basis).values_list(*fields)]
+    return [_line(*row) for row in _add_source(rows, key, basis).values_list(*fields)]
 
 
-def _with_source(
+def _add_source(
     rows: QuerySet[EvaluationCase], key: SourceKey, basis: Basis
 ) -> QuerySet[EvaluationCase]:
     """Add `found`: the stored source without its pairs, which are long."""

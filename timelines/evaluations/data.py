@@ -16,7 +16,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from ehr.models import Dataset, Encounter
 from timelines.domain import TimelineKind
 from timelines.evaluation.values import EvaluatedCase, PlacedEvent, SourceKey
-from timelines.evaluations.rho import is_swept, revised_anew
+from timelines.evaluations.rho import is_swept, revise_case
 from timelines.models import Entry, Timeline
 from timelines.pipeline.uids import unescape_mention
 from timelines.transfer.lines import Selection, chosen_timelines
@@ -59,7 +59,7 @@ def known_sources(
     return references, others
 
 
-def referenced(chosen: Chosen) -> QuerySet[Encounter]:
+def find_referenced(chosen: Chosen) -> QuerySet[Encounter]:
     """Return the cases that have the reference, by dataset and case id.
 
     An evaluation covers only these.
@@ -76,7 +76,7 @@ def load_cases(chosen: Chosen) -> Iterator[LoadedCase]:
 
     Raises NoteChanged of `storage` only for a ρ sweep.
     """
-    for encounter in referenced(chosen).iterator(chunk_size=100):
+    for encounter in find_referenced(chosen).iterator(chunk_size=100):
         yield _load(encounter, chosen)
 
 
@@ -86,20 +86,20 @@ def _load(encounter: Encounter, chosen: Chosen) -> LoadedCase:
     others = [
         t for t in chosen_timelines(encounter, Selection(sources=chosen.sources)) if t != reference
     ]
-    events = events_of([t for t in (reference, *others) if t is not None])
-    timelines = {key_of(t): events[t.pk] for t in others}
+    events = load_events([t for t in (reference, *others) if t is not None])
+    timelines = {make_key(t): events[t.pk] for t in others}
     for primary in (
         t for t in others if (t.kind, t.alternative) == (TimelineKind.REVISED, 1) and chosen.rho
     ):
         if primary.case_run is not None and is_swept(primary.case_run.run):
-            timelines |= revised_anew(encounter, primary, chosen.rho)
+            timelines |= revise_case(encounter, primary, chosen.rho)
     own = events[reference.pk] if reference is not None else ()
     return LoadedCase(
         encounter, EvaluatedCase(encounter.case_id, encounter.dataset.name, own, timelines)
     )
 
 
-def key_of(timeline: Timeline) -> SourceKey:
+def make_key(timeline: Timeline) -> SourceKey:
     """Return the name of a timeline in a report.
 
     Another reference (a second author's) is compared with the first like any source.
@@ -107,7 +107,7 @@ def key_of(timeline: Timeline) -> SourceKey:
     return SourceKey(timeline.source, timeline.kind, timeline.alternative)
 
 
-def events_of(timelines: Sequence[Timeline]) -> Mapping[int, tuple[PlacedEvent, ...]]:
+def load_events(timelines: Sequence[Timeline]) -> Mapping[int, tuple[PlacedEvent, ...]]:
     """Return the entries of each timeline in order, in one query.
 
     An entry without an occurrence is keyed by its position.

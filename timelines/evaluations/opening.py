@@ -24,15 +24,15 @@ ACTIVE = (JobState.BLOCKED, JobState.QUEUED, JobState.RUNNING)
 def open_evaluation(request: HttpRequest, public_id: str) -> Evaluation:
     """Return the evaluation for a page that shows figures.
 
-    As `evaluation_of`, and raise NotAllowed if it has cases that are closed to the person.
+    As `find_evaluation`, and raise NotAllowed if it has cases that are closed to the person.
     """
-    found = evaluation_of(request, public_id)
+    found = find_evaluation(request, public_id)
     if closed_evaluations(request.user, [found]):
         raise NotAllowed(EVALUATION_CLOSED)
     return found
 
 
-def evaluation_of(
+def find_evaluation(
     request: HttpRequest, public_id: str, *, roles: Collection[Role] = CASE_READERS
 ) -> Evaluation:
     """Return the evaluation if the person has one of `roles` in its study.

@@ -14,7 +14,7 @@ from ehr.models import Encounter
 from timelines.access.authoring import SOURCE
 from timelines.domain import TimelineKind
 from timelines.evaluation.values import Basis, CaseResult, CaseSource, PlacedEvent, SourceKey
-from timelines.evaluations.data import events_of
+from timelines.evaluations.data import load_events
 from timelines.models import Evaluation, Timeline
 from timelines.presentation.status import TOLERANCE_HOURS, TOLERANCE_SHARE
 
@@ -45,7 +45,7 @@ class PairRow:
         return self.error is not None and self.tolerance is not None and self.error < self.tolerance
 
 
-def source_in(case: CaseResult, key: SourceKey, basis: Basis) -> CaseSource | None:
+def find_source(case: CaseResult, key: SourceKey, basis: Basis) -> CaseSource | None:
     """Return the evaluation's result for a timeline of this case."""
     return next((s for s in case.sources if s.key == key and s.basis is basis), None)
 
@@ -57,7 +57,7 @@ def compared_timeline(
 
     It is the newest of its name with as many entries and every key of the pairs.
     """
-    return _behind(
+    return _load_compared(
         evaluation,
         encounter,
         source.key,
@@ -71,7 +71,7 @@ def reference_timeline(
 ) -> Compared | None:
     """The reference that a result was measured against."""
     key = SourceKey(evaluation.reference, TimelineKind.REFERENCE.value)
-    return _behind(
+    return _load_compared(
         evaluation, encounter, key, source.reference_events, {p.reference for p in source.pairs}
     )
 
@@ -86,7 +86,7 @@ def pair_rows(source: CaseSource, reference: Compared, predicted: Compared) -> l
     return sorted(rows, key=lambda row: (row.reference.time is None, row.reference.time or 0.0))
 
 
-def unpaired(
+def find_unpaired(
     source: CaseSource, reference: Compared, predicted: Compared
 ) -> tuple[list[PlacedEvent], list[PlacedEvent]]:
     """Return the occurrences without a partner, in order of time.
@@ -96,10 +96,10 @@ def unpaired(
     known, guessed = {p.reference for p in source.pairs}, {p.predicted for p in source.pairs}
     missed = [e for key, e in reference.events.items() if key not in known]
     extra = [e for key, e in predicted.events.items() if key not in guessed]
-    return sorted(missed, key=_by_time), sorted(extra, key=_by_time)
+    return sorted(missed, key=_time_key), sorted(extra, key=_time_key)
 
 
-def _by_time(event: PlacedEvent) -> tuple[bool, float]:
+def _time_key(event: PlacedEvent) -> tuple[bool, float]:
     return event.time is None, event.time or 0.0
 
 
@@ -112,7 +112,7 @@ def _row(reference: PlacedEvent, predicted: PlacedEvent, distance: float) -> Pai
     return PairRow(reference, predicted, distance, abs(predicted.time - reference.time), tolerance)
 
 
-def _behind(
+def _load_compared(
     evaluation: Evaluation, encounter: Encounter, key: SourceKey, size: int, keys: set[str]
 ) -> Compared | None:
     named = Q(source=key.source)
@@ -125,7 +125,7 @@ def _behind(
     if evaluation.finished_at is not None:
         found = found.filter(created_at__lte=evaluation.finished_at)
     for timeline in found.order_by("-case_run_id", "-created_at", "-pk"):
-        events = {e.key: e for e in events_of([timeline])[timeline.pk]}
+        events = {e.key: e for e in load_events([timeline])[timeline.pk]}
         if len(events) == size and keys <= events.keys():
             return Compared(timeline, events)
     return None

@@ -26,26 +26,30 @@ from timelines.runs.tools import asks_models, roles, tools_of
 Points = Mapping[SourceKey, tuple[str, float]]
 
 
-def points_anew(datasets: Sequence[Dataset], thresholds: Sequence[float]) -> Points:
-    """Return every timeline that `revised_anew` makes of these datasets."""
+def revise_points(datasets: Sequence[Dataset], thresholds: Sequence[float]) -> Points:
+    """Return every timeline that `revise_case` makes of these datasets."""
     sources = {run.source for run in _full_runs(datasets) if is_swept(run)} if thresholds else set()
-    return {_key_at(source, rho): (source, rho) for source in sorted(sources) for rho in thresholds}
+    return {
+        _rho_key(source, rho): (source, rho) for source in sorted(sources) for rho in thresholds
+    }
 
 
-def points_of_runs(datasets: Sequence[Dataset]) -> Points:
+def load_run_points(datasets: Sequence[Dataset]) -> Points:
     """Return runs with their own ρ and the same run at the usual threshold.
 
     The latter needs the run's reranker to be the configured one: no other threshold is known.
     """
     runs = list(_full_runs(datasets))
     found = {
-        _revised(run.source): (_base(run), rho) for run in runs if (rho := _rho(run)) is not None
+        _revised_key(run.source): (_base(run), rho)
+        for run in runs
+        if (rho := _rho(run)) is not None
     }
     reranker = roles().reranker() if found else None
     for run in runs:
         own = _rho(run) is None and run.source in {base for base, _ in found.values()}
         if own and reranker is not None and run.tools.get("reranker") == reranker.name:
-            found[_revised(run.source)] = (run.source, reranker.threshold)
+            found[_revised_key(run.source)] = (run.source, reranker.threshold)
     return found
 
 
@@ -62,7 +66,7 @@ def is_swept(run: Run | None) -> bool:
     )
 
 
-def revised_anew(
+def revise_case(
     encounter: Encounter, timeline: Timeline, thresholds: Sequence[float]
 ) -> dict[SourceKey, tuple[PlacedEvent, ...]]:
     """Repeat stages 5 and 6 at each ρ, from stored results read once.
@@ -87,7 +91,7 @@ def revised_anew(
         )
         (revised,) = revised_with(reached, stored.note, stored.text_only, case.window, at).timelines
         placed = ((e, occurrences[e.uid]) for e in revised)
-        found[_key_at(timeline.source, rho)] = tuple(
+        found[_rho_key(timeline.source, rho)] = tuple(
             PlacedEvent(e.uid, unescape_mention(o.mention), e.time, o.start, o.end, e.adopted_rows)
             for e, o in placed
         )
@@ -107,9 +111,9 @@ def _base(run: Run) -> str:
     return run.source.removesuffix(f"/rho={_rho(run):g}")
 
 
-def _revised(source: str) -> SourceKey:
+def _revised_key(source: str) -> SourceKey:
     return SourceKey(source, TimelineKind.REVISED.value)
 
 
-def _key_at(source: str, rho: float) -> SourceKey:
-    return _revised(f"{source}@ρ={rho:g}")
+def _rho_key(source: str, rho: float) -> SourceKey:
+    return _revised_key(f"{source}@ρ={rho:g}")

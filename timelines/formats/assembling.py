@@ -27,7 +27,7 @@ from timelines.formats.values import (
 from timelines.pipeline.uids import InUse, Taken, draw_uid, uid_rng, unescape_mention
 
 
-def files_of(path: Path, *suffixes: str) -> list[Path]:
+def find_files(path: Path, *suffixes: str) -> list[Path]:
     """Return the file itself, or the folder's files with that ending.
 
     Files are in order. Raises Unreadable if there is none.
@@ -55,25 +55,25 @@ def read_text(path: Path, *, exactly: bool = False) -> str:
         raise Unreadable("", f"cannot be read: {error.strerror}") from None
 
 
-def stem_of(path: Path) -> str:
+def parse_stem(path: Path) -> str:
     """Return the file's name up to its first known ending.
 
     `20001.xml.txt` and `20001.bsv` are of the case 20001.
     """
     name = path.name
-    while (shorter := _without_ending(name)) != name:
+    while (shorter := _strip_ending(name)) != name:
         name = shorter
     return name
 
 
-def _without_ending(name: str) -> str:
+def _strip_ending(name: str) -> str:
     endings = (".ann", ".bsv", ".csv", ".json", ".jsonl", ".psv", ".txt", ".xml", ".unlocated")
     return next(
         (name[: -len(e)] for e in endings if name.lower().endswith(e) and len(name) > len(e)), name
     )
 
 
-def case_of(heading: Heading, cases: Cases) -> CaseFacts:
+def find_case(heading: Heading, cases: Cases) -> CaseFacts:
     """Return the case of a heading.
 
     Raises Unreadable if the heading names none of our cases.
@@ -86,7 +86,7 @@ def case_of(heading: Heading, cases: Cases) -> CaseFacts:
     return facts
 
 
-def assembled(
+def assemble(
     file: str, heading: Heading, items: Sequence[Event | Fault], facts: CaseFacts
 ) -> Iterator[Foreign | Fault]:
     """Return the timeline, or what is wrong with it.
@@ -100,16 +100,16 @@ def assembled(
     if faults:
         yield from faults
         return
-    found = Foreign(file, replace(heading, case=facts.case_id), located(events, facts.note))
+    found = Foreign(file, replace(heading, case=facts.case_id), locate_events(events, facts.note))
     try:
-        domain_of(found, facts.note, seed="")
+        build_domain(found, facts.note, seed="")
     except InvariantError as error:
         yield Fault(file, None, "", str(error))
     else:
         yield found
 
 
-def grouped(
+def group_lines(
     file: str, lines: Iterable[tuple[int, Heading | None, Event | Fault]], cases: Cases
 ) -> Iterator[Foreign | Fault]:
     """Group lines that name their timeline themselves.
@@ -128,25 +128,25 @@ def grouped(
             orphan = item
             yield item
             if last is not None:
-                groups[last].append(_beside(item))
+                groups[last].append(_leave_out(item))
             continue
         group = groups.setdefault(heading, [])
         first.setdefault(heading, number)
         if orphan is not None and heading != last:
-            group.append(_beside(orphan))
+            group.append(_leave_out(orphan))
         orphan = None
         group.append(item)
         last = heading
     for heading, items in groups.items():
         try:
-            facts = case_of(heading, cases)
+            facts = find_case(heading, cases)
         except Unreadable as error:
-            yield error.at(file, first[heading])
+            yield error.make_fault(file, first[heading])
             continue
-        yield from assembled(file, heading, items, facts)
+        yield from assemble(file, heading, items, facts)
 
 
-def _beside(fault: Fault) -> Fault:
+def _leave_out(fault: Fault) -> Fault:
     return Fault(
         fault.file,
         fault.line,
@@ -155,7 +155,7 @@ def _beside(fault: Fault) -> Fault:
     )
 
 
-def located(events: Sequence[Event], note: str) -> tuple[Event, ...]:
+def locate_events(events: Sequence[Event], note: str) -> tuple[Event, ...]:
     """Add the places that `locating` finds to the events that need one."""
     missing = [n for n, e in enumerate(events) if e.sought and e.start is None]
     places = locate([unescape_mention(events[n].mention) for n in missing], note)
@@ -166,7 +166,7 @@ def located(events: Sequence[Event], note: str) -> tuple[Event, ...]:
     return tuple(found)
 
 
-def domain_of(
+def build_domain(
     foreign: Foreign,
     note: str,
     *,
@@ -199,7 +199,7 @@ def domain_of(
             e.lower,
             e.upper,
             e.known,
-            _renamed(e.context, renamed),
+            _rename_context(e.context, renamed),
             e.decided_by,
             e.reason,
             e.rows,
@@ -224,5 +224,5 @@ def _uids(events: Sequence[Event], seed: str, in_use: InUse) -> list[str]:
     return uids
 
 
-def _renamed(context: Sequence[str], renamed: Mapping[str, str]) -> tuple[str, ...]:
+def _rename_context(context: Sequence[str], renamed: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(renamed.get(uid, uid) for uid in context)

@@ -149,7 +149,7 @@ def fields(*, with_note_text: bool) -> tuple[Field, ...]:
     return FIELDS if with_note_text else FIELDS[:-1]
 
 
-def write_beside(table: Path, *, with_note_text: bool) -> Path:
+def write_dictionary(table: Path, *, with_note_text: bool) -> Path:
     """Write `TABLE.dictionary.csv` next to the table; return its path."""
     path = table.with_name(f"{table.name}.dictionary.csv")
     with path.open("w", encoding="utf-8", newline="") as file:

@@ -17,7 +17,7 @@ from timelines.formats.lines import CaseLines, Line, line_values
 _UNSAFE = re.compile(r"[^\w.-]+")
 
 
-def values_of(line: Line, ordinal: int) -> dict[str, Any]:
+def list_values(line: Line, ordinal: int) -> dict[str, Any]:
     """Return the documented columns of a line and its place.
 
     Without `evidence`, which is the record's.
@@ -27,7 +27,7 @@ def values_of(line: Line, ordinal: int) -> dict[str, Any]:
     return {**values, "ordinal": ordinal}
 
 
-def as_json(values: dict[str, Any]) -> str:
+def dump_json(values: dict[str, Any]) -> str:
     """Return JSON in ASCII on one line.
 
     A format that lacks some characters can still carry it.
@@ -52,7 +52,7 @@ def folder_name(line: Line) -> str:
     return f"{'+'.join(file_name(part) for part in line.source.split('/'))}-{line.kind}-{line.alternative}"
 
 
-def with_notes(cases: Iterable[CaseLines]) -> Iterator[tuple[CaseLines, str, tuple[Line, ...]]]:
+def select_shown(cases: Iterable[CaseLines]) -> Iterator[tuple[CaseLines, str, tuple[Line, ...]]]:
     """Return (case, note, timeline) of every timeline to show.
 
     Such a timeline has occurrences, and a note to show them in.

@@ -32,7 +32,7 @@ _LARGEST_INT = 2**31 - 1
 M = TypeVar("M", bound=Strict)
 
 
-def object_of(text: str) -> dict[str, Any]:
+def parse_object(text: str) -> dict[str, Any]:
     """A JSON object. Raises Unreadable."""
     try:
         value = json.loads(text)
@@ -43,7 +43,7 @@ def object_of(text: str) -> dict[str, Any]:
     return value
 
 
-def hours(value: object, field: str = "") -> float | None:
+def parse_hours(value: object, field: str = "") -> float | None:
     """A finite number (as such or in words), None for N/A. Raises Unreadable."""
     if isinstance(value, str):
         if value.strip().lower() in NOT_PLACED:
@@ -65,7 +65,7 @@ def hours(value: object, field: str = "") -> float | None:
     return number
 
 
-def whole(value: object, field: str = "") -> int | None:
+def parse_whole(value: object, field: str = "") -> int | None:
     """Read a whole number that fits a database column; None without one.
 
     Raises Unreadable.
@@ -79,7 +79,7 @@ def whole(value: object, field: str = "") -> int | None:
     return value
 
 
-def text_of(value: object, field: str = "") -> str:
+def parse_text(value: object, field: str = "") -> str:
     """Return text that the database can store. Raises Unreadable."""
     if not isinstance(value, str):
         raise Unreadable(field, "not text" if value is not None else "missing")
@@ -91,12 +91,12 @@ def text_of(value: object, field: str = "") -> str:
     return value
 
 
-def stored_mention(value: object) -> str:
+def shorten_mention(value: object) -> str:
     """Return the mention as inventories store it.
 
     What is escaped already stays as it is. Raises Unreadable.
     """
-    mention = text_of(value, "mention")
+    mention = parse_text(value, "mention")
     if not mention.strip():
         raise Unreadable("mention", "no text")
     return (
@@ -110,17 +110,17 @@ def _identifier(uid: str) -> str:
     return uid
 
 
-def _named(case: object) -> str | None:
-    return None if case is None or case == "" else text_of(str(case))
+def _parse_case(case: object) -> str | None:
+    return None if case is None or case == "" else parse_text(str(case))
 
 
 #: Formats omit a field, or leave it empty, if they have no value.
 _EMPTY = BeforeValidator(lambda value: None if value == "" else value)
 _FALSE = BeforeValidator(lambda value: value or None)
-Hours = Annotated[float | None, BeforeValidator(hours)]
-Whole = Annotated[int | None, BeforeValidator(whole)]
-Mention = Annotated[str, BeforeValidator(stored_mention)]
-Text = Annotated[str, BeforeValidator(lambda value: text_of(value or ""))]
+Hours = Annotated[float | None, BeforeValidator(parse_hours)]
+Whole = Annotated[int | None, BeforeValidator(parse_whole)]
+Mention = Annotated[str, BeforeValidator(shorten_mention)]
+Text = Annotated[str, BeforeValidator(lambda value: parse_text(value or ""))]
 Uid = Annotated[str, AfterValidator(_identifier), FaultMessage("not four lower-case hex digits")]
 Row = Annotated[int, Field(ge=0, le=_LARGEST_INT)]
 
@@ -130,9 +130,9 @@ class HeadingLine(Strict, extra="ignore"):
 
     alternative: Annotated[
         Annotated[int, Field(ge=1, le=2**15 - 1), FaultMessage("alternatives count from 1")] | None,
-        BeforeValidator(whole),
+        BeforeValidator(parse_whole),
     ] = None
-    case_id: Annotated[str | None, BeforeValidator(_named)] = None
+    case_id: Annotated[str | None, BeforeValidator(_parse_case)] = None
     source: Text = ""
     kind: Annotated[
         TimelineKind | None,
@@ -182,7 +182,7 @@ def read_line(kind: type[M], values: Mapping[str, Any]) -> M:
         raise Unreadable(first.path, first.reason) from None
 
 
-def heading_of(values: Mapping[str, Any], name: str = "") -> Heading:
+def parse_heading(values: Mapping[str, Any], name: str = "") -> Heading:
     """Return which timeline the values belong to.
 
     `name` (a file's) replaces a missing case_id. Raises Unreadable.
@@ -192,7 +192,7 @@ def heading_of(values: Mapping[str, Any], name: str = "") -> Heading:
     return Heading(case, line.source or None, line.kind, line.alternative)
 
 
-def event_of(values: Mapping[str, Any]) -> Event:
+def parse_event(values: Mapping[str, Any]) -> Event:
     """Raises Unreadable at the first field with a fault."""
     line = read_line(EventLine, values)
     if (line.start is None) != (line.end is None):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replace_file(path: Path) -> Iterator[Path]:
     """Write to the yielded path, which becomes `path` at the end.
 
     It is removed if the block fails.

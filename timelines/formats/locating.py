@@ -33,7 +33,7 @@ def locate(mentions: Sequence[str], note: str) -> list[Place | None]:
     single: dict[int, Place] = {}
     several: dict[int, Place] = {}
     for words, numbers in listed.items():
-        places = places_of(words, note)
+        places = find_places(words, note)
         if len(places) == len(numbers):
             (single if len(numbers) == 1 else several).update(zip(numbers, places, strict=True))
     together = single | several
@@ -45,7 +45,7 @@ def locate(mentions: Sequence[str], note: str) -> list[Place | None]:
     return [found.get(number) for number in range(len(mentions))]
 
 
-def places_of(words: str, note: str) -> list[Place]:
+def find_places(words: str, note: str) -> list[Place]:
     """Return every place of the words in the note, overlaps included."""
     if not words.split():
         return []

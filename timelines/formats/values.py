@@ -41,7 +41,7 @@ class Unreadable(ValueError):
         super().__init__(reason)
         self.field, self.reason, self.line = field, reason, line
 
-    def at(self, file: str, line: int | None = None) -> Fault:
+    def make_fault(self, file: str, line: int | None = None) -> Fault:
         return Fault(file, self.line or line, self.field, self.reason)
 
 

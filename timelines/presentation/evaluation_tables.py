@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ehr.presentation.wording import MINUS
-from timelines.evaluation.naming import VARIANTS, variant_of
+from timelines.evaluation.naming import VARIANTS, split_source
 from timelines.evaluation.published import PublishedRow
 from timelines.evaluation.tables import HOURS, metric_words
 from timelines.evaluation.values import (
@@ -201,7 +201,7 @@ def is_primary(key: SourceKey) -> bool:
 
     It is neither a variant's nor a further alternative.
     """
-    return key.alternative == 1 and not variant_of(key.source)[1]
+    return key.alternative == 1 and not split_source(key.source)[1]
 
 
 def ablation_results(report: Report, basis: Basis) -> list[SourceResult]:
@@ -211,7 +211,7 @@ def ablation_results(report: Report, basis: Basis) -> list[SourceResult]:
     run, so these appear only once.
     """
     of_basis = [r for r in report.results if r.basis is basis and r.key.alternative == 1]
-    varied = {variant_of(r.key.source)[0] for r in of_basis if _is_ablation(r.key)}
+    varied = {split_source(r.key.source)[0] for r in of_basis if _is_ablation(r.key)}
     shown = [
         r
         for r in of_basis
@@ -219,7 +219,7 @@ def ablation_results(report: Report, basis: Basis) -> list[SourceResult]:
         or (_is_ablation(r.key) and (r.key.kind == "revised" or _is_unimodal(r.key)))
     ]
     return sorted(
-        shown, key=lambda r: (variant_of(r.key.source)[0], variant_of(r.key.source)[1] != "")
+        shown, key=lambda r: (split_source(r.key.source)[0], split_source(r.key.source)[1] != "")
     )
 
 
@@ -276,11 +276,11 @@ def _counts_missing(result: SourceResult, metric: str) -> bool:
 
 
 def _is_ablation(key: SourceKey) -> bool:
-    return variant_of(key.source)[1].split("/")[0] in VARIANTS
+    return split_source(key.source)[1].split("/")[0] in VARIANTS
 
 
 def _is_unimodal(key: SourceKey) -> bool:
-    return variant_of(key.source)[1].split("/")[0] == Variant.UNIMODAL
+    return split_source(key.source)[1].split("/")[0] == Variant.UNIMODAL
 
 
 def _row(result: SourceResult, columns: Sequence[Column]) -> Row:

@@ -14,7 +14,7 @@ from django.db.models.functions import Cast
 
 from llm_runtime.accounting import Spent, reason_kinds, spent_by_owner, total
 from llm_runtime.models import ModelCall, Outcome
-from timelines.access.closed import without
+from timelines.access.closed import exclude_closed
 from timelines.models import STAGE_ORDER, CaseRun, Occurrence, Run, Stage, StageRun
 
 #: The owner of calls in the ledger: the type of the row that `owner_id` names.
@@ -79,7 +79,9 @@ def run_spent(run: Run, closed: Collection[int] = ()) -> RunSpent:
 
     The most expensive cases come first (at most CASES_SHOWN); `closed` encounters are excluded.
     """
-    stages = without(StageRun.objects.filter(case_run__run=run), closed, "case_run__encounter")
+    stages = exclude_closed(
+        StageRun.objects.filter(case_run__run=run), closed, "case_run__encounter"
+    )
     owners = {
         str(pk): (stage, case)
         for pk, stage, case in stages.values_list("pk", "stage", "case_run_id")

@@ -16,7 +16,7 @@ from typing import Any
 
 from timelines.domain import Anchor, Lane, Polarity
 from timelines.formats import dictionary
-from timelines.formats.files import replacing
+from timelines.formats.files import replace_file
 from timelines.formats.lines import CaseLines, Line, Stay, line_values
 
 ROW_GROUP = 20_000
@@ -31,9 +31,9 @@ def write_parquet(cases: Iterable[CaseLines], out: Path, *, with_note_text: bool
     rows = (
         line_values(line, with_note_text=with_note_text) for case in cases for line in case.lines
     )
-    with replacing(out) as part:
+    with replace_file(out) as part:
         count = _write(rows, _table_schema(with_note_text=with_note_text), part)
-    dictionary.write_beside(out, with_note_text=with_note_text)
+    dictionary.write_dictionary(out, with_note_text=with_note_text)
     return count
 
 
@@ -48,7 +48,7 @@ def write_meds(cases: Iterable[CaseLines], out: Path, *, dataset: str, created: 
         for _, group in groupby(cases, key=lambda c: subject_id(c.encounter))
         for row in _meds_rows(list(group))
     )
-    with replacing(out / "data" / "0.parquet") as part:
+    with replace_file(out / "data" / "0.parquet") as part:
         count = _write(rows, _meds_schema(), part)
     pa, pq = import_module("pyarrow"), import_module("pyarrow.parquet")
     codes = [
@@ -63,7 +63,7 @@ def write_meds(cases: Iterable[CaseLines], out: Path, *, dataset: str, created: 
             ("parent_codes", pa.list_(pa.string())),
         ]
     )
-    with replacing(out / "metadata" / "codes.parquet") as part:
+    with replace_file(out / "metadata" / "codes.parquet") as part:
         pq.write_table(pa.Table.from_pylist(codes, schema=schema), part)
     metadata = {
         "dataset_name": dataset,
@@ -71,7 +71,7 @@ def write_meds(cases: Iterable[CaseLines], out: Path, *, dataset: str, created: 
         "meds_version": MEDS_VERSION,
         "created_at": created.isoformat(),
     }
-    with replacing(out / "metadata" / "dataset.json") as part:
+    with replace_file(out / "metadata" / "dataset.json") as part:
         part.write_text(json.dumps(metadata, indent=1), encoding="utf-8")
     return count
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from ehr.models import Encounter
 from timelines.domain import Entry, TimelineKind
-from timelines.formats.files import replacing
+from timelines.formats.files import replace_file
 from timelines.models import CaseRun, Stage, StageRun
 from timelines.pipeline.provenance import Chain, chains
 from timelines.runs.calls import spent_by_stage
@@ -31,7 +31,7 @@ def write_prov(
     Returns how many. Raises NoteChanged.
     """
     count = 0
-    with replacing(out) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+    with replace_file(out) as part, part.open("w", encoding="utf-8", newline="\n") as file:
         for encounter in cases:
             for case_run in _case_runs(encounter, wanted):
                 assert case_run.inventory is not None

@@ -19,7 +19,7 @@ from accounts.models import User
 from ehr.models import Dataset, Encounter, Note, SourceRow
 from timelines import domain, models
 from timelines.domain import TimelineKind
-from timelines.formats.assembling import domain_of
+from timelines.formats.assembling import build_domain
 from timelines.formats.extension import file_name
 from timelines.formats.readers import READERS
 from timelines.formats.values import CaseFacts, Fault, Foreign, Unreadable
@@ -310,7 +310,7 @@ def _made(
     seed = f"{note.sha256}:{wanted.source}"
     made = {}
     for (kind, alternative), foreign in chosen.items():
-        found = domain_of(
+        found = build_domain(
             foreign, note.text, seed=seed, kind=kind, alternative=alternative, in_use=in_use
         )
         in_use |= {o.uid: (o.start, o.end, o.mention) for o in found[0]}

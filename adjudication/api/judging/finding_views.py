@@ -49,8 +49,8 @@ from adjudication.findings.pair_choice import choose_pair, choose_run, find_pair
 from adjudication.models import Finding
 from adjudication.scoring.errors import Category
 from timelines.access.authoring import hidden_timelines
-from timelines.cases.choices import choices_of
-from timelines.cases.opening import opened
+from timelines.cases.choices import load_choices
+from timelines.cases.opening import open_case
 from timelines.runs.storage import checked_text, note_of
 
 _RELATED = tuple(f"game__{path}" for path in GAME_RELATED)
@@ -189,8 +189,8 @@ class CaseComparison(ApiView):
         """
         require_studies(request)
         page = build_page_request(request)
-        encounter = opened(page, case_id)
-        choices = choices_of(encounter, hidden=hidden_timelines(page.user, encounter))
+        encounter = open_case(page, case_id)
+        choices = load_choices(encounter, hidden=hidden_timelines(page.user, encounter))
         labels = label_choices(choices)
         if len(labels) < 2:
             raise Http404

@@ -6,7 +6,7 @@ No Django. Source: protocol section 4.
 from __future__ import annotations
 
 from timelines.domain import TimelineKind
-from timelines.evaluation.naming import variant_of
+from timelines.evaluation.naming import split_source
 from timelines.evaluation.values import SourceKey
 
 RECORD, VARIANT, ALTERNATIVE = "the record", "the variant", "the alternative"
@@ -23,7 +23,7 @@ def find_difference(one: SourceKey, two: SourceKey) -> str:
         return RECORD if alike and {one.kind, two.kind} == _WITH_AND_WITHOUT else ""
     if one.source == two.source:
         return ALTERNATIVE
-    (base, variant), (other, second) = variant_of(one.source), variant_of(two.source)
+    (base, variant), (other, second) = split_source(one.source), split_source(two.source)
     return (
         VARIANT
         if base == other and one.alternative == two.alternative and (not variant) != (not second)
@@ -38,5 +38,5 @@ def is_second_fuller(one: SourceKey, two: SourceKey) -> bool:
     """
     found = find_difference(one, two)
     return (found == RECORD and two.kind == TimelineKind.REVISED.value) or (
-        found == VARIANT and not variant_of(two.source)[1]
+        found == VARIANT and not split_source(two.source)[1]
     )

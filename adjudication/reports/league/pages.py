@@ -79,7 +79,7 @@ def _shown_cell(cell: Content, number: bool, query: str) -> ShownCell:
         return ShownCell(str(cell), number=number, query=query if cell else "")
     if cell.value is None:
         return ShownCell("–", number=True, why=cell.why)
-    return ShownCell(cell.fixed(cell.value), cell.interval, True, query if cell.value else "")
+    return ShownCell(cell.format(cell.value), cell.interval, True, query if cell.value else "")
 
 
 def build_links(report: JudgeReport) -> dict[str, Links]:

@@ -19,23 +19,23 @@ from adjudication.findings.compare import build_compare_rows, build_payload, lab
 from adjudication.findings.pair_choice import choose_pair, choose_run, find_pair_runs
 from ehr.presentation.wording import span_words
 from timelines.access.authoring import hidden_timelines
-from timelines.cases.choices import choices_of
-from timelines.cases.opening import opened, stay
-from timelines.cases.way_back import leads_back_to_draft
+from timelines.cases.choices import load_choices
+from timelines.cases.opening import open_case, stay
+from timelines.cases.way_back import link_back_to_draft
 from timelines.runs.storage import NoteChanged, checked_text, note_of
 
 
 @require_GET
 @study_role_required(*CASE_READERS)
-@leads_back_to_draft
+@link_back_to_draft
 def compare(request: StudyRequest, public_id: str) -> HttpResponse:
     """Compare two timelines of one case.
 
     `a` and `b` choose the timelines, `run` the judge run, `o` or `f` the row. They are public ids
     and row numbers only.
     """
-    encounter = opened(request, public_id)
-    choices = choices_of(encounter, hidden=hidden_timelines(request.user, encounter))
+    encounter = open_case(request, public_id)
+    choices = load_choices(encounter, hidden=hidden_timelines(request.user, encounter))
     labels = label_choices(choices)
     anchor, discharge = stay(encounter)
     context = {

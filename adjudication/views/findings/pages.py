@@ -50,8 +50,8 @@ from adjudication.models import Finding, Game, JudgeRun
 from adjudication.scoring.errors import Category
 from ehr.models import Encounter
 from llm_runtime.models import Outcome
-from timelines.access.closed import any_closed, without
-from timelines.cases.way_back import leads_back_to_draft
+from timelines.access.closed import exclude_closed, has_closed
+from timelines.cases.way_back import link_back_to_draft
 from timelines.runs.storage import NoteChanged
 
 FINDINGS_PER_PAGE = 50
@@ -127,7 +127,7 @@ def findings(request: StudyRequest, public_id: str) -> HttpResponse:
             if wanted.case
             else None
         ),
-        "closed": any_closed(run.datasets.all(), closed.cases),
+        "closed": has_closed(run.datasets.all(), closed.cases),
         "any": exclude_closed_findings(Finding.objects.filter(game__run=run), closed).exists(),
     }
     htmx = request.htmx  # type: ignore[attr-defined]  # set by django-htmx's middleware
@@ -143,7 +143,7 @@ def findings(request: StudyRequest, public_id: str) -> HttpResponse:
 
 @require_GET
 @study_role_required(*CASE_READERS)
-@leads_back_to_draft
+@link_back_to_draft
 def finding(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show one finding with its evidence."""
     found = find_finding(request, public_id)
@@ -224,7 +224,9 @@ def _redirect_to_case(request: HttpRequest, run: JudgeRun, closed: ClosedObjects
     """
     filters = {name: value for name, value in request.GET.items() if name not in ("case", "page")}
     wanted = request.POST.get("case", "").strip()
-    cases = without(Encounter.objects.filter(comparisons__games__run=run), closed.cases, "pk")
+    cases = exclude_closed(
+        Encounter.objects.filter(comparisons__games__run=run), closed.cases, "pk"
+    )
     found = (
         cases.filter(case_id=wanted).first()
         or cases.filter(case_id__icontains=wanted).order_by("case_id").first()

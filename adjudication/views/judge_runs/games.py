@@ -22,7 +22,7 @@ from adjudication.models import Finding, Game
 from llm_runtime.accounting import spent_by_owner, total
 from llm_runtime.ledger import parse_reply, request_messages
 from llm_runtime.models import ModelCall
-from timelines.cases.way_back import leads_back_to_draft
+from timelines.cases.way_back import link_back_to_draft
 
 _RELATED = (
     "run__study",
@@ -34,7 +34,7 @@ _RELATED = (
 
 @require_GET
 @study_role_required(*CASE_READERS)
-@leads_back_to_draft
+@link_back_to_draft
 def judge_game(request: StudyRequest, public_id: str, game_id: str) -> HttpResponse:
     """Show one game."""
     game = find_game(request, game_id, run_id=public_id)
@@ -78,7 +78,7 @@ def judge_game_again(request: StudyRequest, public_id: str, game_id: str) -> Htt
 
 @require_GET
 @study_role_required(*CASE_READERS)
-@leads_back_to_draft
+@link_back_to_draft
 def judge_call(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show one call of a judge: the whole request and the response."""
     call = get_object_or_404(

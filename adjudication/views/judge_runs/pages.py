@@ -40,7 +40,7 @@ from adjudication.judging.config import SourceUnknown
 from adjudication.models import Finding, Game, JudgeRun
 from ehr.models import Dataset
 from llm_runtime.base import ProviderError
-from timelines.access.closed import any_closed
+from timelines.access.closed import has_closed
 from timelines.evaluation.values import SourceKey
 from timelines.runs.language_models import UnknownModel
 from timelines.runs.page.controls import Choice, RunAction
@@ -67,7 +67,7 @@ def judge_runs(request: StudyRequest) -> HttpResponse:
         "page": page,
         "lines": lines,
         "active": any(line.totals.under_way for line in lines),
-        "closed": any_closed(Dataset.objects.filter(study=request.study), closed.cases),
+        "closed": has_closed(Dataset.objects.filter(study=request.study), closed.cases),
         "may_start": user_can_manage_study(request.user, request.study),
     }
     return _render_part(
@@ -177,7 +177,7 @@ def _build_live_context(
                 if totals.count(s)
             ),
         ],
-        "closed": any_closed(run.datasets.all(), closed.cases),
+        "closed": has_closed(run.datasets.all(), closed.cases),
         "may_start": user_can_manage_study(request.user, run.study),
         "actions": _actions(run, totals),
         "queue_warning": waiting_warning(run, totals),

@@ -10,15 +10,15 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from timelines.drafts.document import (
     Change,
     Document,
-    added,
-    applied,
-    changed,
-    document_of,
-    merged,
-    removed,
-    split,
+    add_occurrence,
+    apply_change,
+    change_occurrence,
+    make_document,
+    merge_occurrences,
+    remove_occurrence,
+    split_occurrence,
 )
-from timelines.drafts.undoing import Stacks, stacks, taken_back
+from timelines.drafts.undoing import Stacks, find_undone, stacks
 from timelines.drafts.values import DraftOccurrence, EditRefused
 
 LENGTH = 60
@@ -30,7 +30,7 @@ def one(uid: str, start: int = 0, **values) -> DraftOccurrence:
 
 def three() -> Document:
     """c leans on b and a, b on a."""
-    return document_of(
+    return make_document(
         LENGTH,
         [
             one("000a"),
@@ -46,21 +46,21 @@ def refused(field: str):
 
 def test_an_added_occurrence_is_all_that_changes():
     document = three()
-    change = added(document, "000d", {"start": 1, "end": 2, "mention": "d"})
+    change = add_occurrence(document, "000d", {"start": 1, "end": 2, "mention": "d"})
     assert (change.before, [o.uid for o in change.after], change.removed) == ((), ["000d"], ())
-    assert applied(applied(document, change), change.inverse) == document
+    assert apply_change(apply_change(document, change), change.inverse) == document
 
 
 def test_a_removed_occurrence_leaves_the_contexts():
     document = three()
-    change = removed(document, "000a")
-    after = applied(document, change)
+    change = remove_occurrence(document, "000a")
+    after = apply_change(document, change)
     assert {uid: o.context for uid, o in after.occurrences.items()} == {
         "000b": (),
         "000c": ("000b",),
     }
     assert change.removed == ("000a",)
-    assert applied(after, change.inverse) == document
+    assert apply_change(after, change.inverse) == document
 
 
 def test_a_split_keeps_the_uid_for_its_first_part():
@@ -69,7 +69,7 @@ def test_a_split_keeps_the_uid_for_its_first_part():
         {"start": 10, "end": 12, "mention": "b1"},
         {"start": 12, "end": 15, "mention": "b2", "polarity": "absent"},
     ]
-    after = applied(document, split(document, "000b", parts, ["00b2"]))
+    after = apply_change(document, split_occurrence(document, "000b", parts, ["00b2"]))
     assert (after.get("000b").mention, after.get("00b2").mention) == ("b1", "b2")
     assert (after.get("000b").polarity, after.get("00b2").polarity) == ("present", "absent")
     assert after.get("00b2").context == ("000a",), "a part has what the whole had"
@@ -78,7 +78,9 @@ def test_a_split_keeps_the_uid_for_its_first_part():
 
 def test_a_merge_keeps_the_first_and_contexts_follow():
     document = three()
-    after = applied(document, merged(document, ["000b", "000a"], {"mention": "both"}))
+    after = apply_change(
+        document, merge_occurrences(document, ["000b", "000a"], {"mention": "both"})
+    )
     assert set(after.occurrences) == {"000b", "000c"}
     both = after.get("000b")
     assert (both.start, both.end, both.mention, both.context) == (0, 15, "both", ())
@@ -89,33 +91,36 @@ def test_a_merge_gathers_rows_and_at_most_five_contexts():
     others = [one(f"00f{n}", 30) for n in range(7)]
     first = one("000a", rows=(1, 2), context=("00f0", "00f1", "00f2"))
     second = one("000b", 10, rows=(2, 3), context=("00f2", "00f3", "00f4", "00f5"))
-    document = document_of(LENGTH, [first, second, *others])
-    whole = applied(document, merged(document, ["000a", "000b"], {})).get("000a")
+    document = make_document(LENGTH, [first, second, *others])
+    whole = apply_change(document, merge_occurrences(document, ["000a", "000b"], {})).get("000a")
     assert (whole.rows, whole.context) == ((1, 2, 3), ("00f0", "00f1", "00f2", "00f3", "00f4"))
 
 
 @pytest.mark.parametrize(
     ("field", "edit"),
     [
-        ("end", lambda d: changed(d, "000a", {"end": LENGTH + 1})),
-        ("start", lambda d: changed(d, "000a", {"start": 5})),
-        ("mention", lambda d: changed(d, "000a", {"mention": " "})),
-        ("context", lambda d: changed(d, "000a", {"context": ("dead",)})),
-        ("context", lambda d: changed(d, "000a", {"context": ("000a",)})),
-        ("context", lambda d: changed(d, "000a", {"context": ("000b", "000b")})),
-        ("lower", lambda d: changed(d, "000c", {"lower": 4.0})),
-        ("upper", lambda d: changed(d, "000c", {"upper": 2.0})),
-        ("lower", lambda d: changed(d, "000c", {"time": None, "lower": 2.0, "upper": 1.0})),
-        ("placed", lambda d: changed(d, "000c", {"placed": False})),
-        ("time", lambda d: changed(d, "000c", {"time": float("nan")})),
-        ("uid", lambda d: changed(d, "dead", {})),
-        ("uid", lambda d: removed(d, "dead")),
-        ("uid", lambda d: added(d, "000a", {"start": 0, "end": 1, "mention": "x"})),
-        ("parts", lambda d: split(d, "000a", [{"mention": "x"}], [])),
-        ("mention", lambda d: split(d, "000a", [{"mention": "x"}, {}], ["00ff"])),
-        ("uids", lambda d: merged(d, ["000a"], {})),
-        ("uids", lambda d: merged(d, ["000a", "000a"], {})),
-        ("uid", lambda d: merged(d, ["000a", "dead"], {})),
+        ("end", lambda d: change_occurrence(d, "000a", {"end": LENGTH + 1})),
+        ("start", lambda d: change_occurrence(d, "000a", {"start": 5})),
+        ("mention", lambda d: change_occurrence(d, "000a", {"mention": " "})),
+        ("context", lambda d: change_occurrence(d, "000a", {"context": ("dead",)})),
+        ("context", lambda d: change_occurrence(d, "000a", {"context": ("000a",)})),
+        ("context", lambda d: change_occurrence(d, "000a", {"context": ("000b", "000b")})),
+        ("lower", lambda d: change_occurrence(d, "000c", {"lower": 4.0})),
+        ("upper", lambda d: change_occurrence(d, "000c", {"upper": 2.0})),
+        (
+            "lower",
+            lambda d: change_occurrence(d, "000c", {"time": None, "lower": 2.0, "upper": 1.0}),
+        ),
+        ("placed", lambda d: change_occurrence(d, "000c", {"placed": False})),
+        ("time", lambda d: change_occurrence(d, "000c", {"time": float("nan")})),
+        ("uid", lambda d: change_occurrence(d, "dead", {})),
+        ("uid", lambda d: remove_occurrence(d, "dead")),
+        ("uid", lambda d: add_occurrence(d, "000a", {"start": 0, "end": 1, "mention": "x"})),
+        ("parts", lambda d: split_occurrence(d, "000a", [{"mention": "x"}], [])),
+        ("mention", lambda d: split_occurrence(d, "000a", [{"mention": "x"}, {}], ["00ff"])),
+        ("uids", lambda d: merge_occurrences(d, ["000a"], {})),
+        ("uids", lambda d: merge_occurrences(d, ["000a", "000a"], {})),
+        ("uid", lambda d: merge_occurrences(d, ["000a", "dead"], {})),
     ],
 )
 def test_what_would_not_hold_is_refused(field, edit):
@@ -125,11 +130,14 @@ def test_what_would_not_hold_is_refused(field, edit):
 
 def test_a_change_applies_only_to_what_it_was_made_on():
     document = three()
-    change = changed(document, "000a", {"mention": "other"})
+    change = change_occurrence(document, "000a", {"mention": "other"})
     with refused("uid"):
-        applied(applied(document, changed(document, "000a", {"mention": "meanwhile"})), change)
+        apply_change(
+            apply_change(document, change_occurrence(document, "000a", {"mention": "meanwhile"})),
+            change,
+        )
     with refused("uid"):
-        applied(applied(document, removed(document, "000a")), change)
+        apply_change(apply_change(document, remove_occurrence(document, "000a")), change)
 
 
 def test_plain_values_are_the_occurrence():
@@ -146,7 +154,7 @@ def test_the_document_is_in_order_of_the_note_and_counts():
 def test_stacks_of_a_log():
     log = [(1, "add", None), (2, "change", None), (3, "undo", 2), (4, "undo", 1), (5, "redo", 1)]
     assert stacks(log) == Stacks([1], [2])
-    assert taken_back(log) == {2}
+    assert find_undone(log) == {2}
     assert stacks([*log, (6, "add", None)]) == Stacks([1, 6], []), (
         "a new edit forgets what had been taken back"
     )
@@ -173,7 +181,7 @@ class Editing(RuleBasedStateMachine):
         except EditRefused:
             return
         number = len(self.log) + 1
-        self.document = applied(self.document, change)
+        self.document = apply_change(self.document, change)
         self.changes[number] = change
         self.log.append((number, kind, None))
         position = len(stacks(self.log).undo)
@@ -196,7 +204,7 @@ class Editing(RuleBasedStateMachine):
     @rule(start=st.integers(0, LENGTH), length=st.integers(0, 9))
     def add(self, start: int, length: int) -> None:
         values = {"start": start, "end": start + length, "mention": "m"}
-        self.take("add", lambda: added(self.document, self.uid(), values))
+        self.take("add", lambda: add_occurrence(self.document, self.uid(), values))
 
     @precondition(lambda self: bool(self.document.occurrences))
     @rule(data=st.data(), time=st.none() | st.floats(-10, 10), lower=st.none() | st.floats(-10, 10))
@@ -206,13 +214,13 @@ class Editing(RuleBasedStateMachine):
             data.draw(st.lists(st.sampled_from(sorted(self.document.occurrences)), max_size=6))
         )
         values = {"placed": True, "time": time, "lower": lower, "context": context}
-        self.take("change", lambda: changed(self.document, uid, values))
+        self.take("change", lambda: change_occurrence(self.document, uid, values))
 
     @precondition(lambda self: bool(self.document.occurrences))
     @rule(data=st.data())
     def remove(self, data) -> None:
         (uid,) = self.some(data, 1)
-        self.take("remove", lambda: removed(self.document, uid))
+        self.take("remove", lambda: remove_occurrence(self.document, uid))
 
     @precondition(lambda self: bool(self.document.occurrences))
     @rule(data=st.data())
@@ -220,27 +228,29 @@ class Editing(RuleBasedStateMachine):
         (uid,) = self.some(data, 1)
         self.take(
             "split",
-            lambda: split(self.document, uid, [{"mention": "p"}, {"mention": "q"}], [self.uid()]),
+            lambda: split_occurrence(
+                self.document, uid, [{"mention": "p"}, {"mention": "q"}], [self.uid()]
+            ),
         )
 
     @precondition(lambda self: len(self.document.occurrences) > 1)
     @rule(data=st.data())
     def merge(self, data) -> None:
         uids = self.some(data, 2)
-        self.take("merge", lambda: merged(self.document, uids, {}))
+        self.take("merge", lambda: merge_occurrences(self.document, uids, {}))
 
     @precondition(lambda self: bool(stacks(self.log).undo))
     @rule()
     def undo(self) -> None:
         target = stacks(self.log).undo[-1]
-        self.document = applied(self.document, self.changes[target].inverse)
+        self.document = apply_change(self.document, self.changes[target].inverse)
         self.log.append((len(self.log) + 1, "undo", target))
 
     @precondition(lambda self: bool(stacks(self.log).redo))
     @rule()
     def redo(self) -> None:
         target = stacks(self.log).redo[-1]
-        self.document = applied(self.document, self.changes[target])
+        self.document = apply_change(self.document, self.changes[target])
         self.log.append((len(self.log) + 1, "redo", target))
 
     @invariant()
@@ -265,4 +275,4 @@ def test_an_edit_is_undoable_redoable_or_forgotten(kinds):
     found = stacks(log)
     assert found.undo == sorted(found.undo)
     assert not set(found.undo) & set(found.redo)
-    assert set(found.undo) == {n for n, kind, _ in log if kind == "add"} - taken_back(log)
+    assert set(found.undo) == {n for n, kind, _ in log if kind == "add"} - find_undone(log)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from timelines.domain import Anchor
 from timelines.drafts.document import Change
-from timelines.drafts.reading import fields_of
+from timelines.drafts.reading import read_fields
 from timelines.drafts.values import DraftOccurrence, EditRefused
 from timelines.presentation.authored import occurrence_json
 from timelines.presentation.authored_history import history_line
@@ -18,7 +18,7 @@ ANCHOR = Anchor(ADMITTED)
 
 
 def test_a_typed_time_places_and_is_kept_as_typed():
-    assert fields_of({"time_text": " HD 1,  21:08 "}, ADMITTED) == {
+    assert read_fields({"time_text": " HD 1,  21:08 "}, ADMITTED) == {
         "time": 6.5,
         "lower": None,
         "upper": None,
@@ -28,18 +28,18 @@ def test_a_typed_time_places_and_is_kept_as_typed():
 
 
 def test_a_typed_time_does_not_say_that_the_note_states_it():
-    assert "known" not in fields_of({"time_text": "HD 1, 21:08"}, ADMITTED)
-    assert fields_of({"time_text": "HD 1, 21:08", "known": True}, ADMITTED)["known"] is True
-    assert fields_of({"time_text": "~ -3 d"}, ADMITTED)["known"] is False
-    assert fields_of({"time_text": "N/A"}, ADMITTED)["known"] is False
+    assert "known" not in read_fields({"time_text": "HD 1, 21:08"}, ADMITTED)
+    assert read_fields({"time_text": "HD 1, 21:08", "known": True}, ADMITTED)["known"] is True
+    assert read_fields({"time_text": "~ -3 d"}, ADMITTED)["known"] is False
+    assert read_fields({"time_text": "N/A"}, ADMITTED)["known"] is False
 
 
 def test_bounds_beside_a_typed_time_go_before_those_it_implies():
-    assert fields_of({"time_text": "between -4 and -2", "lower": -5}, ADMITTED)["lower"] == -5
+    assert read_fields({"time_text": "between -4 and -2", "lower": -5}, ADMITTED)["lower"] == -5
 
 
 def test_an_empty_time_takes_the_time_away():
-    given = fields_of({"time_text": ""}, ADMITTED)
+    given = read_fields({"time_text": ""}, ADMITTED)
     assert given == {
         "time": None,
         "lower": None,
@@ -48,11 +48,11 @@ def test_an_empty_time_takes_the_time_away():
         "placed": False,
         "entered": "",
     }
-    assert fields_of({"placed": False}, ADMITTED) == given
+    assert read_fields({"placed": False}, ADMITTED) == given
 
 
 def test_a_time_in_hours_places_within_the_bounds_given_with_it():
-    assert fields_of({"time": 3, "known": True}, ADMITTED) == {
+    assert read_fields({"time": 3, "known": True}, ADMITTED) == {
         "time": 3.0,
         "lower": None,
         "upper": None,
@@ -60,11 +60,11 @@ def test_a_time_in_hours_places_within_the_bounds_given_with_it():
         "placed": True,
         "entered": "",
     }
-    assert fields_of({"time": None, "upper": 4}, ADMITTED)["upper"] == 4.0
+    assert read_fields({"time": None, "upper": 4}, ADMITTED)["upper"] == 4.0
 
 
 def test_texts_are_one_line_where_tables_hold_them():
-    assert fields_of({"mention": " a\n b ", "reason": " a\nb "}, ADMITTED) == {
+    assert read_fields({"mention": " a\n b ", "reason": " a\nb "}, ADMITTED) == {
         "mention": "a b",
         "reason": "a\nb",
     }
@@ -73,7 +73,7 @@ def test_texts_are_one_line_where_tables_hold_them():
 @pytest.mark.parametrize("data", [None, [], "values", 3, {"uid": "0000"}, {"": 1}])
 def test_values_of_another_shape_are_refused(data):
     with pytest.raises(EditRefused):
-        fields_of(data, ADMITTED)
+        read_fields(data, ADMITTED)
 
 
 JSON = st.recursive(
@@ -103,7 +103,7 @@ NAMES = st.sampled_from(
 @given(st.dictionaries(NAMES, JSON))
 def test_any_values_are_read_or_refused(data):
     try:
-        given = fields_of(data, ADMITTED)
+        given = read_fields(data, ADMITTED)
         made = DraftOccurrence(**{"uid": "0000", "start": 0, "end": 1, "mention": "m", **given})
     except EditRefused:
         return

@@ -83,8 +83,8 @@ def test_larger_matrices_with_duplicate_events(seed, decimals):
 @pytest.mark.parametrize("shape", [(40, 50), (50, 40)])
 def test_where_most_distances_are_equal_all_are_sorted_at_once(shape, monkeypatch):
     """So few pairs a round that the rest is sorted as a whole."""
-    sorted_out = Mock(side_effect=matching._sorted_out)
-    monkeypatch.setattr(matching, "_sorted_out", sorted_out)
+    sorted_out = Mock(side_effect=matching._match_sorted)
+    monkeypatch.setattr(matching, "_match_sorted", sorted_out)
     matrix = np.full(shape, 0.5)
     matrix[7, 9] = matrix[30, 2] = 0.25
     assert [(r, p) for r, p, _ in greedy_order(matrix)] == recursion(matrix)

@@ -20,7 +20,7 @@ from tests.made_report import (
     make_result,
 )
 from timelines.evaluation import tables
-from timelines.evaluation.naming import variant_of
+from timelines.evaluation.naming import split_source
 from timelines.evaluation.values import Basis, Difference, Estimate, SourceKey
 from timelines.presentation import evaluation_tables as shown
 from timelines.presentation.evaluation_plots import payload
@@ -54,7 +54,7 @@ def test_values_are_said_with_the_places_of_their_kind(metric, value, signed, wo
     ],
 )
 def test_a_variant_is_told_from_a_name_with_a_slash(source, parts):
-    assert variant_of(source) == parts
+    assert split_source(source) == parts
 
 
 def test_the_main_table_leaves_variants_to_the_ablation_table():

@@ -101,7 +101,7 @@ ALL_TEXTS = sorted({e.mention for e in (*REFERENCE_ONE, *REFERENCE_TWO, *TEXT_ON
 
 def test_available_figures_by_hand() -> None:
     report, _ = report_of(cases())
-    text = report.of(TEXT, Basis.SPAN)
+    text = report.find(TEXT, Basis.SPAN)
     assert text is not None
     assert (
         text.cases,
@@ -132,7 +132,7 @@ def test_available_figures_by_hand() -> None:
 
 def test_missing_cases_count_zero_and_errors_s_max() -> None:
     report, _ = report_of(cases())
-    text = report.of(TEXT, Basis.SPAN)
+    text = report.find(TEXT, Basis.SPAN)
     assert text is not None
     value = {name: e.value for name, e in text.missing_as_zero.items()}
     assert value["match_rate"] == 3 / 6
@@ -144,7 +144,7 @@ def test_missing_cases_count_zero_and_errors_s_max() -> None:
 
 def test_evidence_is_right_when_a_cited_row_is_one_of_the_references() -> None:
     report, _ = report_of(cases())
-    revised = report.of(REVISED, Basis.SPAN)
+    revised = report.find(REVISED, Basis.SPAN)
     assert revised is not None
     # three pairs cite rows; the reference has rows for a and b; only b's 3 is among them
     assert revised.available["evidence_precision"].value == pytest.approx(1 / 3)
@@ -164,7 +164,7 @@ def test_difference_is_revised_less_text_on_common_events() -> None:
 
 
 def test_groups_of_errors() -> None:
-    text = report_of(cases())[0].of(TEXT, Basis.SPAN)
+    text = report_of(cases())[0].find(TEXT, Basis.SPAN)
     assert text is not None
     assert [(w, e.value) for w, e in text.cumulative][:2] == [
         ("1 hour", pytest.approx(1 / 3)),
@@ -192,11 +192,11 @@ def test_drill_down_has_the_pairs_of_each_case() -> None:
 def test_embedding_basis_pairs_equal_mentions_and_sweeps() -> None:
     config = EvaluationSettings(bases=(Basis.EMBEDDING, Basis.LEVENSHTEIN), sweep=(0.05, 0.5))
     report, _ = report_of(cases(), config)
-    text = report.of(TEXT, Basis.EMBEDDING)
+    text = report.find(TEXT, Basis.EMBEDDING)
     assert text is not None
     assert text.matched_events == 1
     assert [(t, rate) for t, rate, _, _ in text.sweep] == [(0.05, 0.25), (0.5, 0.25)]
-    spelling = report.of(TEXT, Basis.LEVENSHTEIN)
+    spelling = report.find(TEXT, Basis.LEVENSHTEIN)
     assert spelling is not None
     # "lactate" against "lactate 4.1": 4 edits of 11; "intubated" against "intubation": 3 of 10 →
     # both below 0.5
@@ -219,9 +219,9 @@ def test_sources_without_spans_take_no_part_on_spans() -> None:
         )
     ]
     report, by_case = report_of(lone, EvaluationSettings(bases=(Basis.SPAN, Basis.LEVENSHTEIN)))
-    assert report.of(foreign, Basis.SPAN) is None
+    assert report.find(foreign, Basis.SPAN) is None
     assert [s.basis for s in by_case[0].sources if s.key == foreign] == [Basis.LEVENSHTEIN]
-    found = report.of(foreign, Basis.LEVENSHTEIN)
+    found = report.find(foreign, Basis.LEVENSHTEIN)
     assert found is not None
     assert found.matched_events == 1
 
@@ -235,7 +235,7 @@ def test_alternatives_are_compared_on_the_cases_where_all_are_valid() -> None:
         (1, 1, 3),
         (2, 1, 3),
     ]
-    main = report.of(REVISED, Basis.SPAN)
+    main = report.find(REVISED, Basis.SPAN)
     assert main is not None
     assert main.cases == 2
 
@@ -346,7 +346,7 @@ def test_a_perfect_source_scores_one_and_the_order_of_cases_changes_nothing(
     config = EvaluationSettings(bases=(Basis.SPAN, Basis.LEVENSHTEIN), resamples=20)
     report, back = report_of(given_cases, config)[0], report_of(given_cases[::-1], config)[0]
     for basis in config.bases:
-        result = report.of(perfect, basis)
+        result = report.find(perfect, basis)
         if result is not None:
             for name in (
                 "match_rate",
@@ -359,7 +359,7 @@ def test_a_perfect_source_scores_one_and_the_order_of_cases_changes_nothing(
                 assert result.available[name].value in (None, 1.0)
             assert result.available["median_error"].value in (None, 0.0)
     for one in report.results:
-        two = back.of(one.key, one.basis)
+        two = back.find(one.key, one.basis)
         assert two is not None
         for name, found in one.available.items():
             other_value = two.available[name].value

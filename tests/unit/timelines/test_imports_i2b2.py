@@ -12,7 +12,7 @@ import pytest
 
 from tests.unit.timelines import foreign_cases as foreign
 from timelines.domain import Anchor, Lane, Polarity
-from timelines.formats.i2b2.times import period_of
+from timelines.formats.i2b2.times import parse_period
 from timelines.formats.i2b2.writer import write_i2b2
 from timelines.formats.lines import Line
 
@@ -140,7 +140,7 @@ def test_times_are_what_links_to_dated_periods_say(tmp_path, links, lower, time,
     ],
 )
 def test_a_calendar_value_is_a_period(value, begin, end):
-    assert period_of(value, Anchor(datetime(2131, 2, 25))) == pytest.approx((begin, end))
+    assert parse_period(value, Anchor(datetime(2131, 2, 25))) == pytest.approx((begin, end))
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_calendar_value_is_a_period(value, begin, end):
     ["P2D", "R3P1D", "2131-W08", "2131-02-30", "PAST_REF", "", "T08:00", "0000", "9999-12-31"],
 )
 def test_anything_else_places_nothing(value):
-    assert period_of(value, Anchor(datetime(2131, 2, 25))) is None
+    assert parse_period(value, Anchor(datetime(2131, 2, 25))) is None
 
 
 def test_files_that_count_from_zero_are_seen_by_what_they_quote(tmp_path):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.unit.timelines.foreign_cases import Book, case_lines, read
 from timelines.domain import Lane, Polarity, TimelineKind
-from timelines.formats.assembling import domain_of
+from timelines.formats.assembling import build_domain
 from timelines.formats.brat.writer import write_brat
 from timelines.formats.doccano.writer import write_doccano
 from timelines.formats.event_table.writer import write_bsv
@@ -193,7 +193,7 @@ def as_lines(foreign: Foreign, note: str) -> tuple[Line, ...]:
     kind, alternative = foreign.heading.kind, foreign.heading.alternative
     assert kind is not None
     assert alternative is not None
-    inventory, timeline = domain_of(foreign, note, seed="x", kind=kind, alternative=alternative)
+    inventory, timeline = build_domain(foreign, note, seed="x", kind=kind, alternative=alternative)
     return tuple(
         Line(
             case_id=foreign.heading.case,

@@ -16,8 +16,8 @@ from typing import Any
 
 from timelines.domain import Lane
 from timelines.formats.alignment import Alignment, align, same_ink
-from timelines.formats.assembling import assembled, case_of, files_of, read_text, stem_of
-from timelines.formats.fields import event_of, heading_of, object_of
+from timelines.formats.assembling import assemble, find_case, find_files, parse_stem, read_text
+from timelines.formats.fields import parse_event, parse_heading, parse_object
 from timelines.formats.values import Cases, Event, Fault, Foreign, Heading, Unreadable
 
 ABSENT = frozenset({"absent", "negated", "negation"})
@@ -28,16 +28,16 @@ _PIECE = re.compile(r"\d{1,9} \d{1,9}")
 
 def read_brat(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
     """A folder with `.ann` files at any depth, or one `.ann` file."""
-    for file in files_of(path, ".ann"):
+    for file in find_files(path, ".ann"):
         try:
             yield from _document(file, cases)
         except Unreadable as error:
-            yield error.at(file.name)
+            yield error.make_fault(file.name)
 
 
 def _document(file: Path, cases: Cases) -> Iterator[Foreign | Fault]:
     lines = [(n, line.rstrip("\r")) for n, line in enumerate(read_text(file).split("\n"), start=1)]
-    notes, absent = _notes(lines), _absent(lines)
+    notes, absent = _notes(lines), _find_absent(lines)
     beside = file.with_name(file.name.removesuffix(".ann") + UNLOCATED)
     loose = (
         [
@@ -48,8 +48,8 @@ def _document(file: Path, cases: Cases) -> Iterator[Foreign | Fault]:
         if beside.is_file()
         else []
     )
-    heading = _heading(notes, loose, stem_of(file))
-    facts = case_of(heading, cases)
+    heading = _heading(notes, loose, parse_stem(file))
+    facts = find_case(heading, cases)
     text = _text(file)
     over = Alignment() if text is None else align(text, facts.note)
     items: list[tuple[float, Event | Fault]] = [(order, item) for order, _, item in loose]
@@ -58,7 +58,7 @@ def _document(file: Path, cases: Cases) -> Iterator[Foreign | Fault]:
         if not line.startswith("T"):
             continue
         try:
-            name, label, pieces, words = _bound(line)
+            name, label, pieces, words = _read_span(line)
             if name in seen:
                 raise Unreadable("T", "the same identifier twice")
             seen.add(name)
@@ -67,8 +67,8 @@ def _document(file: Path, cases: Cases) -> Iterator[Foreign | Fault]:
             )
             items.append((order if order is not None else number, event))
         except Unreadable as error:
-            items.append((number, error.at(file.name, number)))
-    yield from assembled(
+            items.append((number, error.make_fault(file.name, number)))
+    yield from assemble(
         file.name, heading, [item for _, item in sorted(items, key=lambda pair: pair[0])], facts
     )
 
@@ -92,7 +92,9 @@ def _event(
         "polarity": "absent" if absent else "present",
         "lane": label.lower() if label.lower() in tuple(Lane) else None,
     }
-    event = event_of(values | {k: v for k, v in note.items() if not (k == "polarity" and absent)})
+    event = parse_event(
+        values | {k: v for k, v in note.items() if not (k == "polarity" and absent)}
+    )
     if (
         event.start is not None
         and fragments(text, event.start, event.end or 0) == pieces
@@ -112,7 +114,7 @@ def fragments(text: str, start: int, end: int) -> list[tuple[int, int]]:
     return [(m.start(), m.end()) for m in re.compile(r"[^\r\n]+").finditer(text, start, end)]
 
 
-def _bound(line: str) -> tuple[str, str, list[tuple[int, int]], str]:
+def _read_span(line: str) -> tuple[str, str, list[tuple[int, int]], str]:
     parts = line.split("\t", 2)
     if len(parts) < 3 or " " not in parts[1]:
         raise Unreadable("T", "not `T1<tab>Type start end<tab>text`; the file may be cut off")
@@ -139,7 +141,7 @@ def _notes(lines: list[tuple[int, str]]) -> dict[str, dict[str, Any]]:
         target = kind.split(" ", 1)[1]
         if words.startswith("{"):
             try:
-                found[target] = object_of(words)
+                found[target] = parse_object(words)
             except Unreadable as error:
                 raise Unreadable("#", error.reason, number) from None
         else:
@@ -150,7 +152,7 @@ def _notes(lines: list[tuple[int, str]]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _absent(lines: list[tuple[int, str]]) -> set[str]:
+def _find_absent(lines: list[tuple[int, str]]) -> set[str]:
     words = (
         line.split("\t")[1].split() for _, line in lines if line[:1] in ("A", "M") and "\t" in line
     )
@@ -163,11 +165,11 @@ def _loose(file: str, number: int, line: str) -> tuple[float, dict[str, Any], Ev
     (position in the inventory, values, event).
     """
     try:
-        values = object_of(line)
+        values = parse_object(line)
         order = values.get("ordinal")
-        return order if isinstance(order, int) else number, values, event_of(values)
+        return order if isinstance(order, int) else number, values, parse_event(values)
     except Unreadable as error:
-        return number, {}, error.at(file, number)
+        return number, {}, error.make_fault(file, number)
 
 
 def _heading(
@@ -178,7 +180,7 @@ def _heading(
     own = next(
         (v for v in [*notes.values(), *(values for _, values, _ in loose)] if "case_id" in v), None
     )
-    return heading_of(own or {}, name)
+    return parse_heading(own or {}, name)
 
 
 def _text(file: Path) -> str | None:

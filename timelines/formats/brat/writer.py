@@ -11,14 +11,14 @@ from pathlib import Path
 from timelines.domain import Lane, Polarity
 from timelines.formats.brat.reader import UNLOCATED, fragments
 from timelines.formats.extension import (
-    as_json,
+    dump_json,
     file_name,
     folder_name,
     is_shown,
-    values_of,
-    with_notes,
+    list_values,
+    select_shown,
 )
-from timelines.formats.files import replacing
+from timelines.formats.files import replace_file
 from timelines.formats.lines import CaseLines, Line
 
 CONFIGURATION = "[entities]\n{entities}\n[relations]\n[events]\n[attributes]\nAbsent Arg:<ENTITY>\n"
@@ -31,7 +31,7 @@ def write_brat(cases: Iterable[CaseLines], out: Path) -> int:
     note are in `CASE.unlocated.jsonl` next to them, which brat does not read.
     """
     count = 0
-    for _, note, timeline in with_notes(cases):
+    for _, note, timeline in select_shown(cases):
         _write(note, timeline, out / folder_name(timeline[0]))
         count += len(timeline)
     return count
@@ -51,7 +51,7 @@ def standoff(note: str, lines: Sequence[Line]) -> Iterator[str]:
         yield f"T{number}\t{(line.lane or Lane.FINDING).capitalize()} {spans}\t{text}"
         if line.polarity == Polarity.ABSENT:
             yield f"A{number}\tAbsent T{number}"
-        yield f"#{number}\tAnnotatorNotes T{number}\t{as_json(values_of(line, ordinal))}"
+        yield f"#{number}\tAnnotatorNotes T{number}\t{dump_json(list_values(line, ordinal))}"
 
 
 def _write(note: str, lines: Sequence[Line], folder: Path) -> None:
@@ -63,10 +63,10 @@ def _write(note: str, lines: Sequence[Line], folder: Path) -> None:
         "annotation.conf": CONFIGURATION.format(entities=entities),
     }
     loose = [
-        as_json(values_of(line, n)) for n, line in enumerate(lines) if not is_shown(line, note)
+        dump_json(list_values(line, n)) for n, line in enumerate(lines) if not is_shown(line, note)
     ]
     if loose:
         contents[f"{name}{UNLOCATED}"] = "".join(f"{line}\n" for line in loose)
     for file, text in contents.items():
-        with replacing(folder / file) as part:
+        with replace_file(folder / file) as part:
             part.write_bytes(text.encode("utf-8"))

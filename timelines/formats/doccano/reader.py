@@ -18,8 +18,14 @@ from typing import Any
 
 from timelines.domain import Lane
 from timelines.formats.alignment import align
-from timelines.formats.assembling import assembled, case_of, files_of, read_text, stem_of
-from timelines.formats.fields import event_of, heading_of, object_of, text_of, whole
+from timelines.formats.assembling import assemble, find_case, find_files, parse_stem, read_text
+from timelines.formats.fields import (
+    parse_event,
+    parse_heading,
+    parse_object,
+    parse_text,
+    parse_whole,
+)
 from timelines.formats.values import Cases, Event, Fault, Foreign, Unreadable
 
 _Span = tuple[int, int]
@@ -30,7 +36,7 @@ def read_doccano(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
 
     `case_id` is in the document or its `meta`, else the case names the file.
     """
-    for file in files_of(path, ".jsonl"):
+    for file in find_files(path, ".jsonl"):
         try:
             lines = [
                 (n, line)
@@ -38,24 +44,28 @@ def read_doccano(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
                 if line.strip()
             ]
         except Unreadable as error:
-            yield error.at(file.name)
+            yield error.make_fault(file.name)
             continue
         for number, line in lines:
             try:
                 yield from _document(
-                    file, number, object_of(line), stem_of(file) if len(lines) == 1 else "", cases
+                    file,
+                    number,
+                    parse_object(line),
+                    parse_stem(file) if len(lines) == 1 else "",
+                    cases,
                 )
             except Unreadable as error:
-                yield error.at(file.name, number)
+                yield error.make_fault(file.name, number)
 
 
 def _document(
     file: Path, number: int, document: dict[str, Any], name: str, cases: Cases
 ) -> Iterator[Foreign | Fault]:
     meta = document.get("meta")
-    heading = heading_of({**(meta if isinstance(meta, dict) else {}), **document}, name)
-    facts = case_of(heading, cases)
-    text = text_of(document.get("text", document.get("data")), "text")
+    heading = parse_heading({**(meta if isinstance(meta, dict) else {}), **document}, name)
+    facts = find_case(heading, cases)
+    text = parse_text(document.get("text", document.get("data")), "text")
     over = align(text, facts.note)
     marks = list(_marks(document))
     own = document.get("occurrences") if isinstance(document.get("occurrences"), list) else None
@@ -63,7 +73,7 @@ def _document(
     kept: Counter[_Span] = Counter()
     for values in own or []:
         try:
-            event = event_of(values if isinstance(values, dict) else {})
+            event = parse_event(values if isinstance(values, dict) else {})
         except Unreadable as error:
             items.append(
                 Fault(file.name, number, f"occurrences[{len(items)}].{error.field}", error.reason)
@@ -85,11 +95,11 @@ def _document(
                     "end_offset", "the span is empty, reversed or ends outside the text"
                 )
             items.append(
-                _over(event_of({"mention": text[slice(*span)], **values}), over.span(*span))
+                _over(parse_event({"mention": text[slice(*span)], **values}), over.span(*span))
             )
         except Unreadable as error:
             items.append(Fault(file.name, number, f"{position}.{error.field}", error.reason))
-    yield from assembled(file.name, heading, items, facts)
+    yield from assemble(file.name, heading, items, facts)
 
 
 def _over(event: Event, place: _Span) -> Event:
@@ -120,8 +130,8 @@ def _marks(document: Mapping[str, Any]) -> Iterator[tuple[str, _Span, dict[str, 
         else:
             raise Unreadable(f"{field}[{n}]", "neither an entity nor [start, end, label]")
         span = (
-            whole(start, "start_offset"),
-            whole(end, "end_offset"),
+            parse_whole(start, "start_offset"),
+            parse_whole(end, "end_offset"),
         )
         if span[0] is None or span[1] is None:
             raise Unreadable(f"{field}[{n}]", "no offsets")

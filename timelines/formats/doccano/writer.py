@@ -9,16 +9,16 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from timelines.domain import Lane
-from timelines.formats.extension import as_json, is_shown, values_of, with_notes
-from timelines.formats.files import replacing
+from timelines.formats.extension import dump_json, is_shown, list_values, select_shown
+from timelines.formats.files import replace_file
 from timelines.formats.lines import CaseLines
 
 
 def write_doccano(cases: Iterable[CaseLines], out: Path) -> int:
     """Offsets in code points of `text`; returns how many occurrences."""
     count = 0
-    with replacing(out) as part, part.open("w", encoding="utf-8", newline="\n") as file:
-        for number, (case, note, timeline) in enumerate(with_notes(cases), start=1):
+    with replace_file(out) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+        for number, (case, note, timeline) in enumerate(select_shown(cases), start=1):
             first = timeline[0]
             entities = [
                 {
@@ -40,10 +40,10 @@ def write_doccano(cases: Iterable[CaseLines], out: Path) -> int:
                 "kind": first.kind,
                 "alternative": first.alternative,
                 "occurrences": [
-                    values_of(line, n) | {"marked": is_shown(line, note)}
+                    list_values(line, n) | {"marked": is_shown(line, note)}
                     for n, line in enumerate(timeline)
                 ],
             }
-            file.write(as_json(document) + "\n")
+            file.write(dump_json(document) + "\n")
             count += len(timeline)
     return count

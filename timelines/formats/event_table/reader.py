@@ -16,8 +16,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from llm_runtime.schema import Strict
-from timelines.formats.assembling import assembled, case_of, files_of, grouped, read_text, stem_of
-from timelines.formats.fields import Hours, Mention, event_of, heading_of, object_of, read_line
+from timelines.formats.assembling import (
+    assemble,
+    find_case,
+    find_files,
+    group_lines,
+    parse_stem,
+    read_text,
+)
+from timelines.formats.fields import (
+    Hours,
+    Mention,
+    parse_event,
+    parse_heading,
+    parse_object,
+    read_line,
+)
 from timelines.formats.tables.reader import NEEDED, read_own_csv
 from timelines.formats.values import Cases, Event, Fault, Foreign, Heading, Unreadable
 
@@ -37,7 +51,7 @@ _Row = tuple[int, list[str]]
 
 def read_csv(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
     """`*.csv`: our own export, or events and times by commas."""
-    for file in files_of(path, ".csv"):
+    for file in find_files(path, ".csv"):
         if file.name.endswith(".dictionary.csv"):
             continue
         try:
@@ -48,7 +62,7 @@ def read_csv(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
             else:
                 yield from _table(file, _comma_rows(text), cases)
         except Unreadable as error:
-            yield error.at(file.name)
+            yield error.make_fault(file.name)
 
 
 def read_bsv(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
@@ -56,7 +70,7 @@ def read_bsv(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
 
     A backslash precedes a bar inside an event.
     """
-    for file in files_of(path, ".bsv", ".psv", ".txt"):
+    for file in find_files(path, ".bsv", ".psv", ".txt"):
         try:
             lines = [
                 (n, line.rstrip("\r"))
@@ -66,7 +80,7 @@ def read_bsv(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
                 file, [(n, split_bars(line)) for n, line in lines if line.strip()], cases
             )
         except Unreadable as error:
-            yield error.at(file.name)
+            yield error.make_fault(file.name)
 
 
 def split_bars(line: str) -> list[str]:
@@ -100,15 +114,15 @@ def _table(file: Path, rows: list[_Row], cases: Cases) -> Iterator[Foreign | Fau
         rows = [row for row in rows[1:] if not all(re.fullmatch(r":?-{2,}:?", c) for c in row[1])]
     columns = heading if named else list(COLUMNS[:3])
     if "case_id" in columns:
-        yield from _by_case(file, columns, rows, cases)
+        yield from _group_by_case(file, columns, rows, cases)
         return
     items = [_item(file.name, columns, number, cells) for number, cells in rows]
-    first = next((h for h, _ in items if h is not None), Heading(stem_of(file)))
-    facts = case_of(first, cases)
-    yield from assembled(file.name, first, [item for _, item in items], facts)
+    first = next((h for h, _ in items if h is not None), Heading(parse_stem(file)))
+    facts = find_case(first, cases)
+    yield from assemble(file.name, first, [item for _, item in items], facts)
 
 
-def _by_case(
+def _group_by_case(
     file: Path, columns: list[str], rows: list[_Row], cases: Cases
 ) -> Iterator[Foreign | Fault]:
     lines: list[tuple[int, Heading | None, Event | Fault]] = []
@@ -118,7 +132,7 @@ def _by_case(
         lines.append((number, Heading(values["case_id"]) if values.get("case_id") else None, item))
         if lines[-1][1] is None and isinstance(item, Event):
             lines[-1] = (number, None, Fault(file.name, number, "case_id", "no case is named"))
-    yield from grouped(file.name, lines, cases)
+    yield from group_lines(file.name, lines, cases)
 
 
 def _item(
@@ -131,24 +145,24 @@ def _item(
         values = dict(zip(columns, cells, strict=False))
         whole = values.get("occurrent", "")
         if whole:
-            own = object_of(whole)
-            return heading_of(own), _agreeing(event_of(own), values)
-        return None, _plain(values)
+            own = parse_object(whole)
+            return parse_heading(own), _check_agreement(parse_event(own), values)
+        return None, _read_plain(values)
     except Unreadable as error:
-        return None, error.at(file, number)
+        return None, error.make_fault(file, number)
 
 
-def _plain(values: dict[str, str]) -> Event:
+def _read_plain(values: dict[str, str]) -> Event:
     line = read_line(EventRow, values)
     return Event(mention=line.event, time=line.time, confidence=line.confidence, sought=True)
 
 
-def _agreeing(own: Event, values: dict[str, str]) -> Event:
+def _check_agreement(own: Event, values: dict[str, str]) -> Event:
     """Check that a line agrees with its JSON.
 
     A line whose plain cells were changed does not. Raises Unreadable.
     """
-    plain = _plain(values)
+    plain = _read_plain(values)
     if (plain.mention, plain.time, plain.confidence) != (own.mention, own.time, own.confidence):
         raise Unreadable(
             "occurrent", "the cells before it say something else; empty this cell in changed lines"

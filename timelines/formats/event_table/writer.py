@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from timelines.formats.event_table.reader import COLUMNS
-from timelines.formats.extension import as_json, file_name, folder_name, values_of
-from timelines.formats.files import replacing
+from timelines.formats.extension import dump_json, file_name, folder_name, list_values
+from timelines.formats.files import replace_file
 from timelines.formats.lines import CaseLines, Line
 
 
@@ -25,7 +25,7 @@ def write_bsv(cases: Iterable[CaseLines], out: Path) -> int:
             if not timeline:
                 continue
             rows = ["|".join(COLUMNS), *(_row(line, n) for n, line in enumerate(timeline))]
-            with replacing(
+            with replace_file(
                 out / folder_name(timeline[0]) / f"{file_name(timeline[0].case_id)}.bsv"
             ) as part:
                 part.write_bytes("".join(f"{row}\n" for row in rows).encode("utf-8"))
@@ -40,6 +40,6 @@ def _row(line: Line, ordinal: int) -> str:
         line.mention,
         time,
         confidence,
-        as_json(values_of(line, ordinal)).replace("|", "\\u007c"),
+        dump_json(list_values(line, ordinal)).replace("|", "\\u007c"),
     )
     return "|".join(cells)

@@ -19,10 +19,16 @@ from typing import Any
 
 from timelines.domain import Lane, Polarity
 from timelines.formats.alignment import align, same_ink, widest
-from timelines.formats.assembling import assembled, case_of, files_of, stem_of
-from timelines.formats.fields import check_bounds, event_of, heading_of, object_of, stored_mention
-from timelines.formats.i2b2.times import Placed, check_admission, placed
-from timelines.formats.i2b2.xml import Layers, Tag, layers_of
+from timelines.formats.assembling import assemble, find_case, find_files, parse_stem
+from timelines.formats.fields import (
+    check_bounds,
+    parse_event,
+    parse_heading,
+    parse_object,
+    shorten_mention,
+)
+from timelines.formats.i2b2.times import Placed, check_admission, place_events
+from timelines.formats.i2b2.xml import Layers, Tag, read_layers
 from timelines.formats.values import Cases, Event, Fault, Foreign, Unreadable
 
 #: The plot's lane of an event; TREATMENT is both drugs and procedures there and is drawn with the
@@ -38,25 +44,25 @@ DECIDED_BY = "i2b2 TLINK"
 
 def read_i2b2(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
     """A file, or a folder of `.xml` files, each named by its case."""
-    for file in files_of(path, ".xml"):
+    for file in find_files(path, ".xml"):
         try:
-            yield from _document(file, layers_of(file.read_bytes()), cases)
+            yield from _document(file, read_layers(file.read_bytes()), cases)
         except Unreadable as error:
-            yield error.at(file.name)
+            yield error.make_fault(file.name)
         except OSError as error:
             yield Fault(file.name, None, "", f"cannot be read: {error.strerror}")
 
 
 def _document(file: Path, layers: Layers, cases: Cases) -> Iterator[Foreign | Fault]:
     own = [(line, _instruction(line, text)) for line, text in layers.own]
-    heading = heading_of(own[0][1] if own else {}, stem_of(file))
-    facts = case_of(heading, cases)
+    heading = parse_heading(own[0][1] if own else {}, parse_stem(file))
+    facts = find_case(heading, cases)
     text = layers.text.removeprefix("\n")
     over = align(text, facts.note)
     check_admission(layers, facts.anchor)
-    events = layers.of("EVENT")
+    events = layers.find("EVENT")
     shift = _shift(text, events)
-    times = placed(layers, facts.anchor)
+    times = place_events(layers, facts.anchor)
     by_event = {str(values.get("event")): values for _, values in own if values.get("event")}
     items: list[tuple[float, Event | Fault]] = []
     seen: set[str] = set()
@@ -69,9 +75,9 @@ def _document(file: Path, layers: Layers, cases: Cases) -> Iterator[Foreign | Fa
             start, end = _offsets(text, tag, shift)
             values = by_event.get(name)
             event = (
-                event_of(values)
+                parse_event(values)
                 if values
-                else _foreign(tag, text[start:end], times.get(name, Placed()))
+                else _make_event(tag, text[start:end], times.get(name, Placed()))
             )
             place = widest((event.start, event.end), over.span(start, end), facts.note)
             order = values.get("ordinal") if values else None
@@ -82,20 +88,20 @@ def _document(file: Path, layers: Layers, cases: Cases) -> Iterator[Foreign | Fa
                 )
             )
         except Unreadable as error:
-            items.append((len(items), error.at(file.name, tag.line)))
+            items.append((len(items), error.make_fault(file.name, tag.line)))
     items += _unlocated(file, own)
-    yield from assembled(
+    yield from assemble(
         file.name, heading, [item for _, item in sorted(items, key=lambda pair: pair[0])], facts
     )
 
 
-def _foreign(tag: Tag, words: str, found: Placed) -> Event:
+def _make_event(tag: Tag, words: str, found: Placed) -> Event:
     kind, modality = (
         tag.attributes.get("type", "").upper(),
         tag.attributes.get("modality", "").upper(),
     )
     event = Event(
-        mention=stored_mention(words),
+        mention=shorten_mention(words),
         time=found.time,
         lower=found.lower,
         upper=found.upper,
@@ -149,7 +155,7 @@ def _offsets(text: str, tag: Tag, shift: int) -> tuple[int, int]:
 
 def _instruction(line: int, text: str) -> dict[str, Any]:
     try:
-        return object_of(text)
+        return parse_object(text)
     except Unreadable as error:
         raise Unreadable("?occurrent", error.reason, line) from None
 
@@ -163,6 +169,6 @@ def _unlocated(
             continue
         order = values.get("ordinal")
         try:
-            yield order if isinstance(order, int) else line, event_of(values)
+            yield order if isinstance(order, int) else line, parse_event(values)
         except Unreadable as error:
-            yield line, error.at(file.name, line)
+            yield line, error.make_fault(file.name, line)

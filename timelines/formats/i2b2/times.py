@@ -66,7 +66,7 @@ class Placed:
     reason: str = ""
 
 
-def period_of(value: str, anchor: Anchor) -> tuple[float, float] | None:
+def parse_period(value: str, anchor: Anchor) -> tuple[float, float] | None:
     """Return the ends of an ISO 8601 calendar value in hours.
 
     Hours count from the anchor. None for anything else (durations, weeks, parts of days).
@@ -92,12 +92,12 @@ def period_of(value: str, anchor: Anchor) -> tuple[float, float] | None:
     return anchor.hours(begin), anchor.hours(end)
 
 
-def periods_of(layers: Layers, anchor: Anchor) -> dict[str, Period]:
+def find_periods(layers: Layers, anchor: Anchor) -> dict[str, Period]:
     """Tag id → period of every dated TIMEX3 and SECTIME."""
     found = {}
-    for tag in layers.of("TIMEX3"):
+    for tag in layers.find("TIMEX3"):
         ends = (
-            period_of(tag.attributes.get("val", ""), anchor)
+            parse_period(tag.attributes.get("val", ""), anchor)
             if tag.attributes.get("type", "").upper() in ("DATE", "TIME")
             else None
         )
@@ -105,8 +105,8 @@ def periods_of(layers: Layers, anchor: Anchor) -> dict[str, Period]:
             found[tag.attributes.get("id", "")] = Period(
                 *ends, exact=tag.attributes.get("mod", "NA").upper() in ("NA", "")
             )
-    for tag in layers.of("SECTIME"):
-        if ends := period_of(tag.attributes.get("dvalue", ""), anchor):
+    for tag in layers.find("SECTIME"):
+        if ends := parse_period(tag.attributes.get("dvalue", ""), anchor):
             found[tag.attributes.get("id", "")] = Period(*ends, section=True)
     return found
 
@@ -116,8 +116,8 @@ def check_admission(layers: Layers, anchor: Anchor) -> None:
 
     Otherwise all its times would be wrong. Raises Unreadable.
     """
-    for tag in layers.of("SECTIME"):
-        ends = period_of(tag.attributes.get("dvalue", ""), anchor)
+    for tag in layers.find("SECTIME"):
+        ends = parse_period(tag.attributes.get("dvalue", ""), anchor)
         if (
             tag.attributes.get("type", "").upper() == "ADMISSION"
             and ends
@@ -132,21 +132,21 @@ def check_admission(layers: Layers, anchor: Anchor) -> None:
             )
 
 
-def placed(layers: Layers, anchor: Anchor) -> dict[str, Placed]:
+def place_events(layers: Layers, anchor: Anchor) -> dict[str, Placed]:
     """Return the times that the links give, by EVENT id.
 
     Events without a link to a dated period are missing.
     """
-    periods = periods_of(layers, anchor)
-    events = {tag.attributes.get("id", "") for tag in layers.of("EVENT")}
+    periods = find_periods(layers, anchor)
+    events = {tag.attributes.get("id", "") for tag in layers.find("EVENT")}
     links: dict[str, list[tuple[str, Period, str]]] = {}
-    for tag in layers.of("TLINK"):
+    for tag in layers.find("TLINK"):
         start, end, kind = _ends(tag)
         if start in events and end in periods:
             links.setdefault(start, []).append((kind, periods[end], end))
         elif end in events and start in periods and (inverse := _INVERSE.get(kind, kind)):
             links.setdefault(end, []).append((inverse, periods[start], start))
-    return {event: _placed(found) for event, found in links.items()}
+    return {event: _place_event(found) for event, found in links.items()}
 
 
 def _ends(tag: Tag) -> tuple[str, str, str]:
@@ -157,7 +157,7 @@ def _ends(tag: Tag) -> tuple[str, str, str]:
     )
 
 
-def _placed(links: list[tuple[str, Period, str]]) -> Placed:
+def _place_event(links: list[tuple[str, Period, str]]) -> Placed:
     inside = [(p, name) for kind, p, name in links if kind in AT and not p.section]
     inside = inside or [(p, name) for kind, p, name in links if kind in AT]
     lower = max(

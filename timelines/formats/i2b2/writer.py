@@ -15,14 +15,14 @@ from xml.sax.saxutils import escape
 
 from timelines.domain import Anchor, Lane, Polarity
 from timelines.formats.extension import (
-    as_json,
+    dump_json,
     file_name,
     folder_name,
     is_shown,
-    values_of,
-    with_notes,
+    list_values,
+    select_shown,
 )
-from timelines.formats.files import replacing
+from timelines.formats.files import replace_file
 from timelines.formats.lines import CaseLines, Line, Stay
 
 TYPES = {
@@ -38,8 +38,8 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 def write_i2b2(cases: Iterable[CaseLines], out: Path) -> int:
     """`OUT/SOURCE-KIND-ALTERNATIVE/CASE.xml`; returns how many occurrences."""
     count = 0
-    for case, note, timeline in with_notes(cases):
-        with replacing(
+    for case, note, timeline in select_shown(cases):
+        with replace_file(
             out / folder_name(timeline[0]) / f"{file_name(case.encounter.case_id)}.xml"
         ) as part:
             part.write_bytes("\n".join(document(note, timeline, case.encounter)).encode("utf-8"))
@@ -58,7 +58,7 @@ def document(note: str, timeline: Sequence[Line], encounter: Stay) -> Iterator[s
     yield f"<TEXT><![CDATA[\n{cdata(note)}]]></TEXT>"
     yield "<TAGS>"
     for number, line in enumerate(timeline):
-        values = values_of(line, number)
+        values = list_values(line, number)
         if is_shown(line, note):
             values["event"] = f"E{number}"
             yield _event(note, line, number)
@@ -89,7 +89,7 @@ def cdata(note: str) -> str:
 
 def instruction(values: dict[str, Any]) -> str:
     """The values as a processing instruction; nothing inside can end it."""
-    escaped = as_json(values).replace(">", "\\u003e")
+    escaped = dump_json(values).replace(">", "\\u003e")
     return f"<?occurrent {escaped}?>"
 
 

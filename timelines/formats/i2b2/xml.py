@@ -34,11 +34,11 @@ class Layers:
     tags: list[Tag] = field(default_factory=list)
     own: list[tuple[int, str]] = field(default_factory=list)
 
-    def of(self, name: str) -> list[Tag]:
+    def find(self, name: str) -> list[Tag]:
         return [tag for tag in self.tags if tag.name == name]
 
 
-def layers_of(data: bytes) -> Layers:
+def read_layers(data: bytes) -> Layers:
     """Read the layers of XML text.
 
     Raises Unreadable with the line if it is not well formed, is of another kind, or declares a

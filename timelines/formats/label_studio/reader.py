@@ -18,8 +18,8 @@ from typing import Any
 
 from timelines.domain import Lane, Polarity
 from timelines.formats.alignment import align, same_ink
-from timelines.formats.assembling import assembled, case_of, files_of, read_text, stem_of
-from timelines.formats.fields import event_of, heading_of, text_of, whole
+from timelines.formats.assembling import assemble, find_case, find_files, parse_stem, read_text
+from timelines.formats.fields import parse_event, parse_heading, parse_text, parse_whole
 from timelines.formats.values import Cases, Event, Fault, Foreign, Unreadable
 
 NUMBERS = ("time", "lower", "upper", "confidence")
@@ -31,16 +31,16 @@ def read_label_studio(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
 
     `data.case_id` names the case, else the file of a single task does.
     """
-    for file in files_of(path, ".json"):
+    for file in find_files(path, ".json"):
         try:
             tasks = _tasks(read_text(file))
         except Unreadable as error:
-            yield error.at(file.name)
+            yield error.make_fault(file.name)
             continue
         for number, task in enumerate(tasks):
             try:
                 yield from _task(
-                    file, f"[{number}]", task, stem_of(file) if len(tasks) == 1 else "", cases
+                    file, f"[{number}]", task, parse_stem(file) if len(tasks) == 1 else "", cases
                 )
             except Unreadable as error:
                 yield Fault(file.name, None, f"[{number}].{error.field}", error.reason)
@@ -64,13 +64,13 @@ def _task(file: Path, place: str, task: Any, name: str, cases: Cases) -> Iterato
     if not isinstance(task, dict) or not isinstance(task.get("data"), dict):
         raise Unreadable("data", "no task with data; export as JSON, not as JSON-MIN")
     data = task["data"]
-    heading = heading_of(data, name)
-    facts = case_of(heading, cases)
-    text = text_of(data.get("text"), "data.text")
+    heading = parse_heading(data, name)
+    facts = find_case(heading, cases)
+    text = parse_text(data.get("text"), "data.text")
     over = align(text, facts.note)
     where, result = _result(task)
     regions = list(_regions(result))
-    offset = _counting(text, [value for _, value, _ in regions])
+    offset = _find_counting(text, [value for _, value, _ in regions])
     items: list[tuple[float, Event | Fault]] = []
     for position, value, values in regions:
         try:
@@ -82,7 +82,7 @@ def _task(file: Path, place: str, task: Any, name: str, cases: Cases) -> Iterato
                 | (_still(own, values) if isinstance(own, dict) else {})
                 | values
             )
-            event = replace(event_of(plain), start=place_of[0], end=place_of[1])
+            event = replace(parse_event(plain), start=place_of[0], end=place_of[1])
             order = plain.get("ordinal")
             items.append((order if isinstance(order, int) else len(items), event))
         except Unreadable as error:
@@ -96,7 +96,7 @@ def _task(file: Path, place: str, task: Any, name: str, cases: Cases) -> Iterato
             )
     for n, values in enumerate(_list(data.get("occurrent"), "data.occurrent")):
         try:
-            event = event_of(values if isinstance(values, dict) else {})
+            event = parse_event(values if isinstance(values, dict) else {})
             items.append(
                 (values["ordinal"] if isinstance(values.get("ordinal"), int) else len(items), event)
             )
@@ -109,7 +109,7 @@ def _task(file: Path, place: str, task: Any, name: str, cases: Cases) -> Iterato
                     ),
                 )
             )
-    yield from assembled(
+    yield from assemble(
         file.name, heading, [item for _, item in sorted(items, key=lambda pair: pair[0])], facts
     )
 
@@ -158,8 +158,8 @@ def _regions(result: list[Any]) -> Iterator[_Region]:
         value, key = item.get("value"), item.get("id")
         if (
             not isinstance(value, dict)
-            or whole(value.get("start"), "start") is None
-            or whole(value.get("end"), "end") is None
+            or parse_whole(value.get("start"), "start") is None
+            or parse_whole(value.get("end"), "end") is None
         ):
             raise Unreadable(f"result[{n}]", "a region without offsets of characters")
         if isinstance(key, str | int) and key in seen:
@@ -206,7 +206,7 @@ def _control(name: object, value: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _counting(text: str, values: list[dict[str, Any]]) -> Callable[[int], int]:
+def _find_counting(text: str, values: list[dict[str, Any]]) -> Callable[[int], int]:
     """Return how the file counts, as a function to our code points.
 
     Raises Unreadable if the quoted texts fit neither way of counting.

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from timelines.domain import Lane
-from timelines.formats.extension import as_json, is_shown, values_of, with_notes
-from timelines.formats.files import replacing
+from timelines.formats.extension import dump_json, is_shown, list_values, select_shown
+from timelines.formats.files import replace_file
 from timelines.formats.lines import CaseLines, Line
 
 
@@ -24,13 +24,13 @@ def write_label_studio(cases: Iterable[CaseLines], out: Path) -> int:
     choices per region `polarity`.
     """
     count = 0
-    with replacing(out) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+    with replace_file(out) as part, part.open("w", encoding="utf-8", newline="\n") as file:
         file.write("[")
-        for number, (case, note, timeline) in enumerate(with_notes(cases)):
+        for number, (case, note, timeline) in enumerate(select_shown(cases)):
             file.write(
                 ("," if number else "")
                 + "\n"
-                + as_json(_task(case.encounter.case_id, note, timeline))
+                + dump_json(_task(case.encounter.case_id, note, timeline))
             )
             count += len(timeline)
         file.write("\n]\n")
@@ -39,7 +39,7 @@ def write_label_studio(cases: Iterable[CaseLines], out: Path) -> int:
 
 def _task(case_id: str, note: str, timeline: Sequence[Line]) -> dict[str, Any]:
     first = timeline[0]
-    loose = [values_of(line, n) for n, line in enumerate(timeline) if not is_shown(line, note)]
+    loose = [list_values(line, n) for n, line in enumerate(timeline) if not is_shown(line, note)]
     heading = {"source": first.source, "kind": first.kind, "alternative": first.alternative}
     result = [
         item
@@ -64,7 +64,7 @@ def _region(note: str, line: Line, ordinal: int) -> list[dict[str, Any]]:
             "from_name": "label",
             "type": "labels",
             "value": {**place, "labels": [label]},
-            "meta": {"occurrent": values_of(line, ordinal)},
+            "meta": {"occurrent": list_values(line, ordinal)},
         }
     ]
     if line.polarity:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from timelines.domain import Lane, Polarity
-from timelines.formats.assembling import files_of, grouped, read_text
-from timelines.formats.fields import event_of, heading_of, object_of
+from timelines.formats.assembling import find_files, group_lines, read_text
+from timelines.formats.fields import parse_event, parse_heading, parse_object
 from timelines.formats.values import Cases, Event, Fault, Foreign, Heading, Unreadable
 
 #: The columns that a table needs to be read as one of ours.
@@ -24,27 +24,27 @@ _Line = tuple[int, Heading | None, Event | Fault]
 
 def read_jsonl(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
     """`timelines.jsonl`, or a folder of such files."""
-    for file in files_of(path, ".jsonl"):
+    for file in find_files(path, ".jsonl"):
         try:
             text = read_text(file)
         except Unreadable as error:
-            yield error.at(file.name)
+            yield error.make_fault(file.name)
             continue
         numbered = ((n, line) for n, line in enumerate(text.split("\n"), start=1) if line.strip())
-        yield from grouped(
+        yield from group_lines(
             file.name, (_json_line(file.name, n, line, cases) for n, line in numbered), cases
         )
 
 
 def read_parquet(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
     """`timelines.parquet`, or a folder of such files."""
-    for file in files_of(path, ".parquet"):
+    for file in find_files(path, ".parquet"):
         try:
             rows = _parquet_rows(file, NEEDED)
         except Unreadable as error:
-            yield error.at(file.name)
+            yield error.make_fault(file.name)
             continue
-        yield from grouped(
+        yield from group_lines(
             file.name,
             (_line(file.name, n, row, cases) for n, row in enumerate(rows, start=1)),
             cases,
@@ -56,17 +56,17 @@ def read_meds(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
 
     `data/*.parquet` below the folder. The column `ordinal` restores the order.
     """
-    for file in files_of(path / "data" if (path / "data").is_dir() else path, ".parquet"):
+    for file in find_files(path / "data" if (path / "data").is_dir() else path, ".parquet"):
         try:
             rows = _parquet_rows(file, ("case_id", "code", "text_value", "hours"))
         except Unreadable as error:
-            yield error.at(file.name)
+            yield error.make_fault(file.name)
             continue
         numbered = sorted(
             enumerate(rows, start=1), key=lambda pair: (pair[1].get("ordinal") or 0, pair[0])
         )
-        yield from grouped(
-            file.name, (_line(file.name, n, _from_meds(row), cases) for n, row in numbered), cases
+        yield from group_lines(
+            file.name, (_line(file.name, n, _parse_meds(row), cases) for n, row in numbered), cases
         )
 
 
@@ -75,7 +75,7 @@ def read_own_csv(file: str, text: str, cases: Cases) -> Iterator[Foreign | Fault
 
     Removes the apostrophe that protects text from spreadsheets.
     """
-    yield from grouped(file, _csv_lines(file, text, cases), cases)
+    yield from group_lines(file, _csv_lines(file, text, cases), cases)
 
 
 def _csv_lines(file: str, text: str, cases: Cases) -> Iterator[_Line]:
@@ -91,7 +91,7 @@ def _csv_lines(file: str, text: str, cases: Cases) -> Iterator[_Line]:
                     Fault(file, reader.line_num, "", "more or fewer cells than the heading has"),
                 )
             else:
-                yield _line(file, reader.line_num, _from_cells(row), cases)
+                yield _line(file, reader.line_num, _parse_cells(row), cases)
     except csv.Error:
         yield (
             reader.line_num,
@@ -102,21 +102,21 @@ def _csv_lines(file: str, text: str, cases: Cases) -> Iterator[_Line]:
 
 def _json_line(file: str, number: int, line: str, cases: Cases) -> _Line:
     try:
-        return _line(file, number, object_of(line), cases)
+        return _line(file, number, parse_object(line), cases)
     except Unreadable as error:
-        return number, None, error.at(file, number)
+        return number, None, error.make_fault(file, number)
 
 
 def _line(file: str, number: int, values: Mapping[str, Any], cases: Cases) -> _Line:
     try:
-        heading = heading_of(values)
+        heading = parse_heading(values)
     except Unreadable as error:
-        return number, None, error.at(file, number)
+        return number, None, error.make_fault(file, number)
     try:
-        event = event_of(values)
+        event = parse_event(values)
         check_span_text(event, values.get("span_text"), heading, cases)
     except Unreadable as error:
-        return number, heading, error.at(file, number)
+        return number, heading, error.make_fault(file, number)
     return number, heading, event
 
 
@@ -134,7 +134,7 @@ def check_span_text(event: Event, text: object, heading: Heading, cases: Cases) 
         )
 
 
-def _from_cells(row: Mapping[str, str]) -> dict[str, Any]:
+def _parse_cells(row: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {
         name: cell.removeprefix("'") if _is_guarded(cell) else cell for name, cell in row.items()
     }
@@ -153,7 +153,7 @@ def _is_guarded(cell: str) -> bool:
     return cell.startswith("'") and cell.lstrip("'").startswith(("=", "+", "-", "@", "\t", "\r"))
 
 
-def _from_meds(row: Mapping[str, Any]) -> dict[str, Any]:
+def _parse_meds(row: Mapping[str, Any]) -> dict[str, Any]:
     lane, _, polarity = str(row["code"]).removeprefix("OCCURRENCE//").partition("//")
     values = {
         **row,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from timelines.formats import dictionary
-from timelines.formats.files import replacing
+from timelines.formats.files import replace_file
 from timelines.formats.lines import CaseLines, line_values
 
 #: A spreadsheet takes a cell that begins so for a formula.
@@ -19,7 +19,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def write_jsonl(cases: Iterable[CaseLines], out: Path, *, with_note_text: bool) -> int:
     """One JSON object a line, exactly the documented keys; returns how many."""
     count = 0
-    with replacing(out) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+    with replace_file(out) as part, part.open("w", encoding="utf-8", newline="\n") as file:
         for case in cases:
             for line in case.lines:
                 file.write(
@@ -37,7 +37,7 @@ def write_csv(cases: Iterable[CaseLines], out: Path, *, with_note_text: bool) ->
     """
     names = [f.name for f in dictionary.fields(with_note_text=with_note_text)]
     count = 0
-    with replacing(out) as part, part.open("w", encoding="utf-8", newline="") as file:
+    with replace_file(out) as part, part.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(names)
         for case in cases:
@@ -45,7 +45,7 @@ def write_csv(cases: Iterable[CaseLines], out: Path, *, with_note_text: bool) ->
                 values = line_values(line, with_note_text=with_note_text)
                 writer.writerow([_cell(values[name]) for name in names])
                 count += 1
-    dictionary.write_beside(out, with_note_text=with_note_text)
+    dictionary.write_dictionary(out, with_note_text=with_note_text)
     return count
 
 

@@ -120,17 +120,15 @@ class Command(BaseCommand):
             ]
             sources = [s.strip() for s in options["sources"].split(",") if s.strip()]
             chosen = Chosen(datasets, options["reference"], sources)
-            if options["once"] and evaluated_already(datasets):
+            if options["once"] and is_evaluated(datasets):
                 self.stderr.write("there is an evaluation already")
                 return
             report = (
-                self._stored(chosen, options)
-                if options["store"]
-                else self._computed(chosen, options)
+                self._store(chosen, options) if options["store"] else self._compute(chosen, options)
             )
         except (LookupError, EvaluationRefused, ProviderError, ValueError) as error:
             raise CommandError(str(error)) from error
-        text = written(report, options["form"])
+        text = format_report(report, options["form"])
         if options["out"] is None:
             self.stdout.write(text)
         else:
@@ -142,18 +140,18 @@ class Command(BaseCommand):
                 ) from error
             self.stderr.write(f"written to {options['out']}")
 
-    def _computed(self, chosen: Chosen, options: dict[str, Any]) -> Report:
+    def _compute(self, chosen: Chosen, options: dict[str, Any]) -> Report:
         check(None, chosen)
-        return compute(chosen, settings_of(options), progress=self._progress)
+        return compute(chosen, parse_settings(options), progress=self._progress)
 
-    def _stored(self, chosen: Chosen, options: dict[str, Any]) -> Report:
+    def _store(self, chosen: Chosen, options: dict[str, Any]) -> Report:
         study = chosen.datasets[0].study
         evaluation = start_evaluation(
             study=study,
             datasets=chosen.datasets,
             reference=chosen.reference,
             sources=chosen.sources,
-            settings=settings_of(options),
+            settings=parse_settings(options),
             label=options["label"],
             by=None,
             tell_workers=False,
@@ -175,14 +173,14 @@ class Command(BaseCommand):
             )
 
 
-def evaluated_already(datasets: Sequence[Dataset]) -> bool:
+def is_evaluated(datasets: Sequence[Dataset]) -> bool:
     """Return whether a finished evaluation covers exactly these datasets."""
     wanted = {d.pk for d in datasets}
     done = Evaluation.objects.filter(datasets__in=wanted, state=JobState.SUCCEEDED).distinct()
     return any(set(e.datasets.values_list("pk", flat=True)) == wanted for e in done)
 
 
-def settings_of(options: dict[str, Any]) -> EvaluationSettings:
+def parse_settings(options: dict[str, Any]) -> EvaluationSettings:
     """Settings from the command line. Raises CommandError naming the option."""
     bases = tuple(
         Basis(b) for b in dict.fromkeys(options["basis"] or (Basis.SPAN, Basis.EMBEDDING))
@@ -199,7 +197,7 @@ def settings_of(options: dict[str, Any]) -> EvaluationSettings:
         raise CommandError("; ".join(f"--{fault}" for fault in field_faults(error))) from None
 
 
-def written(report: Report, form: str | None) -> str:
+def format_report(report: Report, form: str | None) -> str:
     """The report in the form asked for; tables for a terminal by default."""
     if form == "json":
         return json.dumps(report_to_plain(report), ensure_ascii=False, indent=1)

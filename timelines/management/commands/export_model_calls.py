@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.audit.trail import record
 from accounts.wording import format_count
-from timelines.formats.files import replacing
+from timelines.formats.files import replace_file
 from timelines.models import Run
 from timelines.runs.calls import run_spent
 from timelines.transfer.model_calls import write_call_lines, write_call_table
@@ -39,7 +39,7 @@ class Command(BaseCommand):
             raise CommandError(f"there is no run {options['run']}")
         try:
             with (
-                replacing(options["out"]) as part,
+                replace_file(options["out"]) as part,
                 part.open("w", encoding="utf-8", newline="") as file,
             ):
                 count = FORMATS[options["format"]](run, file)

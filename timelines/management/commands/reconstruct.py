@@ -109,14 +109,14 @@ class Command(BaseCommand):
             runs = (
                 self._variants(dataset, several, options)
                 if several
-                else self._one(dataset, options)
+                else self._find_run(dataset, options)
             )
         except (LookupError, UnknownBackbone, ProviderError, ValueError) as error:
             raise CommandError(str(error)) from error
         if runs and (options["inline"] or options["wait"]):
             self._report(runs)
 
-    def _one(self, dataset: Dataset, options: dict[str, Any]) -> list[Run]:
+    def _find_run(self, dataset: Dataset, options: dict[str, Any]) -> list[Run]:
         """Return the requested run; none if `--missing` has nothing to do."""
         variant = Variant(options["variant"] or usual_variant(options["backbone"]))
         base = (
@@ -128,7 +128,9 @@ class Command(BaseCommand):
         if options["missing"]:
             source = _source(options, variant)
             cases = _missing(
-                dataset, source, cases if base is None else _within(cases, finished_cases(base))
+                dataset,
+                source,
+                cases if base is None else _filter_requested(cases, finished_cases(base)),
             )
             if not cases:
                 self._say(f"every case has been reconstructed by {source}, or is under way")
@@ -166,7 +168,7 @@ class Command(BaseCommand):
         derived = []
         for base, cases in bases:
             for variant in (v for v in variants if v is not Variant.FULL):
-                if mine := _within(wanted[variant], cases):
+                if mine := _filter_requested(wanted[variant], cases):
                     derived.append(self._start(dataset, variant, mine, base, options))
         return runs + self._done(derived, options)
 
@@ -298,9 +300,9 @@ def _config(options: dict[str, Any], variant: Variant, base: Run | None = None) 
 
 
 def _missing(dataset: Dataset, source: str, cases: Sequence[str] | None) -> list[str]:
-    return _within(cases, actions.missing_cases(dataset, source))
+    return _filter_requested(cases, actions.missing_cases(dataset, source))
 
 
-def _within(cases: Sequence[str] | None, found: Sequence[str]) -> list[str]:
+def _filter_requested(cases: Sequence[str] | None, found: Sequence[str]) -> list[str]:
     """Return those of `found` that were requested."""
     return [case for case in found if cases is None or case in cases]

@@ -19,8 +19,8 @@ from accounts.scoping import StudyRequest, study_role_required
 from ehr.models import Encounter
 from ehr.presentation.wording import span_words
 from timelines.access.authoring import Undecided, is_agreement_open
-from timelines.cases.opening import opened, stay
-from timelines.cases.way_back import leads_back_to_draft
+from timelines.cases.opening import open_case, stay
+from timelines.cases.way_back import link_back_to_draft
 from timelines.domain import Anchor
 from timelines.drafts.agreement import Agreement, Authored, Pair, agreement
 from timelines.models import Authoring, Entry
@@ -67,13 +67,13 @@ class Row:
 
 @require_GET
 @study_role_required(*CASE_READERS)
-@leads_back_to_draft
+@link_back_to_draft
 def agreed(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show matching, concordance and differences of every two authors.
 
     `pair` chooses whose occurrences are listed.
     """
-    encounter = opened(request, public_id)
+    encounter = open_case(request, public_id)
     authors = submitted_authors(encounter)
     comparisons = _comparisons(authors, request.GET.get("pair", ""))
     chosen = next(c for c in comparisons if c.chosen)

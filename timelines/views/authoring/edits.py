@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 from accounts.permissions import CASE_READERS
 from accounts.requests.json_bodies import json_body, read_text, refusal
 from accounts.scoping import StudyRequest, study_role_required
-from timelines.authoring.answers import CONFLICT, answers_refusals, stacks_json, state_json
+from timelines.authoring.answers import CONFLICT, answer_refusals, stacks_json, state_json
 from timelines.authoring.edits import Applied, Conflict, Edit, apply_edit
 from timelines.authoring.opening import own_authoring
 from timelines.cases.opening import stay
@@ -27,7 +27,7 @@ from timelines.presentation.wording import bounds_words, clock_words
 
 @require_POST
 @study_role_required(*CASE_READERS)
-@answers_refusals
+@answer_refusals
 def edits(request: StudyRequest, public_id: str) -> HttpResponseBase:
     """Store one edit.
 
@@ -44,7 +44,7 @@ def edits(request: StudyRequest, public_id: str) -> HttpResponseBase:
 
 @require_POST
 @study_role_required(*CASE_READERS)
-@answers_refusals
+@answer_refusals
 def time(request: StudyRequest, public_id: str) -> HttpResponseBase:
     """Return how a typed time would be read; nothing is stored."""
     encounter = own_authoring(request, public_id).encounter

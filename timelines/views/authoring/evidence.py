@@ -15,9 +15,9 @@ from accounts.permissions import CASE_READERS, NotAllowed
 from accounts.requests.json_bodies import json_body, read_text, refusal
 from accounts.scoping import StudyRequest, study_role_required
 from timelines.authoring import suggestions as offered
-from timelines.authoring.answers import answers_refusals
-from timelines.authoring.opening import own_authoring, record_seen
-from timelines.authoring.rows import row_json, rows_of, search_rows
+from timelines.authoring.answers import answer_refusals
+from timelines.authoring.opening import audit_view, own_authoring
+from timelines.authoring.rows import load_rows, row_json, search_rows
 from timelines.cases.opening import stay
 from timelines.drafts.values import MOST_ROWS, EditRefused
 from timelines.models import AnchorSuggestion, Authoring
@@ -25,7 +25,7 @@ from timelines.models import AnchorSuggestion, Authoring
 
 @require_POST
 @study_role_required(*CASE_READERS)
-@answers_refusals
+@answer_refusals
 def rows(request: StudyRequest, public_id: str) -> HttpResponseBase:
     """Return rows with all words of `text`, or those of `indices`.
 
@@ -36,16 +36,16 @@ def rows(request: StudyRequest, public_id: str) -> HttpResponseBase:
     anchor, _ = stay(encounter)
     body = json_body(request)
     if "indices" in body:
-        found, more = rows_of(encounter, _indices(body["indices"])), False
+        found, more = load_rows(encounter, _indices(body["indices"])), False
     else:
         found, more = search_rows(encounter, read_text(body, "text"), _near(body.get("near")))
-    record_seen(request, authoring, "authoring.rows")
+    audit_view(request, authoring, "authoring.rows")
     return JsonResponse({"rows": [row_json(row, anchor) for row in found], "more": more})
 
 
 @require_GET
 @study_role_required(*CASE_READERS)
-@answers_refusals
+@answer_refusals
 def suggestions(request: StudyRequest, public_id: str, uid: str) -> HttpResponseBase:
     """Rows that may date the occurrence; 403 for an unaided timeline."""
     authoring = own_authoring(request, public_id)
@@ -53,13 +53,13 @@ def suggestions(request: StudyRequest, public_id: str, uid: str) -> HttpResponse
         shown = offered.suggestions(authoring=authoring, uid=uid, by=request.user)
     except NotAllowed as refused:
         return refusal(str(refused), 403)
-    record_seen(request, authoring, "authoring.rows", uid4=uid)
+    audit_view(request, authoring, "authoring.rows", uid4=uid)
     return JsonResponse({"rows": _suggestions_json(authoring, shown)})
 
 
 @require_POST
 @study_role_required(*CASE_READERS)
-@answers_refusals
+@answer_refusals
 def suggestion(request: StudyRequest, public_id: str, uid: str, row: int) -> HttpResponseBase:
     """Record whether a suggestion is accepted: `{"accept": true}` or false."""
     authoring = own_authoring(request, public_id)
@@ -72,13 +72,13 @@ def suggestion(request: StudyRequest, public_id: str, uid: str, row: int) -> Htt
         )
     except NotAllowed as refused:
         return refusal(str(refused), 403)
-    return JsonResponse({"row_index": decided.row_index, "state": offered.state_of(decided)})
+    return JsonResponse({"row_index": decided.row_index, "state": offered.find_state(decided)})
 
 
 def _suggestions_json(authoring: Authoring, shown: list[AnchorSuggestion]) -> list[dict[str, Any]]:
     anchor, _ = stay(authoring.encounter)
     found = {
-        row.row_index: row for row in rows_of(authoring.encounter, [s.row_index for s in shown])
+        row.row_index: row for row in load_rows(authoring.encounter, [s.row_index for s in shown])
     }
     return [
         {
@@ -86,7 +86,7 @@ def _suggestions_json(authoring: Authoring, shown: list[AnchorSuggestion]) -> li
             "rank": s.rank,
             "score": s.score,
             "made_by": s.made_by,
-            "state": offered.state_of(s),
+            "state": offered.find_state(s),
         }
         for s in shown
         if s.row_index in found

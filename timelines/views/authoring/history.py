@@ -14,10 +14,10 @@ from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from timelines.authoring.download import FORMATS
 from timelines.authoring.download import download as made_file
-from timelines.authoring.edits import log_of, stored_change
-from timelines.authoring.opening import own_authoring, record_seen
+from timelines.authoring.edits import load_log, stored_change
+from timelines.authoring.opening import audit_view, own_authoring
 from timelines.cases.opening import stay
-from timelines.drafts.undoing import taken_back
+from timelines.drafts.undoing import find_undone
 from timelines.presentation.authored_history import history_line
 
 EDITS_PER_PAGE = 200
@@ -46,9 +46,9 @@ def history(request: StudyRequest, public_id: str) -> HttpResponse:
         "encounter": authoring.encounter,
         "page": page,
         "lines": lines,
-        "taken_back": taken_back(log_of(authoring)),
+        "taken_back": find_undone(load_log(authoring)),
     }
-    record_seen(request, authoring, "authoring.history")
+    audit_view(request, authoring, "authoring.history")
     return render(request, "timelines/authoring_history.html", context)
 
 
@@ -66,7 +66,7 @@ def download(request: StudyRequest, public_id: str, format: str) -> HttpResponse
         name, content = made_file(authoring, format)
     except LookupError:
         raise Http404 from None
-    record_seen(request, authoring, "authoring.download", format=format)
+    audit_view(request, authoring, "authoring.download", format=format)
     return HttpResponse(
         content,
         content_type="application/octet-stream",

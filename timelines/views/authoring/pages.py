@@ -17,12 +17,12 @@ from accounts.requests.json_bodies import JSON, json_body, read_text, refusal
 from accounts.scoping import StudyRequest, filter_by_role, study_role_required
 from ehr.models import Dataset
 from timelines.access.authoring import is_agreement_open, was_exposed
-from timelines.access.closed import any_closed, closed_encounters, without
+from timelines.access.closed import closed_encounters, exclude_closed, has_closed
 from timelines.authoring import actions
-from timelines.authoring.answers import CONFLICT, LOCKED, answers_refusals, stacks_json, state_json
+from timelines.authoring.answers import CONFLICT, LOCKED, answer_refusals, stacks_json, state_json
 from timelines.authoring.download import FORMATS
-from timelines.authoring.edits import Conflict, Locked, stacks_of
-from timelines.authoring.opening import authorable, own_authoring, record_seen
+from timelines.authoring.edits import Conflict, Locked, find_stacks
+from timelines.authoring.opening import audit_view, open_authorable, own_authoring
 from timelines.authoring.storage import load_document
 from timelines.cases.opening import stay
 from timelines.drafts.values import EditRefused
@@ -55,10 +55,10 @@ def authorings(request: StudyRequest) -> HttpResponse:
     )
     context = {
         "mine": counted.filter(author=request.user),
-        "others": without(counted.exclude(author=request.user), closed)
+        "others": exclude_closed(counted.exclude(author=request.user), closed)
         if manages
         else Authoring.objects.none(),
-        "closed": any_closed(Dataset.objects.filter(study=request.study), closed),
+        "closed": has_closed(Dataset.objects.filter(study=request.study), closed),
         "manages": manages,
     }
     return render(request, "timelines/authorings.html", context)
@@ -71,7 +71,7 @@ def author_start(request: StudyRequest, public_id: str) -> HttpResponseBase:
 
     The page explains each protocol and says whether the author was exposed.
     """
-    encounter = authorable(request, public_id)
+    encounter = open_authorable(request, public_id)
     existing = Authoring.objects.filter(encounter=encounter, author=request.user).first()
     if existing is not None:
         return redirect("timelines:authoring", existing.public_id)
@@ -107,7 +107,7 @@ def authoring(request: StudyRequest, public_id: str) -> HttpResponse:
     found = own_authoring(request, public_id)
     note = found.inventory.note
     text = checked_text(note)
-    record_seen(request, found, "authoring.open")
+    audit_view(request, found, "authoring.open")
     data = _editor_data(found)
     context = {
         "authoring": found,
@@ -124,7 +124,7 @@ def authoring(request: StudyRequest, public_id: str) -> HttpResponse:
 
 @require_POST
 @study_role_required(*CASE_READERS)
-@answers_refusals
+@answer_refusals
 def submit(request: StudyRequest, public_id: str) -> HttpResponseBase:
     """Lock the draft.
 
@@ -156,7 +156,7 @@ def submit(request: StudyRequest, public_id: str) -> HttpResponseBase:
 
 @require_POST
 @study_role_required(*CASE_READERS)
-@answers_refusals
+@answer_refusals
 def reopen(request: StudyRequest, public_id: str) -> HttpResponseBase:
     """Open a submitted timeline again, with a reason.
 
@@ -223,7 +223,7 @@ def _editor_data(found: Authoring) -> dict[str, Any]:
         "admitted_at": found.encounter.admitted_at.isoformat(),
         "discharge": discharge,
         **state_json(load_document(found.inventory), found.revision, anchor),
-        **stacks_json(stacks_of(found)),
+        **stacks_json(find_stacks(found)),
         "urls": _urls(found),
     }
 

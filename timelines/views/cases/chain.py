@@ -18,10 +18,10 @@ from ehr.models import Encounter
 from ehr.presentation.wording import event_words, hours_words, time_kind_words, value_words
 from llm_runtime.models import ModelCall
 from timelines.access.authoring import hidden_timelines
-from timelines.cases.choices import Choice, Choices, choices_of
-from timelines.cases.items import occurrence_of
-from timelines.cases.opening import chosen_timeline, opened, stay
-from timelines.cases.way_back import leads_back_to_draft
+from timelines.cases.choices import Choice, Choices, load_choices
+from timelines.cases.items import find_occurrence
+from timelines.cases.opening import chosen_timeline, open_case, stay
+from timelines.cases.way_back import link_back_to_draft
 from timelines.domain import Anchor, Lane, TimelineKind
 from timelines.models import Candidate, CaseRun, Entry, Evidence, Occurrence, Query
 from timelines.presentation.pairing import paired
@@ -90,15 +90,15 @@ class QueryLine:
 
 @require_GET
 @study_role_required(*CASE_READERS)
-@leads_back_to_draft
+@link_back_to_draft
 def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
     """The eight steps for one occurrence of one timeline (`t`), as a partial."""
-    encounter = opened(request, public_id)
-    choices = choices_of(encounter, hidden=hidden_timelines(request.user, encounter))
+    encounter = open_case(request, public_id)
+    choices = load_choices(encounter, hidden=hidden_timelines(request.user, encounter))
     if not choices:
         raise Http404
     chosen = chosen_timeline(request, choices)
-    occurrence = occurrence_of(chosen, uid4)
+    occurrence = find_occurrence(chosen, uid4)
     if occurrence is None:
         raise Http404
     note = checked_text(occurrence.inventory.note)
@@ -158,7 +158,7 @@ def _estimates(
 
     These are the text-only timeline and each alternative, or the authored timeline alone.
     """
-    group = choices.group_of(chosen)
+    group = choices.find_group(chosen)
     members = [c for c in (group.text_only, *group.revised) if c] if group else [chosen]
     entries = {
         e.timeline_id: e

@@ -17,7 +17,7 @@ from accounts.scoping import StudyRequest, study_role_required
 from ehr.models import Dataset
 from timelines.access.closed import closed_encounters
 from timelines.case_state import CaseState
-from timelines.cases.listing import CaseFilter, case_rows, cases_of
+from timelines.cases.listing import CaseFilter, case_rows, find_cases
 
 PAGE_SIZE = 50
 SORT_LABELS = (
@@ -36,9 +36,9 @@ def cases(request: StudyRequest) -> HttpResponse:
     """All cases of the active study that match; htmx gets the list alone."""
     study = request.study
     parameters = request.POST if request.method == "POST" else request.GET
-    wanted = CaseFilter.of(parameters.dict(), text=request.POST.get("text", ""))
+    wanted = CaseFilter.parse(parameters.dict(), text=request.POST.get("text", ""))
     closed = closed_encounters(request.user)
-    page = Paginator(cases_of(study, wanted, closed), PAGE_SIZE).get_page(parameters.get("page"))
+    page = Paginator(find_cases(study, wanted, closed), PAGE_SIZE).get_page(parameters.get("page"))
     context = {
         "study": study,
         "wanted": wanted,
@@ -48,7 +48,7 @@ def cases(request: StudyRequest) -> HttpResponse:
         "datasets": Dataset.objects.filter(study=study).order_by("name"),
         "states": list(CaseState),
         "sorts": SORT_LABELS,
-        "any_case": bool(page.paginator.count) or cases_of(study, CaseFilter()).exists(),
+        "any_case": bool(page.paginator.count) or find_cases(study, CaseFilter()).exists(),
     }
     partial = bool(request.htmx)  # type: ignore[attr-defined]  # set by django-htmx's middleware
     response = render(

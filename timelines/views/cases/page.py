@@ -18,35 +18,35 @@ from accounts.scoping import StudyRequest, study_role_required
 from ehr.models import Encounter
 from ehr.presentation.wording import span_words
 from timelines.access.authoring import hidden_timelines, is_agreement_open
-from timelines.cases.choices import Choices, choices_of
+from timelines.cases.choices import Choices, load_choices
 from timelines.cases.drawing import drawn
-from timelines.cases.items import occurrence_of
-from timelines.cases.opening import chosen_timeline, opened, stay
-from timelines.cases.pairs import pairs_asked_for
-from timelines.cases.way_back import leads_back_to_draft
+from timelines.cases.items import find_occurrence
+from timelines.cases.opening import chosen_timeline, open_case, stay
+from timelines.cases.pairs import find_pairs
+from timelines.cases.way_back import link_back_to_draft
 from timelines.registry import case_links
 from timelines.runs.storage import NoteChanged, note_of
 
 
 @require_GET
 @study_role_required(*CASE_READERS)
-@leads_back_to_draft
+@link_back_to_draft
 def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
     """Show one case.
 
     `t` chooses the timeline, `o` (or the path) the occurrence, `e` an evaluation whose pairs are
     drawn: ids, never text.
     """
-    encounter = opened(request, public_id)
-    choices = choices_of(encounter, hidden=hidden_timelines(request.user, encounter))
+    encounter = open_case(request, public_id)
+    choices = load_choices(encounter, hidden=hidden_timelines(request.user, encounter))
     context = {**_case_context(encounter, choices), "agreement": is_agreement_open(encounter)}
     if choices:
         chosen = chosen_timeline(request, choices)
         selected = uid4 or request.GET.get("o", "")
-        if uid4 and occurrence_of(chosen, uid4) is None:
+        if uid4 and find_occurrence(chosen, uid4) is None:
             raise Http404
         try:
-            pairs = pairs_asked_for(request, encounter, chosen)
+            pairs = find_pairs(request, encounter, chosen)
             picture = drawn(encounter, chosen, choices, pairs)
         except NoteChanged:
             return render(
@@ -55,7 +55,7 @@ def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
                 context,
                 status=HTTPStatus.INTERNAL_SERVER_ERROR,
             )
-        group = choices.group_of(chosen)
+        group = choices.find_group(chosen)
         context |= {
             "drawn": picture,
             "chosen": chosen,

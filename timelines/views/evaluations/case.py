@@ -17,8 +17,8 @@ from accounts.audit.trail import record
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from ehr.presentation.wording import hours_words, span_words
-from timelines.cases.opening import opened, stay
-from timelines.cases.way_back import leads_back_to_draft
+from timelines.cases.opening import open_case, stay
+from timelines.cases.way_back import link_back_to_draft
 from timelines.domain import Anchor
 from timelines.evaluation.plain import case_from_plain, report_from_plain
 from timelines.evaluation.values import Basis, CaseSource, PlacedEvent
@@ -28,9 +28,9 @@ from timelines.evaluations.pairs import (
     Compared,
     PairRow,
     compared_timeline,
+    find_unpaired,
     pair_rows,
     reference_timeline,
-    unpaired,
 )
 from timelines.models import EvaluationCase
 from timelines.presentation import evaluation_tables as shown
@@ -79,13 +79,13 @@ class SourceLine:
 
 @require_GET
 @study_role_required(*CASE_READERS)
-@leads_back_to_draft
+@link_back_to_draft
 def evaluation_case(request: StudyRequest, public_id: str, case_id: str) -> HttpResponse:
     """Show one case.
 
     `basis` chooses the pairing, `s` the timeline (its number in the report).
     """
-    encounter = opened(request, case_id)
+    encounter = open_case(request, case_id)
     evaluation = open_evaluation(request, public_id)
     stored = get_object_or_404(EvaluationCase, evaluation=evaluation, encounter=encounter)
     if evaluation.report is None:
@@ -173,7 +173,7 @@ def _source_line(number: int, source: CaseSource, chosen: bool) -> SourceLine:
 def _pairs(
     source: CaseSource, reference: Compared, predicted: Compared, anchor: Anchor, link: str
 ) -> dict[str, object]:
-    missed, extra = unpaired(source, reference, predicted)
+    missed, extra = find_unpaired(source, reference, predicted)
     return {
         "case_link": link,
         "pairs": [_pair_line(row, anchor, link) for row in pair_rows(source, reference, predicted)],

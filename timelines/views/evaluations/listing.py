@@ -16,10 +16,10 @@ from accounts.scoping import StudyRequest, study_role_required
 from ehr.models import Dataset
 from jobs import actions as jobs
 from jobs.states import InvalidTransition
-from timelines.access.closed import any_closed, closed_encounters, closed_evaluations
+from timelines.access.closed import closed_encounters, closed_evaluations, has_closed
 from timelines.evaluations.actions import EvaluationRefused, start_evaluation
 from timelines.evaluations.forms import EvaluationForm
-from timelines.evaluations.opening import ACTIVE, evaluation_of
+from timelines.evaluations.opening import ACTIVE, find_evaluation
 from timelines.models import Evaluation
 
 PER_PAGE = 30
@@ -39,7 +39,7 @@ def evaluations(request: StudyRequest) -> HttpResponse:
         found.exclude(pk__in=closed_evaluations(request.user, found)), PER_PAGE
     ).get_page(request.GET.get("page"))
     context = {
-        "closed": any_closed(
+        "closed": has_closed(
             Dataset.objects.filter(study=request.study), closed_encounters(request.user)
         ),
         "page": page,
@@ -78,7 +78,7 @@ def evaluation_new(request: StudyRequest) -> HttpResponse:
 @study_role_required(Role.ADMIN)
 def evaluation_action(request: StudyRequest, public_id: str, action: str) -> HttpResponse:
     """Cancel, or retry what failed or was cancelled."""
-    found = evaluation_of(request, public_id, roles=STUDY_ADMINS)
+    found = find_evaluation(request, public_id, roles=STUDY_ADMINS)
     act: Any = {"cancel": jobs.cancel, "retry": jobs.retry}.get(action)
     if act is None:
         raise Http404

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET
 from accounts.permissions import CASE_READERS, user_can_manage_study
 from accounts.scoping import StudyRequest, study_role_required
 from timelines.evaluation import published, tables
-from timelines.evaluation.naming import variant_of
+from timelines.evaluation.naming import split_source
 from timelines.evaluation.plain import report_from_plain, settings_from_plain
 from timelines.evaluation.values import Basis, Report
 from timelines.evaluations.cases import CASE_METRICS, CaseLine, case_lines
@@ -159,7 +159,7 @@ def _report_context(request: StudyRequest, found: Evaluation, report: Report) ->
 
 
 def _of(results: Any, basis: Basis) -> list[Any]:
-    return [r for r in results if r.basis is basis and not variant_of(r.key.source)[1]]
+    return [r for r in results if r.basis is basis and not split_source(r.key.source)[1]]
 
 
 def _has_no_spans(source: str) -> bool:
@@ -167,7 +167,7 @@ def _has_no_spans(source: str) -> bool:
 
     Such events have no place in the note.
     """
-    return variant_of(source)[1].split("/")[0] == Variant.NO_UID
+    return split_source(source)[1].split("/")[0] == Variant.NO_UID
 
 
 def _alternatives(report: Report, basis: Basis) -> shown.Table | None:

@@ -18,8 +18,8 @@ from llm_runtime.accounting import total
 from llm_runtime.ledger import parse_reply, request_messages
 from llm_runtime.models import ModelCall
 from timelines.access.closed import check_run_is_open, closed_encounters
-from timelines.cases.opening import opened
-from timelines.cases.way_back import leads_back_to_draft
+from timelines.cases.opening import open_case
+from timelines.cases.way_back import link_back_to_draft
 from timelines.models import CaseRun, Run, Stage, StageRun
 from timelines.runs.calls import CALLS_OWNER, calls_of, run_spent, spent_by_stage
 from timelines.runs.progress import totals
@@ -43,7 +43,7 @@ def run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
 
 @require_GET
 @study_role_required(*CASE_READERS)
-@leads_back_to_draft
+@link_back_to_draft
 def case_calls(request: StudyRequest, public_id: str, case_run_id: str) -> HttpResponse:
     """List every call of one case of a run, in order.
 
@@ -68,7 +68,7 @@ def case_calls(request: StudyRequest, public_id: str, case_run_id: str) -> HttpR
 
 @require_GET
 @study_role_required(*CASE_READERS)
-@leads_back_to_draft
+@link_back_to_draft
 def call(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show one call: the exact request, and the reply.
 
@@ -114,7 +114,7 @@ def _case_run(request: StudyRequest, case_run: CaseRun | None) -> CaseRun:
     case_run = CaseRun.objects.select_related("run", "encounter__dataset__study").get(
         pk=case_run.pk
     )
-    opened(request, case_run.encounter.public_id)
+    open_case(request, case_run.encounter.public_id)
     return case_run
 
 

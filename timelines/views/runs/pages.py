@@ -20,11 +20,11 @@ from ehr.models import Dataset
 from llm_runtime.roles import LANGUAGE_ROLES
 from timelines.access.authoring import check_user_may_see_timelines
 from timelines.access.closed import (
-    any_closed,
     check_run_is_open,
     closed_encounters,
+    exclude_closed,
+    has_closed,
     open_runs,
-    without,
 )
 from timelines.case_state import CaseState
 from timelines.models import CaseRun, Run
@@ -62,7 +62,7 @@ def runs(request: StudyRequest) -> HttpResponse:
         "lines": lines,
         "study_runs": {chosen.run_id for chosen in study_timelines(request.study).values()},
         "may_launch": user_can_manage_study(request.user, request.study),
-        "closed": any_closed(Dataset.objects.filter(study=request.study), closed),
+        "closed": has_closed(Dataset.objects.filter(study=request.study), closed),
     }
     return render(request, "timelines/runs.html", context)
 
@@ -227,7 +227,7 @@ def _live(request: StudyRequest, run: Run, closed: Collection[int]) -> dict[str,
         "actions": _actions(run, counts),
         "queue_warning": waiting_warning(run, counts),
         "cancel_words": cancel_words(counts),
-        "closed": any_closed([run.dataset], closed),
+        "closed": has_closed([run.dataset], closed),
     }
 
 
@@ -238,7 +238,7 @@ def _page(
 
     Their number is known from the counts, so that no other case is read.
     """
-    cases = without(
+    cases = exclude_closed(
         CaseRun.objects.filter(run=run, **({"state": show} if show else {})), closed
     ).order_by("pk")
     paginator = Paginator(cases.values_list("pk", flat=True), PAGE_SIZE)

@@ -45,7 +45,7 @@ class EventName:
 class Pattern:
     """A pattern for event names of one category.
 
-    Names match if they contain all of `words` and none of `without`.
+    Names match if they contain all of `words` and none of `exclude_closed`.
     """
 
     category: str
