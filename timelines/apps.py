@@ -25,17 +25,17 @@ class TimelinesConfig(AppConfig):
         from timelines.losses import timeline_losses
         from timelines.models import Evaluation, RunPreparation, StageRun
         from timelines.tasks import (
+            find_waiting_stages,
             runnable_stages,
             send_evaluation_hints,
             send_preparation_hints,
             send_stage_hints,
-            stages_beside,
         )
         from timelines.transfer.references import import_reference
 
         register_import_hook(import_reference)
         register_losses(timeline_losses)
-        register(StageRun, send_stage_hints, runnable=runnable_stages, beside=stages_beside)
+        register(StageRun, send_stage_hints, runnable=runnable_stages, beside=find_waiting_stages)
         register(RunPreparation, send_preparation_hints)
         register(Evaluation, send_evaluation_hints)
         register_page_guard(guard_unaided, closed_to_unaided, [TIMELINE_PAGES])

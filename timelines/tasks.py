@@ -16,10 +16,10 @@ from jobs.limits import hard_limit
 from timelines.case_state import CaseState
 from timelines.evaluations.actions import execute_evaluation
 from timelines.models import StageBatch, StageRun
-from timelines.runs.bases import is_kept
+from timelines.runs.bases import is_copied
 from timelines.runs.preparing import execute_preparation
 from timelines.runs.stages.execution import execute_stage
-from timelines.runs.tools import asks_models, queue_of
+from timelines.runs.tools import asks_models, find_queue
 
 
 @shared_task(name="timelines.tasks.run_stage")
@@ -43,7 +43,9 @@ def send_stage_hints(stage_run_ids: Sequence[int]) -> None:
 
 def _message(stage: Any) -> Message:
     run = stage.case_run.run
-    queue = queue_of(run.backbone, stage.stage, kept=is_kept(run, stage.stage), begun=stage.begun)
+    queue = find_queue(
+        run.backbone, stage.stage, kept=is_copied(run, stage.stage), begun=stage.begun
+    )
     return Message(run_stage, stage.pk, queue, hard_limit(asks_models=asks_models(run.backbone)))
 
 
@@ -52,7 +54,7 @@ def runnable_stages(stages: QuerySet[Any]) -> QuerySet[Any]:
     return stages.filter(case_run__run__paused_at__isnull=True)
 
 
-def stages_beside(stage_run_id: int) -> QuerySet[Any]:
+def find_waiting_stages(stage_run_id: int) -> QuerySet[Any]:
     """The stages that wait in the run of this one, case after case."""
     run = StageRun.objects.filter(pk=stage_run_id).values("case_run__run_id")
     return StageRun.objects.filter(

@@ -29,8 +29,8 @@ from ehr.presentation.wording import (
     time_kind_words,
     value_words,
 )
-from timelines.presentation.note_html import label_of, text_html
-from timelines.presentation.segments import Section, Segment, Span, sections_of, segments_of
+from timelines.presentation.note_html import make_label, text_html
+from timelines.presentation.segments import Section, Segment, Span, split_sections, split_segments
 
 NOT_APPLICABLE = "N/A"
 #: Answers in their fixed order: key, value, words.
@@ -199,9 +199,9 @@ def render_marked_note(note: str, places: Sequence[tuple[int, int]]) -> str:
 
     Its text is exactly as stored. `places` are in code points, end-exclusive.
     """
-    sections = sections_of(note)
+    sections = split_sections(note)
     spans = [Span(str(n), start, end) for n, (start, end) in enumerate(places)]
-    pieces = segments_of(len(note), spans, [s.start for s in sections])
+    pieces = split_segments(len(note), spans, [s.start for s in sections])
     return "".join(_section(note, section, pieces) for section in sections)
 
 
@@ -210,7 +210,7 @@ def _section(note: str, section: Section, pieces: Sequence[Segment]) -> str:
     body = "".join(_piece(note[p.start : p.end], p) for p in inside)
     label = (
         '<div class="note-label"'
-        f' aria-hidden="true"><span>{text_html(label_of(section.title))}</span></div>'
+        f' aria-hidden="true"><span>{text_html(make_label(section.title))}</span></div>'
     )
     return f'<div class="note-section">{label}<div class="note-text">{body}</div></div>'
 

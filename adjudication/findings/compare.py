@@ -26,8 +26,8 @@ from timelines.evaluation.values import SourceKey
 from timelines.models import Entry
 from timelines.pipeline.uids import unescape_mention
 from timelines.presentation.case_plot import DENSITY_BINS
-from timelines.presentation.plots import ZERO, Axis, LaneRows, Mark, axis_for, density, lanes
-from timelines.presentation.sentence import sentence_around
+from timelines.presentation.plots import ZERO, Axis, LaneRows, Mark, build_axis, density, lanes
+from timelines.presentation.sentence import find_sentence
 from timelines.presentation.wording import LANE_WORDS, bounds_words, clock_words
 
 
@@ -114,7 +114,7 @@ def build_payload(
 
     It has the form of `presentation.case_plot.payload`.
     """
-    axis = axis_for((h for r in rows for h in r.row.times), discharge)
+    axis = build_axis((h for r in rows for h in r.row.times), discharge)
     laid = lanes([_build_mark(r) for r in rows], axis)
     index = {found.lane: place for place, found in enumerate(laid)}
     return {
@@ -257,7 +257,7 @@ def _item(
         and spanned.start is not None
         and spanned.end <= len(note)
     ):
-        sentence = sentence_around(note, spanned.start, spanned.end)
+        sentence = find_sentence(note, spanned.start, spanned.end)
         found["q"] = [sentence.before, sentence.span, sentence.after]
     if row.findings:
         found["f"] = [_finding(line) for line in row.findings]

@@ -22,7 +22,7 @@ from timelines.models import Entry, Timeline
 from timelines.pipeline.uids import unescape_mention
 from timelines.presentation.note_html import text_html
 from timelines.presentation.wording import bounds_words, moment_words
-from timelines.runs.storage import checked_text, note_of
+from timelines.runs.storage import checked_text, find_note
 
 #: Rows shown of either timeline before and after the finding's own.
 NEIGHBOURS = 4
@@ -132,7 +132,7 @@ def build_quote(finding: Finding, encounter: Encounter) -> Quote | None:
     None without either or without a note. Raises NoteChanged if the text differs from the imported
     one.
     """
-    note = note_of(encounter)
+    note = find_note(encounter)
     span = _quote_span(finding) or _own_span(finding)
     if note is None or span is None:
         return None

@@ -22,7 +22,7 @@ from jobs.errors import PermanentFailure
 from timelines import domain
 from timelines.evaluation.values import SourceKey
 from timelines.models import Entry, Timeline
-from timelines.runs.storage import checked_text, note_of
+from timelines.runs.storage import checked_text, find_note
 from timelines.transfer.lines import Selection, chosen_of_cases, chosen_timelines
 
 #: Cases whose timelines are chosen in one query.
@@ -179,7 +179,7 @@ def load_material(encounter: Encounter) -> Material:
 
     Raises NoteChanged, and PermanentFailure if there is no note.
     """
-    note = note_of(encounter)
+    note = find_note(encounter)
     if note is None:
         raise PermanentFailure("the case has no note")
     table = rows_table(encounter)

@@ -15,7 +15,7 @@ from adjudication.access.closed import OPEN, ClosedObjects
 from adjudication.models import Finding, Game, JudgeCount, JudgePreparation, JudgeRun
 from ehr.presentation.wording import duration_words
 from jobs.models import JobState
-from timelines.runs.progress import QUIET_AFTER, Preparation, preparation_of
+from timelines.runs.progress import QUIET_AFTER, Preparation, describe_preparation
 
 
 class GameStatus(StrEnum):
@@ -169,7 +169,7 @@ def count_games(runs: Sequence[JudgeRun], closed: ClosedObjects = OPEN) -> dict[
     }
     return {
         run: GameTotals(
-            dict(+found), findings[run], moved.get(run), preparation_of(unprepared.get(run))
+            dict(+found), findings[run], moved.get(run), describe_preparation(unprepared.get(run))
         )
         for run, found in counts.items()
     }

@@ -15,8 +15,8 @@ from timelines.pipeline.backbone import never_stop
 from timelines.runs.language_models import (
     Recorded,
     UnknownModel,
-    choices_of,
-    model_of,
+    find_choices,
+    find_model,
     recorded_models,
 )
 from timelines.runs.tools import roles
@@ -67,8 +67,8 @@ def build_judge(
             config.tolerance, check or never_stop
         )
         return built
-    choices: Mapping[str, str] = choices_of(models)
-    model = model_of(JUDGE, choices, roles())
+    choices: Mapping[str, str] = find_choices(models)
+    model = find_model(JUDGE, choices, roles())
     if check is not None:
         model = StoppableModel(model, check)
     return PromptedJudge(

@@ -23,7 +23,7 @@ from adjudication.models import Assignment, Finding, PacketItem
 from ehr.models import Encounter, EventSeries, SourceRow
 from timelines.domain import Anchor
 from timelines.models import Entry, Timeline
-from timelines.runs.storage import checked_text, note_of
+from timelines.runs.storage import checked_text, find_note
 
 
 def blind_item(*, assignment: Assignment, item: PacketItem) -> BlindedItem:
@@ -55,7 +55,7 @@ def load_material(item: PacketItem) -> ItemMaterial:
     Of the judge's answer it has only the two rows, and whether one repeats an event.
     """
     finding, encounter = _finding(item), _encounter(item)
-    note = note_of(encounter)
+    note = find_note(encounter)
     if note is None:
         raise LookupError("a case without a note cannot be reviewed")
     comparison, a_is_first = finding.game.comparison, bool(finding.game.a_is_first)

@@ -30,7 +30,7 @@ from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs import actions
 from timelines.runs.bases import BaseRefused, find_base, finished_full_runs
 from timelines.runs.stages.execution import execute_stage
-from timelines.runs.tools import queue_of
+from timelines.runs.tools import find_queue
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -65,8 +65,8 @@ def test_single_step_makes_one_text_only_timeline_with_confidence_in_one_call(mo
     assert run.tools == {"backbone": "llm_timeline 1", "timer": f"fake@{server.url[7:-3]}"}
     assert lines(run, "text_only") == [("fever", -48.0, 8.0), ("lactate was measured", 0.5, 5.0)]
     assert (Timeline.objects.count(), Inventory.objects.count(), len(server.requests)) == (1, 0, 1)
-    assert {queue_of("llm_timeline", s) for s in ("infer", "revise")} == {"generate"}
-    assert queue_of("llm_timeline", "provenance") == "pipeline"
+    assert {find_queue("llm_timeline", s) for s in ("infer", "revise")} == {"generate"}
+    assert find_queue("llm_timeline", "provenance") == "pipeline"
 
 
 def test_tkw2_makes_both_timelines_and_pays_for_shared_steps_once(monkeypatch):

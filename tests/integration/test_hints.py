@@ -17,7 +17,7 @@ from jobs.registry import find_kind
 from jobs.tasks import sweep
 from tests.integration.job_rows import stage_rows
 from timelines.models import StageRun
-from timelines.tasks import stages_beside
+from timelines.tasks import find_waiting_stages
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -75,7 +75,7 @@ def test_a_worker_pulls_hints_of_its_own_run_once_most_were_taken(monkeypatch):
     assert not StageRun.objects.filter(
         pk__in=[row.pk for row in other], hinted_at__isnull=False
     ).exists()
-    assert stages_beside(other[0].pk).count() == 3
+    assert find_waiting_stages(other[0].pk).count() == 3
 
 
 def test_rows_told_of_long_ago_are_not_starved_by_new_ones(monkeypatch):

@@ -30,7 +30,7 @@ from timelines.case_state import CaseState
 from timelines.models import CaseRun, Run, StageRun
 from timelines.runs.actions import cancel_run, pause_run, resume_run, retry_failed
 from timelines.runs.following import follow
-from timelines.runs.progress import totals
+from timelines.runs.progress import count_run
 from timelines.runs.stages.execution import release_next
 
 STAGES, CASES = 3, 2
@@ -148,7 +148,7 @@ def check_order(happened: list[tuple[str, int]], by: User) -> None:
     world.drain()
     states = set(world.stages.values_list("state", flat=True))
     assert states <= {*FINAL, JobState.BLOCKED}
-    assert not totals(world.run).active
+    assert not count_run(world.run).active
     follow(world.run, lambda words: None)
     undone = [
         case

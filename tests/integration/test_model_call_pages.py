@@ -29,7 +29,7 @@ from tests.unit.timelines.prompted_answers import make_good_answer
 from timelines.models import Occurrence, Run
 from timelines.pipeline.config import PipelineConfig
 from timelines.runs import actions
-from timelines.runs.calls import Shortened, calls_of, run_spent
+from timelines.runs.calls import Shortened, find_calls, run_spent
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -108,7 +108,7 @@ def test_the_run_page_counts_the_prompts_that_show_a_note_in_part_and_leads_to_t
         ("revise", "all", 1),
         ("revise", "the rest", 1),
     ):
-        call = calls_of(case_run.stages.filter(stage=stage)).first()
+        call = find_calls(case_run.stages.filter(stage=stage)).first()
         call.pk, call.public_id, call.part, call.attempt, call.parameters = (
             None,
             new_public_id(),

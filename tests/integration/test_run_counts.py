@@ -30,7 +30,7 @@ from timelines.models import STAGE_ORDER, CaseRun, Run, RunCount, Stage, StageRu
 from timelines.runs import actions
 from timelines.runs.page.grid import PAGE_SIZE
 from timelines.runs.preparing import _add_stages
-from timelines.runs.progress import totals
+from timelines.runs.progress import count_run
 from timelines.runs.stages.execution import release_next
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -60,7 +60,7 @@ def check(run: Run) -> None:
         by_case[case_run].append(state)
         by_stage.setdefault(stage, Counter())[state] += 1
     states = {pk: case_state(found) for pk, found in by_case.items()}
-    counts = totals(run)
+    counts = count_run(run)
     assert counts.by_stage == by_stage
     assert counts.by_case == Counter(states.values())
     assert dict(run.cases.values_list("pk", "state")) == states

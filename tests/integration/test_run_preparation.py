@@ -26,7 +26,7 @@ from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs import actions, preparing
 from timelines.runs.bases import finished_full_runs
 from timelines.runs.preparing import execute_preparation
-from timelines.runs.progress import totals
+from timelines.runs.progress import count_run
 from timelines.runs.stages.execution import execute_stage
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -76,7 +76,7 @@ def add_one_batch(run: Run) -> None:
     """What a worker that is lost afterwards leaves behind."""
     job = claim(RunPreparation, run.preparation.pk)
     assert job is not None
-    preparing._add_batch(job, make_hold(job), preparing.stages_of(Variant.FULL))
+    preparing._add_batch(job, make_hold(job), preparing.find_stages(Variant.FULL))
 
 
 def test_a_start_costs_the_same_however_large_the_cohort(dataset):
@@ -107,7 +107,7 @@ def test_the_job_adds_every_case_in_the_order_of_the_ids(dataset):
     assert len(ids(run)) == CASES
     for case_run in run.cases.all():
         found = list(case_run.stages.order_by("pk").values_list("stage", "state"))
-        assert [s for s, _ in found] == list(preparing.stages_of(Variant.FULL))
+        assert [s for s, _ in found] == list(preparing.find_stages(Variant.FULL))
         assert [s for _, s in found] == ["queued"] + ["blocked"] * 6
     assert execute_preparation(run.preparation.pk) is None, "a doubled message adds nothing"
 
@@ -165,14 +165,14 @@ def test_a_run_that_is_cancelled_while_it_is_prepared_gets_no_further_stage(
     monkeypatch.setattr(preparing, "_add_batch", add)
     assert len(ids(run)) == 10
     assert set(StageRun.objects.values_list("state", flat=True)) == {"cancelled"}
-    counts = totals(run)
+    counts = count_run(run)
     assert not counts.active
     assert counts.retryable
     assert actions.retry_failed(run=run, by=admin) == 10
-    assert totals(run).preparing
+    assert count_run(run).preparing
     assert execute_preparation(run.preparation.pk) == JobState.SUCCEEDED
     assert len(ids(run)) == CASES
-    assert totals(run).by_case == {"waiting": CASES}
+    assert count_run(run).by_case == {"waiting": CASES}
 
 
 def test_a_paused_run_is_prepared_and_starts_nothing(dataset, admin):

@@ -29,7 +29,7 @@ from tests.integration.test_stopping import at_work, supervised, worker_child  #
 from timelines.models import Run, StageRun
 from timelines.runs import tools
 from timelines.runs.actions import cancel_run, retry_failed, start_run
-from timelines.runs.progress import totals
+from timelines.runs.progress import count_run
 from timelines.runs.stages.execution import execute_stage
 from timelines.tasks import run_stage, send_stage_hints
 
@@ -73,7 +73,7 @@ def test_a_stage_past_its_limit_fails_with_a_sentence_at_once_and_can_be_retried
     stage.refresh_from_db()
     sentence = "it took longer than 0.01 s. Raise STAGE_SECONDS and retry, or leave the case out"
     assert (stage.attempt, stage.reasons) == (1, [f"attempt 1: OutOfTime: {sentence}"])
-    assert not totals(run).active
+    assert not count_run(run).active
     settings.STAGE_SECONDS = 1800
     assert retry_failed(run=run, by=admin) == 1
     assert execute_stage(stage.pk) == JobState.SUCCEEDED

@@ -138,7 +138,7 @@ def test_the_inventory_is_held_fixed_and_the_text_is_not_read_again(backbone, hi
             "each run has a copy of its own, for exports and pages"
         )
         assert set(run.cases.first().stages.values_list("stage", flat=True)) == set(
-            actions.stages_of(variant, based=True)
+            actions.find_stages(variant, based=True)
         )
     assert Inventory.objects.count() == inventories
     assert set(backbone.calls) == {"revise", "revise by summaries", "revise unidentified"}, (

@@ -13,7 +13,7 @@ import yaml
 
 from config.env import BASE_DIR
 from timelines.models import STAGE_ORDER, Stage
-from timelines.runs.tools import BACKBONES, queue_of
+from timelines.runs.tools import BACKBONES, find_queue
 
 FILE = BASE_DIR / "docker" / "compose.yaml"
 VARIABLE = re.compile(r"\$\{([A-Z_]+)(?::[-?][^}]*)?\}")
@@ -147,8 +147,8 @@ def test_every_queue_has_a_worker(compose):
     """Every queue has a worker, with and without the profile of a card."""
     worked = re.search(r"WORKER_QUEUES:-([a-z,]+)\}", words(compose["services"]["worker"]))
     assert worked is not None
-    wanted = {queue_of(backbone, stage) for backbone in BACKBONES for stage in STAGE_ORDER}
-    assert queue_of("rules", Stage.RETRIEVE) == "embed"
+    wanted = {find_queue(backbone, stage) for backbone in BACKBONES for stage in STAGE_ORDER}
+    assert find_queue("rules", Stage.RETRIEVE) == "embed"
     assert wanted <= set(worked[1].split(","))
     assert "--queues embed" in words(compose["services"]["gpu-worker"])
     assert "--queues ingest" in words(compose["services"]["ingest-worker"])

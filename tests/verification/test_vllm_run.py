@@ -45,10 +45,12 @@ def use(monkeypatch, server):
         {**LOCAL_ROLES, "language_model": "smol"},
         {"smol": {**served, "extra": load_plain_options(server), "backoff": 0.05}},
     )
-    original = tools.prompted
+    original = tools.build_prompted
     monkeypatch.setattr(tools, "roles", lambda: roles)
     monkeypatch.setattr(
-        tools, "prompted", lambda *args: replace(original(*args), tagger=rules_backbone().tagger)
+        tools,
+        "build_prompted",
+        lambda *args: replace(original(*args), tagger=rules_backbone().tagger),
     )
 
 

@@ -74,7 +74,7 @@ def start_authoring(
     Encounter.objects.select_for_update(no_key=True).get(pk=encounter.pk)
     if found := Authoring.objects.filter(encounter=encounter, author=by).first():
         return found, False
-    note = storage.note_of(encounter)
+    note = storage.find_note(encounter)
     if note is None:
         raise LookupError("a case without a note has nothing to author")
     storage.checked_text(note)

@@ -14,9 +14,9 @@ from timelines.domain import TimelineKind
 from timelines.models import Run, Timeline
 from timelines.runs.study_timeline.selection import (
     fallback_order,
+    find_study_run,
     is_study_run,
     run_words,
-    study_run_of,
 )
 from timelines.transfer.references import SOURCE as REFERENCE_SOURCE
 
@@ -165,7 +165,9 @@ def load_choices(encounter: Encounter, *, hidden: Collection[int] = ()) -> Choic
     )
     found = Run.objects.filter(cases__encounter=encounter).annotate(of_study=is_study_run("pk"))
     runs = {run.pk: run for run in found}
-    study = next((run for run in found if run.of_study), None) or study_run_of(encounter.dataset_id)
+    study = next((run for run in found if run.of_study), None) or find_study_run(
+        encounter.dataset_id
+    )
     grouped: dict[tuple[int, str], list[Choice]] = {}
     references = []
     for (

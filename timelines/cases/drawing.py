@@ -19,7 +19,7 @@ from timelines.cases.pairs import CasePairs
 from timelines.models import Inventory, StageRun
 from timelines.presentation.case_plot import payload
 from timelines.presentation.note_html import note_html
-from timelines.runs.storage import checked_text, note_of
+from timelines.runs.storage import checked_text, find_note
 
 #: Drawings of settled timelines are cached in this process for an hour of use.
 KEEP_SECONDS = 3600
@@ -45,7 +45,7 @@ def shown_note(choice: Choice, encounter: Encounter) -> Note | None:
     note = (
         Inventory.objects.select_related("note").get(pk=choice.inventory_id).note
         if choice.inventory_id
-        else note_of(encounter)
+        else find_note(encounter)
     )
     if note is not None:
         checked_text(note)

@@ -23,7 +23,7 @@ from timelines.access.closed import (
 from timelines.case_state import CaseState
 from timelines.domain import TimelineKind
 from timelines.models import Authoring, CaseRun, Evaluation, Run, Timeline
-from timelines.runs.progress import run_line, totals_of
+from timelines.runs.progress import count_runs, run_line
 from timelines.runs.study_timeline.selection import (
     history,
     is_study_run,
@@ -136,7 +136,7 @@ def runs_card(user: User, study: Study) -> Card | None:
         links.insert(0, Link("Launch a run", reverse("timelines:run_new")))
     if not runs:
         return Card("Runs", ["No run yet. A run reconstructs the timelines of a cohort."], links)
-    counted = totals_of(runs, closed)
+    counted = count_runs(runs, closed)
     lines = [run_line(run, counted[run.pk]) for run in runs]
     study_runs = {chosen.run_id for chosen in study_timelines(study).values()}
     return Card(

@@ -11,9 +11,9 @@ from timelines.cases.choices import Choice, Choices
 from timelines.domain import Lane, TimelineKind
 from timelines.models import Entry, Evidence, Occurrence
 from timelines.presentation.case_plot import Item, Tick
-from timelines.presentation.pairing import paired
+from timelines.presentation.pairing import pair_spans
 from timelines.presentation.segments import Span
-from timelines.presentation.status import status_of
+from timelines.presentation.status import find_status
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def _reference_times(
     times = {uid: time for uid, _, _, time in theirs}
     if reference.inventory_id == choice.inventory_id:
         return {uid: (uid, time) for uid, time in times.items()}
-    pairs = paired(spans, [Span(uid, start, end) for uid, start, end, _ in theirs])
+    pairs = pair_spans(spans, [Span(uid, start, end) for uid, start, end, _ in theirs])
     return {ours: (uid, times[uid]) for ours, uid in pairs.items()}
 
 
@@ -175,7 +175,7 @@ def _item(
         number=(row.ordinal if row.ordinal is not None else number) + 1,
         mention=row.mention,
         lane=Lane(row.lane) if row.lane else Lane.FINDING,
-        status=status_of(row.time, known=row.known, kind=kind, cited_rows=row.adopted),
+        status=find_status(row.time, known=row.known, kind=kind, cited_rows=row.adopted),
         time=row.time,
         lower=row.lower,
         upper=row.upper,

@@ -15,12 +15,12 @@ from timelines.domain import TimelineKind
 from timelines.evaluation.values import PlacedEvent, SourceKey
 from timelines.models import Run, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
-from timelines.pipeline.retrieval import judged_again
-from timelines.pipeline.run import expanded, revised_with
+from timelines.pipeline.retrieval import reselect
+from timelines.pipeline.run import expand_rows, run_revision
 from timelines.pipeline.uids import unescape_mention
 from timelines.runs import storage
 from timelines.runs.record import load_record
-from timelines.runs.tools import asks_models, roles, tools_of
+from timelines.runs.tools import asks_models, build_tools, roles
 
 #: Timeline → the source whose sweep it belongs to, and its ρ.
 Points = Mapping[SourceKey, tuple[str, float]]
@@ -77,7 +77,7 @@ def revise_case(
     assert case_run is not None
     assert case_run.inventory is not None
     config = replace(PipelineConfig.from_dict(case_run.run.config), alternatives=1)
-    tools = tools_of(case_run.run.backbone, config)
+    tools = build_tools(case_run.run.backbone, config)
     case = storage.load_case(encounter, case_run.inventory.note)
     stored = storage.load_reconstruction(case_run, case.note)
     record = load_record(encounter, tools.embedder)
@@ -85,11 +85,11 @@ def revise_case(
     found = {}
     for rho in thresholds:
         at = replace(tools, config=replace(config, rho_threshold=rho))
-        candidates = judged_again(stored.candidates, at.reranker, at.config)
-        reached = expanded(
+        candidates = reselect(stored.candidates, at.reranker, at.config)
+        reached = expand_rows(
             stored.note.inventory, stored.text_only, candidates, record, case.window, at
         )
-        (revised,) = revised_with(reached, stored.note, stored.text_only, case.window, at).timelines
+        (revised,) = run_revision(reached, stored.note, stored.text_only, case.window, at).timelines
         placed = ((e, occurrences[e.uid]) for e in revised)
         found[_rho_key(timeline.source, rho)] = tuple(
             PlacedEvent(e.uid, unescape_mention(o.mention), e.time, o.start, o.end, e.adopted_rows)

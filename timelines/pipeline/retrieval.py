@@ -71,14 +71,14 @@ def retrieve(
         pairs = zip(queries, ranked, strict=True)
         ranked = run_blocking(
             gather_results(
-                [_reranked(query, hits, summaries, active, config) for query, hits in pairs]
+                [_rerank(query, hits, summaries, active, config) for query, hits in pairs]
             )
         )
     threshold = rho_threshold(active, config)
     return tuple(c for hits in ranked for c in select(hits, threshold, config.top_k_rerank))
 
 
-def judged_again(
+def reselect(
     candidates: Sequence[Candidate], reranker: Reranker | None, config: PipelineConfig
 ) -> tuple[Candidate, ...]:
     """Decide the fates anew under `config`, with known scores.
@@ -136,7 +136,7 @@ def relevance(candidate: Candidate) -> float:
     return candidate.dense_score if candidate.rerank_score is None else candidate.rerank_score
 
 
-async def _reranked(
+async def _rerank(
     query: Query,
     candidates: list[Candidate],
     summaries: Mapping[str, str],

@@ -68,7 +68,7 @@ def revise(
 
     Rows a time rests on must have been given as evidence for exactly that UID.
     """
-    return accepted(
+    return accept_revision(
         reviser.revise(note, text_only, evidence, window, alternatives),
         note.inventory,
         evidence,
@@ -76,7 +76,7 @@ def revise(
     )
 
 
-def accepted(
+def accept_revision(
     timelines: Iterable[Timeline],
     inventory: Inventory,
     evidence: Sequence[Evidence],
@@ -86,7 +86,7 @@ def accepted(
 
     `evidence` is what the revision was given. Raises RevisionRejected.
     """
-    proposals = [[_proposed(e) for e in timeline] for timeline in timelines]
+    proposals = [[_make_proposal(e) for e in timeline] for timeline in timelines]
     checked = validate_revision(inventory, proposals, alternatives)
     given: dict[str, set[int]] = {}
     for item in evidence:
@@ -165,7 +165,7 @@ def _entry(row: ProposedEntry) -> Entry:
     )
 
 
-def _proposed(entry: Entry) -> ProposedEntry:
+def _make_proposal(entry: Entry) -> ProposedEntry:
     return ProposedEntry(
         uid=entry.uid,
         time=entry.time,

@@ -32,10 +32,10 @@ from timelines.pipeline.provenance import verify
 from timelines.pipeline.queries import complete_queries
 from timelines.pipeline.retrieval import SeriesSearch, retrieve
 from timelines.pipeline.revision import revise
-from timelines.pipeline.summaries import keep_summaries, revise_by_summaries
+from timelines.pipeline.summaries import revise_by_summaries, select_summaries
 from timelines.pipeline.tagging import tag
 from timelines.pipeline.text_inference import infer
-from timelines.pipeline.uids import InUse, assign_uids, identities_of, uid_rng
+from timelines.pipeline.uids import InUse, assign_uids, find_identities, uid_rng
 from timelines.pipeline.unidentified import revise_unidentified
 from timelines.pipeline.variants import check_supported, summary_reviser, unidentified_reviser
 
@@ -88,11 +88,11 @@ def reconstruct(case: Case, record: Record, tools: Tools) -> Reconstruction:
     note = TaggedNote(case.note, identify(case, spans, tools))
     text_only = infer(tools.backbone.timer, note, case.window.anchor)
     if tools.config.variant is Variant.UNIMODAL:
-        return verified(Reconstruction(note, text_only), case, tools)
+        return check_chain(Reconstruction(note, text_only), case, tools)
     queries = write_queries(note, tools)
     candidates = search(queries, record, tools)
-    found = expanded(note.inventory, text_only, candidates, record, case.window, tools)
-    revised = revised_with(found, note, text_only, case.window, tools)
+    found = expand_rows(note.inventory, text_only, candidates, record, case.window, tools)
+    revised = run_revision(found, note, text_only, case.window, tools)
     result = Reconstruction(
         note,
         text_only,
@@ -104,7 +104,7 @@ def reconstruct(case: Case, record: Record, tools: Tools) -> Reconstruction:
         found.summaries,
         revised.unidentified,
     )
-    return verified(result, case, tools)
+    return check_chain(result, case, tools)
 
 
 def identify(
@@ -117,7 +117,7 @@ def identify(
 
     `in_use` names the UIDs of the note's other inventories.
     """
-    rng = uid_rng(tools.config.seed, case.sha256, identities_of(spans))
+    rng = uid_rng(tools.config.seed, case.sha256, find_identities(spans))
     return assign_uids(spans, rng=rng, in_use=in_use)
 
 
@@ -167,7 +167,7 @@ class Revised:
     unidentified: tuple[NamedTimeline, ...] = ()
 
 
-def expanded(
+def expand_rows(
     inventory: Inventory,
     text_only: Timeline,
     candidates: Sequence[Candidate],
@@ -184,7 +184,7 @@ def expanded(
         None if tools.backbone.max_rows_per_case is None else tools.config.case_row_cap,
     )
     if tools.config.variant is Variant.NO_ROWS:
-        kept = keep_summaries(inventory, candidates, record.summaries, caps)
+        kept = select_summaries(inventory, candidates, record.summaries, caps)
         reached = {s.uid for s in kept}
         return Expanded((), kept, tuple(uid for uid in inventory.uids if uid not in reached))
     found = expand(
@@ -199,7 +199,7 @@ def expanded(
     return Expanded(found.evidence, (), found.without_evidence)
 
 
-def revised_with(
+def run_revision(
     found: Expanded, note: TaggedNote, text_only: Timeline, window: Window, tools: Tools
 ) -> Revised:
     """Stage 6, in the form the variant asks for.
@@ -232,7 +232,7 @@ def revised_with(
     )
 
 
-def verified(result: Reconstruction, case: Case, tools: Tools) -> Reconstruction:
+def check_chain(result: Reconstruction, case: Case, tools: Tools) -> Reconstruction:
     """Stage 7: return the result with every link of its chain verified.
 
     Raises BrokenChain.

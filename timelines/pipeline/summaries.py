@@ -16,10 +16,10 @@ from timelines.domain import Candidate, Inventory, KeptSummary, TaggedNote, Time
 from timelines.pipeline.backbone import SummaryReviser
 from timelines.pipeline.expansion import Caps
 from timelines.pipeline.retrieval import relevance
-from timelines.pipeline.revision import accepted
+from timelines.pipeline.revision import accept_revision
 
 
-def keep_summaries(
+def select_summaries(
     inventory: Inventory, candidates: Iterable[Candidate], summaries: Mapping[str, str], caps: Caps
 ) -> tuple[KeptSummary, ...]:
     """Return the summaries that reach revision.
@@ -37,12 +37,12 @@ def keep_summaries(
     kept = [c for found in chosen.values() for c in list(found.values())[: caps.per_occurrence]]
     kept = sorted(kept, key=order)[: caps.per_case]
     return tuple(
-        summary_of(c, summaries[c.event])
+        make_summary(c, summaries[c.event])
         for c in sorted(kept, key=lambda c: (ordinal[c.uid], order(c)))
     )
 
 
-def summary_of(candidate: Candidate, text: str) -> KeptSummary:
+def make_summary(candidate: Candidate, text: str) -> KeptSummary:
     """Return the words of a candidate's series with its scores."""
     c = candidate
     return KeptSummary(c.uid, c.query, c.event, text, c.dense_rank, c.dense_score, c.rerank_score)
@@ -62,4 +62,4 @@ def revise_by_summaries(
     Otherwise as `revision.revise`. Raises RevisionRejected.
     """
     timelines = reviser.revise_by_summaries(note, text_only, summaries, window, alternatives)
-    return accepted(timelines, note.inventory, (), alternatives)
+    return accept_revision(timelines, note.inventory, (), alternatives)

@@ -72,7 +72,7 @@ def tag(tagger: Tagger, note: str) -> tuple[TaggedSpan, ...]:
         elif not note[span.start : span.end].strip():
             reasons.append(f"span [{span.start}, {span.end}) has no text")
         else:
-            spans.append(trimmed(span, note))
+            spans.append(trim_span(span, note))
     counts = Counter((s.start, s.end, s.mention) for s in spans)
     reasons += [
         f"span [{start}, {end}) is tagged {n} times with one mention"
@@ -81,10 +81,10 @@ def tag(tagger: Tagger, note: str) -> tuple[TaggedSpan, ...]:
     ]
     if reasons:
         raise TaggingRejected(reasons)
-    return in_order(spans)
+    return sort_spans(spans)
 
 
-def trimmed(span: TaggedSpan, note: str) -> TaggedSpan:
+def trim_span(span: TaggedSpan, note: str) -> TaggedSpan:
     """Return the span without white space at its edges.
 
     Some text must remain.
@@ -94,7 +94,7 @@ def trimmed(span: TaggedSpan, note: str) -> TaggedSpan:
     return replace(span, start=start, end=span.end - (len(text) - len(text.rstrip())))
 
 
-def in_order(spans: Sequence[TaggedSpan]) -> tuple[TaggedSpan, ...]:
+def sort_spans(spans: Sequence[TaggedSpan]) -> tuple[TaggedSpan, ...]:
     """Sort spans in inventory order: by start, then the longer first.
 
     Equal spans keep their order.
@@ -198,7 +198,7 @@ class _Alignment:
             )
         if self.open:
             raise TaggingRejected([f"tag {tag.number} is not closed" for tag in self.open])
-        return in_order(self.spans)
+        return sort_spans(self.spans)
 
     def _next(self) -> int:
         while self.at < len(self.note) and self.note[self.at].isspace():

@@ -54,7 +54,7 @@ def assign_uids(
     of the first, and does not exhaust those of the note. The same spans, seed and UIDs in use give
     the same UIDs. Raises UidsUsedUp.
     """
-    identities = identities_of(spans)
+    identities = find_identities(spans)
     uids = draw_uids(identities, rng=rng, in_use=in_use or {})
     return Inventory(
         tuple(
@@ -117,7 +117,7 @@ def uid_rng(seed: int, note_sha256: str, identities: Iterable[Identity]) -> Rand
     return Random(f"{seed}:{note_sha256}:{spans.hexdigest()}")
 
 
-def identities_of(spans: Iterable[TaggedSpan]) -> list[Identity]:
+def find_identities(spans: Iterable[TaggedSpan]) -> list[Identity]:
     """Return what makes each span the occurrence that it is."""
     return [(span.start, span.end, escape_mention(span.mention)) for span in spans]
 

@@ -12,7 +12,7 @@ _NUMBER = re.compile(
 _WORD = re.compile(r"[a-z]+")
 
 
-def numbers_in(text: str) -> frozenset[float]:
+def find_numbers(text: str) -> frozenset[float]:
     """Return the separate numbers of a text.
 
     "BP 102/56" → 102, 56; "4.10" → 4.1; "1,200" → 1200; not the 2 of "T2".
@@ -25,8 +25,8 @@ def states_value(mention: str, value: str) -> bool:
 
     All of its numbers, or, for a value in words, all of its words.
     """
-    numbers = numbers_in(value)
+    numbers = find_numbers(value)
     if numbers:
-        return numbers <= numbers_in(mention)
+        return numbers <= find_numbers(mention)
     words = set(_WORD.findall(value.lower()))
     return bool(words) and words <= set(_WORD.findall(mention.lower()))

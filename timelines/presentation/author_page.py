@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from timelines.presentation.note_html import label_of
+from timelines.presentation.note_html import make_label
 from timelines.presentation.plots import axis_ladder
-from timelines.presentation.segments import sections_of
+from timelines.presentation.segments import split_sections
 
 
 def layout(note: str) -> dict[str, Any]:
@@ -18,6 +18,8 @@ def layout(note: str) -> dict[str, Any]:
     Sections are in code points, with their labels in the margin; the axis is in hours.
     """
     return {
-        "sections": [{"start": s.start, "label": label_of(s.title)} for s in sections_of(note)],
+        "sections": [
+            {"start": s.start, "label": make_label(s.title)} for s in split_sections(note)
+        ],
         "axis": axis_ladder(),
     }

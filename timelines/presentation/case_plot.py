@@ -14,7 +14,7 @@ from typing import Any
 
 from ehr.presentation.wording import hours_words
 from timelines.domain import Anchor, Lane
-from timelines.presentation.plots import ZERO, Axis, LaneRows, Mark, axis_for, density, lanes
+from timelines.presentation.plots import ZERO, Axis, LaneRows, Mark, build_axis, density, lanes
 from timelines.presentation.status import Status, differs
 from timelines.presentation.wording import LANE_WORDS, bounds_words, clock_words, shift_words
 
@@ -70,7 +70,7 @@ def payload(
     items: Sequence[Item], anchor: Anchor, discharge: float | None, kind: str
 ) -> dict[str, Any]:
     """Everything the page's scripts need, ready for JSON."""
-    axis = axis_for(_all_times(items), discharge)
+    axis = build_axis(_all_times(items), discharge)
     laid = lanes(
         [
             Mark(i.key, i.lane, i.time, i.text_time if i.revised else None, i.reference_time)

@@ -31,11 +31,15 @@ def payload(report: Report, basis: Basis) -> dict[str, Any]:
     return {
         "threshold": report.settings.threshold,
         "sweep": [
-            {**_named(r.key, tones), "points": _sweep(r, report.settings.threshold)}
+            {**_describe_source(r.key, tones), "points": _sweep(r, report.settings.threshold)}
             for r in results
             if r.sweep
         ],
-        "errors": [{**_named(r.key, tones), "points": _thinned(r)} for r in results if r.error_cdf],
+        "errors": [
+            {**_describe_source(r.key, tones), "points": _thin_curve(r)}
+            for r in results
+            if r.error_cdf
+        ],
         "horizons": [[hours, words] for hours, words in HORIZONS],
         "bands": _bands(results, tones),
         "rho": _rho(report.rho, tones),
@@ -44,7 +48,7 @@ def payload(report: Report, basis: Basis) -> dict[str, Any]:
     }
 
 
-def _named(key: SourceKey, tones: dict[str, int]) -> dict[str, Any]:
+def _describe_source(key: SourceKey, tones: dict[str, int]) -> dict[str, Any]:
     return {
         "label": f"{key.source} · {kind_words(key)}",
         "source": key.source,
@@ -59,13 +63,12 @@ def _sweep(result: SourceResult, threshold: float) -> list[list[Any]]:
     [threshold, match rate, concordance, AULTC, whether it is the report's threshold].
     """
     return [
-        [*(_rounded(v) for v in step), int(abs(step[0] - threshold) < 1e-9)]
-        for step in result.sweep
+        [*(_round(v) for v in step), int(abs(step[0] - threshold) < 1e-9)] for step in result.sweep
     ]
 
 
-def _thinned(result: SourceResult) -> list[list[float | None]]:
-    return [[_rounded(hours), _rounded(share)] for hours, share in result.error_cdf]
+def _thin_curve(result: SourceResult) -> list[list[float | None]]:
+    return [[_round(hours), _round(share)] for hours, share in result.error_cdf]
 
 
 def _bands(results: Sequence[SourceResult], tones: dict[str, int]) -> list[dict[str, Any]]:
@@ -77,7 +80,7 @@ def _bands(results: Sequence[SourceResult], tones: dict[str, int]) -> list[dict[
     for result in results:
         points = [[words, *_three(median)] for words, _, median, _ in result.by_distance]
         if any(point[1] is not None for point in points):
-            found.append({**_named(result.key, tones), "points": points})
+            found.append({**_describe_source(result.key, tones), "points": points})
     return found
 
 
@@ -101,8 +104,8 @@ def _rho(points: Sequence[RhoPoint], tones: dict[str, int]) -> list[dict[str, An
 
 
 def _three(estimate: Estimate) -> list[float | None]:
-    return [_rounded(estimate.value), _rounded(estimate.low), _rounded(estimate.high)]
+    return [_round(estimate.value), _round(estimate.low), _round(estimate.high)]
 
 
-def _rounded(value: float | None) -> float | None:
+def _round(value: float | None) -> float | None:
     return None if value is None else round(value, 5)

@@ -223,7 +223,7 @@ def ablation_results(report: Report, basis: Basis) -> list[SourceResult]:
     )
 
 
-def table_of(results: Sequence[SourceResult], metrics: Sequence[str], basis: Basis) -> Table:
+def build_table(results: Sequence[SourceResult], metrics: Sequence[str], basis: Basis) -> Table:
     """Build a table that compares several timelines.
 
     A metric has two columns if a compared timeline misses a case.
@@ -239,8 +239,8 @@ def table_of(results: Sequence[SourceResult], metrics: Sequence[str], basis: Bas
         if split:
             columns.append(Column(metric, words, MISSING_AS_ZERO, split=True))
     rows = [_row(r, columns) for r in results]
-    marked = _marked(rows, columns, results)
-    return Table(tuple(columns), tuple(_grouped(marked)))
+    marked = _mark_best(rows, columns, results)
+    return Table(tuple(columns), tuple(_group_rows(marked)))
 
 
 def comparisons(
@@ -298,7 +298,7 @@ def kind_words(key: SourceKey) -> str:
     return SourceKey("", key.kind, key.alternative).label.removeprefix(" · ")
 
 
-def _marked(
+def _mark_best(
     rows: Sequence[Row], columns: Sequence[Column], results: Sequence[SourceResult]
 ) -> list[Row]:
     """Mark the best of each column.
@@ -339,7 +339,7 @@ def _marked(
     ]
 
 
-def _grouped(rows: Sequence[Row]) -> list[Row]:
+def _group_rows(rows: Sequence[Row]) -> list[Row]:
     """Group the rows of one source, its name over all of them."""
     groups: dict[str, list[Row]] = {}
     for row in rows:

@@ -15,9 +15,9 @@ from timelines.presentation.segments import (
     Section,
     Segment,
     Span,
-    levels_of,
-    sections_of,
-    segments_of,
+    find_levels,
+    split_sections,
+    split_segments,
 )
 
 #: Deeper stacks share the last line; all of their occurrences stay reachable by clicking again.
@@ -29,10 +29,10 @@ def note_html(note: str, spans: Sequence[Span], status: Mapping[str, str]) -> st
 
     `status`: UID → status name. Span keys must be UIDs (they become attributes).
     """
-    sections = sections_of(note)
-    pieces = segments_of(len(note), spans, [section.start for section in sections])
-    levels = levels_of(spans)
-    by_section = _by_section(sections, pieces)
+    sections = split_sections(note)
+    pieces = split_segments(len(note), spans, [section.start for section in sections])
+    levels = find_levels(spans)
+    by_section = _group_by_section(sections, pieces)
     return "".join(
         _section_html(note, section, by_section[section.start], levels, status)
         for section in sections
@@ -44,7 +44,7 @@ def text_html(text: str) -> str:
     return escape(text).replace("\r", "&#13;")
 
 
-def label_of(title: str) -> str:
+def make_label(title: str) -> str:
     """Return a heading for the margin, with capitals made small.
 
     Abbreviations keep their capitals.
@@ -52,7 +52,9 @@ def label_of(title: str) -> str:
     return title.capitalize() if title.isupper() and len(title) > 5 else title
 
 
-def _by_section(sections: Sequence[Section], pieces: Sequence[Segment]) -> dict[int, list[Segment]]:
+def _group_by_section(
+    sections: Sequence[Section], pieces: Sequence[Segment]
+) -> dict[int, list[Segment]]:
     found: dict[int, list[Segment]] = {section.start: [] for section in sections}
     starts = [section.start for section in sections]
     current = 0
@@ -73,7 +75,7 @@ def _section_html(
     body = "".join(_segment_html(note[p.start : p.end], p, levels, status) for p in pieces)
     label = (
         '<div class="note-label"'
-        f' aria-hidden="true"><span>{text_html(label_of(section.title))}</span></div>'
+        f' aria-hidden="true"><span>{text_html(make_label(section.title))}</span></div>'
     )
     return (
         f'<div class="note-section" data-start="{section.start}">{label}<div'

@@ -22,7 +22,7 @@ def overlap(first: Span, second: Span) -> float:
     return shared / (first.end - first.start + second.end - second.start - shared)
 
 
-def paired(ours: Sequence[Span], theirs: Sequence[Span]) -> dict[str, str]:
+def pair_spans(ours: Sequence[Span], theirs: Sequence[Span]) -> dict[str, str]:
     """Return our key → their key.
 
     The earlier span of ours, then of theirs, wins a tie.

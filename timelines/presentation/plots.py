@@ -148,7 +148,7 @@ class LaneRows:
     row_of: dict[str, int]
 
 
-def axis_for(times: Iterable[float], discharge: float | None) -> Axis:
+def build_axis(times: Iterable[float], discharge: float | None) -> Axis:
     """Return the axis that covers all times and the discharge.
 
     Past and future each extend to the next step of their ladder.
@@ -184,7 +184,7 @@ def lanes(marks: Sequence[Mark], axis: Axis) -> list[LaneRows]:
         members = [m for m in marks if m.lane is lane]
         if members:
             placed = {m.key: _extent(m, axis) for m in members if m.time is not None}
-            row_of = _packed(placed)
+            row_of = _pack(placed)
             found.append(
                 LaneRows(
                     lane,
@@ -221,7 +221,7 @@ def _extent(mark: Mark, axis: Axis) -> tuple[float, float]:
     return min(positions), max(positions)
 
 
-def _packed(extents: dict[str, tuple[float, float]]) -> dict[str, int]:
+def _pack(extents: dict[str, tuple[float, float]]) -> dict[str, int]:
     """Assign rows: the first whose last mark ends far enough left.
 
     Keys come in order of their left end.

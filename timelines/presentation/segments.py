@@ -53,7 +53,7 @@ SHORTEST_TITLED = 120
 _LONGEST_TITLE = 60
 
 
-def sections_of(note: str) -> list[Section]:
+def split_sections(note: str) -> list[Section]:
     """Partition the note at the headings that begin a line.
 
     In order, without gaps. A heading inside a line cuts nothing.
@@ -72,7 +72,7 @@ def sections_of(note: str) -> list[Section]:
     ]
 
 
-def segments_of(length: int, spans: Sequence[Span], cuts: Sequence[int] = ()) -> list[Segment]:
+def split_segments(length: int, spans: Sequence[Span], cuts: Sequence[int] = ()) -> list[Segment]:
     """Partition [0, length) at every span's ends and at `cuts`.
 
     Raises ValueError for a span outside the note.
@@ -93,7 +93,7 @@ def segments_of(length: int, spans: Sequence[Span], cuts: Sequence[int] = ()) ->
     return found
 
 
-def levels_of(spans: Sequence[Span]) -> dict[str, int]:
+def find_levels(spans: Sequence[Span]) -> dict[str, int]:
     """Return the underline level of each span, 0 nearest the text.
 
     No two overlapping spans share one; shorter spans are nearer.

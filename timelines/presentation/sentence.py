@@ -28,7 +28,7 @@ class Sentence:
     cut_after: bool = False
 
 
-def sentence_around(note: str, start: int, end: int) -> Sentence:
+def find_sentence(note: str, start: int, end: int) -> Sentence:
     """Return the sentence (or list line) of [start, end).
 
     Each side is cut to `LONGEST` code points.

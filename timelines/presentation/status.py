@@ -49,7 +49,7 @@ def differs(first: float | None, second: float | None) -> bool:
     )
 
 
-def status_of(
+def find_status(
     time: float | None, *, known: bool | None, kind: TimelineKind, cited_rows: Sequence[int]
 ) -> Status:
     """Return the status of one entry of a timeline of that kind.

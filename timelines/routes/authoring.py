@@ -15,7 +15,7 @@ from timelines.views.authoring import pages as authoring
 
 urlpatterns: list[URLPattern] = [
     path("cases/<public_id:public_id>/author/", authoring.author_start, name="author_start"),
-    path("cases/<public_id:public_id>/agreement/", agreement.agreed, name="agreement"),
+    path("cases/<public_id:public_id>/agreement/", agreement.show_agreement, name="agreement"),
     path("authoring/", authoring.authorings, name="authorings"),
     path("authoring/<public_id:public_id>/", authoring.authoring, name="authoring"),
     path("authoring/<public_id:public_id>/edits/", authoring_edits.edits, name="authoring_edits"),

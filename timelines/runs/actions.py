@@ -26,8 +26,8 @@ from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.pipeline.variants import VariantUnsupported
 from timelines.runs import tools
 from timelines.runs.bases import BaseRefused, check_base, check_base_cases
-from timelines.runs.language_models import UnknownModel, choices_of, label_of
-from timelines.runs.preparing import cases_under_preparation, stages_of, start_preparation
+from timelines.runs.language_models import UnknownModel, find_choices, make_label
+from timelines.runs.preparing import cases_under_preparation, find_stages, start_preparation
 from timelines.runs.versions import code_revision, package_versions, prompt_hashes
 
 
@@ -60,12 +60,12 @@ def start_run(
     """
     config = config or PipelineConfig()
     if models is None and based_on is not None:
-        models = choices_of(based_on.language_models)
+        models = find_choices(based_on.language_models)
     try:
-        recorded = tools.models_of(backbone, models)
+        recorded = tools.describe_models(backbone, models)
         names = tools.tool_names(backbone, config, models or {}, recorded)
         # rejects a variant that the backbone does not have
-        stages_of(config.variant, backbone=backbone)
+        find_stages(config.variant, backbone=backbone)
         if based_on is not None:
             check_base(based_on, dataset, backbone, config, names)
             total = check_base_cases(based_on, cases)
@@ -77,7 +77,7 @@ def start_run(
         study=dataset.study,
         dataset=dataset,
         label=label,
-        source=source_of(backbone, config.variant, config.rho_threshold, label_of(recorded)),
+        source=make_source(backbone, config.variant, config.rho_threshold, make_label(recorded)),
         backbone=backbone,
         variant=config.variant.value,
         config=config.to_dict(),
@@ -94,7 +94,7 @@ def start_run(
     return run
 
 
-def source_of(
+def make_source(
     backbone: str, variant: Variant, rho_threshold: float | None = None, models: str = ""
 ) -> str:
     """Return the name of such a run's timelines in pages and exports.
@@ -116,7 +116,7 @@ def missing_cases(dataset: Dataset, source: str) -> list[str]:
     covered = CaseRun.objects.filter(run__source=source, run__dataset=dataset).exclude(
         state__in=ENDED
     )
-    missing = _noted(dataset).exclude(pk__in=covered.values("encounter"))
+    missing = _find_noted_cases(dataset).exclude(pk__in=covered.values("encounter"))
     return list(
         missing.exclude(pk__in=cases_under_preparation(dataset, source).values("pk")).values_list(
             "case_id", flat=True
@@ -126,10 +126,10 @@ def missing_cases(dataset: Dataset, source: str) -> list[str]:
 
 def noted_cases(dataset: Dataset) -> list[str]:
     """Case ids of the cases that have a note, in order."""
-    return list(_noted(dataset).values_list("case_id", flat=True))
+    return list(_find_noted_cases(dataset).values_list("case_id", flat=True))
 
 
-def _noted(dataset: Dataset) -> QuerySet[Encounter]:
+def _find_noted_cases(dataset: Dataset) -> QuerySet[Encounter]:
     return Encounter.objects.filter(
         Exists(Note.objects.filter(encounter=OuterRef("pk"))), dataset=dataset
     ).order_by("case_id")
@@ -137,10 +137,12 @@ def _noted(dataset: Dataset) -> QuerySet[Encounter]:
 
 def _count_cases(dataset: Dataset, cases: Sequence[str] | None) -> int:
     if cases is None:
-        if not (total := _noted(dataset).count()):
+        if not (total := _find_noted_cases(dataset).count()):
             raise RunRefused("no case of this dataset has a note to reconstruct")
         return total
-    known = set(_noted(dataset).filter(case_id__in=set(cases)).values_list("case_id", flat=True))
+    known = set(
+        _find_noted_cases(dataset).filter(case_id__in=set(cases)).values_list("case_id", flat=True)
+    )
     missing = sorted(set(cases) - known)
     if missing or not known:
         raise RunRefused(
@@ -172,7 +174,7 @@ def pause_run(*, run: Run, by: User) -> None:
 def resume_run(*, run: Run, by: User) -> None:
     """Resume a paused run."""
     if Run.objects.filter(pk=run.pk, paused_at__isnull=False).update(paused_at=None):
-        send_hints(StageRun, _waiting(run))
+        send_hints(StageRun, _find_waiting(run))
         _audit(run, "run.resume", by)
 
 
@@ -244,7 +246,7 @@ def _stages(run: Run) -> QuerySet[StageRun]:
     return StageRun.objects.filter(case_run__run=run)
 
 
-def _waiting(run: Run) -> list[int]:
+def _find_waiting(run: Run) -> list[int]:
     return list(
         _stages(run)
         .filter(state=JobState.QUEUED)

@@ -33,7 +33,7 @@ class BaseRefused(ValueError):
     """
 
 
-def kept_stages(variant: Variant) -> frozenset[Stage]:
+def find_copied_stages(variant: Variant) -> frozenset[Stage]:
     """The stages that a run of that variant takes over from its base."""
     text = {Stage.TAG, Stage.UIDS, Stage.INFER}
     return frozenset(
@@ -41,12 +41,12 @@ def kept_stages(variant: Variant) -> frozenset[Stage]:
     )
 
 
-def is_kept(run: Run, stage: str) -> bool:
+def is_copied(run: Run, stage: str) -> bool:
     """Return whether a stage of the run copies what its base has stored.
 
     Then it needs no model.
     """
-    return run.based_on_id is not None and stage in kept_stages(Variant(run.variant))
+    return run.based_on_id is not None and stage in find_copied_stages(Variant(run.variant))
 
 
 def find_base(dataset: Dataset, backbone: str, wanted: str) -> Run:
@@ -167,7 +167,7 @@ def finished_cases(base: Run) -> list[str]:
     )
 
 
-def bases_for(
+def find_bases(
     dataset: Dataset,
     backbone: str,
     config: PipelineConfig,

@@ -68,7 +68,7 @@ class RunSpent:
     total: Spent
 
 
-def calls_of(stages: QuerySet[StageRun]) -> QuerySet[ModelCall]:
+def find_calls(stages: QuerySet[StageRun]) -> QuerySet[ModelCall]:
     """The calls that these stages made."""
     ids = stages.annotate(name=Cast("pk", CharField())).values("name")
     return ModelCall.objects.filter(owner_type=CALLS_OWNER, owner_id__in=ids)
@@ -86,7 +86,7 @@ def run_spent(run: Run, closed: Collection[int] = ()) -> RunSpent:
         str(pk): (stage, case)
         for pk, stage, case in stages.values_list("pk", "stage", "case_run_id")
     }
-    spent = spent_by_owner(calls_of(stages))
+    spent = spent_by_owner(find_calls(stages))
     by_case: dict[int, Spent] = {}
     for owner, one in spent.items():
         case = owners[owner][1]
@@ -103,19 +103,19 @@ def run_spent(run: Run, closed: Collection[int] = ()) -> RunSpent:
             for pk in dearest[:CASES_SHOWN]
         ),
         more_cases=max(0, len(dearest) - CASES_SHOWN),
-        kinds=tuple(reason_kinds(calls_of(stages))),
-        shortened=shortened_in(stages),
+        kinds=tuple(reason_kinds(find_calls(stages))),
+        shortened=find_shortened(stages),
         total=total(spent.values()),
     )
 
 
-def shortened_in(stages: QuerySet[StageRun]) -> Shortened:
+def find_shortened(stages: QuerySet[StageRun]) -> Shortened:
     """Return which prompts of these stages were shortened to fit.
 
     The attempts at one part are one prompt. Cases are in the order of their start.
     """
     parts = (
-        calls_of(stages)
+        find_calls(stages)
         .filter(parameters__has_key="shortened")
         .order_by()
         .values_list("owner_id", "part")
@@ -134,13 +134,13 @@ def shortened_in(stages: QuerySet[StageRun]) -> Shortened:
         .values_list("encounter__case_id", "public_id")
     )
     return Shortened(
-        tuple((labels.get(stage, stage), by_stage[stage]) for stage in _ordered(by_stage)),
+        tuple((labels.get(stage, stage), by_stage[stage]) for stage in _sort_stages(by_stage)),
         tuple(shown),
         max(0, len(cases) - SHORTENED_CASES_SHOWN),
     )
 
 
-def _ordered(names: Collection[str]) -> list[str]:
+def _sort_stages(names: Collection[str]) -> list[str]:
     """Those of the pipeline in its order, then the others."""
     return [*(s for s in STAGE_ORDER if s in names), *sorted(set(names) - set(STAGE_ORDER))]
 
@@ -151,14 +151,14 @@ def spent_by_stage(stages: QuerySet[StageRun]) -> list[StageSpent]:
     Stages that asked no model are omitted.
     """
     names = {str(pk): stage for pk, stage in stages.values_list("pk", "stage")}
-    return _stages(names, spent_by_owner(calls_of(stages)))
+    return _stages(names, spent_by_owner(find_calls(stages)))
 
 
 def _stages(names: dict[str, str], spent: dict[str, Spent]) -> list[StageSpent]:
     labels = dict(Stage.choices)
     grouped = {
         stage: [one for owner, one in spent.items() if names.get(owner) == stage]
-        for stage in _ordered(set(names.values()))
+        for stage in _sort_stages(set(names.values()))
     }
     return [
         StageSpent(stage, labels.get(stage, stage), total(parts))
@@ -181,7 +181,7 @@ def deciding_calls(case_run: CaseRun, occurrence: Occurrence) -> list[ModelCall]
     covered = Q(covers__contains=[occurrence.uid4]) | (
         Q(role="tagger") if occurrence.start is not None else Q(pk__in=())
     )
-    accepted = calls_of(StageRun.objects.filter(case_run_id__in=runs)).filter(
+    accepted = find_calls(StageRun.objects.filter(case_run_id__in=runs)).filter(
         covered, outcome=Outcome.ACCEPTED
     )
     calls = accepted.defer("response").order_by("pk")

@@ -34,7 +34,7 @@ def waiting_requests(run: Run) -> QuerySet[ModelCall]:
     return find_unanswered(CALLS_OWNER, _owners(open_stages))
 
 
-def stands_still(run: Run) -> bool:
+def is_waiting_outside(run: Run) -> bool:
     """Return whether every active stage waits for answers from outside.
 
     Then nothing happens before they are imported.
@@ -52,7 +52,7 @@ def waiting_words(run: Run) -> str:
 
     Empty if the run does not wait for answers from outside.
     """
-    if not stands_still(run):
+    if not is_waiting_outside(run):
         return ""
     count = waiting_requests(run).values("request").distinct().count()
     requests = format_count(count, "request waits", "requests wait")

@@ -18,12 +18,12 @@ from jobs.actions import end_abandoned_jobs
 from jobs.leases.claims import due_condition, expired_condition
 from jobs.models import JobState
 from timelines.models import Run, RunPreparation, Stage, StageBatch, StageRun
-from timelines.runs.bases import is_kept
+from timelines.runs.bases import is_copied
 from timelines.runs.exchange import waiting_words
 from timelines.runs.preparing import execute_preparation
-from timelines.runs.progress import RunTotals, totals
+from timelines.runs.progress import RunTotals, count_run
 from timelines.runs.stages.execution import execute_stage
-from timelines.runs.tools import queue_of
+from timelines.runs.tools import find_queue
 
 POLL_SECONDS = 1.0
 #: How long a run may make no progress without any worker that answers.
@@ -57,7 +57,7 @@ def follow(run: Run, say: Callable[[str], None]) -> None:
     """
     last = ""
     moved = time.monotonic()
-    while (counts := _settled(run)).active:
+    while (counts := _load_totals(run)).active:
         words = progress_words(counts)
         if words != last:
             say(words)
@@ -71,7 +71,7 @@ def follow(run: Run, say: Callable[[str], None]) -> None:
                 raise NoWorker(f"no worker answers on {', '.join(silent)}")
             moved = time.monotonic()
         time.sleep(POLL_SECONDS)
-    if (words := progress_words(totals(run))) != last:
+    if (words := progress_words(count_run(run))) != last:
         say(words)
 
 
@@ -81,7 +81,7 @@ def work_inline(run: Run, say: Callable[[str], None]) -> None:
     Return early if all wait for answers from outside. Other workers may help.
     """
     last = ""
-    while (counts := _settled(run)).active:
+    while (counts := _load_totals(run)).active:
         if (words := progress_words(counts)) != last:
             say(words)
             last = words
@@ -98,17 +98,17 @@ def work_inline(run: Run, say: Callable[[str], None]) -> None:
         if stage is None or execute_stage(stage.pk) is None:
             time.sleep(POLL_SECONDS)
         close_old_connections()
-    say(progress_words(totals(run)))
+    say(progress_words(count_run(run)))
 
 
-def _settled(run: Run) -> RunTotals:
+def _load_totals(run: Run) -> RunTotals:
     """Return the counts after ending stages whose worker is gone.
 
     The sweeper may not be running here.
     """
     end_abandoned_jobs(jobs=RunPreparation.objects.filter(run=run))
     end_abandoned_jobs(jobs=StageRun.objects.filter(case_run__run=run))
-    return totals(run)
+    return count_run(run)
 
 
 def _works(counts: RunTotals) -> bool:
@@ -148,9 +148,9 @@ def silent_queues(run: Run) -> list[str]:
     queued = StageRun.objects.filter(case_run__run=run, state=JobState.QUEUED).order_by()
     begun = Exists(StageBatch.objects.filter(stage_run=OuterRef("pk")))
     waiting = queued.annotate(begun=begun).values_list("stage", "begun").distinct()
-    needed = {"pipeline"} if totals(run).preparing else set()
+    needed = {"pipeline"} if count_run(run).preparing else set()
     needed |= {
-        queue_of(run.backbone, stage, kept=is_kept(run, stage), begun=begun)
+        find_queue(run.backbone, stage, kept=is_copied(run, stage), begun=begun)
         for stage, begun in waiting
     }
     try:

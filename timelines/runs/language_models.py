@@ -79,7 +79,7 @@ class ReportingLedger:
         await sync_to_async(self.hold.report)(done=self.answers, total=0, words=words)
 
 
-def model_of(role: str, choices: Mapping[str, str], roles: ModelRoles) -> LanguageModel:
+def find_model(role: str, choices: Mapping[str, str], roles: ModelRoles) -> LanguageModel:
     """Return the model that serves the role in a run with these choices.
 
     Raises ProviderError.
@@ -87,7 +87,7 @@ def model_of(role: str, choices: Mapping[str, str], roles: ModelRoles) -> Langua
     return roles.language_model(role, choices.get(role) or choices.get(LANGUAGE_MODEL) or None)
 
 
-def askers_of(
+def make_askers(
     wanted: Sequence[str], config: PipelineConfig, calls: Calls, roles: ModelRoles
 ) -> dict[str, Asker]:
     """Return an asker for each role, over the calls' ledger.
@@ -96,7 +96,7 @@ def askers_of(
     """
     askers = {}
     for role in wanted:
-        model = model_of(role, calls.choices, roles)
+        model = find_model(role, calls.choices, roles)
         if calls.check is not None:
             model = StoppableModel(model, calls.check)
         askers[role] = Asker(role, model, calls.ledger, seed=config.seed, round=calls.round)
@@ -121,13 +121,13 @@ def recorded_models(
             )
     recorded = {}
     for role in wanted:
-        model = model_of(role, choices, roles)
+        model = find_model(role, choices, roles)
         facts = model.describe() if hasattr(model, "describe") else {"name": model.name}
         recorded[role] = {"entry": choices.get(role) or choices.get(LANGUAGE_MODEL) or "", **facts}
     return recorded
 
 
-def choices_of(recorded: Recorded) -> dict[str, str]:
+def find_choices(recorded: Recorded) -> dict[str, str]:
     """Return a run's choices, as `Calls` takes them."""
     return {role: facts["entry"] for role, facts in recorded.items() if facts.get("entry")}
 
@@ -139,7 +139,7 @@ def check_unchanged(recorded: Recorded, roles: ModelRoles) -> None:
     comparable.
     """
     for role, facts in recorded.items():
-        now = model_of(role, choices_of(recorded), roles)
+        now = find_model(role, find_choices(recorded), roles)
         if now.name != facts["name"]:
             raise PermanentFailure(
                 f"the run was started with {facts['name']} as {role}, which is {now.name} now:"
@@ -152,12 +152,12 @@ def check_unchanged(recorded: Recorded, roles: ModelRoles) -> None:
             )
 
 
-def names_of_models(recorded: Recorded) -> dict[str, str]:
+def find_model_names(recorded: Recorded) -> dict[str, str]:
     """Role → name, for what a run says it was made with."""
     return {role: str(facts["name"]) for role, facts in recorded.items()}
 
 
-def label_of(recorded: Recorded) -> str:
+def make_label(recorded: Recorded) -> str:
     """Return the models of a run as its source names them.
 
     "GLM-4.6", or "GLM-4.6+Qwen3-32B" in order of roles; "" for none.

@@ -23,7 +23,7 @@ from timelines.case_state import CaseState
 from timelines.models import CaseRun, Run, RunPreparation, Stage, StageRun
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs.baselines import baseline_stages, is_baseline
-from timelines.runs.study_timeline.actions import run_may_have_finished
+from timelines.runs.study_timeline.actions import choose_if_finished
 
 #: The stages of each variant; a run that is based on another omits those whose results it points
 #: to.
@@ -36,7 +36,7 @@ _POINTED_AT = (Stage.TAG, Stage.UIDS)
 BATCH = 2000
 
 
-def stages_of(variant: Variant, *, backbone: str = "", based: bool = False) -> tuple[Stage, ...]:
+def find_stages(variant: Variant, *, backbone: str = "", based: bool = False) -> tuple[Stage, ...]:
     """Return the stages of a case.
 
     A run that is based on another points to existing inventories. Raises VariantUnsupported for a
@@ -67,12 +67,12 @@ def execute_preparation(preparation_id: int) -> JobState | None:
 
     None if there was nothing to do.
     """
-    return work(RunPreparation, preparation_id, _prepare, then=_prepared)
+    return work(RunPreparation, preparation_id, _prepare, then=_finish_run)
 
 
-def _prepared(preparation: RunPreparation) -> None:
+def _finish_run(preparation: RunPreparation) -> None:
     """Workers may have done every case before the preparation itself ended."""
-    transaction.on_commit(lambda: run_may_have_finished(preparation.run), robust=True)
+    transaction.on_commit(lambda: choose_if_finished(preparation.run), robust=True)
 
 
 def cases_to_add(preparation: RunPreparation) -> QuerySet[Encounter]:
@@ -172,4 +172,6 @@ def _add_stages(case_runs: Sequence[int], stages: Sequence[Stage], run: Run) -> 
 
 
 def _stages_of_run(run: Run) -> tuple[Stage, ...]:
-    return stages_of(Variant(run.variant), backbone=run.backbone, based=run.based_on_id is not None)
+    return find_stages(
+        Variant(run.variant), backbone=run.backbone, based=run.based_on_id is not None
+    )

@@ -108,11 +108,11 @@ class RunTotals:
     def percent(self) -> int:
         return 100 * self.succeeded // self.total if self.total else 0
 
-    def of_stages(self) -> list[StageTotal]:
+    def count_stages(self) -> list[StageTotal]:
         """The stages that this run has, in order."""
-        return [self._of(stage) for stage in STAGE_ORDER if stage in self.by_stage]
+        return [self._count_stage(stage) for stage in STAGE_ORDER if stage in self.by_stage]
 
-    def _of(self, stage: str) -> StageTotal:
+    def _count_stage(self, stage: str) -> StageTotal:
         states = self.by_stage[stage]
         return StageTotal(
             stage=stage,
@@ -124,12 +124,12 @@ class RunTotals:
         )
 
 
-def totals(run: Run, closed: Collection[int] = ()) -> RunTotals:
+def count_run(run: Run, closed: Collection[int] = ()) -> RunTotals:
     """Return the counts of one run over all cases but the `closed` encounters."""
-    return totals_of([run], closed)[run.pk]
+    return count_runs([run], closed)[run.pk]
 
 
-def totals_of(runs: Sequence[Run], closed: Collection[int] = ()) -> dict[int, RunTotals]:
+def count_runs(runs: Sequence[Run], closed: Collection[int] = ()) -> dict[int, RunTotals]:
     """Return the counts of each run, by run id.
 
     `closed` encounters are excluded. Reads only stored counts (`RunCount`), no stages of other
@@ -163,7 +163,7 @@ def totals_of(runs: Sequence[Run], closed: Collection[int] = ()) -> dict[int, Ru
             {stage: dict(+states) for stage, states in by_stage[pk].items() if +states},
             dict(+by_case[pk]),
             moved.get(pk),
-            preparation_of(unprepared.get(pk)),
+            describe_preparation(unprepared.get(pk)),
         )
         for pk in by_stage
     }
@@ -185,14 +185,14 @@ def _subtract(
         by_stage[run][stage][state] -= 1
 
 
-def preparation_of(job: PreparationJob | None) -> Preparation | None:
+def describe_preparation(job: PreparationJob | None) -> Preparation | None:
     """Return an unfinished preparation as pages show it."""
     return (
         None if job is None else Preparation(job.state, job.prepared, job.total, tuple(job.reasons))
     )
 
 
-def state_of_run(run: Run, counts: RunTotals) -> CaseState:
+def find_run_state(run: Run, counts: RunTotals) -> CaseState:
     """Return the state of the run as a whole.
 
     Running while anything may change, then failed or cancelled in part, else done. A cancelled run
@@ -217,7 +217,7 @@ def run_state_words(run: Run, counts: RunTotals) -> str:
 
     A "reconstructed" case makes a "done" run.
     """
-    state = state_of_run(run, counts)
+    state = find_run_state(run, counts)
     if run.paused_at is not None and counts.active:
         return "Paused"
     if counts.preparing and state is CaseState.WAITING:
@@ -252,7 +252,7 @@ class RunLine:
 
 def run_line(run: Run, counts: RunTotals) -> RunLine:
     """The line of one run."""
-    return RunLine(run, state_of_run(run, counts), run_state_words(run, counts), counts)
+    return RunLine(run, find_run_state(run, counts), run_state_words(run, counts), counts)
 
 
 def waiting_warning(run: Run, counts: RunTotals) -> str:

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from ehr.models import Encounter, EventSeries, Note, SourceRow
 from timelines import domain, models
 from timelines.pipeline.run import Case
-from timelines.pipeline.summaries import summary_of
+from timelines.pipeline.summaries import make_summary
 from timelines.pipeline.uids import Identity
 
 #: Rows an INSERT may carry: statements stay small, batches of a case are few.
@@ -32,7 +32,7 @@ class NoteChanged(ValueError):
     retryable = False
 
 
-def note_of(encounter: Encounter) -> Note | None:
+def find_note(encounter: Encounter) -> Note | None:
     """The note that is reconstructed: the first one of the stay."""
     return encounter.notes.order_by("pk").first()
 
@@ -426,7 +426,7 @@ def load_evidence(case_run: models.CaseRun) -> tuple[domain.Evidence, ...]:
     )
 
 
-def given_of(summaries: Iterable[domain.KeptSummary]) -> list[list[str | int]]:
+def list_summaries(summaries: Iterable[domain.KeptSummary]) -> list[list[str | int]]:
     """Return which summaries revision was given, as the stage stores it.
 
     UID, query ordinal, event.
@@ -452,7 +452,7 @@ def load_summaries(case_run: models.CaseRun) -> tuple[domain.KeptSummary, ...]:
         )
     )
     return tuple(
-        summary_of(candidates[uid, query, event], texts[event]) for uid, query, event in given
+        make_summary(candidates[uid, query, event], texts[event]) for uid, query, event in given
     )
 
 

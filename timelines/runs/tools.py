@@ -21,8 +21,8 @@ from timelines.runs.language_models import (
     Calls,
     Recorded,
     UnknownModel,
-    askers_of,
-    names_of_models,
+    find_model_names,
+    make_askers,
     recorded_models,
 )
 
@@ -60,25 +60,25 @@ def backbone(name: str, check: Check = never_stop) -> Backbone:
     return built
 
 
-def prompted(name: str, config: PipelineConfig, calls: Calls) -> Backbone:
+def build_prompted(name: str, config: PipelineConfig, calls: Calls) -> Backbone:
     """Return the backbone of that name over askers for one stage's calls.
 
     Raises UnknownBackbone, ProviderError.
     """
     module, attribute, wanted = _known(name)
-    askers = askers_of(wanted, config, calls, roles())
+    askers = make_askers(wanted, config, calls, roles())
     built: Backbone = getattr(importlib.import_module(module), attribute)(askers, config)
     return built
 
 
-def tools_of(name: str, config: PipelineConfig, calls: Calls | None = None) -> Tools:
+def build_tools(name: str, config: PipelineConfig, calls: Calls | None = None) -> Tools:
     """Return everything the stages of a run need.
 
     `calls` are those of the executed stage.
     """
     calls = calls or Calls()
     built = (
-        prompted(name, config, calls)
+        build_prompted(name, config, calls)
         if asks_models(name)
         else backbone(name, calls.check or never_stop)
     )
@@ -90,10 +90,10 @@ def asks_models(name: str) -> bool:
 
     Raises UnknownBackbone.
     """
-    return bool(roles_of(name))
+    return bool(find_roles(name))
 
 
-def roles_of(name: str) -> tuple[str, ...]:
+def find_roles(name: str) -> tuple[str, ...]:
     """Return the roles of the language models that its stages ask.
 
     `name` is a backbone or a baseline. Raises UnknownBackbone.
@@ -101,14 +101,16 @@ def roles_of(name: str) -> tuple[str, ...]:
     return BASELINES[name].roles if is_baseline(name) else _known(name)[2]
 
 
-def models_of(name: str, choices: Mapping[str, str] | None = None) -> dict[str, dict[str, Any]]:
+def describe_models(
+    name: str, choices: Mapping[str, str] | None = None
+) -> dict[str, dict[str, Any]]:
     """Return what a run by that backbone records of its language models.
 
     See `timelines.runs.language_models`. Raises UnknownModel, ProviderError.
     """
     if choices and not asks_models(name):
         raise UnknownModel(f"the backbone {name} asks no language model")
-    return recorded_models(roles_of(name), choices or {}, roles())
+    return recorded_models(find_roles(name), choices or {}, roles())
 
 
 def tool_names(
@@ -116,7 +118,7 @@ def tool_names(
 ) -> dict[str, str]:
     """Return the tools of a run of that configuration, as it records them.
 
-    `models` are those of `models_of`. Raises UnknownBackbone, ProviderError, and VariantUnsupported
+    `models` are those of `describe_models`. Raises UnknownBackbone, ProviderError, and VariantUnsupported
     if the backbone or baseline cannot run the variant.
     """
     if is_baseline(name):
@@ -124,23 +126,23 @@ def tool_names(
         rows = (
             {TKW2_EMBEDDER: roles().embedder(TKW2_EMBEDDER).name} if Stage.REVISE in stages else {}
         )
-        return {"backbone": f"{name} {BASELINES[name].version}", **names_of_models(models), **rows}
-    used = tools_of(name, config, Calls(choices))
+        return {"backbone": f"{name} {BASELINES[name].version}", **find_model_names(models), **rows}
+    used = build_tools(name, config, Calls(choices))
     check_supported(used.backbone, config.variant)
-    return names_of(used, models)
+    return name_tools(used, models)
 
 
-def names_of(used: Tools, models: Recorded | None = None) -> dict[str, str]:
+def name_tools(used: Tools, models: Recorded | None = None) -> dict[str, str]:
     """Return the names of the tools, as a run by a backbone records them."""
     return {
         "backbone": f"{used.backbone.name} {used.backbone.version}",
-        **names_of_models(models or {}),
+        **find_model_names(models or {}),
         "embedder": used.embedder.name,
         "reranker": used.reranker.name if used.reranker else "none",
     }
 
 
-def queue_of(name: str, stage: str, *, kept: bool = False, begun: bool = False) -> str:
+def find_queue(name: str, stage: str, *, kept: bool = False, begun: bool = False) -> str:
     """Return the queue of a stage of a run by that backbone.
 
     Searches wait at the embedder, calls of a language model at their own queue. `kept`: the stage

@@ -20,7 +20,7 @@ from timelines.formats.lines import CaseLines, Cited, Line
 from timelines.models import Entry, Evidence, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs.baselines import BASELINES
-from timelines.runs.storage import checked_text, note_of
+from timelines.runs.storage import checked_text, find_note
 from timelines.runs.study_timeline.selection import is_study_run
 
 
@@ -39,7 +39,7 @@ class Selection:
     identified: bool = False
 
 
-def cases_of(dataset: Dataset, wanted: Selection) -> QuerySet[Encounter]:
+def find_cases(dataset: Dataset, wanted: Selection) -> QuerySet[Encounter]:
     """The cases that an export visits, in order of case id."""
     cases = Encounter.objects.filter(dataset=dataset).order_by("case_id")
     return cases.filter(case_id__in=wanted.cases) if wanted.cases else cases
@@ -78,7 +78,9 @@ def chosen_timelines(encounter: Encounter, wanted: Selection) -> list[Timeline]:
     Of several runs of one source the study timeline is chosen, else the latest, unless a run is
     requested. A superseded submission of an author is omitted, unless its source is named.
     """
-    return _best(_finished(wanted).filter(encounter=encounter).select_related("inventory__note"))
+    return _best(
+        _find_finished(wanted).filter(encounter=encounter).select_related("inventory__note")
+    )
 
 
 def chosen_of_cases(encounters: Sequence[int], wanted: Selection) -> dict[int, list[Timeline]]:
@@ -87,12 +89,12 @@ def chosen_of_cases(encounters: Sequence[int], wanted: Selection) -> dict[int, l
     As `chosen_timelines`; cases without any are omitted.
     """
     by_case: dict[int, list[Timeline]] = defaultdict(list)
-    for timeline in _finished(wanted).filter(encounter__in=encounters):
+    for timeline in _find_finished(wanted).filter(encounter__in=encounters):
         by_case[timeline.encounter_id].append(timeline)
     return {encounter: _best(timelines) for encounter, timelines in by_case.items()}
 
 
-def _finished(wanted: Selection) -> QuerySet[Timeline]:
+def _find_finished(wanted: Selection) -> QuerySet[Timeline]:
     found = finished_timelines()
     found = (
         found.filter(source__in=wanted.sources)
@@ -132,7 +134,7 @@ def _case(encounter: Encounter, timelines: Sequence[Timeline]) -> CaseLines:
         t.inventory.note_id: t.inventory.note for t in timelines if t.inventory
     }
     texts = {pk: checked_text(note) for pk, note in notes.items()}
-    first = note_of(encounter)
+    first = find_note(encounter)
     entries: dict[int, list[Entry]] = defaultdict(list)
     ordered = (
         Entry.objects.filter(timeline__in=timelines)
@@ -141,7 +143,7 @@ def _case(encounter: Encounter, timelines: Sequence[Timeline]) -> CaseLines:
     )
     for entry in ordered:
         entries[entry.timeline_id].append(entry)
-    cited = _cited(encounter, timelines, [e for found in entries.values() for e in found])
+    cited = _load_cited(encounter, timelines, [e for found in entries.values() for e in found])
     return CaseLines(
         encounter,
         checked_text(first) if first else None,
@@ -196,7 +198,7 @@ def _line(
     )
 
 
-def _cited(
+def _load_cited(
     encounter: Encounter, timelines: Sequence[Timeline], entries: Sequence[Entry]
 ) -> dict[tuple[int, int], Cited]:
     """Return the cited rows, by (entry, row index).

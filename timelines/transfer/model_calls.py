@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 from llm_runtime.models import ModelCall
 from timelines.models import Run, StageRun
-from timelines.runs.calls import calls_of
+from timelines.runs.calls import find_calls
 
 FIGURES = (
     "public_id",
@@ -47,7 +47,7 @@ def call_lines(run: Run, *, whole: bool) -> Iterator[dict[str, Any]]:
         str(pk): (case, stage)
         for pk, case, stage in stages.values_list("pk", "case_run__encounter__case_id", "stage")
     }
-    calls = calls_of(stages).order_by("pk")
+    calls = find_calls(stages).order_by("pk")
     calls = calls.select_related("request") if whole else calls.defer("response")
     for call in calls.iterator(chunk_size=CHUNK):
         case_id, stage = owners[call.owner_id]
@@ -58,10 +58,10 @@ def call_lines(run: Run, *, whole: bool) -> Iterator[dict[str, Any]]:
             **{name: getattr(call, name) for name in FIGURES},
         }
         line |= {"created_at": call.created_at.isoformat(), "reasons": call.reasons}
-        yield {**line, **_texts(call)} if whole else line
+        yield {**line, **_load_texts(call)} if whole else line
 
 
-def _texts(call: ModelCall) -> dict[str, Any]:
+def _load_texts(call: ModelCall) -> dict[str, Any]:
     reply = None if call.response is None else json.loads(call.response)
     return {
         "covers": call.covers,

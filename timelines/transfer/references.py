@@ -23,7 +23,7 @@ from ehr.report import CaseReport
 from llm_runtime.schema import FaultMessage, Strict, field_faults
 from timelines import domain, models
 from timelines.domain import Entry, InvariantError, Polarity, TaggedSpan, TimelineKind
-from timelines.pipeline.uids import UidsUsedUp, assign_uids, identities_of, uid_rng
+from timelines.pipeline.uids import UidsUsedUp, assign_uids, find_identities, uid_rng
 from timelines.runs import storage
 
 FILE = "reference.jsonl"
@@ -48,7 +48,7 @@ def _text(text: str) -> str:
     return text
 
 
-def _words(text: str) -> str:
+def _check_words(text: str) -> str:
     if not text.strip():
         raise ValueError("no text")
     return _text(text)
@@ -67,7 +67,7 @@ class ReferenceLine(Strict):
 
     start: Index
     end: Index
-    mention: Annotated[str, AfterValidator(_words), FaultMessage("no text")]
+    mention: Annotated[str, AfterValidator(_check_words), FaultMessage("no text")]
     time: Hours
     lower: Hours
     upper: Hours
@@ -116,7 +116,7 @@ def import_reference(encounter: Encounter, folder: Path, report: CaseReport) -> 
     path = folder / FILE
     if not path.is_file():
         return
-    note = storage.note_of(encounter)
+    note = storage.find_note(encounter)
     if note is None:
         return
     rows = SourceRow.objects.filter(dataset_id=encounter.dataset_id, encounter_id=encounter.pk)
@@ -146,7 +146,7 @@ def save_reference(*, note: Note, lines: list[ReferenceLine]) -> models.Timeline
     Both are in the order of the lines.
     """
     spans = [line.span for line in lines]
-    rng = uid_rng(0, f"{note.sha256}:{SOURCE}", identities_of(spans))
+    rng = uid_rng(0, f"{note.sha256}:{SOURCE}", find_identities(spans))
     inventory = assign_uids(spans, rng=rng, in_use=storage.uids_in_use(note.pk))
     entries = [line.entry(o.uid) for line, o in zip(lines, inventory, strict=True)]
     timeline = domain.Timeline.complete(inventory, entries, TimelineKind.REFERENCE)

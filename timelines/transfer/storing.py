@@ -186,7 +186,7 @@ class CaseBook:
 
 
 def _facts(encounter: Encounter) -> CaseFacts:
-    note = storage.note_of(encounter)
+    note = storage.find_note(encounter)
     if note is None:
         raise Unreadable("case_id", "the case has no note")
     try:
@@ -235,7 +235,7 @@ def _store(
     # Not a key lock: a run that stores its inventory of this note refers to the encounter while it
     # has the note's lock.
     Encounter.objects.select_for_update(no_key=True).get(pk=encounter.pk)
-    note = storage.note_of(encounter)
+    note = storage.find_note(encounter)
     assert note is not None
     there = {
         (TimelineKind(t.kind), t.alternative): t
@@ -248,7 +248,7 @@ def _store(
     except UidsUsedUp as error:
         report.faults.append(Fault(next(iter(chosen.values())).file, None, "uid", str(error)))
         return
-    same = {key for key in made if key in there and _stored(there[key]) == made[key]}
+    same = {key for key in made if key in there and _load_stored(there[key]) == made[key]}
     changed = [key for key in made if key in there and key not in same]
     faults = [
         f
@@ -318,7 +318,7 @@ def _made(
     return made
 
 
-def _stored(timeline: Timeline) -> tuple[domain.Inventory, domain.Timeline] | None:
+def _load_stored(timeline: Timeline) -> tuple[domain.Inventory, domain.Timeline] | None:
     """Return the stored values; None for a timeline without an inventory."""
     if timeline.inventory is None:
         return None

@@ -51,7 +51,7 @@ from adjudication.scoring.errors import Category
 from timelines.access.authoring import hidden_timelines
 from timelines.cases.choices import load_choices
 from timelines.cases.opening import open_case
-from timelines.runs.storage import checked_text, note_of
+from timelines.runs.storage import checked_text, find_note
 
 _RELATED = tuple(f"game__{path}" for path in GAME_RELATED)
 FILTERS = [
@@ -197,7 +197,7 @@ class CaseComparison(ApiView):
         a, b = choose_pair(page, choices, labels)
         runs = find_pair_runs(page, encounter, a, b)
         run = choose_run(page, runs)
-        if (note := note_of(encounter)) is not None:
+        if (note := find_note(encounter)) is not None:
             checked_text(note)
         record_exposure(user=page.user, encounters=[encounter], page="comparison")
         names = {choice.public_id: label for choice, label in labels}

@@ -22,7 +22,7 @@ from timelines.access.authoring import hidden_timelines
 from timelines.cases.choices import load_choices
 from timelines.cases.opening import open_case, stay
 from timelines.cases.way_back import link_back_to_draft
-from timelines.runs.storage import NoteChanged, checked_text, note_of
+from timelines.runs.storage import NoteChanged, checked_text, find_note
 
 
 @require_GET
@@ -48,7 +48,7 @@ def compare(request: StudyRequest, public_id: str) -> HttpResponse:
     a, b = choose_pair(request, choices, labels)
     runs = find_pair_runs(request, encounter, a, b)
     run = choose_run(request, runs)
-    note = note_of(encounter)
+    note = find_note(encounter)
     try:
         text = checked_text(note) if note else ""
     except NoteChanged:

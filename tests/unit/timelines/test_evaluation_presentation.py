@@ -81,14 +81,14 @@ def test_the_main_table_leaves_variants_to_the_ablation_table():
 
 def test_a_missing_case_makes_two_columns_of_a_metric():
     report = make_report()
-    table = shown.table_of(
+    table = shown.build_table(
         shown.main_results(report, Basis.SPAN), ("match_rate", "aultc"), Basis.SPAN
     )
     assert [(h.words, h.span) for h in table.heads] == [("Span recall", 2), ("AULTC", 2)]
     assert table.treatments == ["available", "missing as 0", "available", "missing as 0"]
     assert [row.cases for row in table.rows] == ["4", "4", "3 of 4"]
     assert [f.words for f in table.rows[2].figures] == ["0.512", "0.432", "0.661", "0.581"]
-    alone = shown.table_of(
+    alone = shown.build_table(
         [r for r in report.results if r.key == TEXT], ("match_rate",), Basis.SPAN
     )
     assert alone.treatments == []
@@ -100,7 +100,7 @@ def test_the_best_of_a_column_is_marked_the_least_error_included_and_the_neutral
         make_result(REVISED, Basis.SPAN, make_figures(0.742, 0.8939, 0.792, 3.1)),
         make_result(NO_ROWS, Basis.SPAN, make_figures(0.742, 0.8941, 0.751, 5.4)),
     ]
-    table = shown.table_of(
+    table = shown.build_table(
         results, ("match_rate", "concordance", "median_error", "numeric_share"), Basis.SPAN
     )
     marks = [[f.best for f in row.figures] for row in table.rows]
@@ -116,7 +116,7 @@ def test_figures_over_different_cases_have_no_best():
         make_result(REVISED, Basis.SPAN, make_figures(0.742, 0.89, 0.792, 3.1)),
         make_result(OTHER, Basis.SPAN, make_figures(0.3, 1.0, 0.95, 2.0), missing=1),
     ]
-    row, other = shown.table_of(results, ("concordance",), Basis.SPAN).rows
+    row, other = shown.build_table(results, ("concordance",), Basis.SPAN).rows
     assert [(f.words, f.best) for f in other.figures] == [("1.000", False), ("0.920", True)]
     assert not row.figures[0].best
 
@@ -140,7 +140,7 @@ def test_rows_of_one_source_stand_together_under_its_name():
     results = [
         make_result(k, Basis.SPAN, make_figures(0.7, 0.8, 0.7, 4.0)) for k in (TEXT, OTHER, REVISED)
     ]
-    rows = shown.table_of(results, ("aultc",), Basis.SPAN).rows
+    rows = shown.build_table(results, ("aultc",), Basis.SPAN).rows
     assert [(r.key, r.first, r.span) for r in rows] == [
         (TEXT, True, 2),
         (REVISED, False, 2),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from timelines.pipeline.values import numbers_in, states_value
+from timelines.pipeline.values import find_numbers, states_value
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from timelines.pipeline.values import numbers_in, states_value
     ],
 )
 def test_numbers_that_stand_by_themselves(text: str, numbers: set[float]) -> None:
-    assert numbers_in(text) == numbers
+    assert find_numbers(text) == numbers
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timelines.domain import Lane
-from timelines.presentation.plots import ROW_GAP, ZERO, Axis, Mark, axis_for, density, lanes
+from timelines.presentation.plots import ROW_GAP, ZERO, Axis, Mark, build_axis, density, lanes
 
 WEEK_AXIS = Axis(past=168.0, future=168.0)
 
@@ -64,7 +64,7 @@ def test_both_sides_bend_alike(hours):
     ],
 )
 def test_the_extent_is_the_next_step_of_its_ladder(times, discharge, extent):
-    axis = axis_for(times, discharge)
+    axis = build_axis(times, discharge)
     assert (axis.past, axis.future) == extent
 
 
@@ -93,7 +93,7 @@ def test_ticks_stand_at_their_hours_in_order():
 
 def test_lanes_come_in_fixed_order_with_their_counts():
     marks = [Mark("a", Lane.LAB, 1.0), Mark("b", Lane.HISTORY, -9000.0), Mark("c", Lane.LAB, None)]
-    found = lanes(marks, axis_for([-9000.0, 1.0], None))
+    found = lanes(marks, build_axis([-9000.0, 1.0], None))
     assert [(r.lane, r.count, r.unplaced, r.rows) for r in found] == [
         (Lane.HISTORY, 1, 0, 1),
         (Lane.LAB, 2, 1, 1),

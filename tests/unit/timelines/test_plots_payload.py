@@ -9,7 +9,7 @@ from datetime import datetime
 
 from timelines.domain import Anchor, Lane
 from timelines.presentation.case_plot import Item, Tick, payload
-from timelines.presentation.plots import ZERO, axis_for
+from timelines.presentation.plots import ZERO, build_axis
 from timelines.presentation.status import Status
 
 ANCHOR = Anchor(datetime(2131, 2, 24, 14, 38))
@@ -42,7 +42,7 @@ def test_a_moved_occurrence_carries_both_times_its_shift_and_its_evidence():
         reference_key="0abc",
     )
     data = payload([moved], ANCHOR, 40.0, "revised")
-    axis = axis_for([6.5, 1.5], 40.0)
+    axis = build_axis([6.5, 1.5], 40.0)
     found = data["items"][0]
     assert (found["w"], found["c"], found["tw"], found["sw"], found["d"]) == (
         "+6.5 h",

@@ -9,7 +9,7 @@ from tests.unit.timelines.reconstruction import ANDEXANET, NOTE, case, record, s
 from timelines.domain import TimelineKind
 from timelines.pipeline.config import Variant
 from timelines.pipeline.run import reconstruct
-from timelines.pipeline.uids import assign_uids, identities_of, uid_rng
+from timelines.pipeline.uids import assign_uids, find_identities, uid_rng
 
 
 def test_the_reversal_agent_moves_to_its_row_and_keeps_its_identifier():
@@ -64,5 +64,5 @@ def test_a_repeated_run_gives_the_same_result():
 def test_identifiers_come_from_the_seed_and_the_note():
     result = reconstruct(case(), record(), tools(script()))
     assert result.note.inventory == assign_uids(
-        script().spans, rng=uid_rng(0, case().sha256, identities_of(script().spans))
+        script().spans, rng=uid_rng(0, case().sha256, find_identities(script().spans))
     )

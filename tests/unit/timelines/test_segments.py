@@ -16,9 +16,9 @@ from timelines.presentation.note_html import note_html
 from timelines.presentation.segments import (
     SHORTEST_TITLED,
     Span,
-    levels_of,
-    sections_of,
-    segments_of,
+    find_levels,
+    split_sections,
+    split_segments,
 )
 
 PIECES = [
@@ -60,7 +60,7 @@ def notes_with_spans(draw):
 @given(notes_with_spans())
 def test_segments_concatenate_to_the_note_and_cover_every_span_exactly(case):
     note, spans = case
-    segments = segments_of(len(note), spans)
+    segments = split_segments(len(note), spans)
     assert "".join(note[s.start : s.end] for s in segments) == note
     assert all(a.end == b.start for a, b in pairwise(segments))
     for span in spans:
@@ -73,14 +73,14 @@ def test_segments_concatenate_to_the_note_and_cover_every_span_exactly(case):
 def test_the_shortest_covering_span_comes_first(case):
     note, spans = case
     length = {span.key: span.end - span.start for span in spans}
-    for segment in segments_of(len(note), spans):
+    for segment in split_segments(len(note), spans):
         assert [length[key] for key in segment.keys] == sorted(length[key] for key in segment.keys)
 
 
 @given(notes_with_spans())
 def test_overlapping_spans_take_different_underlines(case):
     _, spans = case
-    levels = levels_of(spans)
+    levels = find_levels(spans)
     for first in spans:
         for second in spans:
             if first is not second and first.start < second.end and second.start < first.end:
@@ -89,29 +89,29 @@ def test_overlapping_spans_take_different_underlines(case):
 
 def test_nested_spans_keep_both_and_the_inner_one_lies_nearer_the_text():
     spans = [Span("0001", 0, 20), Span("0002", 5, 9)]
-    assert [(s.start, s.end, s.keys) for s in segments_of(25, spans)] == [
+    assert [(s.start, s.end, s.keys) for s in split_segments(25, spans)] == [
         (0, 5, ("0001",)),
         (5, 9, ("0002", "0001")),
         (9, 20, ("0001",)),
         (20, 25, ()),
     ]
-    assert levels_of(spans) == {"0002": 0, "0001": 1}
+    assert find_levels(spans) == {"0002": 0, "0001": 1}
 
 
 def test_identical_spans_are_both_there():
-    assert segments_of(4, [Span("000b", 1, 3), Span("000a", 1, 3)])[1].keys == ("000a", "000b")
+    assert split_segments(4, [Span("000b", 1, 3), Span("000a", 1, 3)])[1].keys == ("000a", "000b")
 
 
 @pytest.mark.parametrize("span", [Span("0001", 0, 5), Span("0001", 2, 2), Span("0001", -1, 2)])
 def test_a_span_outside_the_note_is_refused(span):
     with pytest.raises(ValueError, match="0001 lies outside the note"):
-        segments_of(4, [span])
+        split_segments(4, [span])
 
 
 @given(NOTES)
 @example("HISTORY OF PRESENT ILLNESS\r\n\r\nFell.\r\n\r\nSOCIAL HISTORY\r\n")
 def test_sections_partition_the_note_at_line_starts(note):
-    sections = sections_of(note)
+    sections = split_sections(note)
     assert "".join(note[s.start : s.end] for s in sections) == note
     assert all(s.start == 0 or note[s.start - 1] == "\n" for s in sections)
 
@@ -123,7 +123,7 @@ def test_sections_carry_the_titles_of_their_headings():
         + "\n\nBrief Hospital Course:\n"
         + "She recovered. " * 20
     )
-    assert [s.title for s in sections_of(note) if s.end - s.start >= SHORTEST_TITLED] == [
+    assert [s.title for s in split_sections(note) if s.end - s.start >= SHORTEST_TITLED] == [
         "HISTORY OF PRESENT ILLNESS",
         "Brief Hospital Course",
     ]

@@ -16,11 +16,11 @@ from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.tagging import (
     TaggingRejected,
     chunk_note,
-    in_order,
     parse_tagged,
     render_tagged,
+    sort_spans,
     tag,
-    trimmed,
+    trim_span,
 )
 from timelines.pipeline.uids import assign_uids
 
@@ -205,8 +205,8 @@ def tagged_notes(draw: st.DrawFn) -> tuple[str, Inventory]:
         start = draw(st.integers(0, len(note) - 1))
         end = draw(st.integers(start + 1, len(note)))
         if note[start:end].strip():
-            found.append(trimmed(TaggedSpan(start, end, draw(MENTIONS)), note))
-    return note, assign_uids(in_order(found), rng=Random(1))
+            found.append(trim_span(TaggedSpan(start, end, draw(MENTIONS)), note))
+    return note, assign_uids(sort_spans(found), rng=Random(1))
 
 
 def of(inventory: Inventory) -> list[tuple[int | None, int | None]]:

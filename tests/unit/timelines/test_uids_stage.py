@@ -21,7 +21,7 @@ from timelines.pipeline.uids import (
     assign_uids,
     draw_uid,
     escape_mention,
-    identities_of,
+    find_identities,
     uid_rng,
     unescape_mention,
 )
@@ -53,7 +53,7 @@ def test_a_collision_within_the_case_is_drawn_again():
 def inventory_of(
     seed: int, sha256: str, tagged: list[TaggedSpan], in_use: InUse | None = None
 ) -> Inventory:
-    return assign_uids(tagged, rng=uid_rng(seed, sha256, identities_of(tagged)), in_use=in_use)
+    return assign_uids(tagged, rng=uid_rng(seed, sha256, find_identities(tagged)), in_use=in_use)
 
 
 def test_the_same_note_spans_and_seed_give_the_same_identifiers():

@@ -42,10 +42,10 @@ from timelines.pipeline.backbone import Backbone
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.pipeline.expansion import Caps
 from timelines.pipeline.provenance import BrokenChain
-from timelines.pipeline.retrieval import judged_again, select
+from timelines.pipeline.retrieval import reselect, select
 from timelines.pipeline.revision import RevisionRejected
-from timelines.pipeline.run import reconstruct, verified
-from timelines.pipeline.summaries import keep_summaries
+from timelines.pipeline.run import check_chain, reconstruct
+from timelines.pipeline.summaries import select_summaries
 from timelines.pipeline.variants import VariantUnsupported
 
 
@@ -197,13 +197,15 @@ def test_stage_seven_refuses_rows_beside_summaries_and_two_kinds_of_timelines():
     result = reconstruct(case(), record(), used)
     full = reconstruct(case(), record(), tools(script()))
     with pytest.raises(BrokenChain, match="saw summaries alone"):
-        verified(replace(result, evidence=full.evidence, candidates=full.candidates), case(), used)
+        check_chain(
+            replace(result, evidence=full.evidence, candidates=full.candidates), case(), used
+        )
     with pytest.raises(BrokenChain, match="a summary without a kept candidate"):
-        verified(replace(result, candidates=()), case(), used)
+        check_chain(replace(result, candidates=()), case(), used)
     with pytest.raises(BrokenChain, match="with and without identifiers"):
-        verified(replace(full, unidentified=(NamedTimeline(()),)), case(), used)
+        check_chain(replace(full, unidentified=(NamedTimeline(()),)), case(), used)
     with pytest.raises(BrokenChain, match="not numbered"):
-        verified(replace(full, revised=(), unidentified=(NamedTimeline((), 2),)), case(), used)
+        check_chain(replace(full, revised=(), unidentified=(NamedTimeline((), 2),)), case(), used)
 
 
 INVENTORY = Inventory(tuple(Occurrence(f"000{n}", n, "fever", None, None) for n in range(3)))
@@ -225,7 +227,7 @@ def test_summaries_are_kept_once_an_occurrence_and_capped_by_rho():
 
     def given(caps: Caps) -> list[tuple[str, int, str]]:
         return [
-            (s.uid, s.query, s.text) for s in keep_summaries(INVENTORY, candidates, texts, caps)
+            (s.uid, s.query, s.text) for s in select_summaries(INVENTORY, candidates, texts, caps)
         ]
 
     assert given(Caps(None, None)) == [
@@ -267,7 +269,7 @@ def test_fates_decided_again_are_those_of_a_new_search(queries, rho, variant):
             expected += select([replace(c, rerank_score=None) for c in found], None, 3)
         else:
             expected += select(found, reranker.threshold if rho is None else rho, 3)
-    assert judged_again(stored, reranker, config) == tuple(expected)
+    assert reselect(stored, reranker, config) == tuple(expected)
 
 
 def test_every_variant_reconstructs():

@@ -11,7 +11,7 @@ import pytest
 
 from timelines.domain import Anchor, Lane
 from timelines.presentation import wording
-from timelines.presentation.note_html import label_of
+from timelines.presentation.note_html import make_label
 
 ANCHOR = Anchor(datetime(2131, 2, 24, 14, 38))
 
@@ -75,4 +75,4 @@ def test_every_lane_has_words():
     ],
 )
 def test_a_heading_in_capitals_is_calmed_in_the_margin(title, said):
-    assert label_of(title) == said
+    assert make_label(title) == said

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from timelines.domain import TimelineKind
-from timelines.presentation.status import Status, differs, status_of
+from timelines.presentation.status import Status, differs, find_status
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_times_differ_beyond_tolerance(first, second, expected):
 @pytest.mark.parametrize("rows", [(), (7,)])
 @pytest.mark.parametrize("time", [None, 6.5])
 def test_only_a_cited_row_moves_and_only_what_was_revised(kind, known, rows, time):
-    status = status_of(time, known=known, kind=kind, cited_rows=rows)
+    status = find_status(time, known=known, kind=kind, cited_rows=rows)
     assert (status is Status.UNPLACED) is (time is None)
     assert (status is Status.MOVED) is (
         time is not None and bool(rows) and kind is TimelineKind.REVISED

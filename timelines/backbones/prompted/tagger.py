@@ -29,7 +29,7 @@ from llm_runtime.structured import (
 from timelines.backbones.prompted.notes import Sentence, find_sentences, number_sentences
 from timelines.domain import InvariantError, TaggedSpan
 from timelines.pipeline.config import PipelineConfig
-from timelines.pipeline.tagging import Chunk, TaggingRejected, chunk_note, in_order, parse_tagged
+from timelines.pipeline.tagging import Chunk, TaggingRejected, chunk_note, parse_tagged, sort_spans
 
 #: At most this many tokens of an answer for each character of the note.
 TOKENS_A_CHARACTER = 1.5
@@ -66,7 +66,7 @@ class PromptedTagger:
         )
         # Two chunks share no text, and one span with one mention counts once, however often it was
         # named.
-        return in_order(list(dict.fromkeys(span for spans in by_chunk for span in spans)))
+        return sort_spans(list(dict.fromkeys(span for spans in by_chunk for span in spans)))
 
     async def _chunk(self, note: str, number: int, chunk: Chunk) -> list[TaggedSpan]:
         sentences = find_sentences(note, chunk)

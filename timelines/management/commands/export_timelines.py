@@ -27,7 +27,7 @@ from timelines.runs.baselines import BASELINES
 from timelines.runs.storage import NoteChanged
 from timelines.runs.study_timeline.selection import current, run_words
 from timelines.transfer.columns import subject_id, write_meds, write_parquet
-from timelines.transfer.lines import Selection, cases_of, export_cases, finished_timelines
+from timelines.transfer.lines import Selection, export_cases, find_cases, finished_timelines
 from timelines.transfer.prov import write_prov
 
 TABLES: dict[str, Callable[..., int]] = {
@@ -149,7 +149,7 @@ class Command(BaseCommand):
             .values("encounter")
         )
         there = finished_timelines().filter(case_run__run=study.run).values("encounter")
-        if count := cases_of(dataset, wanted).filter(pk__in=others).exclude(pk__in=there).count():
+        if count := find_cases(dataset, wanted).filter(pk__in=others).exclude(pk__in=there).count():
             cases = format_count(count, "case is", "cases are")
             self.stdout.write(
                 f"{cases} not in the study timeline ({run_words(study.run)}); the latest other run"
@@ -163,7 +163,7 @@ class Command(BaseCommand):
             return write_meds(
                 _by_subject(dataset, wanted), out, dataset=dataset.name, created=timezone.now()
             )
-        cases = cases_of(dataset, wanted).iterator(chunk_size=CHUNK)
+        cases = find_cases(dataset, wanted).iterator(chunk_size=CHUNK)
         if format == "prov":
             return write_prov(cases, wanted, out, with_note_text=with_note_text)
         lines = export_cases(cases, wanted)
@@ -178,7 +178,7 @@ def _by_subject(dataset: Dataset, wanted: Selection) -> Iterator[CaseLines]:
     """Cases in order of MEDS' subject id. Only ids are sorted in memory."""
     keys = sorted(
         (subject_id(e), e.pk)
-        for e in cases_of(dataset, wanted).only("pk", "subject_key", "case_id")
+        for e in find_cases(dataset, wanted).only("pk", "subject_key", "case_id")
     )
     for _, pk in keys:
         yield from export_cases([Encounter.objects.get(pk=pk)], wanted)

@@ -16,10 +16,10 @@ from timelines.models import Run
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs import actions, tools
 from timelines.runs.baselines import BASELINES, is_baseline, usual_variant
-from timelines.runs.bases import LATEST, based_config, bases_for, find_base, finished_cases
+from timelines.runs.bases import LATEST, based_config, find_base, find_bases, finished_cases
 from timelines.runs.exchange import waiting_words
 from timelines.runs.following import NoWorker, failures, follow, work_inline
-from timelines.runs.language_models import label_of
+from timelines.runs.language_models import make_label
 from timelines.runs.tools import BACKBONES, UnknownBackbone
 
 
@@ -185,11 +185,14 @@ class Command(BaseCommand):
         config = _config(options, Variant.FULL)
         choices = _models(options) or {}
         names = tools.tool_names(
-            options["backbone"], config, choices, tools.models_of(options["backbone"], choices)
+            options["backbone"],
+            config,
+            choices,
+            tools.describe_models(options["backbone"], choices),
         )
         cases = sorted({case for found in wanted.values() for case in found})
         bases, without = (
-            bases_for(dataset, options["backbone"], config, names, cases)
+            find_bases(dataset, options["backbone"], config, names, cases)
             if options["missing"]
             else ([], cases)
         )
@@ -284,8 +287,8 @@ def _models(options: dict[str, Any]) -> dict[str, str] | None:
 
 def _source(options: dict[str, Any], variant: Variant) -> str:
     """Return the source of the requested runs."""
-    recorded = tools.models_of(options["backbone"], _models(options))
-    return actions.source_of(options["backbone"], variant, options["rho"], label_of(recorded))
+    recorded = tools.describe_models(options["backbone"], _models(options))
+    return actions.make_source(options["backbone"], variant, options["rho"], make_label(recorded))
 
 
 def _config(options: dict[str, Any], variant: Variant, base: Run | None = None) -> PipelineConfig:

@@ -129,7 +129,7 @@ def _cell(stage: StageRun, outcome: str, now: datetime) -> StageCell:
         label=Stage(stage.stage).label,
         state=stage.state,
         state_label=JobState(stage.state).label,
-        words=str(progress.get("words", "")) or outcome or _again(stage, now),
+        words=str(progress.get("words", "")) or outcome or _describe_retry(stage, now),
         percent=(
             round(100 * done / total)
             if isinstance(done, int) and isinstance(total, int) and total
@@ -141,7 +141,7 @@ def _cell(stage: StageRun, outcome: str, now: datetime) -> StageCell:
     )
 
 
-def _again(stage: StageRun, now: datetime) -> str:
+def _describe_retry(stage: StageRun, now: datetime) -> str:
     if stage.state != JobState.QUEUED or stage.not_before is None or stage.not_before <= now:
         return ""
     return f"tries again in {duration_words((stage.not_before - now).total_seconds())}"

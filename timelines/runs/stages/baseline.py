@@ -20,7 +20,7 @@ from timelines.models import Stage, StageBatch
 from timelines.pipeline.config import PipelineConfig
 from timelines.runs import storage, tools
 from timelines.runs.baselines import BASELINES, MADE_BY
-from timelines.runs.language_models import askers_of
+from timelines.runs.language_models import make_askers
 from timelines.runs.record import load_rows
 from timelines.runs.stages.work import StageWork
 
@@ -80,7 +80,9 @@ def _asker(work: StageWork) -> Asker:
     """The one model that a baseline asks, through the ledger."""
     run = work.case_run.run
     (role,) = BASELINES[run.backbone].roles
-    return askers_of([role], PipelineConfig.from_dict(run.config), work.calls, tools.roles())[role]
+    return make_askers([role], PipelineConfig.from_dict(run.config), work.calls, tools.roles())[
+        role
+    ]
 
 
 def _alike(embedder: Embedder) -> Callable[[Sequence[str]], Vectors]:

@@ -24,14 +24,14 @@ from jobs.worker import work
 from timelines.domain import Lane, Polarity, Query, TaggedSpan, Timeline, TimelineKind
 from timelines.models import CaseRun, Inventory, Stage, StageBatch, StageRun
 from timelines.pipeline.config import Variant
-from timelines.pipeline.retrieval import judged_again
+from timelines.pipeline.retrieval import reselect
 from timelines.pipeline.run import (
     Expanded,
-    expanded,
+    check_chain,
+    expand_rows,
     identify,
-    revised_with,
+    run_revision,
     search,
-    verified,
     write_queries,
 )
 from timelines.pipeline.tagging import tag
@@ -41,7 +41,7 @@ from timelines.runs.baselines import is_baseline
 from timelines.runs.record import embed_missing, load_record
 from timelines.runs.stages.baseline import BASELINE_STAGES
 from timelines.runs.stages.work import StageWork
-from timelines.runs.study_timeline.actions import run_may_have_finished
+from timelines.runs.study_timeline.actions import choose_if_finished
 
 
 def execute_stage(stage_run_id: int) -> JobState | None:
@@ -68,7 +68,7 @@ def release_next(stage_run: StageRun) -> None:
         # After the commit: of two cases that end together, the later one sees that the run has
         # finished.
         run = CaseRun.objects.select_related("run__dataset").get(pk=stage_run.case_run_id).run
-        transaction.on_commit(lambda: run_may_have_finished(run), robust=True)
+        transaction.on_commit(lambda: choose_if_finished(run), robust=True)
     elif release(jobs=StageRun.objects.filter(pk=later[0])):
         send_hints(StageRun, later[:1])
 
@@ -149,7 +149,7 @@ def _retrieve(work: StageWork) -> None:
     if base is None:
         _search(work)
     elif not work.has(1):
-        found = judged_again(storage.load_candidates(base), work.tools.reranker, work.tools.config)
+        found = reselect(storage.load_candidates(base), work.tools.reranker, work.tools.config)
         work.store(
             1,
             {"candidates": len(found), **work.kept},
@@ -158,7 +158,7 @@ def _retrieve(work: StageWork) -> None:
 
 
 def _search(work: StageWork) -> None:
-    batches = _by_occurrence(
+    batches = _batch_by_occurrence(
         storage.load_queries(work.case_run), work.tools.config.query_batch_size
     )
     if all(work.has(ordinal) for ordinal in range(1, len(batches) + 1)):
@@ -180,7 +180,7 @@ def _search(work: StageWork) -> None:
             )
 
 
-def _by_occurrence(queries: Sequence[Query], size: int) -> list[list[Query]]:
+def _batch_by_occurrence(queries: Sequence[Query], size: int) -> list[list[Query]]:
     """The queries of at most `size` occurrences a batch."""
     groups = [list(group) for _, group in groupby(queries, key=lambda q: q.uid)]
     return [
@@ -192,7 +192,7 @@ def _expand(work: StageWork) -> None:
     if not work.has(0):
         record = load_record(work.case_run.encounter, work.tools.embedder)
         candidates = storage.load_candidates(work.case_run)
-        found = expanded(
+        found = expand_rows(
             work.tagged.inventory, work.text_only, candidates, record, work.case.window, work.tools
         )
         payload: dict[str, Any] = {
@@ -202,7 +202,7 @@ def _expand(work: StageWork) -> None:
         if work.tools.config.variant is Variant.NO_ROWS:
             payload |= {
                 "summaries": len(found.summaries),
-                "given": storage.given_of(found.summaries),
+                "given": storage.list_summaries(found.summaries),
             }
         work.store(0, payload, lambda: storage.save_evidence(work.case_run, found.evidence))
 
@@ -213,7 +213,7 @@ def _revise(work: StageWork) -> None:
     found = Expanded(
         storage.load_evidence(work.case_run), storage.load_summaries(work.case_run), ()
     )
-    revised = revised_with(found, work.tagged, work.text_only, work.case.window, work.tools)
+    revised = run_revision(found, work.tagged, work.text_only, work.case.window, work.tools)
 
     def save() -> None:
         _save_timelines(work, revised.timelines)
@@ -228,7 +228,7 @@ def _revise(work: StageWork) -> None:
 def _provenance(work: StageWork) -> None:
     """Everything is read back as it was stored, and verified."""
     if not work.has(0):
-        result = verified(
+        result = check_chain(
             storage.load_reconstruction(work.case_run, work.case.note), work.case, work.tools
         )
         work.store(0, {"chains": len(result.note.inventory), "note_sha256": work.case.sha256})

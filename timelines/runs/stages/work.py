@@ -20,7 +20,7 @@ from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.run import Case, Tools
 from timelines.runs import storage, tools
 from timelines.runs.calls import CALLS_OWNER
-from timelines.runs.language_models import Calls, ReportingLedger, check_unchanged, choices_of
+from timelines.runs.language_models import Calls, ReportingLedger, check_unchanged, find_choices
 
 
 @dataclass
@@ -41,7 +41,7 @@ class StageWork:
         note = (
             self.case_run.inventory.note
             if self.case_run.inventory
-            else storage.note_of(self.case_run.encounter)
+            else storage.find_note(self.case_run.encounter)
         )
         if note is None:
             raise PermanentFailure("the case has no note")
@@ -80,12 +80,14 @@ class StageWork:
         run = self.case_run.run
         check_unchanged(run.language_models, tools.roles())
         ledger = ReportingLedger(DatabaseLedger(CALLS_OWNER, str(self.stage_run.pk)), self.hold)
-        return Calls(choices_of(run.language_models), ledger, self.hold.check, self.case_run.rounds)
+        return Calls(
+            find_choices(run.language_models), ledger, self.hold.check, self.case_run.rounds
+        )
 
     @cached_property
     def tools(self) -> Tools:
         run = self.case_run.run
-        return tools.tools_of(run.backbone, PipelineConfig.from_dict(run.config), self.calls)
+        return tools.build_tools(run.backbone, PipelineConfig.from_dict(run.config), self.calls)
 
     @cached_property
     def inventory(self) -> Inventory:
@@ -103,7 +105,7 @@ class StageWork:
         return timeline
 
     @cached_property
-    def _stored(self) -> set[int]:
+    def _stored_ordinals(self) -> set[int]:
         return set(
             StageBatch.objects.filter(stage_run=self.stage_run).values_list("ordinal", flat=True)
         )
@@ -114,7 +116,7 @@ class StageWork:
         Raises JobCancelled or LostLease if it may not.
         """
         self.hold.check()
-        return ordinal in self._stored
+        return ordinal in self._stored_ordinals
 
     def store(
         self, ordinal: int, payload: Mapping[str, Any], save: Callable[[], object] = lambda: None
@@ -126,4 +128,4 @@ class StageWork:
         with write_guard(self.hold):
             save()
             StageBatch.objects.create(stage_run=self.stage_run, ordinal=ordinal, payload=payload)
-        self._stored.add(ordinal)
+        self._stored_ordinals.add(ordinal)

@@ -13,7 +13,7 @@ from accounts.models import User
 from accounts.permissions import check_user_can_manage_study
 from ehr.models import Dataset
 from timelines.models import Run, StudyTimeline
-from timelines.runs.progress import RunTotals, totals
+from timelines.runs.progress import RunTotals, count_run
 from timelines.runs.study_timeline.selection import current, first_default_run, is_full
 
 
@@ -34,7 +34,7 @@ def choose_study_timeline(*, run: Run, reason: str, by: User) -> StudyTimeline:
     check_user_can_manage_study(by, run.study)
     if not reason.strip():
         raise ChoiceRefused("Say why this run becomes the study timeline.")
-    if why_not := why_not_choosable(run, totals(run)):
+    if why_not := describe_refusal(run, count_run(run)):
         raise ChoiceRefused(why_not)
     Dataset.objects.select_for_update(no_key=True).get(pk=run.dataset_id)
     before = current().filter(dataset=run.dataset_id).select_related("run").first()
@@ -43,7 +43,7 @@ def choose_study_timeline(*, run: Run, reason: str, by: User) -> StudyTimeline:
     return _store(run, before, reason=reason.strip(), by=by)
 
 
-def why_not_choosable(run: Run, counts: RunTotals) -> str:
+def describe_refusal(run: Run, counts: RunTotals) -> str:
     """Return why the run cannot be the study timeline, as a sentence.
 
     Empty if it can.
@@ -57,7 +57,7 @@ def why_not_choosable(run: Run, counts: RunTotals) -> str:
     return ""
 
 
-def run_may_have_finished(run: Run) -> None:
+def choose_if_finished(run: Run) -> None:
     """Choose the dataset's study timeline if it has none yet.
 
     Call after a commit with which the run may have finished: it may be the dataset's first default

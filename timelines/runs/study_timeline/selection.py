@@ -39,7 +39,7 @@ def study_timelines(study: Study) -> dict[int, StudyTimeline]:
     }
 
 
-def study_run_of(dataset_id: int) -> Run | None:
+def find_study_run(dataset_id: int) -> Run | None:
     """The run that is the dataset's study timeline, if one is chosen."""
     chosen = current().filter(dataset=dataset_id).select_related("run").first()
     return chosen.run if chosen else None

@@ -68,7 +68,7 @@ class Row:
 @require_GET
 @study_role_required(*CASE_READERS)
 @link_back_to_draft
-def agreed(request: StudyRequest, public_id: str) -> HttpResponse:
+def show_agreement(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show matching, concordance and differences of every two authors.
 
     `pair` chooses whose occurrences are listed.
@@ -120,7 +120,7 @@ def _comparisons(authors: Sequence[Authoring], wanted: str) -> list[Comparison]:
 
     Raises Http404 if `wanted` names no pair of them.
     """
-    sides = {a.pk: _authored(a) for a in authors}
+    sides = {a.pk: _load_authored(a) for a in authors}
     pairs = list(combinations(authors, 2))
     keys = [f"{first.public_id}-{second.public_id}" for first, second in pairs]
     if wanted and wanted not in keys:
@@ -132,7 +132,7 @@ def _comparisons(authors: Sequence[Authoring], wanted: str) -> list[Comparison]:
     ]
 
 
-def _authored(authoring: Authoring) -> list[Authored]:
+def _load_authored(authoring: Authoring) -> list[Authored]:
     """The submitted occurrences as the note reads."""
     entries = Entry.objects.filter(
         timeline__authoring=authoring, occurrence__isnull=False

@@ -28,7 +28,7 @@ from timelines.cases.opening import stay
 from timelines.drafts.values import EditRefused
 from timelines.models import Authoring
 from timelines.presentation.author_page import layout
-from timelines.runs.storage import checked_text, note_of
+from timelines.runs.storage import checked_text, find_note
 
 PLACEHOLDER_UID, PLACEHOLDER_ROW = "0000", 0
 
@@ -75,7 +75,7 @@ def author_start(request: StudyRequest, public_id: str) -> HttpResponseBase:
     existing = Authoring.objects.filter(encounter=encounter, author=request.user).first()
     if existing is not None:
         return redirect("timelines:authoring", existing.public_id)
-    note = note_of(encounter)
+    note = find_note(encounter)
     chosen = request.POST.get("protocol", "")
     if request.method == "POST" and note is not None and chosen in Authoring.Protocol.values:
         made, _ = actions.start_authoring(

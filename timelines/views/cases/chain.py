@@ -24,10 +24,10 @@ from timelines.cases.opening import chosen_timeline, open_case, stay
 from timelines.cases.way_back import link_back_to_draft
 from timelines.domain import Anchor, Lane, TimelineKind
 from timelines.models import Candidate, CaseRun, Entry, Evidence, Occurrence, Query
-from timelines.presentation.pairing import paired
+from timelines.presentation.pairing import pair_spans
 from timelines.presentation.segments import Span
-from timelines.presentation.sentence import sentence_around
-from timelines.presentation.status import Status, status_of
+from timelines.presentation.sentence import find_sentence
+from timelines.presentation.status import Status, find_status
 from timelines.presentation.wording import LANE_WORDS, bounds_words, moment_words, shift_words
 from timelines.runs.calls import deciding_calls
 from timelines.runs.storage import checked_text
@@ -113,7 +113,7 @@ def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
         "sentence": (
             None
             if occurrence.start is None
-            else sentence_around(note, occurrence.start, occurrence.end or 0)
+            else find_sentence(note, occurrence.start, occurrence.end or 0)
         ),
         "authored": chosen.case_run_id is None,
         "variant": _variant(chosen),
@@ -192,7 +192,7 @@ def _estimate(
         kind=choice.kind.value,
         when=moment_words(entry.time, anchor),
         bounds=bounds_words(entry.lower, entry.upper),
-        status=status_of(
+        status=find_status(
             entry.time, known=entry.known, kind=choice.kind, cited_rows=entry.adopted_rows
         ),
         known=entry.known,
@@ -339,6 +339,6 @@ def _reference(
         for uid, e in theirs.items()
         if e.occurrence
     ]
-    pair = paired([Span(occurrence.uid4, occurrence.start, occurrence.end)], spans)
+    pair = pair_spans([Span(occurrence.uid4, occurrence.start, occurrence.end)], spans)
     entry = theirs.get(pair.get(occurrence.uid4, ""))
     return _estimate(reference, entry, None, anchor, {}, False) if entry else None

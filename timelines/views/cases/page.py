@@ -25,7 +25,7 @@ from timelines.cases.opening import chosen_timeline, open_case, stay
 from timelines.cases.pairs import find_pairs
 from timelines.cases.way_back import link_back_to_draft
 from timelines.registry import case_links
-from timelines.runs.storage import NoteChanged, note_of
+from timelines.runs.storage import NoteChanged, find_note
 
 
 @require_GET
@@ -66,7 +66,7 @@ def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
         context["notice"] = choices.notice(group)
         context["links"] = case_links(encounter, chosen.public_id, choices.count)
     else:
-        context["plain_note"] = note_of(encounter)
+        context["plain_note"] = find_note(encounter)
     seen = {"timelines": bool(choices)}
     study = encounter.dataset.study
     record(

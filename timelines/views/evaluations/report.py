@@ -105,8 +105,8 @@ def _report_context(request: StudyRequest, found: Evaluation, report: Report) ->
     basis = chosen_basis(request, report)
     results = shown.main_results(report, basis)
     ablation = shown.ablation_results(report, basis)
-    main = shown.table_of(results, shown.HEADLINE, basis)
-    varied = shown.table_of(ablation, shown.HEADLINE, basis) if ablation else None
+    main = shown.build_table(results, shown.HEADLINE, basis)
+    varied = shown.build_table(ablation, shown.HEADLINE, basis) if ablation else None
     with_published = request.GET.get("published") == "1" and basis is not Basis.SPAN
     return {
         "report": report,
@@ -116,7 +116,7 @@ def _report_context(request: StudyRequest, found: Evaluation, report: Report) ->
         "can_publish": basis is not Basis.SPAN,
         "published": shown.published_lines(published.main_table(), main) if with_published else [],
         "main": main,
-        "further": shown.table_of(results, shown.FURTHER, basis),
+        "further": shown.build_table(results, shown.FURTHER, basis),
         "missing": any(r.missing_cases for r in results),
         "ablation": varied,
         "ablation_published": (
@@ -132,8 +132,8 @@ def _report_context(request: StudyRequest, found: Evaluation, report: Report) ->
             (
                 s.stratum,
                 s.cases,
-                shown.table_of(
-                    [r for r in _of(s.results, basis) if r.key.alternative == 1],
+                shown.build_table(
+                    [r for r in _filter_results(s.results, basis) if r.key.alternative == 1],
                     shown.HEADLINE,
                     basis,
                 ),
@@ -158,7 +158,7 @@ def _report_context(request: StudyRequest, found: Evaluation, report: Report) ->
     }
 
 
-def _of(results: Any, basis: Basis) -> list[Any]:
+def _filter_results(results: Any, basis: Basis) -> list[Any]:
     return [r for r in results if r.basis is basis and not split_source(r.key.source)[1]]
 
 
@@ -171,8 +171,8 @@ def _has_no_spans(source: str) -> bool:
 
 
 def _alternatives(report: Report, basis: Basis) -> shown.Table | None:
-    results = _of(report.alternatives, basis)
-    return shown.table_of(results, shown.HEADLINE, basis) if results else None
+    results = _filter_results(report.alternatives, basis)
+    return shown.build_table(results, shown.HEADLINE, basis) if results else None
 
 
 def _ablation_files(report: Report, basis: Basis) -> list[tuple[str, str]]:

@@ -21,8 +21,8 @@ from timelines.access.closed import check_run_is_open, closed_encounters
 from timelines.cases.opening import open_case
 from timelines.cases.way_back import link_back_to_draft
 from timelines.models import CaseRun, Run, Stage, StageRun
-from timelines.runs.calls import CALLS_OWNER, calls_of, run_spent, spent_by_stage
-from timelines.runs.progress import totals
+from timelines.runs.calls import CALLS_OWNER, find_calls, run_spent, spent_by_stage
+from timelines.runs.progress import count_run
 
 
 @require_GET
@@ -37,7 +37,7 @@ def run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
     )
     closed = closed_encounters(request.user)
     check_run_is_open(run, closed)
-    context = {"run": run, "spent": run_spent(run, closed), "active": totals(run, closed).active}
+    context = {"run": run, "spent": run_spent(run, closed), "active": count_run(run, closed).active}
     return render(request, "timelines/_run_calls.html", context)
 
 
@@ -58,7 +58,7 @@ def case_calls(request: StudyRequest, public_id: str, case_run_id: str) -> HttpR
         "run": case_run.run,
         "case_run": case_run,
         "encounter": case_run.encounter,
-        "calls": calls_of(stages).defer("response"),
+        "calls": find_calls(stages).defer("response"),
         "stages": by_stage,
         "total": total(s.spent for s in by_stage),
         "failed": stages.filter(state="failed"),

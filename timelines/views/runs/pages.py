@@ -35,14 +35,14 @@ from timelines.runs.page.grid import PAGE_SIZE, CaseLine, case_lines
 from timelines.runs.progress import (
     RunTotals,
     cancel_words,
+    count_run,
+    count_runs,
+    find_run_state,
     run_line,
     run_state_words,
-    state_of_run,
-    totals,
-    totals_of,
     waiting_warning,
 )
-from timelines.runs.study_timeline.actions import why_not_choosable
+from timelines.runs.study_timeline.actions import describe_refusal
 from timelines.runs.study_timeline.selection import current, run_words, study_timelines
 
 RUNS_PER_PAGE = 30
@@ -55,7 +55,7 @@ def runs(request: StudyRequest) -> HttpResponse:
     closed = closed_encounters(request.user)
     found = open_runs(Run.objects.filter(study=request.study).select_related("dataset"), closed)
     page = Paginator(found, RUNS_PER_PAGE).get_page(request.GET.get("page"))
-    counted = totals_of(list(page.object_list), closed)
+    counted = count_runs(list(page.object_list), closed)
     lines = [run_line(run, counted[run.pk]) for run in page.object_list]
     context = {
         "page": page,
@@ -190,7 +190,7 @@ def _study_timeline(run: Run, live: dict[str, Any], closed: Collection[int]) -> 
             if study and open_runs(Run.objects.filter(pk=study.run_id), closed).exists()
             else ""
         ),
-        "why_not_study": why_not_choosable(run, live["totals"]) if offered else "",
+        "why_not_study": describe_refusal(run, live["totals"]) if offered else "",
     }
 
 
@@ -209,7 +209,7 @@ def _live(request: StudyRequest, run: Run, closed: Collection[int]) -> dict[str,
 
     Its summary and one page of its cases, without the `closed` encounters.
     """
-    counts = totals(run, closed)
+    counts = count_run(run, closed)
     show = request.GET.get("show", "")
     show = show if show in set(CaseState) else ""
     page, shown = _page(request, run, counts, show, closed)
@@ -217,8 +217,8 @@ def _live(request: StudyRequest, run: Run, closed: Collection[int]) -> dict[str,
         "run": run,
         "page": page,
         "totals": counts,
-        "stage_totals": counts.of_stages(),
-        "state": state_of_run(run, counts),
+        "stage_totals": counts.count_stages(),
+        "state": find_run_state(run, counts),
         "state_words": run_state_words(run, counts),
         "lines": case_lines(shown),
         "show": show,

@@ -20,7 +20,7 @@ from timelines.backbones.rules.querying.vocabulary import Concept, Hit, Kind, vo
 from timelines.backbones.rules.text import Analysis, analyse
 from timelines.domain import Occurrence, Polarity, TaggedNote
 from timelines.pipeline.backbone import Check, never_stop
-from timelines.pipeline.values import numbers_in
+from timelines.pipeline.values import find_numbers
 
 
 class Act(StrEnum):
@@ -160,7 +160,7 @@ def _read(occurrence: Occurrence, text: str, analysis: Analysis) -> Reading:
     if section == "disposition" and not subjects:
         subjects = (Hit(vocabulary().by_name["discharge"], 0, 0),)
     act = _act(own, text, occurrence, sentence, subjects)
-    values = numbers_in(own)
+    values = find_numbers(own)
     return Reading(occurrence, subjects, carrier, act, values, own, sentence, section)
 
 
