@@ -90,7 +90,7 @@ class CandidateRow:
 
 @dataclass(frozen=True, slots=True)
 class RecordRow:
-    """A row of the structured record; `parse_hours` from admission, None if untimed."""
+    """A row of the structured record; `hours` from admission, None if untimed."""
 
     hours: float | None
     value: str
@@ -246,7 +246,7 @@ def series_order(series: Sequence[RecordSeries], events: Iterable[str]) -> list[
 def shown_rows(
     rows: Iterable[RecordRow], hours: Iterable[float | None], limit: int | None = ROWS_AT_ONCE
 ) -> tuple[RecordRow, ...]:
-    """Return the rows nearest to any of the whole `parse_hours`, in order of time.
+    """Return the rows nearest to any of the whole `hours`, in order of time.
 
     Untimed rows come last. If no hour is known, the first rows.
     """

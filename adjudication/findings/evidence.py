@@ -50,7 +50,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class CitedRow:
-    """A source row of the cited series, `parse_hours` from admission.
+    """A source row of the cited series, `hours` from admission.
 
     `cited`: it is at the cited hour and has the cited value.
     """

@@ -179,7 +179,7 @@ def count_by_type(findings: QuerySet[Finding]) -> list[tuple[str, str, int]]:
 
 @dataclass(frozen=True, slots=True)
 class SideLine:
-    """One side's row as judged: `time` in whole hours, `parse_hours` in words."""
+    """One side's row as judged: `time` in whole hours, `hours` in words."""
 
     label: str
     source: str

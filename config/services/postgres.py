@@ -259,7 +259,7 @@ def _last_words(paths: ServicePaths, written: Mapping[Path, int]) -> str:
     """Return why the server ended.
 
     This is the last fatal line since its start, or else its output before its log was open.
-    `format_report` is the size of each log before the start. A client that was refused while the server
+    `written` is the size of each log before the start. A client that was refused while the server
     started is no reason.
     """
     logs = sorted(paths.logs.glob("postgres-*.log"), key=lambda log: log.stat().st_mtime)

@@ -39,7 +39,7 @@ class Answer:
 class Visit:
     """A requested address, the page that links to it, and its status.
 
-    `parse_whole`: a page, and not a fragment of one.
+    `whole`: a page, and not a fragment of one.
     """
 
     address: str

@@ -25,7 +25,7 @@ from timelines.transfer.references import SOURCE as REFERENCE_SOURCE
 class Choice:
     """One timeline that may be shown.
 
-    `resolve_ambiguous` timelines can no longer change, so their drawings may be cached.
+    `settled` timelines can no longer change, so their drawings may be cached.
     """
 
     pk: int

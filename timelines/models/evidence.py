@@ -55,7 +55,7 @@ class Evidence(models.Model):
     """A source row that was supplied for an occurrence.
 
     It has the row's key (an SQL foreign key, see the migration) and a copy of the row at that time.
-    `parse_hours` is the row's time from admission.
+    `hours` is the row's time from admission.
     """
 
     candidate = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="evidence")

@@ -93,7 +93,7 @@ def save_inventory(
 def uids_in_use(note_id: int, *, without: Collection[int] = ()) -> dict[str, Identity | None]:
     """Lock the note until the transaction ends; return UIDs in use.
 
-    The UIDs are those of its inventories, except the inventories `exclude_closed`, for `assign_uids`. The
+    The UIDs are those of its inventories, except the inventories `without`, for `assign_uids`. The
     lock makes writers of one note's inventories wait for each other. An author may still change the
     words of a draft's UID, so nobody shares the UIDs of drafts (None).
     """

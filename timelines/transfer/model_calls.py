@@ -40,7 +40,7 @@ CHUNK = 100
 def call_lines(run: Run, *, whole: bool) -> Iterator[dict[str, Any]]:
     """Yield one line a call, in the order in which they were made.
 
-    `parse_whole` adds parameters, request and reply, which contain the note's text.
+    `whole` adds parameters, request and reply, which contain the note's text.
     """
     stages = StageRun.objects.filter(case_run__run=run)
     owners = {

@@ -38,7 +38,7 @@ class Page(Body):
 
 
 class Source(Body):
-    """A source to compare. Start a run with `format_report`."""
+    """A source to compare. Start a run with `written`."""
 
     source = CharField()  # type: ignore[assignment]  # the framework's fields have a source of their own
     kind = CharField()
@@ -128,7 +128,7 @@ class JudgeStart(Body):
     study = CharField(default="", allow_blank=True, max_length=20)
     datasets = ListField(child=CharField(max_length=20), min_length=1)
     sources = ListField(
-        child=CharField(max_length=300), min_length=2, help_text="`format_report` of the choices."
+        child=CharField(max_length=300), min_length=2, help_text="`written` of the choices."
     )
     judge = ChoiceField(JUDGES, default="rules")
     model = CharField(default="", allow_blank=True, max_length=200)
@@ -145,7 +145,7 @@ class JudgeStart(Body):
 class FindingSide(Body):
     """One side as it was judged.
 
-    `parse_hours` are whole hours from admission, null for no time or no row.
+    `hours` are whole hours from admission, null for no time or no row.
     """
 
     source = CharField()  # type: ignore[assignment]  # as above

@@ -73,7 +73,7 @@ class CentralEvents(Answer):
 
 
 class Offset(Strict):
-    """Step 2: `parse_hours` from event `first` to event `second`.
+    """Step 2: `hours` from event `first` to event `second`.
 
     The confidence is 1 to 9.
     """
@@ -96,7 +96,7 @@ class Offset(Strict):
 
 
 class Attached(Strict):
-    """Step 5: an event, `parse_hours` after central event number `central`."""
+    """Step 5: an event, `hours` after central event number `central`."""
 
     event: Annotated[Event, AfterValidator(_check_attached)]
     central: int

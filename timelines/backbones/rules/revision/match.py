@@ -19,7 +19,7 @@ REACH_UNIQUE = 72.0
 class Match:
     """The agreement of a row's content with an occurrence.
 
-    `cost` 0 fits perfectly; `compute_reach` in hours beyond the text's bounds; `reason` in a clinician's
+    `cost` 0 fits perfectly; `reach` in hours beyond the text's bounds; `reason` in a clinician's
     words. `exact`: the very value that the text states. `repeats`: such acts recur, so two
     occurrences at different times should not share the row; a value, a specimen or a move may be
     mentioned twice.

@@ -50,7 +50,7 @@ def next_named_day(
 ) -> int | None:
     """Return the calendar day that is named next on the same line.
 
-    Day 0 is that of admission; only counted days of `prefetch` are considered. In "… at noon.
+    Day 0 is that of admission; only counted days of `ahead` are considered. In "… at noon.
     Furosemide in the morning. On POD 2 …" the furosemide is still of POD 1.
     """
     for later in ahead:
