@@ -221,6 +221,7 @@ def end_abandoned_jobs(*, jobs: QuerySet[Any]) -> int:
     return stopped + failed
 
 
+@transaction.atomic
 def give_back(*, jobs: QuerySet[Any], workers: Sequence[str]) -> int:
     """Requeue the jobs of ended processes without using up the attempt.
 
@@ -231,6 +232,7 @@ def give_back(*, jobs: QuerySet[Any], workers: Sequence[str]) -> int:
     for worker in workers:
         theirs |= Q(worker__startswith=f"{worker}:")
     lost = jobs.filter(theirs, state=JobState.RUNNING)
+    _lock(lost)  # a cancel between the two updates would requeue a job that was asked to stop
     ended = {"finished_at": database_time(), "lease_expires_at": None}
     stopped = lost.filter(cancel_requested=True).update(
         state=next_state(JobState.RUNNING, "stop"), **ended

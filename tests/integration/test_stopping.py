@@ -10,20 +10,26 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, connection
 
+from adjudication.models import Game
 from config.env import BASE_DIR
 from config.services import supervisor as supervisors
 from config.services.paths import ServicePaths
 from config.services.processes import is_alive, wait_until
 from config.services.supervisor import Child, Supervisor
+from jobs import registry
 from jobs.actions import cancel_all, give_back
 from jobs.leases.claims import claim
+from jobs.management.commands import give_back_jobs
 from jobs.models import JobState
 from tests.integration.job_rows import stage_row, stage_rows
 from tests.marks import deep
@@ -192,6 +198,59 @@ def test_only_the_jobs_of_these_processes_are_given_back(django_user_model):
     ]
     assert StageRun.objects.get(pk=mine.pk).attempt == 0
     assert give_back(jobs=StageRun.objects.all(), workers=[]) == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_cancel_waits_until_the_jobs_are_given_back(django_user_model):
+    """A cancel between the updates waits for their transaction, and then finds a waiting job."""
+    admin = django_user_model.objects.create(username="admin")
+    row = stage_row()
+    claim(StageRun, row.pk, worker=f"{socket.gethostname()}:17:17")
+    cancelled: list[int] = []
+
+    def cancel() -> None:
+        try:
+            cancelled.append(
+                cancel_all(jobs=StageRun.objects.filter(pk=row.pk), by=admin, study=None)
+            )
+        finally:
+            connection.close()
+
+    canceller = threading.Thread(target=cancel)
+
+    def cancel_after_the_first_update(execute, sql, params, many, context):
+        result = execute(sql, params, many, context)
+        if sql.startswith("UPDATE") and not canceller.ident:
+            canceller.start()
+            canceller.join(1.0)  # without the lock it is done by now
+        return result
+
+    with connection.execute_wrapper(cancel_after_the_first_update):
+        assert give_back(jobs=StageRun.objects.all(), workers=[f"{socket.gethostname()}:17"]) == 1
+    canceller.join(60)
+    row.refresh_from_db()
+    assert (cancelled, row.state, row.attempt) == ([1], "cancelled", 0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_error_in_one_kind_of_job_does_not_stop_the_others(monkeypatch, capsys):
+    row = stage_row()
+    claim(StageRun, row.pk, worker=f"{socket.gethostname()}:17:17")
+
+    def fail_for_the_first(*, jobs, workers):
+        if jobs.model is first:
+            raise IntegrityError("refused")
+        return give_back(jobs=jobs, workers=workers)
+
+    first = Game
+    kinds = sorted(registry.kinds(), key=lambda kind: kind.job_class is not first)
+    monkeypatch.setattr(give_back_jobs.registry, "kinds", lambda: iter(kinds))
+    monkeypatch.setattr(give_back_jobs, "give_back", fail_for_the_first)
+    with pytest.raises(CommandError, match=r"adjudication\.Game\. Run the command again"):
+        call_command("give_back_jobs", "17")
+    row.refresh_from_db()
+    assert (row.state, row.attempt) == ("queued", 0)
+    assert "1 job given back" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -5,14 +5,18 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError
 
 from accounts.wording import format_count
 from jobs import registry
 from jobs.actions import give_back
+
+logger = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
@@ -26,10 +30,22 @@ class Command(BaseCommand):
         parser.add_argument("pids", nargs="+", type=int, metavar="PID")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Give back, and say how many."""
+        """Give back every kind of job, and print how many.
+
+        An error in one kind does not stop the others. Raises CommandError with its name.
+        """
         workers = [f"{socket.gethostname()}:{pid}" for pid in options["pids"]]
-        count = sum(
-            give_back(jobs=kind.job_class._default_manager.all(), workers=workers)
-            for kind in registry.kinds()
-        )
+        count, failed = 0, []
+        for kind in registry.kinds():
+            name = kind.job_class._meta.label
+            try:
+                count += give_back(jobs=kind.job_class._default_manager.all(), workers=workers)
+            except DatabaseError:
+                logger.warning("could not give back jobs of %s", name, exc_info=True)
+                failed.append(name)
         self.stdout.write(f"{format_count(count, 'job')} given back")
+        if failed:
+            raise CommandError(
+                f"Not given back because the database refused: {', '.join(failed)}. Run the command"
+                " again; else the sweeper requeues them when their leases end."
+            )
