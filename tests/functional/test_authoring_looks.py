@@ -51,7 +51,7 @@ def test_axe_finds_nothing_and_pictures_are_taken(editor, enter, world, page, th
     opened = editor()
     assert_accessible(opened)
     take_picture(opened, f"empty-{theme}")
-    authoring = drafted(built, world.clinician)
+    authoring = make_draft(built, world.clinician)
     for name, size in (("wide", WIDE), ("narrow", NARROW), ("phone", PHONE)):
         enter(page, world.clinician, f"/authoring/{authoring.public_id}/")
         page.set_viewport_size(size)
@@ -74,7 +74,7 @@ def test_axe_finds_nothing_and_pictures_are_taken(editor, enter, world, page, th
     assert complaints == []
 
 
-def drafted(built, author: User) -> Authoring:
+def make_draft(built, author: User) -> Authoring:
     """Return a draft with the occurrences of a built case.
 
     Every third one is not placed yet, and one has no time.

@@ -64,7 +64,7 @@ def opened(world, live_server, page, client):
     return open_
 
 
-def selected(page) -> str | None:
+def read_selected(page) -> str | None:
     # The window's own address: Playwright hears of a change of it a moment later.
     found = re.search(r"[?&]o=([0-9a-f]{4})", page.evaluate("location.search"))
     return found.group(1) if found else None
@@ -74,48 +74,48 @@ def test_the_whole_page_is_walked_with_the_keyboard_alone(opened, world):
     page = opened()
     keys = page.keyboard
     keys.press("j")
-    assert selected(page) == world.uid("fall")
+    assert read_selected(page) == world.uid("fall")
     expect(page.locator(f"{PANEL} h2")).to_have_text("Fell at home")
     expect(page.locator(f"{PANEL} #step-3")).to_contain_text("−3 d")
     keys.press("[")
-    assert selected(page) == world.uid("andexanet")
+    assert read_selected(page) == world.uid("andexanet")
     expect(page.locator(f"{PANEL} .chain-when")).to_contain_text(
         "+6.5 h (HD 1, 21:08) · moved by evidence · 5 h later · text +1.5 h"
     )
     expect(page.locator(f"{PANEL} #step-8")).to_contain_text("rules 1.0 / adopt-row")
     expect(page.locator(".seg.is-selected").first).to_be_focused()
     keys.press("k")
-    assert selected(page) == world.uid("bleed")
+    assert read_selected(page) == world.uid("bleed")
 
     keys.press("/")
     keys.type("andexj[?")
-    assert selected(page) == world.uid("bleed"), "a key typed into a field did something else"
+    assert read_selected(page) == world.uid("bleed"), "a key typed into a field did something else"
     expect(page.locator("#case-search-count")).to_have_text("0 found")
     for _ in range(3):
         keys.press("Backspace")
     expect(page.locator("#case-search-count")).to_have_text("1 found")
     keys.press("Enter")
-    assert selected(page) == world.uid("andexanet")
+    assert read_selected(page) == world.uid("andexanet")
     keys.press("Escape")
     expect(page.locator("#case-search")).to_have_value("")
 
     keys.press("?")
     expect(page.get_by_role("dialog")).to_be_visible()
     keys.press("j")
-    assert selected(page) == world.uid("andexanet"), "a key went through the dialog"
+    assert read_selected(page) == world.uid("andexanet"), "a key went through the dialog"
     keys.press("Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
     keys.press("Escape")
-    assert selected(page) is None
+    assert read_selected(page) is None
 
 
 def test_the_plot_and_its_window_answer_to_keys(opened, world):
     page = opened()
     page.locator("[data-plot-scroll]").focus()
     page.keyboard.press("ArrowRight")
-    assert selected(page) == world.uid("fall"), "the earliest occurrence comes first"
+    assert read_selected(page) == world.uid("fall"), "the earliest occurrence comes first"
     page.keyboard.press("ArrowRight")
-    assert selected(page) == world.uid("apixaban")
+    assert read_selected(page) == world.uid("apixaban")
     page.keyboard.press("+")
     page.keyboard.press("+")
     page.keyboard.press("+")
@@ -156,7 +156,7 @@ def test_the_table_sorts_filters_and_moves_with_keys(opened, world):
     expect(rows.first).to_contain_text("5 h later")
     rows.first.focus()
     page.keyboard.press("ArrowDown")
-    assert selected(page) == rows.nth(1).get_attribute("data-u")
+    assert read_selected(page) == rows.nth(1).get_attribute("data-u")
     expect(page.locator(".seg.is-selected").first).to_be_attached()
     page.get_by_label("Filter by Kind").select_option("Procedures, lines")
     expect(rows).to_have_count(2)
@@ -188,9 +188,9 @@ def test_note_plot_table_and_address_follow_one_selection(opened, world):
     page = opened()
     inner = page.locator(f'.seg[data-o="{world.uid("dose")} {world.uid("apixaban")}"]')
     inner.click()
-    assert selected(page) == world.uid("dose")
+    assert read_selected(page) == world.uid("dose")
     inner.click()
-    assert selected(page) == world.uid("apixaban"), (
+    assert read_selected(page) == world.uid("apixaban"), (
         "the second click goes to the enclosing occurrence"
     )
     both = page.locator(f'.seg[data-o="{world.uid("ct")} {world.uid("bleed")}"]')
@@ -206,7 +206,7 @@ def test_note_plot_table_and_address_follow_one_selection(opened, world):
     page.goto(page.url.split("?")[0] + f"o/{world.uid('andexanet')}/")
     context = page.locator(f"{PANEL} [data-select]").first
     context.click()
-    assert selected(page) == world.uid("ct"), "a context occurrence is linked"
+    assert read_selected(page) == world.uid("ct"), "a context occurrence is linked"
 
 
 @pytest.mark.deep
@@ -215,7 +215,7 @@ def test_a_mark_of_the_plot_selects_its_occurrence(opened, world):
     expect(page.locator(".plot-ring")).to_be_visible()
     ring = page.locator(".plot-ring").bounding_box()
     page.keyboard.press("Escape")
-    assert selected(page) is None
+    assert read_selected(page) is None
     page.mouse.move(ring["x"] + ring["width"] / 2 - 30, ring["y"] + 60)
     page.mouse.move(ring["x"] + ring["width"] / 2, ring["y"] + ring["height"] / 2, steps=4)
     expect(page.locator("[data-tip]")).to_contain_text("5 h later than the text (+1.5 h)")
@@ -239,7 +239,7 @@ def test_dragging_over_the_overview_filters_the_note(opened, world):
         re.compile("is-dim")
     )
     page.keyboard.press("j")
-    assert selected(page) in {
+    assert read_selected(page) in {
         world.uid(name) for name in ("ct", "bleed", "andexanet", "second ct")
     }, "what is filtered away is passed over"
     page.get_by_role("button", name="All", exact=True).click()
@@ -325,12 +325,12 @@ def test_switching_the_timeline_keeps_the_occurrence(opened, world):
     page.get_by_role("link", name="From the note").click()
     page.wait_for_url("**t=*")
     page.wait_for_selector("#case[data-ready]")
-    assert selected(page) == world.uid("andexanet")
+    assert read_selected(page) == world.uid("andexanet")
     expect(page.locator(f"{PANEL} .chain-when")).to_contain_text("+1.5 h (HD 1, 16:08)")
     page.get_by_role("link", name="Reference").first.click()
     page.wait_for_url("**o=b007")
     page.wait_for_selector("#case[data-ready]")
-    assert selected(page) == "b007"
+    assert read_selected(page) == "b007"
     expect(page.locator(f"{PANEL} h2")).to_have_text("Andexanet alfa was given")
 
 

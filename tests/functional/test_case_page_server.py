@@ -39,7 +39,7 @@ def get(world, client):
     return lambda path="", **query: client.get(world.address + path, query)
 
 
-def data_of(response) -> dict:
+def read_data(response) -> dict:
     found = re.search(
         r'<script id="case-data" type="application/json">(.*?)</script>', response.content.decode()
     )
@@ -47,12 +47,12 @@ def data_of(response) -> dict:
     return json.loads(found.group(1))
 
 
-def chain_of(world, name, timeline=None) -> str:
+def build_chain_path(world, name, timeline=None) -> str:
     return f"o/{world.uid(name)}/chain/" + (f"?t={timeline.public_id}" if timeline else "")
 
 
 def test_the_primary_revised_timeline_opens_first(get):
-    items = {item["m"]: item for item in data_of(get())["items"]}
+    items = {item["m"]: item for item in read_data(get())["items"]}
     found = items["Andexanet alfa was given"]
     assert (found["w"], found["c"], found["tw"], found["sw"], found["s"]) == (
         "+6.5 h",
@@ -71,25 +71,29 @@ def test_the_primary_revised_timeline_opens_first(get):
 def test_each_timeline_can_be_chosen(get, world):
     times = {}
     for name in ("text_only", "revised", "second", "reference"):
-        data = data_of(get(t=getattr(world, name).public_id))
+        data = read_data(get(t=getattr(world, name).public_id))
         times[name] = next(item["t"] for item in data["items"] if item["m"].startswith("Andexanet"))
     assert times == {"text_only": 1.5, "revised": 6.5, "second": 1.5, "reference": 6.5}
 
 
 def test_note_mention_event_value_and_reason_stay_text(get, world):
-    for response in (get(), get(chain_of(world, "markup")), get(chain_of(world, "andexanet"))):
+    for response in (
+        get(),
+        get(build_chain_path(world, "markup")),
+        get(build_chain_path(world, "andexanet")),
+    ):
         body = response.content.decode()
         assert "<img src=x" not in body
         assert "<script>window" not in body
         assert "{{ 7|add:1 }}" in html.unescape(body) or "7|add:1" in body
-    chain = html.unescape(get(chain_of(world, "andexanet")).content.decode())
+    chain = html.unescape(get(build_chain_path(world, "andexanet")).content.decode())
     assert f"400 {MARKUP} mg" in chain
     assert f"this very dose {MARKUP}" in chain
     assert f"below 0.05 {MARKUP}" in chain
 
 
 def test_the_page_has_no_inline_script_style_or_handler(get, world):
-    for response in (get(), get(chain_of(world, "andexanet"))):
+    for response in (get(), get(build_chain_path(world, "andexanet"))):
         body = response.content.decode()
         assert not re.search(r"<script(?![^>]*(?:src=|type=\"application/json\"))", body)
         assert not re.search(r"<style|<[^>]*\sstyle=|<[a-z]+[^<>]*\son[a-z]+=\"", body)
@@ -99,7 +103,9 @@ def test_the_chain_walks_from_the_sentence_to_what_decided(get, world):
     body = re.sub(
         r"\s+",
         " ",
-        html.unescape(re.sub(r"<[^>]+>", " ", get(chain_of(world, "andexanet")).content.decode())),
+        html.unescape(
+            re.sub(r"<[^>]+>", " ", get(build_chain_path(world, "andexanet")).content.decode())
+        ),
     )
     for step in (
         "Andexanet alfa was given soon after arrival.",
@@ -162,7 +168,7 @@ def test_strangers_reviewers_and_members_of_other_studies_do_not_see_it(world, c
         (factories.make_user(world.study, Role.ADMIN), 200),
     ):
         client.force_login(user)
-        for path in ("", f"o/{world.uid('ct')}/", chain_of(world, "ct")):
+        for path in ("", f"o/{world.uid('ct')}/", build_chain_path(world, "ct")):
             assert client.get(world.address + path).status_code == status
 
 
@@ -223,7 +229,7 @@ def test_a_source_without_inventory_is_drawn_without_spans(get, world):
     timeline = factories.make_bare_timeline(
         world.encounter, {"fever": 2.0, "rash": None}, source="single step"
     )
-    data = data_of(get(t=timeline.public_id))
+    data = read_data(get(t=timeline.public_id))
     assert [(item["m"], item["w"]) for item in data["items"]] == [
         ("fever", "+2 h"),
         ("rash", "not placed"),

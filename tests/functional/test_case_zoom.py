@@ -67,7 +67,7 @@ def case(enter, page) -> Page:
     return opened
 
 
-def drawn(page: Page) -> None:
+def wait_until_drawn(page: Page) -> None:
     """Wait until the plot shows the window that is chosen."""
     page.wait_for_function(
         "() => { const [from, to] = document.querySelector('[data-plot]')._fullLayout.xaxis.range;"
@@ -90,7 +90,7 @@ def test_the_ring_of_what_is_pointed_at_goes_with_its_occurrence(case, complaint
         case.evaluate(
             f"uid => {{ const item = CasePage.items[CasePage.byUid.get(uid)]; {change}; }}", uid
         )
-        drawn(case)
+        wait_until_drawn(case)
         ring = case.evaluate(RING, uid)
         assert not ring["hidden"]
         assert ring["left"] == pytest.approx(ring["x"], abs=1.5), change
@@ -108,9 +108,9 @@ def test_the_ring_of_what_is_pointed_at_goes_with_its_occurrence(case, complaint
 def test_lanes_take_the_height_that_their_occurrences_in_the_window_need(case):
     whole = case.evaluate(LANES)
     case.get_by_role("button", name="Stay", exact=True).click()
-    drawn(case)
+    wait_until_drawn(case)
     case.evaluate("CasePage.setWindow(CasePage.data.zero, CasePage.data.zero + 0.02)")
-    drawn(case)
+    wait_until_drawn(case)
     zoomed = case.evaluate(LANES)
     assert sum(lane["inside"] for lane in zoomed) < sum(lane["inside"] for lane in whole) / 2, (
         "the window must leave much out"
@@ -121,7 +121,7 @@ def test_lanes_take_the_height_that_their_occurrences_in_the_window_need(case):
             f"{lane['name']} keeps empty height"
         )
     case.keyboard.press("Escape")
-    drawn(case)
+    wait_until_drawn(case)
     assert case.evaluate(LANES) == whole
 
 
@@ -130,7 +130,7 @@ def test_lanes_take_the_height_that_their_occurrences_in_the_window_need(case):
 def test_names_of_lanes_and_labels_of_the_axis_are_whole(case, width):
     case.set_viewport_size({"width": width, "height": 900})
     for _ in range(2):
-        drawn(case)
+        wait_until_drawn(case)
         case.wait_for_function(
             "() => { const p = document.querySelector('[data-plot]'); return p._fullLayout.width === p.clientWidth; }"
         )

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, Request, Response
 
 from tests.integration.crawler import Visit, select_shapes
 from tests.integration.demo_world import Demo, make_demo
-from tests.integration.test_crawl import crawl_as
+from tests.integration.test_crawl import crawl_person
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -61,12 +61,12 @@ class Watch:
             self._note(f"{response.url} answered {response.status}")
 
 
-def crawled() -> tuple[Demo, dict[str, list[Visit]]]:
+def crawl_demo() -> tuple[Demo, dict[str, list[Visit]]]:
     """Return the demo, and for each visitor the shapes of page that are new."""
     demo, found, known = make_demo(), dict[str, list[Visit]](), set[str]()
     try:
         for person in VISITORS:
-            visits = select_shapes(crawl_as(demo, person, each=1))
+            visits = select_shapes(crawl_person(demo, person, each=1))
             new = [
                 v
                 for shape, v in visits.items()
@@ -84,7 +84,7 @@ def test_no_page_complains(live_server, page, enter):
     # In a thread of its own: stages and some views run event loops, and Playwright has one in this
     # thread.
     with ThreadPoolExecutor(1) as threads:
-        demo, pages = threads.submit(crawled).result()
+        demo, pages = threads.submit(crawl_demo).result()
     watch = Watch(page)
     for person in VISITORS:
         if person == "anonymous":

@@ -75,7 +75,7 @@ def opened(world, live_server, page, client):
     assert page.complaints == []
 
 
-def drawn(page) -> None:
+def wait_until_drawn(page) -> None:
     """Every plot of the page is there."""
     for figure in page.locator("[data-figure]").all():
         expect(figure).to_have_attribute("data-drawn", "true")
@@ -91,7 +91,7 @@ def whole_picture(page, name: str) -> None:
     page.screenshot(path=folder / f"{name}.png", full_page=True)
 
 
-def downloaded(page, button) -> bytes:
+def download(page, button) -> bytes:
     with page.expect_download() as waited:
         button.click()
     return waited.value.path().read_bytes()
@@ -105,7 +105,7 @@ def test_from_the_navigation_to_the_pairs_drawn_on_the_case_page(opened, world, 
     expect(page.locator("#main-table")).to_contain_text("Span recall")
     page.get_by_role("link", name="Embeddings", exact=True).click()
     expect(page.locator("#main-table")).to_contain_text("Event match rate")
-    drawn(page)
+    wait_until_drawn(page)
     expect(
         page.get_by_label(
             "Plot: Recovery against concordance. Its figures are in the table of this section."
@@ -135,19 +135,17 @@ def test_from_the_navigation_to_the_pairs_drawn_on_the_case_page(opened, world, 
 @pytest.mark.deep
 def test_tables_and_plots_are_saved_without_a_network(opened, evaluation):
     page = opened(f"/evaluations/{evaluation.public_id}/?basis=embedding")
-    drawn(page)
+    wait_until_drawn(page)
     section = page.locator("#sweeps")
-    table = downloaded(
-        page, section.get_by_role("link", name="CSV of the threshold sweep")
-    ).decode()
+    table = download(page, section.get_by_role("link", name="CSV of the threshold sweep")).decode()
     assert table.startswith("Source,Threshold,Event match rate")
-    svg = downloaded(
+    svg = download(
         page, section.get_by_role("button", name="SVG of Recovery against concordance")
     ).decode()
     assert svg.startswith("<svg")
     assert "rules · revised" in svg
     assert "window.hit=1&lt;/script" in svg or "…" in svg
-    png = downloaded(page, section.get_by_role("button", name="PNG of Recovery against AULTC"))
+    png = download(page, section.get_by_role("button", name="PNG of Recovery against AULTC"))
     assert png.startswith(b"\x89PNG")
     assert int.from_bytes(png[16:20]) == 1440
     assert len(png) > 20_000, "the picture is blank"
@@ -195,7 +193,7 @@ def test_axe_finds_nothing_and_pictures_are_taken(opened, world, evaluation, the
         page.set_viewport_size(size)
         for name, path in paths.items():
             opened(path)
-            drawn(page)
+            wait_until_drawn(page)
             assert_accessible(page)
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (
                 f"{name} scrolls sideways"

@@ -90,7 +90,7 @@ def test_a_run_that_ends_can_be_chosen_without_a_reload(enter, page, world, admi
     assert complaints == []
 
 
-def started(kind: str, world) -> tuple[str, str]:
+def start_work(kind: str, world) -> tuple[str, str]:
     """Create waiting work; return its page's address and cancel button."""
     if kind == "run":
         case_run = Run.objects.get().cases.get()
@@ -114,7 +114,7 @@ LOST = {
 }
 
 
-def cancelled(world) -> int:
+def count_cancelled(world) -> int:
     """How much of the study was cancelled or asked to stop."""
     games = Game.objects.filter(state=JobState.CANCELLED).count()
     return (
@@ -127,7 +127,7 @@ def cancelled(world) -> int:
 @pytest.mark.deep
 @pytest.mark.parametrize("kind", LOST)
 def test_cancel_asks_once_and_names_what_is_lost(enter, page, world, admin, complaints, kind):
-    address, button = started(kind, world)
+    address, button = start_work(kind, world)
     enter(page, admin, address)
     page.locator(button).click()
     dialog = page.get_by_role("dialog")
@@ -137,10 +137,10 @@ def test_cancel_asks_once_and_names_what_is_lost(enter, page, world, admin, comp
     expect(dialog).to_be_visible()
     dialog.get_by_role("button", name="Let it go on").click()
     expect(dialog).to_be_hidden()
-    assert cancelled(world) == 0
+    assert count_cancelled(world) == 0
     page.locator(button).click()
     with page.expect_navigation():
         dialog.get_by_role("button", name=f"Cancel the {kind}").click()
     expect(page.locator(".badge", has_text="Cancelled").first).to_be_visible()
-    assert cancelled(world) == 1
+    assert count_cancelled(world) == 1
     assert complaints == []

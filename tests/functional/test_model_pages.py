@@ -80,7 +80,7 @@ def run(server) -> Run:
         return worker.submit(work).result()
 
 
-def looked_at(page: Page, name: str) -> None:
+def check_looks(page: Page, name: str) -> None:
     """A picture and axe, in both themes."""
     ARTIFACTS.mkdir(parents=True, exist_ok=True)
     for theme in ("light", "dark"):
@@ -95,7 +95,7 @@ def test_models_a_runs_calls_and_one_call(run, enter, page):
     enter(page, admin, "/models/")
     expect(page.locator("#model-health")).to_contain_text("reachable")
     expect(page.locator("#model-health")).to_contain_text("32768")
-    looked_at(page, "models")
+    check_looks(page, "models")
     page.get_by_role("button", name="Ask again").click()
     expect(page.locator("#model-health")).to_contain_text("reachable")
 
@@ -103,11 +103,11 @@ def test_models_a_runs_calls_and_one_call(run, enter, page):
     expect(page.locator("#run-calls tfoot")).to_contain_text(str(ModelCall.objects.count()))
     expect(page.locator("#run-calls")).to_contain_text("1 refused by the check")
     page.get_by_text("By case").click()
-    looked_at(page, "run-calls")
+    check_looks(page, "run-calls")
     page.locator("#call-cases").get_by_role("link", name="case-0").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Model calls of case case-0")
-    looked_at(page, "case-calls")
+    check_looks(page, "case-calls")
     page.get_by_role("row").filter(has_text="refused by the check").get_by_role("link").click()
     expect(page.locator("pre").first).to_have_text(MARKUP)
     assert page.evaluate("window.hit") is None
-    looked_at(page, "model-call")
+    check_looks(page, "model-call")

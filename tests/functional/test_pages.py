@@ -190,7 +190,7 @@ def test_a_link_to_a_row_brings_it_into_view(admin_of, live_server):
 
 @pytest.mark.deep
 def test_open_reasons_scroll_and_focus_outlive_the_polls(admin_of, live_server):
-    run = unfinished_run()
+    run = make_unfinished_run()
     page = admin_of(run.study)
     page.set_viewport_size({"width": 700, "height": 700})
     page.goto(f"{live_server.url}/runs/{run.public_id}/")
@@ -214,7 +214,7 @@ def test_open_reasons_scroll_and_focus_outlive_the_polls(admin_of, live_server):
 
 @pytest.mark.deep
 def test_a_poll_after_the_session_ended_leads_to_the_sign_in_page(admin_of, live_server):
-    run = unfinished_run()
+    run = make_unfinished_run()
     page = admin_of(run.study)
     page.goto(f"{live_server.url}/runs/{run.public_id}/")
     page.context.clear_cookies()
@@ -225,7 +225,7 @@ def test_a_poll_after_the_session_ended_leads_to_the_sign_in_page(admin_of, live
 @pytest.mark.deep
 @pytest.mark.parametrize("theme", ["dark", *deep("light")])
 def test_axe_finds_nothing_and_pictures_are_taken(admin_of, live_server, page, theme):
-    run = unfinished_run()
+    run = make_unfinished_run()
     encounter = run.cases.order_by("pk").first().encounter
     rows = [
         factories.make_row(
@@ -257,7 +257,7 @@ def test_axe_finds_nothing_and_pictures_are_taken(admin_of, live_server, page, t
     assert series.count == 9
 
 
-def unfinished_run():
+def make_unfinished_run():
     """Return a run of twelve cases in different states.
 
     Done, failed after three attempts, running in its second, cancelled, and the others waiting.

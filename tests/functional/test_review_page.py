@@ -37,7 +37,7 @@ SWAP = """() => {
 }"""
 
 
-def focused(page: Page) -> str:
+def read_focused(page: Page) -> str:
     return str(page.evaluate("document.activeElement.name || document.activeElement.className"))
 
 
@@ -47,7 +47,7 @@ def test_ten_items_by_the_keyboard_alone(reviewing, packed, complaints):
     for number, key in enumerate("1234561234", 1):
         wait_for_item(page)
         expect(page.locator("[data-position]")).to_contain_text(f"{number} of ")
-        assert focused(page) == "item", "the item has the focus, wherever the last one left it"
+        assert read_focused(page) == "item", "the item has the focus, wherever the last one left it"
         seen.append(press_answer(page, key))
     wait_until_saved(page)
     stored = packed.decided()
@@ -77,19 +77,19 @@ def test_a_key_typed_into_a_field_does_nothing_else(reviewing, packed):
     page = reviewing()
     first = read_item_id(page)
     page.keyboard.press("c")
-    assert focused(page) == "comment"
+    assert read_focused(page) == "comment"
     page.keyboard.type("1 u s f ? looks copied")
     page.keyboard.press("Enter")
-    assert (focused(page), read_item_id(page)) == ("item", first), (
+    assert (read_focused(page), read_item_id(page)) == ("item", first), (
         "Enter leaves the field and saves nothing"
     )
     page.keyboard.press("t")
-    assert focused(page) == "own_time"
+    assert read_focused(page) == "own_time"
     page.keyboard.type("soon")
     page.keyboard.press("Escape")
     page.keyboard.press("2")
     page.keyboard.press("Enter")
-    assert (focused(page), read_item_id(page)) == ("own_time", first), (
+    assert (read_focused(page), read_item_id(page)) == ("own_time", first), (
         "a time that cannot be read is not swallowed"
     )
     expect(page.locator("[data-own-time-read]")).to_contain_text("Write −72")
@@ -311,7 +311,7 @@ def test_practice_comes_first_and_explains_itself(enter, packed, page, complaint
     assert complaints == []
 
 
-def decide_everything(page: Page, packed: PacketWorld) -> None:
+def decide_all(page: Page, packed: PacketWorld) -> None:
     for _ in range(packed.packet.items.count()):
         press_answer(page, "1")
     expect(page.get_by_role("heading", name="All items are decided")).to_be_visible()
@@ -319,7 +319,7 @@ def decide_everything(page: Page, packed: PacketWorld) -> None:
 
 def test_from_the_last_item_to_the_receipt_and_back(reviewing, packed, page):
     reviewing()
-    decide_everything(page, packed)
+    decide_all(page, packed)
     page.get_by_role("link", name="To the last steps").click()
     page.get_by_role("link", name="Answer", exact=True).click()
     page.get_by_role("radiogroup", name="Item 1", exact=True).get_by_label("A", exact=True).check()

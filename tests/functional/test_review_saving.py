@@ -38,7 +38,7 @@ def banner(page: Page, words: str):
     return page.get_by_role("alert").filter(has_text=words)
 
 
-def pressed(page: Page, name: str) -> None:
+def expect_pressed(page: Page, name: str) -> None:
     expect(page.get_by_role("button", name=re.compile(name))).to_have_attribute(
         "aria-pressed", "true"
     )
@@ -132,7 +132,7 @@ def test_an_ended_session_costs_a_sign_in(reviewing, packed, client, live_server
     signed_out.get_by_role("button", name="I have signed in").click()
     wait_until_saved(page)
     expect(signed_out).to_be_hidden()
-    pressed(page, "^6 Not a finding")
+    expect_pressed(page, "^6 Not a finding")
     assert [(d.kind, d.item.public_id) for d in packed.decided()] == [("answer", first)]
 
 
@@ -155,7 +155,7 @@ def test_what_was_chosen_is_there_on_another_device(reviewing, packed, new_windo
     assert response.value.ok
     other = reviewing(on=new_window())
     assert read_item_id(other) == item
-    pressed(other, "^4 Neither")
+    expect_pressed(other, "^4 Neither")
     expect(other.get_by_label("Comment")).to_have_value("both miss the transfer")
     expect(other.get_by_label("Your own time")).to_have_value("−12 h")
     assert float(other.locator("[data-item]").get_attribute("data-seconds") or 0) > 0
@@ -182,7 +182,7 @@ def test_the_second_of_two_windows_is_told_what_stands(reviewing, packed, new_wi
     wait_for_item(late)
 
 
-def taken_by_another(packed: PacketWorld, item_id: str) -> None:
+def decide_as_another(packed: PacketWorld, item_id: str) -> None:
     """The lease runs out, and somebody else answers the item."""
     person = factories.make_user(packed.packet.study, Role.REVIEWER)
     theirs = packets.assign(packet=packed.packet, person=person, by=packed.admin)
@@ -203,7 +203,7 @@ def test_a_late_answer_is_told_so_and_kept(reviewing, packed):
     page = reviewing()
     item = read_item_id(page)
     page.wait_for_selector("#review[data-ahead]")
-    taken_by_another(packed, item)
+    decide_as_another(packed, item)
     page.keyboard.press("2")
     expect(page.locator("[data-notice]")).to_contain_text("somebody else has it now")
     page.keyboard.press("Enter")
@@ -251,7 +251,7 @@ def test_pausing_forgets_nothing_and_holds_no_item_twice(reviewing, packed, page
     page.get_by_role("link", name="Start", exact=True).click()
     wait_for_item(page)
     assert read_item_id(page) == before
-    pressed(page, "^5 Unclear")
+    expect_pressed(page, "^5 Unclear")
     leased = Slot.objects.filter(assignment=packed.assignment, decision__isnull=True)
     assert leased.count() <= 2, "the item on screen and the one after"
     assert slots.progress(assignment=packed.assignment).done == 0

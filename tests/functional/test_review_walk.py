@@ -70,18 +70,18 @@ def test_from_the_draw_to_the_report_card(enter, new_window, complaints):
     expect(steering.get_by_text("The packet is open: its items")).to_be_visible()
     packet = Packet.objects.get()
 
-    one = window_of(enter, new_window, first)
+    one = open_window(enter, new_window, first)
     camera.take(one, "steps")
     practise(one, camera)
     review(one, packet, camera)
     last_steps(one, camera)
 
-    two = window_of(enter, new_window, second)
+    two = open_window(enter, new_window, second)
     practise(two)
     work(two, packet.items.count(), "2")
     expect(two.get_by_role("heading", name="All items are decided")).to_be_visible()
 
-    three = window_of(enter, new_window, third)
+    three = open_window(enter, new_window, third)
     practise(three)
     three.get_by_role("link", name="Start", exact=True).click()
     wait_for_item(three)
@@ -125,7 +125,7 @@ def draw(steering: Page, camera: Camera) -> None:
     expect(steering.get_by_role("heading", name="People")).to_be_visible()
 
 
-def window_of(enter, new_window, who: User) -> Page:
+def open_window(enter, new_window, who: User) -> Page:
     """The person's own window, at their packet."""
     window = enter(new_window(), who, f"/review/{Assignment.objects.get(person=who).public_id}/")
     window.set_viewport_size(SCREEN)

@@ -13,7 +13,13 @@ from typing import Any
 from django.test import Client
 
 from tests.integration.api import ApiClient
-from tests.integration.demo_exports import Exports, download, find_ids, judged_files, packet_files
+from tests.integration.demo_exports import (
+    Exports,
+    download,
+    export_judge_files,
+    find_ids,
+    packet_files,
+)
 from tests.integration.demo_world import Demo
 
 #: Of many findings one in so many is asked for alone.
@@ -50,7 +56,7 @@ def export_judge_run(client: Client, address: str, name: str) -> Exports:
     """
     taken = {
         f"api/{name}.json": download(client, address),
-        **judged_files(client, address, name, "report", "files/"),
+        **export_judge_files(client, address, name, "report", "files/"),
     }
     taken |= {
         f"api/{name}/{part}.json": download(client, f"{address}{part}/")

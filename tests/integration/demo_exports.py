@@ -164,7 +164,7 @@ def download_pages(demo: Demo) -> Exports:
         table = f"/evaluations/{evaluation}/tables/{name}/{form}/?basis={basis}&published={int(basis == 'embedding')}"
         taken[f"evaluation/{basis}/{name}.{form}"] = download(admin, table)
     for number, judged in enumerate(find_ids("adjudication", "JudgeRun"), start=1):
-        taken |= judged_files(
+        taken |= export_judge_files(
             admin, f"/adjudication/runs/{judged}/", f"judge-run-{number}", "ratings", "download/"
         )
     for number, packet in enumerate(find_ids("adjudication", "Packet"), start=1):
@@ -177,7 +177,7 @@ def download_pages(demo: Demo) -> Exports:
     return taken
 
 
-def judged_files(client: Client, address: str, name: str, report: str, files: str) -> Exports:
+def export_judge_files(client: Client, address: str, name: str, report: str, files: str) -> Exports:
     """Return tables of ratings, all findings and all games of a judge run.
 
     They come from pages or from the API.

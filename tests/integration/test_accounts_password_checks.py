@@ -46,7 +46,7 @@ ALLOWED = {
 TOKENS = "accounts/api_access/authentication.py"
 
 
-def named() -> set[tuple[str, str]]:
+def find_uses() -> set[tuple[str, str]]:
     """(file, name) of every use of CHECKS in the application."""
     found = set()
     for app in APPS:
@@ -65,7 +65,7 @@ def named() -> set[tuple[str, str]]:
 
 
 def test_passwords_are_checked_in_one_place():
-    assert named() - {(TOKENS, "authenticate")} == ALLOWED
+    assert find_uses() - {(TOKENS, "authenticate")} == ALLOWED
 
 
 def test_forms_and_views_of_django_that_check_are_ours():

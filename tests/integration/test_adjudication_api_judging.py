@@ -41,7 +41,7 @@ def clinician(world):
     return factories.make_user(world.study, Role.CLINICIAN)
 
 
-def everything(api, path, **query):
+def load_all(api, path, **query):
     """All findings or changes, page after page."""
     found, after = [], ""
     while after is not None:
@@ -178,12 +178,12 @@ def test_a_run_is_paused_resumed_cancelled_and_retried(world, admin):
 
 def test_findings_come_whole_in_pages_of_any_size(world, admin):
     path = f"judge-runs/{world.run.public_id}/findings/"
-    answer = everything(admin, path, limit=500)
+    answer = load_all(admin, path, limit=500)
     assert [f["id"] for f in answer] == list(
         Finding.objects.order_by("game_id", "ordinal").values_list("public_id", flat=True)
     )
     for limit in (1, 7, len(answer), len(answer) + 1):
-        assert everything(admin, path, limit=limit) == answer
+        assert load_all(admin, path, limit=limit) == answer
     one = Finding.objects.select_related("game").get(public_id=answer[0]["id"])
     assert (answer[0]["type"], answer[0]["verdict"], answer[0]["reason"]) == (
         one.type,
@@ -206,12 +206,12 @@ def test_filters_are_those_of_the_page(world, admin):
     sizes = []
     for asked in FILTERS:
         expected = filter_findings(world.run, FindingFilter.from_query(asked, len(SOURCES)))
-        answer = everything(admin, path, limit=5, **asked)
+        answer = load_all(admin, path, limit=5, **asked)
         assert {f["id"] for f in answer} == set(expected.values_list("public_id", flat=True)), asked
         sizes.append(len(answer))
     assert sum(n > 0 for n in sizes) >= 8
     case = world.encounters[0]
-    assert {f["case"] for f in everything(admin, path, case=case.public_id)} == {case.public_id}
+    assert {f["case"] for f in load_all(admin, path, case=case.public_id)} == {case.public_id}
 
 
 UNKNOWN = [
@@ -320,7 +320,7 @@ def test_what_changed_between_two_judges(world, admin):
         before, after = line["before"], line["after"]
         assert line["change"] == "verdict"
         assert (before["run"], after["run"]) == (world.run.public_id, later.public_id)
-    assert everything(admin, path, limit=2) == body["results"]
+    assert load_all(admin, path, limit=2) == body["results"]
     assert admin.get(path, after="nowhere")[0] == 404
     for asked in ({"change": "other"}, {"type": "timing"}, {"limit": "0"}):
         status, answer = admin.get(path, **asked)
@@ -425,7 +425,7 @@ def test_an_open_packet_closes_its_cases_to_those_assigned(world, clinician):
             comparisons__games__findings__items__packet=made.packet
         ).values_list("public_id", flat=True)
     )
-    assert {f["case"] for f in everything(api, run + "findings/")} <= open_cases
+    assert {f["case"] for f in load_all(api, run + "findings/")} <= open_cases
     filed = [
         json.loads(line)["case_id"]
         for line in api.get(run + "findings/files/jsonl/")[1].splitlines()

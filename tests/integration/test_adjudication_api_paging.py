@@ -32,7 +32,7 @@ def admin(world):
 
 
 @contextmanager
-def reading():
+def collect_queries():
     """Collect the SELECTs of a request about games and findings.
 
     Writing to the trail takes as many as there are cases.
@@ -51,7 +51,7 @@ def pages(api, path, limit, **query):
     """Every page: (rows, the queries that read it)."""
     found, after = [], ""
     while after is not None:
-        with reading() as asked:
+        with collect_queries() as asked:
             status, body = api.get(path, after=after, limit=limit, **query)
         assert status == 200, body
         found.append((body["results"], asked))
@@ -59,7 +59,7 @@ def pages(api, path, limit, **query):
     return found
 
 
-def crowd(run):
+def copy_findings(run):
     """Many more findings in each game of the run: copies of its first one."""
     for game in Game.objects.filter(run=run):
         first, last = (
@@ -94,7 +94,7 @@ def scans(plan):
         yield from scans(inner)
 
 
-def explained(query):
+def explain(query):
     with connection.cursor() as cursor:
         cursor.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + query.replace("%", "%%"))
         plan = cursor.fetchone()[0]
@@ -146,7 +146,7 @@ def test_counts_of_changes_are_told_once(world, admin):
 def test_a_page_of_findings_reads_by_index_what_it_shows_and_little_else(world, admin):
     """The rows read do not grow with the place in the list."""
     make_judged_run(world.dataset, FixedJudge(version="2"))
-    crowd(world.run)
+    copy_findings(world.run)
     total = Finding.objects.filter(game__run=world.run).count()
     assert total > 12 * MANY
     every = list(
@@ -156,14 +156,14 @@ def test_a_page_of_findings_reads_by_index_what_it_shows_and_little_else(world, 
     )
     path = f"judge-runs/{world.run.public_id}/findings/"
     for place in ("", every[total // 2], every[-30]):
-        with reading() as asked:
+        with collect_queries() as asked:
             status, body = admin.get(path, after=place, limit=20)
         assert status == 200
         assert body["results"][0]["id"] == every[every.index(place) + 1 if place else 0]
         (query,) = [q for q in asked if 'ORDER BY "adjudication_finding"."game_id"' in q]
         read = [
             (rows, thrown)
-            for table, rows, thrown in explained(query)
+            for table, rows, thrown in explain(query)
             if table == "adjudication_finding"
         ]
         assert read
@@ -171,5 +171,5 @@ def test_a_page_of_findings_reads_by_index_what_it_shows_and_little_else(world, 
         # before the middle.
         assert sum(rows + thrown for rows, thrown in read) <= 2 * (MANY + 20), (
             place,
-            explained(query),
+            explain(query),
         )

@@ -26,25 +26,25 @@ def person():
     return factories.make_user(factories.make_study(), Role.CLINICIAN)
 
 
-def issued(person, label="script"):
+def make_token(person, label="script"):
     return issue_token(user=person, label=label, by=person)
 
 
-def asked(client, secret, word="Bearer"):
+def send(client, secret, word="Bearer"):
     return client.get(ADDRESS, headers={"Authorization": f"{word} {secret}"})
 
 
 def test_a_token_opens_the_api_and_no_page(client, person):
-    _, secret = issued(person)
-    assert asked(client, secret).status_code == 200
-    assert asked(client, secret, word="bearer").status_code == 200
+    _, secret = make_token(person)
+    assert send(client, secret).status_code == 200
+    assert send(client, secret, word="bearer").status_code == 200
     page = client.get("/api-tokens/", headers={"Authorization": f"Bearer {secret}"})
     assert page.status_code == 302
     assert page["Location"].startswith("/sign-in/")
 
 
 def test_only_a_digest_is_stored(person):
-    token, secret = issued(person)
+    token, secret = make_token(person)
     stored = ApiToken.objects.filter(pk=token.pk).values().get()
     assert secret not in str(stored)
     assert stored["digest"] != secret
@@ -63,23 +63,23 @@ def test_what_is_no_token_is_refused(client, secret):
     assert answer["WWW-Authenticate"] == "Bearer"
 
 
-def ended_by_hand(person, token):
+def revoke(person, token):
     revoke_token(token=token, by=person)
 
 
-def ended_by_time(person, token):
+def expire(person, token):
     ApiToken.objects.update(expiry=timezone.now() - timedelta(seconds=1))
 
 
-def ended_with_the_account(person, token):
+def deactivate_account(person, token):
     User.objects.update(is_active=False)
 
 
-def ended_by_a_reset(person, token):
+def reset_account_password(person, token):
     reset_password(user=person, by=None)
 
 
-def ended_by_a_new_password(person, token):
+def change_password(person, token):
     person.set_password("another long password")
     person.save()
 
@@ -87,54 +87,54 @@ def ended_by_a_new_password(person, token):
 @pytest.mark.parametrize(
     "end",
     [
-        ended_by_hand,
-        ended_by_time,
-        ended_with_the_account,
-        ended_by_a_reset,
-        ended_by_a_new_password,
+        revoke,
+        expire,
+        deactivate_account,
+        reset_account_password,
+        change_password,
     ],
     ids=lambda f: f.__name__,
 )
 def test_an_ended_token_opens_nothing(client, person, end):
-    token, secret = issued(person)
-    assert asked(client, secret).status_code == 200
+    token, secret = make_token(person)
+    assert send(client, secret).status_code == 200
     end(person, token)
-    assert asked(client, secret).status_code == 401
+    assert send(client, secret).status_code == 401
 
 
 def test_a_known_beginning_gets_few_guesses(client, settings, person):
     settings.SIGN_IN_ATTEMPTS = 3
-    token, secret = issued(person)
+    token, secret = make_token(person)
     wrong = secret[:15] + "0" * 49
-    assert [asked(client, wrong).status_code for _ in range(5)] == [401, 401, 401, 429, 429]
-    assert int(asked(client, wrong)["Retry-After"]) > 0
-    assert asked(client, secret).status_code == 429
-    assert asked(client, issued(person, "other")[1]).status_code == 200
+    assert [send(client, wrong).status_code for _ in range(5)] == [401, 401, 401, 429, 429]
+    assert int(send(client, wrong)["Retry-After"]) > 0
+    assert send(client, secret).status_code == 429
+    assert send(client, make_token(person, "other")[1]).status_code == 200
     refused = AuditEvent.objects.filter(action="token.refused")
     assert list(refused.values_list("object_id", flat=True)) == [token.public_id] * 3
 
 
 def test_the_time_of_last_use_is_kept(client, person):
-    token, secret = issued(person)
+    token, secret = make_token(person)
     assert token.last_used_at is None
-    asked(client, secret)
+    send(client, secret)
     token.refresh_from_db()
     assert timezone.now() - token.last_used_at < timedelta(minutes=1)
 
 
 def test_so_many_and_no_more(person):
     for number in range(MOST):
-        issued(person, f"script {number}")
+        make_token(person, f"script {number}")
     with pytest.raises(TokenRefused, match="At most 10"):
-        issued(person)
+        make_token(person)
     ApiToken.objects.filter(label="script 3").update(expiry=timezone.now())
-    issued(person)
+    make_token(person)
 
 
 @pytest.mark.parametrize("label", ["", "  ", "x" * 101, "a\x00b"])
 def test_a_label_is_needed(person, label):
     with pytest.raises(TokenRefused):
-        issued(person, label)
+        make_token(person, label)
 
 
 def test_a_one_time_password_makes_no_token(person):
@@ -145,7 +145,7 @@ def test_a_one_time_password_makes_no_token(person):
 
 def test_a_token_is_its_persons_alone(person):
     other = factories.make_user()
-    token, _ = issued(person)
+    token, _ = make_token(person)
     with pytest.raises(NotAllowed):
         issue_token(user=person, label="script", by=other)
     with pytest.raises(NotAllowed):
@@ -153,7 +153,7 @@ def test_a_token_is_its_persons_alone(person):
 
 
 def test_making_and_ending_are_in_the_trail(person):
-    token, _ = issued(person)
+    token, _ = make_token(person)
     revoke_token(token=token, by=person)
     events = AuditEvent.objects.filter(object_id=token.public_id).order_by("id")
     assert [(e.action, e.actor) for e in events] == [
@@ -181,14 +181,14 @@ def test_the_command_issues_lists_and_revokes(client, person):
     out, messages = StringIO(), StringIO()
     call_command("api_token", person.username, "--label", "cron", stdout=out, stderr=messages)
     secret = out.getvalue().strip()
-    assert asked(client, secret).status_code == 200
+    assert send(client, secret).status_code == 200
     assert "only now" in messages.getvalue()
     listed = StringIO()
     call_command("api_token", person.username, "--list", stdout=listed)
     assert "cron" in listed.getvalue()
     assert secret not in listed.getvalue()
     call_command("api_token", person.username, "--revoke", secret[:15], stdout=StringIO())
-    assert asked(client, secret).status_code == 401
+    assert send(client, secret).status_code == 401
     with pytest.raises(CommandError):
         call_command("api_token", person.username, "--revoke", secret[:15])
     with pytest.raises(CommandError):

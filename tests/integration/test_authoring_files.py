@@ -70,13 +70,13 @@ def tab():
     return tab
 
 
-def fetched(tab: Page, format: str):
+def download(tab: Page, format: str):
     return tab.client.get(reverse("timelines:authoring_download", args=[tab.id, format]))
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_every_format_brings_it_back(tab, format, tmp_path):
-    answer = fetched(tab, format)
+    answer = download(tab, format)
     assert answer.status_code == 200
     name = answer["Content-Disposition"].partition("filename=")[2].strip('"')
     assert name.startswith(f"timeline-{tab.id}-{format}.")
@@ -101,15 +101,15 @@ def test_every_format_brings_it_back(tab, format, tmp_path):
 
 
 def test_there_is_no_file_before_a_submission_nor_of_an_unknown_format(tab):
-    assert fetched(tab, "exe").status_code == 404
+    assert download(tab, "exe").status_code == 404
     encounter = Authoring.objects.get().encounter
     other = Page(make_draft(encounter, make_author(encounter)))
-    assert fetched(other, "jsonl").status_code == 404
+    assert download(other, "jsonl").status_code == 404
 
 
 def test_a_draft_open_again_still_gives_what_was_submitted(tab):
-    before = fetched(tab, "jsonl").content
+    before = download(tab, "jsonl").content
     answer = tab.post("reopen", {"reason": "r"}).json()
     tab.revision = answer["revision"]
     tab.add("Discharged home", NOTE, time=90)
-    assert fetched(tab, "jsonl").content == before
+    assert download(tab, "jsonl").content == before

@@ -29,11 +29,11 @@ def tab():
     return Page(make_draft(encounter, make_author(encounter, username="ana")))
 
 
-def authoring_of(tab: Page) -> Authoring:
+def load_authoring(tab: Page) -> Authoring:
     return Authoring.objects.get(public_id=tab.id)
 
 
-def executed(statement: str) -> None:
+def execute(statement: str) -> None:
     """Execute a statement with the checks of a transaction's end."""
     with connection.cursor() as cursor:
         cursor.execute(statement)
@@ -42,7 +42,7 @@ def executed(statement: str) -> None:
 
 def write(tab: Page) -> list[str]:
     """Add three occurrences out of order: by a row, N/A, by typing."""
-    row = factories.make_row(authoring_of(tab).encounter, "lab:inr:blood", 1.5, value="2.1")
+    row = factories.make_row(load_authoring(tab).encounter, "lab:inr:blood", 1.5, value="2.1")
     bleed = tab.add(
         "CT showed a bleed",
         time=1.5,
@@ -86,7 +86,7 @@ def test_a_submitted_draft_is_a_sealed_reference_timeline(tab):
     assert stored[1].occurrence.mention == 'so-called \\"fall\\" \\| at \\\\ home', (
         "escaped once, as stage 2 does"
     )
-    assert load_document(authoring_of(tab).inventory).get(uids[1]).mention == QUOTED
+    assert load_document(load_authoring(tab).inventory).get(uids[1]).mention == QUOTED
 
 
 def test_nothing_is_submitted_while_something_is_to_do(tab):
@@ -95,7 +95,7 @@ def test_nothing_is_submitted_while_something_is_to_do(tab):
     answer = tab.post("submit", {"revision": tab.revision})
     assert (answer.status_code, answer.json()["unplaced"]) == (422, [uid])
     with pytest.raises(NotReady):
-        submit(authoring=authoring_of(tab), by=authoring_of(tab).author)
+        submit(authoring=load_authoring(tab), by=load_authoring(tab).author)
     tab.edit("change", uid=uid, values={"time": None})
     assert tab.post("submit", {"revision": tab.revision}).status_code == 200, "N/A is a decision"
 
@@ -105,7 +105,7 @@ def test_a_submission_of_an_old_revision_is_refused(tab):
     answer = tab.post("submit", {"revision": tab.revision - 1})
     assert (answer.status_code, len(answer.json()["occurrences"])) == (409, 3)
     with pytest.raises(Conflict):
-        submit(authoring=authoring_of(tab), by=authoring_of(tab).author, revision=1)
+        submit(authoring=load_authoring(tab), by=load_authoring(tab).author, revision=1)
 
 
 def test_after_submission_every_change_is_locked(tab):
@@ -128,7 +128,7 @@ def test_reopening_needs_a_reason_and_keeps_uids_and_history(tab):
     answer = tab.post("reopen", {"reason": "the CT time was the report's"})
     assert answer.json()["state"] == "draft"
     tab.revision = answer.json()["revision"]
-    draft = authoring_of(tab)
+    draft = load_authoring(tab)
     assert [o.uid for o in load_document(draft.inventory).ordered] == uids
     assert Timeline.objects.filter(source="author:ana").count() == 1, (
         "the submitted one stays meanwhile"
@@ -146,7 +146,7 @@ def test_reopening_needs_a_reason_and_keeps_uids_and_history(tab):
         "author:ana": 2.0,
         "author:ana#1": 1.5,
     }
-    again = authoring_of(tab)
+    again = load_authoring(tab)
     assert again.timeline is not None
     assert again.timeline.source == "author:ana"
     tab.post("reopen", {"reason": "again"})
@@ -172,7 +172,7 @@ def test_a_replaced_submission_is_in_no_list(tab):
         tab.post("submit", {})
         tab.post("reopen", {"reason": "r"})
     tab.post("submit", {})
-    encounter = authoring_of(tab).encounter
+    encounter = load_authoring(tab).encounter
     shown = tab.client.get(reverse("timelines:case", args=[encounter.public_id])).content.decode()
     assert shown.count("Reference by ana") == 1
     assert "ana#" not in shown
@@ -181,7 +181,7 @@ def test_a_replaced_submission_is_in_no_list(tab):
 def test_a_study_admin_opens_again_and_may_not_read_or_edit(tab):
     write(tab)
     tab.post("submit", {})
-    draft = authoring_of(tab)
+    draft = load_authoring(tab)
     admin = make_author(draft.encounter, Role.ADMIN)
     tab.client.force_login(admin)
     for name in ("authoring", "authoring_history"):
@@ -192,7 +192,7 @@ def test_a_study_admin_opens_again_and_may_not_read_or_edit(tab):
     assert "so-called" not in listed
     address = reverse("timelines:authoring_reopen", args=[tab.id])
     assert tab.client.post(address, {"reason": "asked by the author"}).status_code == 302
-    assert authoring_of(tab).state == "draft"
+    assert load_authoring(tab).state == "draft"
     event = AuditEvent.objects.get(action="authoring.reopen")
     assert (event.actor, event.detail["by_author"]) == (admin, False)
 
@@ -200,9 +200,9 @@ def test_a_study_admin_opens_again_and_may_not_read_or_edit(tab):
 def test_another_clinician_may_not_open_it_again(tab):
     write(tab)
     tab.post("submit", {})
-    tab.client.force_login(make_author(authoring_of(tab).encounter))
+    tab.client.force_login(make_author(load_authoring(tab).encounter))
     assert tab.post("reopen", {"reason": "mine"}).status_code == 404
-    assert authoring_of(tab).state == "submitted"
+    assert load_authoring(tab).state == "submitted"
 
 
 def test_every_step_is_in_the_trail_without_text(tab):
@@ -221,7 +221,7 @@ def test_every_step_is_in_the_trail_without_text(tab):
 
 
 def test_begun_twice_it_is_the_same(tab):
-    draft = authoring_of(tab)
+    draft = load_authoring(tab)
     again, begun = start_authoring(
         encounter=draft.encounter, protocol=Authoring.Protocol.ASSISTED, by=draft.author
     )
@@ -259,17 +259,17 @@ def test_the_database_itself_keeps_what_was_submitted(tab, statement):
     write(tab)
     tab.post("submit", {})
     with pytest.raises(DatabaseError), transaction.atomic():
-        executed(statement)
+        execute(statement)
 
 
 def test_edits_count_without_a_gap_and_an_authoring_stays_in_its_case(tab):
     write(tab)
-    draft = authoring_of(tab)
+    draft = load_authoring(tab)
     with pytest.raises(DatabaseError), transaction.atomic():
         AuthoringEdit.objects.create(authoring=draft, number=9, kind="add", token="x")
     elsewhere = make_case().pk
     with pytest.raises(DatabaseError), transaction.atomic():
-        executed(f"UPDATE timelines_authoring SET encounter_id = {elsewhere}")
+        execute(f"UPDATE timelines_authoring SET encounter_id = {elsewhere}")
 
 
 def test_a_case_without_a_note_has_nothing_to_author(client):
@@ -285,7 +285,7 @@ def test_all_of_it_goes_with_the_dataset(tab):
     write(tab)
     tab.post("submit", {})
     tab.post("reopen", {"reason": "r"})
-    authoring_of(tab).encounter.dataset.delete()
+    load_authoring(tab).encounter.dataset.delete()
     settle()
     assert not AuthoringEdit.objects.exists()
     assert not DraftEntry.objects.exists()
@@ -348,4 +348,4 @@ def test_one_token_sent_twice_at_once_is_stored_once():
 
 def test_reopening_a_draft_is_refused(tab):
     with pytest.raises(Locked):
-        reopen(authoring=authoring_of(tab), reason="why", by=authoring_of(tab).author)
+        reopen(authoring=load_authoring(tab), reason="why", by=load_authoring(tab).author)

@@ -39,7 +39,7 @@ def good(request: ModelRequest, number: int) -> str:
     return baseline_answer(request)
 
 
-def started(backbone: str, variant: Variant, **more) -> Run:
+def start_run(backbone: str, variant: Variant, **more) -> Run:
     dataset = more.pop("dataset", None) or small_dataset()
     return actions.start_run(
         dataset=dataset, backbone=backbone, config=PipelineConfig(variant=variant), by=None, **more
@@ -59,7 +59,7 @@ def states(run: Run) -> dict[str, str]:
 
 def test_single_step_makes_one_text_only_timeline_with_confidence_in_one_call(monkeypatch):
     with make_server(monkeypatch, good) as server:
-        run = finish_run(started("llm_timeline", Variant.UNIMODAL))
+        run = finish_run(start_run("llm_timeline", Variant.UNIMODAL))
     assert states(run) == {"infer": "succeeded", "provenance": "succeeded"}
     assert run.source == "llm_timeline:fake/unimodal"
     assert run.tools == {"backbone": "llm_timeline 1", "timer": f"fake@{server.url[7:-3]}"}
@@ -71,7 +71,7 @@ def test_single_step_makes_one_text_only_timeline_with_confidence_in_one_call(mo
 
 def test_tkw2_makes_both_timelines_and_pays_for_shared_steps_once(monkeypatch):
     with make_server(monkeypatch, good) as server:
-        run = finish_run(started("tkw2", Variant.FULL))
+        run = finish_run(start_run("tkw2", Variant.FULL))
         assert states(run) == {
             "infer": "succeeded",
             "revise": "succeeded",
@@ -80,7 +80,7 @@ def test_tkw2_makes_both_timelines_and_pays_for_shared_steps_once(monkeypatch):
         assert len(server.requests) == 7, (
             "four for the text-only timeline; two calibrations and attaching to the calibrated scaffold"
         )
-        unimodal = finish_run(started("tkw2", Variant.UNIMODAL, dataset=run.dataset))
+        unimodal = finish_run(start_run("tkw2", Variant.UNIMODAL, dataset=run.dataset))
         assert len(server.requests) == 7
     assert lines(run, "text_only") == [
         ("fever", -48.0, None),
@@ -105,7 +105,7 @@ def test_tkw2_makes_both_timelines_and_pays_for_shared_steps_once(monkeypatch):
 
 def test_a_stage_that_is_executed_again_pays_for_nothing(monkeypatch):
     with make_server(monkeypatch, good) as server:
-        run = started("tkw2", Variant.FULL)
+        run = start_run("tkw2", Variant.FULL)
         monkeypatch.setattr("timelines.runs.stages.baseline._store", _die)
         with pytest.raises(SystemExit):
             execute_infer(run)
@@ -128,17 +128,17 @@ def execute_infer(run: Run) -> None:
 
 def test_what_a_baseline_cannot_do_is_refused_in_words(monkeypatch):
     with make_server(monkeypatch, good):
-        base = finish_run(started("tkw2", Variant.FULL))
+        base = finish_run(start_run("tkw2", Variant.FULL))
         with pytest.raises(
             actions.RunRefused, match="llm_timeline runs as unimodal only, not as full"
         ):
-            started("llm_timeline", Variant.FULL, dataset=base.dataset)
+            start_run("llm_timeline", Variant.FULL, dataset=base.dataset)
         with pytest.raises(
             actions.RunRefused, match="tkw2 runs as full or unimodal only, not as no_uid"
         ):
-            started("tkw2", Variant.NO_UID, dataset=base.dataset)
+            start_run("tkw2", Variant.NO_UID, dataset=base.dataset)
         with pytest.raises(actions.RunRefused, match="tkw2 has no inventory"):
-            started("tkw2", Variant.UNIMODAL, dataset=base.dataset, based_on=base)
+            start_run("tkw2", Variant.UNIMODAL, dataset=base.dataset, based_on=base)
         with pytest.raises(BaseRefused, match="has no inventory"):
             find_base(base.dataset, "tkw2", "latest")
         with pytest.raises(CommandError, match="start its variants one by one"):
@@ -173,7 +173,7 @@ def test_from_the_command_line_in_its_usual_variant(monkeypatch):
 
 def test_a_note_that_changes_under_way_stops_the_case(monkeypatch):
     with make_server(monkeypatch, good):
-        run = started("llm_timeline", Variant.UNIMODAL)
+        run = start_run("llm_timeline", Variant.UNIMODAL)
         execute_infer(run)
         note = run.cases.get().encounter.notes.get()
         note.text += "More."
@@ -186,7 +186,7 @@ def test_a_note_that_changes_under_way_stops_the_case(monkeypatch):
 
 def test_lines_of_a_finished_baseline_do_not_change(monkeypatch):
     with make_server(monkeypatch, good):
-        run = finish_run(started("llm_timeline", Variant.UNIMODAL))
+        run = finish_run(start_run("llm_timeline", Variant.UNIMODAL))
     entry = Entry.objects.first()
     for change in (lambda: Entry.objects.filter(pk=entry.pk).update(time=1.0), entry.delete):
         with pytest.raises(IntegrityError, match="stays"), transaction.atomic():
@@ -208,8 +208,8 @@ def test_pages_exports_and_evaluation_take_timelines_without_identifiers(
     reference = factories.make_timeline(inventory, marked, kind=TimelineKind.REFERENCE)
     factories.seal(inventory)
     with make_server(monkeypatch, good):
-        run = finish_run(started("tkw2", Variant.FULL, dataset=dataset))
-        finish_run(started("llm_timeline", Variant.UNIMODAL, dataset=dataset))
+        run = finish_run(start_run("tkw2", Variant.FULL, dataset=dataset))
+        finish_run(start_run("llm_timeline", Variant.UNIMODAL, dataset=dataset))
     (loaded,) = load_cases(Chosen([dataset], reference.source))
     revised = next(events for key, events in loaded.case.timelines.items() if key.kind == "revised")
     assert [(e.mention, e.time, e.start) for e in revised] == [

@@ -189,9 +189,9 @@ def test_no_log_holds_a_word_of_note_or_record(
             )
             == 0
         )
-    fail_with_the_note_in_every_message(dataset, monkeypatch)
+    fail_quoting_note(dataset, monkeypatch)
     logging.getLogger("thirdparty").error("failed on %s", NOTE)
-    logs = [log, output, tmp_path / "worker.log", *logs_of(services)]
+    logs = [log, output, tmp_path / "worker.log", *find_logs(services)]
     assert "timelines" in log.read_text(encoding="utf-8"), "this process did log"
     assert (tmp_path / "worker.log").stat().st_size, "the worker did log"
     assert len(logs) >= 4, "the servers did log"
@@ -256,7 +256,7 @@ def open_every_page(dataset: Dataset, run: Run) -> None:
     assert client.get(f"/{CANARY}/?q={CANARY}").status_code == 404
 
 
-def fail_with_the_note_in_every_message(dataset: Dataset, monkeypatch) -> None:
+def fail_quoting_note(dataset: Dataset, monkeypatch) -> None:
     """Fail with an exception that quotes the note and a refusal of a row."""
 
     class Quoting:
@@ -285,6 +285,6 @@ def fail_with_the_note_in_every_message(dataset: Dataset, monkeypatch) -> None:
     connection.close()
 
 
-def logs_of(services: ServicePaths) -> list[Path]:
+def find_logs(services: ServicePaths) -> list[Path]:
     """Every log file of the session's servers."""
     return [path for path in services.logs.rglob("*") if path.is_file()]

@@ -47,7 +47,7 @@ EXPECTED: dict[tuple[str, str], tuple[int, str]] = {
 }
 
 
-def asking(client: Client):
+def make_asker(client: Client):
     """The test client as the crawler asks it."""
 
     def ask(address: str) -> Answer:
@@ -60,11 +60,11 @@ def asking(client: Client):
     return ask
 
 
-def crawl_as(demo: Demo, person: str, *, each: int) -> list[Visit]:
+def crawl_person(demo: Demo, person: str, *, each: int) -> list[Visit]:
     client = Client(raise_request_exception=False)
     if person != "anonymous":
         client.force_login(demo.people[person])
-    return crawl(asking(client), PEOPLE[person], each=each)
+    return crawl(make_asker(client), PEOPLE[person], each=each)
 
 
 def faults(visits: list[Visit], person: str) -> list[str]:
@@ -79,7 +79,7 @@ def faults(visits: list[Visit], person: str) -> list[str]:
     return found
 
 
-def with_two_roles(demo: Demo) -> Demo:
+def add_second_role(demo: Demo) -> Demo:
     """Add a clinician who reviews the packet, so that cases are closed."""
     both = factories.make_user(demo.study, Role.CLINICIAN, Role.REVIEWER, username="both")
     packet = Packet.objects.get(study=demo.study)
@@ -93,7 +93,7 @@ def check(demo: Demo, caplog, *, each: int) -> None:
     wrong: list[str] = []
     for person in PEOPLE:
         started = time.monotonic()
-        visits = crawl_as(demo, person, each=each)
+        visits = crawl_person(demo, person, each=each)
         wrong += faults(visits, person)
         print(
             person,
@@ -111,10 +111,10 @@ def check(demo: Demo, caplog, *, each: int) -> None:
 
 
 def test_nothing_that_a_page_links_to_is_broken(caplog):
-    check(with_two_roles(make_demo()), caplog, each=1)
+    check(add_second_role(make_demo()), caplog, each=1)
 
 
 @pytest.mark.deep
 def test_nothing_that_the_cohort_links_to_is_broken(caplog):
     demo = make_demo(DEMO / "cohort", ["29281842", "27882036", "24181354"])
-    check(with_two_roles(demo), caplog, each=12)
+    check(add_second_role(demo), caplog, each=12)

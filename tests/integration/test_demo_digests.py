@@ -91,14 +91,14 @@ def digests(texts: Mapping[str, str]) -> dict[str, str]:
     """Export → SHA-256 over the names and texts of its files, sorted."""
     files: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for name, text in sorted(texts.items()):
-        files[export_of(name)].append((name, text))
+        files[find_export(name)].append((name, text))
     return {
         name: hashlib.sha256(json.dumps(taken).encode()).hexdigest()
         for name, taken in sorted(files.items())
     }
 
 
-def export_of(file: str) -> str:
+def find_export(file: str) -> str:
     """The export that a file belongs to."""
     return "/".join(file.split("/")[:2]) if file.split("/")[0] in FOLDERS else file
 
@@ -121,7 +121,7 @@ def message(
         *(f"  {name}" for name in wrong),
     ]
     lines += [f"They are in {folder}.", *(__doc__ or "").splitlines()[2:]]
-    files = [name for name in texts if export_of(name) in set(wrong)] if against else []
+    files = [name for name in texts if find_export(name) in set(wrong)] if against else []
     for name in files[:DIFFERENCES]:
         earlier = Path(against or "") / name
         before = earlier.read_bytes().decode() if earlier.is_file() else ""

@@ -50,7 +50,7 @@ def _without_weights(monkeypatch) -> None:
     monkeypatch.setattr("timelines.evaluations.rho.roles", lambda: roles)
 
 
-def case_of(dataset: Dataset, case_id: str, *, reference: bool = True) -> None:
+def store_case(dataset: Dataset, case_id: str, *, reference: bool = True) -> None:
     """Store a case with the small note, two series, and a reference.
 
     The reference places the first tagged span at +6.5 h by row 0.
@@ -85,13 +85,13 @@ def case_of(dataset: Dataset, case_id: str, *, reference: bool = True) -> None:
 def dataset() -> Dataset:
     """Three cases, two of them with a reference."""
     made = factories.make_dataset(name="cohort")
-    case_of(made, "a")
-    case_of(made, "b")
-    case_of(made, "c", reference=False)
+    store_case(made, "a")
+    store_case(made, "b")
+    store_case(made, "c", reference=False)
     return made
 
 
-def reconstructed(
+def reconstruct(
     dataset: Dataset,
     variant: Variant = Variant.FULL,
     cases: list[str] | None = None,
@@ -103,7 +103,7 @@ def reconstructed(
     return run
 
 
-def evaluated(dataset: Dataset, settings: EvaluationSettings = SPANS) -> Evaluation:
+def run_evaluation(dataset: Dataset, settings: EvaluationSettings = SPANS) -> Evaluation:
     started = start_evaluation(
         study=dataset.study,
         datasets=[dataset],
@@ -118,8 +118,8 @@ def evaluated(dataset: Dataset, settings: EvaluationSettings = SPANS) -> Evaluat
 
 
 def test_the_job_stores_a_report_and_what_it_found_in_each_case(dataset: Dataset) -> None:
-    reconstructed(dataset)
-    done = evaluated(dataset)
+    reconstruct(dataset)
+    done = run_evaluation(dataset)
     report = report_from_plain(done.report)
     assert report.cases == 2
     result = report.find(REVISED, Basis.SPAN)
@@ -149,8 +149,8 @@ def _inventory(dataset: Dataset, case_id: str) -> int:
 
 
 def test_a_case_that_was_not_reconstructed_counts_as_missing(dataset: Dataset) -> None:
-    reconstructed(dataset, cases=["a"])
-    result = report_from_plain(evaluated(dataset).report).find(REVISED, Basis.SPAN)
+    reconstruct(dataset, cases=["a"])
+    result = report_from_plain(run_evaluation(dataset).report).find(REVISED, Basis.SPAN)
     assert result is not None
     assert (result.cases, result.missing_cases) == (1, 1)
     assert result.available["match_rate"].value == 1.0
@@ -158,11 +158,11 @@ def test_a_case_that_was_not_reconstructed_counts_as_missing(dataset: Dataset) -
 
 
 def test_only_the_newest_finished_run_of_a_source_is_compared(dataset: Dataset) -> None:
-    first = reconstructed(dataset)
-    reconstructed(dataset)
+    first = reconstruct(dataset)
+    reconstruct(dataset)
     # has not begun
     start_run(dataset=dataset, backbone="rules", config=PipelineConfig(), cases=None, by=None)
-    cases = EvaluationCase.objects.filter(evaluation=evaluated(dataset)).order_by("pk")
+    cases = EvaluationCase.objects.filter(evaluation=run_evaluation(dataset)).order_by("pk")
     old = {o.uid for o in storage.load_inventory(first.cases.order_by("pk")[0].inventory_id or 0)}
     # the same seed, the same UIDs
     assert all(
@@ -172,9 +172,9 @@ def test_only_the_newest_finished_run_of_a_source_is_compared(dataset: Dataset) 
 
 
 def test_a_timeline_without_identifiers_is_compared_by_its_words(dataset: Dataset) -> None:
-    reconstructed(dataset, Variant.NO_UID)
+    reconstruct(dataset, Variant.NO_UID)
     report = report_from_plain(
-        evaluated(dataset, EvaluationSettings(bases=tuple(Basis), resamples=10)).report
+        run_evaluation(dataset, EvaluationSettings(bases=tuple(Basis), resamples=10)).report
     )
     key = SourceKey("rules/no_uid", "revised")
     assert report.find(key, Basis.SPAN) is None
@@ -185,9 +185,9 @@ def test_a_timeline_without_identifiers_is_compared_by_its_words(dataset: Datase
 
 
 def test_rho_is_swept_from_what_was_stored(dataset: Dataset) -> None:
-    reconstructed(dataset)
+    reconstruct(dataset)
     report = report_from_plain(
-        evaluated(
+        run_evaluation(
             dataset, EvaluationSettings(bases=(Basis.SPAN,), resamples=10, rho_sweep=(0.0, 0.5))
         ).report
     )
@@ -199,17 +199,17 @@ def test_rho_is_swept_from_what_was_stored(dataset: Dataset) -> None:
 def test_a_run_at_its_own_rho_is_a_point_of_the_sweep_beside_the_rerankers(
     dataset: Dataset,
 ) -> None:
-    reconstructed(dataset)
-    reconstructed(dataset, rho=0.6)
+    reconstruct(dataset)
+    reconstruct(dataset, rho=0.6)
     threshold = LexicalReranker().threshold
-    report = report_from_plain(evaluated(dataset).report)
+    report = report_from_plain(run_evaluation(dataset).report)
     assert [(p.source, p.rho) for p in report.rho] == [("rules", threshold), ("rules", 0.6)]
     run = report.find(SourceKey("rules/rho=0.6", "revised"), Basis.SPAN)
     assert run is not None
     assert report.rho[1].metrics == run.available
     assert [d.second.source for d in report.differences if d.first == REVISED] == ["rules/rho=0.6"]
     swept = report_from_plain(
-        evaluated(
+        run_evaluation(
             dataset, EvaluationSettings(bases=(Basis.SPAN,), resamples=10, rho_sweep=(0.0, 0.6))
         ).report
     )
@@ -223,7 +223,7 @@ def test_a_run_at_its_own_rho_is_a_point_of_the_sweep_beside_the_rerankers(
 def test_a_submission_that_was_replaced_can_still_be_the_reference_when_named(
     dataset: Dataset,
 ) -> None:
-    reconstructed(dataset, cases=["a"])
+    reconstruct(dataset, cases=["a"])
     Timeline.objects.filter(kind="reference", encounter__case_id="a").update(source="author:ann#1")
     started = start_evaluation(
         study=dataset.study,
@@ -241,11 +241,11 @@ def test_a_submission_that_was_replaced_can_still_be_the_reference_when_named(
 
 
 def test_done_twice_it_is_the_same(dataset: Dataset) -> None:
-    reconstructed(dataset)
-    done = evaluated(dataset)
+    reconstruct(dataset)
+    done = run_evaluation(dataset)
     assert execute_evaluation(done.pk) is None
     assert EvaluationCase.objects.filter(evaluation=done).count() == 2
-    assert evaluated(dataset).report == done.report
+    assert run_evaluation(dataset).report == done.report
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_done_twice_it_is_the_same(dataset: Dataset) -> None:
 def test_what_cannot_be_compared_is_refused_by_name(
     dataset: Dataset, chosen: dict[str, Any], message: str
 ) -> None:
-    reconstructed(dataset)
+    reconstruct(dataset)
     options: dict[str, Any] = {"reference": "reference", **chosen}
     with pytest.raises(EvaluationRefused, match=message):
         start_evaluation(study=dataset.study, datasets=[dataset], by=None, **options)
@@ -294,7 +294,7 @@ def evaluate(*arguments: str) -> str:
 
 
 def test_the_command_prints_stores_and_writes(dataset: Dataset, tmp_path: Path) -> None:
-    reconstructed(dataset)
+    reconstruct(dataset)
     shown = evaluate()
     assert "Timelines against reference, paired by span overlap" in shown
     assert "Span recall" in shown
@@ -321,7 +321,7 @@ def test_the_command_prints_stores_and_writes(dataset: Dataset, tmp_path: Path) 
 def test_the_command_says_what_is_wrong(
     dataset: Dataset, arguments: tuple[str, ...], message: str
 ) -> None:
-    reconstructed(dataset, cases=["a"])
+    reconstruct(dataset, cases=["a"])
     with pytest.raises(CommandError, match=message):
         evaluate(*arguments)
 

@@ -56,12 +56,12 @@ def admin_web(client, world):
     return client
 
 
-def address_of(evaluation, *more: str, name: str = "evaluation") -> str:
+def build_address(evaluation, *more: str, name: str = "evaluation") -> str:
     return reverse(f"timelines:{name}", args=[evaluation.public_id, *more])
 
 
 def drill(evaluation, world) -> str:
-    return address_of(evaluation, world.encounter.public_id, name="evaluation_case")
+    return build_address(evaluation, world.encounter.public_id, name="evaluation_case")
 
 
 # The list and the form
@@ -93,20 +93,22 @@ def test_the_list_asks_again_while_one_is_under_way_and_then_stops(web, world):
 
 def test_progress_is_shown_until_the_end_which_reloads_the_page(web, world):
     running = make_evaluation(world.study, [world.encounter.dataset], state=JobState.QUEUED)
-    assert "waits for a worker on the queue “embed”" in extract_text(web.get(address_of(running)))
+    assert "waits for a worker on the queue “embed”" in extract_text(
+        web.get(build_address(running))
+    )
     Evaluation.objects.filter(pk=running.pk).update(
         progress={"done": 3, "total": 12, "words": "compared 3 of 12 cases"}, attempt=1
     )
-    poll = web.get(address_of(running), **HTMX)
+    poll = web.get(build_address(running), **HTMX)
     assert 'hx-trigger="every 2s"' in poll.content.decode()
     assert "HX-Refresh" not in poll
     Evaluation.objects.filter(pk=running.pk).update(
         state=JobState.FAILED, reasons=[f"attempt 1: no embedder {MARKUP}"]
     )
-    poll = web.get(address_of(running), **HTMX)
+    poll = web.get(build_address(running), **HTMX)
     assert poll["HX-Refresh"] == "true"
     assert "hx-get" not in poll.content.decode()
-    assert "attempt 1: no embedder &lt;img" in web.get(address_of(running)).content.decode()
+    assert "attempt 1: no embedder &lt;img" in web.get(build_address(running)).content.decode()
 
 
 def test_an_admin_starts_cancels_and_repeats_one(admin_web, world):
@@ -121,7 +123,7 @@ def test_an_admin_starts_cancels_and_repeats_one(admin_web, world):
     }
     answer = admin_web.post(reverse("timelines:evaluation_new"), asked)
     found = Evaluation.objects.get()
-    assert answer["Location"] == address_of(found)
+    assert answer["Location"] == build_address(found)
     assert found.config["bases"] == ["span"]
     assert (found.config["method"], found.config["threshold"], found.config["resamples"]) == (
         "assignment",
@@ -129,16 +131,20 @@ def test_an_admin_starts_cancels_and_repeats_one(admin_web, world):
         50,
     )
     assert found.config["rho_sweep"] == [0.0, 0.1]
-    assert admin_web.post(address_of(found, "cancel", name="evaluation_action")).status_code == 302
+    assert (
+        admin_web.post(build_address(found, "cancel", name="evaluation_action")).status_code == 302
+    )
     found.refresh_from_db()
     assert found.state == JobState.CANCELLED
     assert "so nothing was changed" in extract_text(
-        admin_web.post(address_of(found, "cancel", name="evaluation_action"), follow=True)
+        admin_web.post(build_address(found, "cancel", name="evaluation_action"), follow=True)
     )
-    admin_web.post(address_of(found, "retry", name="evaluation_action"))
+    admin_web.post(build_address(found, "retry", name="evaluation_action"))
     found.refresh_from_db()
     assert found.state == JobState.QUEUED
-    assert admin_web.post(address_of(found, "pause", name="evaluation_action")).status_code == 404
+    assert (
+        admin_web.post(build_address(found, "pause", name="evaluation_action")).status_code == 404
+    )
 
 
 @pytest.mark.parametrize(
@@ -169,7 +175,7 @@ def test_a_form_without_anything_to_compare_says_so(client):
 
 
 def test_the_main_table_has_both_readings_and_marks_the_best_over_the_same_cases(web, evaluation):
-    shown = extract_text(web.get(address_of(evaluation)))
+    shown = extract_text(web.get(build_address(evaluation)))
     assert (
         "Span recall Concordance AULTC Median error, h Within tolerance available missing as 0 available"
         in shown
@@ -180,7 +186,7 @@ def test_the_main_table_has_both_readings_and_marks_the_best_over_the_same_cases
 
 
 def test_differences_say_in_words_whether_the_interval_excludes_zero(web, evaluation):
-    shown = extract_text(web.get(address_of(evaluation)))
+    shown = extract_text(web.get(build_address(evaluation)))
     assert "rules · revised minus rules · text-only" in shown
     assert "Concordance +0.033 +0.012 to +0.051 Better (95 % CI excludes 0)" in shown
     assert "AULTC +0.049 −0.004 to +0.090 No clear difference (95 % CI includes 0)" in shown
@@ -188,22 +194,24 @@ def test_differences_say_in_words_whether_the_interval_excludes_zero(web, evalua
 
 
 def test_published_figures_stand_beside_ours_marked_and_only_where_they_compare(web, evaluation):
-    plain = extract_text(web.get(address_of(evaluation), {"basis": "embedding"}))
+    plain = extract_text(web.get(build_address(evaluation), {"basis": "embedding"}))
     assert "Lay published figures beside" in plain
     assert "GLM-5.2" not in plain
-    beside = extract_text(web.get(address_of(evaluation), {"basis": "embedding", "published": "1"}))
+    beside = extract_text(
+        web.get(build_address(evaluation), {"basis": "embedding", "published": "1"})
+    )
     assert "Published, not ours: 40 other cases" in beside
     assert re.search(r"GLM-5\.2 published text-only 40 0\.790", beside)
     assert re.search(r"GLM-5\.2 no_rows published revised 40 0\.790", beside)
     assert "always paired by spans" in beside
     assert "GLM-5.2" not in extract_text(
-        web.get(address_of(evaluation), {"basis": "span", "published": "1"})
+        web.get(build_address(evaluation), {"basis": "span", "published": "1"})
     )
 
 
 def test_a_basis_that_the_report_lacks_is_not_found(web, evaluation):
-    assert web.get(address_of(evaluation), {"basis": "levenshtein"}).status_code == 404
-    assert web.get(address_of(evaluation), {"basis": "<script>"}).status_code == 404
+    assert web.get(build_address(evaluation), {"basis": "levenshtein"}).status_code == 404
+    assert web.get(build_address(evaluation), {"basis": "<script>"}).status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -219,7 +227,7 @@ def test_a_basis_that_the_report_lacks_is_not_found(web, evaluation):
     ],
 )
 def test_tables_come_as_files(web, evaluation, name, format, kind, words):
-    answer = web.get(address_of(evaluation, name, format, name="evaluation_table"))
+    answer = web.get(build_address(evaluation, name, format, name="evaluation_table"))
     assert answer["Content-Type"].startswith(kind)
     assert answer["Content-Disposition"].startswith(f'attachment; filename="{name}-span-')
     assert words in answer.content.decode()
@@ -237,14 +245,16 @@ def test_tables_come_as_files(web, evaluation, name, format, kind, words):
 )
 def test_files_that_are_none_are_not_found(web, evaluation, name, format):
     # Written out: an address with a name that none can have cannot be made by its pattern.
-    main = address_of(evaluation, "main", "csv", name="evaluation_table")
+    main = build_address(evaluation, "main", "csv", name="evaluation_table")
     assert web.get(main).status_code == 200
     assert web.get(main.replace("/main/csv/", f"/{name}/{format}/")).status_code == 404
 
 
 def test_an_evaluation_without_figures_has_no_files(web, world):
     waiting = make_evaluation(world.study, [], state=JobState.QUEUED)
-    assert web.get(address_of(waiting, "main", "csv", name="evaluation_table")).status_code == 404
+    assert (
+        web.get(build_address(waiting, "main", "csv", name="evaluation_table")).status_code == 404
+    )
 
 
 def test_cases_are_sorted_by_a_figure_with_the_empty_ones_last(web, world, evaluation):
@@ -273,7 +283,7 @@ def test_cases_are_sorted_by_a_figure_with_the_empty_ones_last(web, world, evalu
         ("-aultc_ref", ["c-high", ours, "c-low", "c-gone"]),
     ):
         body = (
-            web.get(address_of(evaluation), {"sort": sort})
+            web.get(build_address(evaluation), {"sort": sort})
             .content.decode()
             .split('id="case-rows"')[1]
         )
@@ -281,7 +291,7 @@ def test_cases_are_sorted_by_a_figure_with_the_empty_ones_last(web, world, evalu
     assert "this case has no such timeline" in body
     assert (
         'aria-sort="descending"'
-        in web.get(address_of(evaluation), {"sort": "-aultc_ref"}).content.decode()
+        in web.get(build_address(evaluation), {"sort": "-aultc_ref"}).content.decode()
     )
 
 
@@ -290,7 +300,7 @@ def test_cases_are_sorted_by_a_figure_with_the_empty_ones_last(web, world, evalu
     [{"s": "99"}, {"s": "²"}, {"s": "-1"}, {"sort": "nothing"}, {"d": "nothing"}, {"page": "x"}],
 )
 def test_nonsense_in_the_address_is_passed_over(web, evaluation, asked):
-    assert web.get(address_of(evaluation), asked).status_code == 200
+    assert web.get(build_address(evaluation), asked).status_code == 200
 
 
 def test_a_page_of_a_hundred_cases_asks_little_of_the_database(web, world, evaluation):
@@ -299,7 +309,7 @@ def test_a_page_of_a_hundred_cases_asks_little_of_the_database(web, world, evalu
             evaluation, factories.make_encounter(world.encounter.dataset, case_id=f"n{n:03}")
         )
     with CaptureQueriesContext(connection) as found:
-        assert "Page 1 of 2" in extract_text(web.get(address_of(evaluation)))
+        assert "Page 1 of 2" in extract_text(web.get(build_address(evaluation)))
     # A fixed number: page guards are asked of all listed cases at once.
     assert len(found) <= 30
 
@@ -334,11 +344,12 @@ def test_the_drill_down_opens_the_first_revised_timeline(web, world, evaluation)
 def test_a_case_outside_the_evaluation_or_the_study_is_not_found(web, world, evaluation):
     other = factories.make_encounter(world.encounter.dataset, case_id="other")
     assert (
-        web.get(address_of(evaluation, other.public_id, name="evaluation_case")).status_code == 404
+        web.get(build_address(evaluation, other.public_id, name="evaluation_case")).status_code
+        == 404
     )
     foreign = factories.make_encounter()
     assert (
-        web.get(address_of(evaluation, foreign.public_id, name="evaluation_case")).status_code
+        web.get(build_address(evaluation, foreign.public_id, name="evaluation_case")).status_code
         == 404
     )
 
@@ -362,7 +373,7 @@ def test_an_unaided_author_is_led_back_to_the_draft(web, world, evaluation):
     answer = web.get(drill(evaluation, world))
     assert answer.status_code == 403
     assert "unaided timeline of this case" in extract_text(answer)
-    for address in (address_of(evaluation), f"{address_of(evaluation)}tables/main/csv/"):
+    for address in (build_address(evaluation), f"{build_address(evaluation)}tables/main/csv/"):
         answer = web.get(address)
         assert answer.status_code == 403
         assert "has cases that are closed to you" in extract_text(answer)
@@ -403,12 +414,12 @@ def test_another_authors_timeline_is_hidden_until_all_have_submitted(web, world)
         timeline=reference,
         submitted_at=timezone.now(),
     )
-    for address in (drill(evaluation, world), address_of(evaluation)):
+    for address in (drill(evaluation, world), build_address(evaluation)):
         assert web.get(address, {"s": number}).status_code == 403, "figures of the colleague"
     without = make_evaluation(
         world.study, [world.encounter.dataset], report=report, sources=["rules"]
     )
-    assert web.get(address_of(without)).status_code == 200, (
+    assert web.get(build_address(without)).status_code == 200, (
         "figures that the colleague has no part in"
     )
     against = make_evaluation(
@@ -510,8 +521,8 @@ def test_markup_in_any_text_stays_text(web, world, evaluation):
     Evaluation.objects.filter(pk=evaluation.pk).update(label=MARKUP, sources=[MARKUP])
     for address in (
         reverse("timelines:evaluations"),
-        address_of(evaluation),
-        f"{address_of(evaluation)}?basis=embedding&published=1&s=3",
+        build_address(evaluation),
+        f"{build_address(evaluation)}?basis=embedding&published=1&s=3",
         drill(evaluation, world),
         f"{world.address}?t={world.revised.public_id}&e={evaluation.public_id}",
         reverse("home"),

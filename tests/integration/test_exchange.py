@@ -48,7 +48,7 @@ def use(monkeypatch: pytest.MonkeyPatch, spec: dict[str, str]) -> ModelRoles:
     return roles
 
 
-def started(backbone: str = "prompted", variant: Variant = Variant.FULL, **more) -> Run:
+def start_run(backbone: str = "prompted", variant: Variant = Variant.FULL, **more) -> Run:
     dataset = more.pop("dataset", None) or small_dataset()
     return actions.start_run(
         dataset=dataset, backbone=backbone, config=replace(CONFIG, variant=variant), by=None, **more
@@ -85,7 +85,7 @@ def answer_all(folder: Path, answer: Callable[[ModelRequest], str] = make_good_a
     return count
 
 
-def back_and_forth(
+def exchange_until_done(
     run: Run, folder: Path, answer: Callable[[ModelRequest], str] = make_good_answer
 ) -> list[int]:
     """Until the run is done; how many answers each round took."""
@@ -108,8 +108,8 @@ def times() -> list[float | None]:
 
 
 def test_a_case_goes_through_all_stages_by_files(tmp_path):
-    run = started()
-    rounds = back_and_forth(run, tmp_path)
+    run = start_run()
+    rounds = exchange_until_done(run, tmp_path)
     assert states(run) == "sssssss"
     assert run.source == "prompted:strong"
     assert sorted(Timeline.objects.values_list("kind", "alternative")) == [
@@ -139,19 +139,19 @@ def test_a_case_goes_through_all_stages_by_files(tmp_path):
 
 
 def test_the_same_folder_replays_the_run_without_anyone_outside(monkeypatch, tmp_path):
-    first = started()
-    back_and_forth(first, tmp_path)
+    first = start_run()
+    exchange_until_done(first, tmp_path)
     dataset, made = first.dataset, times()
 
     first.delete()
     use(monkeypatch, {"provider": "replay", "model": "strong", "folder": str(tmp_path)})
-    again = finish_run(started(dataset=dataset))
+    again = finish_run(start_run(dataset=dataset))
     assert states(again) == "sssssss"
     assert times() == made
 
 
 def test_a_refused_answer_comes_back_as_a_new_request_that_says_why(tmp_path):
-    run = started("tkw2", Variant.UNIMODAL)
+    run = start_run("tkw2", Variant.UNIMODAL)
     wrong = {"left": 1}
 
     def answer(request: ModelRequest) -> str:
@@ -172,14 +172,14 @@ def test_a_refused_answer_comes_back_as_a_new_request_that_says_why(tmp_path):
     request = json.loads(retry.read_text())
     assert request["seed"] == 2
     assert "not valid JSON" in request["messages"][-1]["content"]
-    assert back_and_forth(run, tmp_path, answer) == [1, 1, 1, 1]
+    assert exchange_until_done(run, tmp_path, answer) == [1, 1, 1, 1]
     assert states(run) == "ss"
     spent = total(spent_by_owner(ModelCall.objects.all()).values())
     assert spent.refused == {"rejected": 1}
 
 
 def test_waiting_is_no_failure_and_posts_nothing_twice(tmp_path):
-    run = started()
+    run = start_run()
     finish_run(run)
     stage = StageRun.objects.get(case_run__run=run, stage="tag")
     for _ in range(3):
@@ -198,7 +198,7 @@ def test_waiting_is_no_failure_and_posts_nothing_twice(tmp_path):
 
 
 def test_bad_files_are_refused_by_name_and_the_good_ones_kept(tmp_path):
-    run = started(dataset=small_dataset(3))
+    run = start_run(dataset=small_dataset(3))
     finish_run(run)
     exchange("export", run, tmp_path)
     assert answer_all(tmp_path) == 3
@@ -242,12 +242,12 @@ def test_bad_files_are_refused_by_name_and_the_good_ones_kept(tmp_path):
         exchange("import", run, tmp_path)
     assert ModelCall.objects.filter(outcome=Outcome.ANSWERED).count() == 3
     (tmp_path / f"{third}.answer.txt").unlink()
-    back_and_forth(run, tmp_path)
+    exchange_until_done(run, tmp_path)
     assert set(states(run)) == {"s"}
 
 
 def test_an_answer_names_who_brought_it_and_wrong_requests_are_reported(tmp_path):
-    run = started()
+    run = start_run()
     finish_run(run)
     user = factories.make_user(run.study, username="carrier")
     exchange("export", run, tmp_path, "--by", "carrier")
@@ -287,7 +287,7 @@ def test_the_launch_command_leaves_a_run_that_waits(tmp_path):
 
 
 def test_without_workers_the_import_goes_on_by_itself(tmp_path):
-    run = finish_run(started("llm_timeline", Variant.UNIMODAL))
+    run = finish_run(start_run("llm_timeline", Variant.UNIMODAL))
     exchange("export", run, tmp_path)
     answer_all(tmp_path, baseline_answer)
     printed = exchange("import", run, tmp_path, "--inline")
@@ -301,8 +301,8 @@ def test_without_workers_the_import_goes_on_by_itself(tmp_path):
 
 
 def test_unreported_tokens_are_not_zero(tmp_path):
-    run = started()
-    back_and_forth(run, tmp_path)
+    run = start_run()
+    exchange_until_done(run, tmp_path)
     spent = run_spent(run).total
     assert (spent.calls > 0, spent.tokens_in, spent.tokens_cached, spent.tokens_out) == (
         True,
@@ -331,7 +331,7 @@ def test_unreported_tokens_are_not_zero(tmp_path):
 
 
 def test_two_runs_share_a_folder_and_each_takes_its_own_answers(tmp_path):
-    first, second = started(), started("llm_timeline", Variant.UNIMODAL)
+    first, second = start_run(), start_run("llm_timeline", Variant.UNIMODAL)
     for run in (first, second):
         finish_run(run)
         exchange("export", run, tmp_path)
@@ -357,7 +357,7 @@ def test_two_runs_share_a_folder_and_each_takes_its_own_answers(tmp_path):
 
 
 def test_a_request_of_another_place_is_left_and_a_changed_one_refused(tmp_path):
-    gone, run = started(), started("llm_timeline", Variant.UNIMODAL)
+    gone, run = start_run(), start_run("llm_timeline", Variant.UNIMODAL)
     finish_run(gone)
     exchange("export", gone, tmp_path)
     answer_all(tmp_path)

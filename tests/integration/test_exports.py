@@ -111,7 +111,7 @@ def export(format: str, out: Path, **options: object) -> str:
     return said.getvalue()
 
 
-def lines_of(path: Path) -> list[dict]:
+def read_lines(path: Path) -> list[dict]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 
@@ -120,7 +120,7 @@ def test_jsonl_has_exactly_the_documented_keys_and_cites_adopted_rows(world, tmp
         export("jsonl", tmp_path / "t.jsonl")
         == f"7 occurrences of timelines written to {tmp_path / 't.jsonl'}\n"
     )
-    lines = lines_of(tmp_path / "t.jsonl")
+    lines = read_lines(tmp_path / "t.jsonl")
     assert [list(line) for line in lines] == [KEYS] * 7
     assert [(x["source"], x["kind"], x["uid4"]) for x in lines] == [
         ("reference", "reference", "ffff"),
@@ -155,7 +155,7 @@ def test_jsonl_has_exactly_the_documented_keys_and_cites_adopted_rows(world, tmp
 
 def test_a_reference_cites_rows_of_the_record_but_none_later_than_discharge_allows(world, tmp_path):
     export("jsonl", tmp_path / "t.jsonl", source=["reference"])
-    (line,) = lines_of(tmp_path / "t.jsonl")
+    (line,) = read_lines(tmp_path / "t.jsonl")
     assert [
         (e["row_index"], e["hours"], e["query"], e["dense_rank"]) for e in line["evidence"]
     ] == [(0, 4.25, None, None)]
@@ -163,7 +163,7 @@ def test_a_reference_cites_rows_of_the_record_but_none_later_than_discharge_allo
 
 def test_spans_lead_to_the_notes_own_text(world, tmp_path):
     export("jsonl", tmp_path / "t.jsonl", with_note_text=True, source=["rules"])
-    lines = lines_of(tmp_path / "t.jsonl")
+    lines = read_lines(tmp_path / "t.jsonl")
     assert [line["span_text"] for line in lines[:3]] == [
         "=Fever 😀",
         "chest\r\npain",
@@ -195,7 +195,7 @@ def test_parquet_holds_the_same_with_types(world, tmp_path):
     export("parquet", tmp_path / "t.parquet", with_note_text=True)
     export("jsonl", tmp_path / "t.jsonl", with_note_text=True)
     table = pq.read_table(tmp_path / "t.parquet")
-    assert table.to_pylist() == lines_of(tmp_path / "t.jsonl")
+    assert table.to_pylist() == read_lines(tmp_path / "t.jsonl")
     assert {f.name: str(f.type) for f in table.schema if f.name in ("time", "start", "known")} == {
         "time": "double",
         "start": "int32",
@@ -277,7 +277,7 @@ def test_brat_offsets_point_into_the_note_beside_them(world, tmp_path):
 
 def test_the_audit_trail_leads_from_the_note_to_the_row_and_the_revised_time(world, tmp_path):
     export("prov", tmp_path / "t.prov.jsonl")
-    trails = lines_of(tmp_path / "t.prov.jsonl")
+    trails = read_lines(tmp_path / "t.prov.jsonl")
     assert [t["entity"]["occurrence"]["uid4"] for t in trails] == ["0a1b", "0a1c", "0a1d"]
     drug = trails[2]
     derived = [tuple(pair) for pair in drug["wasDerivedFrom"]]
@@ -305,12 +305,12 @@ def test_only_finished_timelines_leave_and_the_latest_of_a_source(world, tmp_pat
     factories.make_timeline(inventory, {fever: -1.0}, case_run=later)
     stage = StageRun.objects.create(case_run=later, stage=Stage.PROVENANCE, state="queued")
     export("jsonl", tmp_path / "before.jsonl", source=["rules"])
-    assert "bbbb" not in {line["uid4"] for line in lines_of(tmp_path / "before.jsonl")}
+    assert "bbbb" not in {line["uid4"] for line in read_lines(tmp_path / "before.jsonl")}
     StageRun.objects.filter(pk=stage.pk).update(state="succeeded")
     export("jsonl", tmp_path / "after.jsonl", source=["rules"])
-    assert [line["uid4"] for line in lines_of(tmp_path / "after.jsonl")] == ["bbbb"]
+    assert [line["uid4"] for line in read_lines(tmp_path / "after.jsonl")] == ["bbbb"]
     export("jsonl", tmp_path / "first.jsonl", run=world.case_run.run.public_id)
-    assert len(lines_of(tmp_path / "first.jsonl")) == 6
+    assert len(read_lines(tmp_path / "first.jsonl")) == 6
 
 
 def test_a_note_that_is_not_the_imported_one_stops_the_export_and_leaves_no_file(world, tmp_path):

@@ -63,15 +63,15 @@ def test_a_worker_pulls_hints_of_its_own_run_once_most_were_taken(monkeypatch):
     monkeypatch.setattr(hints, "_next_pull", {})
     other, mine = stage_rows(3), stage_rows(7)
     hints.send_hints(StageRun, [row.pk for row in mine])
-    assert _hinted() == {row.pk for row in mine[:4]}, "no more than the limit at once"
+    assert _find_hinted() == {row.pk for row in mine[:4]}, "no more than the limit at once"
     hints.pull_hints(StageRun, mine[0].pk)
-    assert _hinted() == {row.pk for row in mine[:4]}, "enough are under way"
+    assert _find_hinted() == {row.pk for row in mine[:4]}, "enough are under way"
     StageRun.objects.filter(pk__in=[row.pk for row in mine[:3]]).update(state="succeeded")
     hints.pull_hints(StageRun, mine[0].pk)
-    assert _hinted() == {mine[3].pk}, "not twice a second"
+    assert _find_hinted() == {mine[3].pk}, "not twice a second"
     monkeypatch.setattr(hints, "_next_pull", {})
     hints.pull_hints(StageRun, mine[0].pk)
-    assert _hinted() == {row.pk for row in mine[3:]}
+    assert _find_hinted() == {row.pk for row in mine[3:]}
     assert not StageRun.objects.filter(
         pk__in=[row.pk for row in other], hinted_at__isnull=False
     ).exists()
@@ -89,7 +89,7 @@ def test_rows_told_of_long_ago_are_not_starved_by_new_ones(monkeypatch):
     ).exists()
 
 
-def _hinted() -> set[int]:
+def _find_hinted() -> set[int]:
     return set(
         StageRun.objects.filter(state="queued", hinted_at__isnull=False).values_list(
             "pk", flat=True

@@ -40,7 +40,7 @@ def bring(study):
     )
 
 
-def everything() -> list[object]:
+def load_rows() -> list[object]:
     """All that an import writes, primary keys included."""
     tables = [
         Dataset,
@@ -104,9 +104,9 @@ def test_the_same_input_twice_changes_nothing(bring, tmp_path):
     write_case(tmp_path, "c2", rows=ROWS + "yesterday,lab:sodium:,140,,,\n")
     write_case(tmp_path, "c3", admitted_at="soon")
     first = bring(tmp_path)
-    before = everything()
+    before = load_rows()
     again = bring(tmp_path)
-    assert everything() == before
+    assert load_rows() == before
     assert (first.imported, first.refused, first.rejected) == (2, 1, 2)
     assert (again.imported, again.unchanged, again.refused, again.rejected) == (0, 2, 1, 2)
     assert [r.reason for r in again.rejections] == [r.reason for r in first.rejections]

@@ -37,7 +37,7 @@ def bring(db):
     )
 
 
-def rows_of(case_id: str, source: str) -> list[tuple[object, ...]]:
+def load_rows(case_id: str, source: str) -> list[tuple[object, ...]]:
     """Return the rows of a case from one table.
 
     A row is (hours-and-minutes time, event, value, unit, time kind).
@@ -73,7 +73,7 @@ def test_every_table_of_mimic_iv_has_its_own_time_kind(bring):
 
 def test_labs_by_hand(bring):
     bring(MIMIC, "mimic_iv")
-    assert rows_of(CASE, "labevents") == [
+    assert load_rows(CASE, "labevents") == [
         ("2129-04-06 01:05", "lab:lactate:blood", "4.1", "mmol/L", "collection"),
         # No hadm_id: after the registration at 21:18, so of this stay. The one at 21:17 is of none.
         ("2129-04-05 21:30", "lab:lactate:blood", "5.0", "mmol/L", "collection"),
@@ -88,15 +88,15 @@ def test_labs_by_hand(bring):
 
 def test_doses_orders_and_codes_by_hand(bring):
     bring(MIMIC, "mimic_iv")
-    assert rows_of(CASE, "emar") == [
+    assert load_rows(CASE, "emar") == [
         ("2129-04-06 04:12", "med:pantoprazole:administered", "80", "mg", "administration"),
         ("2129-04-06 08:00", "med:metoprolol tartrate:not given", "", "", "administration"),
     ]
-    assert rows_of(CASE, "poe") == [
+    assert load_rows(CASE, "poe") == [
         ("2129-04-06 03:50", "order:respiratory oxygen therapy:start", "Inactive", "", "order"),
         ("2129-04-07 09:00", "order:respiratory oxygen therapy:stop", "Inactive", "", "order"),
     ]
-    assert rows_of(CASE, "inputevents") == [
+    assert load_rows(CASE, "inputevents") == [
         (
             "2129-04-06 00:04",
             "med:pantoprazole (protonix):start",
@@ -111,14 +111,14 @@ def test_doses_orders_and_codes_by_hand(bring):
     titled = SourceRow.objects.get(value="53240")
     assert titled.event.startswith("diagnosis:chronic or unspecified duodenal ulcer")
     assert (titled.time, titled.numeric_value) == (None, None)
-    assert rows_of(CASE, "prescriptions")[0] == (
+    assert load_rows(CASE, "prescriptions")[0] == (
         "2129-04-09 10:00",
         "order:multivitamins:start",
         "1",
         "TAB PO/NG",
         "order",
     )
-    assert rows_of(CASE, "admissions") == [
+    assert load_rows(CASE, "admissions") == [
         ("2129-04-05 21:18", "admission:ed registration:", "", "", "administrative"),
         ("2129-04-06 00:25", "admission:ed out:", "", "", "administrative"),
         ("2129-04-05 22:56", "admission:ew emer.:", "", "", "administrative"),
@@ -129,7 +129,7 @@ def test_doses_orders_and_codes_by_hand(bring):
 
 def test_days_without_an_hour_belong_to_the_stay_and_say_so(bring):
     bring(MIMIC, "mimic_iv")
-    assert rows_of("27882036", "omr") == [
+    assert load_rows("27882036", "omr") == [
         ("2176-11-26 00:00", "omr:bmi (kg/m2):", "29.2", "date only", "charted")
     ]
 
@@ -152,7 +152,7 @@ def test_the_size_of_blocks_changes_nothing_but_their_number(bring, monkeypatch)
     monkeypatch.setattr(csv_blocks, "BLOCK_BYTES", 2000)
     bring(MIMIC, "mimic_iv")
     assert SourceRow.objects.count() == 158
-    assert [r[1] for r in rows_of(CASE, "labevents")][-1] == "lab:99999:"
+    assert [r[1] for r in load_rows(CASE, "labevents")][-1] == "lab:99999:"
     for encounter in Encounter.objects.all():
         indices = list(
             SourceRow.objects.filter(encounter=encounter).values_list("row_index", flat=True)

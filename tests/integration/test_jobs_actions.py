@@ -51,7 +51,7 @@ def sent(monkeypatch, django_capture_on_commit_callbacks):
     return run
 
 
-def state_of(row):
+def read_state(row):
     return StageRun.objects.get(pk=row.pk).state
 
 
@@ -59,7 +59,7 @@ def test_release_queues_the_blocked_alone():
     blocked, queued = stage_rows(2, state="blocked")
     assert release(jobs=StageRun.objects.filter(pk=queued.pk)) == 1
     assert release(jobs=StageRun.objects.filter(pk=queued.pk)) == 0
-    assert (state_of(blocked), state_of(queued)) == ("blocked", "queued")
+    assert (read_state(blocked), read_state(queued)) == ("blocked", "queued")
 
 
 def test_cancelling_a_waiting_job_ends_it_and_a_running_one_is_asked(admin):
@@ -68,7 +68,7 @@ def test_cancelling_a_waiting_job_ends_it_and_a_running_one_is_asked(admin):
     finish(hold=make_hold(claim(StageRun, done.pk)))
     cancel(job=waiting, by=admin, study=None)
     cancel(job=running, by=admin, study=None)
-    assert state_of(waiting) == "cancelled"
+    assert read_state(waiting) == "cancelled"
     running.refresh_from_db()
     assert (running.state, running.cancel_requested) == ("running", True)
     assert claim(StageRun, waiting.pk) is None
@@ -96,7 +96,7 @@ def test_retrying_a_chain_blocks_the_later_steps(admin):
     assert cancel_all(jobs=jobs, by=admin, study=None) == 2
     assert retry_all(jobs=jobs.filter(pk=first.pk), by=admin, study=None) == 1
     assert retry_all(jobs=jobs.filter(pk=second.pk), by=admin, study=None, waits=True) == 1
-    assert (state_of(first), state_of(second)) == ("queued", "blocked")
+    assert (read_state(first), read_state(second)) == ("queued", "blocked")
 
 
 def test_bulk_actions_that_touch_nothing_are_not_audited(admin):
@@ -158,7 +158,7 @@ def test_the_sweeper_ends_what_nobody_may_reclaim(sent, admin):
         "failed",
         ["the worker stopped answering in the last attempt"],
     )
-    assert state_of(stopped) == "cancelled"
+    assert read_state(stopped) == "cancelled"
 
 
 def test_the_sweeper_sends_no_more_than_its_limit(sent, monkeypatch):

@@ -101,7 +101,7 @@ def games(run: JudgeRun) -> list[tuple]:
     )
 
 
-def at_once(dataset: Dataset, *others: Dataset, monkeypatch, **more) -> JudgeRun:
+def prepare_at_once(dataset: Dataset, *others: Dataset, monkeypatch, **more) -> JudgeRun:
     """The same judge run, prepared in the request."""
     with monkeypatch.context() as patch:
         patch.setattr(judge_preparing, "AT_ONCE", 200)
@@ -134,7 +134,7 @@ def test_starting_takes_as_many_queries_for_many_cases_as_for_few(dataset):
 def test_a_batch_takes_as_many_queries_for_many_cases_as_for_few(dataset, monkeypatch, existing):
     add_cases(dataset, range(100, 130))
     if existing:
-        at_once(dataset, monkeypatch=monkeypatch)
+        prepare_at_once(dataset, monkeypatch=monkeypatch)
 
     def statements(cases: int) -> int:
         run = start(dataset)
@@ -187,7 +187,9 @@ def test_a_preparation_that_is_killed_goes_on_after_the_last_batch(
     JudgePreparation.objects.update(lease_expires_at="2000-01-01T00:00Z")
     assert execute_preparation(late.preparation.pk) == JobState.SUCCEEDED
     assert execute_preparation(late.preparation.pk) is None, "a doubled message adds nothing"
-    assert games(late) == games(at_once(dataset, other, config=config, monkeypatch=monkeypatch))
+    assert games(late) == games(
+        prepare_at_once(dataset, other, config=config, monkeypatch=monkeypatch)
+    )
     assert len(games(late)) == (CASES + 2) * PAIRS * (2 if swap else 1)
     assert Comparison.objects.count() == (CASES + 2) * PAIRS, "comparisons are shared by judge runs"
     assert games(late) == sorted(games(late), key=lambda game: game[:2])
@@ -199,7 +201,9 @@ def test_only_the_cases_asked_for_are_judged(dataset, monkeypatch):
     assert late.preparation.total == 3
     execute_preparation(late.preparation.pk)
     assert {game[1] for game in games(late)} == {"c001", "c005"}
-    assert games(late) == games(at_once(dataset, cases=["c001", "c005"], monkeypatch=monkeypatch))
+    assert games(late) == games(
+        prepare_at_once(dataset, cases=["c001", "c005"], monkeypatch=monkeypatch)
+    )
 
 
 def test_a_run_that_is_cancelled_while_it_is_prepared_gets_no_further_game(
@@ -269,7 +273,7 @@ def test_a_small_run_without_anything_to_compare_is_refused(dataset, monkeypatch
     with pytest.raises(
         actions.JudgingRefused, match="no case has finished timelines of two of these sources"
     ):
-        at_once(dataset, cases=["c003-without-timelines"], monkeypatch=monkeypatch)
+        prepare_at_once(dataset, cases=["c003-without-timelines"], monkeypatch=monkeypatch)
     assert not JudgeRun.objects.exists()
 
 

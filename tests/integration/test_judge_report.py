@@ -41,7 +41,7 @@ from timelines.models import Timeline
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def by_hand(run):
+def sum_points(run):
     """Return points charged to (first, second) of every judged game.
 
     First positions only; summed from the findings one by one.
@@ -55,7 +55,7 @@ def by_hand(run):
     return points
 
 
-def signed_in(study, role=Role.ADMIN):
+def sign_in(study, role=Role.ADMIN):
     client = Client()
     client.force_login(factories.make_user(study, role))
     return client
@@ -68,7 +68,7 @@ def test_columns_hold_what_the_findings_say():
     assert len(games) == 9, "games in first positions alone"
     weights = [WEIGHTS[c] for c in CATEGORIES]
     computed = [tuple(float(x) for x in (row * weights).sum(1)) for row in games.charges]
-    assert computed == list(by_hand(world.run).values())
+    assert computed == list(sum_points(world.run).values())
     straight = Finding.objects.filter(game__run=world.run, game__swapped=False)
     assert games.findings.sum() == straight.count()
     assert len(games.timing_game) == straight.filter(type="TIMING").exclude(category="").count() > 0
@@ -216,7 +216,7 @@ def test_the_command_compares_judges_and_says_what_it_cannot_find(tmp_path):
 
 def test_the_page_shows_every_source_and_every_table_comes_as_a_file():
     world = make_judged_world(cases=2, swap=True)
-    client = signed_in(world.study)
+    client = sign_in(world.study)
     page = client.get(reverse("adjudication:dashboard", args=[world.run.public_id]))
     assert page.status_code == 200
     for key in KEYS:
@@ -251,7 +251,7 @@ def test_a_run_without_games_says_what_would_be_there():
     Finding.objects.filter(game__run=world.run).delete()
     Game.objects.filter(run=world.run).delete()
     page = (
-        signed_in(world.study)
+        sign_in(world.study)
         .get(reverse("adjudication:dashboard", args=[world.run.public_id]))
         .content.decode()
     )

@@ -142,7 +142,7 @@ def test_a_game_without_an_answer_is_unjudged_and_can_be_judged_again():
     assert Finding.objects.exists()
 
 
-def unjudged_run():
+def make_unjudged_run():
     """A run of three games without an answer, and its admin."""
     dataset = factories.make_dataset()
     make_case(dataset, "one")
@@ -157,7 +157,7 @@ class Broken(FixedJudge):
 
 
 def test_a_retry_that_fails_for_another_cause_is_not_called_unjudged():
-    run, admin = unjudged_run()
+    run, admin = make_unjudged_run()
     assert judge_progress.count_games([run])[run.pk].unjudged == 3
     actions.judge_failed_again(run=run, by=admin)
     assert not run.games.exclude(outcome="", unjudged_reasons=[]).exists(), (
@@ -178,7 +178,7 @@ def test_a_retry_that_fails_for_another_cause_is_not_called_unjudged():
 @pytest.mark.parametrize("end", ["cancel", "lose"])
 def test_an_outcome_is_stored_with_the_end_of_its_attempt_alone(end):
     """Nothing of an interrupted attempt or of an earlier round remains."""
-    run, admin = unjudged_run()
+    run, admin = make_unjudged_run()
     actions.judge_failed_again(run=run, by=admin)
     game = run.games.first()
 
@@ -203,7 +203,7 @@ def test_an_outcome_is_stored_with_the_end_of_its_attempt_alone(end):
 
 
 def test_the_database_refuses_an_outcome_that_is_not_of_its_end():
-    run, _ = unjudged_run()
+    run, _ = make_unjudged_run()
     for state, outcome in [
         ("queued", "unjudged"),
         ("cancelled", "unjudged"),

@@ -62,19 +62,21 @@ def web(world):
     return web
 
 
-def at(name: str, *ids: str) -> str:
+def page_url(name: str, *ids: str) -> str:
     return reverse(f"adjudication:{name}", args=ids)
 
 
-def listed(web, run: JudgeRun, **asked: str) -> int:
+def count_listed(web, run: JudgeRun, **asked: str) -> int:
     """How many findings the list says there are."""
-    shown = extract_text(web.get(at("findings", run.public_id), asked))
+    shown = extract_text(web.get(page_url("findings", run.public_id), asked))
     found = re.search(r"(\d+) findings?", shown)
     assert found is not None
     return int(found[1])
 
 
-def game_of(world, first: str = "author:vega", second: str = "rules-orion", case: int = 0) -> Game:
+def find_game(
+    world, first: str = "author:vega", second: str = "rules-orion", case: int = 0
+) -> Game:
     return Game.objects.select_related("run", "comparison__first", "comparison__second").get(
         run=world.run,
         comparison__encounter=world.encounters[case],
@@ -84,8 +86,8 @@ def game_of(world, first: str = "author:vega", second: str = "rules-orion", case
     )
 
 
-def fever_of(world) -> Finding:
-    return game_of(world).findings.get(a_event="fever")
+def find_fever(world) -> Finding:
+    return find_game(world).findings.get(a_event="fever")
 
 
 # Judge runs
@@ -94,10 +96,10 @@ def fever_of(world) -> Finding:
 def test_an_empty_list_says_what_would_be_here_and_how_to_get_it(client):
     study = factories.make_study()
     client.force_login(factories.make_user(study, Role.CLINICIAN))
-    assert "A study admin starts judge runs" in extract_text(client.get(at("judge_runs")))
+    assert "A study admin starts judge runs" in extract_text(client.get(page_url("judge_runs")))
     client.force_login(factories.make_user(study, Role.ADMIN))
-    assert "manage.py judge" in extract_text(client.get(at("judge_runs")))
-    assert "Nothing to compare yet" in extract_text(client.get(at("judge_run_new")))
+    assert "manage.py judge" in extract_text(client.get(page_url("judge_runs")))
+    assert "Nothing to compare yet" in extract_text(client.get(page_url("judge_run_new")))
 
 
 def test_whole_systems_in_their_first_alternative_are_suggested_and_variants_only_without_others():
@@ -121,7 +123,7 @@ def test_whole_systems_in_their_first_alternative_are_suggested_and_variants_onl
 
 def test_the_list_counts_games_and_findings_and_knows_no_other_study(web, world):
     other = make_judged_world(cases=1)
-    shown = extract_text(web.get(at("judge_runs")))
+    shown = extract_text(web.get(page_url("judge_runs")))
     findings = Finding.objects.filter(game__run=world.run).count()
     assert f"6 of 6 {findings}" in shown
     assert other.dataset.name not in shown
@@ -140,14 +142,15 @@ def test_a_judge_run_is_started_from_the_form(web, world):
         "cases": world.encounters[0].case_id,
         "label": "again",
     }
-    assert web.post(at("judge_run_new"), form).status_code == 302
+    assert web.post(page_url("judge_run_new"), form).status_code == 302
     run = JudgeRun.objects.get(label="again")
     config = JudgeConfig.from_dict(run.config)
     assert (config.seed, config.swap, config.tolerance.share) == (7, True, 0.0)
     assert run.games.count() == 2, "one case, one pair, and its rerun"
     shown = extract_text(
         web.post(
-            at("judge_run_new"), {**form, "sources": ["author:vega@revised"], "cases": "nowhere"}
+            page_url("judge_run_new"),
+            {**form, "sources": ["author:vega@revised"], "cases": "nowhere"},
         )
     )
     assert "Choose at least two" in shown
@@ -155,7 +158,7 @@ def test_a_judge_run_is_started_from_the_form(web, world):
 
 
 def test_the_form_offers_every_source_and_no_model_to_the_rules(web, world):
-    shown = extract_text(web.get(at("judge_run_new")))
+    shown = extract_text(web.get(page_url("judge_run_new")))
     for key in KEYS:
         assert key.label in shown
     form = {
@@ -164,13 +167,13 @@ def test_the_form_offers_every_source_and_no_model_to_the_rules(web, world):
         "tolerance": "scaled",
         "seed": "1",
     }
-    page = web.get(at("judge_run_new")).content.decode()
+    page = web.get(page_url("judge_run_new")).content.decode()
     models = re.findall(
         r'<option value="([^"]+)"', page.partition('name="model"')[2].partition("</select>")[0]
     )
     if models:
         assert "The rules ask no language model" in extract_text(
-            web.post(at("judge_run_new"), {**form, "judge": "rules", "model": models[0]})
+            web.post(page_url("judge_run_new"), {**form, "judge": "rules", "model": models[0]})
         )
 
 
@@ -187,7 +190,7 @@ def test_a_run_tells_unjudged_from_failed_and_gives_each_another_go(web, world):
     factories.change_past_guards(
         Game.objects.filter(pk=failed.pk), state=JobState.FAILED, outcome="", reasons=reasons
     )
-    address = at("judge_run", refusing.public_id)
+    address = page_url("judge_run", refusing.public_id)
     shown = extract_text(web.get(address))
     unjudged = Game.objects.filter(run=refusing, outcome="unjudged").count()
     assert unjudged
@@ -195,15 +198,15 @@ def test_a_run_tells_unjudged_from_failed_and_gives_each_another_go(web, world):
     assert "the answer must be one JSON object" in shown
     assert "the server is away" in extract_text(web.get(address, {"show": "failed"}))
     assert "the server is away" not in extract_text(web.get(address, {"show": "unjudged"}))
-    page = extract_text(web.get(at("judge_game", refusing.public_id, failed.public_id)))
+    page = extract_text(web.get(page_url("judge_game", refusing.public_id, failed.public_id)))
     assert "Failed: attempt 1: the server is away" in page
-    web.post(at("judge_run_action", refusing.public_id, "retry"))
+    web.post(page_url("judge_run_action", refusing.public_id, "retry"))
     assert Game.objects.get(pk=failed.pk).state == JobState.QUEUED
     assert Game.objects.filter(run=refusing, state=JobState.FAILED).count() == unjudged
-    web.post(at("judge_run_action", refusing.public_id, "unjudged"))
+    web.post(page_url("judge_run_action", refusing.public_id, "unjudged"))
     assert not Game.objects.filter(run=refusing, state=JobState.FAILED).exists()
     assert "hx-trigger" in web.get(address).content.decode(), "it asks again while games wait"
-    assert web.post(at("judge_run_action", refusing.public_id, "explode")).status_code == 404
+    assert web.post(page_url("judge_run_action", refusing.public_id, "explode")).status_code == 404
 
 
 def test_pause_resume_and_cancel(web, world):
@@ -211,20 +214,20 @@ def test_pause_resume_and_cancel(web, world):
         run = actions.start_judging(
             study=world.study, datasets=[world.dataset], sources=KEYS, by=None, tell_workers=False
         )
-    web.post(at("judge_run_action", run.public_id, "pause"))
-    assert "Paused" in extract_text(web.get(at("judge_run", run.public_id)))
-    web.post(at("judge_run_action", run.public_id, "resume"))
-    web.post(at("judge_run_action", run.public_id, "cancel"))
+    web.post(page_url("judge_run_action", run.public_id, "pause"))
+    assert "Paused" in extract_text(web.get(page_url("judge_run", run.public_id)))
+    web.post(page_url("judge_run_action", run.public_id, "resume"))
+    web.post(page_url("judge_run_action", run.public_id, "cancel"))
     assert set(run.games.values_list("state", flat=True)) == {JobState.CANCELLED}
-    assert "Cancelled" in extract_text(web.get(at("judge_run", run.public_id)))
+    assert "Cancelled" in extract_text(web.get(page_url("judge_run", run.public_id)))
     game = run.games.first()
-    web.post(at("judge_game_again", run.public_id, game.public_id))
+    web.post(page_url("judge_game_again", run.public_id, game.public_id))
     game.refresh_from_db()
     assert game.state == JobState.QUEUED
 
 
 def test_the_calls_of_a_run_are_counted_and_one_is_shown_whole(web, world):
-    game = game_of(world)
+    game = find_game(world)
     body = json.dumps(
         {"messages": [{"role": "user", "content": f"judge this {MARKUP}"}], "schema": None}
     )
@@ -244,13 +247,13 @@ def test_the_calls_of_a_run_are_counted_and_one_is_shown_whole(web, world):
         owner_type=actions.CALLS_OWNER, owner_id=str(game.pk), request=request, seconds=2.5, tokens_in=900, tokens_out=40,
         outcome="rejected", reasons=["the answer must be one JSON object"], response=reply, **kept,
     )  # fmt: skip
-    counted = extract_text(web.get(at("judge_run_calls", world.run.public_id)))
+    counted = extract_text(web.get(page_url("judge_run_calls", world.run.public_id)))
     assert "author:vega · revised | rules-orion · revised 1 0 900" in counted
     assert "1 × the answer must be one JSON object" in counted
     assert "900 tokens in, 40 out" in extract_text(
-        web.get(at("judge_game", world.run.public_id, game.public_id))
+        web.get(page_url("judge_game", world.run.public_id, game.public_id))
     )
-    page = web.get(at("judge_call", call.public_id)).content.decode()
+    page = web.get(page_url("judge_call", call.public_id)).content.decode()
     assert "not json &lt;img src=x" in page
     assert MARKUP not in page
     factory_call = reverse("timelines:model_call", args=[call.public_id])
@@ -265,7 +268,7 @@ def test_the_calls_of_a_run_are_counted_and_one_is_shown_whole(web, world):
 def test_filters_narrow_the_findings_by_what_they_say(web, world):
     run = world.run
     everything = Finding.objects.filter(game__run=run)
-    assert listed(web, run) == everything.count()
+    assert count_listed(web, run) == everything.count()
     expected = {
         ("type", "TIMING"): everything.filter(type="TIMING"),
         ("type", "one-sided"): everything.filter(type__in=("A_ONLY", "B_ONLY")),
@@ -280,16 +283,16 @@ def test_filters_narrow_the_findings_by_what_they_say(web, world):
     }
     for (name, value), wanted in expected.items():
         assert 0 < wanted.count() < everything.count(), (name, value)
-        assert listed(web, run, **{name: value}) == wanted.count(), (name, value)
+        assert count_listed(web, run, **{name: value}) == wanted.count(), (name, value)
     assert (
-        listed(web, run, type="nonsense", source="99", charged="-1", sort="; drop table")
+        count_listed(web, run, type="nonsense", source="99", charged="-1", sort="; drop table")
         == everything.count()
     )
 
 
 def test_the_size_filter_partitions_the_findings_by_hours_apart(web, world):
     sizes = {
-        size: listed(web, world.run, size=size)
+        size: count_listed(web, world.run, size=size)
         for size in ("same", "hours", "days", "weeks", "none", "single")
     }
     assert sum(sizes.values()) == Finding.objects.filter(game__run=world.run).count()
@@ -314,8 +317,8 @@ def test_source_and_charged_source_are_told_apart(world):
     assert all(charged[n] <= of[n] for n in numbers)
     assert sum(map(len, charged)) == len({f for f in every if f.category})
     # Of the first pair the fever is charged to its second timeline (see the stand-in).
-    assert fever_of(world) in charged[1]
-    assert fever_of(world) in of[0] - charged[0]
+    assert find_fever(world) in charged[1]
+    assert find_fever(world) in of[0] - charged[0]
 
 
 def test_sorting_is_by_the_database_with_what_has_no_size_last(world):
@@ -337,7 +340,7 @@ def test_sorting_is_by_the_database_with_what_has_no_size_last(world):
 def test_thousands_of_findings_are_paged_and_read_in_few_queries(
     web, world, django_assert_max_num_queries
 ):
-    game = game_of(world)
+    game = find_game(world)
     model = game.findings.get(a_event="fever")
     rows = [
         Finding(game=game, ordinal=100 + n, type="TIMING", verdict="UNCLEAR", polarity="present", grounding="NONE", a_event="fever",
@@ -347,7 +350,7 @@ def test_thousands_of_findings_are_paged_and_read_in_few_queries(
     Finding.objects.bulk_create(rows)
     with django_assert_max_num_queries(40):
         shown = extract_text(
-            web.get(at("findings", world.run.public_id), {"sort": "-size", "page": "2"})
+            web.get(page_url("findings", world.run.public_id), {"sort": "-size", "page": "2"})
         )
     assert "51 to 100 shown" in shown
     assert "Page 2 of" in shown
@@ -356,18 +359,18 @@ def test_thousands_of_findings_are_paged_and_read_in_few_queries(
 def test_a_case_id_travels_in_the_body_and_a_public_id_in_the_address(web, world):
     case = world.encounters[1]
     found = web.post(
-        f"{at('findings', world.run.public_id)}?type=TIMING&page=3", {"case": case.case_id}
+        f"{page_url('findings', world.run.public_id)}?type=TIMING&page=3", {"case": case.case_id}
     )
     assert (
         found["Location"]
-        == f"{at('findings', world.run.public_id)}?type=TIMING&case={case.public_id}"
+        == f"{page_url('findings', world.run.public_id)}?type=TIMING&case={case.public_id}"
     )
-    missed = web.post(at("findings", world.run.public_id), {"case": "no-such"}, follow=True)
+    missed = web.post(page_url("findings", world.run.public_id), {"case": "no-such"}, follow=True)
     assert "No case of this judge run has an id like that" in extract_text(missed)
 
 
 def test_htmx_gets_the_list_alone_and_history_the_whole_page(web, world):
-    address = at("findings", world.run.public_id)
+    address = page_url("findings", world.run.public_id)
     assert "<html" not in web.get(address, **HTMX).content.decode()
     assert (
         "<html" in web.get(address, **HTMX, HTTP_HX_HISTORY_RESTORE_REQUEST="true").content.decode()
@@ -375,8 +378,8 @@ def test_htmx_gets_the_list_alone_and_history_the_whole_page(web, world):
 
 
 def test_a_finding_shows_both_rows_quote_rows_reason_and_who_is_charged_why(web, world):
-    fever = fever_of(world)
-    response = web.get(at("finding", fever.public_id))
+    fever = find_fever(world)
+    response = web.get(page_url("finding", fever.public_id))
     shown = extract_text(response)
     assert "author:vega · revised" in shown
     assert (
@@ -385,18 +388,18 @@ def test_a_finding_shows_both_rows_quote_rows_reason_and_who_is_charged_why(web,
     )
     assert '<mark id="quote">Fever for three days</mark>' in response.content.decode()
     assert "the stand-in says so" in shown
-    copied = game_of(world).findings.get(type="SHARED_UNSUPPORTED")
+    copied = find_game(world).findings.get(type="SHARED_UNSUPPORTED")
     assert "The judge looked for a passage and found none" in extract_text(
-        web.get(at("finding", copied.public_id))
+        web.get(page_url("finding", copied.public_id))
     )
-    value = game_of(world).findings.get(type="VALUE", grounding="TABLE")
-    response = web.get(at("finding", value.public_id))
+    value = find_game(world).findings.get(type="VALUE", grounding="TABLE")
+    response = web.get(page_url("finding", value.public_id))
     shown = extract_text(response)
     assert "lab:lactate:: = 4.1 mmol/L @ 0h" in shown
     cited = re.findall(r'<tr class="is-cited">(.*?)</tr>', response.content.decode(), re.DOTALL)
     assert len(cited) == 1
     assert "4.1 mmol/L" in cited[0]
-    side = "a" if game_of(world).a_is_first else "b"
+    side = "a" if find_game(world).a_is_first else "b"
     entry = getattr(value, f"{side}_entry")
     assert (
         f"?t={entry.timeline.public_id}&amp;o={entry.occurrence.uid4}" in response.content.decode()
@@ -408,25 +411,25 @@ def test_the_words_of_a_finding_name_the_right_source_when_positions_are_exchang
     by_swap = {
         f.game.swapped: f
         for f in Finding.objects.filter(
-            a_event="fever", game__run=world.run, game__comparison=game_of(world).comparison
+            a_event="fever", game__run=world.run, game__comparison=find_game(world).comparison
         )
     }
     words = [
-        extract_text(web_of(world).get(at("finding", by_swap[swapped].public_id)))
+        extract_text(sign_in(world).get(page_url("finding", by_swap[swapped].public_id)))
         for swapped in (False, True)
     ]
     assert all("rules-orion · revised is charged with a wrong time" in w for w in words)
     assert (
-        listed(web_of(world), world.run)
+        count_listed(sign_in(world), world.run)
         == Finding.objects.filter(game__run=world.run, game__swapped=False).count()
     )
     assert (
-        listed(web_of(world), world.run, rerun="all")
+        count_listed(sign_in(world), world.run, rerun="all")
         == Finding.objects.filter(game__run=world.run).count()
     )
 
 
-def web_of(world) -> Client:
+def sign_in(world) -> Client:
     web = Client()
     web.force_login(factories.make_user(world.study, Role.CLINICIAN))
     return web
@@ -454,17 +457,18 @@ def test_what_comes_from_outside_stays_text_on_every_page(client):
     client.force_login(factories.make_user(dataset.study, Role.ADMIN))
     again = make_judged_run(dataset, FixedJudge(fever="SECOND"))
     pages = [
-        at("judge_runs"), at("judge_run", run.public_id), at("judge_game", run.public_id, game.public_id), at("findings", run.public_id),
-        at("finding", finding.public_id), at("judge_changes", run.public_id, again.public_id) + "?change=gone",
-        at("compare", encounter.public_id),
+        page_url("judge_runs"), page_url("judge_run", run.public_id), page_url("judge_game", run.public_id, game.public_id),
+        page_url("findings", run.public_id),
+        page_url("finding", finding.public_id), page_url("judge_changes", run.public_id, again.public_id) + "?change=gone",
+        page_url("compare", encounter.public_id),
     ]  # fmt: skip
     for page in pages:
         shown = client.get(page).content.decode()
         assert "<img src=x" not in shown, page
         assert "<script>window" not in shown, page
-        assert "onerror" in shown or page == at("compare", encounter.public_id) or "gone" in page, (
-            page
-        )
+        assert (
+            "onerror" in shown or page == page_url("compare", encounter.public_id) or "gone" in page
+        ), page
 
 
 # Who may see what
@@ -477,15 +481,17 @@ def test_another_studys_findings_are_not_there(web, world):
         Finding.objects.filter(game__run=other.run).first(),
     )
     for page in (
-        at("judge_run", other.run.public_id), at("findings", other.run.public_id), at("finding", finding.public_id),
-        at("judge_game", other.run.public_id, game.public_id), at("compare", other.encounters[0].public_id),
-        at("judge_changes", world.run.public_id, other.run.public_id),
+        page_url("judge_run", other.run.public_id), page_url("findings", other.run.public_id), page_url("finding", finding.public_id),
+        page_url("judge_game", other.run.public_id, game.public_id), page_url("compare", other.encounters[0].public_id),
+        page_url("judge_changes", world.run.public_id, other.run.public_id),
     ):  # fmt: skip
         assert web.get(page).status_code == 404, page
-    assert web.get(at("judge_game", world.run.public_id, game.public_id)).status_code == 404
+    assert web.get(page_url("judge_game", world.run.public_id, game.public_id)).status_code == 404
     one = Timeline.objects.filter(encounter=other.encounters[0]).first()
     assert (
-        web.get(at("compare", world.encounters[0].public_id), {"a": one.public_id}).status_code
+        web.get(
+            page_url("compare", world.encounters[0].public_id), {"a": one.public_id}
+        ).status_code
         == 404
     )
 
@@ -498,25 +504,25 @@ def test_an_unaided_author_sees_nothing_of_the_case_until_they_submit(world):
     )
     web = Client()
     web.force_login(writer)
-    finding = fever_of(world)
+    finding = find_fever(world)
     for page in (
-        at("finding", finding.public_id),
-        at("compare", case.public_id),
-        at("judge_game", world.run.public_id, finding.game.public_id),
+        page_url("finding", finding.public_id),
+        page_url("compare", case.public_id),
+        page_url("judge_game", world.run.public_id, finding.game.public_id),
     ):
         answer = web.get(page)
         assert answer.status_code == 403, page
         assert "Closed while you write" in answer.content.decode()
     assert (
-        listed(web, world.run)
+        count_listed(web, world.run)
         == Finding.objects.filter(
             game__run=world.run, game__comparison__encounter=world.encounters[1]
         ).count()
     )
-    shown = extract_text(web.get(at("findings", world.run.public_id)))
+    shown = extract_text(web.get(page_url("findings", world.run.public_id)))
     assert "cases that are closed to you now are left out" in shown
     assert f"> {case.case_id} <" not in shown
-    run_page = extract_text(web.get(at("judge_run", world.run.public_id)))
+    run_page = extract_text(web.get(page_url("judge_run", world.run.public_id)))
     assert "leave out the cases that you review" in run_page
     assert "3 of 3 games judged" in run_page, "those of the other case"
     assert not was_exposed(writer, case)
@@ -536,9 +542,9 @@ def test_a_fellow_author_sees_no_other_authors_timeline_here_either(world):
     web.force_login(writer)
     hidden = Timeline.objects.get(encounter=case, source="author:vega")
     assert find_closed_objects(writer).timelines == {hidden.pk}
-    assert web.get(at("finding", fever_of(world).public_id)).status_code == 404
-    assert web.get(at("compare", case.public_id), {"a": hidden.public_id}).status_code == 404
-    page = web.get(at("compare", case.public_id)).content.decode()
+    assert web.get(page_url("finding", find_fever(world).public_id)).status_code == 404
+    assert web.get(page_url("compare", case.public_id), {"a": hidden.public_id}).status_code == 404
+    page = web.get(page_url("compare", case.public_id)).content.decode()
     assert "author:vega" not in page
     assert make_source(writer) != "author:vega"
     seen = (
@@ -551,7 +557,7 @@ def test_a_fellow_author_sees_no_other_authors_timeline_here_either(world):
         .exclude(game__comparison__first=hidden)
         .count()
     )
-    assert listed(web, world.run) == seen
+    assert count_listed(web, world.run) == seen
 
 
 def test_an_open_packet_closes_its_cases_to_whoever_reviews_it(world):
@@ -571,22 +577,26 @@ def test_an_open_packet_closes_its_cases_to_whoever_reviews_it(world):
         game__run=world.run, game__comparison__encounter__in=closed
     ).select_related("game__comparison"):
         case = finding.game.comparison.encounter
-        game = at("judge_game", world.run.public_id, finding.game.public_id)
+        game = page_url("judge_game", world.run.public_id, finding.game.public_id)
         assert {
             web.get(p).status_code
-            for p in (at("finding", finding.public_id), game, at("compare", case.public_id))
+            for p in (
+                page_url("finding", finding.public_id),
+                game,
+                page_url("compare", case.public_id),
+            )
         } == {403}
     left = (
         Finding.objects.filter(game__run=world.run)
         .exclude(game__comparison__encounter__in=closed)
         .count()
     )
-    assert listed(web, world.run) == left
+    assert count_listed(web, world.run) == left
     changes = extract_text(
-        web.get(at("judge_changes", world.run.public_id, later.public_id), {"change": "same"})
+        web.get(page_url("judge_changes", world.run.public_id, later.public_id), {"change": "same"})
     )
     assert all(f" {case.case_id} " not in changes for case in closed)
-    run_page = web.get(at("judge_run", world.run.public_id)).content.decode()
+    run_page = web.get(page_url("judge_run", world.run.public_id)).content.decode()
     assert all(f">{case.case_id}</a>" not in run_page for case in closed)
     assert not any(was_exposed(person, case) for case in closed)
 
@@ -595,15 +605,15 @@ def test_reading_findings_and_comparisons_is_exposure(web, world):
     reader = factories.make_user(world.study, Role.CLINICIAN)
     other = Client()
     other.force_login(reader)
-    other.get(at("judge_runs"))
-    other.get(at("judge_run", world.run.public_id))
+    other.get(page_url("judge_runs"))
+    other.get(page_url("judge_run", world.run.public_id))
     assert not was_exposed(reader, world.encounters[0])
-    other.get(at("findings", world.run.public_id), {"case": world.encounters[1].public_id})
+    other.get(page_url("findings", world.run.public_id), {"case": world.encounters[1].public_id})
     assert was_exposed(reader, world.encounters[1])
     assert not was_exposed(reader, world.encounters[0])
-    other.get(at("compare", world.encounters[0].public_id))
+    other.get(page_url("compare", world.encounters[0].public_id))
     assert was_exposed(reader, world.encounters[0])
-    other.get(at("finding", fever_of(world).public_id))
+    other.get(page_url("finding", find_fever(world).public_id))
     events = AuditEvent.objects.filter(
         actor=reader, object_type="ehr.encounter", object_id=world.encounters[0].public_id
     )
@@ -613,7 +623,7 @@ def test_reading_findings_and_comparisons_is_exposure(web, world):
 # Two timelines side by side
 
 
-def payload_of(response) -> dict:
+def read_payload(response) -> dict:
     found = re.search(
         r'<script id="case-data" type="application/json">(.*?)</script>',
         response.content.decode(),
@@ -628,9 +638,9 @@ def test_a_comparison_pairs_rows_marks_differences_and_puts_findings_in_place(we
     a, b = (
         Timeline.objects.get(encounter=case, source=name) for name in ("author:vega", "rules-orion")
     )
-    data = payload_of(
+    data = read_payload(
         web.get(
-            at("compare", case.public_id),
+            page_url("compare", case.public_id),
             {"a": a.public_id, "b": b.public_id, "run": world.run.public_id},
         )
     )
@@ -655,38 +665,42 @@ def test_a_comparison_works_without_findings_and_either_way_round(web, world):
     )
     ids = {"a": b.public_id, "b": a.public_id}
     assert any(
-        "f" in i for i in payload_of(web.get(at("compare", case.public_id), ids))["items"]
+        "f" in i for i in read_payload(web.get(page_url("compare", case.public_id), ids))["items"]
     ), "the newest judge run, unasked"
-    none = payload_of(web.get(at("compare", case.public_id), {**ids, "run": "none"}))
+    none = read_payload(web.get(page_url("compare", case.public_id), {**ids, "run": "none"}))
     assert not any("f" in i for i in none["items"])
-    fever = fever_of(world)
-    page = web.get(at("compare", case.public_id), {**ids, "f": fever.public_id}).content.decode()
+    fever = find_fever(world)
+    page = web.get(
+        page_url("compare", case.public_id), {**ids, "f": fever.public_id}
+    ).content.decode()
     selected = re.search(r'data-selected="(r\d+)"', page)
     assert selected is not None
     assert (
         next(
             i
-            for i in payload_of(web.get(at("compare", case.public_id), ids))["items"]
+            for i in read_payload(web.get(page_url("compare", case.public_id), ids))["items"]
             if i["u"] == selected[1]
         )["m"]
         == "fever"
     )
     other = factories.make_bare_timeline(case, {"fever": -70.0}, source="foreign")
-    unjudged = web.get(at("compare", case.public_id), {"a": a.public_id, "b": other.public_id})
+    unjudged = web.get(
+        page_url("compare", case.public_id), {"a": a.public_id, "b": other.public_id}
+    )
     assert "No judge has compared these two timelines yet" in extract_text(unjudged)
 
 
 def test_a_case_with_one_timeline_says_so_and_the_case_page_leads_to_the_comparison(web, world):
     case = world.encounters[0]
     address = reverse("timelines:case", args=[case.public_id])
-    assert f'href="{at("compare", case.public_id)}?a=' in web.get(address).content.decode()
+    assert f'href="{page_url("compare", case.public_id)}?a=' in web.get(address).content.decode()
     lone = factories.make_encounter(world.dataset, case_id="lone")
     factories.make_bare_timeline(lone, {"fever": 1.0}, source="foreign")
     assert "A single timeline cannot be compared" in extract_text(
-        web.get(at("compare", lone.public_id))
+        web.get(page_url("compare", lone.public_id))
     )
     assert (
-        at("compare", lone.public_id)
+        page_url("compare", lone.public_id)
         not in web.get(reverse("timelines:case", args=[lone.public_id])).content.decode()
     )
 
@@ -714,7 +728,7 @@ def test_changes_between_two_versions_are_told_by_subject(web, world):
         > 0
     )
     assert counts[Change.SAME] > 0
-    shown = extract_text(web.get(at("judge_changes", world.run.public_id, later.public_id)))
+    shown = extract_text(web.get(page_url("judge_changes", world.run.public_id, later.public_id)))
     assert f"Every change {fevers + counts[Change.GONE] + counts[Change.NEW]}" in shown
     only = Changes(world.run, later, NOBODY_CLOSED, ChangeFilter("verdict", "TIMING"))
     lines = only[0:50]
@@ -722,7 +736,7 @@ def test_changes_between_two_versions_are_told_by_subject(web, world):
     assert {(line.before.verdict != "unclear", line.after.verdict) for line in lines} == {
         (True, "unclear")
     }
-    assert extract_text(web.get(at("judge_run", later.public_id))).count("What changed") == 1
+    assert extract_text(web.get(page_url("judge_run", later.public_id))).count("What changed") == 1
 
 
 def test_a_verdict_is_the_same_whatever_the_labels_were(web, world):
@@ -750,7 +764,7 @@ def test_a_verdict_is_the_same_whatever_the_labels_were(web, world):
     assert counts[Change.SAME] == Finding.objects.filter(game__run=later).count() > 0
     assert counts[Change.VERDICT] == counts[Change.NEW] == counts[Change.GONE] == 0
     assert "Nothing changed" in extract_text(
-        web.get(at("judge_changes", world.run.public_id, later.public_id))
+        web.get(page_url("judge_changes", world.run.public_id, later.public_id))
     )
 
 
@@ -765,7 +779,7 @@ def test_what_one_run_left_unjudged_is_neither_gone_nor_new(web, world):
     assert changes.counts()[Change.GONE] == 0
     if not judged:
         assert "Nothing to hold together" in extract_text(
-            web.get(at("judge_changes", world.run.public_id, later.public_id))
+            web.get(page_url("judge_changes", world.run.public_id, later.public_id))
         )
 
 

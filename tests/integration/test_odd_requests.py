@@ -160,7 +160,7 @@ def names_of_parameters() -> tuple[dict[str, set[str]], set[str]]:
     for path in (p for app in APPS for p in (ROOT / app).rglob("*.py")):
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        read[module] = {name for node in ast.walk(tree) for name in _read_by(node)}
+        read[module] = {name for node in ast.walk(tree) for name in _find_parameters(node)}
     schema = SchemaGenerator().get_schema(request=None, public=True)
     bodies = {
         name
@@ -183,7 +183,7 @@ def names_of_parameters() -> tuple[dict[str, set[str]], set[str]]:
     return read, bodies | asked | forms | fields
 
 
-def _read_by(node: ast.AST) -> Iterator[str]:
+def _find_parameters(node: ast.AST) -> Iterator[str]:
     if (
         isinstance(node, ast.Call)
         and node.args
@@ -280,7 +280,7 @@ ODD_PARTS = (
 )
 
 
-def filled(route: str, ids: Mapping[str, str]) -> str:
+def fill_address(route: str, ids: Mapping[str, str]) -> str:
     """The address of the route with what there is."""
 
     def part(match: re.Match[str]) -> str:
@@ -320,7 +320,7 @@ def requests_to(
     route: str, module: str, ids: Mapping[str, str], names: tuple[dict[str, set[str]], set[str]]
 ) -> Iterator[Odd]:
     """Every odd request to one route."""
-    address, person = filled(route, ids), person_for(route)
+    address, person = fill_address(route, ids), person_for(route)
     mine = {n for m, found in names[0].items() if m == module for n in found} & (
         names[1] | names[0].get(module, set())
     )
@@ -330,7 +330,7 @@ def requests_to(
             yield Odd(
                 person,
                 "get",
-                filled(route[: match.start()] + "\x01" + route[match.end() :], ids).replace(
+                fill_address(route[: match.start()] + "\x01" + route[match.end() :], ids).replace(
                     "\x01", odd
                 ),
             )
@@ -417,7 +417,7 @@ def check(caplog, *, most: int) -> None:
     each = max(1, most // len(found))
     for route, listed in found.items():
         drawn = rng.sample(listed, min(each, len(listed)))
-        for odd in (Odd(person_for(route), "options", filled(route, ids)), *drawn):
+        for odd in (Odd(person_for(route), "options", fill_address(route, ids)), *drawn):
             caplog.clear()
             status = send(clients, odd)
             if status >= 500 or caplog.records:

@@ -51,13 +51,13 @@ def encounter(study):
     return factories.make_encounter(factories.make_dataset(study), title=f"Sepsis {MARKUP}")
 
 
-def queries_of(ask) -> int:
+def count_queries(ask) -> int:
     with CaptureQueriesContext(connection) as found:
         assert ask().status_code == 200
     return len(found)
 
 
-def run_of(dataset, states: list[list[str]], **fields) -> Run:
+def make_run(dataset, states: list[list[str]], **fields) -> Run:
     """A run with one case for each list of stage states."""
     run = factories.make_run(dataset, label="nightly")
     for number, stages in enumerate(states):
@@ -98,8 +98,10 @@ def test_two_thousand_cases_are_a_page_of_few_queries_at_once(web, study):
     )
     address = reverse("timelines:cases")
     # with: which cases are closed to the person; whether they review
-    assert queries_of(lambda: web.get(address)) <= 20
-    assert queries_of(lambda: web.post(address, {"text": "case 19", "state": "done"}, **HTMX)) <= 20
+    assert count_queries(lambda: web.get(address)) <= 20
+    assert (
+        count_queries(lambda: web.post(address, {"text": "case 19", "state": "done"}, **HTMX)) <= 20
+    )
     assert "2000 cases, page 1 of 40" in extract_text(web.get(address))
 
 
@@ -127,7 +129,7 @@ def test_the_searched_text_is_in_no_address(web, study):
     ],
 )
 def test_the_state_filter_follows_the_rule_of_the_states(web, study, stages):
-    run = run_of(factories.make_dataset(study), [stages] if stages else [])
+    run = make_run(factories.make_dataset(study), [stages] if stages else [])
     case = (
         Encounter.objects.get(dataset=run.dataset)
         if stages
@@ -168,8 +170,8 @@ def test_a_record_of_900_series_is_a_page_of_few_queries_at_once(web, encounter)
     )
     address = reverse("ehr:record", args=[encounter.public_id])
     assert "900 series, page 1 of 15" in extract_text(web.get(address))
-    assert queries_of(lambda: web.get(address)) <= 19
-    assert queries_of(lambda: web.post(address, {"text": "thing"}, **HTMX)) <= 15
+    assert count_queries(lambda: web.get(address)) <= 19
+    assert count_queries(lambda: web.post(address, {"text": "thing"}, **HTMX)) <= 15
 
 
 def test_a_series_says_its_rows_in_hours_and_clock(web, encounter):
@@ -270,18 +272,18 @@ def test_a_search_of_the_record_is_one_opening_in_the_trail(web, encounter, admi
 
 
 def test_a_run_over_fifty_cases_is_a_page_of_few_queries(web, study):
-    run = run_of(
+    run = make_run(
         factories.make_dataset(study),
         [[JobState.SUCCEEDED] * 3 + [JobState.RUNNING] + [JobState.BLOCKED] * 3] * 50,
     )
     address = reverse("timelines:run", args=[run.public_id])
     # with: the study timeline; which cases are closed; whether they review
-    assert queries_of(lambda: web.get(address)) <= 25
-    assert queries_of(lambda: web.get(reverse("timelines:runs"))) <= 18
+    assert count_queries(lambda: web.get(address)) <= 25
+    assert count_queries(lambda: web.get(reverse("timelines:runs"))) <= 18
 
 
 def test_a_poll_brings_the_lines_that_changed_and_ends_with_the_run(web, study):
-    run = run_of(
+    run = make_run(
         factories.make_dataset(study),
         [[JobState.SUCCEEDED, JobState.QUEUED], [JobState.QUEUED, JobState.BLOCKED]],
     )
@@ -307,7 +309,7 @@ def test_a_poll_brings_the_lines_that_changed_and_ends_with_the_run(web, study):
 
 
 def test_a_filter_that_cases_leave_brings_the_table_anew(web, study):
-    run = run_of(factories.make_dataset(study), [[JobState.QUEUED], [JobState.QUEUED]])
+    run = make_run(factories.make_dataset(study), [[JobState.QUEUED], [JobState.QUEUED]])
     address = reverse("timelines:run", args=[run.public_id])
     body = web.get(address, {"show": "waiting"}).content.decode()
     seen = re.findall(r'name="seen" value="([^"]+)"', body)
@@ -318,7 +320,7 @@ def test_a_filter_that_cases_leave_brings_the_table_anew(web, study):
 
 
 def test_one_case_is_retried_and_a_second_time_there_is_nothing_to_retry(web, study):
-    run = run_of(
+    run = make_run(
         factories.make_dataset(study),
         [[JobState.FAILED, JobState.BLOCKED], [JobState.FAILED, JobState.BLOCKED]],
     )
@@ -331,7 +333,7 @@ def test_one_case_is_retried_and_a_second_time_there_is_nothing_to_retry(web, st
     ]
     assert other.stages.filter(state=JobState.FAILED).exists()
     assert "there was nothing to retry" in extract_text(web.post(address, follow=True))
-    foreign = run_of(factories.make_dataset(study), [[JobState.FAILED]]).cases.get()
+    foreign = make_run(factories.make_dataset(study), [[JobState.FAILED]]).cases.get()
     assert (
         web.post(
             reverse("timelines:case_retry", args=[run.public_id, foreign.public_id])
@@ -341,7 +343,7 @@ def test_one_case_is_retried_and_a_second_time_there_is_nothing_to_retry(web, st
 
 
 def test_a_queue_that_nobody_works_on_is_said(web, study):
-    run = run_of(factories.make_dataset(study), [[JobState.QUEUED]])
+    run = make_run(factories.make_dataset(study), [[JobState.QUEUED]])
     address = reverse("timelines:run", args=[run.public_id])
     assert "No worker has taken" not in extract_text(web.get(address))
     RunCount.objects.update(moved_at=timezone.now() - 3 * QUIET_AFTER)
@@ -379,7 +381,9 @@ def test_a_launch_is_in_the_trail_and_a_refused_one_says_why(web, study, admin):
 
 def test_home_says_what_is_there_what_runs_and_what_failed(web, study):
     dataset = factories.make_dataset(study, "Stays")
-    run_of(dataset, [[JobState.SUCCEEDED, JobState.FAILED], [JobState.SUCCEEDED, JobState.QUEUED]])
+    make_run(
+        dataset, [[JobState.SUCCEEDED, JobState.FAILED], [JobState.SUCCEEDED, JobState.QUEUED]]
+    )
     shown = extract_text(web.get(reverse("home")))
     assert "nightly: 1 case failed See why" in shown
     assert "Stays 0 of 2 reconstructed" in shown

@@ -63,7 +63,7 @@ KINDS = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class Reply:
     """One answer of the server."""
 
     name: str
@@ -256,7 +256,7 @@ def addresses(name: str, pattern: URLPattern, ids: list[str], *, everything: boo
 
 def walk(
     review: Review, mine: Assignment, *, post: bool, everything: bool = True
-) -> Iterator[Asked]:
+) -> Iterator[Reply]:
     client = Client(raise_request_exception=False)
     client.force_login(User.objects.get(pk=mine.person_id))
     ids = pool(review, mine)
@@ -276,31 +276,31 @@ def walk(
 
 def visits(
     client: Client, name: str, path: str, refused: set[str], *, post: bool
-) -> Iterator[Asked]:
+) -> Iterator[Reply]:
     """Every way in which an address is asked."""
     if "get" not in refused:
-        got = asked(client, name, "get", path)
+        got = send_request(client, name, "get", path)
         yield got
         if got.status == 200:
-            yield asked(client, name, "get", path, headers={"HX-Request": "true"})
-            yield asked(client, name, "get", f"{path}?text=1")
+            yield send_request(client, name, "get", path, headers={"HX-Request": "true"})
+            yield send_request(client, name, "get", f"{path}?text=1")
     if not post:
         return
     body = json.dumps({"token": make_token(), "answer": "A", "besides": []})
     if "post" not in refused:
-        sent = asked(client, name, "post", path, data=body, content_type="application/json")
+        sent = send_request(client, name, "post", path, data=body, content_type="application/json")
         yield sent
         if sent.status not in (403, 404, 405):
-            yield asked(client, name, "post", path, data={"password": "wrong", "reason": ""})
+            yield send_request(client, name, "post", path, data={"password": "wrong", "reason": ""})
     if "post" in refused and "put" not in refused:
-        yield asked(client, name, "put", path, data=body, content_type="application/json")
+        yield send_request(client, name, "put", path, data=body, content_type="application/json")
 
 
-def asked(client: Client, name: str, method: str, path: str, **how: Any) -> Asked:
+def send_request(client: Client, name: str, method: str, path: str, **how: Any) -> Reply:
     answer = getattr(client, method)(path, **how)
     content = b"".join(answer.streaming_content) if answer.streaming else answer.content
     headers = "\n".join(f"{k}: {v}" for k, v in answer.items()) + str(client.cookies)
-    return Asked(name, method, path, answer.status_code, content, headers)
+    return Reply(name, method, path, answer.status_code, content, headers)
 
 
 #: These describe all possible values, the same for everybody: names of kinds of findings are no
@@ -308,7 +308,7 @@ def asked(client: Client, name: str, method: str, path: str, **how: Any) -> Aske
 DESCRIPTIONS = {"api-schema"}
 
 
-def leaks(found: Iterable[Asked], secrets: Iterable[str]) -> tuple[list[str], Counter[str]]:
+def leaks(found: Iterable[Reply], secrets: Iterable[str]) -> tuple[list[str], Counter[str]]:
     """Return responses with a secret, and counts of pages or files by pattern."""
     wanted, leaked, opened = tuple(secrets), [], Counter[str]()
     for one in found:

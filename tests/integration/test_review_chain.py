@@ -21,7 +21,7 @@ from adjudication.packets.chain_verification import find_faults
 from adjudication.review import decisions, slots
 from tests.factories import PASSWORD
 from tests.integration.reviewing import Review, expire_lease, make_token, open_review
-from tests.integration.test_review_decisions import decide, work_through
+from tests.integration.test_review_decisions import decide, decide_all
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -34,7 +34,7 @@ def review() -> Review:
     """
     made = open_review(pairings=1)
     me = made.assignments[0]
-    work_through(me)
+    decide_all(me)
     undone = decisions.undo(assignment=me, token=make_token(), by=me.person)
     assert undone is not None
     assert undone.undone.item is not None
@@ -50,7 +50,7 @@ def review() -> Review:
     return made
 
 
-def behind_the_back(sql: str, *values: str | int) -> None:
+def execute_as_owner(sql: str, *values: str | int) -> None:
     """As the database's owner, past triggers and foreign keys."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")
@@ -92,14 +92,14 @@ def test_whole_numbers_are_hashed_as_they_are_read_back():
      "shown_swapped = NOT shown_swapped", "detail = '{}'", "token = 'other'"],
 )  # fmt: skip
 def test_an_edited_link_is_found_where_it_stands(review, change):
-    behind_the_back(f"UPDATE adjudication_decision SET {change} WHERE sequence = 2")
+    execute_as_owner(f"UPDATE adjudication_decision SET {change} WHERE sequence = 2")
     assert (2, "its content is not what was hashed") in faults(review)
     with pytest.raises(CommandError):
         verify()
 
 
 def test_the_command_names_packet_and_sequence(review):
-    behind_the_back("UPDATE adjudication_decision SET answer = 'B' WHERE sequence = 3")
+    execute_as_owner("UPDATE adjudication_decision SET answer = 'B' WHERE sequence = 3")
     out = StringIO()
     with pytest.raises(CommandError, match="1 fault"):
         call_command("verify_chain", stdout=out)
@@ -111,7 +111,7 @@ def test_the_command_names_packet_and_sequence(review):
 def test_a_link_hashed_again_breaks_the_next_one(review):
     link = Decision.objects.get(sequence=2)
     link.answer = "B"
-    behind_the_back(
+    execute_as_owner(
         "UPDATE adjudication_decision SET answer = 'B', hash = %s WHERE sequence = 2",
         link_hash(build_payload(link), link.previous_hash),
     )
@@ -127,24 +127,24 @@ def test_a_whole_chain_forged_to_its_end_is_found_by_what_the_audit_trail_noted(
             link.detail["head"] = previous
         link.previous_hash = previous
         previous = link_hash(build_payload(link), previous)
-        behind_the_back(
+        execute_as_owner(
             "UPDATE adjudication_decision SET answer = %s, detail = %s, previous_hash = %s, hash = %s WHERE id = %s",
             link.answer, json.dumps(link.detail), link.previous_hash, previous, link.pk,
         )  # fmt: skip
-    behind_the_back("UPDATE adjudication_packet SET chain_head = %s", previous)
+    execute_as_owner("UPDATE adjudication_packet SET chain_head = %s", previous)
     last = Decision.objects.order_by("sequence").last()
     assert faults(review) == [(last.sequence, "the audit trail notes another head there")]
 
 
 def test_a_link_taken_out_is_found(review):
-    behind_the_back("DELETE FROM adjudication_decision WHERE sequence = 2")
+    execute_as_owner("DELETE FROM adjudication_decision WHERE sequence = 2")
     assert (3, "link 2 is missing") in faults(review)
 
 
 def test_a_chain_cut_off_at_its_end_is_found(review):
     last = Decision.objects.order_by("sequence").last()
-    behind_the_back("DELETE FROM adjudication_decision WHERE sequence = %s", last.sequence)
-    behind_the_back("UPDATE adjudication_assignment SET signed_at = NULL")
+    execute_as_owner("DELETE FROM adjudication_decision WHERE sequence = %s", last.sequence)
+    execute_as_owner("UPDATE adjudication_assignment SET signed_at = NULL")
     cut = (
         last.sequence - 1,
         f"it ends here, and its packet notes {last.sequence} links and their head",
@@ -154,7 +154,7 @@ def test_a_chain_cut_off_at_its_end_is_found(review):
         (last.sequence, "the audit trail notes another head there"),
     ]
     assert faults(review) == [cut, *noted]
-    behind_the_back(
+    execute_as_owner(
         "UPDATE adjudication_packet SET chain_length = chain_length - 1, chain_head = %s",
         last.previous_hash,
     )
@@ -166,14 +166,14 @@ def test_a_late_answer_cut_off_after_the_last_signature_is_found():
     me, other = made.assignments[:2]
     slot = slots.next_item(assignment=other)
     expire_lease(slot)
-    work_through(me)
+    decide_all(me)
     decisions.sign(assignment=me, password=PASSWORD, by=me.person)
     packets.close_packet(packet=made.packet, by=made.admin)
     assert decide(other, slot.item).late
     late = Decision.objects.order_by("sequence").last()
     assert late.kind == "late"
     assert faults(made) == []
-    behind_the_back("DELETE FROM adjudication_decision WHERE sequence = %s", late.sequence)
+    execute_as_owner("DELETE FROM adjudication_decision WHERE sequence = %s", late.sequence)
     assert faults(made) == [
         (
             late.sequence - 1,
@@ -184,7 +184,7 @@ def test_a_late_answer_cut_off_after_the_last_signature_is_found():
 
 def test_a_finding_changed_afterwards_is_found_at_each_decision_about_it(review):
     link = Decision.objects.get(sequence=1)
-    behind_the_back(
+    execute_as_owner(
         "UPDATE adjudication_finding SET reason = 'another reason' WHERE id = %s",
         link.item.finding_id,
     )
@@ -193,15 +193,15 @@ def test_a_finding_changed_afterwards_is_found_at_each_decision_about_it(review)
 
 
 def test_items_persons_slots_and_signatures_that_were_changed_are_found(review):
-    behind_the_back("UPDATE adjudication_packetitem SET stratum = 'VALUE' WHERE ordinal = 1")
+    execute_as_owner("UPDATE adjudication_packetitem SET stratum = 'VALUE' WHERE ordinal = 1")
     assert (0, "its items are not those it was opened with") in faults(review)
-    behind_the_back("UPDATE adjudication_assignment SET role = 'adjudicator'")
+    execute_as_owner("UPDATE adjudication_assignment SET role = 'adjudicator'")
     assert len(faults(review)) > Decision.objects.count() - 1
 
 
 @pytest.mark.parametrize("change", ["seed = seed + 1", "reveal = 'never'", "design = '{}'"])
 def test_terms_that_were_changed_after_the_packet_was_opened_are_found(review, change):
-    behind_the_back(f"UPDATE adjudication_packet SET {change}")
+    execute_as_owner(f"UPDATE adjudication_packet SET {change}")
     review.packet.refresh_from_db()
     assert faults(review) == [
         (0, "its seed, design or reveal policy is not what it was opened with")
@@ -209,7 +209,7 @@ def test_terms_that_were_changed_after_the_packet_was_opened_are_found(review, c
 
 
 def test_sides_and_order_that_were_drawn_anew_are_found_at_each_link_of_the_person(review):
-    behind_the_back("UPDATE adjudication_assignment SET seed = seed + 1")
+    execute_as_owner("UPDATE adjudication_assignment SET seed = seed + 1")
     assert set(faults(review)) == {
         (0, "the role, share or place of somebody in the packet is not what the audit trail notes"),
         *(
@@ -222,13 +222,13 @@ def test_sides_and_order_that_were_drawn_anew_are_found_at_each_link_of_the_pers
 def test_a_slot_that_shows_something_else_is_found(review):
     slot = Slot.objects.filter(decision__isnull=False).first()
     shown = slot.decision
-    behind_the_back("UPDATE adjudication_slot SET decision_id = NULL WHERE id = %s", slot.pk)
+    execute_as_owner("UPDATE adjudication_slot SET decision_id = NULL WHERE id = %s", slot.pk)
     assert faults(review) == [(shown.sequence, "it is the current decision, and no slot shows it")]
 
 
 def test_a_signature_that_is_marked_otherwise_is_found(review):
     last = Decision.objects.order_by("sequence").last()
-    behind_the_back("UPDATE adjudication_assignment SET signed_at = NULL")
+    execute_as_owner("UPDATE adjudication_assignment SET signed_at = NULL")
     assert faults(review) == [
         (last.sequence, "its person's signature is marked otherwise than the chain has it")
     ]
@@ -250,7 +250,7 @@ def test_a_packet_that_is_gone_with_all_its_decisions_is_told(review):
         "packet",
     )
     for table in tables:
-        behind_the_back(f"DELETE FROM adjudication_{table}")
+        execute_as_owner(f"DELETE FROM adjudication_{table}")
     out = StringIO()
     with pytest.raises(CommandError, match="1 fault"):
         call_command("verify_chain", stdout=out)

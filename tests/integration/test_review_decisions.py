@@ -34,7 +34,7 @@ def decide(
     )
 
 
-def work_through(assignment: Assignment, answer: str = "A") -> list[Decision]:
+def decide_all(assignment: Assignment, answer: str = "A") -> list[Decision]:
     made = []
     while (slot := slots.next_item(assignment=assignment)) is not None:
         made.append(decide(assignment, slot.item, answer, active_seconds=10.0).decision)
@@ -84,14 +84,14 @@ def test_one_slot_is_never_with_two_people(review, me):
     mine, theirs = slots.next_item(assignment=me), slots.next_item(assignment=other)
     assert mine.pk != theirs.pk
     assert slots.claim(assignment=other, item=mine.item) is None
-    made = [*work_through(me), *work_through(other)]
+    made = [*decide_all(me), *decide_all(other)]
     assert len(made) == len(review.items) == len({d.item_id for d in made})
 
 
 def test_with_two_reviewers_an_item_each_decides_on_all():
     review = open_review(pairings=1, reviewers=2, per_item=2)
     for assignment in review.assignments:
-        assert len(work_through(assignment)) == len(review.items)
+        assert len(decide_all(assignment)) == len(review.items)
     third = add_reviewer(review)
     assert slots.next_item(assignment=third) is None
 
@@ -279,7 +279,7 @@ def test_pairings_narrow_what_a_person_decides_on():
     review = open_review(pairings=2)
     one = review.items[0].pairing
     narrow = add_reviewer(review, pairings=[one])
-    assert {d.item.pairing for d in work_through(narrow)} == {one}
+    assert {d.item.pairing for d in decide_all(narrow)} == {one}
     elsewhere = next(i for i in review.items if i.pairing != one)
     with pytest.raises(NotAllowed):
         decide(narrow, elsewhere)
@@ -288,7 +288,7 @@ def test_pairings_narrow_what_a_person_decides_on():
 def test_signing_asks_for_the_password_covers_the_head_and_ends_the_work(review, me):
     with pytest.raises(NotFinished):
         decisions.sign(assignment=me, password=PASSWORD, by=me.person)
-    last = work_through(me)[-1]
+    last = decide_all(me)[-1]
     with pytest.raises(WrongPassword):
         decisions.sign(assignment=me, password="wrong", by=me.person)
     signature = decisions.sign(assignment=me, password=PASSWORD, by=me.person)
@@ -304,7 +304,7 @@ def test_signing_asks_for_the_password_covers_the_head_and_ends_the_work(review,
 
 
 def test_unsigning_voids_and_is_logged(review, me):
-    work_through(me)
+    decide_all(me)
     decisions.sign(assignment=me, password=PASSWORD, by=me.person)
     with pytest.raises(DecisionRefused):
         decisions.unsign(assignment=me, reason=" ", by=me.person)

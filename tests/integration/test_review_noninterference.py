@@ -40,7 +40,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @dataclass(frozen=True)
-class Teller:
+class WordyJudge:
     """Reports the same rows in both worlds; all its other words differ."""
 
     verdict: str
@@ -99,7 +99,7 @@ class Teller:
         return validate_findings(findings, given)
 
 
-def with_decimals(rows: Sequence[Candidate], by: float) -> list[Candidate]:
+def add_decimals(rows: Sequence[Candidate], by: float) -> list[Candidate]:
     """The same in whole hours."""
     return [replace(c, time=None if c.time is None else round(c.time) + by) for c in rows]
 
@@ -116,12 +116,12 @@ class Seen:
     answers: list[tuple[str, int, str, str]]
 
 
-def world(names: tuple[str, str], teller: Teller, decimals: float, case_id: str) -> Seen:
+def world(names: tuple[str, str], teller: WordyJudge, decimals: float, case_id: str) -> Seen:
     """Ids of items and seeds are set alike."""
     dataset = factories.make_dataset(factories.make_study(f"Study of {case_id}"))
     sources: dict[str, Sequence[Candidate]] = {
-        names[0]: with_decimals(FIRST, decimals),
-        names[1]: with_decimals(SECOND, -decimals),
+        names[0]: add_decimals(FIRST, decimals),
+        names[1]: add_decimals(SECOND, -decimals),
     }
     make_case(dataset, case_id, sources)
     keys = [SourceKey(name, TimelineKind.REVISED.value, 1) for name in names]
@@ -150,11 +150,11 @@ def world(names: tuple[str, str], teller: Teller, decimals: float, case_id: str)
         PacketItem.objects.filter(pk=item.pk).update(public_id=item_id(item.finding.ordinal))
     assignment = packets.assign(packet=packet, person=person, by=admin, seed=11)
     packets.open_packet(packet=packet, by=admin)
-    order = in_order(packet, assignment)
+    order = order_items(packet, assignment)
     shown = [blind_item(assignment=assignment, item=item) for item in order]
     rows = [load_blinded_rows(item=item, number=2) for item in order]
     Assignment.objects.filter(pk=assignment.pk).update(practised_at=packet.created_at)
-    return Seen(shown, list(rows), list(walked(assignment, order)))
+    return Seen(shown, list(rows), list(walk_review(assignment, order)))
 
 
 #: What differs at each request, independent of the page: tokens against forgery, the nonce of the
@@ -164,7 +164,9 @@ TOKENS = re.compile(
 )
 
 
-def walked(assignment: Assignment, order: list[PacketItem]) -> Iterator[tuple[str, int, str, str]]:
+def walk_review(
+    assignment: Assignment, order: list[PacketItem]
+) -> Iterator[tuple[str, int, str, str]]:
     """Yield each response of a whole review over HTTP, up to the signature.
 
     A response is (address, status, headers, body), with own tokens replaced.
@@ -213,7 +215,7 @@ def walked(assignment: Assignment, order: list[PacketItem]) -> Iterator[tuple[st
         yield ask(f"{base}{name}")
 
 
-def in_order(packet: Packet, assignment: Assignment) -> list[PacketItem]:
+def order_items(packet: Packet, assignment: Assignment) -> list[PacketItem]:
     found = []
     while (slot := slots.next_item(assignment=assignment)) is not None:
         found.append(slot.item)
@@ -224,11 +226,13 @@ def in_order(packet: Packet, assignment: Assignment) -> list[PacketItem]:
 
 
 def test_what_a_reviewer_sees_depends_on_neither_sources_nor_judge():
-    one = world(("rules", "llm"), Teller("FIRST", True, "rules had the evidence"), 0.0, "case-one")
+    one = world(
+        ("rules", "llm"), WordyJudge("FIRST", True, "rules had the evidence"), 0.0, "case-one"
+    )
     first_findings = list(Finding.objects.values_list("type", "verdict", "grounding", "reason"))
     free_ids()
     other = world(
-        ("tkw2", "author:nova"), Teller("SECOND", False, "nova is right"), 0.37, "case-two"
+        ("tkw2", "author:nova"), WordyJudge("SECOND", False, "nova is right"), 0.37, "case-two"
     )
     assert set(Finding.objects.values_list("type", "verdict", "grounding", "reason")) - set(
         first_findings
@@ -254,7 +258,7 @@ def free_ids() -> None:
 
 ONE = WorldVariation(
     ("alpha", "beta"),
-    Teller("FIRST", True, "alpha had the evidence"),
+    WordyJudge("FIRST", True, "alpha had the evidence"),
     0.0,
     2,
     ("succeeded",) * 5,
@@ -263,7 +267,7 @@ ONE = WorldVariation(
 )
 OTHER = WorldVariation(
     ("gamma", "author:delta"),
-    Teller("SECOND", False, "delta is right"),
+    WordyJudge("SECOND", False, "delta is right"),
     0.37,
     4,
     ("succeeded", "succeeded", "failed", "queued", "blocked"),
@@ -314,7 +318,7 @@ def test_nothing_that_a_reviewer_reaches_depends_on_what_was_made_of_the_case(
             f"{role}, in one world alone: {key}" for key in sorted(set(one) ^ set(other))
         ]
         differences += [
-            f"{role}, {differing(key, one[key], other[key])}"
+            f"{role}, {format_difference(key, one[key], other[key])}"
             for key in sorted(set(one) & set(other))
             if one[key] != other[key]
         ]
@@ -325,7 +329,9 @@ def test_nothing_that_a_reviewer_reaches_depends_on_what_was_made_of_the_case(
     ].opened
 
 
-def differing(key: tuple[str, str], one: set[tuple[int, str]], other: set[tuple[int, str]]) -> str:
+def format_difference(
+    key: tuple[str, str], one: set[tuple[int, str]], other: set[tuple[int, str]]
+) -> str:
     """Return the differences of an address's responses in a few lines."""
     first, second = (
         "\n".join(f"{status} {body}" for status, body in sorted(found)).splitlines()

@@ -44,7 +44,7 @@ def rows() -> list[Row]:
     return [row for several in modules().values() for row in several]
 
 
-def names_of(patterns: list[URLPattern | URLResolver], prefix: str = "") -> Iterator[str]:
+def list_names(patterns: list[URLPattern | URLResolver], prefix: str = "") -> Iterator[str]:
     """Yield the namespaced names of all patterns below.
 
     A pattern without a name is given by its route.
@@ -52,7 +52,7 @@ def names_of(patterns: list[URLPattern | URLResolver], prefix: str = "") -> Iter
     for pattern in patterns:
         if isinstance(pattern, URLResolver):
             if pattern.namespace not in FOREIGN_NAMESPACES:
-                yield from names_of(
+                yield from list_names(
                     pattern.url_patterns,
                     f"{prefix}{pattern.namespace}:" if pattern.namespace else prefix,
                 )
@@ -61,7 +61,7 @@ def names_of(patterns: list[URLPattern | URLResolver], prefix: str = "") -> Iter
 
 
 @dataclass(frozen=True)
-class Asked:
+class Reply:
     """A person's response: status, text, and events in the trail.
 
     SIGN_IN in place of a status is a redirect to the sign-in page.
@@ -72,7 +72,7 @@ class Asked:
     events: list[AuditEvent]
 
 
-def asked(client: Client, row: Row, path: str, world: World) -> Asked:
+def send_request(client: Client, row: Row, path: str, world: World) -> Reply:
     """Ask for the address. Nothing may store any answer."""
     data = dict(row.data(world))
     before = set(AuditEvent.objects.values_list("pk", flat=True))
@@ -80,10 +80,10 @@ def asked(client: Client, row: Row, path: str, world: World) -> Asked:
     assert response["Cache-Control"] == "no-store"
     content = b"".join(response.streaming_content) if response.streaming else response.content
     text = unescape(re.sub(r"<[^>]*>", "", content.decode(errors="replace")))
-    return Asked(answer_of(response), text, list(AuditEvent.objects.exclude(pk__in=before)))
+    return Reply(classify_answer(response), text, list(AuditEvent.objects.exclude(pk__in=before)))
 
 
-def answer_of(response: Any) -> int | str:
+def classify_answer(response: Any) -> int | str:
     if response.status_code == 302 and response["Location"].startswith(
         f"{reverse('accounts:sign_in')}?next="
     ):
@@ -93,7 +93,7 @@ def answer_of(response: Any) -> int | str:
 
 def test_every_address_is_in_the_matrix():
     known = {row.name for row in rows()}
-    addresses = set(names_of(get_resolver().url_patterns))
+    addresses = set(list_names(get_resolver().url_patterns))
     assert sorted(addresses - known) == [], "addresses without a row in tests/integration/matrix"
     assert sorted(known - addresses) == [], "rows without an address"
 
@@ -106,7 +106,7 @@ def test_the_walk_over_the_addresses_finds_nested_and_nameless_ones():
         return HttpResponse()
 
     inner = [path("a/", view, name="a"), path("b/", view)]
-    assert list(names_of([path("x/", include((inner, "app"))), path("c/", view, name="c")])) == [
+    assert list(list_names([path("x/", include((inner, "app"))), path("c/", view, name="c")])) == [
         "app:a",
         "app:b/",
         "c",
@@ -122,10 +122,10 @@ def test_every_row_names_everyone(row):
 @pytest.mark.parametrize("module", modules())
 def test_the_matrix(module):
     world = make_world()
-    clients = {person: signed_in(world, person) for person in PEOPLE}
+    clients = {person: sign_in(world, person) for person in PEOPLE}
     received = []
     for row in modules()[module]:
-        with undone():
+        with undo():
             received.append((row.method, row.name, answers(row, world, clients)))
     assert received == [(row.method, row.name, dict(row.answers)) for row in modules()[module]]
 
@@ -135,22 +135,22 @@ def answers(row: Row, world: World, clients: Mapping[str, Client]) -> dict[str, 
     path = reverse(row.name, kwargs=dict(row.path(world)))
     received = {}
     for person in PEOPLE:
-        with undone():
-            answer = asked(deepcopy(clients[person]), row, path, world)
+        with undo():
+            answer = send_request(deepcopy(clients[person]), row, path, world)
             received[person] = answer.answer
             check_trail(answer, row, world.people.get(person))
     return received
 
 
 @contextmanager
-def undone() -> Iterator[None]:
+def undo() -> Iterator[None]:
     """Open a savepoint that is rolled back, so that all see the same world."""
     with transaction.atomic():
         yield
         transaction.set_rollback(True)
 
 
-def signed_in(world: World, person: str) -> Client:
+def sign_in(world: World, person: str) -> Client:
     """Return the person's client.
 
     For `two_studies`, the other study is the active one.
@@ -178,7 +178,7 @@ READING = {
 MADE_UP = {"adjudication:review_practice_case", "adjudication_api:review_practice_case"}
 
 
-def check_trail(found: Asked, row: Row, person: User | None) -> None:
+def check_trail(found: Reply, row: Row, person: User | None) -> None:
     """Check that a page with clinical words is in the trail.
 
     A page without clinical words marks nobody as exposed.
@@ -218,7 +218,7 @@ def test_what_shows_words_without_a_trace_is_found():
     world = make_world()
     row = next(row for row in rows() if row.name == "timelines:chain")
     row.path(world)
-    found = Asked(200, "<p>Fell at home.", [])
+    found = Reply(200, "<p>Fell at home.", [])
     with pytest.raises(AssertionError, match="without a trace"):
         check_trail(found, row, world.people["admin"])
     seen = AuditEvent.objects.create(

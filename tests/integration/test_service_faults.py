@@ -32,7 +32,7 @@ pytestmark = pytest.mark.slow
 SECONDS = 300
 
 
-def environment_of(var: Path) -> dict[str, str]:
+def build_environment(var: Path) -> dict[str, str]:
     return {
         **os.environ,
         "OCCURRENT_VAR": str(var),
@@ -47,7 +47,7 @@ def run(module: str, var: Path, *arguments: str, **options) -> subprocess.Comple
     return subprocess.run(
         command,
         cwd=BASE_DIR,
-        env=environment_of(var),
+        env=build_environment(var),
         capture_output=True,
         text=True,
         check=False,
@@ -60,7 +60,7 @@ def start(var: Path, **options) -> subprocess.CompletedProcess[str]:
     return run("config.services", var, "start", **options)
 
 
-def assert_said(result: subprocess.CompletedProcess[str], *words: str) -> None:
+def check_messages(result: subprocess.CompletedProcess[str], *words: str) -> None:
     assert result.returncode == 1, result
     assert "Traceback" not in result.stderr
     for word in words:
@@ -100,7 +100,7 @@ def test_something_else_in_the_place_of_a_file_is_named(private_services, place,
     found = folder.joinpath(*place.split("/")[1:]) if folder else paths.state / place
     make(found)
     result = start(paths.var)
-    assert_said(result, str(found), "Move it away, then try again.")
+    check_messages(result, str(found), "Move it away, then try again.")
     found.rmdir() if found.is_dir() else found.unlink()
     assert start(paths.var).returncode == 0
 
@@ -109,7 +109,7 @@ def test_something_else_in_the_place_of_a_file_is_named(private_services, place,
 def test_a_directory_that_cannot_be_written_is_named(var):
     for module in ("config.services", "config.services.serve"):
         arguments = ("start",) if module == "config.services" else ("--port", str(free_port()))
-        assert_said(
+        check_messages(
             run(module, Path(var), *arguments),
             "/occurrent" if var.startswith("/sys") else "/dev/null",
         )
@@ -127,7 +127,7 @@ def test_a_full_disk_is_named_and_leaves_nothing_half_made(private_services):
         private_services.var,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)),
     )
-    assert_said(result, "PostgreSQL could not create its data", "Free space")
+    check_messages(result, "PostgreSQL could not create its data", "Free space")
     assert start(private_services.var).returncode == 0
 
 
@@ -139,7 +139,7 @@ def test_a_damaged_version_file_is_named(private_services, content):
     version = paths.postgres_data / "PG_VERSION"
     kept = version.read_text()
     version.unlink() if content is None else version.write_text(content)
-    assert_said(start(paths.var), str(paths.postgres_data), "start empty")
+    check_messages(start(paths.var), str(paths.postgres_data), "start empty")
     version.write_text(kept)
     assert embedded.ensure_running(paths, ["postgres"]) == ["postgres"]
 
@@ -151,7 +151,7 @@ def test_what_postgres_says_of_damaged_data_is_shown(private_services, damaged):
     embedded.ensure_running(paths, ["postgres"])
     embedded.stop(paths, ["postgres"])
     (paths.postgres_data / damaged).unlink()
-    assert_said(start(paths.var), "PostgreSQL did not start", Path(damaged).name)
+    check_messages(start(paths.var), "PostgreSQL did not start", Path(damaged).name)
 
 
 @pytest.mark.deep
@@ -164,22 +164,24 @@ def test_lost_rules_of_access_are_written_again(private_services):
     assert embedded.ensure_running(paths, ["postgres"]) == ["postgres"]
 
 
-def garbage(data: Path) -> None:
+def write_garbage(data: Path) -> None:
     for path in (data / "appendonlydir").iterdir():
         path.write_bytes(b"\x00garbage\xff" * 100)
 
 
-def garbage_in_the_list(data: Path) -> None:
+def write_garbage_manifest(data: Path) -> None:
     [manifest] = (data / "appendonlydir").glob("*.manifest")
     manifest.write_text("garbage\n")
 
 
-def a_file_for_the_folder(data: Path) -> None:
+def replace_folder_by_file(data: Path) -> None:
     shutil.rmtree(data / "appendonlydir")
     (data / "appendonlydir").touch()
 
 
-@pytest.mark.parametrize("damage", [garbage, *deep(garbage_in_the_list, a_file_for_the_folder)])
+@pytest.mark.parametrize(
+    "damage", [write_garbage, *deep(write_garbage_manifest, replace_folder_by_file)]
+)
 def test_a_broker_with_a_damaged_file_starts_empty_and_says_so(private_services, damage):
     paths = private_services
     embedded.ensure_running(paths, ["broker"])
@@ -226,7 +228,7 @@ def test_a_damaged_signing_key_ends_the_start_with_what_to_do(private_services, 
     var.mkdir(parents=True)
     (var / "secret_key").mkdir() if content is None else (var / "secret_key").write_text(content)
     result = run("config.services.serve", var, "--port", str(free_port()))
-    assert_said(result, str(var / "secret_key"), "the next start makes a new one")
+    check_messages(result, str(var / "secret_key"), "the next start makes a new one")
     assert "serving on" not in result.stdout
 
 
@@ -235,7 +237,7 @@ def test_a_log_that_cannot_be_written_ends_the_start(private_services):
     log = private_services.var / "log" / "worker.log"
     log.mkdir(parents=True)
     result = run("config.services.serve", private_services.var, "--port", str(free_port()))
-    assert_said(result, str(log), "Move it away")
+    check_messages(result, str(log), "Move it away")
     assert "serving on" not in result.stdout
 
 
@@ -247,7 +249,7 @@ def test_make_run_brings_an_empty_database_up_to_date_and_lets_browsers_keep_its
     server = subprocess.Popen(
         command,
         cwd=BASE_DIR,
-        env=environment_of(private_services.var),
+        env=build_environment(private_services.var),
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -276,9 +278,9 @@ def test_make_run_on_an_external_database_says_what_to_do(private_services):
     with pytest.MonkeyPatch.context() as patch:
         for key, value in external.items():
             patch.setenv(key, value)
-        assert_said(
+        check_messages(
             run("config.services.serve", paths.var, "--port", str(free_port())), "manage.py migrate"
         )
         patch.setenv("DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")
         said = run("config.services.serve", paths.var, "--port", str(free_port()))
-        assert_said(said, "DATABASE_URL")
+        check_messages(said, "DATABASE_URL")

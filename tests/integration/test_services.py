@@ -37,7 +37,7 @@ def broker_client(paths):
     return redis.Redis(unix_socket_path=str(paths.sockets / "broker.sock"))
 
 
-def pids_titled(paths, title):
+def find_pids(paths, title):
     found = []
     for process in find_processes(paths.postgres_data):
         with suppress(psutil.NoSuchProcess):  # short-lived workers come and go
@@ -66,7 +66,7 @@ def kill(paths, title):
 
     def killed():
         with suppress(ProcessLookupError):  # it may have been replaced since it was listed
-            for pid in pids_titled(paths, title)[:1]:
+            for pid in find_pids(paths, title)[:1]:
                 os.kill(pid, signal.SIGKILL)
                 return True
         return False

@@ -77,7 +77,7 @@ def manage(environment, *arguments):
     ).stdout
 
 
-def status_of(port, session):
+def read_status(port, session):
     """Return the status of a page that looks the session up, or None.
 
     None means that nobody answers.
@@ -94,7 +94,7 @@ def status_of(port, session):
         return None
 
 
-def command_of(process):
+def read_command(process):
     """Return the command line; empty for a process that has ended."""
     with suppress(psutil.NoSuchProcess):
         return " ".join(process.cmdline())
@@ -110,25 +110,25 @@ def alive(process):
 
 def test_a_page_outlives_kills_and_ctrl_c_leaves_nothing(private_services, session, server, port):
     assert any(f"serving on http://127.0.0.1:{port}" in line for line in server.stdout)
-    assert wait_until(lambda: status_of(port, session) == 200, seconds=180)
+    assert wait_until(lambda: read_status(port, session) == 200, seconds=180)
 
     for process in find_processes(private_services.postgres_data):
         # without the first of them the others end by themselves
         with suppress(psutil.NoSuchProcess):
             process.kill()
-    assert wait_until(lambda: status_of(port, session) == 200, seconds=180)
+    assert wait_until(lambda: read_status(port, session) == 200, seconds=180)
 
     [web] = [
         child
         for child in psutil.Process(server.pid).children()
-        if "config.gunicorn" in command_of(child)
+        if "config.gunicorn" in read_command(child)
     ]
     web.kill()
-    assert wait_until(lambda: status_of(port, session) == 200, seconds=180)
+    assert wait_until(lambda: read_status(port, session) == 200, seconds=180)
 
     children = psutil.Process(server.pid).children(recursive=True)
     server.send_signal(signal.SIGINT)
     assert server.wait(timeout=180) == 0
     assert [child for child in children if alive(child)] == []
-    assert status_of(port, session) is None
+    assert read_status(port, session) is None
     assert embedded.status(private_services) == {"postgres": False, "broker": False}

@@ -110,7 +110,7 @@ def slow(seconds: float) -> Callable[[ModelRequest, int], Answer]:
     return lambda request, number: Answer("1", seconds=seconds)
 
 
-def waited_for(true: Callable[[], bool], seconds: float = 180.0) -> bool:
+def wait_for(true: Callable[[], bool], seconds: float = 180.0) -> bool:
     until = time.monotonic() + seconds
     while not true() and time.monotonic() < until:
         time.sleep(0.02)
@@ -153,13 +153,13 @@ def test_one_that_comes_late_gets_its_share_at_once(process_environment):
         workers(server, process_environment, 2, limit=4, requests=60, lease=180.0) as (early, late),
     ):
         early.go()
-        assert waited_for(lambda: len(server.requests) >= 8)
+        assert wait_for(lambda: len(server.requests) >= 8)
         late.go()
-        assert waited_for(lambda: EndpointShare.objects.filter(wanted__gt=0).count() == 2), list(
+        assert wait_for(lambda: EndpointShare.objects.filter(wanted__gt=0).count() == 2), list(
             EndpointShare.objects.values()
         )
         both.set()
-        assert waited_for(lambda: EndpointShare.objects.filter(held=2).count() == 2), list(
+        assert wait_for(lambda: EndpointShare.objects.filter(held=2).count() == 2), list(
             EndpointShare.objects.values()
         )
         assert early.answers() == late.answers() == 60
@@ -177,7 +177,7 @@ def test_more_workers_than_slots_take_turns(process_environment):
     ):
         for worker in crew:
             worker.go()
-        assert waited_for(lambda: EndpointShare.objects.count() == 3), list(
+        assert wait_for(lambda: EndpointShare.objects.count() == 3), list(
             EndpointShare.objects.values()
         )
         everyone.set()
@@ -202,10 +202,10 @@ def test_the_slots_of_a_killed_worker_come_back(process_environment):
         workers(server, process_environment, 2, limit=3, requests=9, lease=8.0) as (first, second),
     ):
         first.go()
-        assert waited_for(lambda: server.at_once == 3)
+        assert wait_for(lambda: server.at_once == 3)
         hang["seconds"] = 0.1
         second.go()
-        assert waited_for(lambda: EndpointShare.objects.filter(held=0, wanted=9).exists())
+        assert wait_for(lambda: EndpointShare.objects.filter(held=0, wanted=9).exists())
         assert server.most_at_once == 3, "the second waits"
         first.process.send_signal(signal.SIGKILL)
         assert second.answers(timeout=300) == 9
@@ -222,7 +222,7 @@ def test_a_worker_that_works_on_keeps_its_slots_beyond_the_lease(process_environ
         workers(server, process_environment, 2, limit=2, requests=2, lease=4.0) as (first, second),
     ):
         first.go()
-        assert waited_for(lambda: server.at_once == 2)
+        assert wait_for(lambda: server.at_once == 2)
         second.go()
         assert first.answers() == second.answers() == 2
     assert server.most_at_once == 2

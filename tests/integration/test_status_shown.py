@@ -55,14 +55,14 @@ def test_only_a_cited_row_moves_a_time_and_never_a_reference(encounter, client):
             if (
                 timeline.kind == TimelineKind.REVISED
                 and not entry.adopted_rows
-                and differs(entry.time, _from_text(entry))
+                and differs(entry.time, _find_text_time(entry))
             ):
                 seen["shifted without a row"] += 1
                 assert shown[entry.occurrence.uid4].get("sw") != "placed by evidence"
                 assert (
                     "f" in shown[entry.occurrence.uid4]
                     or entry.time is None
-                    or _from_text(entry) is None
+                    or _find_text_time(entry) is None
                 )
                 _check_chain(client, encounter, timeline, entry)
         assert ("u-moved" in page) is any(
@@ -81,7 +81,7 @@ def _items(page: str) -> list[dict]:
     return json.loads(found.group(1))["items"]
 
 
-def _from_text(entry: Entry) -> float | None:
+def _find_text_time(entry: Entry) -> float | None:
     text = {
         "timeline__case_run": entry.timeline.case_run,
         "timeline__kind": TimelineKind.TEXT_ONLY.value,

@@ -93,7 +93,7 @@ def supervised(
         supervisor.stop()
 
 
-def at_work(row: StageRun) -> bool:
+def is_working(row: StageRun) -> bool:
     row.refresh_from_db()
     return row.state == JobState.RUNNING and row.progress.get("words") == "at work"
 
@@ -115,7 +115,7 @@ def test_a_stopped_worker_hands_back_what_it_does_without_the_attempt(
     supervisor = supervised(child)
     for job in (row, asked):
         run_stage.apply_async((job.pk,), queue="pipeline")
-    assert wait_until(lambda: at_work(row) and at_work(asked), seconds=180)
+    assert wait_until(lambda: is_working(row) and is_working(asked), seconds=180)
     StageRun.objects.filter(pk=asked.pk).update(cancel_requested=True)
     everybody = members(child)
     began = time.monotonic()
@@ -142,7 +142,7 @@ def test_three_stops_do_not_fail_a_long_stage_even_where_the_worker_must_be_kill
         child = worker_child("deaf", process_environment)
         supervisor = supervised(child)
         run_stage.apply_async((row.pk,), queue="pipeline")
-        assert wait_until(lambda: at_work(row), seconds=180)
+        assert wait_until(lambda: is_working(row), seconds=180)
         everybody = members(child)
         supervisor.stop()
         assert not any(map(is_alive, everybody))

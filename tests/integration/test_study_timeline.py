@@ -79,23 +79,23 @@ def add_case(dataset: Dataset, case_id: str) -> Encounter:
     return encounter
 
 
-def started(dataset: Dataset, cases: list[str] | None = None, **settings: object) -> Run:
+def start_run(dataset: Dataset, cases: list[str] | None = None, **settings: object) -> Run:
     config = PipelineConfig(**settings)  # type: ignore[arg-type]  # named by the tests
     return actions.start_run(dataset=dataset, backbone="rules", config=config, cases=cases, by=None)
 
 
 def run(dataset: Dataset, cases: list[str] | None = None, **settings: object) -> Run:
-    made = started(dataset, cases, **settings)
+    made = start_run(dataset, cases, **settings)
     work_inline(made, lambda words: None)
     return made
 
 
-def chosen(dataset: Dataset) -> Run | None:
+def find_current_run(dataset: Dataset) -> Run | None:
     found = current().filter(dataset=dataset).select_related("run").first()
     return found.run if found else None
 
 
-def exported(dataset: Dataset, folder, **options: object) -> tuple[str, str]:
+def export_timeline(dataset: Dataset, folder, **options: object) -> tuple[str, str]:
     said = StringIO()
     call_command(
         "export_timelines",
@@ -113,15 +113,17 @@ def test_the_first_finished_default_run_over_the_whole_cohort_is_chosen_once(dat
     run(dataset, rho_threshold=0.2)
     run(dataset, variant=Variant.NO_ROWS)
     run(dataset, alternatives=1)
-    assert chosen(dataset) is None, "a trial run, one with its own settings or a variant was chosen"
-    first = started(dataset)
-    assert chosen(dataset) is None, "a run was chosen before it had finished"
+    assert find_current_run(dataset) is None, (
+        "a trial run, one with its own settings or a variant was chosen"
+    )
+    first = start_run(dataset)
+    assert find_current_run(dataset) is None, "a run was chosen before it had finished"
     work_inline(first, lambda words: None)
-    assert chosen(dataset) == first
+    assert find_current_run(dataset) == first
     event = AuditEvent.objects.get(action="study_timeline.choose")
     assert (event.actor, event.object_id, event.detail["by_rule"]) == (None, first.public_id, True)
     run(dataset)
-    assert chosen(dataset) == first
+    assert find_current_run(dataset) == first
     assert StudyTimeline.objects.count() == 1
 
 
@@ -129,7 +131,7 @@ def test_of_runs_that_finished_before_there_was_a_choice_the_oldest_is_chosen(da
     oldest = run(dataset)
     StudyTimeline.objects.all().delete()
     run(dataset)
-    assert chosen(dataset) == oldest
+    assert find_current_run(dataset) == oldest
 
 
 def test_a_run_whose_preparation_ends_after_its_cases_is_chosen_too(dataset):
@@ -137,7 +139,7 @@ def test_a_run_whose_preparation_ends_after_its_cases_is_chosen_too(dataset):
     StudyTimeline.objects.all().delete()
     RunPreparation.objects.filter(run=first).update(state=JobState.QUEUED, finished_at=None)
     execute_preparation(RunPreparation.objects.get(run=first).pk)
-    assert chosen(dataset) == first
+    assert find_current_run(dataset) == first
 
 
 def test_a_newer_run_changes_nothing_that_opens_by_itself(dataset, client, tmp_path):
@@ -164,28 +166,28 @@ def test_a_newer_run_changes_nothing_that_opens_by_itself(dataset, client, tmp_p
             "home": re.findall(
                 r"\d+ of \d+ reconstructed in the study timeline", client.get("/").content.decode()
             ),
-            "export": exported(dataset, tmp_path, source=["rules"])[0],
+            "export": export_timeline(dataset, tmp_path, source=["rules"])[0],
         }
 
     before = seen()
     assert before["listed runs"] == {study_run.pk}
     assert before["list"][0][1:] == ("done", before["list"][0][2], False)
-    waiting = started(dataset)
+    waiting = start_run(dataset)
     assert seen() == before, "a run that has only started"
     work_inline(waiting, lambda words: None)
     with_own_rho = run(dataset, rho_threshold=0.2)
-    actions.cancel_run(run=started(dataset), by=clinician)
+    actions.cancel_run(run=start_run(dataset), by=clinician)
     assert seen() == before
     other = client.get(
         reverse("timelines:case", args=[encounter.public_id]),
-        {"t": _revised(with_own_rho, encounter).public_id},
+        {"t": _find_revised(with_own_rho, encounter).public_id},
     ).content.decode()
     assert f"Other run: rules, {with_own_rho.created_at:%Y-%m-%d %H:%M} UTC, ρ 0.2" in other
     assert "This is not the study timeline." in other
     assert "Study timeline: rules" in other
 
 
-def _revised(run: Run, encounter: Encounter) -> Timeline:
+def _find_revised(run: Run, encounter: Encounter) -> Timeline:
     return Timeline.objects.get(
         case_run__run=run, encounter=encounter, kind="revised", alternative=1
     )
@@ -224,7 +226,7 @@ def test_a_case_that_the_study_timeline_lacks_shows_another_run_and_says_so(
         ("b", False),
         ("late", True),
     ]
-    lines, said = exported(dataset, tmp_path, source=["rules"])
+    lines, said = export_timeline(dataset, tmp_path, source=["rules"])
     assert "1 case is not in the study timeline (rules" in said
     taken = {(line["case_id"], line["run"]) for line in map(json.loads, lines.splitlines())}
     assert taken == {
@@ -253,18 +255,18 @@ def test_an_admin_chooses_another_with_a_reason_and_nobody_else_does(dataset, cl
         choose_study_timeline(run=second, reason="better", by=clinician)
     with pytest.raises(ChoiceRefused, match="Say why"):
         choose_study_timeline(run=second, reason="  ", by=admin)
-    for refused in (run(dataset, variant=Variant.NO_ROWS), started(dataset)):
+    for refused in (run(dataset, variant=Variant.NO_ROWS), start_run(dataset)):
         with pytest.raises(ChoiceRefused):
             choose_study_timeline(run=refused, reason="better", by=admin)
-    assert chosen(dataset) == first
+    assert find_current_run(dataset) == first
     client.force_login(admin)
     client.post(
         reverse("timelines:study_timeline", args=[second.public_id]), {"reason": "fewer wrong rows"}
     )
-    assert chosen(dataset) == second
+    assert find_current_run(dataset) == second
     assert (
         load_choices(dataset.encounters.get(case_id="a")).default.pk
-        == _revised(second, dataset.encounters.get(case_id="a")).pk
+        == _find_revised(second, dataset.encounters.get(case_id="a")).pk
     )
     event = AuditEvent.objects.filter(action="study_timeline.choose", actor=admin).get()
     assert (event.object_id, event.detail) == (

@@ -33,7 +33,7 @@ def embedded_only(private_services, monkeypatch):
     return private_services
 
 
-def ticking(supervisor, condition, seconds=120):
+def tick_until(supervisor, condition, seconds=120):
     def tick_and_ask():
         supervisor.tick()
         return condition()
@@ -56,7 +56,9 @@ def test_a_killed_child_and_a_killed_service_come_back(embedded_only):
         first = child.process.pid
         os.kill(first, signal.SIGKILL)
         end(find_processes(embedded_only.broker_data), signal=signal.SIGKILL, patience=60)
-        assert ticking(supervisor, lambda: child.process is not None and child.process.pid != first)
+        assert tick_until(
+            supervisor, lambda: child.process is not None and child.process.pid != first
+        )
         assert embedded.status(embedded_only) == {"postgres": True, "broker": True}
         second = child.process.pid
     assert any(line.startswith("sleeper ended (signal 9)") for line in said)
@@ -99,7 +101,7 @@ def test_a_child_that_has_run_for_long_is_never_given_up(embedded_only):
     with Supervisor(embedded_only, say=lambda line: None) as supervisor:
         child = Child("failing", [sys.executable, "-c", "raise SystemExit(3)"], was_steady=True)
         supervisor.add(child)
-        assert ticking(supervisor, lambda: child.failures == 4)
+        assert tick_until(supervisor, lambda: child.failures == 4)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="relies on Linux's parent-death signal")
@@ -140,10 +142,10 @@ def test_worker_and_scheduler_outlive_the_broker(embedded_only):
         running = [worker(), beat()]
         for child in running:
             supervisor.add(child)
-        assert ticking(supervisor, answers, seconds=180)
+        assert tick_until(supervisor, answers, seconds=180)
         end(find_processes(embedded_only.broker_data), signal=signal.SIGKILL, patience=60)
         pids = [child.process.pid for child in running]
-        assert ticking(supervisor, answers, seconds=180)
+        assert tick_until(supervisor, answers, seconds=180)
         assert [child.process.pid for child in running] == pids
 
 

@@ -25,7 +25,7 @@ from adjudication.review import decisions, slots
 from tests import factories
 from tests.factories import PASSWORD
 from tests.integration.reviewing import add_reviewer, draw_review, make_token, open_review
-from tests.integration.test_review_decisions import decide, work_through
+from tests.integration.test_review_decisions import decide, decide_all
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -114,7 +114,7 @@ class _Undo(Exception):
 
 
 @contextmanager
-def undone(*, owner: bool) -> Iterator[None]:
+def undo(*, owner: bool) -> Iterator[None]:
     """Open a transaction that is rolled back.
 
     As the owner, changes pass triggers and foreign keys.
@@ -149,7 +149,7 @@ def tamper(*statements: str, owner: bool) -> Outcome:
     """Try it, look, and take it back."""
     outcome = Outcome(True, False)
     try:
-        with undone(owner=owner):
+        with undo(owner=owner):
             for sql in statements:
                 assert run(sql), f"{sql}: no row"
             run("SET CONSTRAINTS ALL IMMEDIATE")
@@ -207,7 +207,7 @@ def possible(sql: str) -> bool:
     The new value must then fit the column's own checks.
     """
     try:
-        with undone(owner=True):
+        with undo(owner=True):
             return bool(run(sql))
     except DatabaseError:
         return False
@@ -223,7 +223,7 @@ def world():
     made = open_review(pairings=1, reviewers=2, per_item=2)
     me, other = made.assignments
     record_exposure(user=made.admin, encounters=made.world.encounters, page="findings")
-    work_through(me)
+    decide_all(me)
     decisions.sign(assignment=me, password=PASSWORD, by=me.person)
     decisions.unsign(assignment=me, reason="a slip", by=me.person)
     undone_ = decisions.undo(assignment=me, token=make_token(), by=me.person)
@@ -314,16 +314,16 @@ def test_an_exposure_is_missed_with_its_link_too_unless_it_was_the_last_event(wo
 def test_packets_and_signatures_need_their_events(world, action):
     """Even if the trail itself were rewritten to be whole without them."""
     event = AuditEvent.objects.filter(action=action).latest("pk")
-    with undone(owner=True):
+    with undo(owner=True):
         run(f"DELETE FROM accounts_auditevent WHERE id = {event.pk}")
-        rewrite_the_trail()
+        rewrite_trail()
         assert chain_faults() == []
         report = verify()
         assert f"{world.packet.public_id}: " in report
         assert "BROKEN" in report
 
 
-def rewrite_the_trail() -> None:
+def rewrite_trail() -> None:
     """As an owner would who knows how the chain is made."""
     run("DELETE FROM accounts_auditlink")
     run("""
@@ -338,15 +338,15 @@ def rewrite_the_trail() -> None:
 def test_a_trail_rewritten_or_cut_off_is_found_by_a_head_from_before(world):
     noted = current_head()
     first = AuditEvent.objects.filter(action="case.unblinded").earliest("pk")
-    with undone(owner=True):
+    with undo(owner=True):
         run(f"DELETE FROM accounts_auditevent WHERE id = {first.pk}")
-        rewrite_the_trail()
+        rewrite_trail()
         assert chain_faults() == []
         assert "another head was noted there" in verify("--audit-head", str(noted))
         assert "another head was noted there" in verify(), (
             "the signature covers the trail before it"
         )
-    with undone(owner=True):
+    with undo(owner=True):
         run(
             f"DELETE FROM accounts_auditevent WHERE id = (SELECT event_id FROM accounts_auditlink WHERE sequence = {noted.sequence})"
         )
@@ -398,7 +398,7 @@ def test_rows_that_are_put_in_are_noticed(world, owner):
 
 
 def test_an_event_past_the_trigger_is_noticed(world):
-    with undone(owner=True):
+    with undo(owner=True):
         run(
             "INSERT INTO accounts_auditevent (at, action, object_type, object_id, detail) VALUES (now(), 'case.open', '', '', '{}')"
         )
@@ -409,7 +409,7 @@ def test_drafts_come_and_go_and_are_known(world):
     packet = draw_review(pairings=1)
     add_reviewer(packet)
     assert verify() == ""
-    with undone(owner=True):
+    with undo(owner=True):
         for table in ("packetitem", "assignment", "packet"):
             key = "id" if table == "packet" else "packet_id"
             run(f"DELETE FROM adjudication_{table} WHERE {key} = {packet.packet.pk}")
@@ -431,10 +431,10 @@ def test_events_inserted_in_bulk_and_rolled_back_leave_a_whole_chain():
 
     with transaction.atomic():
         AuditEvent.objects.bulk_create(events(300))
-        with undone(owner=False):
+        with undo(owner=False):
             AuditEvent.objects.bulk_create(events(7))
         AuditEvent.objects.bulk_create(events(5), batch_size=2)
-    with undone(owner=False):
+    with undo(owner=False):
         AuditEvent.objects.bulk_create(events(3))
     assert AuditLink.objects.count() == AuditEvent.objects.count() == 306
     assert chain_faults() == []

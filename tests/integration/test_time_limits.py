@@ -25,7 +25,7 @@ from tests import factories
 from tests.demo_cases import COHORT
 from tests.integration.beside import BackgroundAct
 from tests.integration.job_rows import stage_row
-from tests.integration.test_stopping import at_work, supervised, worker_child  # noqa: F401 - a fixture
+from tests.integration.test_stopping import is_working, supervised, worker_child  # noqa: F401 - a fixture
 from timelines.models import Run, StageRun
 from timelines.runs import tools
 from timelines.runs.actions import cancel_run, retry_failed, start_run
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 LONG = 1_200_000
 
 
-def run_of(characters: int) -> Run:
+def make_run(characters: int) -> Run:
     """Return a run over one case whose note has that length.
 
     The note repeats those of the demo cohort.
@@ -60,13 +60,13 @@ def roles(monkeypatch) -> None:
     monkeypatch.setattr(tools, "roles", lambda: found)
 
 
-def state_of(run: Run, stage: str = "tag") -> str:
+def read_state(run: Run, stage: str = "tag") -> str:
     return StageRun.objects.get(case_run__run=run, stage=stage).state
 
 
 def test_a_stage_past_its_limit_fails_with_a_sentence_at_once_and_can_be_retried(settings):
     settings.STAGE_SECONDS = 0.01
-    run = run_of(30_000)
+    run = make_run(30_000)
     admin = factories.make_user(run.study, Role.ADMIN)
     stage = StageRun.objects.get(case_run__run=run, stage="tag")
     assert execute_stage(stage.pk) == JobState.FAILED
@@ -80,17 +80,17 @@ def test_a_stage_past_its_limit_fails_with_a_sentence_at_once_and_can_be_retried
 
 
 def test_cancelling_ends_the_tagging_of_a_very_long_note_within_seconds():
-    warm = run_of(200)
+    warm = make_run(200)
     assert (
         execute_stage(StageRun.objects.get(case_run__run=warm, stage="tag").pk)
         == JobState.SUCCEEDED
     )
-    run = run_of(LONG)
+    run = make_run(LONG)
     admin = factories.make_user(run.study, Role.ADMIN)
     tagging = BackgroundAct(
         lambda: execute_stage(StageRun.objects.get(case_run__run=run, stage="tag").pk)
     )
-    assert wait_until(lambda: state_of(run) == JobState.RUNNING, seconds=60)
+    assert wait_until(lambda: read_state(run) == JobState.RUNNING, seconds=60)
     began = time.monotonic()
     cancel_run(run=run, by=admin)
     assert tagging.answer() == JobState.CANCELLED
@@ -148,7 +148,7 @@ def test_a_worker_process_that_hangs_is_replaced_and_its_stage_has_failed_with_t
     hanging, next_one = stage_row(), stage_row()
     supervised(worker_child("deaf", {**process_environment, "STAGE_SECONDS": "1"}))
     run_stage.apply_async((hanging.pk,), queue="pipeline", time_limit=25)
-    assert wait_until(lambda: at_work(hanging), seconds=180)
+    assert wait_until(lambda: is_working(hanging), seconds=180)
     process = int(hanging.worker.split(":")[1])
     assert wait_until(
         lambda: StageRun.objects.get(pk=hanging.pk).state == JobState.FAILED, seconds=120
@@ -159,7 +159,7 @@ def test_a_worker_process_that_hangs_is_replaced_and_its_stage_has_failed_with_t
     ]
     assert wait_until(lambda: not psutil.pid_exists(process), seconds=120)
     run_stage.apply_async((next_one.pk,), queue="pipeline")
-    assert wait_until(lambda: at_work(next_one), seconds=180)
+    assert wait_until(lambda: is_working(next_one), seconds=180)
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,9 @@ def dataset() -> Dataset:
     return made
 
 
-def done(dataset: Dataset, variant: Variant, base: Run | None = None, **settings: object) -> Run:
+def finish_run(
+    dataset: Dataset, variant: Variant, base: Run | None = None, **settings: object
+) -> Run:
     """A run of that variant, worked to its end in this process."""
     config = (
         based_config(base, variant=variant.value, **settings)
@@ -118,7 +120,7 @@ def times(run: Run, kind: str = "revised", alternative: int = 1) -> list[list[fl
 
 @pytest.mark.parametrize("variant", list(Variant))
 def test_every_variant_runs_by_itself(backbone, hints, dataset, variant):
-    run = done(dataset, variant)
+    run = finish_run(dataset, variant)
     assert run.source == ("rules" if variant is Variant.FULL else f"rules/{variant}")
     assert times(run, "text_only") == [[1.0, 2.0, 3.0]] * 2
     assert backbone.calls.count("tag") == 2
@@ -126,11 +128,11 @@ def test_every_variant_runs_by_itself(backbone, hints, dataset, variant):
 
 
 def test_the_inventory_is_held_fixed_and_the_text_is_not_read_again(backbone, hints, dataset):
-    base = done(dataset, Variant.FULL)
+    base = finish_run(dataset, Variant.FULL)
     inventories = Inventory.objects.count()
     backbone.calls.clear()
     for variant in DERIVED:
-        run = done(dataset, variant, base)
+        run = finish_run(dataset, variant, base)
         assert run.based_on == base
         pairs = CaseRun.objects.filter(run=run).values_list("encounter", "inventory")
         assert set(pairs) == set(base.cases.values_list("encounter", "inventory"))
@@ -149,8 +151,10 @@ def test_the_inventory_is_held_fixed_and_the_text_is_not_read_again(backbone, hi
 def test_searches_are_kept_and_only_their_fates_decided_again(
     backbone, hints, dataset, monkeypatch
 ):
-    base = done(dataset, Variant.FULL)
-    alone = {v: done(dataset, v) for v in (Variant.NO_RERANKER, Variant.NO_ROWS, Variant.NO_UID)}
+    base = finish_run(dataset, Variant.FULL)
+    alone = {
+        v: finish_run(dataset, v) for v in (Variant.NO_RERANKER, Variant.NO_ROWS, Variant.NO_UID)
+    }
     monkeypatch.setattr(
         "timelines.runs.stages.execution.search", lambda *_: pytest.fail("the scores are known")
     )
@@ -164,7 +168,7 @@ def test_searches_are_kept_and_only_their_fates_decided_again(
         "fate",
     )
     for variant, by_itself in alone.items():
-        run = done(dataset, variant, base)
+        run = finish_run(dataset, variant, base)
         found = Candidate.objects.order_by("pk")
         ours, theirs = (
             list(found.filter(query__case_run__run=r).values_list(*columns))
@@ -172,7 +176,7 @@ def test_searches_are_kept_and_only_their_fates_decided_again(
         )
         assert ours == theirs
         assert len(ours) == 12
-    strict = done(dataset, Variant.FULL, base, rho_threshold=1.0)
+    strict = finish_run(dataset, Variant.FULL, base, rho_threshold=1.0)
     assert strict.source == "rules/rho=1"
     assert not Candidate.objects.filter(query__case_run__run=strict, kept=True).exists()
     assert Candidate.objects.filter(query__case_run__run=base, kept=True).exists()
@@ -183,7 +187,7 @@ def test_searches_are_kept_and_only_their_fates_decided_again(
 
 
 def test_mentions_are_searched_anew(backbone, hints, dataset):
-    run = done(dataset, Variant.NO_QUERY, done(dataset, Variant.FULL))
+    run = finish_run(dataset, Variant.NO_QUERY, finish_run(dataset, Variant.FULL))
     texts = set(Query.objects.filter(case_run__run=run).values_list("text", flat=True))
     assert texts == set(
         Inventory.objects.latest("pk").occurrences.values_list("mention", flat=True)
@@ -191,7 +195,7 @@ def test_mentions_are_searched_anew(backbone, hints, dataset):
 
 
 def test_without_rows_the_chain_shows_what_was_kept_and_holds_no_evidence(backbone, hints, dataset):
-    run = done(dataset, Variant.NO_ROWS, done(dataset, Variant.FULL))
+    run = finish_run(dataset, Variant.NO_ROWS, finish_run(dataset, Variant.FULL))
     assert not Evidence.objects.filter(candidate__query__case_run__run=run).exists()
     assert Candidate.objects.filter(query__case_run__run=run, kept=True).exists()
     assert {s.text for s in backbone.summaries} <= {
@@ -207,7 +211,7 @@ def test_without_rows_the_chain_shows_what_was_kept_and_holds_no_evidence(backbo
 
 
 def test_without_identifiers_entries_carry_their_own_words_and_no_row(backbone, hints, dataset):
-    run = done(dataset, Variant.NO_UID, done(dataset, Variant.FULL))
+    run = finish_run(dataset, Variant.NO_UID, finish_run(dataset, Variant.FULL))
     timelines = Timeline.objects.filter(case_run__run=run, kind="revised")
     assert timelines.count() == 6
     assert set(timelines.values_list("inventory", flat=True)) == {None}
@@ -223,7 +227,7 @@ def test_without_identifiers_entries_carry_their_own_words_and_no_row(backbone, 
 
 
 def test_a_base_is_refused_with_what_is_wrong(backbone, hints, dataset, monkeypatch):
-    base = done(dataset, Variant.FULL)
+    base = finish_run(dataset, Variant.FULL)
     monkeypatch.setitem(tools.BACKBONES, "other", ("", "", ()))
 
     def refusal(
@@ -249,7 +253,7 @@ def test_a_base_is_refused_with_what_is_wrong(backbone, hints, dataset, monkeypa
         == f"the run {base.public_id} has other settings: seed, top_k_dense"
     )
     assert refusal(cases=["a", "z"]) == f"not in the run {base.public_id}: z"
-    derived = done(dataset, Variant.NO_ROWS, base)
+    derived = finish_run(dataset, Variant.NO_ROWS, base)
     assert "is of the variant no_rows; variants are based on a full run" in refusal(derived)
     StageRun.objects.filter(
         case_run__run=base, case_run__encounter__case_id="b", stage="revise"
@@ -273,9 +277,9 @@ def test_a_base_is_refused_with_what_is_wrong(backbone, hints, dataset, monkeypa
 def test_the_newest_finished_full_run_is_the_latest(backbone, hints, dataset):
     with pytest.raises(ValueError, match="no finished full run by rules yet"):
         find_base(dataset, "rules", "latest")
-    first = done(dataset, Variant.FULL)
-    second = done(dataset, Variant.FULL)
-    done(dataset, Variant.NO_ROWS)
+    first = finish_run(dataset, Variant.FULL)
+    second = finish_run(dataset, Variant.FULL)
+    finish_run(dataset, Variant.NO_ROWS)
     actions.start_run(dataset=dataset, backbone="rules", by=None)
     assert find_base(dataset, "rules", "latest") == second
     assert find_base(dataset, "rules", first.public_id) == first
@@ -284,7 +288,7 @@ def test_the_newest_finished_full_run_is_the_latest(backbone, hints, dataset):
 
 
 def test_copies_wait_on_the_ordinary_queue(backbone, hints, dataset, monkeypatch):
-    base = done(dataset, Variant.FULL)
+    base = finish_run(dataset, Variant.FULL)
     run = actions.start_run(
         dataset=dataset,
         backbone="rules",
@@ -311,8 +315,8 @@ def test_copies_wait_on_the_ordinary_queue(backbone, hints, dataset, monkeypatch
 
 
 def test_a_base_stays_while_runs_rest_on_it_and_all_go_with_their_dataset(backbone, hints, dataset):
-    base = done(dataset, Variant.FULL)
-    done(dataset, Variant.NO_UID, base)
+    base = finish_run(dataset, Variant.FULL)
+    finish_run(dataset, Variant.NO_UID, base)
     with pytest.raises(RestrictedError), transaction.atomic():
         base.delete()
     dataset.delete()
@@ -391,9 +395,9 @@ def export(tmp_path: Path, *arguments: str) -> list[dict[str, object]]:
 def test_exports_of_variants_share_their_identifiers_or_have_none(
     backbone, hints, dataset, tmp_path
 ):
-    base = done(dataset, Variant.FULL)
+    base = finish_run(dataset, Variant.FULL)
     for variant in DERIVED:
-        done(dataset, variant, base)
+        finish_run(dataset, variant, base)
     uids = set(
         Inventory.objects.filter(encounter__case_id="a")
         .get()
@@ -418,8 +422,8 @@ def reader(dataset, client):
 
 
 def test_pages_show_a_timeline_without_identifiers(backbone, hints, dataset, reader):
-    base = done(dataset, Variant.FULL)
-    run = done(dataset, Variant.NO_UID, base)
+    base = finish_run(dataset, Variant.FULL)
+    run = finish_run(dataset, Variant.NO_UID, base)
     encounter = dataset.encounters.get(case_id="a")
     timeline = Timeline.objects.get(
         case_run__run=run, encounter=encounter, kind="revised", alternative=1
@@ -439,7 +443,7 @@ def test_pages_show_a_timeline_without_identifiers(backbone, hints, dataset, rea
 
 
 def test_the_chain_says_that_revision_saw_summaries(backbone, hints, dataset, reader):
-    run = done(dataset, Variant.NO_ROWS, done(dataset, Variant.FULL))
+    run = finish_run(dataset, Variant.NO_ROWS, finish_run(dataset, Variant.FULL))
     encounter = dataset.encounters.get(case_id="a")
     timeline = Timeline.objects.get(
         case_run__run=run, encounter=encounter, kind="revised", alternative=1
@@ -461,7 +465,7 @@ def test_an_admin_launches_several_variants_on_one_run(backbone, hints, dataset,
     }
     refused = reader.post(reverse("timelines:run_new"), form).content.decode()
     assert "Choose the run that they are based on" in refused
-    base = done(dataset, Variant.FULL)
+    base = finish_run(dataset, Variant.FULL)
     assert base.public_id in reader.get(reverse("timelines:run_new")).content.decode()
     answer = reader.post(reverse("timelines:run_new"), {**form, "based_on": base.public_id})
     assert (answer.status_code, answer["Location"]) == (302, reverse("timelines:runs"))
@@ -480,10 +484,10 @@ def test_an_admin_launches_several_variants_on_one_run(backbone, hints, dataset,
 def test_a_case_opens_with_its_study_timeline_and_offers_other_runs_and_variants_after_it(
     backbone, hints, dataset
 ):
-    first = done(dataset, Variant.FULL)
-    second = done(dataset, Variant.FULL)
-    done(dataset, Variant.NO_UID, second)
-    done(dataset, Variant.NO_ROWS, second)
+    first = finish_run(dataset, Variant.FULL)
+    second = finish_run(dataset, Variant.FULL)
+    finish_run(dataset, Variant.NO_UID, second)
+    finish_run(dataset, Variant.NO_ROWS, second)
     Run.objects.filter(pk=first.pk).update(created_at=datetime(2026, 2, 3, 4, 5, tzinfo=UTC))
     choices = load_choices(dataset.encounters.get(case_id="a"))
     assert [g.is_study for g in choices.groups] == [True, False, False, False]

@@ -160,7 +160,7 @@ def test_no_app_has_a_flat_root(app):
     assert len(list((BASE_DIR / app).glob("*.py"))) <= WIDEST_ROOT
 
 
-def loaded_after(script: str) -> set[str]:
+def find_loaded_modules(script: str) -> set[str]:
     """The top-level modules of a fresh process after `script`."""
     code = f"{script}\nimport sys\nprint(' '.join(sorted({{name.partition('.')[0] for name in sys.modules}})))"
     result = subprocess.run(
@@ -171,7 +171,7 @@ def loaded_after(script: str) -> set[str]:
 
 def test_the_web_process_loads_no_model_library():
     script = "import config.wsgi\nfrom django.urls import get_resolver\nlen(get_resolver().reverse_dict)\nget_resolver().url_patterns"
-    loaded = loaded_after(script)
+    loaded = find_loaded_modules(script)
     assert {"django", "celery", "config", "timelines"} <= loaded
     assert loaded.isdisjoint(MODEL_LIBRARIES)
 
@@ -182,7 +182,9 @@ def test_the_providers_load_their_libraries_only_when_used():
         for path in (BASE_DIR / "llm_runtime" / "providers").glob("*.py")
         if path.stem != "__init__"
     )
-    loaded = loaded_after("\n".join(f"import llm_runtime.providers.{module}" for module in modules))
+    loaded = find_loaded_modules(
+        "\n".join(f"import llm_runtime.providers.{module}" for module in modules)
+    )
     assert loaded.isdisjoint(MODEL_LIBRARIES)
 
 
@@ -200,7 +202,7 @@ from timelines.backbones.rules.text import language
 run_blocking(MiniLMEmbedder(threads=1).embed_queries(["lactate"]))
 language()("He was intubated.")
 """
-    loaded = loaded_after(script)
+    loaded = find_loaded_modules(script)
     assert {"torch", "transformers", "spacy", "pyarrow"} <= loaded
     assert loaded.isdisjoint({"pandas", "duckdb", "pyduck_janitor"})
 
@@ -211,6 +213,6 @@ def test_plain_libraries_load_no_django():
         for module in CONTRACTS["plain"]["source_modules"]
         if (BASE_DIR / module.replace(".", "/")).with_suffix(".py").exists()
     ]
-    loaded = loaded_after("\n".join(f"import {module}" for module in modules))
+    loaded = find_loaded_modules("\n".join(f"import {module}" for module in modules))
     assert "timelines" in loaded
     assert loaded.isdisjoint({"django", "celery", "psycopg"})

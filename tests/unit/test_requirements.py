@@ -13,7 +13,7 @@ ALL = [*NAMES, "verification"]
 PINNED = re.compile(r"^([a-z0-9][a-z0-9._-]*)(?:\[[a-z,]+\])?==", re.MULTILINE)
 
 
-def pinned(name):
+def find_pinned(name):
     return set(PINNED.findall((FOLDER / f"{name}.txt").read_text(encoding="utf-8")))
 
 
@@ -33,7 +33,7 @@ def test_every_direct_dependency_is_locked(name):
         for line in lines
         if line and not line.startswith(("#", "-c "))
     }
-    assert wanted - pinned(name) == set()
+    assert wanted - find_pinned(name) == set()
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -51,19 +51,21 @@ def test_every_lock_line_has_a_hash_and_no_address(name):
 def test_no_lock_holds_torch_or_cuda(name):
     assert [
         package
-        for package in pinned(name)
+        for package in find_pinned(name)
         if package in {"torch", "triton"} or package.startswith(("nvidia-", "cuda-"))
     ] == []
 
 
 def test_the_web_process_has_nothing_that_loads_a_model():
-    assert pinned("web").isdisjoint(
+    assert find_pinned("web").isdisjoint(
         {"transformers", "spacy", "thinc", "onnxruntime", "vllm", "tokenizers"}
     )
 
 
 def test_a_worker_installs_neither_pandas_nor_duckdb():
-    assert (pinned("web") | pinned("models")).isdisjoint({"pandas", "duckdb", "pyduck-janitor"})
+    assert (find_pinned("web") | find_pinned("models")).isdisjoint(
+        {"pandas", "duckdb", "pyduck-janitor"}
+    )
 
 
 def test_a_package_has_one_version_in_all_locks():

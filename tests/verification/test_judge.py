@@ -58,7 +58,7 @@ def long_server(
         found.stop()
 
 
-def judged(
+def judge_game(
     server: Server, given: JudgeInput, **extra: object
 ) -> tuple[list[JudgedFinding] | Unjudged, MemoryLedger]:
     ledger = MemoryLedger()
@@ -67,7 +67,7 @@ def judged(
     ), ledger
 
 
-def accounted(
+def check_ledger(
     found: list[JudgedFinding] | Unjudged, ledger: MemoryLedger, given: JudgeInput
 ) -> None:
     """Check that calls are in order, with one outcome each.
@@ -122,8 +122,8 @@ def accounted(
 @pytest.mark.parametrize("swap", [False, True])
 def test_a_game_is_judged_or_reasons_are_stored(long_server: Server, swap: bool) -> None:
     given = judge_input(ONE, TWO, note=NOTE, anchor=ANCHOR, seed=3, swap=swap)
-    found, ledger = judged(long_server, given)
-    accounted(found, ledger, given)
+    found, ledger = judge_game(long_server, given)
+    check_ledger(found, ledger, given)
     assert ledger.calls
 
 
@@ -135,21 +135,21 @@ def test_every_led_finding_is_validated(long_server: Server) -> None:
     leading = {'{"': 60.0, '":': 30.0, "null": 30.0, "N": 30.0, "ONE": 30.0, '"}': 80.0, "]}": 30.0}
     bias = {str(token(long_server, text)): value for text, value in leading.items()}
     given = judge_input(ONE[:1], TWO[:1], note=NOTE, anchor=ANCHOR, seed=3)
-    found, ledger = judged(long_server, given, logit_bias=bias)
-    accounted(found, ledger, given)
+    found, ledger = judge_game(long_server, given, logit_bias=bias)
+    check_ledger(found, ledger, given)
     assert all(call.reply is not None and '"type"' in call.reply.text for call in ledger.calls)
 
 
 def test_two_empty_timelines_have_no_findings(long_server: Server) -> None:
     given = judge_input((), (), note=NOTE, anchor=ANCHOR, seed=3, series=SERIES)
-    found, ledger = judged(long_server, given)
-    accounted(found, ledger, given)
+    found, ledger = judge_game(long_server, given)
+    check_ledger(found, ledger, given)
     assert found == []
 
 
 def test_a_game_that_does_not_fit_is_unjudged_and_nothing_is_sent(long_server: Server) -> None:
     given = judge_input(ONE, TWO, note=NOTE * 400, anchor=ANCHOR, seed=3)
-    found, ledger = judged(long_server, given)
+    found, ledger = judge_game(long_server, given)
     assert isinstance(found, Unjudged)
     assert [reason.split(":")[0] for reason in found.reasons] == ["PromptTooLong"]
     assert ledger.calls == []

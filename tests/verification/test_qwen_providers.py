@@ -44,7 +44,7 @@ def reranker(small_model):
     return QwenReranker(model=str(small_model), device="cpu", dtype="float32")
 
 
-def judged(reference, document, most=None):
+def compute_probability(reference, document, most=None):
     """Return P(yes) of the reference.
 
     The text between the frame's halves is cut at `most` tokens.
@@ -87,7 +87,9 @@ def test_a_long_text_is_cut_at_its_end(small_model, reference):
 
 def test_documents_are_judged_as_the_reference_has_them(reranker, reference):
     scores = run_blocking(reranker.rerank(QUERY, TEXTS))
-    assert scores == pytest.approx([judged(reference, text) for text in TEXTS], abs=1e-5)
+    assert scores == pytest.approx(
+        [compute_probability(reference, text) for text in TEXTS], abs=1e-5
+    )
     assert len(set(scores)) == len(TEXTS)
     assert all(0 < score < 1 for score in scores)
 
@@ -108,5 +110,5 @@ def test_a_long_document_is_cut_and_its_frame_is_not(small_model, reference):
         model=str(small_model), max_tokens=frame + 60, device="cpu", dtype="float32"
     )
     assert run_blocking(short.rerank(QUERY, [TEXTS[2] * 3])) == pytest.approx(
-        [judged(reference, TEXTS[2] * 3, most=60)], abs=1e-5
+        [compute_probability(reference, TEXTS[2] * 3, most=60)], abs=1e-5
     )

@@ -38,7 +38,7 @@ def question(text, tokens=8, **fields):
     return ModelRequest((Message("user", text),), tokens, **fields)
 
 
-def asked(client, *requests):
+def send_all(client, *requests):
     """The replies to requests sent at once."""
 
     async def all_of_them():
@@ -51,7 +51,7 @@ def asked(client, *requests):
     return asyncio.run(all_of_them())
 
 
-def counted(client, text):
+def count_tokens(client, text):
     async def count():
         try:
             return await client.count_tokens([Message("user", text)])
@@ -63,9 +63,9 @@ def counted(client, text):
 
 def test_the_server_tells_its_context_and_counts_as_it_charges(server):
     client = model(server)
-    (reply,) = asked(client, question("Count the tokens of this."))
+    (reply,) = send_all(client, question("Count the tokens of this."))
     assert client.limits.context == 4096
-    assert counted(client, "Count the tokens of this.") == reply.tokens_in
+    assert count_tokens(client, "Count the tokens of this.") == reply.tokens_in
     assert 1 <= reply.tokens_out <= 8
     assert reply.tokens_cached is not None
 
@@ -107,7 +107,7 @@ def test_a_table_is_a_whole_timeline_or_none(server):
 def test_a_prompt_longer_than_the_context_is_too_long(server):
     client = model(server)
     with pytest.raises(PromptTooLong):
-        asked(client, question("word " * 5000))
+        send_all(client, question("word " * 5000))
 
 
 def test_a_note_longer_than_the_context_is_refused_before_it_is_sent(server):
@@ -122,8 +122,8 @@ def test_a_note_longer_than_the_context_is_refused_before_it_is_sent(server):
 def test_tokens_that_the_server_takes_away_never_shorten_an_answer(server):
     # A context set too large by hand: nobody but the server notices, and it says nothing.
     client = model(server, context=100_000)
-    long = "x " * (4096 - counted(client, "x") - 30)
-    (reply,) = asked(client, question(long, tokens=500, extra=FULL_LENGTH))
+    long = "x " * (4096 - count_tokens(client, "x") - 30)
+    (reply,) = send_all(client, question(long, tokens=500, extra=FULL_LENGTH))
     assert reply.finish_reason == "length"
     assert reply.tokens_out < 500, "fewer tokens than were asked for"
     ledger = MemoryLedger()
@@ -139,7 +139,7 @@ def test_tokens_that_the_server_takes_away_never_shorten_an_answer(server):
 
 
 def test_a_cut_answer_says_that_it_is_cut(server):
-    (reply,) = asked(model(server), question("Say something long.", tokens=3, schema=WORD))
+    (reply,) = send_all(model(server), question("Say something long.", tokens=3, schema=WORD))
     assert (reply.finish_reason, reply.tokens_out) == ("length", 3)
 
 
@@ -148,23 +148,23 @@ def test_a_schema_that_the_server_cannot_hold_is_refused(server):
         {"words": {"type": "array", "items": {"type": "string"}, "uniqueItems": True}}
     )
     with pytest.raises(SchemaRefused):
-        asked(model(server), question("Words.", schema=unique))
+        send_all(model(server), question("Words.", schema=unique))
 
 
 def test_a_model_that_is_not_served_is_refused_without_another_try(server):
     with pytest.raises(RequestRefused):
-        asked(model(server, model="another", context=4096), question("x"))
+        send_all(model(server, model="another", context=4096), question("x"))
 
 
 def test_nobody_at_the_address_is_an_outage(server):
     client = model(server, base_url="http://127.0.0.1:9/v1", context=4096)
     with pytest.raises(Unavailable):
-        asked(client, question("x"))
+        send_all(client, question("x"))
 
 
 def test_a_failed_call_is_a_model_error_that_quotes_nothing(server):
     with pytest.raises(ModelError) as caught:
-        asked(model(server), question("Mr. Doe's secret " * 2000))
+        send_all(model(server), question("Mr. Doe's secret " * 2000))
     assert "Doe" not in str(caught.value)
 
 

@@ -43,7 +43,7 @@ REVIEW = [
         Row(f"adjudication_api:{name}", _reviewers_own(415), method="post", path=review._mine)
         for name in ("review_next", "review_undo", "review_sign", "review_unsign")
     ),
-    Row("adjudication_api:review_answers", _reviewers_own(200), path=review._decided),
+    Row("adjudication_api:review_answers", _reviewers_own(200), path=review._decide),
     Row("adjudication_api:review_practice", _reviewers_own(200), path=review._mine),
     Row(
         "adjudication_api:review_practice_case",
@@ -62,9 +62,9 @@ REVIEW = [
         path=lambda world: {**review._mine(world), "number": "1"},
     ),
     Row("adjudication_api:review_check", _reviewers_own(409), path=review._mine),
-    Row("adjudication_api:review_check", _reviewers_own(200), path=review._decided),
-    Row("adjudication_api:review_check", _reviewers_own(415), method="post", path=review._decided),
-    Row("adjudication_api:review_receipt", _reviewers_own(200), path=review._signed),
+    Row("adjudication_api:review_check", _reviewers_own(200), path=review._decide),
+    Row("adjudication_api:review_check", _reviewers_own(415), method="post", path=review._decide),
+    Row("adjudication_api:review_receipt", _reviewers_own(200), path=review._sign),
     Row("adjudication_api:review_receipt", _reviewers_own(404), path=review._mine),
     Row("adjudication_api:review_item", _reviewers_own(200), path=review._item),
     Row(
@@ -195,20 +195,20 @@ def _drawable(world: World) -> dict[str, str]:
     return {"run_id": review._review(world).packet.judge_run.public_id}
 
 
-def _assigned(world: World) -> dict[str, str]:
+def _assign(world: World) -> dict[str, str]:
     return {**_packet(world), "assignment_id": review._review(world).public_id}
 
 
-def _signed(world: World) -> dict[str, str]:
-    review._signed(world)
-    return _assigned(world)
+def _sign(world: World) -> dict[str, str]:
+    review._sign(world)
+    return _assign(world)
 
 
 def _step(action: str) -> Callable[[World], Mapping[str, str]]:
     return lambda world: {**_packet(world), "action": action}
 
 
-def _closed(world: World) -> dict[str, str]:
+def _close_packet(world: World) -> dict[str, str]:
     found = review._review(world).packet
     packets.close_packet(packet=found, by=world.people["admin"])
     return {"public_id": found.public_id}
@@ -241,10 +241,10 @@ PACKETS = [
         for name in ("second", "changed", "assign")
     ),
     Row("adjudication_api:packet_candidates", _admins(200), path=_packet),
-    Row("adjudication_api:packet_withdraw", _admins(200), method="post", path=_assigned),
-    Row("adjudication_api:packet_unsign", _admins(415), method="post", path=_signed),
+    Row("adjudication_api:packet_withdraw", _admins(200), method="post", path=_assign),
+    Row("adjudication_api:packet_unsign", _admins(415), method="post", path=_sign),
     Row("adjudication_api:packet_report", CARD, path=_packet),
-    Row("adjudication_api:packet_report", {**CARD, "reviewer": 200}, path=_closed),
+    Row("adjudication_api:packet_report", {**CARD, "reviewer": 200}, path=_close_packet),
     *(
         Row("adjudication_api:packet_report_table", CARD, path=_table("uphold", form))
         for form in ("csv", "latex", "json")

@@ -34,7 +34,7 @@ def _review(world: World) -> Assignment:
     )
     if found is not None:
         return found
-    run = _judged(world)
+    run = _make_judged_run(world)
     admin = world.people["admin"]
     design = Design(pairings=packets.list_pairings(run), cases=None)
     packet = packets.draw_packet(
@@ -46,7 +46,7 @@ def _review(world: World) -> Assignment:
     return Assignment.objects.select_related("packet", "person").get(pk=made.pk)
 
 
-def _judged(world: World) -> JudgeRun:
+def _make_judged_run(world: World) -> JudgeRun:
     """One game with one finding, stored by hand."""
     encounter = factories.make_encounter(factories.make_dataset(world.study))
     note = factories.make_note(encounter, NOTE)
@@ -97,7 +97,7 @@ def _item(world: World) -> dict[str, str]:
     return {"public_id": review.public_id, "item_id": review.packet.items.get().public_id}
 
 
-def _decided(world: World) -> dict[str, str]:
+def _decide(world: World) -> dict[str, str]:
     review = _review(world)
     slot = slots.next_item(assignment=review)
     assert slot is not None
@@ -113,8 +113,8 @@ def _decided(world: World) -> dict[str, str]:
     return {"public_id": review.public_id}
 
 
-def _signed(world: World) -> dict[str, str]:
-    decision = _decided(world)
+def _sign(world: World) -> dict[str, str]:
+    decision = _decide(world)
     review = _review(world)
     # The people of the matrix have no password, and a new one would end the session that asks.
     with mock.patch.object(decisions, "verify_password", return_value=review.person):
@@ -171,27 +171,27 @@ ROWS = [
     Row("adjudication:review_item", _reviewers_own(200), path=_mine),
     Row("adjudication:review_next", NOT_JSON, method="post", path=_mine),
     Row("adjudication:review_undo", NOT_JSON, method="post", path=_mine),
-    Row("adjudication:review_history", _reviewers_own(200), path=_decided),
-    Row("adjudication:review_guess", _reviewers_own(200), path=_decided),
-    Row("adjudication:review_guess", _reviewers_own(302), method="post", path=_decided),
-    Row("adjudication:review_sign", _reviewers_own(200), path=_decided),
+    Row("adjudication:review_history", _reviewers_own(200), path=_decide),
+    Row("adjudication:review_guess", _reviewers_own(200), path=_decide),
+    Row("adjudication:review_guess", _reviewers_own(302), method="post", path=_decide),
+    Row("adjudication:review_sign", _reviewers_own(200), path=_decide),
     Row(
         "adjudication:review_sign",
         _reviewers_own(400),
         method="post",
-        path=_decided,
+        path=_decide,
         data=lambda world: {"password": "not the password"},
     ),
     Row(
         "adjudication:review_unsign",
         _reviewers_own(302),
         method="post",
-        path=_signed,
+        path=_sign,
         data=lambda world: {"reason": "why"},
     ),
-    Row("adjudication:review_receipt", _reviewers_own(200), path=_signed),
-    Row("adjudication:review_receipt", NOBODYS, path=_decided),
-    Row("adjudication:review_receipt_file", _reviewers_own(200), path=_signed),
+    Row("adjudication:review_receipt", _reviewers_own(200), path=_sign),
+    Row("adjudication:review_receipt", NOBODYS, path=_decide),
+    Row("adjudication:review_receipt_file", _reviewers_own(200), path=_sign),
     Row("adjudication:review_practice", _reviewers_own(302), path=_mine),
     Row(
         "adjudication:review_practice_case",

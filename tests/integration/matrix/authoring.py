@@ -48,13 +48,13 @@ def _occurrence(world: World) -> dict[str, str]:
     return {"public_id": draft.public_id, "uid": draft.inventory.occurrences.get().uid4}
 
 
-def _submitted(world: World) -> dict[str, str]:
+def _submit(world: World) -> dict[str, str]:
     draft = _draft(world)
     submit(authoring=draft, by=draft.author)
     return {"public_id": draft.public_id}
 
 
-def _two_submitted(world: World) -> dict[str, str]:
+def _submit_two(world: World) -> dict[str, str]:
     """A case that two others have authored and submitted."""
     _case(world)
     encounter = find_encounter(world)
@@ -138,14 +138,14 @@ ROWS = [
     Row(
         "timelines:authoring_download",
         _authors_own(200),
-        path=lambda world: {**_submitted(world), "format": "jsonl"},
+        path=lambda world: {**_submit(world), "format": "jsonl"},
     ),
     Row(
         "timelines:authoring_reopen",
         _authors_own(302, admin=302),
         method="post",
-        path=_submitted,
+        path=_submit,
         data=lambda world: {"reason": "why"},
     ),
-    Row("timelines:agreement", CASE_PAGE, path=_two_submitted),
+    Row("timelines:agreement", CASE_PAGE, path=_submit_two),
 ]

@@ -6,12 +6,12 @@ import pytest
 from django.template import Context, Template
 
 
-def rendered(source: str, **context: object) -> str:
+def render(source: str, **context: object) -> str:
     return " ".join(Template(source).render(Context(context)).split())
 
 
 def test_a_table_scrolls_has_a_name_and_escapes_it():
-    shown = rendered(
+    shown = render(
         '{% table name look="figures" wrap="wide" %}<tbody>{{ cell }}</tbody>{% endtable %}',
         name="<b>",
         cell="<i>",
@@ -23,30 +23,28 @@ def test_a_table_scrolls_has_a_name_and_escapes_it():
 
 
 def test_a_caption_names_the_table_too():
-    shown = rendered('{% table caption="Rates" %}{% endtable %}')
+    shown = render('{% table caption="Rates" %}{% endtable %}')
     assert 'aria-label="Table: Rates"' in shown
     assert '<caption class="visually-hidden">Rates</caption>' in shown
 
 
 def test_heads_say_their_look_after_a_bar():
-    assert rendered('{% heads "Run" "Cases|num" "Open|hidden" %}') == (
+    assert render('{% heads "Run" "Cases|num" "Open|hidden" %}') == (
         '<thead><tr><th scope="col">Run</th><th scope="col" class="num">Cases</th>'
         '<th scope="col"><span class="visually-hidden">Open</span></th></tr></thead>'
     )
     with pytest.raises(ValueError, match="unknown look 'numb'"):
-        rendered('{% heads "Cases|numb" %}')
+        render('{% heads "Cases|numb" %}')
 
 
 def test_an_empty_list_says_what_would_be_here():
     assert (
-        rendered(
-            '{% empty_state "No run yet" %}<p>{{ words }}</p>{% endempty_state %}', words="<b>"
-        )
+        render('{% empty_state "No run yet" %}<p>{{ words }}</p>{% endempty_state %}', words="<b>")
         == '<div class="empty"> <h2>No run yet</h2> <p>&lt;b&gt;</p> </div>'
     )
 
 
 def test_what_polls_marks_its_requests():
-    assert rendered('<p {% poll "3s" %}>') == (
+    assert render('<p {% poll "3s" %}>') == (
         '<p hx-trigger="every 3s" hx-swap="outerHTML" hx-headers=\'{"X-Background-Poll": "1"}\'>'
     )

@@ -54,12 +54,12 @@ def legal_findings() -> list[Finding]:
             for polarity in Polarity:
                 fields = {name: getattr(body, name) for name in body.__dataclass_fields__}
                 fields |= {"verdict": verdict, "polarity": polarity}
-                if not find_illegalities(_unchecked(fields)):
+                if not find_illegalities(_make_unchecked(fields)):
                     found.append(Finding(**fields))
     return found
 
 
-def _unchecked(fields: dict) -> Finding:
+def _make_unchecked(fields: dict) -> Finding:
     """Built without its checks, to ask whether it would be legal."""
     made = object.__new__(Finding)
     for name, value in fields.items():

@@ -44,11 +44,11 @@ SHOWN: dict[str, list[tuple[str, float | None]]] = {
 LEGAL_SIDES = {"A_ONLY": ["A"], "B_ONLY": ["B"], "DUPLICATE": ["A", "B"]}
 
 
-def squeezed(text: str) -> str:
+def squeeze(text: str) -> str:
     return re.sub(r"\s+", " ", re.sub("[\"'“”‘’´`«»]", "'", text)).strip()
 
 
-def said(text: str) -> list[dict[str, Any]]:
+def read_findings(text: str) -> list[dict[str, Any]]:
     """The raw findings of an answer that was let through."""
     rest = text.rsplit("</think>", 1)[-1]
     start = min(at for at in (rest.find("{"), rest.find("[")) if at >= 0)
@@ -56,7 +56,7 @@ def said(text: str) -> list[dict[str, Any]]:
     return list(value["findings"] if isinstance(value, dict) else value)
 
 
-def breaks(judged: JudgedFinding, answer: dict[str, Any], given: JudgeInput) -> Iterator[str]:
+def find_breaks(judged: JudgedFinding, answer: dict[str, Any], given: JudgeInput) -> Iterator[str]:
     """Yield the rules that a finding breaks.
 
     They come from protocol section 4, not from the validator.
@@ -69,7 +69,7 @@ def breaks(judged: JudgedFinding, answer: dict[str, Any], given: JudgeInput) -> 
         (Side.A, f.a_row, f.a_event, f.a_time),
         (Side.B, f.b_row, f.b_event, f.b_time),
     ):
-        yield from row_breaks(side, number, event, time, answer, given)
+        yield from find_row_breaks(side, number, event, time, answer, given)
     if "".join(
         s for s, row in (("A", f.a_row), ("B", f.b_row)) if row is not None
     ) not in LEGAL_SIDES.get(f.type, ["AB"]):
@@ -85,11 +85,11 @@ def breaks(judged: JudgedFinding, answer: dict[str, Any], given: JudgeInput) -> 
         f.table_evidence not in (None, "none found"),
     )
     if quoted != (judged.note_span is not None) or (
-        quoted and not quotes_truly(judged, answer["note_evidence"])
+        quoted and not is_exact_quote(judged, answer["note_evidence"])
     ):
         yield "quote"
     if cited != (judged.series_event is not None) or (
-        cited and not cites_truly(answer["table_evidence"], judged.series_event or "")
+        cited and not is_exact_citation(answer["table_evidence"], judged.series_event or "")
     ):
         yield "citation"
     if not {
@@ -105,7 +105,7 @@ def breaks(judged: JudgedFinding, answer: dict[str, Any], given: JudgeInput) -> 
         yield "flag"
 
 
-def row_breaks(
+def find_row_breaks(
     side: Side,
     number: int | None,
     event: str | None,
@@ -129,26 +129,24 @@ def row_breaks(
         yield "not a supplied row"
     if (answer[f"{name}_row"], answer[f"{name}_time"]) != (number, "N/A" if time is None else time):
         yield "not the row that was named"
-    if squeezed(answer[f"{name}_event"]).replace("\\", "") != squeezed(event or "").replace(
-        "\\", ""
-    ):
+    if squeeze(answer[f"{name}_event"]).replace("\\", "") != squeeze(event or "").replace("\\", ""):
         yield "not the words that were said"
 
 
-def quotes_truly(judged: JudgedFinding, answer: str) -> bool:
+def is_exact_quote(judged: JudgedFinding, answer: str) -> bool:
     start, end = judged.note_span or (0, 0)
     here = NOTE[start:end]
     whole_words = not (NOTE[start - 1 : start] + here[:1]).isalnum() if start else True
     ends_whole = not (here[-1:] + NOTE[end : end + 1]).isalnum() if end < len(NOTE) else True
     return (
         here == judged.finding.note_evidence
-        and squeezed(here) == squeezed(answer)
+        and squeeze(here) == squeeze(answer)
         and whole_words
         and ends_whole
     )
 
 
-def cites_truly(answer: str, event: str) -> bool:
+def is_exact_citation(answer: str, event: str) -> bool:
     what, _, when = " ".join(answer.split()).removeprefix("- ").rpartition("@")
     hours = None if "N" in when.upper() else float(when.strip().removesuffix("h"))
     if not what.startswith(event):
@@ -195,10 +193,11 @@ def test_no_spoiled_answer_crashes_the_judge_or_lets_an_illegal_finding_in(spoil
             outcomes["refused"] += 1
             continue
         outcomes["harmless"] += 1
-        raw = said(text)
+        raw = read_findings(text)
         assert len(raw) == len(found)
         assert [
-            list(breaks(judged, answer, given)) for judged, answer in zip(found, raw, strict=True)
+            list(find_breaks(judged, answer, given))
+            for judged, answer in zip(found, raw, strict=True)
         ] == [[]] * len(found)
         assert all(
             charge(judged.finding) is None or judged.finding.verdict.decisive for judged in found

@@ -36,7 +36,7 @@ def item(number, stratum="VALUE", verdict="A", case="c1", adjudicated="", **answ
     )
 
 
-def published_items():
+def make_published_items():
     """Return a packet of 150 with the published counts.
 
     The second reviewer decided on 50 of them as published.
@@ -72,7 +72,7 @@ def corpus():
 
 
 def test_the_published_table_is_reproduced():
-    card = report_card(published_items(), ["first", "second"], corpus())
+    card = report_card(make_published_items(), ["first", "second"], corpus())
     assert card.primary == "first"
     first, second = card.reviewers
     assert (first.raw.upheld, first.raw.n) == (122, 150)
@@ -99,7 +99,7 @@ def test_the_published_table_is_reproduced():
 
 
 def test_the_published_agreement_is_reproduced():
-    (found,) = report_card(published_items(), ["first", "second"], corpus()).agreements
+    (found,) = report_card(make_published_items(), ["first", "second"], corpus()).agreements
     published = PUBLISHED["agreement"]
     assert found.table == ((42, 1), (4, 3))
     assert round(found.kappa, 3) == published["cohen_kappa"]
@@ -110,7 +110,7 @@ def test_the_published_agreement_is_reproduced():
 
 
 def test_every_table_is_latex_that_any_engine_reads():
-    card = report_card(published_items(), ["first", "second"], corpus())
+    card = report_card(make_published_items(), ["first", "second"], corpus())
     for name, build in TABLES.items():
         body = build(card).to_latex().split("\n", 1)[1]
         assert body.isascii(), name

@@ -58,45 +58,47 @@ def game(
     )
 
 
-def judged(given: JudgeInput, judge: RulesJudge | None = None) -> list[Finding]:
+def judge_game(given: JudgeInput, judge: RulesJudge | None = None) -> list[Finding]:
     found = (judge or RulesJudge()).judge(given)
     assert isinstance(found, list)
     return [j.finding for j in found]
 
 
-def but(change: Candidate) -> list[Candidate]:
+def replace_row(change: Candidate) -> list[Candidate]:
     """The rows with one of them changed."""
     return [change if r.uid == change.uid else r for r in ROWS]
 
 
-def first_is_right(finding: Finding, given: JudgeInput) -> bool:
+def is_first_right(finding: Finding, given: JudgeInput) -> bool:
     return finding.verdict == (Verdict.A if given.a_is_first else Verdict.B)
 
 
 def test_equal_timelines_have_no_differences() -> None:
-    assert judged(game(ROWS, ROWS)) == []
+    assert judge_game(game(ROWS, ROWS)) == []
 
 
 def test_times_within_the_tolerance_are_equal() -> None:
-    assert judged(game(ROWS, but(replace(EXTUBATED, time=49.9)))) == []
-    (finding,) = judged(game(ROWS, but(replace(EXTUBATED, time=49.9))), RulesJudge(FIXED_TOLERANCE))
+    assert judge_game(game(ROWS, replace_row(replace(EXTUBATED, time=49.9)))) == []
+    (finding,) = judge_game(
+        game(ROWS, replace_row(replace(EXTUBATED, time=49.9))), RulesJudge(FIXED_TOLERANCE)
+    )
     assert finding.type is FindingType.TIMING
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_note_s_own_expression_decides_a_time(seed: int) -> None:
-    given = game(ROWS, but(replace(FEVER, time=72.0)), seed=seed)
-    (finding,) = judged(given)
+    given = game(ROWS, replace_row(replace(FEVER, time=72.0)), seed=seed)
+    (finding,) = judge_game(given)
     assert (finding.type, finding.grounding) == (FindingType.TIMING, Grounding.NOTE)
-    assert first_is_right(finding, given)
+    assert is_first_right(finding, given)
     assert finding.note_evidence is not None
     assert "Fever began three days before admission" in finding.note_evidence
 
 
 def test_a_row_of_the_very_occurrence_decides_with_the_note() -> None:
-    given = game(ROWS, but(replace(EXTUBATED, time=20.0)), with_row=True)
-    (finding,) = judged(given)
-    assert first_is_right(finding, given)
+    given = game(ROWS, replace_row(replace(EXTUBATED, time=20.0)), with_row=True)
+    (finding,) = judge_game(given)
+    assert is_first_right(finding, given)
     assert (finding.grounding, finding.table_evidence) == (
         Grounding.BOTH,
         "procedure:extubation: @ +45.5h",
@@ -104,12 +106,12 @@ def test_a_row_of_the_very_occurrence_decides_with_the_note() -> None:
 
 
 def test_a_row_that_no_summary_shows_decides_nothing() -> None:
-    given = game(ROWS, but(replace(EXTUBATED, time=90.0)), note=UNDATED, with_row=True)
-    (shown,) = judged(given)
-    assert (first_is_right(shown, given), shown.grounding) == (True, Grounding.BOTH)
+    given = game(ROWS, replace_row(replace(EXTUBATED, time=90.0)), note=UNDATED, with_row=True)
+    (shown,) = judge_game(given)
+    assert (is_first_right(shown, given), shown.grounding) == (True, Grounding.BOTH)
     # The row is in the record, but the summaries that were supplied do not have it: nobody could
     # look at it.
-    (unseen,) = judged(replace(given, series=(), record_text=""))
+    (unseen,) = judge_game(replace(given, series=(), record_text=""))
     assert (unseen.type, unseen.verdict, unseen.grounding) == (
         FindingType.TIMING,
         Verdict.UNCLEAR,
@@ -120,10 +122,12 @@ def test_a_row_that_no_summary_shows_decides_nothing() -> None:
 
 def test_a_reason_names_the_record_only_with_a_citation() -> None:
     given = replace(
-        game(ROWS, but(replace(EXTUBATED, time=20.0)), with_row=True), series=(), record_text=""
+        game(ROWS, replace_row(replace(EXTUBATED, time=20.0)), with_row=True),
+        series=(),
+        record_text="",
     )
-    (finding,) = judged(given)
-    assert (first_is_right(finding, given), finding.grounding, finding.table_evidence) == (
+    (finding,) = judge_game(given)
+    assert (is_first_right(finding, given), finding.grounding, finding.table_evidence) == (
         True,
         Grounding.NOTE,
         None,
@@ -133,34 +137,34 @@ def test_a_reason_names_the_record_only_with_a_citation() -> None:
 
 
 def test_what_nothing_dates_is_left_open() -> None:
-    (finding,) = judged(game(ROWS, but(replace(VANCOMYCIN, time=60.0))))
+    (finding,) = judge_game(game(ROWS, replace_row(replace(VANCOMYCIN, time=60.0))))
     assert (finding.type, finding.verdict) == (FindingType.TIMING, Verdict.UNCLEAR)
 
 
 def test_a_supported_time_beats_an_unsupported_n_a() -> None:
-    given = game(ROWS, but(replace(FEVER, time=None)))
-    (finding,) = judged(given)
-    assert first_is_right(finding, given)
-    (open_one,) = judged(game(ROWS, but(replace(VANCOMYCIN, time=None))))
+    given = game(ROWS, replace_row(replace(FEVER, time=None)))
+    (finding,) = judge_game(given)
+    assert is_first_right(finding, given)
+    (open_one,) = judge_game(game(ROWS, replace_row(replace(VANCOMYCIN, time=None))))
     assert open_one.verdict is Verdict.UNCLEAR
 
 
 def test_the_value_that_the_note_tells_is_right() -> None:
-    given = game(ROWS, but(replace(LACTATE, event="lactate 8.2")))
-    (finding,) = judged(given)
+    given = game(ROWS, replace_row(replace(LACTATE, event="lactate 8.2")))
+    (finding,) = judge_game(given)
     assert finding.type is FindingType.VALUE
-    assert first_is_right(finding, given)
+    assert is_first_right(finding, given)
 
 
 def test_a_denial_against_an_assertion_is_a_value_that_nobody_is_charged_with() -> None:
-    (finding,) = judged(game(ROWS, but(replace(PAIN, event="chest pain"))))
+    (finding,) = judge_game(game(ROWS, replace_row(replace(PAIN, event="chest pain"))))
     assert (finding.type, finding.verdict) == (FindingType.VALUE, Verdict.UNCLEAR)
 
 
 def test_what_one_timeline_omits_is_charged_to_it() -> None:
     for gone, category in ((LACTATE, Category.MISSED_POSITIVE), (PAIN, Category.MISSED_NEGATIVE)):
         given = game(ROWS, [r for r in ROWS if r is not gone])
-        (finding,) = judged(given)
+        (finding,) = judge_game(given)
         assert (finding.type.one_sided, finding.relation) == (True, Relation.NOVEL_EVENT)
         assert charge(finding) == Charge(Side.B if given.a_is_first else Side.A, category)
 
@@ -169,7 +173,7 @@ def test_an_event_of_which_nothing_is_told_is_over_annotation() -> None:
     given = game(
         ROWS, [*ROWS, Candidate(event="cochlear implant malfunction", time=3.0, uid="00ff")]
     )
-    (finding,) = judged(given)
+    (finding,) = judge_game(given)
     assert charge(finding) == Charge(
         Side.B if given.a_is_first else Side.A, Category.OVER_ANNOTATION
     )
@@ -178,7 +182,7 @@ def test_an_event_of_which_nothing_is_told_is_over_annotation() -> None:
 
 def test_a_copy_of_one_place_and_time_is_a_false_duplicate() -> None:
     given = game(ROWS, [*ROWS, replace(FEVER, uid="00fe")])
-    (finding,) = judged(given)
+    (finding,) = judge_game(given)
     assert charge(finding) == Charge(
         Side.B if given.a_is_first else Side.A, Category.FALSE_DUPLICATE
     )
@@ -186,7 +190,7 @@ def test_a_copy_of_one_place_and_time_is_a_false_duplicate() -> None:
 
 @pytest.mark.parametrize("time", [-72.0, -24.0, 30.0, None])
 def test_a_missed_recurrence_is_never_charged(time: float | None) -> None:
-    found = judged(game(ROWS, [*ROWS, replace(FEVER, uid="00fe", time=time)]))
+    found = judge_game(game(ROWS, [*ROWS, replace(FEVER, uid="00fe", time=time)]))
     assert found
     assert Category.MISSED_RECURRENCE not in {
         charged.category for f in found if (charged := charge(f)) is not None
@@ -197,21 +201,21 @@ def test_two_events_told_in_one_row_are_no_difference() -> None:
     merged = replace(FEVER, event="fever with lactate 4.1", end=LACTATE.end)
     together = [merged if r is FEVER else r for r in ROWS if r is not LACTATE]
     apart = [replace(r, time=-72.0) if r is LACTATE else r for r in ROWS]
-    assert judged(game(apart, together)) == []
+    assert judge_game(game(apart, together)) == []
 
 
 def test_what_both_invent_is_shared_and_unsupported() -> None:
     invented = Candidate(event="cochlear implant malfunction", time=3.0)
-    (finding,) = judged(game([*ROWS, invented], [*ROWS, replace(invented, time=90.0)]))
+    (finding,) = judge_game(game([*ROWS, invented], [*ROWS, replace(invented, time=90.0)]))
     assert (finding.type, finding.verdict) == (FindingType.SHARED_UNSUPPORTED, Verdict.NEITHER)
 
 
 def test_separate_inventories_meet_by_place_or_by_words() -> None:
     other = [replace(r, uid=f"a{i:03x}") for i, r in enumerate(ROWS)]
-    assert judged(game(ROWS, other)) == []
+    assert judge_game(game(ROWS, other)) == []
     placeless = [replace(r, uid=None, start=None, end=None) for r in ROWS]
-    assert judged(game(ROWS, placeless)) == []
-    (finding,) = judged(
+    assert judge_game(game(ROWS, placeless)) == []
+    (finding,) = judge_game(
         game(ROWS, [replace(r, time=72.0) if r.event == "fever" else r for r in placeless])
     )
     assert finding.type is FindingType.TIMING
@@ -219,7 +223,7 @@ def test_separate_inventories_meet_by_place_or_by_words() -> None:
 
 def test_a_uid_that_two_inventories_share_by_chance_links_nothing() -> None:
     given = game([FEVER], [replace(EXTUBATED, uid=FEVER.uid)])
-    assert sorted(f.type for f in judged(given)) == [FindingType.A_ONLY, FindingType.B_ONLY]
+    assert sorted(f.type for f in judge_game(given)) == [FindingType.A_ONLY, FindingType.B_ONLY]
 
 
 def test_without_a_note_nothing_can_be_judged() -> None:

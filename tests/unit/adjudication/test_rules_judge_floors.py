@@ -33,27 +33,27 @@ SEEDS = range(2)
 View = Callable[[JudgeInput], JudgeInput]
 
 
-def as_planted(given: JudgeInput) -> JudgeInput:
+def return_unchanged(given: JudgeInput) -> JudgeInput:
     return given
 
 
 def other_inventory(given: JudgeInput) -> JudgeInput:
-    return _twin_as(
+    return _change_twin(
         given, lambda c: replace(c, uid=f"{(int(c.uid or '0', 16) * 40503 + 7) % 65536:04x}")
     )
 
 
-def without_places(given: JudgeInput) -> JudgeInput:
-    return _twin_as(given, lambda c: replace(c, uid=None, start=None, end=None))
+def drop_places(given: JudgeInput) -> JudgeInput:
+    return _change_twin(given, lambda c: replace(c, uid=None, start=None, end=None))
 
 
-def _twin_as(given: JudgeInput, seen: Callable[[Candidate], Candidate]) -> JudgeInput:
+def _change_twin(given: JudgeInput, seen: Callable[[Candidate], Candidate]) -> JudgeInput:
     twin = given.b_rows if given.a_is_first else given.a_rows
     rows = tuple(replace(r, source=seen(r.source)) for r in twin)
     return replace(given, b_rows=rows) if given.a_is_first else replace(given, a_rows=rows)
 
 
-def measured(folders: Sequence[Path], view: View) -> Tally:
+def measure_recall(folders: Sequence[Path], view: View) -> Tally:
     tallies = []
     for planted, given in games(list(folders), SEEDS):
         found = RulesJudge().judge(view(given))
@@ -63,9 +63,9 @@ def measured(folders: Sequence[Path], view: View) -> Tally:
 
 
 @pytest.mark.parametrize("folders", [DEMO, QUALITY], ids=["demo", "quality"])
-@pytest.mark.parametrize("view", [as_planted, *deep(other_inventory, without_places)])
+@pytest.mark.parametrize("view", [return_unchanged, *deep(other_inventory, drop_places)])
 def test_planted_differences_are_found_and_little_else(folders: Sequence[Path], view: View) -> None:
-    counts = measured(folders, view)
+    counts = measure_recall(folders, view)
     recall, precision = overall(counts)
     assert recall is not None
     assert recall >= 0.97
@@ -76,7 +76,7 @@ def test_planted_differences_are_found_and_little_else(folders: Sequence[Path], 
     decided, right = counts.decided.total(), counts.right.total()
     assert right >= 0.98 * decided
     # Without a place no copy is settled: it cannot be seen whether the note says it twice.
-    assert decided >= (0.5 if view is without_places else 0.6) * counts.true.total()
+    assert decided >= (0.5 if view is drop_places else 0.6) * counts.true.total()
     assert all(v.accuracy is None or v.accuracy >= 0.95 for v in verdicts(counts))
 
 
@@ -135,10 +135,10 @@ def test_a_case_twice_as_large_takes_no_more_than_its_pairs_do() -> None:
     half = judge_input(
         first[:150], second[:150], note=note, anchor=anchor, seed=1, series=named[:450], rows=rows
     )
-    assert seconds_of(given) < 8 * seconds_of(half)
+    assert time_judgement(given) < 8 * time_judgement(half)
 
 
-def seconds_of(given: JudgeInput) -> float:
+def time_judgement(given: JudgeInput) -> float:
     """Processor time of a judgement, the least of three."""
     took = []
     for _ in range(3):

@@ -70,7 +70,7 @@ def legal_findings() -> list[Finding]:
     return found
 
 
-def swapped(f: Finding) -> Finding:
+def swap(f: Finding) -> Finding:
     other = {FindingType.A_ONLY: FindingType.B_ONLY, FindingType.B_ONLY: FindingType.A_ONLY}
     verdicts = {Verdict.A: Verdict.B, Verdict.B: Verdict.A}
     return replace(
@@ -110,7 +110,7 @@ def test_only_decisive_verdicts_are_charged() -> None:
 
 def test_swapping_the_labels_changes_no_charge() -> None:
     for f in legal_findings():
-        one, two = charge(f), charge(swapped(f))
+        one, two = charge(f), charge(swap(f))
         assert (one is None) == (two is None)
         if one is not None and two is not None:
             assert (one.side.other, one.category) == (two.side, two.category)
@@ -197,7 +197,7 @@ def games(
     return first, second, rng.uniform(0.02, 0.98, count), rng.integers(0, 7, count)
 
 
-def optimised(first: np.ndarray, second: np.ndarray, s: np.ndarray, n: int) -> np.ndarray:
+def optimise(first: np.ndarray, second: np.ndarray, s: np.ndarray, n: int) -> np.ndarray:
     """Return the same maximum by a general optimiser.
 
     It works on the log-likelihood, with the first source at 0.
@@ -227,7 +227,7 @@ def optimised(first: np.ndarray, second: np.ndarray, s: np.ndarray, n: int) -> n
 def test_ratings_equal_those_of_a_direct_optimiser(n: int, count: int, seed: int) -> None:
     first, second, s, _ = games(np.random.default_rng(seed), n, count)
     np.testing.assert_allclose(
-        ratings(first, second, s, n), optimised(first, second, s, n), rtol=0, atol=1e-6
+        ratings(first, second, s, n), optimise(first, second, s, n), rtol=0, atol=1e-6
     )
 
 

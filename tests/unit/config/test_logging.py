@@ -20,7 +20,7 @@ class StrangeError(Exception):
     """An exception of a library, whose message quotes what it choked on."""
 
 
-def logged(name, message, *args, **extra):
+def format_record(name, message, *args, **extra):
     record = logging.LogRecord(
         name, logging.ERROR, "/x/module.py", 7, message, args, extra.pop("exc_info", None)
     )
@@ -29,7 +29,7 @@ def logged(name, message, *args, **extra):
     return json.loads(JsonFormatter().format(record))
 
 
-def raised(error):
+def make_exc_info(error):
     try:
         raise error
     except type(error):
@@ -37,7 +37,7 @@ def raised(error):
 
 
 def test_our_own_words_and_ids_stay():
-    line = logged("ehr.ingest.cases", "imported %s rows of %s", 12, "20338077")
+    line = format_record("ehr.ingest.cases", "imported %s rows of %s", 12, "20338077")
     assert line["message"] == "imported 12 rows of 20338077"
     assert line["level"] == "error"
     assert line["logger"] == "ehr.ingest.cases"
@@ -45,7 +45,7 @@ def test_our_own_words_and_ids_stay():
 
 def test_an_exception_as_argument_is_named_by_type():
     assert (
-        logged("timelines.tasks", "stage failed: %s", StrangeError(CANARY))["message"]
+        format_record("timelines.tasks", "stage failed: %s", StrangeError(CANARY))["message"]
         == "stage failed: StrangeError"
     )
 
@@ -71,11 +71,11 @@ def test_an_exception_as_argument_is_named_by_type():
     ],
 )
 def test_text_from_outside_is_withheld(name, message, args):
-    assert "anary" not in json.dumps(logged(name, message, *args)).lower()
+    assert "anary" not in json.dumps(format_record(name, message, *args)).lower()
 
 
 def test_a_library_keeps_numbers_and_identifiers():
-    line = logged(
+    line = format_record(
         "celery.app.trace",
         "Task %(name)s[%(id)s] succeeded in %(runtime)ss",
         {"name": "a.b", "id": "1-2", "runtime": 0.5},
@@ -84,16 +84,18 @@ def test_a_library_keeps_numbers_and_identifiers():
 
 
 def test_an_unknown_exception_is_told_by_type_and_place_alone():
-    line = logged("ehr.ingest.cases", "failed", exc_info=raised(StrangeError(CANARY)))
+    line = format_record("ehr.ingest.cases", "failed", exc_info=make_exc_info(StrangeError(CANARY)))
     assert line["error"]["type"].endswith("test_logging.StrangeError")
-    assert line["error"]["frames"][-1].endswith(" raised")
+    assert line["error"]["frames"][-1].endswith(" make_exc_info")
     assert "message" not in line["error"]
     assert "anary" not in json.dumps(line).lower()
 
 
 def test_our_own_exception_shows_its_message():
     assert (
-        logged("config", "failed", exc_info=raised(EnvError("X is not set.")))["error"]["message"]
+        format_record("config", "failed", exc_info=make_exc_info(EnvError("X is not set.")))[
+            "error"
+        ]["message"]
         == "X is not set."
     )
 
@@ -101,14 +103,14 @@ def test_our_own_exception_shows_its_message():
 def test_causes_are_described_too():
     error = StrangeError("outer")
     error.__cause__ = ValueError(CANARY)
-    line = logged("ehr.ingest.cases", "failed", exc_info=raised(error))
+    line = format_record("ehr.ingest.cases", "failed", exc_info=make_exc_info(error))
     assert line["error"]["cause"]["type"] == "builtins.ValueError"
     assert "anary" not in json.dumps(line).lower()
 
 
 def test_a_database_error_keeps_its_code():
-    line = logged(
-        "ehr.ingest.cases", "failed", exc_info=raised(psycopg.errors.UniqueViolation(CANARY))
+    line = format_record(
+        "ehr.ingest.cases", "failed", exc_info=make_exc_info(psycopg.errors.UniqueViolation(CANARY))
     )
     assert line["error"]["sqlstate"] == "23505"
     assert "anary" not in json.dumps(line).lower()
@@ -116,25 +118,25 @@ def test_a_database_error_keeps_its_code():
 
 def test_a_request_is_told_by_its_route():
     request = RequestFactory().post(f"/x/?q={CANARY}", {"note": CANARY})
-    line = logged(
+    line = format_record(
         "django.request",
         "Bad: %s",
         request.get_full_path(),
         request=request,
         status_code=400,
-        exc_info=raised(Http404(CANARY)),
+        exc_info=make_exc_info(Http404(CANARY)),
     )
     assert (line["method"], line["route"], line["status"]) == ("POST", None, 400)
     assert "anary" not in json.dumps(line).lower()
 
 
 def test_fields_are_scalars():
-    line = logged("config.request_log", "request", status=200, user=object())
+    line = format_record("config.request_log", "request", status=200, user=object())
     assert (line["status"], line["user"]) == (200, "object")
 
 
 def test_a_library_adds_no_fields():
-    assert "data" not in logged("celery.app.trace", "Task ended", data=CANARY)
+    assert "data" not in format_record("celery.app.trace", "Task ended", data=CANARY)
 
 
 def test_statements_are_never_logged():
@@ -145,7 +147,7 @@ def test_uncaught_exceptions_go_through_the_logs(monkeypatch, caplog, capsys):
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)
     install_exception_hooks()
-    sys.excepthook(*raised(StrangeError(CANARY)))
+    sys.excepthook(*make_exc_info(StrangeError(CANARY)))
     lines = [JsonFormatter().format(record) for record in caplog.records]
     assert json.loads(lines[0])["error"]["type"].endswith("StrangeError")
     assert WITHHELD not in lines[0]

@@ -241,7 +241,7 @@ def mimic(folder: Path, name: str, old: str, new: str) -> MimicIV:
     return MimicIV(root)
 
 
-def rejected(source: MimicIV, name: str) -> list[tuple[int | None, str]]:
+def find_rejections(source: MimicIV, name: str) -> list[tuple[int | None, str]]:
     """Return (line, field) of a file's rejections.
 
     A refusal of the whole file is included.
@@ -276,13 +276,13 @@ def rejected(source: MimicIV, name: str) -> list[tuple[int | None, str]]:
     ],
 )
 def test_lines_of_mimic_that_cannot_be_read_are_named(tmp_path, name, old, new, expected):
-    assert rejected(mimic(tmp_path, f"{name}.csv", old, new), name) == expected
+    assert find_rejections(mimic(tmp_path, f"{name}.csv", old, new), name) == expected
 
 
 def test_a_dictionary_with_a_faulty_line_refuses_the_tables_that_need_it(tmp_path):
     source = mimic(tmp_path, "icu/d_items.csv", "220045,Heart Rate,", "220045,")
-    assert rejected(source, "icu/chartevents") == [(5, "")]
-    assert rejected(source, "hosp/omr") == []
+    assert find_rejections(source, "icu/chartevents") == [(5, "")]
+    assert find_rejections(source, "hosp/omr") == []
 
 
 @pytest.mark.parametrize(
@@ -306,4 +306,4 @@ def test_a_table_that_is_there_twice_is_refused(tmp_path):
     (tmp_path / "m/hosp/omr.csv.gz").write_bytes(
         gzip.compress((tmp_path / "m/hosp/omr.csv").read_bytes())
     )
-    assert rejected(source, "hosp/omr") == [(None, "")]
+    assert find_rejections(source, "hosp/omr") == [(None, "")]

@@ -37,7 +37,7 @@ def shard(folder: Path, rows: list[tuple]) -> Meds:
     return Meds(folder)
 
 
-def blocks_of(source: Meds) -> tuple[list[str], list[tuple[int | None, str]]]:
+def read_blocks(source: Meds) -> tuple[list[str], list[tuple[int | None, str]]]:
     """(events, (line, field) of each rejection) of the one shard."""
     (file,) = source.files()
     blocks = [block for block in file.blocks() if isinstance(block, StreamBlock)]
@@ -57,7 +57,7 @@ def test_rows_without_subject_code_or_a_day_of_the_calendar_are_named(tmp_path):
     ]
     source = shard(tmp_path, rows)
     assert [e.case_id for e in source.encounters().encounters] == ["1-1"]
-    events, rejected = blocks_of(source)
+    events, rejected = read_blocks(source)
     assert events == ["admission:urgent:", "lab:50813:"]
     assert sorted(rejected) == [(3, "subject_id"), (4, "code"), (5, "time")]
 
@@ -72,7 +72,7 @@ def test_an_admission_that_is_told_twice_is_one_stay(tmp_path):
     source = shard(tmp_path, rows)
     (stay,) = source.encounters().encounters
     assert (stay.case_id, stay.admitted_at, stay.discharged_at) == ("77", day(1), day(5))
-    assert len(blocks_of(source)[0]) == 4
+    assert len(read_blocks(source)[0]) == 4
 
 
 def test_an_admission_of_two_subjects_is_named(tmp_path):
@@ -87,26 +87,26 @@ def test_a_damaged_dictionary_of_codes_is_named(tmp_path):
     (tmp_path / "metadata" / "codes.parquet").write_bytes(b"PAR1 cut short")
     shard(tmp_path / "data", [(1, day(1), ADMIT, None)])
     with pytest.raises(WrongFile) as caught:
-        blocks_of(Meds(tmp_path))
+        read_blocks(Meds(tmp_path))
     assert caught.value.rejection.file == "metadata/codes.parquet"
 
 
 @pytest.mark.parametrize("number", ["9" * 30, "12a", "\u0663", ""])
 def test_an_admission_without_a_usable_number_is_named(tmp_path, number):
-    root, _ = with_second_admission(tmp_path, number)
+    root, _ = add_second_admission(tmp_path, number)
     listed = MimicIV(root).encounters()
     assert [(r.line, r.field) for r in listed.rejections] == [(3, "hadm_id")]
     assert len(listed.encounters) == 1
 
 
 def test_an_admission_that_stands_twice_is_named_and_the_first_stays(tmp_path):
-    root, first = with_second_admission(tmp_path, None)
+    root, first = add_second_admission(tmp_path, None)
     listed = MimicIV(root).encounters()
     assert [e.case_id for e in listed.encounters] == [first]
     assert [(r.line, r.reason) for r in listed.rejections] == [(3, "the admission appears twice")]
 
 
-def with_second_admission(folder: Path, number: str | None) -> tuple[Path, str]:
+def add_second_admission(folder: Path, number: str | None) -> tuple[Path, str]:
     """Return the excerpt with a second admission, and the first one's number.
 
     `number` is the second one's (None: the same).

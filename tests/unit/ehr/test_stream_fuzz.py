@@ -63,7 +63,7 @@ def read_through(source: StreamSource) -> None:
         assert rejection.line is None or rejection.line >= 1
 
 
-def reads_or_says_why(open_source, path: Path) -> None:
+def check_reading(open_source, path: Path) -> None:
     with suppress(FormatError, WrongFile):
         read_through(open_source(path))
 
@@ -108,7 +108,7 @@ def test_a_sound_shard_with_any_facts(facts, unit, described):
         pq.write_table(table, Path(folder) / "data" / "0.parquet")
         if described:
             (Path(folder) / "metadata" / "codes.parquet").write_bytes(b"PAR1 cut short")
-        reads_or_says_why(Meds, Path(folder))
+        check_reading(Meds, Path(folder))
 
 
 def test_the_undamaged_data_is_read_whole():

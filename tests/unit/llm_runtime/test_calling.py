@@ -29,7 +29,7 @@ def number(reply: ModelReply) -> int:
     return int(reply.text)
 
 
-def asked(model: ScriptedModel, ledger: MemoryLedger, seed: int = 0, round: int = 0) -> int:
+def ask_model(model: ScriptedModel, ledger: MemoryLedger, seed: int = 0, round: int = 0) -> int:
     return asyncio.run(
         Asker("timer", model, ledger, seed=seed, round=round).ask(
             PROMPT, number, max_tokens=10, part="batch 1"
@@ -39,7 +39,7 @@ def asked(model: ScriptedModel, ledger: MemoryLedger, seed: int = 0, round: int 
 
 def test_the_first_valid_answer_is_returned_and_every_attempt_kept() -> None:
     model, ledger = ScriptedModel(["seven", "7"]), MemoryLedger()
-    assert asked(model, ledger, seed=100) == 7
+    assert ask_model(model, ledger, seed=100) == 7
     assert [r.seed for r in model.requests] == [101, 102]
     assert [(c.attempt, c.reasons, c.reply.text if c.reply else None) for c in ledger.calls] == [
         (1, ("answer with digits only",), "seven"),
@@ -49,7 +49,7 @@ def test_the_first_valid_answer_is_returned_and_every_attempt_kept() -> None:
 
 def test_reasons_are_shown_from_the_second_attempt_on_and_come_after_the_shared_prompt() -> None:
     model = ScriptedModel(["x", "y", "3"])
-    assert asked(model, MemoryLedger()) == 3
+    assert ask_model(model, MemoryLedger()) == 3
     assert model.requests[0].messages == PROMPT.messages
     for request in model.requests[1:]:
         assert request.messages[:-1] == PROMPT.messages
@@ -59,16 +59,16 @@ def test_reasons_are_shown_from_the_second_attempt_on_and_come_after_the_shared_
 def test_three_refused_answers_are_a_failure_with_its_reasons() -> None:
     ledger = MemoryLedger()
     with pytest.raises(AttemptsExhausted, match="batch 1: no valid answer in 3 attempts") as caught:
-        asked(ScriptedModel(["a", "b", "c", "4"]), ledger)
+        ask_model(ScriptedModel(["a", "b", "c", "4"]), ledger)
     assert caught.value.reasons == (("answer with digits only",),) * 3
     assert len(ledger.calls) == 3
 
 
 def test_a_kept_answer_is_not_asked_for_again_whether_it_was_accepted_or_refused() -> None:
     ledger = MemoryLedger()
-    asked(ScriptedModel(["seven", "7"]), ledger)
+    ask_model(ScriptedModel(["seven", "7"]), ledger)
     again = ScriptedModel([])
-    assert asked(again, ledger) == 7
+    assert ask_model(again, ledger) == 7
     assert again.requests == []
     assert len(ledger.calls) == 2
 
@@ -76,17 +76,17 @@ def test_a_kept_answer_is_not_asked_for_again_whether_it_was_accepted_or_refused
 def test_a_later_round_meets_none_of_the_refused_answers() -> None:
     ledger = MemoryLedger()
     with pytest.raises(AttemptsExhausted):
-        asked(ScriptedModel(["a", "b", "c"]), ledger)
+        ask_model(ScriptedModel(["a", "b", "c"]), ledger)
     model = ScriptedModel(["9"])
-    assert asked(model, ledger, round=1) == 9
+    assert ask_model(model, ledger, round=1) == 9
     assert model.requests[0].seed == 4
 
 
 def test_a_cut_answer_is_never_taken_even_where_it_would_pass() -> None:
     cut = ModelReply("12", finish_reason="length", tokens_out=10)
     with pytest.raises(Truncated, match="cut off at 10 tokens"):
-        asked(ScriptedModel([cut, cut, cut]), MemoryLedger())
-    assert asked(ScriptedModel([cut, "1234"]), MemoryLedger()) == 1234
+        ask_model(ScriptedModel([cut, cut, cut]), MemoryLedger())
+    assert ask_model(ScriptedModel([cut, "1234"]), MemoryLedger()) == 1234
 
 
 def under(
@@ -129,11 +129,11 @@ class Broken(ScriptedModel):
 def test_a_call_that_never_came_back_is_kept_and_passed_on() -> None:
     ledger = MemoryLedger()
     with pytest.raises(Unavailable):
-        asked(Broken([]), ledger)
+        ask_model(Broken([]), ledger)
     (call,) = ledger.calls
     assert call.reply is None
     assert call.reasons == ("Unavailable: the server closed the connection",)
-    assert asked(ScriptedModel(["5"]), ledger) == 5
+    assert ask_model(ScriptedModel(["5"]), ledger) == 5
 
 
 def test_what_is_too_large_is_split_and_nothing_is_dropped() -> None:

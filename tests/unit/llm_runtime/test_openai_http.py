@@ -38,7 +38,7 @@ REQUEST = ModelRequest(
 PROMPT = Rendered("p", "0" * 64, REQUEST.messages)
 
 
-def model_of(server: ModelServer, **more: object) -> OpenAIModel:
+def make_model(server: ModelServer, **more: object) -> OpenAIModel:
     options = {k: v for k, v in server.options(context=8192, **more).items() if k != "provider"}
     return OpenAIModel(**options)
 
@@ -60,7 +60,7 @@ def serving(*answers: Answer | str) -> ModelServer:
 
 def test_a_reply_with_its_tokens_and_its_reasoning():
     with serving(Answer("12", reasoning="hm")) as server:
-        reply = generate(model_of(server, api_key="hunter2"))
+        reply = generate(make_model(server, api_key="hunter2"))
     assert (reply.text, reply.finish_reason, reply.reasoning) == ("12", "stop", "hm")
     assert (reply.tokens_in, reply.tokens_out, reply.tokens_cached) == (100, 20, 64)
     assert server.requests == [REQUEST]
@@ -85,7 +85,7 @@ def test_each_failure_has_its_own_class_and_quotes_nothing(
     answer: Answer, error: type[ModelError], hits: int
 ):
     with serving(answer) as server, pytest.raises(error) as caught:
-        generate(model_of(server))
+        generate(make_model(server))
     assert len(server.requests) == hits
     assert "patient" not in str(caught.value)
 
@@ -95,7 +95,7 @@ def test_each_failure_has_its_own_class_and_quotes_nothing(
 )
 def test_passing_trouble_is_tried_again(trouble: Answer):
     with serving(trouble, trouble, "12") as server:
-        assert generate(model_of(server)).text == "12"
+        assert generate(make_model(server)).text == "12"
     assert len(server.requests) == 3
 
 
@@ -104,16 +104,16 @@ def test_a_server_that_is_too_slow_or_not_there_is_unavailable():
         serving(Answer("12", seconds=5)) as server,
         pytest.raises(Unavailable, match="did not answer in time"),
     ):
-        generate(model_of(server, read=0.2))
+        generate(make_model(server, read=0.2))
     with pytest.raises(Unavailable, match="could not be reached"):
-        generate(model_of(server))
+        generate(make_model(server))
 
 
 def test_an_answer_cut_by_a_silent_clamp_is_refused_as_too_large():
     cut = Answer('{"time": 1', finish_reason="length")
     with serving(cut) as server:
         ledger = MemoryLedger()
-        asker = Asker("timer", model_of(server), ledger)
+        asker = Asker("timer", make_model(server), ledger)
         with pytest.raises(Truncated):
             asker.run(
                 lambda: asker.ask(PROMPT, lambda reply: reply.text, max_tokens=10, part="batch 1")
@@ -126,7 +126,7 @@ def test_a_wrong_answer_three_times_is_a_failure_with_reasons():
         raise AnswerRejected(["not valid JSON"])
 
     with serving("nonsense") as server:
-        asker = Asker("timer", model_of(server), MemoryLedger())
+        asker = Asker("timer", make_model(server), MemoryLedger())
         with pytest.raises(AttemptsExhausted, match="not valid JSON"):
             asker.run(lambda: asker.ask(PROMPT, refuse, max_tokens=10, part="batch 1"))
     assert [r.seed for r in server.requests] == [1, 2, 3]
@@ -134,7 +134,7 @@ def test_a_wrong_answer_three_times_is_a_failure_with_reasons():
 
 def test_the_context_is_learned_from_the_server_once():
     with serving("12") as server:
-        model = model_of(server)
+        model = make_model(server)
         learning = OpenAIModel(base_url=server.url, model="fake")
         with pytest.raises(ProviderError, match="not known yet"):
             _ = learning.limits
@@ -147,7 +147,7 @@ def test_the_context_is_learned_from_the_server_once():
 
 def test_no_more_requests_at_once_than_the_endpoint_may_have():
     with serving(Answer("12", seconds=0.5)) as server:
-        model = model_of(server, concurrency=2)
+        model = make_model(server, concurrency=2)
 
         async def many() -> list[ModelReply]:
             try:
@@ -159,7 +159,7 @@ def test_no_more_requests_at_once_than_the_endpoint_may_have():
     assert server.most_at_once == 2
 
 
-async def asked(asker: Asker) -> str:
+async def ask_part(asker: Asker) -> str:
     return await asker.ask(PROMPT, lambda reply: reply.text, max_tokens=5, part="p")
 
 
@@ -167,8 +167,8 @@ def test_the_fields_of_the_settings_are_sent_once_and_count_in_the_digest():
     with serving("12") as server:
         ledger = MemoryLedger()
         for extra in ({"a": {"x": 1, "y": 2}}, {"a": {"y": 2, "x": 1}}, {"a": {"x": 1, "y": 3}}):
-            asker = Asker("timer", model_of(server, extra=extra), ledger)
-            assert asker.run(asked, asker) == "12"
+            asker = Asker("timer", make_model(server, extra=extra), ledger)
+            assert asker.run(ask_part, asker) == "12"
     assert len(server.requests) == 2
     assert [call.request.extra for call in ledger.calls] == [
         {"a": {"x": 1, "y": 2}},
@@ -178,8 +178,8 @@ def test_the_fields_of_the_settings_are_sent_once_and_count_in_the_digest():
 
 def test_a_temperature_of_the_settings_takes_the_place_of_zero():
     with serving("12") as server:
-        generate(model_of(server))
-        generate(model_of(server, extra={"temperature": 0.6}))
+        generate(make_model(server))
+        generate(make_model(server, extra={"temperature": 0.6}))
     assert [request.temperature for request in server.requests] == [0.0, 0.6]
 
 
@@ -213,7 +213,7 @@ def once(true: Callable[[], bool]) -> Callable[[], None]:
 def test_work_that_is_no_longer_wanted_hangs_up():
     with serving(Answer("12", seconds=600)) as server:
         model = StoppableModel(
-            model_of(server), once(lambda: len(server.requests) == 3), every=0.05
+            make_model(server), once(lambda: len(server.requests) == 3), every=0.05
         )
         assert isinstance(model, Served)
         asker = Asker("timer", model, MemoryLedger())

@@ -109,7 +109,7 @@ def test_the_stages_of_one_case_begin_alike_so_that_a_server_can_reuse_the_prefi
     The note is the bulk of every request.
     """
     heads = {
-        name: [m.content.split("<<<BEGIN NOTE")[0] for m in _rendered(name)[:2]]
+        name: [m.content.split("<<<BEGIN NOTE")[0] for m in _render(name)[:2]]
         for name in (
             "timelines/infer",
             "timelines/infer_table",
@@ -120,6 +120,6 @@ def test_the_stages_of_one_case_begin_alike_so_that_a_server_can_reuse_the_prefi
     assert len({tuple(head) for head in heads.values()}) == 1
 
 
-def _rendered(name: str) -> tuple[Message, ...]:
+def _render(name: str) -> tuple[Message, ...]:
     prompt = load(name)
     return prompt.render(**dict.fromkeys(prompt.fields, "x")).messages

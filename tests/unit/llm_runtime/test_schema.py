@@ -47,7 +47,7 @@ GOOD: dict[str, Any] = {
 }
 
 
-def said(value: object) -> list[str]:
+def list_faults(value: object) -> list[str]:
     with pytest.raises(ValidationError) as refused:
         Whole.model_validate(value)
     return [str(fault) for fault in faults(refused.value)]
@@ -76,14 +76,14 @@ def test_a_good_value_is_read_without_conversion() -> None:
     ],
 )
 def test_each_fault_names_its_field(value: object, words: list[str]) -> None:
-    assert said(value) == words
+    assert list_faults(value) == words
 
 
 @pytest.mark.parametrize("size", [True, "1", float("nan"), float("inf"), 10**400, None])
 def test_a_number_is_finite_and_neither_a_text_nor_a_boolean(size: object) -> None:
-    assert [fault.split()[0] for fault in said({**GOOD, "part": {"size": size, "name": ""}})] == [
-        "part.size"
-    ]
+    assert [
+        fault.split()[0] for fault in list_faults({**GOOD, "part": {"size": size, "name": ""}})
+    ] == ["part.size"]
 
 
 @given(st.sampled_from(list(GOOD)), st.integers(0, 3))
@@ -92,7 +92,7 @@ def test_no_fault_quotes_the_input(field: str, depth: int) -> None:
     for _ in range(depth):
         odd = {SECRET: odd}
     for value in ({**GOOD, field: odd}, {**GOOD, field: [odd]}, {**GOOD, "parts": [odd]}, odd):
-        assert not any("chest" in fault for fault in said(value))
+        assert not any("chest" in fault for fault in list_faults(value))
 
 
 def test_the_grammar_takes_what_the_model_takes_and_every_field_is_required() -> None:

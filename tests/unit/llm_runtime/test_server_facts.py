@@ -32,7 +32,7 @@ class Facts:
         self.tokens[model, of] = tokens
 
 
-def model_at(url: str, facts: Facts, model_name: str = "fake") -> OpenAIModel:
+def make_model(url: str, facts: Facts, model_name: str = "fake") -> OpenAIModel:
     model = OpenAIModel(base_url=url, model=model_name, backoff=0.01)
     model.facts = facts
     return model
@@ -59,29 +59,29 @@ def test_messages_differ_by_role_and_by_boundary():
 def test_a_count_outlives_the_server_and_one_that_was_never_made_does_not():
     facts = Facts()
     with ModelServer(lambda request, number: "12") as server:
-        assert count(model_at(server.url, facts)) == 14
-    assert count(model_at(server.url, facts)) == 14
+        assert count(make_model(server.url, facts)) == 14
+    assert count(make_model(server.url, facts)) == 14
     with pytest.raises(Unavailable):
-        count(model_at(server.url, Facts()))
+        count(make_model(server.url, Facts()))
 
 
 def test_a_learned_context_outlives_the_server_and_is_asked_for_again_when_it_is_back():
     facts = Facts()
     with ModelServer(lambda request, number: "12", context=9000) as server:
-        asyncio.run(model_at(server.url, facts).learn())
-        name = model_at(server.url, facts).name
+        asyncio.run(make_model(server.url, facts).learn())
+        name = make_model(server.url, facts).name
     assert facts.tokens == {(name, CONTEXT): 9000}
-    away = model_at(server.url, facts)
+    away = make_model(server.url, facts)
     asyncio.run(away.learn())
     assert away.limits.context == 9000
     with pytest.raises(Unavailable):
-        asyncio.run(model_at(server.url, Facts()).learn())
+        asyncio.run(make_model(server.url, Facts()).learn())
 
 
 def test_another_context_of_a_server_that_came_back_replaces_the_known_one():
     facts = Facts()
     with ModelServer(lambda request, number: "12", context=9000) as server:
-        model = model_at(server.url, facts)
+        model = make_model(server.url, facts)
         facts.tokens[model.name, CONTEXT] = 5000
         asyncio.run(model.learn())
     assert (model.limits.context, facts.tokens[model.name, CONTEXT]) == (9000, 9000)
@@ -98,9 +98,9 @@ def test_an_estimate_is_kept_of_a_server_that_cannot_count_and_not_of_one_that_d
     monkeypatch.setattr(OpenAIModel, "_request_count", cannot)
     facts = Facts()
     with ModelServer(lambda request, number: "12") as server:
-        assert count(model_at(server.url, facts, "other")) == 24
+        assert count(make_model(server.url, facts, "other")) == 24
         assert facts.tokens == {}
-        assert count(model_at(server.url, facts)) == 24
+        assert count(make_model(server.url, facts)) == 24
         assert list(facts.tokens.values()) == [24]
 
 
@@ -113,7 +113,7 @@ def test_what_was_split_at_the_server_is_split_again_without_it():
     facts, ledger = Facts(), MemoryLedger()
 
     def asked(url: str) -> dict[str, str]:
-        asker = Asker("timer", model_at(url, facts), ledger)
+        asker = Asker("timer", make_model(url, facts), ledger)
 
         async def ask(items: Sequence[str]) -> Mapping[str, str]:
             prompt = Rendered("p", "0" * 64, (Message("user", " ".join(items)),))

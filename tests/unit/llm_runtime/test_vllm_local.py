@@ -80,7 +80,7 @@ def request(text: str, **fields: Any) -> ModelRequest:
     return ModelRequest((Message("user", text),), 5, **fields)
 
 
-def asked(model: LocalVllm, *requests: ModelRequest) -> list[Any]:
+def ask_all(model: LocalVllm, *requests: ModelRequest) -> list[Any]:
     async def all_of_them() -> list[Any]:
         return await asyncio.gather(*(model.generate(r) for r in requests), return_exceptions=True)
 
@@ -90,7 +90,7 @@ def asked(model: LocalVllm, *requests: ModelRequest) -> list[Any]:
 def test_requests_at_once_share_batches_and_get_their_own_answers() -> None:
     model = LocalVllm(model="m", context=100, batch=4)
     assert isinstance(model, LanguageModel)
-    replies = asked(model, *(request("word " * n) for n in range(1, 10)))
+    replies = ask_all(model, *(request("word " * n) for n in range(1, 10)))
     assert [r.text for r in replies] == [str(n) for n in range(1, 10)]
     assert [r.tokens_in for r in replies] == list(range(1, 10))
     assert sum(Engine.batches) == 9
@@ -98,7 +98,7 @@ def test_requests_at_once_share_batches_and_get_their_own_answers() -> None:
 
 
 def test_one_request_that_fails_a_batch_fails_alone_and_quotes_nothing() -> None:
-    good, crash, schema, long = asked(
+    good, crash, schema, long = ask_all(
         LocalVllm(model="m", context=20),
         request("a b"),
         request("crash"),
@@ -135,7 +135,7 @@ def test_what_the_settings_add_decides_sampling_and_template_and_is_recorded() -
     }
     model = LocalVllm(model="org/m", context=100, batch=4, output="table", reasoning=7, extra=extra)
     # As `Asker` does, the request carries the model's own fields.
-    asked(model, request("a b", extra=extra))
+    ask_all(model, request("a b", extra=extra))
     (sampling,) = Engine.asked
     assert (sampling.temperature, sampling.top_p, sampling.max_tokens) == (0.6, 0.95, 5)
     assert not hasattr(sampling, "priority")
@@ -146,7 +146,7 @@ def test_what_the_settings_add_decides_sampling_and_template_and_is_recorded() -
 
 
 def test_without_extra_the_request_decides() -> None:
-    asked(LocalVllm(model="m", context=100), request("a", temperature=0.2))
+    ask_all(LocalVllm(model="m", context=100), request("a", temperature=0.2))
     assert Engine.asked[0].temperature == 0.2
     assert Engine.template == {}
 
@@ -159,6 +159,6 @@ def test_options_that_cannot_be_are_refused(options: dict[str, Any]) -> None:
 
 def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vllm", None)
-    (error,) = asked(LocalVllm(model="m", context=100), request("a"))
+    (error,) = ask_all(LocalVllm(model="m", context=100), request("a"))
     assert isinstance(error, ProviderError)
     assert "pip install vllm" in str(error)

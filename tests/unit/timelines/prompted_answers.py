@@ -72,7 +72,7 @@ def row(hour: float) -> list[object]:
     return [hour, hour - 1, None, 0]
 
 
-def revised_row(timeline: int, number: int, context: str | None) -> list[object] | str:
+def make_revised_row(timeline: int, number: int, context: str | None) -> list[object] | str:
     """Return every form of a row in turn.
 
     A word for each fourth row, else four fields, or five with at most one context.
@@ -93,7 +93,8 @@ def _revision(request: ModelRequest) -> str:
             {
                 "reasoning": "r",
                 **{
-                    uid: revised_row(k, n, uids[n - 1] if n else None) for n, uid in enumerate(uids)
+                    uid: make_revised_row(k, n, uids[n - 1] if n else None)
+                    for n, uid in enumerate(uids)
                 },
             }
             for k in range(count)

@@ -40,7 +40,7 @@ def three() -> Document:
     )
 
 
-def refused(field: str):
+def expect_refusal(field: str):
     return pytest.raises(EditRefused, check=lambda error: error.field == field)
 
 
@@ -124,19 +124,19 @@ def test_a_merge_gathers_rows_and_at_most_five_contexts():
     ],
 )
 def test_what_would_not_hold_is_refused(field, edit):
-    with refused(field):
+    with expect_refusal(field):
         edit(three())
 
 
 def test_a_change_applies_only_to_what_it_was_made_on():
     document = three()
     change = change_occurrence(document, "000a", {"mention": "other"})
-    with refused("uid"):
+    with expect_refusal("uid"):
         apply_change(
             apply_change(document, change_occurrence(document, "000a", {"mention": "meanwhile"})),
             change,
         )
-    with refused("uid"):
+    with expect_refusal("uid"):
         apply_change(apply_change(document, remove_occurrence(document, "000a")), change)
 
 

@@ -128,7 +128,7 @@ def answers(request: ModelRequest) -> str:
     return json.dumps({"reasoning": "r", "times": times})
 
 
-def by_letters(texts: Sequence[str]) -> np.ndarray:
+def embed_letters(texts: Sequence[str]) -> np.ndarray:
     vectors = np.array(
         [[t.lower().count(c) for c in "abcdefghijklmnopqrstuvwxyz"] for t in texts],
         dtype=np.float32,
@@ -159,7 +159,7 @@ def test_the_unimodal_form_takes_five_calls_less_the_calibrations(schema: bool) 
 
 def test_the_multimodal_form_calibrates_the_scaffold_and_then_everything() -> None:
     model = ScriptedModel(answers)
-    found = Tkw2(asker(model), by_letters).multimodal(NOTE, ROWS, WINDOW)
+    found = Tkw2(asker(model), embed_letters).multimodal(NOTE, ROWS, WINDOW)
     assert [(e.event, e.time) for e in found] == [
         ("fever", -50),
         (ADMISSION, 0),
@@ -204,9 +204,9 @@ def test_rows_alike_are_one_document_with_five_times_equally_spaced_and_the_last
 
 def test_five_nearest_documents_and_none_of_an_empty_record() -> None:
     documents = [RowDocument(c * 3, "", (0.0,)) for c in "abcdefg"]
-    assert nearest(["a"], documents, by_letters)[0][0].event == "aaa"
-    assert len(nearest(["a"], documents, by_letters)[0]) == 5
-    assert nearest(["a"], [], by_letters) == [[]]
+    assert nearest(["a"], documents, embed_letters)[0][0].event == "aaa"
+    assert len(nearest(["a"], documents, embed_letters)[0]) == 5
+    assert nearest(["a"], [], embed_letters) == [[]]
 
 
 @pytest.mark.parametrize(
@@ -294,4 +294,4 @@ def test_an_admission_moved_by_calibration_is_asked_for_again_and_then_a_failure
         )
 
     with pytest.raises(AttemptsExhausted, match="calibrate scaffold"):
-        Tkw2(asker(ScriptedModel(moved)), by_letters).multimodal(NOTE, ROWS, WINDOW)
+        Tkw2(asker(ScriptedModel(moved)), embed_letters).multimodal(NOTE, ROWS, WINDOW)

@@ -12,7 +12,7 @@ E = math.e
 ERRORS = st.lists(st.sampled_from([0.0, 1.0, 24.0]) | st.floats(0, 1e5), max_size=30)
 
 
-def as_printed(errors, s_max):
+def sum_over_horizon(errors, s_max):
     """Return the paper's sum over the horizon.
 
     The sum is steps of the sorted logs times i/k, then the rest up to the horizon.
@@ -26,7 +26,7 @@ def as_printed(errors, s_max):
 def test_equal_to_the_printed_sum(errors, more):
     s_max = max(errors) + more
     if s_max > 1e-9:
-        assert aultc(errors, s_max) == pytest.approx(as_printed(errors, s_max), abs=1e-6)
+        assert aultc(errors, s_max) == pytest.approx(sum_over_horizon(errors, s_max), abs=1e-6)
     assert 0 <= aultc(errors, s_max) <= 1 + 1e-12
 
 

@@ -21,7 +21,7 @@ ERRORS = st.lists(
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def pooled(cases):
+def pool_errors(cases):
     return [error for case in cases for error in case]
 
 
@@ -30,7 +30,7 @@ def plain(cases, statistic, resamples):
     return [statistic([cases[i] for i in row]) for row in resamples.indices]
 
 
-def as_numbers(values):
+def approximate(values):
     return pytest.approx(
         [math.nan if value is None else value for value in values], nan_ok=True, abs=1e-9
     )
@@ -101,24 +101,26 @@ def test_ratio_by_hand():
     # First resample: cases 0, 1: (1 + 0) / (4 + 6). Second: case 1 twice: 0 / 12. Third: case 2
     # twice has nothing.
     resamples = Resamples(np.array([[0, 1, 2], [1, 1, 2], [2, 2, 2]]))
-    assert resamples.ratio([1, 0, 0], [4, 6, 0]).tolist() == as_numbers([0.1, 0, None])
+    assert resamples.ratio([1, 0, 0], [4, 6, 0]).tolist() == approximate([0.1, 0, None])
 
 
 @settings(deadline=None)
 @given(ERRORS, SEEDS)
 def test_the_fast_form_equals_the_plain_one(errors, seed):
     resamples = Resamples.draw(len(errors), 20, seed)
-    s_max = max([*pooled(errors), 1.0])
-    assert resamples.aultc(errors, s_max).tolist() == as_numbers(
-        plain(errors, lambda cases: aultc(pooled(cases), s_max), resamples)
+    s_max = max([*pool_errors(errors), 1.0])
+    assert resamples.aultc(errors, s_max).tolist() == approximate(
+        plain(errors, lambda cases: aultc(pool_errors(cases), s_max), resamples)
     )
-    assert resamples.aultc_ref(errors).tolist() == as_numbers(
-        plain(errors, lambda cases: aultc_ref(pooled(cases)), resamples)
+    assert resamples.aultc_ref(errors).tolist() == approximate(
+        plain(errors, lambda cases: aultc_ref(pool_errors(cases)), resamples)
     )
     median = plain(
-        errors, lambda cases: statistics.median(pooled(cases)) if pooled(cases) else None, resamples
+        errors,
+        lambda cases: statistics.median(pool_errors(cases)) if pool_errors(cases) else None,
+        resamples,
     )
-    assert resamples.median_error(errors).tolist() == as_numbers(median)
+    assert resamples.median_error(errors).tolist() == approximate(median)
 
 
 @settings(deadline=None)
@@ -129,7 +131,7 @@ def test_median_over_cases_and_its_interval_equal_the_plain_form(values, seed):
         return statistics.median(found) if found else None
 
     resamples = Resamples.draw(len(values), 20, seed)
-    assert resamples.median_of_cases(values).tolist() == as_numbers(
+    assert resamples.median_of_cases(values).tolist() == approximate(
         plain(values, median, resamples)
     )
     expected = percentile_interval(plain(values, median, resamples))
@@ -140,7 +142,7 @@ def test_median_over_cases_and_its_interval_equal_the_plain_form(values, seed):
 
 def test_aultc_where_every_error_is_nothing():
     resamples = Resamples(np.array([[0, 1], [1, 1]]))
-    assert resamples.aultc([[0.0], []], 0).tolist() == as_numbers([1, None])
+    assert resamples.aultc([[0.0], []], 0).tolist() == approximate([1, None])
 
 
 def test_paired_differences_are_taken_within_each_resample():

@@ -19,7 +19,7 @@ PLACED = st.lists(
 )
 
 
-def by_definition(events, tie):
+def sum_over_pairs(events, tie):
     """Return the protocol's sum over all pairs.
 
     `tie` is the score of equal predictions, None to leave them out.
@@ -41,8 +41,8 @@ def columns(events):
 
 @given(EVENTS)
 def test_equal_to_the_definitions(events):
-    assert concordance(*columns(events)) == by_definition(events, None)
-    assert concordance_ref(*columns(events)) == by_definition(events, 0.5)
+    assert concordance(*columns(events)) == sum_over_pairs(events, None)
+    assert concordance_ref(*columns(events)) == sum_over_pairs(events, 0.5)
 
 
 @settings(deadline=None)  # compiled on first use
@@ -120,4 +120,4 @@ def test_long_lists_with_and_without_ties(size, different, random):
         (float(random.randrange(different)), float(random.randrange(different)))
         for _ in range(size)
     ]
-    assert concordance(*columns(events)) == by_definition(events, None)
+    assert concordance(*columns(events)) == sum_over_pairs(events, None)

@@ -30,7 +30,7 @@ KEY = SourceKey("shaken", "revised")
 Pairs = list[tuple[PlacedEvent, PlacedEvent]]
 
 
-def reference_of(case: str) -> tuple[PlacedEvent, ...]:
+def make_reference(case: str) -> tuple[PlacedEvent, ...]:
     lines = [
         json.loads(line)
         for line in (COHORT / case / "reference.jsonl").read_text(encoding="utf-8").splitlines()
@@ -42,7 +42,7 @@ def reference_of(case: str) -> tuple[PlacedEvent, ...]:
     )
 
 
-def shaken(reference: tuple[PlacedEvent, ...], rng: random.Random) -> tuple[PlacedEvent, ...]:
+def shake(reference: tuple[PlacedEvent, ...], rng: random.Random) -> tuple[PlacedEvent, ...]:
     """Return the plausible output of a system.
 
     Some events are lost, spans a little off or split, times off or equal or missing, rows right or
@@ -70,14 +70,13 @@ def shaken(reference: tuple[PlacedEvent, ...], rng: random.Random) -> tuple[Plac
 @pytest.fixture(scope="module")
 def compared() -> list[EvaluatedCase]:
     rng = random.Random(7)
-    references = {case: reference_of(case) for case in CASES}
+    references = {case: make_reference(case) for case in CASES}
     return [
-        EvaluatedCase(case, "demo", ref, {KEY: shaken(ref, rng)})
-        for case, ref in references.items()
+        EvaluatedCase(case, "demo", ref, {KEY: shake(ref, rng)}) for case, ref in references.items()
     ]
 
 
-def paired(case: EvaluatedCase) -> Pairs:
+def pair_events(case: EvaluatedCase) -> Pairs:
     """Return pairs by overlap, largest first.
 
     Ties go to the lower reference, then predicted index.
@@ -98,11 +97,11 @@ def paired(case: EvaluatedCase) -> Pairs:
     return [(case.reference[r], case.timelines[KEY][p]) for r, p in taken]
 
 
-def placed(pairs: Pairs) -> list[tuple[float, float]]:
+def find_time_pairs(pairs: Pairs) -> list[tuple[float, float]]:
     return [(r.time, p.time) for r, p in pairs if r.time is not None and p.time is not None]
 
 
-def in_order(times: list[tuple[float, float]], *, ties: bool) -> float:
+def compute_order_share(times: list[tuple[float, float]], *, ties: bool) -> float:
     """Return the share of pairs in the reference's order.
 
     The pairs are every two events with different reference times; predicted ties count ½, or not at
@@ -117,9 +116,9 @@ def in_order(times: list[tuple[float, float]], *, ties: bool) -> float:
 
 
 def test_the_demo_cohort_by_definition(compared: list[EvaluatedCase]) -> None:
-    pairs = [paired(case) for case in compared]
+    pairs = [pair_events(case) for case in compared]
     everything = [pair for found in pairs for pair in found]
-    times = [placed(found) for found in pairs]
+    times = [find_time_pairs(found) for found in pairs]
     pooled = [time for found in times for time in found]
     errors = sorted(abs(r - p) for r, p in pooled)
     logs = [math.log(1 + e) for e in errors]
@@ -130,8 +129,10 @@ def test_the_demo_cohort_by_definition(compared: list[EvaluatedCase]) -> None:
     expected = {
         "match_rate": len(everything) / sum(len(c.reference) for c in compared),
         "precision": len(everything) / sum(len(c.timelines[KEY]) for c in compared),
-        "concordance": statistics.median(in_order(found, ties=False) for found in times),
-        "concordance_ref": statistics.median(in_order(found, ties=True) for found in times),
+        "concordance": statistics.median(compute_order_share(found, ties=False) for found in times),
+        "concordance_ref": statistics.median(
+            compute_order_share(found, ties=True) for found in times
+        ),
         "aultc": (sum((x - before) * i / len(logs) for before, x, i in steps) + longest - logs[-1])
         / longest,
         "aultc_ref": 1 - statistics.mean(min(x, horizon) for x in logs) / horizon,

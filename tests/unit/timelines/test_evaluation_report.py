@@ -76,7 +76,7 @@ def cases() -> list[EvaluatedCase]:
     ]
 
 
-def report_of(
+def make_report(
     given_cases: list[EvaluatedCase], config: EvaluationSettings = SPANS
 ) -> tuple[Report, list[CaseResult]]:
     found: list[CaseResult] = []
@@ -100,7 +100,7 @@ ALL_TEXTS = sorted({e.mention for e in (*REFERENCE_ONE, *REFERENCE_TWO, *TEXT_ON
 
 
 def test_available_figures_by_hand() -> None:
-    report, _ = report_of(cases())
+    report, _ = make_report(cases())
     text = report.find(TEXT, Basis.SPAN)
     assert text is not None
     assert (
@@ -131,7 +131,7 @@ def test_available_figures_by_hand() -> None:
 
 
 def test_missing_cases_count_zero_and_errors_s_max() -> None:
-    report, _ = report_of(cases())
+    report, _ = make_report(cases())
     text = report.find(TEXT, Basis.SPAN)
     assert text is not None
     value = {name: e.value for name, e in text.missing_as_zero.items()}
@@ -143,7 +143,7 @@ def test_missing_cases_count_zero_and_errors_s_max() -> None:
 
 
 def test_evidence_is_right_when_a_cited_row_is_one_of_the_references() -> None:
-    report, _ = report_of(cases())
+    report, _ = make_report(cases())
     revised = report.find(REVISED, Basis.SPAN)
     assert revised is not None
     # three pairs cite rows; the reference has rows for a and b; only b's 3 is among them
@@ -152,7 +152,7 @@ def test_evidence_is_right_when_a_cited_row_is_one_of_the_references() -> None:
 
 
 def test_difference_is_revised_less_text_on_common_events() -> None:
-    report, _ = report_of(cases())
+    report, _ = make_report(cases())
     (found,) = report.differences
     assert (found.first, found.second) == (TEXT, REVISED)
     # errors text 24, 4, 0 → revised 24, 0, 1
@@ -164,7 +164,7 @@ def test_difference_is_revised_less_text_on_common_events() -> None:
 
 
 def test_groups_of_errors() -> None:
-    text = report_of(cases())[0].find(TEXT, Basis.SPAN)
+    text = make_report(cases())[0].find(TEXT, Basis.SPAN)
     assert text is not None
     assert [(w, e.value) for w, e in text.cumulative][:2] == [
         ("1 hour", pytest.approx(1 / 3)),
@@ -179,7 +179,7 @@ def test_groups_of_errors() -> None:
 
 
 def test_drill_down_has_the_pairs_of_each_case() -> None:
-    _, found = report_of(cases())
+    _, found = make_report(cases())
     one = {(s.key, s.basis): s for s in found[0].sources}[REVISED, Basis.SPAN]
     assert [(p.reference, p.predicted, p.reference_time, p.predicted_time) for p in one.pairs] == [
         ("a", "1", -48, -24),
@@ -191,7 +191,7 @@ def test_drill_down_has_the_pairs_of_each_case() -> None:
 
 def test_embedding_basis_pairs_equal_mentions_and_sweeps() -> None:
     config = EvaluationSettings(bases=(Basis.EMBEDDING, Basis.LEVENSHTEIN), sweep=(0.05, 0.5))
-    report, _ = report_of(cases(), config)
+    report, _ = make_report(cases(), config)
     text = report.find(TEXT, Basis.EMBEDDING)
     assert text is not None
     assert text.matched_events == 1
@@ -204,7 +204,7 @@ def test_embedding_basis_pairs_equal_mentions_and_sweeps() -> None:
 
 
 def test_an_assignment_has_no_sweep() -> None:
-    report, _ = report_of(
+    report, _ = make_report(
         cases(), EvaluationSettings(bases=(Basis.LEVENSHTEIN,), method="assignment", threshold=0.5)
     )
     assert all(r.sweep == () for r in report.results)
@@ -218,7 +218,7 @@ def test_sources_without_spans_take_no_part_on_spans() -> None:
             "one", "demo", REFERENCE_ONE, {TEXT: TEXT_ONE, foreign: (event("#1", "fever", 0.0),)}
         )
     ]
-    report, by_case = report_of(lone, EvaluationSettings(bases=(Basis.SPAN, Basis.LEVENSHTEIN)))
+    report, by_case = make_report(lone, EvaluationSettings(bases=(Basis.SPAN, Basis.LEVENSHTEIN)))
     assert report.find(foreign, Basis.SPAN) is None
     assert [s.basis for s in by_case[0].sources if s.key == foreign] == [Basis.LEVENSHTEIN]
     found = report.find(foreign, Basis.LEVENSHTEIN)
@@ -230,7 +230,7 @@ def test_alternatives_are_compared_on_the_cases_where_all_are_valid() -> None:
     second = SourceKey("rules", "revised", 2)
     both = EvaluatedCase("one", "demo", REFERENCE_ONE, {REVISED: REVISED_ONE, second: TEXT_ONE})
     alone = EvaluatedCase("two", "demo", REFERENCE_TWO, {REVISED: (event("1", "stroke", 99, 0),)})
-    report, _ = report_of([both, alone])
+    report, _ = make_report([both, alone])
     assert [(r.key.alternative, r.cases, r.matched_events) for r in report.alternatives] == [
         (1, 1, 3),
         (2, 1, 3),
@@ -242,12 +242,12 @@ def test_alternatives_are_compared_on_the_cases_where_all_are_valid() -> None:
 
 def test_datasets_are_strata_with_a_warning() -> None:
     one, two = cases()
-    report, _ = report_of(
+    report, _ = make_report(
         [one, EvaluatedCase("two", "other", REFERENCE_TWO, {TEXT: (event("1", "stroke", 5, 0),)})]
     )
     assert [(s.stratum, s.cases) for s in report.strata] == [("demo", 1), ("other", 1)]
     assert set(report.warnings) == {CONFOUNDED, ROWS_KNOWN, FEW_CASES}
-    assert report_of([one])[0].strata == ()
+    assert make_report([one])[0].strata == ()
     assert two.reference
 
 
@@ -268,11 +268,11 @@ def test_rho_timelines_give_points_and_no_result() -> None:
 
 def test_occurrences_without_a_span_are_reported() -> None:
     partly = (*TEXT_ONE[:3], event("4", "chills", 0))
-    report, _ = report_of([EvaluatedCase("one", "demo", REFERENCE_ONE, {TEXT: partly})])
+    report, _ = make_report([EvaluatedCase("one", "demo", REFERENCE_ONE, {TEXT: partly})])
     warning = SOME_LOCATED.format("rules · text-only", 1, 4)
     assert warning in report.warnings
-    assert not any("have no span" in words for words in report_of(cases())[0].warnings)
-    spelled, _ = report_of(
+    assert not any("have no span" in words for words in make_report(cases())[0].warnings)
+    spelled, _ = make_report(
         [EvaluatedCase("one", "demo", REFERENCE_ONE, {TEXT: partly})],
         EvaluationSettings(bases=(Basis.LEVENSHTEIN,)),
     )
@@ -287,7 +287,9 @@ def test_s_max_is_the_largest_error_at_threshold_one_half_whatever_is_compared(
     # at 0.1
     predicted = (event("1", "fever", -40), event("2", "intubated", 100))
     config = EvaluationSettings(bases=(Basis.LEVENSHTEIN,), method=method)
-    report, _ = report_of([EvaluatedCase("one", "demo", REFERENCE_ONE, {TEXT: predicted})], config)
+    report, _ = make_report(
+        [EvaluatedCase("one", "demo", REFERENCE_ONE, {TEXT: predicted})], config
+    )
     assert report.results[0].matched_events == 1
     assert report.s_max == {"levenshtein": 90.0}
 
@@ -344,7 +346,7 @@ def test_a_perfect_source_scores_one_and_the_order_of_cases_changes_nothing(
         for n, (ref, pred) in enumerate(cases)
     ]
     config = EvaluationSettings(bases=(Basis.SPAN, Basis.LEVENSHTEIN), resamples=20)
-    report, back = report_of(given_cases, config)[0], report_of(given_cases[::-1], config)[0]
+    report, back = make_report(given_cases, config)[0], make_report(given_cases[::-1], config)[0]
     for basis in config.bases:
         result = report.find(perfect, basis)
         if result is not None:
@@ -375,7 +377,7 @@ def test_reports_survive_json_and_intervals_are_ordered(
         EvaluatedCase(str(n), "demo", ref, {TEXT: pred, REVISED: pred})
         for n, (ref, pred) in enumerate(cases)
     ]
-    report, found = report_of(
+    report, found = make_report(
         given_cases, EvaluationSettings(bases=(Basis.SPAN, Basis.LEVENSHTEIN), resamples=20)
     )
     assert report_from_plain(json.loads(json.dumps(report_to_plain(report)))) == report
@@ -401,7 +403,7 @@ def test_settings_survive_json() -> None:
 
 
 def test_the_main_table_in_csv_latex_and_json() -> None:
-    report, _ = report_of(cases())
+    report, _ = make_report(cases())
     table = tables.main(report, Basis.SPAN)
     rows = list(csv.DictReader(io.StringIO(table.to_csv())))
     assert [(r["Source"], r["Timeline"], r["Cases"], r["Span recall"]) for r in rows] == [
@@ -420,7 +422,7 @@ def test_the_main_table_in_csv_latex_and_json() -> None:
 
 def test_names_that_spreadsheets_or_tex_would_read_are_made_safe() -> None:
     odd = SourceKey("=1+1 & 50% of_x", "text_only")
-    report, _ = report_of([EvaluatedCase("one", "demo", REFERENCE_ONE, {odd: TEXT_ONE})])
+    report, _ = make_report([EvaluatedCase("one", "demo", REFERENCE_ONE, {odd: TEXT_ONE})])
     table = tables.main(report, Basis.SPAN)
     assert next(csv.reader(io.StringIO(table.to_csv().split("\n", 1)[1])))[0] == "'=1+1 & 50% of_x"
     assert r"=1+1 \& 50\% of\_x" in table.to_latex()
@@ -428,7 +430,7 @@ def test_names_that_spreadsheets_or_tex_would_read_are_made_safe() -> None:
 
 def test_published_figures_are_marked_and_never_among_spans() -> None:
     config = EvaluationSettings(bases=(Basis.SPAN, Basis.LEVENSHTEIN))
-    report, _ = report_of(cases(), config)
+    report, _ = make_report(cases(), config)
     marked = [
         row[0]
         for row in tables.main(report, Basis.LEVENSHTEIN, published=True).rows
@@ -446,7 +448,7 @@ def test_the_ablation_table_has_a_line_a_variant() -> None:
     case = EvaluatedCase(
         "one", "demo", REFERENCE_ONE, {TEXT: TEXT_ONE, REVISED: REVISED_ONE, variant: TEXT_ONE}
     )
-    report, _ = report_of([case])
+    report, _ = make_report([case])
     assert [row[0] for row in tables.ablation(report, Basis.SPAN, "rules").rows] == [
         "full",
         "unimodal",
@@ -471,7 +473,7 @@ def test_a_source_whose_name_holds_a_slash_is_no_variant() -> None:
         REFERENCE_ONE,
         {TEXT: TEXT_ONE, REVISED: REVISED_ONE, imported: TEXT_ONE, at_rho: TEXT_ONE},
     )
-    report, _ = report_of([case])
+    report, _ = make_report([case])
     assert [row[0] for row in tables.main(report, Basis.SPAN).rows] == [
         "rules",
         "rules",

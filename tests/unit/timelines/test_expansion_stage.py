@@ -25,7 +25,7 @@ def row(
     return SourceRow(index, time, event, value)
 
 
-def kept(uid: str, query: int, event: str, rho: float, rank: int = 1) -> Candidate:
+def make_kept_candidate(uid: str, query: int, event: str, rho: float, rank: int = 1) -> Candidate:
     return Candidate(uid, query, event, rank, 0.5, rho, kept=True, fate="kept")
 
 
@@ -63,7 +63,7 @@ def test_rows_after_discharge_grace_and_rows_without_time_are_dropped() -> None:
         found = expand(
             INVENTORY,
             TEXT,
-            [kept(B, 0, "e", 0.5)],
+            [make_kept_candidate(B, 0, "e", 0.5)],
             rows,
             discharge=discharge,
             caps=Caps(),
@@ -90,7 +90,11 @@ def test_dropped_candidates_bring_no_rows() -> None:
 
 def test_a_row_counts_once_per_uid_by_its_best_bringer_and_may_serve_two_uids() -> None:
     rows = {"e": [row(0, 9)]}
-    candidates = [kept(A, 0, "e", 0.3), kept(A, 1, "e", 0.7), kept(B, 0, "e", 0.2)]
+    candidates = [
+        make_kept_candidate(A, 0, "e", 0.3),
+        make_kept_candidate(A, 1, "e", 0.7),
+        make_kept_candidate(B, 0, "e", 0.2),
+    ]
     found = expand(
         INVENTORY, TEXT, candidates, rows, discharge=None, caps=Caps(), config=PipelineConfig()
     )
@@ -99,7 +103,11 @@ def test_a_row_counts_once_per_uid_by_its_best_bringer_and_may_serve_two_uids() 
 
 def test_caps_by_rho_then_inventory_then_query() -> None:
     rows = {"e": [row(i, 9 + i) for i in range(3)], "f": [row(i + 10, 9 + i) for i in range(3)]}
-    candidates = [kept(A, 0, "e", 0.4), kept(A, 1, "f", 0.6), kept(B, 0, "e", 0.6)]
+    candidates = [
+        make_kept_candidate(A, 0, "e", 0.4),
+        make_kept_candidate(A, 1, "f", 0.6),
+        make_kept_candidate(B, 0, "e", 0.6),
+    ]
 
     def indices(caps: Caps) -> list[tuple[str, int]]:
         found = expand(
@@ -124,7 +132,7 @@ def test_an_occurrences_own_cap_prefers_rows_that_state_its_value() -> None:
         "e": [row(i, 9 + i, "2.0") for i in range(3)],
         "f": [row(10, 90, "4.1"), row(11, 9, "2.2")],
     }
-    candidates = [kept(A, 0, "e", 0.9), kept(A, 1, "f", 0.3)]
+    candidates = [make_kept_candidate(A, 0, "e", 0.9), make_kept_candidate(A, 1, "f", 0.3)]
     found = expand(
         INVENTORY,
         TEXT,

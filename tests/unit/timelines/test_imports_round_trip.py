@@ -84,7 +84,7 @@ def _line(
     ) or (None, None)
     if start is not None and end is not None and start >= end:
         start, end = end - 1, start + 1
-    lower, time, upper = _ordered(draw(HOURS), draw(HOURS), draw(HOURS))
+    lower, time, upper = _sort_bounds(draw(HOURS), draw(HOURS), draw(HOURS))
     case_id, source, kind, alternative = heading
     return Line(
         case_id=case_id,
@@ -113,7 +113,7 @@ def _line(
     )
 
 
-def _ordered(
+def _sort_bounds(
     lower: float | None, time: float | None, upper: float | None
 ) -> tuple[float | None, float | None, float | None]:
     numbers = iter(sorted(x for x in (lower, time, upper) if x is not None))
@@ -188,7 +188,7 @@ def write(format: str, cases: list[CaseLines], out: Path) -> Path:
     return path
 
 
-def as_lines(foreign: Foreign, note: str) -> tuple[Line, ...]:
+def format_lines(foreign: Foreign, note: str) -> tuple[Line, ...]:
     """The timeline as it would be exported after it was stored."""
     kind, alternative = foreign.heading.kind, foreign.heading.alternative
     assert kind is not None
@@ -236,5 +236,5 @@ def test_a_timeline_comes_back_as_it_was(format, cases):
     with TemporaryDirectory() as folder:
         found, faults = read(format, write(format, cases, Path(folder)), Book(**notes))
     assert not faults, [f.words() for f in faults]
-    back = {(f.heading.case, f.heading.kind): as_lines(f, notes[f.heading.case]) for f in found}
+    back = {(f.heading.case, f.heading.kind): format_lines(f, notes[f.heading.case]) for f in found}
     assert back == {(t[0].case_id, t[0].kind): t for case in cases for t in case.timelines}

@@ -56,7 +56,7 @@ CONFIG = PipelineConfig(alternatives=2, infer_batch_size=3)
 Spoil = Callable[[str, random.Random], str]
 
 
-def tagged() -> TaggedNote:
+def make_tagged_note() -> TaggedNote:
     spans = [TaggedSpan(NOTE.index(w), NOTE.index(w) + len(w), f"{w} as written") for w in WORDS]
     return TaggedNote(NOTE, assign_uids(spans, rng=Random(0)))
 
@@ -305,13 +305,13 @@ def check_tags(backbone: Backbone) -> None:
 
 
 def check_times(backbone: Backbone) -> None:
-    note = tagged()
+    note = make_tagged_note()
     timeline = infer(backbone.timer, note, ANCHOR)
     assert tuple(e.uid for e in timeline) == note.inventory.uids
 
 
 def check_queries(backbone: Backbone) -> None:
-    note = tagged()
+    note = make_tagged_note()
     found = complete_queries(note.inventory, backbone.query_writer.write(note), CONFIG)
     assert {q.uid for q in found} == set(note.inventory.uids)
 
@@ -332,7 +332,7 @@ def check_bounds(*hours: float | None) -> None:
 
 
 def check_revision(backbone: Backbone) -> None:
-    note = tagged()
+    note = make_tagged_note()
     check_complete(
         revise(
             backbone.reviser,
@@ -347,7 +347,7 @@ def check_revision(backbone: Backbone) -> None:
 
 
 def check_summaries(backbone: Backbone) -> None:
-    note = tagged()
+    note = make_tagged_note()
     assert backbone.summary_reviser is not None
     kept = [
         KeptSummary(note.inventory.uids[2], 0, "lab:lactate", "lab:lactate: 2 values", 1, 0.7, 0.9)
@@ -365,7 +365,7 @@ def check_summaries(backbone: Backbone) -> None:
 
 
 def check_unidentified(backbone: Backbone) -> None:
-    note = tagged()
+    note = make_tagged_note()
     assert backbone.unidentified_reviser is not None
     reviser, before = backbone.unidentified_reviser, text_only(note.inventory)
     found = revise_unidentified(reviser, note, before, [], Window(ANCHOR, 30.0), alternatives=2)

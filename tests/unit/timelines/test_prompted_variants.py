@@ -50,7 +50,7 @@ WINDOW = Window(Anchor(datetime(2180, 3, 4, 14, 38)), 30.0)
 TABLE = "mention|time|bounds|known\nFever|-48|[-60,-40]|1\nLactate 4.1|6.5|[6.5,6.5]|1\nSent home|N/A|[N/A, 30]|0"
 
 
-def tagged(note: str = NOTE) -> TaggedNote:
+def make_tagged_note(note: str = NOTE) -> TaggedNote:
     return TaggedNote(
         note,
         assign_uids(
@@ -75,7 +75,7 @@ def answer(*tables: str) -> str:
     return json.dumps({"reasoning_summary": "r", "timelines": listed})
 
 
-def unidentified(
+def revise_without_uids(
     model: ScriptedModel,
     ledger: MemoryLedger,
     note: TaggedNote,
@@ -110,8 +110,8 @@ def unidentified(
 
 
 def test_without_identifiers_the_prompt_holds_none_and_asks_for_none() -> None:
-    model, note = ScriptedModel([answer(TABLE)]), tagged()
-    (timeline,) = unidentified(model, MemoryLedger(), note)
+    model, note = ScriptedModel([answer(TABLE)]), make_tagged_note()
+    (timeline,) = revise_without_uids(model, MemoryLedger(), note)
     shown = model.requests[0].messages[1].content
     assert not [uid for uid in note.inventory.uids if uid in shown]
     assert "identifier" not in shown
@@ -140,8 +140,8 @@ def test_without_identifiers_the_prompt_holds_none_and_asks_for_none() -> None:
 
 def test_an_event_that_is_lost_is_what_the_variant_measures() -> None:
     short = "\n".join(TABLE.split("\n")[:2])
-    first, second = unidentified(
-        ScriptedModel([answer(TABLE, short)]), MemoryLedger(), tagged(), alternatives=2
+    first, second = revise_without_uids(
+        ScriptedModel([answer(TABLE, short)]), MemoryLedger(), make_tagged_note(), alternatives=2
     )
     assert (len(first.entries), len(second.entries)) == (3, 1)
 
@@ -170,14 +170,14 @@ def test_an_event_that_is_lost_is_what_the_variant_measures() -> None:
 def test_wrong_tables_are_refused_three_times_and_quoted_never(wrong: str, reason: str) -> None:
     ledger = MemoryLedger()
     with pytest.raises(AttemptsExhausted) as caught:
-        unidentified(ScriptedModel([wrong] * 3), ledger, tagged())
+        revise_without_uids(ScriptedModel([wrong] * 3), ledger, make_tagged_note())
     assert [call.reasons for call in ledger.calls] == [(reason,)] * 3
     assert "Rash" not in str(caught.value)
 
 
 def test_what_was_cut_from_the_note_is_recorded() -> None:
-    ledger, long = MemoryLedger(), tagged(NOTE + " Nothing else happened." * 40)
-    unidentified(
+    ledger, long = MemoryLedger(), make_tagged_note(NOTE + " Nothing else happened." * 40)
+    revise_without_uids(
         ScriptedModel([answer(TABLE)]),
         ledger,
         long,
@@ -193,7 +193,7 @@ def test_what_was_cut_from_the_note_is_recorded() -> None:
 
 @pytest.mark.parametrize("schema", [True, False])
 def test_by_summaries_no_time_rests_on_a_row(schema: bool) -> None:
-    model, note = make_good_model(schema=schema), tagged()
+    model, note = make_good_model(schema=schema), make_tagged_note()
     reviser = prompted_backbone(
         {role: Asker(role, model, MemoryLedger()) for role in ROLES}, PipelineConfig()
     ).summary_reviser
@@ -247,4 +247,4 @@ def test_a_value_that_only_looks_like_a_moment_stays_as_it_is() -> None:
 
 def test_limits_of_a_server_without_schema_change_nothing_without_identifiers() -> None:
     model = ScriptedModel([answer(TABLE)], limits=Limits(context=128_000, schema=False))
-    assert len(unidentified(model, MemoryLedger(), tagged())) == 1
+    assert len(revise_without_uids(model, MemoryLedger(), make_tagged_note())) == 1

@@ -28,7 +28,7 @@ def note(text: str, *mentions: str) -> TaggedNote:
     return TaggedNote(text, Inventory(tuple(occurrences)))
 
 
-def timed(text: str, *mentions: str, anchor: Anchor = ANCHOR) -> dict[str, Entry]:
+def time_mentions(text: str, *mentions: str, anchor: Anchor = ANCHOR) -> dict[str, Entry]:
     tagged = note(text, *mentions)
     timeline = RuleTimer().infer(tagged, anchor)
     assert timeline.kind is TimelineKind.TEXT_ONLY
@@ -36,7 +36,7 @@ def timed(text: str, *mentions: str, anchor: Anchor = ANCHOR) -> dict[str, Entry
 
 
 def test_the_course_advances_and_shares_times() -> None:
-    found = timed(
+    found = time_mentions(
         "HOSPITAL COURSE:\nOn HD2 before dawn she was hypotensive and cultures were sent. By noon she was febrile. "
         "That evening the line was placed.\n",
         "hypotensive",
@@ -50,7 +50,7 @@ def test_the_course_advances_and_shares_times() -> None:
 
 
 def test_an_undated_clause_follows_the_one_before_and_leans_on_its_neighbours() -> None:
-    found = timed(
+    found = time_mentions(
         "HOSPITAL COURSE:\nIntubated at 0400 on HD2. Sedation was begun.\n", "Intubated", "Sedation"
     )
     assert found["Sedation"].time == pytest.approx(6.15)
@@ -60,7 +60,7 @@ def test_an_undated_clause_follows_the_one_before_and_leans_on_its_neighbours() 
 
 
 def test_a_reference_reaches_an_occurrence_told_later() -> None:
-    found = timed(
+    found = time_mentions(
         "HOSPITAL COURSE:\n# Access: Arterial line placed two hours before the ERCP.\n# Biliary: ERCP at 1400 on HD3.\n# Renal: fine.\n",
         "Arterial line",
         "ERCP at",
@@ -71,7 +71,7 @@ def test_a_reference_reaches_an_occurrence_told_later() -> None:
 
 
 def test_arrival_in_the_unit_is_taken_from_the_story() -> None:
-    found = timed(
+    found = time_mentions(
         "HISTORY OF PRESENT ILLNESS:\n60F with asthma presented with dyspnea. She reached the MICU just after midnight.\n"
         "HOSPITAL COURSE:\n# Asthma: Nebulizers on arrival to the MICU.\n# Renal: fine.\n# Psych: fine.\n",
         "dyspnea",
@@ -84,7 +84,7 @@ def test_arrival_in_the_unit_is_taken_from_the_story() -> None:
 
 
 def test_a_glance_back_does_not_move_the_story() -> None:
-    found = timed(
+    found = time_mentions(
         "HOSPITAL COURSE:\nAt noon on HD3 the weight was 77 kg as compared with 71 kg on admission. Lasix was given.\n",
         "77 kg",
         "71 kg",
@@ -96,7 +96,7 @@ def test_a_glance_back_does_not_move_the_story() -> None:
 
 
 def test_a_parenthesis_dates_what_stands_before_it() -> None:
-    found = timed(
+    found = time_mentions(
         "HOSPITAL COURSE:\nAST peak 1500 (HD3), then the next morning a scan.\n",
         "AST peak 1500",
         "scan",
@@ -106,7 +106,7 @@ def test_a_parenthesis_dates_what_stands_before_it() -> None:
 
 
 def test_a_list_takes_the_time_behind_it() -> None:
-    found = timed(
+    found = time_mentions(
         "HOSPITAL COURSE:\nVanc, cefepime and ampicillin stopped late on HD 4.\n",
         "Vanc",
         "cefepime",
@@ -116,7 +116,7 @@ def test_a_list_takes_the_time_behind_it() -> None:
 
 
 def test_arrows_between_values_pass_time() -> None:
-    found = timed(
+    found = time_mentions(
         "HOSPITAL COURSE:\nPotassium 6.2 at 0400 on HD2 -> potassium 5.0 -> potassium 4.1.\n",
         "Potassium 6.2",
         "potassium 5.0",
@@ -127,7 +127,7 @@ def test_arrows_between_values_pass_time() -> None:
 
 
 def test_history_stands_at_zero_unless_dated() -> None:
-    found = timed(
+    found = time_mentions(
         "PAST MEDICAL HISTORY:\nHTN, stroke 8 yrs ago, gout.\nSOCIAL HISTORY: lives alone\n",
         "HTN",
         "stroke",
@@ -140,7 +140,7 @@ def test_history_stands_at_zero_unless_dated() -> None:
 
 
 def test_complaint_and_procedure_lists_repeat_what_the_story_dates() -> None:
-    found = timed(
+    found = time_mentions(
         "CHIEF COMPLAINT: arm swelling\nPROCEDURES: bronchoscopy\nHISTORY OF PRESENT ILLNESS:\n60F "
         "presents with 3 days of arm swelling today.\n"
         "HOSPITAL COURSE:\nBronchoscopy at noon on HD2.\n",
@@ -155,7 +155,7 @@ def test_complaint_and_procedure_lists_repeat_what_the_story_dates() -> None:
 
 
 def test_discharge_from_an_explicit_day_reaches_medications() -> None:
-    found = timed(
+    found = time_mentions(
         "HOSPITAL COURSE:\nExtubated on HD2. He was discharged home on HD 4.\nDISCHARGE MEDICATIONS: "
         "aspirin 81\nFOLLOW UP: clinic in 2 weeks\n",
         "aspirin 81",
@@ -166,7 +166,7 @@ def test_discharge_from_an_explicit_day_reaches_medications() -> None:
 
 
 def test_a_story_ends_with_the_hour_of_leaving() -> None:
-    found = timed(
+    found = time_mentions(
         "HOSPITAL COURSE:\nOn HD3 he walked.\nDISPOSITION:\nHe went home late that afternoon on aspirin.\n",
         "walked",
         "home",
@@ -176,7 +176,7 @@ def test_a_story_ends_with_the_hour_of_leaving() -> None:
 
 
 def test_labelled_result_lines() -> None:
-    found = timed(
+    found = time_mentions(
         "LABS:\nADM: WBC-24.0\nHD4 AM     Hgb-9.0\nHOSPITAL COURSE:\nDischarged home on HD 5.\nDISCHARGE LABS: Na 135\n",
         "WBC-24.0",
         "Hgb-9.0",
@@ -188,7 +188,7 @@ def test_labelled_result_lines() -> None:
 
 
 def test_presentation_as_anchor_has_no_earlier_emergency_stay() -> None:
-    found = timed(
+    found = time_mentions(
         "HISTORY OF PRESENT ILLNESS:\n60F with asthma presented with dyspnea.\n",
         "dyspnea",
         anchor=Anchor(ANCHOR.at, "presentation"),
@@ -311,7 +311,7 @@ def test_the_duration_of_a_complaint_does_not_move_the_coming_to_hospital(senten
 
 
 def test_what_is_planned_for_a_later_day_is_planned_at_discharge() -> None:
-    found = timed(
+    found = time_mentions(
         "HOSPITAL COURSE:\nDrain placed 3/6, pulled 3/7.\nFOLLOW-UP:\nClinic visit 3/30.\nDISCHARGE CONDITION:\nAfebrile since 3/6.\n",
         "Drain",
         "Clinic visit",
@@ -322,13 +322,15 @@ def test_what_is_planned_for_a_later_day_is_planned_at_discharge() -> None:
 
 
 def test_a_date_at_the_head_of_a_line_is_that_of_the_procedure_behind_it() -> None:
-    found = timed("PROCEDURES:\n3/5 - central line\n3/6 - head CT\n", "central line", "head CT")
+    found = time_mentions(
+        "PROCEDURES:\n3/5 - central line\n3/6 - head CT\n", "central line", "head CT"
+    )
     assert found["central line"].lower == pytest.approx(2)
     assert found["head CT"].lower == pytest.approx(26)
 
 
 def test_shares_and_doses_are_no_dates() -> None:
-    found = timed(
+    found = time_mentions(
         "HOSPITAL COURSE:\nSeen 3/5 and 3/6. Strength 3/5, pain 3/6, walking. 2/4 bottles grew.\n",
         "walking",
         "grew",
@@ -337,7 +339,7 @@ def test_shares_and_doses_are_no_dates() -> None:
 
 
 def test_a_day_in_brackets_does_not_date_the_procedure_behind_it() -> None:
-    found = timed(
+    found = time_mentions(
         "PROCEDURES:\nBronchoscopy (HD 5), lobectomy, chest tube\nHOSPITAL COURSE:\nStable on HD 6.\n",
         "lobectomy",
         "chest tube",

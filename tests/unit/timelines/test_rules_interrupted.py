@@ -40,7 +40,7 @@ class Counting:
             raise Stop
 
 
-def note_of(sentences: int, title: str = "") -> TaggedNote:
+def make_note(sentences: int, title: str = "") -> TaggedNote:
     text = (
         title
         + "BRIEF HOSPITAL COURSE:\n"
@@ -59,7 +59,7 @@ def timeline(note: TaggedNote) -> Timeline:
     return rules_backbone().timer.infer(note, WINDOW.anchor)
 
 
-def named(note: TaggedNote) -> list[NamedTime]:
+def name_times(note: TaggedNote) -> list[NamedTime]:
     """Lines of their own, for equal words would be one event."""
     return [
         NamedTime(f"{o.mention} {o.ordinal}", e.time)
@@ -77,7 +77,7 @@ PARTS: dict[str, Callable[[Backbone, TaggedNote], object]] = {
     ),
     "unidentified": lambda b, n: (
         b.unidentified_reviser
-        and b.unidentified_reviser.revise_unidentified(n.text, [], named(n), [], WINDOW, 1)
+        and b.unidentified_reviser.revise_unidentified(n.text, [], name_times(n), [], WINDOW, 1)
     ),
 }
 
@@ -85,15 +85,15 @@ PARTS: dict[str, Callable[[Backbone, TaggedNote], object]] = {
 @pytest.mark.parametrize("part", PARTS)
 def test_the_checks_grow_with_the_note_and_change_nothing(part):
     few, many = Counting(), Counting()
-    PARTS[part](rules_backbone(few), note_of(4))
-    found = PARTS[part](rules_backbone(many), note_of(40))
+    PARTS[part](rules_backbone(few), make_note(4))
+    found = PARTS[part](rules_backbone(many), make_note(40))
     assert many.calls >= 4 + few.calls
-    assert found == PARTS[part](rules_backbone(), note_of(40))
+    assert found == PARTS[part](rules_backbone(), make_note(40))
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_an_interruption_comes_through_at_every_look_and_leaves_nothing_behind(part):
-    note = note_of(12, f"{part}\n")
+    note = make_note(12, f"{part}\n")
     counted = Counting()
     expected = PARTS[part](rules_backbone(counted), note)
     for at in {1, counted.calls // 2, counted.calls}:
@@ -103,7 +103,7 @@ def test_an_interruption_comes_through_at_every_look_and_leaves_nothing_behind(p
 
 
 def test_a_text_that_was_interrupted_while_it_was_parsed_is_parsed_anew():
-    text = note_of(8, "parsed\n").text + " Then he went home."
+    text = make_note(8, "parsed\n").text + " Then he went home."
     with pytest.raises(Stop):
         rules_backbone(Counting(1)).tagger.tag(text)
     assert rules_backbone().tagger.tag(text)

@@ -197,7 +197,7 @@ MENTIONS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, m
 
 
 @st.composite
-def tagged_notes(draw: st.DrawFn) -> tuple[str, Inventory]:
+def make_tagged_notes(draw: st.DrawFn) -> tuple[str, Inventory]:
     """Any note with any spans: nested, overlapping, touching, equal."""
     note = draw(NOTES)
     found = []
@@ -209,12 +209,12 @@ def tagged_notes(draw: st.DrawFn) -> tuple[str, Inventory]:
     return note, assign_uids(sort_spans(found), rng=Random(1))
 
 
-def of(inventory: Inventory) -> list[tuple[int | None, int | None]]:
+def find_spans(inventory: Inventory) -> list[tuple[int | None, int | None]]:
     return [(o.start, o.end) for o in inventory]
 
 
 @settings(max_examples=400, deadline=None)
-@given(tagged_notes())
+@given(make_tagged_notes())
 @example(("<tag_1", assign_uids([TaggedSpan(0, 6, "x")], rng=Random(1))))
 @example(
     ("<tag_91 fever", assign_uids([TaggedSpan(0, 13, "x"), TaggedSpan(8, 13, "y")], rng=Random(1)))
@@ -222,19 +222,21 @@ def of(inventory: Inventory) -> list[tuple[int | None, int | None]]:
 def test_any_note_with_any_markup_comes_back_with_its_exact_offsets(case):
     note, inventory = case
     found = parse_tagged(render_tagged(note, inventory), note)
-    assert sorted((s.start, s.end) for s in found) == sorted(of(inventory))
+    assert sorted((s.start, s.end) for s in found) == sorted(find_spans(inventory))
     again = assign_uids(found, rng=Random(1))
     assert sorted(o.mention for o in again) == sorted(o.mention for o in inventory)
 
 
 @settings(max_examples=200, deadline=None)
-@given(tagged_notes(), st.sampled_from([" ", "  ", "\n", "\t", "\r\n", "\u00a0"]))
+@given(make_tagged_notes(), st.sampled_from([" ", "  ", "\n", "\t", "\r\n", "\u00a0"]))
 def test_padding_inside_and_around_tags_changes_nothing(case, space):
     note, inventory = case
     rendered = render_tagged(note, inventory)
     for o in inventory:
         rendered = rendered.replace(f'mention="{o.mention}">', f'mention="{o.mention}">{space}')
-    assert sorted((s.start, s.end) for s in parse_tagged(rendered, note)) == sorted(of(inventory))
+    assert sorted((s.start, s.end) for s in parse_tagged(rendered, note)) == sorted(
+        find_spans(inventory)
+    )
 
 
 @settings(max_examples=200, deadline=None)

@@ -50,18 +50,18 @@ def test_a_collision_within_the_case_is_drawn_again():
     )
 
 
-def inventory_of(
+def make_inventory(
     seed: int, sha256: str, tagged: list[TaggedSpan], in_use: InUse | None = None
 ) -> Inventory:
     return assign_uids(tagged, rng=uid_rng(seed, sha256, find_identities(tagged)), in_use=in_use)
 
 
 def test_the_same_note_spans_and_seed_give_the_same_identifiers():
-    first = inventory_of(0, "abc", spans(300))
-    assert first == inventory_of(0, "abc", spans(300))
-    assert first.uids != inventory_of(1, "abc", spans(300)).uids
-    assert first.uids != inventory_of(0, "abd", spans(300)).uids
-    assert first.uids[:299] != inventory_of(0, "abc", spans(299)).uids, (
+    first = make_inventory(0, "abc", spans(300))
+    assert first == make_inventory(0, "abc", spans(300))
+    assert first.uids != make_inventory(1, "abc", spans(300)).uids
+    assert first.uids != make_inventory(0, "abd", spans(300)).uids
+    assert first.uids[:299] != make_inventory(0, "abc", spans(299)).uids, (
         "two taggings of one note do not draw one sequence"
     )
 

@@ -28,7 +28,7 @@ def rows() -> list[tuple[str, str, str, str, str, str]]:
     return found
 
 
-def tagged(section: str, marked: str) -> TaggedNote:
+def make_tagged_note(section: str, marked: str) -> TaggedNote:
     match = OCCURRENCE.search(marked)
     assert match is not None
     head = f"{section.upper()}:\n"
@@ -49,7 +49,7 @@ def test_the_table_has_rows() -> None:
 
 @pytest.mark.parametrize(("section", "text", "hours", "lower", "upper", "known"), rows())
 def test_row(section: str, text: str, hours: str, lower: str, upper: str, known: str) -> None:
-    (entry,) = RuleTimer().infer(tagged(section, text), ANCHOR).entries
+    (entry,) = RuleTimer().infer(make_tagged_note(section, text), ANCHOR).entries
     assert entry.time == pytest.approx(
         float(hours), abs=0.06 if abs(float(hours)) < 1000 else 25
     ), entry.reason

@@ -16,9 +16,9 @@ TABLE = read_table(Path(__file__).with_name("mentions.md"))
 
 @pytest.mark.parametrize("row", TABLE, ids=[row["tagged"] for row in TABLE])
 def test_mentions(row: dict[str, str]) -> None:
-    (occurrence,) = assign_uids([TaggedSpan(0, 1, _shown(row["tagged"]))], rng=Random(0))
-    assert occurrence.mention == _shown(row["stored"])
+    (occurrence,) = assign_uids([TaggedSpan(0, 1, _decode_cell(row["tagged"]))], rng=Random(0))
+    assert occurrence.mention == _decode_cell(row["stored"])
 
 
-def _shown(cell: str) -> str:
+def _decode_cell(cell: str) -> str:
     return cell.replace("␣", " ").replace("⏎", "\n").replace("¦", "|")
