@@ -157,7 +157,7 @@ def test_blocks_of_comparisons_add_up_to_the_whole():
     ]
     parts = OverlapCounter()
     for one, two in ((0, 2), (2, 6)):
-        parts.take(*([t for t in rows if one <= t.comparison < two] for rows in (first, second)))
+        parts.add(*([t for t in rows if one <= t.comparison < two] for rows in (first, second)))
     assert parts.rows() == count_overlaps(first, second)
     everything = parts.rows()[0]
     # Of comparisons 0…5 the first charges its first timeline in 0, 2, 4 and the second in 0, 3:
