@@ -11,6 +11,7 @@ imported when first asked for, and one instance serves a process.
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import os
 import re
@@ -40,6 +41,8 @@ FALLBACKS: Mapping[str, str] = {
 }
 
 Spec = Mapping[str, Any]
+
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 #: What a machine without a model server uses: both run on the CPU of a worker.
 DEFAULT_ROLES: Mapping[str, Spec | str] = {
@@ -151,7 +154,7 @@ class ModelRoles:
         if wanted not in self.endpoints:
             known = ", ".join(sorted(self.endpoints)) or "nothing"
             raise ProviderError(
-                f"role '{role}': no model is named {wanted!r}; MODEL_ENDPOINTS has: {known}"
+                f"role '{role}': no model has the name that is set; MODEL_ENDPOINTS has: {known}"
             )
         return _object(self.endpoints[wanted], f"entry '{wanted}' of MODEL_ENDPOINTS")
 
@@ -172,10 +175,9 @@ class ModelRoles:
 def _build(role: str, spec: Spec, secret: Callable[[str], str]) -> Any:
     options = dict(spec)
     name = options.pop("provider", None)
-    if name not in PROVIDERS:
-        raise ProviderError(
-            f"role '{role}': unknown provider {name!r}; known: {', '.join(sorted(PROVIDERS))}"
-        )
+    known = ", ".join(sorted(PROVIDERS))
+    if not isinstance(name, str) or name not in PROVIDERS:
+        raise ProviderError(f"role '{role}': provider is unknown or missing; known: {known}")
     if "api_key" in options:
         raise ProviderError(
             f"role '{role}': put the key's environment variable into api_key_env instead of the key"
@@ -183,32 +185,65 @@ def _build(role: str, spec: Spec, secret: Callable[[str], str]) -> Any:
         )
     variable = options.pop("api_key_env", None)
     if variable:
+        if not isinstance(variable, str) or not _VARIABLE.fullmatch(variable):
+            raise ProviderError(
+                f"role '{role}': api_key_env must be the name of an environment variable, in"
+                " capitals, such as VLLM_KEY"
+            )
         options["api_key"] = secret(variable)
     module, attribute = PROVIDERS[name]
+    provider = getattr(importlib.import_module(module), attribute)
+    if faults := _option_faults(provider, options):
+        raise ProviderError(f"role '{role}': provider '{name}': {faults}")
     try:
-        return getattr(importlib.import_module(module), attribute)(**options)
-    except TypeError as error:
-        raise ProviderError(
-            f"role '{role}': provider '{name}' does not take these options ({_shorten_error(error)})"
-        ) from error
+        return provider(**options)
     except ProviderError as error:
         raise ProviderError(f"role '{role}': provider '{name}': {error}") from error
+    except (AttributeError, TypeError, ValueError):  # these may quote a value
+        raise ProviderError(
+            f"role '{role}': provider '{name}': an option has a value of the wrong type"
+        ) from None
 
 
-def _shorten_error(error: TypeError) -> str:
-    """Shorten Python's message about missing arguments to one about options.
+def _option_faults(provider: type, options: Spec) -> str:
+    """Return which options are missing or unknown, or "".
 
-    "OpenAIModel.__init__() missing 1 required keyword-only argument: 'model'" → "missing 1 required
-    option: 'model'".
+    Unknown names are counted, not quoted: a key may be written in place of a name.
     """
-    return re.sub(r"^[\w.]+\(\) |keyword(?:-only)? (?=argument)", "", str(error)).replace(
-        "argument", "option"
-    )
+    known = _parameters(provider)
+    missing = [
+        name
+        for name, parameter in known.items()
+        if parameter.default is parameter.empty and name not in options
+    ]
+    unknown = len(set(options) - set(known))
+    faults = [f"missing options: {', '.join(missing)}"] if missing else []
+    if unknown:
+        names = ["api_key_env" if name == "api_key" else name for name in known]
+        faults.append(f"options with unknown names: {unknown}; known: {', '.join(names)}")
+    return "; ".join(faults)
+
+
+def _parameters(provider: type) -> dict[str, inspect.Parameter]:
+    """Return the constructor's options by name.
+
+    A constructor that takes `**options` passes them to its base class.
+    """
+    found: dict[str, inspect.Parameter] = {}
+    for constructor in (vars(base).get("__init__") for base in provider.__mro__):
+        if constructor is None:
+            continue
+        parameters = list(inspect.signature(constructor).parameters.values())[1:]
+        found |= {one.name: one for one in parameters if one.kind is not one.VAR_KEYWORD}
+        if all(one.kind is not one.VAR_KEYWORD for one in parameters):
+            break
+    return found
 
 
 def _object(spec: object, what: str) -> Spec:
+    """Return the object; raises ProviderError, without the value: it may be a key."""
     if not isinstance(spec, Mapping):
-        raise ProviderError(f'{what}: write an object such as {{"provider": …}}, not {spec!r}')
+        raise ProviderError(f'{what} is not an object: write it as {{"provider": …}}')
     return spec
 
 

@@ -51,7 +51,7 @@ class ExchangeModel:
         concurrency: int = 64,
     ) -> None:
         if output not in ("schema", "table"):
-            raise ProviderError(f"output must be schema or table, not {output!r}")
+            raise ProviderError("output must be schema or table")
         self.name = f"{model}@{ENDPOINT}"
         self.extra: Mapping[str, Any] = {}
         self.limits = Limits(

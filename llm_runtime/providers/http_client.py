@@ -41,9 +41,12 @@ def client_library(who: str) -> ModuleType:
 def parse_host(base_url: str, port: int) -> str:
     """Return host and port of an address.
 
-    Raises ProviderError if there is none; `port` is the example's.
+    Raises ProviderError if there is none, or a password, which would show in names of models;
+    `port` is the example's.
     """
     parts = urlsplit(base_url)
+    if "@" in parts.netloc:
+        raise ProviderError("base_url must not have a user or a password: use api_key_env")
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise ProviderError(
             f"base_url must be an http or https address such as http://127.0.0.1:{port}/v1"

@@ -56,7 +56,7 @@ class OpenAIModel:
     ) -> None:
         host = parse_host(base_url, port=8001)
         if output not in ("schema", "table"):
-            raise ProviderError(f"output must be schema or table, not {output!r}")
+            raise ProviderError("output must be schema or table")
         for option, value, least in (
             ("context", context, 1),
             ("concurrency", concurrency, 1),
@@ -65,14 +65,10 @@ class OpenAIModel:
             if not (option == "context" and value is None) and (
                 type(value) is not int or value < least
             ):
-                raise ProviderError(
-                    f"{option} must be a whole number of {least} or more, not {value!r}"
-                )
+                raise ProviderError(f"{option} must be a whole number of {least} or more")
         for option, seconds in (("connect", connect), ("read", read), ("backoff", backoff)):
             if type(seconds) not in (int, float) or not seconds > 0:
-                raise ProviderError(
-                    f"{option} must be a number of seconds above 0, not {seconds!r}"
-                )
+                raise ProviderError(f"{option} must be a number of seconds above 0")
         if extra is not None and not isinstance(extra, Mapping):
             raise ProviderError("extra must be an object of request fields")
         self.base_url = base_url.rstrip("/")

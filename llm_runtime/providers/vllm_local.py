@@ -57,7 +57,7 @@ class LocalVllm:
         extra: Mapping[str, Any] | None = None,
     ) -> None:
         if output not in ("schema", "table"):
-            raise ProviderError(f"output must be schema or table, not {output!r}")
+            raise ProviderError("output must be schema or table")
         for option, value in (("engine", engine), ("extra", extra)):
             if value is not None and not isinstance(value, Mapping):
                 raise ProviderError(f"{option} must be an object")
