@@ -23,7 +23,7 @@ from tests.integration.demo_world import Demo, make_demo
 
 def build_decided_demo(path: Path, cases: Sequence[str]) -> tuple[Demo, dict[str, Any]]:
     """Build it; return it with the API's responses to the reviewers, by name."""
-    demo = make_demo(path, cases)
+    demo = make_demo(path, tuple(cases))
     quiet = {"stdout": StringIO(), "stderr": StringIO()}
     call_command(
         "judge",

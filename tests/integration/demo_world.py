@@ -30,6 +30,7 @@ from tests import factories
 from tests.integration.prompted_world import LOCAL_ROLES, NOTE, make_answer
 from tests.integration.reconstructed import DEMO
 from tests.model_server import ModelServer
+from tests.worlds import built_once
 from timelines.authoring.actions import start_authoring, submit
 from timelines.authoring.edits import Edit, apply_edit
 from timelines.evaluations import actions as evaluation_actions
@@ -50,8 +51,10 @@ class Demo:
     people: Mapping[str, User]
 
 
-def make_demo(path: Path = DEMO / "intro", cases: Sequence[str] | None = None) -> Demo:
+@built_once
+def make_demo(path: Path = DEMO / "intro", cases: tuple[str, ...] | None = None) -> Demo:
     """Build it. Needs a test that commits (`transaction=True`)."""
+    cache.clear()
     cache.clear()
     roles = mock.Mock(return_value=ModelRoles(ROLES))
     with (

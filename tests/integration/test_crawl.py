@@ -110,11 +110,12 @@ def check(demo: Demo, caplog, *, each: int) -> None:
     assert not errors
 
 
+@pytest.mark.xdist_group("demo")  # one worker builds the world for both
 def test_nothing_that_a_page_links_to_is_broken(caplog):
     check(add_second_role(make_demo()), caplog, each=1)
 
 
 @pytest.mark.deep
 def test_nothing_that_the_cohort_links_to_is_broken(caplog):
-    demo = make_demo(DEMO / "cohort", ["29281842", "27882036", "24181354"])
+    demo = make_demo(DEMO / "cohort", ("29281842", "27882036", "24181354"))
     check(add_second_role(demo), caplog, each=12)
