@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 from pydantic import Strict as Typed
 
 from adjudication.domain import FindingType, Grounding, Relation, Verdict
@@ -57,7 +57,12 @@ class FindingAnswer(Strict):
         FaultMessage(f"is neither null nor one of {', '.join(Relation)}"),
     ]
     verdict: Annotated[Verdict, Typed(False)]
-    reason: Annotated[Words, FaultMessage("is not a text that says something")]
+    reason: Annotated[
+        Words,
+        # The grammar asks for one short line. A longer one is not refused.
+        Field(json_schema_extra={"minLength": 1, "maxLength": 300}),
+        FaultMessage("is not a text that says something"),
+    ]
 
 
 class Findings(Strict):

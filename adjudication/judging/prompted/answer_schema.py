@@ -16,8 +16,6 @@ from adjudication.judging.answers import N_A, FindingAnswer, Findings
 from adjudication.judging.input import CandidateRow, JudgeInput
 from llm_runtime.schema import Schema, grammar
 
-#: Characters of a reason, which is one short line.
-REASON_LENGTH = 300
 _NULL: Schema = {"type": "null"}
 _PARTS = ("row", "event", "time")
 _TWO_SIDED = (FindingType.VALUE, FindingType.TIMING)
@@ -62,14 +60,12 @@ def _finding(
         for side in "ab"
         for part in _PARTS
     }
-    reason: Schema = {"type": "string", "minLength": 1, "maxLength": REASON_LENGTH}
     return grammar(
         FindingAnswer,
         **narrowed,
         type=_build_enum(types),
         verdict=_build_enum(verdicts),
         relation=relation,
-        reason=reason,
     )
 
 

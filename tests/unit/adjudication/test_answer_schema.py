@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from adjudication.domain import FindingType, Verdict
 from adjudication.judging.input import JudgeInput, judge_input
-from adjudication.judging.prompted.answer_schema import REASON_LENGTH, answer_schema
+from adjudication.judging.prompted.answer_schema import answer_schema
 from tests.unit.adjudication.judge_games import ANCHOR, FIRST, NOTE, game, make_good_findings
 
 GIVEN = game()
@@ -92,7 +92,7 @@ def test_no_field_may_be_missing_added_or_of_another_kind() -> None:
     for fault in (
         {"extra": 1},
         {"reason": ""},
-        {"reason": "x" * (REASON_LENGTH + 1)},
+        {"reason": "x" * 301},
         {"note_evidence": 4},
         {"polarity": None},
     ):
