@@ -19,7 +19,7 @@ from accounts.models import User
 from ehr.models import Encounter
 from jobs.actions import cancel_all, end_abandoned_jobs, fail, finish, requeue
 from jobs.errors import LostLease
-from jobs.leases.claims import claim, due_condition
+from jobs.leases.claims import claim, claimable_condition
 from jobs.leases.hold import Hold, write_guard
 from jobs.leases.holding import make_hold
 from jobs.models import JobState
@@ -123,7 +123,7 @@ class World:
                 self.finish(key)
             end_abandoned_jobs(jobs=self.stages)
             self.stages.update(not_before=None)
-            for key in self.stages.filter(due_condition()).values_list("pk", flat=True):
+            for key in self.stages.filter(claimable_condition()).values_list("pk", flat=True):
                 self.claim(key)
             if not self.claims:
                 return
