@@ -30,7 +30,7 @@ from tests import factories
 from tests.integration.prompted_world import LOCAL_ROLES, NOTE, make_answer
 from tests.integration.reconstructed import DEMO
 from tests.model_server import ModelServer
-from tests.worlds import built_once
+from tests.worlds import build_once
 from timelines.authoring.actions import start_authoring, submit
 from timelines.authoring.edits import Edit, apply_edit
 from timelines.evaluations import actions as evaluation_actions
@@ -51,7 +51,7 @@ class Demo:
     people: Mapping[str, User]
 
 
-@built_once
+@build_once
 def make_demo(path: Path = DEMO / "intro", cases: tuple[str, ...] | None = None) -> Demo:
     """Build it. Needs a test that commits (`transaction=True`)."""
     cache.clear()
