@@ -43,11 +43,6 @@ def next_assignment_state(state: str, happening: str) -> str:
     return _next(ASSIGNMENT_TRANSITIONS, "a review", state, happening)
 
 
-def has_transition(table: Mapping[str, Mapping[str, str]], state: str, happening: str) -> bool:
-    """Return whether the table has that transition, for a page's buttons."""
-    return happening in table.get(state, {})
-
-
 def _next(table: Mapping[str, Mapping[str, str]], what: str, state: str, happening: str) -> str:
     try:
         return table[state][happening]

@@ -62,11 +62,3 @@ def sources(happening: str) -> list[str]:
     if not found:
         raise KeyError(happening)
     return found
-
-
-def can(state: str, happening: str) -> bool:
-    """Return True if the table has that transition.
-
-    A page asks before it shows a button.
-    """
-    return happening in TRANSITIONS.get(state, {})

@@ -85,17 +85,11 @@ def evaluate_world(world: World) -> Evaluation:
 
 
 def _pairs(world: World, timeline: Timeline) -> tuple[MatchedPair, ...]:
-    ours, theirs = _times(timeline), _times(world.reference)
-    found = []
-    for name in PAIRED:
-        mention = world.occurrences[name].mention
-        (uid, time), (reference_uid, reference_time) = ours[mention], theirs[mention]
-        found.append(MatchedPair(reference_uid, uid, 0.0, reference_time, time))
-    return tuple(found)
+    ours, theirs = _uids(timeline), _uids(world.reference)
+    mentions = [world.occurrences[name].mention for name in PAIRED]
+    return tuple(MatchedPair(theirs[mention], ours[mention], 0.0) for mention in mentions)
 
 
-def _times(timeline: Timeline) -> dict[str, tuple[str, float | None]]:
-    rows = Entry.objects.filter(timeline=timeline).values_list(
-        "occurrence__mention", "occurrence__uid4", "time"
-    )
-    return {mention: (uid, time) for mention, uid, time in rows}
+def _uids(timeline: Timeline) -> dict[str, str]:
+    entries = Entry.objects.filter(timeline=timeline)
+    return dict(entries.values_list("occurrence__mention", "occurrence__uid4"))

@@ -485,8 +485,6 @@ def test_pairs_of_a_timeline_that_names_events_itself_find_their_rows(web, world
         world.reference.entries.get(occurrence__mention="Fell at home").occurrence.uid4,
         "#2",
         0.05,
-        -72.0,
-        -5.0,
     )
     store_case(
         evaluation,

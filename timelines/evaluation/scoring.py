@@ -136,10 +136,7 @@ def list_matches(paired: Paired, reference: Events, predicted: Events) -> tuple[
         paired.distances.tolist(),
         strict=True,
     )
-    return tuple(
-        MatchedPair(reference[r].key, predicted[p].key, d, reference[r].time, predicted[p].time)
-        for r, p, d in triples
-    )
+    return tuple(MatchedPair(reference[r].key, predicted[p].key, d) for r, p, d in triples)
 
 
 def has_span(event: PlacedEvent) -> bool:

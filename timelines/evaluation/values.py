@@ -197,8 +197,6 @@ class MatchedPair:
     reference: str
     predicted: str
     distance: float
-    reference_time: float | None
-    predicted_time: float | None
 
 
 @dataclass(frozen=True)

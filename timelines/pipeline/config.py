@@ -35,6 +35,10 @@ class Variant(StrEnum):
     NO_RERANKER = "no_reranker"
 
 
+#: Settings without effect that older runs recorded. Their numbers apply to every run: `MAX_CONTEXT`
+#: in `timelines.domain`, and the reranker's own option `max_tokens`.
+RETIRED = frozenset(("max_context_uids", "rerank_max_tokens"))
+
 Count = Annotated[int, Number, Field(ge=1)]
 #: A ρ of the reranker, which is a probability.
 Rho = Annotated[float, Number, Field(ge=0, le=1)]
@@ -59,7 +63,6 @@ class PipelineConfig:
 
     # Stage 3: infer from text
     infer_batch_size: Count = 60
-    max_context_uids: Count = 5
 
     # Stage 4: query, retrieve, rerank
     min_queries: Count = 1
@@ -70,7 +73,6 @@ class PipelineConfig:
     top_k_dense: Count = 10
     embed_batch_size: Count = 8
     rerank_batch_size: Count = 4
-    rerank_max_tokens: Count = 8192
 
     # Stage 5: expand
     #: ρ below which a summary is dropped; None takes the reranker's own threshold (0.05 belongs to
@@ -109,8 +111,9 @@ class PipelineConfig:
 
         Raises ConfigError naming the field of every wrong value.
         """
+        known = {name: value for name, value in values.items() if name not in RETIRED}
         try:
-            return _CONFIG.validate_python(dict(values))
+            return _CONFIG.validate_python(known)
         except ValidationError as error:
             raise ConfigError("; ".join(map(str, field_faults(error)))) from None
 

@@ -74,18 +74,6 @@ class OverlapCounter:
         )
 
 
-def count_overlaps(
-    first: Iterable[FindingRow], second: Iterable[FindingRow]
-) -> tuple[Overlap, ...]:
-    """Compare two whole judgings.
-
-    The caller leaves out comparisons that only one has judged.
-    """
-    found = OverlapCounter()
-    found.add(first, second)
-    return found.rows()
-
-
 def find_family(kind: FindingType) -> str:
     """Return the type's name in tables."""
     return ONE_SIDED if kind.one_sided else kind.value

@@ -21,10 +21,11 @@ from adjudication.reports.league.controlled import (
     find_difference,
     is_second_fuller,
 )
-from adjudication.reports.league.overlapping import OverlapCounter, count_overlaps
+from adjudication.reports.league.overlapping import OverlapCounter
 from adjudication.reports.league.pages import build_links, link_table
 from adjudication.reports.league.values import CATEGORIES, FindingRow, Games
 from adjudication.scoring.errors import Category
+from tests.unit.adjudication.overlaps import count_overlaps
 from timelines.evaluation.values import SourceKey
 
 PUBLISHED = json.loads(

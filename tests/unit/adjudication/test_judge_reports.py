@@ -22,9 +22,9 @@ from adjudication.reports.league.compute import (
     profiles,
     rate_sources,
 )
-from adjudication.reports.league.overlapping import count_overlaps
 from adjudication.reports.league.values import CATEGORIES, FindingRow, Games
 from adjudication.scoring.errors import Category
+from tests.unit.adjudication.overlaps import count_overlaps
 
 PUBLISHED = json.loads(
     (Path(__file__).resolve().parents[2] / "data" / "published_scores.json").read_text()

@@ -9,7 +9,8 @@ import numpy as np
 
 from llm_runtime.base import Vectors
 from llm_runtime.calls.blocking import run_blocking
-from llm_runtime.providers.scripted import HashingEmbedder, ScriptedReranker
+from llm_runtime.providers.scripted import HashingEmbedder
+from tests.unit.timelines.scripted_reranker import ScriptedReranker
 from timelines.domain import (
     Anchor,
     Entry,

@@ -1,12 +1,14 @@
 """The protocol's numbers as settings."""
 
 import json
+import re
 from dataclasses import fields, replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from config.env import BASE_DIR
 from timelines.pipeline.config import ConfigError, PipelineConfig, Variant
 
 
@@ -64,6 +66,26 @@ def test_json_holds_every_setting_and_missing_ones_take_the_default() -> None:
     assert PipelineConfig.from_dict({"variant": "unimodal"}) == replace(
         PipelineConfig(), variant=Variant.UNIMODAL
     )
+
+
+def test_a_config_of_a_run_from_before_a_setting_was_retired_loads() -> None:
+    older = PipelineConfig(seed=7).to_dict() | {"max_context_uids": 5, "rerank_max_tokens": 8192}
+    assert PipelineConfig.from_dict(older) == PipelineConfig(seed=7)
+
+
+def test_every_setting_has_a_reader() -> None:
+    """A setting that nothing reads would be recorded with a run and have no effect on it."""
+    texts = [
+        path.read_text(encoding="utf-8")
+        for path in (BASE_DIR / "timelines").rglob("*.py")
+        if path != BASE_DIR / "timelines" / "pipeline" / "config.py"
+    ]
+    unread = {
+        f.name
+        for f in fields(PipelineConfig)
+        if not any(re.search(rf"\.{f.name}\b", text) for text in texts)
+    }
+    assert unread == set()
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_runtime.providers.scripted import ScriptedReranker
 from tests.unit.timelines.reconstruction import (
     ANDEXANET,
     LACTATE,
@@ -24,6 +23,7 @@ from tests.unit.timelines.reconstruction import (
     script,
     tools,
 )
+from tests.unit.timelines.scripted_reranker import ScriptedReranker
 from timelines.domain import (
     Candidate,
     InvariantError,
