@@ -62,6 +62,34 @@ def test_the_cache_comes_before_the_package_at_the_pinned_revision_only(cache):
     assert MINILM.find() == pinned
 
 
+def test_every_file_of_spacys_model_but_its_documents_is_compared():
+    documents = {"LICENSE", "LICENSES_SOURCES", "README.md", "accuracy.json", "meta.json"}
+    files = {str(p.relative_to(SPACY_PACKAGED)) for p in SPACY_PACKAGED.rglob("*") if p.is_file()}
+    assert set(SPACY_ENGLISH.digests) == files - documents
+
+
+@pytest.mark.parametrize("file", ["parser/moves", "config.cfg", "vocab/strings.json"])
+def test_a_changed_file_of_spacys_model_is_refused(file, tmp_path, monkeypatch):
+    monkeypatch.setenv("MODEL_FOLDER", str(tmp_path))
+    folder = link(SPACY_PACKAGED, tmp_path / SPACY_ENGLISH.name)
+    assert SPACY_ENGLISH.find() == folder
+    spoil(folder / file)
+    with pytest.raises(ProviderError, match=f"{file} is not the expected file of en_core_web_sm"):
+        SPACY_ENGLISH.find()
+
+
+def test_spacys_model_comes_from_a_snapshot_of_the_cache_that_has_its_files(cache):
+    """Snapshots of other versions are no error: the next place is tried."""
+    snapshots = cache / "models--spacy--en_core_web_sm" / "snapshots"
+    other = link(SPACY_PACKAGED, snapshots / "1111")
+    spoil(other / "parser" / "moves")
+    partial = link(SPACY_PACKAGED, snapshots / "2222")
+    (partial / "tok2vec" / "model").unlink()
+    assert SPACY_ENGLISH.find() == SPACY_PACKAGED
+    same = link(SPACY_PACKAGED, snapshots / "3333")
+    assert SPACY_ENGLISH.find() == same
+
+
 def test_an_interrupted_download_does_not_count(cache):
     pinned = link(PACKAGED, cache / CACHED / MINILM.revision)
     (pinned / "vocab.txt").unlink()
