@@ -18,7 +18,7 @@ import pyarrow.csv as pacsv
 
 from ehr.formats.base import RAW_CHARACTERS, Rejection, WrongFile
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
-from ehr.formats.records import Ints, Records, read_records
+from ehr.formats.records import BOM, Ints, Records, read_records
 
 BLOCK_BYTES = 8 << 20
 HEADER_BYTES = 64 << 10
@@ -126,10 +126,13 @@ def _parse(block: Records, header: _Header, name: str, position: int, *, skip: i
 
     table = pa.table({column: pa.array([], pa.string()) for column in header.wanted})
     if len(block) > skip:
+        data: bytes | memoryview = block.data[block.starts[skip] :]
+        # Arrow removes a byte order mark, which is text of a field here.
+        data = BOM + bytes(data) if data[: len(BOM)] == BOM else data
         table = pacsv.read_csv(
-            pa.py_buffer(block.data[block.starts[skip] :]),
+            pa.py_buffer(data),
             read_options=pacsv.ReadOptions(
-                use_threads=False, block_size=len(block.data) + 1, column_names=header.names
+                use_threads=False, block_size=len(data) + 1, column_names=header.names
             ),
             parse_options=pacsv.ParseOptions(
                 newlines_in_values=len(block.quotes) > 0, invalid_row_handler=skip_odd

@@ -134,6 +134,14 @@ def test_a_note_of_byte_order_marks_and_white_space_is_empty(tmp_path):
     assert read_case(folder).rejections == ()
 
 
+def test_a_byte_order_mark_before_the_first_row_is_no_missing_time(tmp_path):
+    folder = write_case(tmp_path / "cases", rows="t,event,value\n\ufeff,lab:a:,1\n,lab:b:,2\n")
+    found = read_case(folder)
+    assert [(r.line, r.field) for r in found.rejections] == [(2, "t")]
+    assert found.rows is not None
+    assert found.rows.column("event").to_pylist() == ["lab:b:"]
+
+
 def case(folder: Path, rows: str = ROWS, **changes: Any) -> CaseRecord:
     return read_case(write_case(folder, "c", rows=rows, **changes))
 
