@@ -336,11 +336,11 @@ if _model_folder := env.text("MODEL_FOLDER", ""):
 
 # A longer note takes a stage minutes, and a page seconds.
 IMPORT_NOTE_BYTES = env.integer("IMPORT_NOTE_BYTES", 1_000_000, minimum=1)
-# Rows of one case; uncompressed bytes of its file if each case has its own file.
+# Rows of one case; uncompressed bytes of its file if each case has its own file, else of its rows.
 IMPORT_CASE_ROWS = env.integer("IMPORT_CASE_ROWS", 2_000_000, minimum=1, maximum=2**31 - 1)
 IMPORT_CASE_BYTES = env.integer("IMPORT_CASE_BYTES", 500_000_000, minimum=1)
-# How many times its own size a gzipped file may become (beyond 16 MB); tables of text reach about
-# 30.
+# How many times its own size a gzipped or Parquet file may become (beyond 16 MB); tables of text
+# reach about 30.
 IMPORT_EXPANSION = env.integer("IMPORT_EXPANSION", 200, minimum=1)
 
 LOGGING = logging_config(level=env.text("LOG_LEVEL", "INFO").upper())

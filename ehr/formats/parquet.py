@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from ehr.formats.base import Rejection, WrongFile
+from ehr.formats.limits import Limits
 
+Ints = NDArray[np.int64]
 #: Exceptions that Arrow raises for damaged files, as tried with mutated ones.
 UNREADABLE = (
     pa.ArrowException,
@@ -22,9 +27,8 @@ UNREADABLE = (
     OverflowError,
     MemoryError,
 )
-#: Most text of one batch after its dictionary is written out: a few kilobytes of file can expand to
-#: any size.
-LONGEST_BATCH = 512 << 20
+#: About how much text a batch has after its dictionary is written out.
+BATCH_BYTES = 64 << 20
 
 
 def column_names(path: Path, name: str) -> list[str]:
@@ -33,11 +37,20 @@ def column_names(path: Path, name: str) -> list[str]:
 
 
 def read_batches(
-    path: Path, name: str, columns: Sequence[str], rows: int, *, most_rows: int | None = None
+    path: Path,
+    name: str,
+    columns: Sequence[str],
+    rows: int,
+    limits: Limits,
+    *,
+    most_rows: int | None = None,
+    most_bytes: int | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the columns, `rows` rows at a time, with each value checked.
+    """Yield the columns, at most `rows` rows at a time, every value checked.
 
-    The check includes UTF-8. Raises WrongFile, also for an ambiguous column.
+    The check includes UTF-8. Raises WrongFile, also for an ambiguous column and for too many bytes:
+    first by the sizes that the file states, then by what was read. A few kilobytes of dictionary
+    can state any size of text.
     """
     schema = _schema(path, name)
     for column in columns:
@@ -55,10 +68,16 @@ def read_batches(
             raise WrongFile(
                 Rejection(name, f"the file has more than {most_rows:,} rows (IMPORT_CASE_ROWS)")
             )
+        size, total = path.stat().st_size, 0
+        _check_size(_stated_bytes(file.metadata, columns), size, most_bytes, limits, name)
         for batch in file.iter_batches(rows, columns=list(columns)):
             batch.validate(full=True)
-            _check_size(batch, name)
-            yield batch
+            ends = np.cumsum(_row_bytes(batch))
+            total += int(ends[-1]) if len(ends) else 0
+            _check_size(total, size, most_bytes, limits, name)
+            starts = np.flatnonzero(np.diff(ends // BATCH_BYTES, prepend=-1)).tolist()
+            for start, stop in pairwise([*starts, len(batch)]):
+                yield batch.slice(start, stop - start)
     except WrongFile:
         raise
     except UNREADABLE as error:
@@ -90,17 +109,30 @@ def _schema(path: Path, name: str) -> pa.Schema:
         raise _wrong(error, name) from None
 
 
-def _check_size(batch: pa.RecordBatch, name: str) -> None:
-    total = 0
+def _check_size(
+    read: int, file_bytes: int, most_bytes: int | None, limits: Limits, name: str
+) -> None:
+    if reason := limits.find_excess(read, file_bytes, most_bytes):
+        raise WrongFile(Rejection(name, reason))
+
+
+def _stated_bytes(metadata: pq.FileMetaData, columns: Sequence[str]) -> int:
+    """Return the uncompressed size of the columns, as the file states it."""
+    groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))
+    chunks = (group.column(j) for group in groups for j in range(group.num_columns))
+    return sum(c.total_uncompressed_size for c in chunks if c.path_in_schema in columns)
+
+
+def _row_bytes(batch: pa.RecordBatch) -> Ints:
+    """Return the size of each row with its texts written out."""
+    sizes = np.zeros(len(batch), np.int64)
     for column in batch.columns:
         if pa.types.is_dictionary(column.type):
-            total += pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0
-    if total > LONGEST_BATCH:
-        raise WrongFile(
-            Rejection(
-                name, f"the text of {len(batch):,} rows is longer than {LONGEST_BATCH >> 20} MB"
-            )
-        )
+            lengths = pc.binary_length(column.dictionary).take(column.indices)
+            sizes += pc.fill_null(lengths, 0).cast(pa.int64()).to_numpy()
+        elif len(batch):
+            sizes += -(-column.nbytes // len(batch))
+    return sizes
 
 
 def _wrong(error: BaseException, name: str) -> WrongFile:

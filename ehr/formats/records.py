@@ -20,8 +20,6 @@ from ehr.formats.base import Rejection, WrongFile
 from ehr.formats.limits import Limits
 
 LONGEST_RECORD = 16 << 20
-#: A compressed file may always grow to this size.
-FREE_BYTES = 16 << 20
 BOM = codecs.BOM_UTF8
 COMMA, QUOTE, LF, CR = 44, 34, 10, 13
 AROUND_QUOTES = np.array([COMMA, QUOTE, LF, CR], np.uint8)
@@ -97,8 +95,7 @@ def _pieces(
 
     An empty piece is the end. Raises WrongFile for too many bytes.
     """
-    longest = max(FREE_BYTES, limits.expansion * path.stat().st_size)
-    total = 0
+    size, total = path.stat().st_size, 0
     with (
         path.open("rb") as raw,
         pa.input_stream(raw, compression="gzip" if path.suffix == ".gz" else None) as stream,
@@ -107,20 +104,8 @@ def _pieces(
             if not total and piece.startswith(BOM):
                 piece = piece[len(BOM) :]
             total += len(piece)
-            if total > longest:
-                raise WrongFile(
-                    Rejection(
-                        name,
-                        f"the file becomes more than {limits.expansion} times as large"
-                        " (IMPORT_EXPANSION)",
-                    )
-                )
-            if most_bytes is not None and total > most_bytes:
-                raise WrongFile(
-                    Rejection(
-                        name, f"the file has more than {most_bytes:,} bytes (IMPORT_CASE_BYTES)"
-                    )
-                )
+            if reason := limits.find_excess(total, size, most_bytes):
+                raise WrongFile(Rejection(name, reason))
             yield piece
     yield b""
 

@@ -72,12 +72,6 @@ def _parquet(path: Path, name: str, limits: Limits) -> Iterator[TextBlock]:
 
     A "line" is the row's number, counted from 2 as in a CSV file with a header.
     """
-    if path.stat().st_size > limits.case_bytes:
-        raise WrongFile(
-            Rejection(
-                name, f"the file has more than {limits.case_bytes:,} bytes (IMPORT_CASE_BYTES)"
-            )
-        )
     names = column_names(path, name)
     columns = [c for c in (*REQUIRED, *OPTIONAL) if c in names]
     for column in REQUIRED:
@@ -90,7 +84,15 @@ def _parquet(path: Path, name: str, limits: Limits) -> Iterator[TextBlock]:
         pa.table({c: pa.array([], pa.string()) for c in columns}), NOTHING, NOTHING, 0, rejections
     )
     start = 0
-    for batch in read_batches(path, name, columns, PARQUET_ROWS, most_rows=limits.case_rows):
+    for batch in read_batches(
+        path,
+        name,
+        columns,
+        PARQUET_ROWS,
+        limits,
+        most_rows=limits.case_rows,
+        most_bytes=limits.case_bytes,
+    ):
         positions = np.arange(start, start + batch.num_rows)
         start += batch.num_rows
         table = pa.table(

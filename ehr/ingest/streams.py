@@ -13,8 +13,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from django.db import DataError, transaction
-from django.db.models import Count, Max, Sum
+from django.db.models import Count, F, Func, IntegerField, Max, Sum
 
 from accounts.models import User
 from ehr.formats.base import EncounterRecord, Rejection, WrongFile, describe_fault
@@ -31,6 +32,8 @@ from ehr.summarise import summarise
 #: Rows whose series are built at once.
 SERIES_ROWS = 300_000
 ENCOUNTERS_AT_ONCE = 5_000
+#: The columns whose bytes count for a case.
+TEXTS = ("event", "value", "unit", "source")
 ENCOUNTERS = "encounters"
 OTHER_FILE = (
     "this file was not there, or was different, when the dataset was imported; import the files"
@@ -74,23 +77,35 @@ def import_stream(
 
 
 class _Counters:
-    """The next row index of each encounter."""
+    """The next row index of each encounter, and the bytes of its rows."""
 
     def __init__(self, dataset: Dataset, ids: Ints) -> None:
-        self._next = np.zeros(len(ids), np.int64)
+        self._next, self._bytes = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int64)
         place = {int(pk): i for i, pk in enumerate(ids)}
         stored = (
             SourceRow.objects.filter(dataset=dataset)
             .order_by()
             .values_list("encounter_id")
-            .annotate(Max("row_index"))
+            .annotate(
+                highest=Max("row_index"),
+                size=Sum(
+                    sum(
+                        Func(F(c), function="octet_length", output_field=IntegerField())
+                        for c in TEXTS
+                    )
+                ),
+            )
         )
-        for encounter_id, highest in stored:
+        for encounter_id, highest, size in stored:
             if encounter_id in place:
                 self._next[place[encounter_id]] = highest + 1
+                self._bytes[place[encounter_id]] = size
 
-    def take(self, encounters: Ints) -> Ints:
-        """A row index for each row, counting on within its encounter."""
+    def take(self, encounters: Ints, sizes: Ints) -> tuple[Ints, Ints]:
+        """Return (row index, bytes of the encounter so far) of each row.
+
+        `sizes` are the bytes of the rows. Both count on within the encounter.
+        """
         order = np.argsort(encounters, kind="stable")
         ordered = encounters[order]
         starts = (
@@ -102,7 +117,12 @@ class _Counters:
         indices = np.empty(len(encounters), np.int64)
         indices[order] = self._next[ordered] + np.arange(len(ordered)) - np.repeat(starts, counts)
         self._next[ordered[starts]] += counts
-        return indices
+        sums = np.cumsum(sizes[order])
+        before = np.repeat(sums[starts] - sizes[order][starts], counts)
+        so_far = np.empty(len(encounters), np.int64)
+        so_far[order] = self._bytes[ordered] + sums - before
+        np.maximum.at(self._bytes, encounters, so_far)
+        return indices, so_far
 
 
 def _encounters(
@@ -278,15 +298,23 @@ class _Import:
 
         Rows beyond the longest case are rejected.
         """
-        rows, encounters = block.rows, block.encounters
-        indices = self._counters.take(encounters)
-        beyond = indices >= self._limits.case_rows
+        rows, encounters, limits = block.rows, block.encounters, self._limits
+        indices, so_far = self._counters.take(encounters, _count_bytes(rows))
+        many, long = indices >= limits.case_rows, so_far > limits.case_bytes
+        beyond = many | long
         rejections = []
         if beyond.any():
-            reason = f"the case has more than {self._limits.case_rows:,} rows (IMPORT_CASE_ROWS)"
+            reasons = (
+                (many, f"the case has more than {limits.case_rows:,} rows (IMPORT_CASE_ROWS)"),
+                (
+                    long & ~many,
+                    f"the case has more than {limits.case_bytes:,} bytes (IMPORT_CASE_BYTES)",
+                ),
+            )
             rejections = [
                 Rejection(file.name, reason, line)
-                for line in np.unique(block.lines[beyond]).tolist()
+                for mask, reason in reasons
+                for line in np.unique(block.lines[mask]).tolist()
             ]
             rows, encounters, indices = (
                 rows.filter(pa.array(~beyond)),
@@ -333,6 +361,12 @@ class _Import:
     def _count(self, lines: int, left_out: int) -> None:
         self._report.lines_read += lines
         self._report.left_out += left_out
+
+
+def _count_bytes(rows: pa.Table) -> Ints:
+    """Return the bytes of the texts of each row."""
+    lengths = [pc.binary_length(rows[c]).to_numpy().astype(np.int64) for c in TEXTS]
+    return np.sum(lengths, axis=0)
 
 
 def _series(dataset: Dataset, report: ImportReport) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from datetime import datetime
+from itertools import accumulate
 from pathlib import Path
 
 import pyarrow as pa
@@ -309,6 +310,33 @@ def test_a_damaged_file_is_refused_and_what_came_before_stays(bring, tmp_path):
     assert bring(tmp_path / "m", "mimic_iv").refused == 0
     assert SourceRow.objects.count() == 158
     assert EventSeries.objects.exists()
+
+
+@pytest.mark.parametrize("format", ["mimic_iv", "meds"])
+def test_a_case_takes_no_more_bytes_than_its_limit(bring, settings, monkeypatch, format):
+    monkeypatch.setattr(csv_blocks, "BLOCK_BYTES", 300)
+    texts = ("event", "value", "unit", "source")
+    bring(DATA / format, format)
+    expected = {}
+    for encounter in Encounter.objects.all():
+        rows = encounter.rows.order_by("row_index").values_list(*texts)
+        sizes = accumulate(sum(len(text.encode()) for text in row) for row in rows)
+        expected[encounter.case_id] = [
+            r for r, size in zip(rows, sizes, strict=True) if size <= 600
+        ]
+        assert 3 < len(expected[encounter.case_id]) < len(rows)
+    Dataset.objects.update(name="without a limit")
+    settings.IMPORT_CASE_BYTES = 600
+    assert bring(DATA / format, format).rejected > 0
+    stored = {
+        e.case_id: list(e.rows.order_by("row_index").values_list(*texts))
+        for e in Encounter.objects.filter(dataset__name="cohort")
+    }
+    assert stored == expected
+    refused = RejectedRow.objects.filter(dataset__name="cohort", reason__contains="600 bytes")
+    assert all("IMPORT_CASE_BYTES" in r.reason and r.file and r.line for r in refused)
+    parts = ImportedPart.objects.filter(dataset__name="cohort").exclude(key="encounters")
+    assert sum(part.rejected for part in parts) >= refused.count() > 0
 
 
 def large_mimic(root: Path, rows: int) -> Path:

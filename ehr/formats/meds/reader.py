@@ -79,6 +79,7 @@ class Meds:
         self._shards = [shard for shard in shards if shard.is_file() or describe_fault(shard)]
         self._codes = path / "metadata" / "codes.parquet"
         self._chosen = None if chosen is None else frozenset(chosen)
+        self._limits = limits
         self._meanings: dict[str, Meaning] = {}
         if not self._shards:
             raise FormatError(
@@ -205,7 +206,9 @@ class Meds:
             )
         known: dict[str, str] = {}
         line = 1
-        for batch in read_batches(self._codes, CODES, ("code", "description"), BATCH_ROWS):
+        for batch in read_batches(
+            self._codes, CODES, ("code", "description"), BATCH_ROWS, self._limits
+        ):
             codes, texts = (
                 convert_column(batch, c, clean_text, CODES).to_pylist()
                 for c in ("code", "description")
@@ -232,7 +235,8 @@ class Meds:
             if not names[column]:
                 raise WrongFile(Rejection(name, f"the column {column} is missing", field=column))
         start = 0
-        for batch in read_batches(shard, name, [n for n in names.values() if n], BATCH_ROWS):
+        there = [n for n in names.values() if n]
+        for batch in read_batches(shard, name, there, BATCH_ROWS, self._limits):
             how: dict[str, Callable[[pa.Array], pa.Array]] = {
                 "subject_id": _number,
                 "time": _convert_times,

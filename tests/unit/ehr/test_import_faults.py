@@ -20,7 +20,9 @@ from ehr.formats.base import CaseRecord, WrongFile
 from ehr.formats.cases import read_case
 from ehr.formats.csv.reader import PlainRows
 from ehr.formats.limits import Limits
+from ehr.formats.meds.reader import Meds
 from ehr.formats.mimic_iv.reader import MimicIV
+from ehr.formats.row_files import read_rows
 from tests.integration.ehr_cases import ROWS, write_case
 
 MIMIC = Path(__file__).parents[2] / "data" / "ehr" / "mimic_iv"
@@ -124,6 +126,71 @@ def test_limits_of_a_case(tmp_path):
     assert (
         "IMPORT_NOTE_BYTES" in read_case(folder, limits=Limits(note_bytes=5)).rejections[0].reason
     )
+
+
+def write_repeated_text(folder: Path, encoded: str) -> Path:
+    """Write a case of 40 MB of text as a Parquet file of less than 150 KB."""
+    case_folder = write_case(folder)
+    (case_folder / "rows.csv").unlink()
+    rows = 20_000
+    columns = {"t": ["2150-01-01"] * rows, "event": ["a"] * rows, "value": ["x" * 2_000] * rows}
+    path = case_folder / "rows.parquet"
+    kind = encoded == "dictionary"
+    pq.write_table(
+        pa.table(columns), path, use_dictionary=kind, compression="zstd", row_group_size=2_000
+    )
+    assert path.stat().st_size < 150_000
+    return case_folder
+
+
+@pytest.mark.parametrize("encoded", ["dictionary", "compressed"])
+@pytest.mark.parametrize(
+    ("limits", "word"),
+    [
+        (Limits(case_bytes=30_000_000, expansion=10**6), "IMPORT_CASE_BYTES"),
+        (Limits(), "IMPORT_EXPANSION"),
+    ],
+)
+def test_a_small_parquet_file_of_much_text_is_refused(tmp_path, encoded, limits, word):
+    found = read_case(write_repeated_text(tmp_path, encoded), limits=limits)
+    assert found.encounter is None
+    assert [(r.file, word in r.reason) for r in found.rejections] == [("c1/rows.parquet", True)]
+
+
+@pytest.mark.parametrize("encoded", ["dictionary", "compressed"])
+def test_a_parquet_file_is_refused_by_what_was_read_whatever_it_states(
+    tmp_path, encoded, monkeypatch
+):
+    monkeypatch.setattr("ehr.formats.parquet._stated_bytes", lambda *_: 0)
+    monkeypatch.setattr("ehr.formats.row_files.PARQUET_ROWS", 1_000)
+    path = write_repeated_text(tmp_path, encoded) / "rows.parquet"
+    sizes: list[int] = []
+    blocks = read_rows(path, "rows.parquet", Limits(case_bytes=5_000_000))
+    with pytest.raises(WrongFile, match="IMPORT_CASE_BYTES"):
+        sizes.extend(block.offered for block in blocks)
+    assert 1_000 <= sum(sizes) <= 2_500
+
+
+def test_a_batch_of_long_texts_comes_in_pieces(tmp_path, monkeypatch):
+    monkeypatch.setattr("ehr.formats.parquet.BATCH_BYTES", 1_000_000)
+    path = write_repeated_text(tmp_path, "dictionary") / "rows.parquet"
+    blocks = list(read_rows(path, "rows.parquet", Limits(expansion=10**6)))
+    assert max(len(block.rows) for block in blocks) < 600
+    assert [i for b in blocks for i in b.rows["row_index"].to_pylist()] == list(range(20_000))
+
+
+def test_a_shard_that_becomes_too_large_is_refused(tmp_path):
+    rows = 20_000
+    columns = {
+        "subject_id": pa.array([1] * rows, pa.int64()),
+        "time": pa.array([datetime(2150, 1, 1)] * rows, pa.timestamp("us")),
+        "code": ["LAB//1"] * rows,
+        "text_value": ["x" * 2_000] * rows,
+    }
+    pq.write_table(pa.table(columns), tmp_path / "0.parquet")
+    assert Meds(tmp_path, None, Limits(expansion=10**6)).encounters().refused == ()
+    (refused,) = Meds(tmp_path).encounters().refused
+    assert "IMPORT_EXPANSION" in refused.reason
 
 
 def test_a_note_of_byte_order_marks_and_white_space_is_empty(tmp_path):
