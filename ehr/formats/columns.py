@@ -14,6 +14,8 @@ from ehr.schema import CLOCK
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$"
 #: Events whose values are codes.
 CODED = r"^(diagnosis:|procedure:.*:billed$)"
+#: Texts that say nothing: empty, and the mask of de-identification.
+HIDDEN = pa.array(["", "___"])
 #: ISO 8601 or "date time", to the minute or finer; no zone.
 CLOCK_TIME = (
     r"^(\d{3}[1-9]|\d{2}[1-9]0|\d[1-9]00|[1-9]000)-\d{2}-\d{2}([T"
@@ -52,6 +54,16 @@ def clock_times(
     plain = pc.if_else(shaped, texts, pa.scalar(None, pa.string()))
     times = _cast_or_null(plain)
     return times, pc.and_(pc.invert(empty), pc.is_null(times))
+
+
+def first_present(*parts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Return the first part of each row that is neither empty nor masked.
+
+    The mask of de-identification is ___.
+    """
+    empty = pa.scalar(None, pa.string())
+    found = pc.coalesce(*(pc.if_else(pc.is_in(p, HIDDEN), empty, p) for p in parts))
+    return pc.fill_null(found, "")
 
 
 def clean_text(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

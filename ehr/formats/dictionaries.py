@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ehr.formats.base import Rejection, WrongFile
+from ehr.formats.columns import HIDDEN
 from ehr.formats.delimited import TextBlock, read_csv_blocks
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 
@@ -100,7 +101,7 @@ class Dictionaries:
         for block in _read_all(
             path, DETAIL, ("emar_id", "dose_given", "dose_given_unit"), self._limits
         ):
-            given = pc.invert(pc.is_in(block.columns["dose_given"], pa.array(["", "___"])))
+            given = pc.invert(pc.is_in(block.columns["dose_given"], HIDDEN))
             rows = pa.table(
                 {
                     "emar_id": block.columns["emar_id"],

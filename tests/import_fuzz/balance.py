@@ -6,6 +6,7 @@ Offered = stored + rejected (+ left out, with a reason).
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -328,14 +329,7 @@ def _meds_file(file: StreamFile, stored, rejected: set[int], offered: int, encou
         given, e = rows[line], encounters[place]
         assert str(given["subject_id"]) == e.subject_key
         assert row["time"] == given["time"]
-        if given.get("text_value"):
-            assert row["value"] == given["text_value"].strip()
-        elif given.get("numeric_value") is not None:
-            assert (
-                float(str(row["value"])) == np.float32(given["numeric_value"])
-                or row["value"] == "nan"
-                or abs(float(str(row["value"]))) > 1e30
-            )
+        _check_meds_value(given, row)
     left = rows.keys() - rejected - {line for line, *_ in stored}
     spans = [
         (int(e.subject_key), e.admitted_at, e.discharged_at)
@@ -355,6 +349,34 @@ def _meds_file(file: StreamFile, stored, rejected: set[int], offered: int, encou
             if s == subject and time is not None and start <= time and end and time <= end
         ]
         assert not inside or rows[line]["code"] == "MEDS_BIRTH"
+
+
+def _check_meds_value(given: dict[str, object], row: dict[str, object]) -> None:
+    """Check that neither the number nor the text of a row is lost.
+
+    MEDS: `numeric_value` and `text_value` are two columns of one measurement. A text that is a mask
+    says nothing.
+    """
+    text = str(given.get("text_value") or "").strip()
+    number = given.get("numeric_value")
+    stated = None if number is None or number != number else float(str(number))
+    if text not in ("", "___"):
+        assert row["value"] == text
+        assert stated is None or math.isfinite(stated), "a number that is lost is rejected"
+    elif stated is not None:
+        assert _is_same_number(row["value"], stated)
+    else:
+        assert row["value"] in (text, "nan")
+    if stated is not None and math.isfinite(stated):
+        assert _is_same_number(row["numeric_value"], stated)
+
+
+def _is_same_number(stored: object, stated: float) -> bool:
+    """Compare as float32 where the number given is one."""
+    number = float(str(stored))
+    with np.errstate(over="ignore"):
+        single = float(np.float32(stated)) == stated
+        return float(np.float32(number)) == stated if single else number == stated
 
 
 def _moment(micro: int | None) -> datetime | None:

@@ -102,6 +102,10 @@ def make_meds(root: Path) -> None:
                 for i in range(4)
             ]
             rows += [(subject, datetime(2150, 1, 2), "DIAGNOSIS//ICD//10//A41", None, "Sepsis")]
+            rows += [
+                (subject, datetime(2150, 1, 2, 1), "LAB//50813//mmol/L", 7.5, text)
+                for text in ("HIGH", "___", "8")
+            ]
             rows += [(subject, datetime(2150, 1, 3), "HOSPITAL_DISCHARGE//HOME", None, None)]
             rows += [(subject, datetime(2151, 1, 1), "LAB//50813//mmol/L", 9.0, None)]
         columns = list(zip(*rows, strict=True))

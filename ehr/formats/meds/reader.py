@@ -27,7 +27,7 @@ from ehr.formats.base import (
     describe_fault,
     safe_name,
 )
-from ehr.formats.columns import clean_text, parse_values
+from ehr.formats.columns import HIDDEN, clean_text, first_present, parse_numbers, parse_values
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.meds.codes import BIRTH, Meaning, find_meaning
 from ehr.formats.meds.stays import EARLY, FAR, Marks, MedsStays, find_stays
@@ -167,16 +167,14 @@ class Meds:
                 [m.unit for m in meanings],
             )
         )
-        values = pc.if_else(
-            pc.equal(batch["text_value"], ""), batch["numeric_value"], batch["text_value"]
-        )
+        values, numbers = _values(batch, events)
         return pa.table(
             {
                 "time": batch["time"],
                 "result_time": pa.nulls(len(batch), CLOCK),
                 "event": events,
                 "value": values,
-                "numeric_value": parse_values(events, values.combine_chunks()),
+                "numeric_value": numbers,
                 "unit": units,
                 "source": pa.repeat("meds", len(batch)),
                 "time_kind": kinds,
@@ -303,6 +301,34 @@ def _convert_times(times: pa.Array) -> pa.Array:
     return pc.cast(times, options=pc.CastOptions(CLOCK, allow_time_truncate=True))
 
 
+def _values(batch: pa.Table, events: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Return (value, number) of each row.
+
+    The value is the text, or the number if the text is empty or masked. A number beside a text is
+    stored with it, even if they disagree.
+    """
+    text, number = batch["text_value"], batch["numeric_value"]
+    alone = pc.is_in(text, HIDDEN)
+    stated = pc.if_else(pc.equal(number, "nan"), "", number)
+    values = first_present(text, stated)
+    # Nothing but a mask, or NaN: stored as it is.
+    values = pc.if_else(pc.equal(values, ""), pc.if_else(pc.equal(text, ""), number, text), values)
+    beside = pc.if_else(alone, pa.scalar(None, pa.float64()), parse_numbers(number))
+    values = values.combine_chunks()
+    return values, pc.coalesce(beside.combine_chunks(), parse_values(events, values))
+
+
+def _has_lost_number(batch: pa.Table) -> pa.ChunkedArray:
+    """Return which rows state beside their text what is no finite number.
+
+    The row has one value; NaN states nothing.
+    """
+    text, number = batch["text_value"], batch["numeric_value"]
+    nothing = pc.or_(pc.is_in(number, HIDDEN), pc.equal(number, "nan"))
+    told = pc.or_(nothing, pc.or_(pc.is_in(text, HIDDEN), pc.equal(text, number)))
+    return pc.and_(pc.invert(told), pc.is_null(parse_numbers(number)))
+
+
 def _split_batch(batch: pa.Table, name: str, start: int) -> _Batch:
     """Split into good rows and rejections.
 
@@ -317,9 +343,14 @@ def _split_batch(batch: pa.Table, name: str, start: int) -> _Batch:
             "the time is outside the calendar",
             pc.or_(pc.less(moments, EARLY), pc.greater(moments, FAR)),
         ),
+        (
+            "numeric_value",
+            "not a finite number, and text_value is another text",
+            _has_lost_number(batch),
+        ),
         *(
             (c, "the text has a NUL character", pc.match_substring(batch[c], "\x00"))
-            for c in ("code", "text_value", "hadm_id")
+            for c in ("code", "numeric_value", "text_value", "hadm_id")
         ),
     )
     masks = [

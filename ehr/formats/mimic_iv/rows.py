@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ehr.formats.base import LONGEST_EVENT, RAW_CHARACTERS, EncounterRecord, Rejection
-from ehr.formats.columns import clock_times, parse_values
+from ehr.formats.columns import clock_times, first_present, parse_values
 from ehr.formats.delimited import TextBlock
-from ehr.formats.mimic_iv.tables import Fact, Table, first_present
+from ehr.formats.mimic_iv.tables import Fact, Table
 from ehr.formats.stream import Ints, StreamBlock, Windows
 from ehr.schema import ROWS
 

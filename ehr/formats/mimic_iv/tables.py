@@ -14,6 +14,7 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ehr.formats.columns import first_present
 from ehr.schema import TimeKind
 
 Text: TypeAlias = pa.ChunkedArray | pa.Array
@@ -61,16 +62,6 @@ def join_texts(left: Text, right: Text, by: str = " ") -> Text:
     """Join both texts of each row by `by`; an empty text is left out."""
     both = pc.binary_join_element_wise(left, right, by)
     return pc.if_else(pc.equal(left, ""), right, pc.if_else(pc.equal(right, ""), left, both))
-
-
-def first_present(*parts: Text) -> Text:
-    """Return the first part of each row that is neither empty nor masked.
-
-    The mask of de-identification is ___.
-    """
-    empty = pa.scalar(None, pa.string())
-    found = pc.coalesce(*(pc.if_else(pc.is_in(p, pa.array(["", "___"])), empty, p) for p in parts))
-    return pc.fill_null(found, "")
 
 
 def event_name(category: str, name: Text, detail: Text | str = "") -> Text:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -23,14 +24,23 @@ def day(number: int) -> datetime:
     return datetime(2150, 1, number, 6)
 
 
-def shard(folder: Path, rows: list[tuple]) -> Meds:
-    """A data set of (subject_id, time, code, hadm_id) rows."""
+def shard(
+    folder: Path,
+    rows: list[tuple],
+    numbers: Sequence[float | None] = (),
+    texts: Sequence[str | None] = (),
+) -> Meds:
+    """A data set of (subject_id, time, code, hadm_id) rows.
+
+    `numbers` and `texts` are those of the last rows.
+    """
     subjects, times, codes, admissions = zip(*rows, strict=True)
     columns = {
         "subject_id": pa.array(subjects, pa.int64()),
         "time": pa.array(times, pa.timestamp("us")),
         "code": pa.array(codes, pa.string()),
-        "numeric_value": pa.nulls(len(rows), pa.float32()),
+        "numeric_value": pa.array([*[None] * (len(rows) - len(numbers)), *numbers], pa.float32()),
+        "text_value": pa.array([*[None] * (len(rows) - len(texts)), *texts], pa.string()),
         "hadm_id": pa.array(admissions, pa.string()),
     }
     pq.write_table(pa.table(columns), folder / "0.parquet")
@@ -79,6 +89,39 @@ def test_an_admission_of_two_subjects_is_named(tmp_path):
     listed = shard(tmp_path, [(1, day(1), ADMIT, "77"), (2, day(2), ADMIT, "77")]).encounters()
     assert [(e.case_id, e.subject_key) for e in listed.encounters] == [("77", "1")]
     assert [(r.field, r.case_id) for r in listed.rejections] == [("hadm_id", "77")]
+
+
+@pytest.mark.parametrize(
+    ("number", "text", "value", "stored"),
+    [
+        (7.5, "___", "7.5", 7.5),
+        (7.5, None, "7.5", 7.5),
+        (7.5, "HIGH", "HIGH", 7.5),
+        (7.5, "8", "8", 7.5),
+        (7.1, "7.10", "7.10", 7.1),
+        (None, "8", "8", 8.0),
+        (None, "HIGH", "HIGH", None),
+        (None, "___", "___", None),
+        (float("nan"), "___", "___", None),
+        (float("nan"), "8", "8", 8.0),
+        (float("nan"), None, "nan", None),
+        (float("inf"), None, "inf", None),
+        (None, None, "", None),
+    ],
+)
+def test_a_number_beside_a_text_is_not_lost(tmp_path, number, text, value, stored):
+    source = shard(tmp_path, [(1, day(1), ADMIT, None), (1, day(2), LAB, None)], [number], [text])
+    (file,) = source.files()
+    (block,) = (block for block in file.blocks() if isinstance(block, StreamBlock))
+    row = block.rows.to_pylist()[1]
+    assert (row["value"], row["numeric_value"]) == (value, stored)
+    assert block.rejections == ()
+
+
+def test_an_infinite_number_beside_a_text_is_named(tmp_path):
+    rows = [(1, day(1), ADMIT, None), (1, day(2), LAB, None)]
+    events, rejected = read_blocks(shard(tmp_path, rows, [float("-inf")], ["HIGH"]))
+    assert (len(events), rejected) == (1, [(3, "numeric_value")])
 
 
 def test_a_damaged_dictionary_of_codes_is_named(tmp_path):
