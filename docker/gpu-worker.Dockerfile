@@ -15,4 +15,4 @@ RUN pip install --no-cache-dir --no-deps --require-hashes --requirement requirem
 COPY . .
 USER 1000
 # Threads, because CUDA does not survive a fork.
-CMD ["celery", "--app", "config", "worker", "--pool", "threads", "--concurrency", "4", "--queues", "pipeline,generate,embed,judge"]
+CMD ["python", "-m", "config.services.worker", "--pool", "threads", "--concurrency", "4", "--queues", "pipeline,generate,embed,judge"]

@@ -241,7 +241,7 @@ def _parameters(provider: type) -> dict[str, inspect.Parameter]:
 
 
 def _object(spec: object, what: str) -> Spec:
-    """Return the object; raises ProviderError, without the value: it may be a key."""
+    """Return the object. Raises ProviderError without the value."""
     if not isinstance(spec, Mapping):
         raise ProviderError(f'{what} is not an object: write it as {{"provider": …}}')
     return spec

@@ -18,13 +18,12 @@ from config.services.paths import default_paths
 from config.services.serve import (
     DEFAULT_PORT,
     beat,
-    end_on_sigterm,
-    print_now,
     require_free_port,
     serve,
     worker,
 )
 from config.services.supervisor import Supervisor
+from config.services.terminal import end_on_sigterm, print_now
 
 DATASETS = {"demo": "demo/cohort", "intro": "demo/intro"}
 #: The dataset with references to evaluate against.

@@ -8,18 +8,18 @@ from __future__ import annotations
 import argparse
 import http.client
 import os
-import signal
 import socket
 import sys
 import time
-from types import FrameType
 
-from config.env import BASE_DIR, Env, EnvError
+from config.env import Env, EnvError
 from config.services.commands import manage, require_migrated_database
 from config.services.errors import ServiceError
 from config.services.paths import default_paths
 from config.services.processes import find_listener
 from config.services.supervisor import Child, Supervisor
+from config.services.terminal import end_on_sigterm, print_now
+from config.services.worker import make_worker
 
 DEFAULT_PORT = 8000
 WEB_START_SECONDS = 180.0
@@ -113,33 +113,12 @@ def worker() -> Child:
     ]
     # Each of the worker's processes embeds with its share of the cores.
     threads = os.environ.get("OMP_NUM_THREADS") or str(max(1, (os.cpu_count() or 1) // concurrency))
-    command = [sys.executable, "-m", "celery", "--app", "config", "worker", *options]
-    after_kill = [sys.executable, str(BASE_DIR / "manage.py"), "give_back_jobs"]
-    return Child("worker", command, environment={"OMP_NUM_THREADS": threads}, after_kill=after_kill)
+    return make_worker(options, {"OMP_NUM_THREADS": threads})
 
 
 def beat() -> Child:
     """The scheduler of the sweeper."""
     return Child("beat", [sys.executable, "-m", "celery", "--app", "config", "beat", "--pidfile="])
-
-
-def end_on_sigterm() -> None:
-    """Treat SIGTERM like Ctrl-C, so that a service manager stops us cleanly.
-
-    A shell starts background jobs with Ctrl-C's signal ignored, and Python leaves that so: the
-    handler of that signal is set here as well.
-    """
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, interrupt)
-    signal.signal(signal.SIGINT, interrupt)
-
-
-def print_now(message: str) -> None:
-    """Print the message at once."""
-    print(f"occurrent: {message}", flush=True)
 
 
 def _is_serving(port: int) -> bool:

@@ -11,9 +11,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 import psutil
 
@@ -106,19 +108,8 @@ class Supervisor:
             time.sleep(TICK_SECONDS)
 
     def stop(self) -> None:
-        """Stop every child, the last added first, then the started services.
-
-        Children that do not end in time are killed. The signal goes to the leader alone: a worker
-        lets its processes hand their jobs back, and a signal would end them at work.
-        """
-        for child in reversed(self._children):
-            _signal_leader(child, signal.SIGTERM)
-        deadline = time.monotonic() + STOP_SECONDS
-        for child in reversed(self._children):
-            _wait(child, deadline)
-            late = _members(child)
-            _signal_group(child, signal.SIGKILL)
-            self._run_after_kill(child, late)
+        """Stop every child, the last added first, then the started services."""
+        stop_children(self._children, self._say)
         self._children.clear()
         embedded.stop(self._paths, self._started_services)
 
@@ -136,7 +127,7 @@ class Supervisor:
         child.failures += 1
         pause = min(LONGEST_PAUSE_SECONDS, 2.0 ** (child.failures - 1))
         child.next_start = time.monotonic() + pause
-        _signal_group(child, signal.SIGKILL)
+        kill_group(child)
         child.process = None
         if child.failures >= MOST_FAILURES_AT_FIRST and not child.was_steady:
             raise ServiceError(
@@ -146,31 +137,6 @@ class Supervisor:
         self._say(
             f"{child.name} ended ({_describe_status(status)}) and is started again in {pause:.0f} s; see"
             f" {self.logs / child.name}.log"
-        )
-
-    def _run_after_kill(self, child: Child, pids: list[int]) -> None:
-        """Run the child's `after_kill` command after its processes were killed.
-
-        A failure is only printed.
-        """
-        if not pids or not child.after_kill:
-            return
-        self._say(f"{child.name} did not end in {STOP_SECONDS:.0f} s and was killed")
-        command = [*child.after_kill, *map(str, pids)]
-        try:
-            done = subprocess.run(
-                command,
-                cwd=BASE_DIR,
-                capture_output=True,
-                text=True,
-                timeout=AFTER_KILL_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            self._say(f"what follows the end of {child.name} took too long")
-            return
-        self._say(
-            (done.stdout if done.returncode == 0 else done.stderr).strip().rpartition("\n")[2]
         )
 
     def _last_line(self, child: Child) -> str:
@@ -187,15 +153,64 @@ class Supervisor:
             log.replace(log.with_suffix(".log.1"))
         child.started = time.monotonic()
         with log.open("ab") as output:
-            child.process = subprocess.Popen(
-                child.command,
-                env={**os.environ, **child.environment},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-                preexec_fn=_end_with_parent,
-            )
+            start(child, output)
+
+
+def start(child: Child, output: IO[bytes] | None = None) -> subprocess.Popen[bytes]:
+    """Start the child as the leader of its own group.
+
+    It ends with this process. It writes to `output`, by default to this process's own.
+    """
+    child.process = subprocess.Popen(
+        child.command,
+        env={**os.environ, **child.environment},
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        start_new_session=True,
+        preexec_fn=_end_with_parent,
+    )
+    return child.process
+
+
+def stop_children(children: Sequence[Child], say: Callable[[str], None]) -> None:
+    """Stop the children, the last one first.
+
+    Those that do not end in time are killed. The signal goes to the leader alone: a worker lets its processes hand their jobs back, and a
+    signal would end them at work.
+    """
+    for child in reversed(children):
+        _signal_leader(child, signal.SIGTERM)
+    deadline = time.monotonic() + STOP_SECONDS
+    for child in reversed(children):
+        _wait(child, deadline)
+        late = _members(child)
+        kill_group(child)
+        _run_after_kill(child, late, say)
+
+
+def _run_after_kill(child: Child, pids: list[int], say: Callable[[str], None]) -> None:
+    """Run the child's `after_kill` command after its processes were killed.
+
+    A failure is only printed.
+    """
+    if not pids or not child.after_kill:
+        return
+    say(f"{child.name} did not end in {STOP_SECONDS:.0f} s and was killed")
+    command = [*child.after_kill, *map(str, pids)]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=BASE_DIR,
+            capture_output=True,
+            text=True,
+            timeout=AFTER_KILL_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        say(f"what follows the end of {child.name} took too long")
+        return
+    say((done.stdout if done.returncode == 0 else done.stderr).strip().rpartition("\n")[2])
 
 
 def _end_with_parent() -> None:
@@ -230,13 +245,12 @@ def _group(pid: int) -> int | None:
         return None
 
 
-def _signal_group(child: Child, number: int) -> None:
+def kill_group(child: Child) -> None:
+    """Kill every process of the child's group that is left."""
     if child.process is None:
         return
-    try:
-        os.killpg(child.process.pid, number)
-    except ProcessLookupError:
-        return
+    with suppress(ProcessLookupError):
+        os.killpg(child.process.pid, signal.SIGKILL)
 
 
 def _wait(child: Child, deadline: float) -> None:

@@ -6,6 +6,7 @@ It gives its jobs back, or the process that had to kill it does. The processes a
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -26,6 +27,7 @@ from config.services import supervisor as supervisors
 from config.services.paths import ServicePaths
 from config.services.processes import is_alive, wait_until
 from config.services.supervisor import Child, Supervisor
+from config.services.worker import make_worker, run_worker
 from jobs import registry
 from jobs.actions import cancel_all, give_back
 from jobs.leases.claims import claim
@@ -151,6 +153,63 @@ def test_three_stops_do_not_fail_a_long_stage_even_where_the_worker_must_be_kill
     assert supervised.said.count("1 job given back") == 3
 
 
+def ignores_sigterm(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    (mask,) = re.findall(r"^SigIgn:\s+(\w+)$", status, re.MULTILINE)
+    return bool(int(mask, 16) >> (signal.SIGTERM - 1) & 1)
+
+
+#: The entry of a container, with the worker above in place of Celery's own.
+ENTRY = """
+import sys
+from config.services import supervisor, worker
+supervisor.STOP_SECONDS = 2.0
+child = worker.make_worker([])
+child.command = [sys.executable, "-c", *sys.argv[1:]]
+worker.end_on_sigterm()
+sys.exit(worker.run_worker(child))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("pool", ["threads", *deep("prefork", "solo")])
+def test_a_stopped_container_gives_back_what_its_worker_cannot(process_environment, pool):
+    """A long model call costs no attempt, and a second signal does nothing."""
+    row = stage_row(max_attempts=1)
+    entry = subprocess.Popen(
+        [sys.executable, "-c", ENTRY, WORKER, "deaf", QUEUES, pool],
+        env=process_environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        run_stage.apply_async((row.pk,), queue="pipeline")
+        assert wait_until(lambda: is_working(row), seconds=180)
+        everybody = psutil.Process(entry.pid).children(recursive=True)
+        entry.send_signal(signal.SIGTERM)
+        assert wait_until(lambda: ignores_sigterm(entry.pid), seconds=30)
+        entry.send_signal(signal.SIGTERM)
+        said, _ = entry.communicate(timeout=90)
+    finally:
+        if entry.poll() is None:
+            for process in [*psutil.Process(entry.pid).children(recursive=True), entry]:
+                process.kill()
+    assert entry.returncode == 0
+    assert "1 job given back" in said
+    assert not any(map(is_alive, everybody))
+    row.refresh_from_db()
+    assert (row.state, row.attempt, row.reasons) == ("queued", 0, [])
+
+
+def test_a_container_runs_celerys_worker_and_ends_with_its_status():
+    child = make_worker(["--queues", "ingest"])
+    assert child.command[1:] == ["-m", "celery", "--app", "config", "worker", "--queues", "ingest"]
+    assert child.after_kill[1:] == [str(BASE_DIR / "manage.py"), "give_back_jobs"]
+    for code, status in (("raise SystemExit(3)", 3), ("import os; os.kill(os.getpid(), 9)", 137)):
+        assert run_worker(Child("worker", [sys.executable, "-c", code])) == status
+
+
 @pytest.mark.slow
 def test_the_signal_reaches_the_leader_first_and_the_rest_only_after_the_deadline(
     tmp_path, monkeypatch
@@ -202,7 +261,7 @@ def test_only_the_jobs_of_these_processes_are_given_back(django_user_model):
 
 @pytest.mark.django_db(transaction=True)
 def test_a_cancel_waits_until_the_jobs_are_given_back(django_user_model):
-    """A cancel between the updates waits for their transaction, and then finds a waiting job."""
+    """A cancel between the updates waits for their transaction."""
     admin = django_user_model.objects.create(username="admin")
     row = stage_row()
     claim(StageRun, row.pk, worker=f"{socket.gethostname()}:17:17")

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from config.env import BASE_DIR
+from config.services.supervisor import AFTER_KILL_SECONDS, STOP_SECONDS
 from timelines.models import STAGE_ORDER, Stage
 from timelines.runs.tools import BACKBONES, find_queue
 
@@ -157,6 +158,20 @@ def test_every_queue_has_a_worker(compose):
 def test_a_worker_with_a_card_does_not_fork(compose):
     assert "--pool solo" in words(compose["services"]["gpu-worker"])
     assert "--pool threads" in words(compose["services"]["worker"])
+
+
+def test_a_stopped_worker_has_time_to_give_its_jobs_back(compose):
+    """Longer than both waits together, for its end and after a kill."""
+    workers = {name for name, s in compose["services"].items() if "--queues" in words(s)}
+    assert workers == {"ingest-worker", "worker", "gpu-worker"}
+    for name in workers:
+        service = compose["services"][name]
+        assert words(service).startswith("python -m config.services.worker --"), name
+        assert service["init"] is True, name
+        (seconds,) = re.fullmatch(r"(\d+)s", service["stop_grace_period"]).groups()
+        assert int(seconds) > STOP_SECONDS + AFTER_KILL_SECONDS, name
+    text = (FILE.parent / "gpu-worker.Dockerfile").read_text(encoding="utf-8")
+    assert '\nCMD ["python", "-m", "config.services.worker", "--' in text
 
 
 def test_ports_are_open_to_this_machine_only_and_no_secret_stands_in_the_file(compose):

@@ -74,7 +74,7 @@ def test_a_config_of_a_run_from_before_a_setting_was_retired_loads() -> None:
 
 
 def test_every_setting_has_a_reader() -> None:
-    """A setting that nothing reads would be recorded with a run and have no effect on it."""
+    """A setting without reader would be recorded and have no effect."""
     texts = [
         path.read_text(encoding="utf-8")
         for path in (BASE_DIR / "timelines").rglob("*.py")
