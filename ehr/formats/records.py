@@ -98,7 +98,9 @@ def _pieces(
     size, total = path.stat().st_size, 0
     with (
         path.open("rb") as raw,
-        pa.input_stream(raw, compression="gzip" if path.suffix == ".gz" else None) as stream,
+        pa.input_stream(
+            raw, compression="gzip" if path.suffix.lower() == ".gz" else None
+        ) as stream,
     ):
         while piece := stream.read(block_bytes):
             if not total and piece.startswith(BOM):

@@ -26,6 +26,16 @@ from tests.import_fuzz.oracle import Unreadable
 #: What was read: cases taken, rows of each, notes, and every rejection; the whole command must say
 #: the same.
 Outcome = tuple[dict[str, int], int, int]
+LISTINGS = ("encounters.csv", "encounters.csv.gz")
+#: The time by which a line without an admission belongs to a stay; "" for a table without one.
+TIME_COLUMNS = {
+    "hosp/admissions": "admittime",
+    "hosp/diagnoses_icd": "",
+    "hosp/labevents": "charttime",
+    "hosp/emar": "charttime",
+    "hosp/omr": "chartdate",
+    "icu/chartevents": "charttime",
+}
 SOURCES: dict[str, Callable[[Path], StreamSource]] = {
     "csv": PlainRows,
     "mimic_iv": MimicIV,
@@ -146,11 +156,12 @@ def _stream(source: StreamSource, root: Path, check_file) -> Outcome:
             rejections.append(error.rejection)
             if file.notes or file.place is None:
                 # The blocks before the fault are stored by the command.
-                counts += (
-                    np.bincount([place for _, place, _ in stored], minlength=len(counts))
-                    if not file.notes
-                    else 0
-                )
+                if file.notes:
+                    notes += len(stored)
+                else:
+                    counts += np.bincount(
+                        [place for _, place, _ in stored], minlength=len(counts)
+                    ).astype(np.int64)
                 rejections += rejected
                 continue
             raise AssertionError(
@@ -192,18 +203,21 @@ def _csv_encounters(
     """
     taken = {e.case_id: e for e in found}
     named = {r.case_id for r in rejections} | {parse_case_id(Path(r.file)) for r in rejections}
-    for file in root.iterdir():
-        if parse_case_id(file) and file.name != "encounters.csv":
+    listings = [f for f in root.iterdir() if f.name.lower() in LISTINGS]
+    assert listings or not any(f.name.lower().startswith("encounters.") for f in root.iterdir())
+    for file in set(root.iterdir()) - set(listings):
+        if parse_case_id(file):
             assert parse_case_id(file) in taken.keys() | named, file.name
         elif file.suffix == ".txt":
             assert file.stem in taken.keys() | named or any(
                 r.file == f"note/{file.name}" for r in rejections
             ), file.name
-        elif file.name != "encounters.csv":
+        else:
             assert file.name in unread, file.name
+    assert len(listings) <= 1
     lines = (
-        oracle.records(root / "encounters.csv")
-        if (root / "encounters.csv").is_file()
+        oracle.records(listings[0])
+        if listings and listings[0].is_file()
         else [(1, ["case_id", "admitted_at"])]
     )
     header = [name.strip() for name in lines[0][1]]
@@ -261,7 +275,8 @@ def _mimic_encounters(
 def _mimic_file(file: StreamFile, stored, rejected: set[int], offered: int, encounters) -> None:
     """Check stored lines against the stay that they name.
 
-    Lines that are neither stored nor rejected must name no known stay.
+    Lines that are neither stored nor rejected must say nothing, name another stay, or be outside
+    every stay of their subject.
     """
     (_, header), *lines = oracle.records(file.path)
     header = [name.strip() for name in header]
@@ -298,12 +313,26 @@ def _mimic_file(file: StreamFile, stored, rejected: set[int], offered: int, enco
         }
         empty = file.name in said and not any(cells[c] for c in said[file.name])
         hadm, subject = _number(cells.get("hadm_id", "")), _number(cells["subject_id"])
-        ours = {int(e.subject_key) for e in encounters}
-        assert (
-            empty
-            or (hadm is not None and hadm not in ids)
-            or (cells.get("hadm_id", "") == "" or subject not in ours)
-        )
+        if empty or (hadm is not None and hadm not in ids):
+            continue
+        stays = [e for e in encounters if int(e.subject_key) == subject]
+        assert subject is not None
+        if stays:
+            assert cells.get("hadm_id", "") == "", "a line that may be of a stay is rejected"
+            assert not file.notes, "a note without an admission is rejected"
+            _check_outside(cells.get(TIME_COLUMNS[file.name], ""), stays)
+
+
+def _check_outside(text: str, stays: Collection[EncounterRecord]) -> None:
+    assert text, "a line without an admission and without a time is rejected"
+    time = datetime.fromisoformat(text)
+    for e in stays:
+        first = e.admitted_at if len(text) > len("2150-01-01") else _midnight(e.admitted_at)
+        assert not first <= time <= (e.discharged_at or e.admitted_at)
+
+
+def _midnight(time: datetime) -> datetime:
+    return datetime(time.year, time.month, time.day)
 
 
 def _number(text: str) -> int | None:

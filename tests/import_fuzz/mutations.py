@@ -268,9 +268,11 @@ def _file(file: Path, chance: Random) -> None:
                     file.stem,
                     "z.txt",
                     "z.csv",
+                    *([file.name.title(), file.name.upper()] * (file.stem == "encounters")),
                 ]
             )
-            (file.parent / name).write_bytes(content)
+            packed = name.lower().endswith(".gz") and not file.name.lower().endswith(".gz")
+            (file.parent / name).write_bytes(gzip.compress(content, mtime=0) if packed else content)
         if kind != "copy":
             file.unlink()
     elif kind in ("bom", "utf16", "tail", "reorder"):

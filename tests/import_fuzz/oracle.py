@@ -42,7 +42,7 @@ def records(path: Path) -> list[tuple[int, list[str]]]:
     try:
         content = path.read_bytes()
         text = (
-            (gzip.decompress(content) if path.suffix == ".gz" else content)
+            (gzip.decompress(content) if path.suffix.lower() == ".gz" else content)
             .decode("utf-8")
             .removeprefix("\ufeff")
         )

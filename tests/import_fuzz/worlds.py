@@ -80,6 +80,9 @@ def make_mimic_iv(root: Path) -> None:
     for name in MIMIC_FILES:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(MIMIC / f"{name}.csv", root / f"{name}.csv")
+    # A line that may be of any stay of its subject.
+    with (root / "hosp" / "labevents.csv").open("a") as file:
+        file.write("900,10007928,,900,50813,,,,1.0,1.0,mmol/L,0.5,2,,ROUTINE,\n")
     plain = root / "icu" / "chartevents.csv"
     (root / "icu" / "chartevents.csv.gz").write_bytes(gzip.compress(plain.read_bytes(), mtime=0))
     plain.unlink()

@@ -36,6 +36,8 @@ CANARY = "QXCANARYQX"
 #: reading.
 MUTATIONS = 8
 BASE_SEED = 411_000
+#: A note file with a stray quotation mark at the end of its last line.
+FORMER_FAULTS = [("mimic_iv", 871_720_762_932)]
 
 
 def check(format: str, seed: int) -> None:
@@ -115,6 +117,12 @@ def bring(format: str, root: Path) -> tuple[bool, str]:
 def test_mutated_inputs_through_the_command(format):
     for i in range(MUTATIONS):
         check(format, BASE_SEED + i)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("format", "seed"), FORMER_FAULTS)
+def test_mutations_that_failed_once(format, seed):
+    check(format, seed)
 
 
 @pytest.mark.deep

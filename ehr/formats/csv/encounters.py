@@ -1,6 +1,6 @@
-"""`encounters.csv`, which has the admission times of plain-row files.
+"""`encounters.csv[.gz]` with the admission times of plain-row files.
 
-A line with a fault rejects its case; no faulty line is skipped.
+Its name may be in capitals. A line with a fault rejects its case; no faulty line is skipped.
 """
 
 from __future__ import annotations
@@ -19,12 +19,15 @@ from ehr.formats.base import (
     Rejection,
     WrongFile,
     describe_fault,
+    safe_name,
 )
 from ehr.formats.columns import clock_times
 from ehr.formats.delimited import TextBlock, read_csv_blocks
 from ehr.formats.limits import Limits
 
-ENCOUNTERS = "encounters.csv"
+STEM = "encounters"
+ENCOUNTERS = f"{STEM}.csv"
+LISTINGS = (ENCOUNTERS, f"{ENCOUNTERS}.gz")
 REQUIRED = ("case_id", "admitted_at")
 TIMES = ("admitted_at", "discharged_at")
 TEXTS = {"title": LONGEST_TITLE, "subject_key": LONGEST_CASE_ID}
@@ -44,20 +47,43 @@ class Listing:
     unassigned: int | None
 
 
+def find_listing(folder: Path) -> Path:
+    """Return the folder's file of encounters; it may not exist.
+
+    Raises WrongFile for two files, and for one that is in another format: without it, cases would
+    begin at another time.
+    """
+    named = sorted(p for p in folder.iterdir() if p.name.lower().startswith(f"{STEM}."))
+    tables = [p for p in named if p.name.lower() in (*LISTINGS, f"{STEM}.parquet")]
+    if len(tables) > 1:
+        raise WrongFile(Rejection(safe_name(tables[1]), "the encounters are there twice"))
+    found = next(iter([*tables, *named]), folder / ENCOUNTERS)
+    if found.name.lower() not in LISTINGS:
+        reason = f"the encounters are not read from this file; expected: {', '.join(LISTINGS)}"
+        raise WrongFile(Rejection(safe_name(found), reason))
+    return found
+
+
+def is_listing(path: Path) -> bool:
+    """Return True for a file of encounters, by its name."""
+    return path.name.lower() in LISTINGS
+
+
 def read_listing(path: Path, known: Collection[str], limits: Limits) -> Listing:
     """Read the file; without a file, the listing is empty.
 
     `known` are the cases that have rows. Raises WrongFile.
     """
+    name = safe_name(path)
     records: dict[str, EncounterRecord] = {}
     refused: set[str] = set()
     rejections: list[Rejection] = []
     unassigned: list[int] = []
     if reason := describe_fault(path):
-        raise WrongFile(Rejection(ENCOUNTERS, reason))
+        raise WrongFile(Rejection(name, reason))
     if path.is_file():
         for block in read_csv_blocks(
-            path, ENCOUNTERS, REQUIRED, ("discharged_at", *TEXTS), limits=limits, closed=True
+            path, name, REQUIRED, ("discharged_at", *TEXTS), limits=limits, closed=True
         ):
             rejections += block.rejections
             unassigned += [r.line for r in block.rejections if r.line and r.line > 1]
@@ -73,7 +99,7 @@ def read_listing(path: Path, known: Collection[str], limits: Limits) -> Listing:
                 elif not faults and record is not None:
                     records[case] = record
                 rejections += [
-                    Rejection(ENCOUNTERS, reason, line, field, case_id=_id(case))
+                    Rejection(name, reason, line, field, case_id=_id(case))
                     for field, reason in faults
                 ]
     return Listing(

@@ -1,7 +1,7 @@
 """Plain rows: one file, or a folder of them with one file for each case.
 
 A file has `t,event,value[,unit,source,time_kind]` (.csv, .csv.gz or .parquet). `<case>.txt` in the
-same folder is its note. `encounters.csv` (case_id, admitted_at[, discharged_at, title,
+same folder is its note. `encounters.csv[.gz]` (case_id, admitted_at[, discharged_at, title,
 subject_key]) has the times of admission. A case that it does not name is anchored at its earliest
 row, its first documented presentation (protocol section 1). No Django here.
 """
@@ -27,7 +27,7 @@ from ehr.formats.base import (
     has_words,
     safe_name,
 )
-from ehr.formats.csv.encounters import ENCOUNTERS, Listing, read_listing
+from ehr.formats.csv.encounters import ENCOUNTERS, Listing, find_listing, is_listing, read_listing
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.row_files import SUFFIXES, read_rows
 from ehr.formats.stream import EncounterList, NoteBlock, StreamBlock, StreamFile
@@ -55,10 +55,9 @@ class PlainRows:
             if (parse_case_id(entry) or entry.suffix == NOTE_SUFFIX)
             and (reason := describe_fault(entry))
         ]
-        self._rows = [file for file in files if file.name != ENCOUNTERS and parse_case_id(file)]
-        self._others = [
-            file for file in files if file.name != ENCOUNTERS and not parse_case_id(file)
-        ]
+        files = [file for file in files if not is_listing(file)]
+        self._rows = [file for file in files if parse_case_id(file)]
+        self._others = [file for file in files if not parse_case_id(file)]
         self._folder = path if path.is_dir() else path.parent
         self._chosen = None if chosen is None else frozenset(chosen)
         self._limits = limits
@@ -142,7 +141,7 @@ class PlainRows:
             if self._chosen is None or parse_case_id(file) in self._chosen
         ]
         listing = read_listing(
-            self._folder / ENCOUNTERS, {parse_case_id(file) for file in self._rows}, self._limits
+            find_listing(self._folder), {parse_case_id(file) for file in self._rows}, self._limits
         )
         times = Counter(parse_case_id(file) for file in self._rows)
         found = [self._encounter(file, times[parse_case_id(file)], listing) for file in wanted]

@@ -29,7 +29,7 @@ from ehr.formats.delimited import TextBlock, header_names, read_csv_blocks
 from ehr.formats.dictionaries import Dictionaries
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.mimic_iv.admissions import ADMISSIONS, Admissions, read_admissions
-from ehr.formats.mimic_iv.rows import Stays, build_rows
+from ehr.formats.mimic_iv.rows import NO_ID, Stays, build_rows, is_empty, parse_ids
 from ehr.formats.mimic_iv.tables import TABLES, Table
 from ehr.formats.stream import EncounterList, NoteBlock, StreamBlock, StreamFile
 
@@ -132,6 +132,14 @@ class MimicIV:
             }
             places, found = self._stays.places(block, columns, NOTES)
             rejections = [*block.rejections, *found]
+            # Notes are not assigned by time: many are written after the stay.
+            ours = self._stays.is_imported(parse_ids(columns["subject_id"]))
+            rejections += [
+                Rejection(NOTES, "the note names no admission", block.line(i), "hadm_id")
+                for i in np.flatnonzero(
+                    (places == NO_ID) & is_empty(columns, "hadm_id") & ours
+                ).tolist()
+            ]
             times, wrong = clock_times(columns["charttime"])
             notes = []
             for i in np.flatnonzero(places >= 0).tolist():

@@ -23,6 +23,7 @@ from ehr.schema import ROWS
 
 #: In place of a number: for an empty text, and for a text that is no number.
 NO_ID, BAD_ID = -1, -2
+UNASSIGNED = "neither an admission nor a time says which stay the line belongs to"
 Mask = NDArray[np.bool_]
 Columns = Mapping[str, pa.ChunkedArray]
 
@@ -158,11 +159,12 @@ def _build_fact_rows(
     wrong = _mask(wrong_time)
     # A line with neither a time nor an admission cannot be assigned, although it may be of one of
     # these stays.
-    lost = wrong & (owners == NO_ID) & only
+    lost = _mask(pc.is_null(times)) & (owners == NO_ID) & only & is_empty(columns, "hadm_id")
     if lost.any():
-        lost &= stays.is_imported(parse_ids(columns["subject_id"])) & (_empty(columns, "hadm_id"))
+        lost &= stays.is_imported(parse_ids(columns["subject_id"]))
     faults = [
         (fact.time or "", "not a date and time", wrong & (keep | lost)),
+        (fact.time or "hadm_id", UNASSIGNED, lost & ~wrong),
         (
             "",
             f"the event is longer than {LONGEST_EVENT:,} bytes",
@@ -197,7 +199,7 @@ def _owners(columns: Columns, places: Ints, times: pa.Array, stays: Stays, *, da
 
     These are assigned by subject and time.
     """
-    without = (places == NO_ID) & _empty(columns, "hadm_id")
+    without = (places == NO_ID) & is_empty(columns, "hadm_id")
     timed = without & _mask(pc.is_valid(times)) if without.any() else without
     if not timed.any():
         return places
@@ -209,7 +211,7 @@ def _owners(columns: Columns, places: Ints, times: pa.Array, stays: Stays, *, da
     return owners
 
 
-def _empty(columns: Columns, name: str) -> Mask:
+def is_empty(columns: Columns, name: str) -> Mask:
     """Return a mask of rows whose column is empty or missing."""
     if name not in columns:
         return np.ones(len(columns["subject_id"]), bool)

@@ -8,7 +8,7 @@ columns of a block as text and returns one `Fact` for each kind of row.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -175,31 +175,27 @@ def _cultures(c: Columns, _: Lookup) -> Sequence[Fact]:
     ]
 
 
-def _orders(name: Text, value: Text, unit: Text) -> Sequence[Fact]:
-    """The two ends of an order."""
-    ends = (("start", "starttime"), ("stop", "stoptime"))
+def _orders(c: Columns, name: Text, value: Text, unit: Text) -> Sequence[Fact]:
+    """The two ends of an order; without any time, a start that has none."""
+    started, stopped = _present(c["starttime"]), _present(c["stoptime"])
+    ends = (
+        ("start", "starttime", pc.or_(started, pc.invert(stopped))),
+        ("stop", "stoptime", stopped),
+    )
     return [
-        Fact(event_name("order", name, end), time, TimeKind.ORDER, value, unit)
-        for end, time in ends
+        Fact(event_name("order", name, end), time, TimeKind.ORDER, value, unit, only=only)
+        for end, time, only in ends
     ]
 
 
 def _prescriptions(c: Columns, _: Lookup) -> Sequence[Fact]:
-    return [
-        _require_time(f, c)
-        for f in _orders(c["drug"], c["dose_val_rx"], join_texts(c["dose_unit_rx"], c["route"]))
-    ]
+    return _orders(c, c["drug"], c["dose_val_rx"], join_texts(c["dose_unit_rx"], c["route"]))
 
 
 def _pharmacy(c: Columns, _: Lookup) -> Sequence[Fact]:
     named = _present(c["medication"])
-    facts = _orders(c["medication"], c["frequency"], c["route"])
-    return [
-        Fact(
-            f.event, f.time, f.kind, f.value, f.unit, only=pc.and_(named, _present(c[str(f.time)]))
-        )
-        for f in facts
-    ]
+    facts = _orders(c, c["medication"], c["frequency"], c["route"])
+    return [replace(f, only=pc.and_(named, f.only)) for f in facts]
 
 
 def _provider_orders(c: Columns, _: Lookup) -> Sequence[Fact]:
@@ -321,13 +317,6 @@ def _stays(c: Columns, _: Lookup) -> Sequence[Fact]:
             event_name("icu", c["last_careunit"], "out"), "outtime", at, only=_present(c["outtime"])
         ),
     ]
-
-
-def _require_time(fact: Fact, c: Columns) -> Fact:
-    """Return the fact, only for orders that have its time."""
-    return Fact(
-        fact.event, fact.time, fact.kind, fact.value, fact.unit, only=_present(c[str(fact.time)])
-    )
 
 
 ITEMS = ("icu/d_items",)

@@ -23,6 +23,7 @@ from ehr.formats.limits import Limits
 from ehr.formats.meds.reader import Meds
 from ehr.formats.mimic_iv.reader import MimicIV
 from ehr.formats.row_files import read_rows
+from ehr.formats.stream import StreamBlock
 from tests.integration.ehr_cases import ROWS, write_case
 
 MIMIC = Path(__file__).parents[2] / "data" / "ehr" / "mimic_iv"
@@ -88,6 +89,42 @@ def test_a_case_id_with_a_blank_is_the_case(tmp_path):
 
 def test_a_case_that_encounters_does_not_name_begins_at_its_first_row(tmp_path):
     assert summary(plain(tmp_path, A)) == ([AT_A, ("b", datetime(2150, 1, 1, 8), None)], [])
+
+
+@pytest.mark.parametrize("name", ["encounters.csv.gz", "Encounters.CSV", "ENCOUNTERS.csv.GZ"])
+def test_encounters_gzipped_or_spelled_in_capitals_are_read(tmp_path, name):
+    plain(tmp_path, A + "b,soon,,x\n")
+    content = (tmp_path / "encounters.csv").read_bytes()
+    (tmp_path / "encounters.csv").unlink()
+    (tmp_path / name).write_bytes(
+        gzip.compress(content) if name.lower().endswith(".gz") else content
+    )
+    assert summary(PlainRows(tmp_path)) == ([AT_A], [(name, 3, "admitted_at")])
+    assert PlainRows(tmp_path).encounters().unread_files == ()
+    assert summary(PlainRows(tmp_path / "a.csv"))[0] == [AT_A]
+
+
+@pytest.mark.parametrize(
+    "name", ["encounters.parquet", "encounters.tsv", "Encounters.xlsx", "encounters.csv.bak"]
+)
+def test_encounters_that_cannot_be_read_are_refused_before_any_case(tmp_path, name):
+    source = plain(tmp_path, A + B)
+    (tmp_path / "encounters.csv").rename(tmp_path / name)
+    source = PlainRows(tmp_path)
+    with pytest.raises(WrongFile) as caught:
+        source.encounters()
+    assert caught.value.rejection.file == name
+
+
+def test_two_files_of_encounters_are_refused(tmp_path):
+    source = plain(tmp_path, A + B)
+    (tmp_path / "encounters.csv.bak").write_text("x")
+    assert source.encounters().encounters
+    for name in ("Encounters.csv", "encounters.csv.gz", "encounters.parquet"):
+        (tmp_path / name).write_text(LISTED + A)
+        with pytest.raises(WrongFile, match="twice"):
+            PlainRows(tmp_path).encounters()
+        (tmp_path / name).unlink()
 
 
 def test_files_that_belong_to_nothing_are_named(tmp_path):
@@ -344,6 +381,15 @@ def find_rejections(source: MimicIV, name: str) -> list[tuple[int | None, str]]:
             ",100,50813,,soon",
             [(2, "charttime"), (8, "charttime")],
         ),
+        (
+            "hosp/labevents",
+            "20338077,100,50813,,2129-04-06 01:05:00",
+            ",100,50813,,",
+            [(8, "charttime"), (2, "charttime")],
+        ),
+        ("hosp/omr", "10012853,2175-04-05", "10012853,", [(2, "chartdate")]),
+        ("hosp/diagnoses_icd", "10007928,20338077,10", "10007928,,10", [(2, "hadm_id")]),
+        ("note/discharge", "20338077,DS,1", ",DS,1", [(2, "hadm_id")]),
         ("note/discharge", "2129-04-11 00:00:00", "soon", [(2, "charttime")]),
         ("note/discharge", "20338077,DS,1", "20338077,1", [(2, "")]),
         ("note/discharge", '""night"" team', "\x00", [(2, "text")]),
@@ -352,6 +398,28 @@ def find_rejections(source: MimicIV, name: str) -> list[tuple[int | None, str]]:
 )
 def test_lines_of_mimic_that_cannot_be_read_are_named(tmp_path, name, old, new, expected):
     assert find_rejections(mimic(tmp_path, f"{name}.csv", old, new), name) == expected
+
+
+@pytest.mark.parametrize("name", ["hosp/prescriptions", "hosp/pharmacy"])
+def test_an_order_without_times_is_a_row_without_a_time_or_named(tmp_path, name):
+    root = Path(shutil.copytree(MIMIC, tmp_path / "m"))
+    header = "subject_id,hadm_id,starttime,stoptime,drug,dose_val_rx,dose_unit_rx,route"
+    header += ",medication,frequency"
+    (root / f"{name}.csv.gz").unlink(missing_ok=True)
+    (root / f"{name}.csv").write_text(
+        f"{header}\n"
+        "10007928,20338077,,,heparin,5,mg,IV,heparin,daily\n"
+        "10007928,,,,heparin,5,mg,IV,heparin,daily\n"
+        "10007928,20338077,,2129-04-07 08:00:00,heparin,5,mg,IV,heparin,daily\n"
+    )
+    (file,) = (file for file in MimicIV(root).files() if file.name == name)
+    (block,) = (block for block in file.blocks() if isinstance(block, StreamBlock))
+    rows = zip(block.lines, block.rows["event"].to_pylist(), block.rows["time"], strict=True)
+    assert [(int(line), event, time.is_valid) for line, event, time in rows] == [
+        (2, "order:heparin:start", False),
+        (4, "order:heparin:stop", True),
+    ]
+    assert [(r.line, r.field) for r in block.rejections] == [(3, "starttime")]
 
 
 def test_a_dictionary_with_a_faulty_line_refuses_the_tables_that_need_it(tmp_path):

@@ -41,7 +41,7 @@ def test_the_valid_input_is_taken_whole(format, tmp_path):
     WORLDS[format](tmp_path / "input")
     rows, _, rejected = read_outcome(format, tmp_path / "input")
     assert all(rows.values())
-    assert rejected == {"mimic_iv": 1}.get(format, 0)
+    assert rejected == {"mimic_iv": 2}.get(format, 0)
 
 
 @pytest.mark.parametrize("format", WORLDS)
