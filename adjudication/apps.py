@@ -17,7 +17,7 @@ class AdjudicationConfig(AppConfig):
         from adjudication.access.eligibility import (
             CLOSED_PAGES,
             find_closed_cases,
-            guard_open_packet,
+            guard_packet,
         )
         from adjudication.findings.case_links import compare_link
         from adjudication.losses import adjudication_losses
@@ -36,7 +36,7 @@ class AdjudicationConfig(AppConfig):
         register(Game, send_game_hints, runnable=find_runnable_games, beside=find_run_games)
         register(JudgePreparation, send_preparation_hints)
         register_losses(adjudication_losses)
-        register_page_guard(guard_open_packet, find_closed_cases, CLOSED_PAGES)
+        register_page_guard(guard_packet, find_closed_cases, CLOSED_PAGES)
         register_case_link(compare_link)
         register_nav_item(
             NavItem("Adjudication", "adjudication:judge_runs", CASE_READERS), order=400

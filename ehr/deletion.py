@@ -12,6 +12,7 @@ from django.db.models import ProtectedError, QuerySet, RestrictedError
 
 from accounts.wording import inflect_noun
 from ehr.models import Dataset, Encounter
+from ehr.record.same_stay import remember_stays
 from ehr.registry import Keep, Loss, loss_counters
 
 
@@ -64,6 +65,7 @@ def _delete(
     refusal = _refusal(losses, delete_authored=delete_authored)
     if refusal:
         raise DeletionRefused(refusal, losses)
+    remember_stays(encounters)
     try:
         target.delete()
     except (ProtectedError, RestrictedError) as error:

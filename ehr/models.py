@@ -88,6 +88,24 @@ class Encounter(models.Model):
         ordering = ["case_id"]
 
 
+class DeletedStay(models.Model):
+    """A digest that identifies the stay of a deleted case.
+
+    `ehr.record.same_stay` writes and reads them. What people have seen or authored of the case
+    counts for every later import of the stay. Append-only: the database refuses changes.
+    """
+
+    #: Public id of the deleted case; the audit trail has it.
+    case = models.CharField(max_length=PUBLIC_ID_LENGTH)
+    #: One of the marks by which cases are recognised as one stay.
+    mark_sha256 = models.CharField(max_length=64)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["mark_sha256", "case"], name="deleted_stay_once")
+        ]
+
+
 class Note(models.Model):
     """A note exactly as it is shown.
 

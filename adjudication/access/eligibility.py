@@ -1,15 +1,17 @@
 """Who may review a packet, and what is closed to them meanwhile.
 
 Not eligible: authors of a timeline of one of its cases, and people who have seen one of them
-unblinded. While a packet is open, the pages that would unblind its cases are closed to those
-assigned to it; the structured record, which names no source, stays open.
+unblinded. From the assignment until the packet is closed, the pages that would unblind its cases
+are closed to those assigned to it; the structured record, which names no source, stays open.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from django.db.models import Q
 
-from accounts.models import Study, User
+from accounts.models import AuditEvent, Study, User
 from accounts.permissions import NotAllowed, find_roles, user_can_manage_study
 from accounts.registry import closed_objects, veto
 from accounts.wording import format_count
@@ -17,17 +19,17 @@ from adjudication.access.exposure import find_exposed_cases
 from adjudication.blinding.visibility import PacketVisibility, Viewer, derive_visibility
 from adjudication.models import Assignment, Packet
 from ehr.models import Encounter
-from ehr.record.same_stay import find_copies
+from ehr.record.same_stay import find_copies, group_copies
 from timelines.access.authoring import AUTHORING_PAGES, TIMELINE_PAGES, check_user_may_see_timelines
 from timelines.models import Authoring
 
 #: The name by which page guards know pages with findings of a case; pages of its timelines are
 #: `TIMELINE_PAGES`.
 FINDING_PAGES = "adjudication.case"
-#: All that an open packet closes.
+#: All that a packet closes to those assigned to it.
 CLOSED_PAGES = (TIMELINE_PAGES, FINDING_PAGES, AUTHORING_PAGES)
 REFUSAL = (
-    "You are assigned to an open review packet with findings of this case. You can open its"
+    "You are assigned to a review packet with findings of this case. You can open its"
     " timelines and findings when the packet is closed. Your items are under Review."
 )
 NEVER_REVEALED = (
@@ -35,7 +37,7 @@ NEVER_REVEALED = (
     " reviewers."
 )
 #: Conditions on assignments, and the path from one to the cases of its packet.
-_NOW = Q(packet__state=Packet.State.OPEN, withdrawn_at__isnull=True)
+_NOW = Q(packet__state__in=(Packet.State.DRAFT, Packet.State.OPEN), withdrawn_at__isnull=True)
 _NEVER = Q(packet__state=Packet.State.CLOSED, packet__reveal=Packet.Reveal.NEVER)
 _CASE = "packet__items__finding__game__comparison__encounter"
 
@@ -56,17 +58,28 @@ def find_ineligibility_reasons(user: User, packet: Packet) -> list[str]:
     if not find_roles(user, packet.study):
         reasons.append("They are not an active member of the study.")
     cases = load_case_ids(packet)
-    written = (
-        Authoring.objects.filter(author=user, encounter__public_id__in=find_copies(cases))
-        .values("encounter__case_id")
-        .distinct()
-        .count()
-    )
-    if written:
+    if written := len(_find_authored_cases(user, cases)):
         reasons.append(f"They author a timeline of {_format_case_count(written)} of the packet.")
     if seen := len(find_exposed_cases(user, cases)):
         reasons.append(f"They have seen {_format_case_count(seen)} of the packet unblinded.")
     return reasons
+
+
+def _find_authored_cases(user: User, case_ids: Collection[str]) -> set[str]:
+    """Return the cases (public ids) that the person has ever authored.
+
+    The audit trail has the timelines that were deleted with an earlier import of the stay.
+    """
+    copies = group_copies(case_ids)
+    ids = sorted(set().union(*copies.values()))
+    begun = AuditEvent.objects.filter(actor=user, action="authoring.start", detail__case__in=ids)
+    written = {
+        *Authoring.objects.filter(author=user, encounter__public_id__in=ids).values_list(
+            "encounter__public_id", flat=True
+        ),
+        *begun.values_list("detail__case", flat=True),
+    }
+    return {case for case, same in copies.items() if not written.isdisjoint(same)}
 
 
 def check_user_is_eligible(user: User, packet: Packet) -> None:
@@ -97,7 +110,7 @@ def find_viewer(user: User, packet: Packet) -> Viewer:
 def load_visibility(user: User, packet: Packet) -> PacketVisibility:
     """Return the parts of the packet that this person may see now.
 
-    Another open packet with one of its cases closes what would unblind it.
+    Another packet with one of its cases, if they are assigned to it, closes what would unblind it.
     """
     found = derive_visibility(find_viewer(user, packet), packet.state, packet.reveal)
     closed = (
@@ -110,11 +123,12 @@ def load_visibility(user: User, packet: Packet) -> PacketVisibility:
     return found
 
 
-def guard_open_packet(user: User, object_type: str, object_id: str) -> str | None:
-    """Page guard: close a case to people assigned to an open packet with it.
+def guard_packet(user: User, object_type: str, object_id: str) -> str | None:
+    """Page guard: close a case to people assigned to a packet with it.
 
-    Its findings stay closed after that if the packet never reveals them. A reviewer cannot begin a
-    timeline of the case.
+    It stays closed until the packet is closed. A draft closes it, too: what a person sees shortly before the packet opens would reveal the
+    sides of its items. The case's findings stay closed later if the packet never reveals them. A
+    reviewer cannot begin a timeline of the case.
     """
     if object_type not in CLOSED_PAGES:
         return None
@@ -128,7 +142,7 @@ def guard_open_packet(user: User, object_type: str, object_id: str) -> str | Non
 
 
 def find_closed_cases(user: User, object_type: str) -> set[str]:
-    """Return public ids of all cases that `guard_open_packet` closes."""
+    """Return public ids of all cases that `guard_packet` closes."""
     if object_type not in CLOSED_PAGES:
         return set()
     condition = _NOW | _NEVER if object_type == FINDING_PAGES else _NOW

@@ -268,12 +268,39 @@ def test_who_was_exposed_after_the_assignment_keeps_the_packet_from_opening(revi
         packets.open_packet(packet=review.packet, by=review.admin)
 
 
-def test_pages_that_would_unblind_are_closed_while_the_packet_is_open(review, client):
+def test_counts_of_sources_are_closed_from_the_assignment_to_a_draft_on(review, client):
+    """Lists of cases and runs record no exposure, so they close early."""
+    encounter = review.world.encounters[0]
+    run = factories.make_run(encounter.dataset, label="counted")
+    inventory = factories.make_inventory(encounter.notes.get(), run)
+    for _ in range(37):
+        factories.make_occurrence(inventory, "Fever")
+    factories.make_case_run(run, encounter, inventory)
+    clinician = factories.make_user(review.study, Role.CLINICIAN)
+    client.force_login(clinician)
+    pages = [reverse("timelines:cases"), reverse("timelines:run", args=[run.public_id])]
+
+    def shown() -> list[tuple[int, bool]]:
+        answers = [client.get(page) for page in pages]
+        return [(a.status_code, b'<td class="num">37</td>' in a.content) for a in answers]
+
+    counts = [(200, True), (200, False)]
+    assert shown() == counts
+    mine = packets.assign(packet=review.packet, person=clinician, by=review.admin)
+    # The only case of the run is closed, and so is the run.
+    assert shown() == [(200, False), (403, False)]
+    packets.withdraw_assignment(assignment=mine, by=review.admin)
+    assert shown() == counts
+
+
+@pytest.mark.parametrize("state", ["draft", "open"])
+def test_pages_that_would_unblind_are_closed_until_the_packet_is_closed(review, client, state):
     encounter = review.world.encounters[0]
     clinician = factories.make_user(review.study, Role.CLINICIAN)
-    packets.assign(packet=review.packet, person=clinician, by=review.admin)
     assert veto(clinician, TIMELINE_PAGES, encounter.public_id) is None
-    packets.open_packet(packet=review.packet, by=review.admin)
+    packets.assign(packet=review.packet, person=clinician, by=review.admin)
+    if state == "open":
+        packets.open_packet(packet=review.packet, by=review.admin)
     client.force_login(clinician)
     case = {"public_id": encounter.public_id}
     for name in ("timelines:case", "timelines:agreement", "timelines:author_start"):
@@ -283,6 +310,8 @@ def test_pages_that_would_unblind_are_closed_while_the_packet_is_open(review, cl
     assert find_closed_objects(clinician).cases == {encounter.pk}
     with pytest.raises(NotAllowed):
         check_user_may_see_findings(clinician, encounter)
+    if state == "draft":
+        packets.open_packet(packet=review.packet, by=review.admin)
     packets.close_packet(packet=review.packet, by=review.admin)
     assert client.get(reverse("timelines:case", kwargs=case)).status_code == 200
     check_user_may_see_findings(clinician, encounter)

@@ -1,8 +1,8 @@
 """Cases whose timelines are closed to a person at the moment.
 
 Lists, counts, searches and sums treat them as if they had no timelines. The registry of page guards
-(`accounts.registry`) decides which cases are closed: cases of an open review packet, and cases of
-an open unaided draft. The stay and its record, which name no source, stay visible
+(`accounts.registry`) decides which cases are closed: cases of a review packet that is not closed,
+and cases of an open unaided draft. The stay and its record, which name no source, stay visible
 (docs/adr/0033-closed-cases.md).
 """
 
