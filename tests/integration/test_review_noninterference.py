@@ -30,8 +30,16 @@ from adjudication.review import slots
 from adjudication.review.items import blind_item, load_blinded_rows
 from adjudication.sampling.drawing import Design
 from tests import factories
-from tests.integration.judged import make_case, use_judge
-from tests.integration.two_worlds import WorldVariation, build, item_id, walk
+from tests.integration.judged import FixedJudge, make_case, use_judge
+from tests.integration.two_worlds import (
+    Answers,
+    FewerFindings,
+    World,
+    WorldVariation,
+    build,
+    item_id,
+    walk,
+)
 from tests.unit.adjudication.judge_games import FIRST, SECOND, find_row, make_raw
 from timelines.domain import TimelineKind
 from timelines.evaluation.values import SourceKey
@@ -258,7 +266,11 @@ def free_ids() -> None:
 
 ONE = WorldVariation(
     ("alpha", "beta"),
-    WordyJudge("FIRST", True, "alpha had the evidence"),
+    {
+        "varied": WordyJudge("FIRST", True, "alpha had the evidence"),
+        "mixed": FixedJudge(),
+        "copied": FixedJudge(),
+    },
     0.0,
     2,
     ("succeeded",) * 5,
@@ -267,7 +279,11 @@ ONE = WorldVariation(
 )
 OTHER = WorldVariation(
     ("gamma", "author:delta"),
-    WordyJudge("SECOND", False, "delta is right"),
+    {
+        "varied": WordyJudge("SECOND", False, "delta is right"),
+        "mixed": FixedJudge(refuse=frozenset(range(99))),
+        "copied": FewerFindings(fever="SECOND"),
+    },
     0.37,
     4,
     ("succeeded", "succeeded", "failed", "queued", "blocked"),
@@ -286,21 +302,40 @@ OPENED = {
     "adjudication_api:judge_runs", "adjudication_api:findings", "adjudication_api:packet_eligible", "admin:timelines_run_changelist",
     "admin:timelines_stagerun_changelist", "admin:accounts_auditevent_changelist",
 }  # fmt: skip
+#: What the short walk cannot open: pages of admins, and an evaluation of a third case.
+NOT_IN_SHORT_WALK = {
+    "accounts:audit_trail", "adjudication:packet_new", "adjudication:packets", "adjudication_api:packet_eligible",
+    "admin:accounts_auditevent_changelist", "admin:timelines_run_changelist", "admin:timelines_stagerun_changelist",
+    "timelines:evaluation_case", "timelines:evaluation_new", "timelines:run_new",
+}  # fmt: skip
+
+
+@pytest.mark.timeout(900)
+def test_nothing_that_a_reviewer_and_clinician_reaches_depends_on_what_was_made_of_the_case(
+    quiet: None,
+):
+    """A clinician who reviews sees the same: few ids for each address."""
+    seen = []
+    for variation in (ONE, OTHER):
+        world = build(variation)
+        clinician = walk(world, world.people["clinician"], links=1, each=2)
+        seen.append(Walked(world, {"clinician": clinician}))
+    check_worlds_differ(*seen)
+    check_same_answers(*seen)
+    assert OPENED - NOT_IN_SHORT_WALK - seen[0].by["clinician"].opened == set()
 
 
 @pytest.mark.timeout(900)
 @pytest.mark.deep
 @pytest.mark.parametrize("twice", [False, True])
 def test_nothing_that_a_reviewer_reaches_depends_on_what_was_made_of_the_case(
-    twice: bool, monkeypatch: pytest.MonkeyPatch
+    twice: bool, quiet: None
 ):
     """A clinician and a superuser with every role see the same in both worlds.
 
     Their packet has findings of one of three cases. Unless both walk everywhere (`twice`), the
     second one requests only what the first one cannot open, and home.
     """
-    # two thousand requests are not worth a line each
-    monkeypatch.setattr(logging.root.manager, "disable", logging.INFO)
     seen = []
     for variation in (ONE, OTHER):
         world = build(variation)
@@ -308,25 +343,53 @@ def test_nothing_that_a_reviewer_reaches_depends_on_what_was_made_of_the_case(
         besides = (
             () if twice else clinician.opened - {"home", "accounts:study", "timelines:authorings"}
         )
-        seen.append(
-            {"clinician": clinician, "admin": walk(world, world.people["admin"], besides=besides)}
-        )
+        admin = walk(world, world.people["admin"], besides=besides)
+        seen.append(Walked(world, {"clinician": clinician, "admin": admin}))
+    check_worlds_differ(*seen)
+    check_same_answers(*seen)
+    by = seen[0].by
+    assert OPENED - by["clinician"].opened - by["admin"].opened == set()
+    assert OPENED - NOT_IN_SHORT_WALK - by["clinician"].opened == set()
+
+
+@pytest.fixture
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Log nothing: two thousand requests are not worth a line each."""
+    monkeypatch.setattr(logging.root.manager, "disable", logging.INFO)
+
+
+@dataclass(frozen=True)
+class Walked:
+    """A world, and what each person received in it."""
+
+    world: World
+    by: dict[str, Answers]
+
+
+def check_worlds_differ(one: Walked, other: Walked) -> None:
+    """Check that every fact differs.
+
+    Otherwise equal pages would prove nothing.
+    """
+    first, second = one.world.facts, other.world.facts
+    assert set(first) == set(second)
+    assert [name for name in first if first[name] == second[name]] == []
+
+
+def check_same_answers(one: Walked, other: Walked) -> None:
+    """Check that everybody received the same bytes in both worlds."""
     differences = []
-    for role in seen[0]:
-        one, other = seen[0][role].found, seen[1][role].found
+    for role in one.by:
+        first, second = one.by[role].found, other.by[role].found
         differences += [
-            f"{role}, in one world alone: {key}" for key in sorted(set(one) ^ set(other))
+            f"{role}, in one world alone: {key}" for key in sorted(set(first) ^ set(second))
         ]
         differences += [
-            f"{role}, {format_difference(key, one[key], other[key])}"
-            for key in sorted(set(one) & set(other))
-            if one[key] != other[key]
+            f"{role}, {format_difference(key, first[key], second[key])}"
+            for key in sorted(set(first) & set(second))
+            if first[key] != second[key]
         ]
     assert not differences, f"{len(differences)} addresses differ\n" + "\n".join(differences)
-    assert OPENED - seen[0]["clinician"].opened - seen[0]["admin"].opened == set()
-    assert {"timelines:cases", "timelines:run", "adjudication:findings"} <= seen[0][
-        "clinician"
-    ].opened
 
 
 def format_difference(

@@ -4,7 +4,8 @@ An address of ours without a row fails the test: add it to `tests/integration/ma
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -22,9 +23,12 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from accounts.models import AuditEvent, User
 from adjudication.access.exposure import EXPOSING
 from adjudication.models import Finding
-from ehr.models import EventSeries, Note, SourceRow
+from ehr.models import Encounter, EventSeries, Note, SourceRow
+from ehr.presentation.wording import hours_words
+from tests import factories
 from tests.integration import matrix
-from tests.integration.matrix.world import PEOPLE, SIGN_IN, Row, World, make_world
+from tests.integration.matrix.ehr import find_encounter
+from tests.integration.matrix.world import PEOPLE, SIGN_IN, TIMES, Row, World, make_world
 from timelines.models import Entry, Occurrence
 
 #: Not ours: the admin site has its own test (tests/integration/test_accounts_admin.py).
@@ -62,13 +66,15 @@ def list_names(patterns: list[URLPattern | URLResolver], prefix: str = "") -> It
 
 @dataclass(frozen=True)
 class Reply:
-    """A person's response: status, text, and events in the trail.
+    """A person's response, and its events in the trail.
 
-    SIGN_IN in place of a status is a redirect to the sign-in page.
+    SIGN_IN in place of a status is a redirect to the sign-in page. The text has no tags; the
+    content has the plot's data, too.
     """
 
     answer: int | str
     text: str
+    content: str
     events: list[AuditEvent]
 
 
@@ -79,8 +85,14 @@ def send_request(client: Client, row: Row, path: str, world: World) -> Reply:
     response = getattr(client, row.method)(path, data=data)
     assert response["Cache-Control"] == "no-store"
     content = b"".join(response.streaming_content) if response.streaming else response.content
-    text = unescape(re.sub(r"<[^>]*>", "", content.decode(errors="replace")))
-    return Reply(classify_answer(response), text, list(AuditEvent.objects.exclude(pk__in=before)))
+    events = list(AuditEvent.objects.exclude(pk__in=before))
+    return Reply(classify_answer(response), *extract_texts(content), events)
+
+
+def extract_texts(content: bytes) -> tuple[str, str]:
+    """Return a response's text without tags, and all of it."""
+    raw = content.decode(errors="replace")
+    return unescape(re.sub(r"<[^>]*>", "", raw)), unescape(raw)
 
 
 def classify_answer(response: Any) -> int | str:
@@ -174,56 +186,143 @@ READING = {
     "review.rows",
     "review.answers",
 } | {f"authoring.{name}" for name in ("open", "history", "rows", "download")}
+#: The same for readings that may show times of timelines: exposing ones, one's own writing, and
+#: blinded items.
+UNBLINDING = READING - {"record.open", "record.search", "record.rows", "review.rows"}
 #: Made-up cases that come with the application.
 MADE_UP = {"adjudication:review_practice_case", "adjudication_api:review_practice_case"}
 
 
 def check_trail(found: Reply, row: Row, person: User | None) -> None:
-    """Check that a page with clinical words is in the trail.
+    """Check that the trail names every case whose words or times are shown.
 
-    A page without clinical words marks nobody as exposed.
+    A page without them marks nobody as exposed, nor does a case that is not shown.
     """
-    recorded = {event.action for event in found.events if event.actor == person}
+    events = [event for event in found.events if event.actor == person]
     if found.answer != 200:
-        assert not recorded & set(EXPOSING), "a refusal marks nobody as exposed"
+        assert not {event.action for event in events} & set(EXPOSING), (
+            "a refusal marks nobody as exposed"
+        )
         return
-    shown = sorted(word for word in clinical_words() if word in found.text)
-    assert not shown or recorded & READING or row.name in MADE_UP, (
-        f"{row.name} shows {shown} without a trace"
-    )
+    read = find_recorded_cases([event for event in events if event.action in READING])
+    unblinding = find_recorded_cases([event for event in events if event.action in UNBLINDING])
+    if row.name in MADE_UP:
+        return
+    for shown, recorded in (
+        (find_shown(found, clinical_words(), find_word), read),
+        (find_shown(found, unblinded_times(), find_time), unblinding),
+    ):
+        missed = {what: sorted(cases) for what, cases in shown.items() if not cases & recorded}
+        assert not missed, f"{row.name} shows {missed} without a trace; recorded: {recorded}"
+    known = set(Encounter.objects.values_list("public_id", flat=True))
+    assert read <= known, f"{row.name} records cases that do not exist: {read - known}"
 
 
-def clinical_words() -> set[str]:
-    """Words of every note, row, summary, timeline and finding there is."""
-    words: set[str] = set()
-    for model, fields in CLINICAL.items():
-        for values in model._default_manager.values_list(*fields):
-            words |= {value for value in values if value and len(value) > 3}
+def find_recorded_cases(events: Iterable[AuditEvent]) -> set[str]:
+    """Return the public ids of the cases that the events name.
+
+    An event about a person's own answers names their assignment instead.
+    """
+    cases = set()
+    for event in events:
+        if event.object_type == "ehr.encounter":
+            cases.add(event.object_id)
+        elif event.object_type == "adjudication.assignment":
+            path = "comparisons__games__findings__items__packet__assignments__public_id"
+            found = Encounter.objects.filter(**{path: event.object_id})
+            cases |= set(found.values_list("public_id", flat=True))
+        else:
+            cases.add(event.detail["case"])
+    return cases
+
+
+def find_shown(
+    found: Reply, wanted: Mapping[Any, set[str]], is_in: Callable[[Reply, Any], bool]
+) -> dict[Any, set[str]]:
+    """Return the wanted things that a response shows, with their cases."""
+    return {thing: cases for thing, cases in wanted.items() if is_in(found, thing)}
+
+
+def find_word(found: Reply, word: str) -> bool:
+    return word in found.text
+
+
+def find_time(found: Reply, hours: float) -> bool:
+    """Return whether a response has these hours, as data or in words."""
+    number = rf"(?<![\d.]){re.escape(f'{abs(hours):g}')}(?![\d.])"
+    return hours_words(hours) in found.text or re.search(number, found.content) is not None
+
+
+def clinical_words() -> dict[str, set[str]]:
+    """Return the words of every note, row, summary, timeline and finding.
+
+    Each with the public ids of the cases that have it. A note counts by its lines and sentences.
+    """
+    words: dict[str, set[str]] = defaultdict(set)
+    for model, (path, fields) in CLINICAL.items():
+        for case, *values in model._default_manager.values_list(path, *fields):
+            for value in values:
+                for part in re.split(r"(?<=[.!?])\s+|\n", value or ""):
+                    if len(part) > 3:
+                        words[part].add(case)
     return words
 
 
-CLINICAL: Mapping[type[Model], tuple[str, ...]] = {
-    Note: ("text",),
-    SourceRow: ("value",),
-    EventSeries: ("summary",),
-    Occurrence: ("mention",),
-    Entry: ("event",),
-    Finding: ("a_event", "b_event"),
+def unblinded_times() -> dict[float, set[str]]:
+    """Return the distinctive times of timelines, in hours, with their cases.
+
+    Those with a fraction: small whole numbers are everywhere on a page.
+    """
+    times: dict[float, set[str]] = defaultdict(set)
+    for case, hours in Entry.objects.values_list("timeline__encounter__public_id", "time"):
+        if hours is not None and hours % 1:
+            times[hours].add(case)
+    return times
+
+
+CLINICAL: Mapping[type[Model], tuple[str, tuple[str, ...]]] = {
+    Note: ("encounter__public_id", ("text",)),
+    SourceRow: ("encounter__public_id", ("value",)),
+    EventSeries: ("encounter__public_id", ("summary",)),
+    Occurrence: ("inventory__encounter__public_id", ("mention",)),
+    Entry: ("timeline__encounter__public_id", ("event",)),
+    Finding: ("game__comparison__encounter__public_id", ("a_event", "b_event")),
 }
 
 
 @pytest.mark.django_db
-def test_what_shows_words_without_a_trace_is_found():
-    """The check of the trail fails for a page that records nothing."""
+def test_what_shows_words_or_times_without_a_trace_is_found():
+    """The check fails for a page that records nothing, or another case."""
     world = make_world()
     row = next(row for row in rows() if row.name == "timelines:chain")
     row.path(world)
-    found = Reply(200, "<p>Fell at home.", [])
+    case, admin = find_encounter(world), world.people["admin"]
+    other = factories.make_encounter(case.dataset, case_id="another")
+
+    def event(action: str, public_id: str) -> AuditEvent:
+        return AuditEvent.objects.create(
+            actor=admin, study=world.study, action=action, object_type="ehr.encounter", object_id=public_id
+        )  # fmt: skip
+
+    seen, elsewhere = event("case.chain", case.public_id), event("case.chain", other.public_id)
+    record = event("record.rows", case.public_id)
+    words = make_reply("<p>Fell at home.")
+    plot = make_reply(f'<div data-plot="{{&quot;t&quot;: {abs(TIMES[0])}}}"></div>')
+    spoken = make_reply(f"<p>at {hours_words(TIMES[0])}</p>")
+    for found in (words, plot, spoken):
+        for events in ([], [elsewhere], [event("case.chain", "aaaaaaaaaaaa")]):
+            with pytest.raises(AssertionError, match="without a trace"):
+                check_trail(replace(found, events=events), row, admin)
+        with pytest.raises(AssertionError, match="without a trace"):
+            check_trail(replace(found, events=[seen]), row, world.people["clinician"])
+        check_trail(replace(found, events=[seen]), row, admin)
+    check_trail(replace(words, events=[record]), row, admin)
     with pytest.raises(AssertionError, match="without a trace"):
-        check_trail(found, row, world.people["admin"])
-    seen = AuditEvent.objects.create(
-        actor=world.people["admin"], study=world.study, action="case.chain"
-    )
-    check_trail(replace(found, events=[seen]), row, world.people["admin"])
+        check_trail(replace(plot, events=[record]), row, admin)
     with pytest.raises(AssertionError, match="marks nobody"):
-        check_trail(replace(found, answer=404, events=[seen]), row, world.people["admin"])
+        check_trail(replace(words, answer=404, events=[seen]), row, admin)
+
+
+def make_reply(page: str) -> Reply:
+    """A page without events."""
+    return Reply(200, *extract_texts(page.encode()), [])

@@ -3,7 +3,7 @@
 A world has an open case, a case that the person reviews, and runs, judge runs, evaluations,
 timelines of authors and model calls of both. Two worlds differ in the reviewed case alone: in names
 and number of its sources, in how many occurrences they have and where, in how its stages, calls and
-games ended, and in the judge's verdicts on it.
+games ended, and in the number, types, verdicts and evidence of its findings (`World.facts`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 import pyarrow.parquet as parquet
 from django.apps import apps
 from django.contrib.messages import get_messages
-from django.db.models import Model
+from django.db.models import Count, Model
 from django.test import Client
 from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
@@ -54,6 +54,7 @@ from timelines.models import Authoring, CaseRun, Evaluation, Run, StageBatch, St
 from timelines.runs.calls import CALLS_OWNER
 
 QUOTAS = {"TIMING decisive": 9, "TIMING UNCLEAR": 9, "one-sided": 9, "DUPLICATE": 9, "VALUE": 9}
+REVIEWED = "b-reviewed"
 STEADY = ("steady-one", "steady-two")
 BEGUN = datetime(2150, 1, 1, tzinfo=UTC)
 STAGES = {
@@ -70,7 +71,8 @@ class WorldVariation:
     """What was made of the reviewed case in one world."""
 
     sources: tuple[str, str]
-    teller: Any
+    #: Label of a judge run → who judges the reviewed case or its copy in it.
+    judges: Mapping[str, Any]
     decimals: float
     occurrences: int
     states: tuple[str, ...]
@@ -83,12 +85,13 @@ class WorldVariation:
 class World:
     """A world, the people who review in it, and the names of its ids.
 
-    The names make worlds comparable.
+    The names make worlds comparable. The facts are what must differ between them.
     """
 
     people: dict[str, User]
     packet: Packet
     names: dict[str, str] = field(default_factory=dict)
+    facts: dict[str, object] = field(default_factory=dict)
 
     def plain(self, text: str) -> str:
         """Return the text with ids as names and without tokens."""
@@ -111,18 +114,14 @@ TOKENS = re.compile(
 
 
 @dataclass(frozen=True)
-class VariationJudge:
-    """Judges the reviewed case as the variation says, others always alike."""
+class FewerFindings(FixedJudge):
+    """Reports only the first findings of the fixed judge."""
 
-    teller: Any
-    note: str
-    name: str = "teller"
-    version: str = "1"
+    count: int = 3
 
     def judge(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
-        judge = FixedJudge() if given.note == self.note else self.teller
-        found: list[JudgedFinding] | Unjudged = judge.judge(given)
-        return found
+        found = super().judge(given)
+        return found if isinstance(found, Unjudged) else found[: self.count]
 
 
 def build(variation: WorldVariation) -> World:
@@ -147,24 +146,24 @@ def build(variation: WorldVariation) -> World:
     User.objects.filter(pk=people["admin"].pk).update(is_superuser=True, is_staff=True)
     people["admin"].refresh_from_db()
     opened, distant = make_case(dataset, "a-open", {}), make_case(aside, "c-distant", {})
-    reviewed = make_case(dataset, "b-reviewed", {})
+    reviewed = make_case(dataset, REVIEWED, {})
     # The reviewed stay, imported again under another name.
-    copy = make_case(factories.make_dataset(study, "Copied cohort"), "b-reviewed", {})
+    copy = make_case(factories.make_dataset(study, "Copied cohort"), REVIEWED, {})
     for case in (opened, reviewed):
         for name, candidates in zip(STEADY, (FIRST, SECOND), strict=True):
             make_source(case, name, candidates)
     shared = _run(dataset, "shared")
     _reconstruct(shared, opened, 3, [JobState.SUCCEEDED] * 5, 100)
     _evaluate(aside, distant, "distant")
-    judge = VariationJudge(variation.teller, opened.notes.get().text)
-    steady = _judge(dataset, STEADY, judge, "steady", cases=["a-open"])
+    steady = _judge(dataset, STEADY, {}, "steady", cases=["a-open"])
     _call(JUDGE_CALLS, Game.objects.filter(run=steady).first(), 100)
-    world = World(people, _vary(variation, shared, (reviewed, copy), judge, admin, author))
+    world = World(people, _vary(variation, shared, (reviewed, copy), admin, author))
     for number, person in enumerate(people.values()):
         packets.assign(packet=world.packet, person=person, by=admin, seed=11 + number)
     packets.open_packet(packet=world.packet, by=admin)
     Assignment.objects.update(practised_at=timezone.now())
     world.names = _names((reviewed, copy), variation)
+    world.facts = _facts((reviewed, copy))
     return world
 
 
@@ -172,7 +171,6 @@ def _vary(
     v: WorldVariation,
     shared: Run,
     reviewed: tuple[Encounter, Encounter],
-    judge: VariationJudge,
     admin: User,
     author: User,
 ) -> Packet:
@@ -198,10 +196,10 @@ def _vary(
         make_source(case, name, candidates)
         make_source(copy, name, candidates)
     _reconstruct(_run(copy.dataset, "copied"), copy, v.occurrences, v.states, v.tokens)
-    _judge(copy.dataset, v.sources, judge, "copied")
+    _judge(copy.dataset, v.sources, v.judges, "copied")
     _evaluate(copy.dataset, copy, v.sources[0])
-    _judge(case.dataset, STEADY, judge, "mixed")
-    judged = _judge(case.dataset, v.sources, judge, "varied")
+    _judge(case.dataset, STEADY, v.judges, "mixed")
+    judged = _judge(case.dataset, v.sources, v.judges, "varied")
     _call(JUDGE_CALLS, Game.objects.filter(run=judged).first(), v.tokens)
     _write(case, author, v.occurrences)
     _evaluate(case.dataset, case, v.sources[0], match=0.1 * v.occurrences)
@@ -280,18 +278,21 @@ def _call(owner: str, of: Model | None, tokens: int) -> None:
 def _judge(
     dataset: Dataset,
     sources: Sequence[str],
-    judge: VariationJudge,
+    judges: Mapping[str, Any],
     label: str,
     cases: Sequence[str] = (),
 ) -> JudgeRun:
+    """Judge the reviewed case as the variation says, others always alike."""
     keys = [SourceKey(name, TimelineKind.REVISED.value, 1) for name in sources]
-    with use_judge(judge):  # type: ignore[arg-type]
+    with use_judge(FixedJudge()):
         run = actions.start_judging(
             study=dataset.study, datasets=[dataset], sources=keys, config=JudgeConfig(), label=label, by=None, tell_workers=False,
             cases=list(cases),
         )  # fmt: skip
-        Game.objects.filter(run=run).update(seed=5)
-        for pk in Game.objects.filter(run=run).order_by("pk").values_list("pk", flat=True):
+    games = Game.objects.filter(run=run)
+    games.update(seed=5)
+    for pk, case in games.order_by("pk").values_list("pk", "comparison__encounter__case_id"):
+        with use_judge(judges[label] if case == REVIEWED else FixedJudge()):
             actions.execute_game(pk)
     return run
 
@@ -360,6 +361,29 @@ def _names(cases: Sequence[Encounter], v: WorldVariation) -> dict[str, str]:
                     f"CLOSED-{model.__name__}" if closed else f"{model.__name__}-{next(places)}"
                 )
     return names
+
+
+def _facts(cases: Sequence[Encounter]) -> dict[str, object]:
+    """Return what was made of the reviewed case; all of it must differ."""
+    facts: dict[str, object] = {
+        "runs": sorted(Run.objects.values_list("label", flat=True)),
+        "occurrences": sorted(
+            Timeline.objects.filter(encounter__in=cases)
+            .annotate(count=Count("entries"))
+            .values_list("source", "count")
+        ),
+        "stages": sorted(
+            StageRun.objects.filter(case_run__encounter__in=cases).values_list("stage", "state")
+        ),
+        "calls": sorted(n or 0 for n in ModelCall.objects.values_list("tokens_in", flat=True)),
+    }
+    games = Game.objects.filter(comparison__encounter__in=cases)
+    facts["games"] = sorted(games.values_list("run__label", "state", "outcome"))
+    for label in ("varied", "mixed", "copied"):
+        findings = Finding.objects.filter(game__in=games.filter(run__label=label))
+        for name in ("type", "verdict", "grounding"):
+            facts[f"{name}s of {label}"] = sorted(findings.values_list(name, flat=True))
+    return facts
 
 
 # The walk
@@ -453,7 +477,7 @@ QUERIES: Mapping[str, Sequence[str]] = {
     "timelines:evaluation": ("sort=aultc",),
 }
 #: Maximum number of ids of one kind to try in an address.
-OPEN_OF_EACH = 3
+OPEN_OF_EACH = 4
 #: Addresses that answer a part of their page to htmx.
 PARTIAL = frozenset(
     (*(f"timelines:{name}" for name in ("cases", "run", "evaluations", "evaluation")), "ehr:record")
@@ -466,25 +490,26 @@ ENDS_SESSION = frozenset({"accounts:sign_out", "accounts:sign_in", "admin:logout
 
 
 def addresses(
-    name: str, route: str, pattern: URLPattern, names: Mapping[str, str]
+    name: str, route: str, pattern: URLPattern, names: Mapping[str, str], each: int
 ) -> Iterator[str]:
     """The pattern's address for everything that may stand in it."""
     parameters = list(pattern.pattern.converters) or list(pattern.pattern.regex.groupindex)
     for values in product(
-        *(sample_ids(names, _values(route, parameter)) for parameter in parameters)
+        *(sample_ids(names, _values(route, parameter), each) for parameter in parameters)
     ):
         with suppress(NoReverseMatch):  # a converter that does not take that value
             yield reverse(name, kwargs=dict(zip(parameters, values, strict=True)))
 
 
-def sample_ids(names: Mapping[str, str], found: Sequence[Any]) -> list[Any]:
+def sample_ids(names: Mapping[str, str], found: Sequence[Any], each: int) -> list[Any]:
     """Return ids of the reviewed case, of open objects, and an unknown one.
 
-    The first id, the first few, and the last.
+    Of the open objects the first, and the last ones up to `each`: among these are the reviewed stay
+    itself, and runs over an open and a closed case.
     """
     closed = [value for value in found if names.get(str(value), "").startswith("CLOSED")]
     other = [value for value in found if value not in closed]
-    return [*closed[:1], *other[:-1][:OPEN_OF_EACH], *other[-1:]]
+    return [*closed[:1], *other[:1], *other[1:-1][1 - each :], *other[-1:]]
 
 
 def _values(route: str, parameter: str) -> Sequence[Any]:
@@ -545,7 +570,14 @@ class Answers:
         return int(answer.status_code)
 
 
-def walk(world: World, person: User, *, besides: Collection[str] = (), links: int = 2) -> Answers:
+def walk(
+    world: World,
+    person: User,
+    *,
+    besides: Collection[str] = (),
+    links: int = 2,
+    each: int = OPEN_OF_EACH,
+) -> Answers:
     """Request every address, then follow links, then send forms.
 
     Addresses are also narrowed and sorted. At most `links` links of each shape are followed.
@@ -561,7 +593,7 @@ def walk(world: World, person: User, *, besides: Collection[str] = (), links: in
             or (name.startswith("admin:") and not person.is_superuser)
         ):
             continue
-        for path in dict.fromkeys(addresses(name, route, pattern, world.names)):
+        for path in dict.fromkeys(addresses(name, route, pattern, world.names, each)):
             status = answers.ask(name, path)
             for query in QUERIES.get(name, ()) if status == 200 else ():
                 answers.ask(name, f"{path}?{query}")
@@ -612,7 +644,7 @@ def _follow(answers: Answers, limit: int) -> None:
 
 def _send(answers: Answers) -> None:
     """Send searches and actions that are refused; nothing changes."""
-    for text in ("b-reviewed", "open", "b-"):
+    for text in (REVIEWED, "open", "b-"):
         answers.ask(
             "timelines:cases", reverse("timelines:cases"), method="post", data={"text": text}
         )

@@ -2,33 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from adjudication.judge_runs.actions import CALLS_OWNER
 from adjudication.models import Comparison, Finding, Game, JudgeRun
+from ehr.models import Encounter
 from jobs.models import JobState
 from llm_runtime.models import ModelCall, ModelRequestText
 from tests import factories
 from tests.integration.matrix.ehr import CASE_PAGE, find_encounter
 from tests.integration.matrix.timelines import LIST, STEER
-from tests.integration.matrix.world import SIGN_IN, Row, World, answers, expect_signed_in
+from tests.integration.matrix.world import SIGN_IN, TIMES, Row, World, answers, expect_signed_in
 
 
 def _comparison(world: World) -> Comparison:
     """Two bare timelines of the world's case."""
-    encounter = find_encounter(world)
+    return _compare(find_encounter(world), "Fell", TIMES[:2])
+
+
+def _compare(encounter: Encounter, event: str, times: Sequence[float]) -> Comparison:
+    """Two bare timelines of a case that have one event, at these times."""
     found = Comparison.objects.filter(encounter=encounter).first()
     if found is None:
         one, two = (
-            factories.make_bare_timeline(encounter, {"Fell": -3.0}, source=name)
-            for name in ("judged-one", "judged-two")
+            factories.make_bare_timeline(encounter, {event: hours}, source=name)
+            for name, hours in zip(("judged-one", "judged-two"), times, strict=True)
         )
         found = Comparison.objects.create(encounter=encounter, first=one, second=two)
     return found
 
 
+def _second_comparison(world: World) -> Comparison:
+    """The same for another case, so that lists show two."""
+    dataset = find_encounter(world).dataset
+    encounter = dataset.encounters.filter(case_id="2").first() or factories.make_encounter(
+        dataset, case_id="2"
+    )
+    return _compare(encounter, "Stumbled", TIMES[2:])
+
+
 def _run(world: World, label: str = "judged") -> JudgeRun:
-    """A judge run with one judged game, whose finding is in both timelines."""
+    """A judge run with two judged games.
+
+    The finding of each is in both of its timelines.
+    """
     comparison = _comparison(world)
     sides = (comparison.first, comparison.second)
     run, made = JudgeRun.objects.get_or_create(
@@ -42,29 +59,36 @@ def _run(world: World, label: str = "judged") -> JudgeRun:
     )
     if made:
         run.datasets.set([comparison.encounter.dataset])
-        game = Game.objects.create(
-            run=run,
-            comparison=comparison,
-            seed=1,
-            state=JobState.SUCCEEDED,
-            outcome=Game.Outcome.JUDGED,
-            a_is_first=True,
-        )
-        rows = {"a_event": "Fell", "a_time": -3, "b_event": "Fell", "b_time": -3}
-        Finding.objects.create(
-            game=game,
-            ordinal=1,
-            type="SHARED_UNSUPPORTED",
-            verdict="NEITHER",
-            polarity="present",
-            grounding="NONE",
-            **rows,
-        )
+        _judge(run, comparison, "Fell", TIMES[:2])
+        _judge(run, _second_comparison(world), "Stumbled", TIMES[2:])
     return run
 
 
+def _judge(run: JudgeRun, comparison: Comparison, event: str, times: Sequence[float]) -> None:
+    game = Game.objects.create(
+        run=run,
+        comparison=comparison,
+        seed=1,
+        state=JobState.SUCCEEDED,
+        outcome=Game.Outcome.JUDGED,
+        a_is_first=True,
+    )
+    Finding.objects.create(
+        game=game,
+        ordinal=1,
+        type="SHARED_UNSUPPORTED",
+        verdict="NEITHER",
+        polarity="present",
+        grounding="NONE",
+        a_event=event,
+        a_time=times[0],
+        b_event=event,
+        b_time=times[1],
+    )
+
+
 def _game(world: World) -> Game:
-    return Game.objects.get(run=_run(world))
+    return Game.objects.get(run=_run(world), comparison__encounter=find_encounter(world))
 
 
 def _call(world: World) -> dict[str, str]:

@@ -17,7 +17,7 @@ from adjudication.review import decisions, slots
 from adjudication.sampling.drawing import Design
 from jobs.models import JobState
 from tests import factories
-from tests.integration.matrix.world import SIGN_IN, Row, World, answers
+from tests.integration.matrix.world import SIGN_IN, TIMES, Row, World, answers
 from timelines.domain import TimelineKind
 from timelines.models import Timeline
 
@@ -51,10 +51,12 @@ def _make_judged_run(world: World) -> JudgeRun:
     encounter = factories.make_encounter(factories.make_dataset(world.study))
     note = factories.make_note(encounter, NOTE)
     factories.make_series(
-        encounter, "lab:lactate::", [factories.make_row(encounter, "lab:lactate::", 1.0, value="2")]
+        encounter,
+        "lab:lactate::",
+        [factories.make_row(encounter, "lab:lactate::", 1.0, value="413.7")],
     )
     sides: list[Timeline] = []
-    for (source, _, _), hours in zip(SOURCES, (-72.0, 72.0), strict=True):
+    for (source, _, _), hours in zip(SOURCES, TIMES[2:], strict=True):
         inventory = factories.make_inventory(note, origin="import")
         occurrence = factories.make_occurrence(inventory, span=(0, 5), mention="fever")
         sides.append(
@@ -81,7 +83,8 @@ def _make_judged_run(world: World) -> JudgeRun:
         state=JobState.SUCCEEDED,
     )
     Finding.objects.create(
-        game=game, ordinal=1, type="TIMING", verdict="A", polarity="present", a_event="fever", a_time=-72, b_event="fever", b_time=72,
+        game=game, ordinal=1, type="TIMING", verdict="A", polarity="present", a_event="fever", a_time=TIMES[2],
+        b_event="fever", b_time=TIMES[3],
         a_entry=sides[0].entries.get(), b_entry=sides[1].entries.get(), grounding="NONE", category="wrong_time", charged_first=False,
         subject_sha256="0" * 64,
     )  # fmt: skip

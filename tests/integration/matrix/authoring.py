@@ -10,7 +10,7 @@ from django.contrib.auth import get_user_model
 from accounts.models import Role
 from tests import factories
 from tests.integration.matrix.ehr import CASE_PAGE, find_encounter
-from tests.integration.matrix.world import SIGN_IN, Row, World, answers
+from tests.integration.matrix.world import SIGN_IN, TIMES, Row, World, answers
 from timelines.authoring.actions import start_authoring, submit
 from timelines.authoring.edits import Edit, apply_edit
 from timelines.models import Authoring
@@ -34,7 +34,7 @@ def _draft(world: World) -> Authoring:
         encounter=find_encounter(world), protocol=Authoring.Protocol.ASSISTED, by=clinician
     )
     if new:
-        values = {"start": 0, "end": 4, "mention": "Fell", "time": -2}
+        values = {"start": 0, "end": 4, "mention": "Fell", "time": TIMES[0]}
         apply_edit(authoring=made, edit=Edit("matrix", 0, "add", values=values), by=clinician)
     return made
 
@@ -67,7 +67,9 @@ def _submit_two(world: World) -> dict[str, str]:
         )
         apply_edit(
             authoring=made,
-            edit=Edit("m", 0, "add", values={"start": 0, "end": 4, "mention": "Fell", "time": 0}),
+            edit=Edit(
+                "m", 0, "add", values={"start": 0, "end": 4, "mention": "Fell", "time": TIMES[1]}
+            ),
             by=author,
         )
         submit(authoring=made, by=author)

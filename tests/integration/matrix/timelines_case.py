@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests import factories
 from tests.integration.matrix.ehr import CASE_PAGE, find_encounter
-from tests.integration.matrix.world import Row, World
+from tests.integration.matrix.world import TIMES, Row, World
 from timelines.models import Occurrence
 
 
@@ -18,7 +18,7 @@ def _occurrence(world: World) -> dict[str, str]:
     if found is None:
         inventory = factories.make_inventory(factories.make_note(encounter, "Fell at home."))
         found = factories.make_occurrence(inventory, "Fell")
-        factories.make_timeline(inventory, {found: -2.0}, source="matrix")
+        factories.make_timeline(inventory, {found: TIMES[0]}, source="matrix")
     return {"public_id": encounter.public_id, "uid4": found.uid4}
 
 

@@ -9,7 +9,7 @@ from tests import factories
 from tests.integration.evaluated import make_evaluation, store_case
 from tests.integration.matrix.ehr import CASE_PAGE, find_encounter
 from tests.integration.matrix.timelines import LIST, STEER
-from tests.integration.matrix.world import SIGN_IN, Row, World, answers
+from tests.integration.matrix.world import SIGN_IN, TIMES, Row, World, answers
 from tests.made_report import make_report
 from timelines.domain import TimelineKind
 from timelines.models import Evaluation, Timeline
@@ -46,11 +46,11 @@ def _start(world: World) -> dict[str, str]:
         inventory = factories.make_inventory(factories.make_note(encounter, "Fell at home."))
         factories.make_timeline(
             inventory,
-            {factories.make_occurrence(inventory, "Fell"): -2.0},
+            {factories.make_occurrence(inventory, "Fell"): TIMES[0]},
             kind=TimelineKind.REFERENCE,
         )
         factories.seal(inventory)
-        factories.make_bare_timeline(encounter, {"Fell": -3.0}, source="other")
+        factories.make_bare_timeline(encounter, {"Fell": TIMES[1]}, source="other")
     chosen = {
         "datasets": encounter.dataset.public_id,
         "reference": "reference",
