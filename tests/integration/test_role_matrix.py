@@ -189,6 +189,17 @@ READING = {
 #: The same for readings that may show times of timelines: exposing ones, one's own writing, and
 #: blinded items.
 UNBLINDING = READING - {"record.open", "record.search", "record.rows", "review.rows"}
+#: Addresses that show times of timelines, some only as data of a plot.
+SHOWS_TIMES = {
+    "timelines:case",
+    "timelines:occurrence",
+    "timelines:agreement",
+    "adjudication:findings",
+    "adjudication:finding",
+    "adjudication:compare",
+    "adjudication_api:finding",
+    "adjudication_api:comparison",
+}
 #: Made-up cases that come with the application.
 MADE_UP = {"adjudication:review_practice_case", "adjudication_api:review_practice_case"}
 
@@ -208,10 +219,10 @@ def check_trail(found: Reply, row: Row, person: User | None) -> None:
     unblinding = find_recorded_cases([event for event in events if event.action in UNBLINDING])
     if row.name in MADE_UP:
         return
-    for shown, recorded in (
-        (find_shown(found, clinical_words(), find_word), read),
-        (find_shown(found, unblinded_times(), find_time), unblinding),
-    ):
+    words = find_shown(found, clinical_words(), find_word)
+    times = find_shown(found, unblinded_times(), find_time)
+    assert times or row.name not in SHOWS_TIMES, f"no time of a timeline was found in {row.name}"
+    for shown, recorded in ((words, read), (times, unblinding)):
         missed = {what: sorted(cases) for what, cases in shown.items() if not cases & recorded}
         assert not missed, f"{row.name} shows {missed} without a trace; recorded: {recorded}"
     known = set(Encounter.objects.values_list("public_id", flat=True))

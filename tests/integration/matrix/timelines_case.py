@@ -9,7 +9,8 @@ from timelines.models import Occurrence
 
 
 def _case(world: World) -> dict[str, str]:
-    return {"public_id": find_encounter(world).public_id}
+    """A case whose page shows a timeline."""
+    return {"public_id": _occurrence(world)["public_id"]}
 
 
 def _occurrence(world: World) -> dict[str, str]:
