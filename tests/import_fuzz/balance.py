@@ -252,7 +252,8 @@ def _csv_file(file: StreamFile, stored, rejected: set[int], offered: int, _) -> 
 def _mimic_encounters(
     root: Path, found: Collection[EncounterRecord], rejections: Collection[Rejection]
 ) -> None:
-    (path,) = root.glob("hosp/admissions.csv*")
+    places = (root / "hosp" / f"admissions.csv{suffix}" for suffix in ("", ".gz"))
+    (path,) = (path for path in places if path.is_file())
     (_, header), *lines = oracle.records(path)
     named = {r.line for r in rejections}
     taken = {e.case_id: e for e in found}
