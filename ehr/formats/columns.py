@@ -62,8 +62,8 @@ def first_present(*parts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedAr
     The mask of de-identification is ___.
     """
     empty = pa.scalar(None, pa.string())
-    found = pc.coalesce(*(pc.if_else(pc.is_in(p, HIDDEN), empty, p) for p in parts))
-    return pc.fill_null(found, "")
+    texts = pc.coalesce(*(pc.if_else(pc.is_in(p, HIDDEN), empty, p) for p in parts))
+    return pc.fill_null(texts, "")
 
 
 def clean_text(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

@@ -57,11 +57,11 @@ def find_listing(folder: Path) -> Path:
     tables = [p for p in named if p.name.lower() in (*LISTINGS, f"{STEM}.parquet")]
     if len(tables) > 1:
         raise WrongFile(Rejection(safe_name(tables[1]), "the encounters are there twice"))
-    found = next(iter([*tables, *named]), folder / ENCOUNTERS)
-    if found.name.lower() not in LISTINGS:
+    listing = next(iter([*tables, *named]), folder / ENCOUNTERS)
+    if listing.name.lower() not in LISTINGS:
         reason = f"the encounters are not read from this file; expected: {', '.join(LISTINGS)}"
-        raise WrongFile(Rejection(safe_name(found), reason))
-    return found
+        raise WrongFile(Rejection(safe_name(listing), reason))
+    return listing
 
 
 def is_listing(path: Path) -> bool:

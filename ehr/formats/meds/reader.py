@@ -325,8 +325,8 @@ def _has_lost_number(batch: pa.Table) -> pa.ChunkedArray:
     """
     text, number = batch["text_value"], batch["numeric_value"]
     nothing = pc.or_(pc.is_in(number, HIDDEN), pc.equal(number, "nan"))
-    told = pc.or_(nothing, pc.or_(pc.is_in(text, HIDDEN), pc.equal(text, number)))
-    return pc.and_(pc.invert(told), pc.is_null(parse_numbers(number)))
+    agrees = pc.or_(nothing, pc.or_(pc.is_in(text, HIDDEN), pc.equal(text, number)))
+    return pc.and_(pc.invert(agrees), pc.is_null(parse_numbers(number)))
 
 
 def _split_batch(batch: pa.Table, name: str, start: int) -> _Batch:

@@ -189,13 +189,13 @@ def write_repeated_text(folder: Path, encoded: str) -> Path:
     ],
 )
 def test_a_small_parquet_file_of_much_text_is_refused(tmp_path, encoded, limits, word):
-    found = read_case(write_repeated_text(tmp_path, encoded), limits=limits)
-    assert found.encounter is None
-    assert [(r.file, word in r.reason) for r in found.rejections] == [("c1/rows.parquet", True)]
+    case = read_case(write_repeated_text(tmp_path, encoded), limits=limits)
+    assert case.encounter is None
+    assert [(r.file, word in r.reason) for r in case.rejections] == [("c1/rows.parquet", True)]
 
 
 @pytest.mark.parametrize("encoded", ["dictionary", "compressed"])
-def test_a_parquet_file_is_refused_by_what_was_read_whatever_it_states(
+def test_a_parquet_file_is_refused_by_what_was_read_not_by_what_it_states(
     tmp_path, encoded, monkeypatch
 ):
     monkeypatch.setattr("ehr.formats.parquet._stated_bytes", lambda *_: 0)
