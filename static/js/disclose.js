@@ -1,5 +1,5 @@
-// Rows of a table that open below their own row: a button with aria-controls shows and hides them,
-// a link to a marked row is followed.
+// Rows of a table that expand below their row: a button with aria-controls shows and hides them; a
+// link to a row inside expands it.
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button.disclose");
   if (!button) return;
@@ -11,7 +11,7 @@ document.addEventListener("click", (event) => {
 for (const failure of ["htmx:responseError", "htmx:sendError"]) {
   document.addEventListener(failure, (event) => {
     const target = event.detail.target?.closest(".disclosed");
-    if (target) target.textContent = "The rows could not be fetched. Reload the page to try again.";
+    if (target) target.textContent = "The rows could not be loaded. Reload the page to try again.";
   });
 }
 const marked = document.querySelector("tr[aria-current]");

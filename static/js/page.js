@@ -17,7 +17,7 @@ toggle?.addEventListener("click", () => {
   try {
     localStorage.setItem("theme", root.dataset.theme);
   } catch {
-    // Not remembered where storage is forbidden.
+    // The browser may block storage; the choice is not remembered then.
   }
   show();
   document.dispatchEvent(new CustomEvent("themechange"));
@@ -28,8 +28,8 @@ for (const select of document.querySelectorAll("[data-submit-on-change]")) {
   select.form.querySelector("[data-replaced-by-change]")?.setAttribute("hidden", "");
   select.addEventListener("change", () => select.form.requestSubmit());
 }
-// A fragment whose request was led elsewhere (to the sign-in page, after the session ended) must
-// not land inside this page.
+// A fragment's request may be redirected, for example to the sign-in page after the session ended.
+// That page must not be inserted into this one.
 document.addEventListener("htmx:beforeSwap", (event) => {
   const answered = event.detail.xhr.responseURL;
   if (
@@ -44,8 +44,8 @@ document.addEventListener("htmx:beforeSwap", (event) => {
 document.addEventListener("click", (event) => {
   const opener = event.target.closest("[data-opens]");
   if (opener) document.getElementById(opener.dataset.opens)?.showModal();
-  // A form that asks first: its button opens the dialog that names what is lost. Without scripts
-  // the form is sent as it is.
+  // The button of a form that needs confirmation opens a dialog that names the loss. Without
+  // scripts the form is submitted directly.
   const asking = document.getElementById(event.target.closest("[data-asks]")?.dataset.asks);
   if (asking) {
     event.preventDefault();

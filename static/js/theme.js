@@ -5,7 +5,7 @@
   try {
     theme = localStorage.getItem("theme") || "auto";
   } catch {
-    // Storage may be forbidden; the system's theme is used then.
+    // The browser may block storage; the system's theme is used then.
   }
   document.documentElement.dataset.theme = ["light", "dark"].includes(theme) ? theme : "auto";
 })();

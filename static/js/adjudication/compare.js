@@ -1,5 +1,5 @@
 // The aligned table and the panel beside the plot: rows follow the selection, the window and the
-// search; the panel tells one row whole.
+// search; the panel shows one row in full.
 import { element } from "../shared/dom.js";
 import * as Case from "../case/state.js";
 
@@ -14,7 +14,7 @@ const rows = new Map([...body.rows].map((row) => [row.dataset.u, row]));
 const empty = [...holder.childNodes];
 const emptyTitle = [...title.childNodes];
 const STATES = {
-  differs: "apart beyond tolerance",
+  differs: "different beyond tolerance",
   agrees: "within tolerance",
   "only-a": "only in A",
   "only-b": "only in B",
@@ -37,7 +37,7 @@ function filter() {
     : `${left} of ${rows.size} rows`;
 }
 
-// j and k pass over what the filter hides.
+// j and k skip rows that the filter hides.
 Case.passOver((index) => rows.get(Case.items[index].u).hidden);
 
 function side(name, one) {
@@ -48,7 +48,7 @@ function side(name, one) {
     ` ${Case.root.dataset[`name${name.toUpperCase()}`]}`,
   );
   if (!one) {
-    box.append(element("p", "muted", "has no such row"));
+    box.append(element("p", "muted", "has no matching row"));
     return box;
   }
   box.append(element("p", "event", one.m));
@@ -68,7 +68,7 @@ function finding(one) {
   head.append(element("b", "", one.kind), `: ${one.held}`);
   if (one.flag) head.append(element("span", "badge badge-plain", one.flag));
   box.append(
-    element("p", "muted", `${one.charged || "nobody is charged"} · rests on ${one.grounding}`),
+    element("p", "muted", `${one.charged || "no side is charged"} · based on ${one.grounding}`),
   );
   if (one.reason) box.append(element("p", "reason", one.reason));
   const link = box.appendChild(element("a", "", "See its evidence"));
@@ -76,7 +76,7 @@ function finding(one) {
   return box;
 }
 
-function tell(one) {
+function showRow(one) {
   const words = one.dw && one.s !== "agrees" ? `B is ${one.dw}` : one.dw;
   const state = [STATES[one.s], one.dw && words].filter(Boolean).join(" · ");
   title.replaceChildren(element("h2", "", one.m), element("p", "chain-when muted", state));
@@ -84,23 +84,23 @@ function tell(one) {
   announce.textContent = `${one.m}, ${one.w}, ${STATES[one.s]}`;
   const sides = element("div", "compared-sides");
   sides.append(side("a", one.a), side("b", one.b));
-  const found = [sides];
+  const parts = [sides];
   if (one.q) {
     const quote = element("p", "sentence", one.q[0]);
     quote.append(element("mark", "", one.q[1]), one.q[2]);
-    found.push(element("h3", "", "In the note"), quote);
+    parts.push(element("h3", "", "In the note"), quote);
   }
-  if (one.how) found.push(element("p", "muted", `Paired by ${one.how}.`));
+  if (one.how) parts.push(element("p", "muted", `Paired by ${one.how}.`));
   if (one.f) {
-    found.push(
+    parts.push(
       element("h3", "", one.f.length === 1 ? "The judge’s finding" : "The judge’s findings"),
       ...one.f.map(finding),
     );
   } else if (Case.root.dataset.judged) {
-    found.push(element("p", "muted", "The judge reported no finding about this row."));
+    parts.push(element("p", "muted", "The judge reported no finding for this row."));
   }
   const box = element("div", "compared");
-  box.append(...found);
+  box.append(...parts);
   holder.replaceChildren(box);
   holder.scrollTop = 0;
 }
@@ -126,7 +126,7 @@ Case.on("select", (one, from) => {
   if (from === "keys" || from === "shift" || from === "table") {
     chosen.querySelector("button").focus({ preventScroll: true });
   }
-  tell(one);
+  showRow(one);
 });
 Case.on("window", filter);
 Case.on("search", filter);

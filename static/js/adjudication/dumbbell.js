@@ -1,5 +1,5 @@
-// The marks of two timelines on the case page's plot: A round, B square, a line between them; heavy
-// where they differ beyond tolerance.
+// The marks of two timelines on the case page's plot: A round, B square, and a line between them,
+// which is thicker if they differ beyond tolerance.
 import { addTraces } from "../case/plot.js";
 
 addTraces(({ placed, lines, dots, inkOf }) => {
@@ -8,8 +8,8 @@ addTraces(({ placed, lines, dots, inkOf }) => {
   const reported = placed.filter((item) => item.f);
   const far = both.filter((item) => item.s === "differs");
   const rings = (side) => reported.filter((item) => item[side]?.x !== undefined);
-  // Where both stand close together A is a little above the line and B a little below it, so that
-  // neither hides the other.
+  // A is drawn a little above the line and B a little below it, so that close marks do not hide
+  // each other.
   const close = (item) =>
     item.a?.x !== undefined && item.b?.x !== undefined && Math.abs(item.a.x - item.b.x) < 0.014;
   const ring = { symbol: "circle-open", size: 14, color: inkOf("soft"), line: { width: 1.25 } };
@@ -17,7 +17,7 @@ addTraces(({ placed, lines, dots, inkOf }) => {
     const of = placed.filter((item) => item[side]?.x !== undefined);
     const alone = of.map((item) => item.s === `only-${side}`);
     const ink = inkOf(`side-${side}`);
-    // What one side alone has is hollow.
+    // Rows that only one side has are hollow.
     const marker = {
       symbol: alone.map((one) => (one ? `${symbol}-open` : symbol)),
       size,

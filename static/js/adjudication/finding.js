@@ -1,5 +1,5 @@
-// One finding: j and k go through the findings of its game, and quote and cited row are brought
-// into sight inside their boxes.
+// One finding: j and k go through the findings of its game. The quote and the cited row are
+// scrolled into view inside their boxes.
 const show = (box, part) => {
   if (!box || !part) return;
   box.scrollTop += part.getBoundingClientRect().top - box.getBoundingClientRect().top -

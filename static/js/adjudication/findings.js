@@ -1,5 +1,4 @@
-// The list of findings: j and k move through its rows, Enter opens one, a click anywhere in a row
-// does too.
+// The list of findings: j and k move through its rows; Enter or a click anywhere in a row opens it.
 const rows = () => [...document.querySelectorAll(".findings tbody tr")];
 const link = (row) => row?.querySelector(".row-link");
 

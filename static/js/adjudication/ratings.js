@@ -1,9 +1,9 @@
-// Plots of a judge run: a forest of ratings, and the cost of errors a matchup stacked by category.
+// Plots of a judge run: a forest plot of ratings, and the cost of errors per matchup by category.
 import * as Look from "../evaluation/look.js";
 
 const LONGEST = 26;
 const MARK = " · ";
-// "rules · revised": a long name of a source is cut, its kind never.
+// "rules · revised": the name of a source is cut if it is long, its kind never.
 const short = (words) => {
   const at = words.lastIndexOf(MARK);
   const [letters, kind] = at < 0 ? [[...words], ""] : [[...words.slice(0, at)], words.slice(at)];
@@ -20,12 +20,12 @@ export function ratings(data, look, size) {
     data.without.filter((row) => row[1] !== null).map((row) => [row[0], row]),
   );
   const at = (n) => rows.length - 1 - n;
-  const trace = (name, found, tone, symbol, shift) => ({
+  const trace = (name, points, tone, symbol, shift) => ({
     type: "scatter",
     mode: "markers",
     name,
-    x: found.map(([row]) => row[1]),
-    y: found.map(([, n]) => at(n) + shift),
+    x: points.map(([row]) => row[1]),
+    y: points.map(([, n]) => at(n) + shift),
     marker: { symbol, size: 10, color: Look.tone(look, { tone }) },
     error_x: {
       type: "data",
@@ -33,11 +33,11 @@ export function ratings(data, look, size) {
       color: Look.tone(look, { tone }),
       thickness: 1.5,
       width: 4,
-      array: found.map(([row]) => (row[3] ?? row[1]) - row[1]),
-      arrayminus: found.map(([row]) => row[1] - (row[2] ?? row[1])),
+      array: points.map(([row]) => (row[3] ?? row[1]) - row[1]),
+      arrayminus: points.map(([row]) => row[1] - (row[2] ?? row[1])),
     },
     hoverinfo: "text",
-    text: found.map(([row]) => `${Look.text(row[0])}<br>${row[1].toFixed(0)}`),
+    text: points.map(([row]) => `${Look.text(row[0])}<br>${row[1].toFixed(0)}`),
   });
   const traces = [
     trace("all charges", rows.map((row, n) => [row, n]), 0, "circle", without.size ? 0.12 : 0),
@@ -99,7 +99,7 @@ export function costs(data, look, size) {
   }));
   const layout = Look.layout(look, size, {
     legend: true,
-    x: { words: "Points a matchup" },
+    x: { words: "Points per matchup" },
     y: { words: "", showgrid: false },
   });
   layout.legend.traceorder = "normal";

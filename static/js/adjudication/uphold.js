@@ -1,5 +1,5 @@
-// The forest plot of uphold rates: a line a stratum, then the raw and the standardised rate, each
-// with its interval.
+// The forest plot of uphold rates: one line per stratum, then the raw and the standardised rate,
+// each with its interval.
 import * as Look from "../evaluation/look.js";
 
 export function uphold(data, look, size) {

@@ -1,4 +1,4 @@
-// What the page says of saving, what it notices, the history, and the way to submitting.
+// The saving state, notices, the history dialog and the submit dialog.
 import { element } from "../shared/dom.js";
 import { counted } from "../shared/words.js";
 import { resolveConflict } from "./conflict.js";
@@ -19,17 +19,17 @@ const submitNow = submitDialog.querySelector("[data-submit-now]");
 const submitProblem = submitDialog.querySelector("[data-submit-problem]");
 
 function waitingWords() {
-  return `Not saved: ${counted(state.pending.length, "change waits", "changes wait")}`;
+  return `Not saved: ${counted(state.pending.length, "change", "changes")}`;
 }
 const WORDS = {
-  lost: () => `${waitingWords()}; trying again. Keep this page open.`,
+  lost: () => `${waitingWords()}. Trying again. Keep this page open.`,
   "signed-out": () =>
     `You were signed out. ${waitingWords()} in this page. Sign in as ${Author.root.dataset.person} in a new tab, then come back here.`,
   stopped: () => `${waitingWords()}. ${connection.message}`,
   locked: () => connection.message,
 };
 
-// Quiet while all is well; a banner only when the person should know or do something.
+// Show a banner only if the person must know or do something.
 function showConnection() {
   const { kind } = connection;
   const words = WORDS[kind]?.() ?? "";
@@ -60,9 +60,9 @@ function note(words, kind = "info") {
 }
 
 const DONE = { undo: "Undone", redo: "Done again", split: "Split", merge: "Merged" };
-Author.on("said", (kind) => Author.announce(DONE[kind]));
+Author.on("done", (kind) => Author.announce(DONE[kind]));
 
-// The history page has the list; here it is shown in a dialog.
+// Fetches the list from the history page and shows it in a dialog.
 export async function showHistory() {
   const box = historyDialog.querySelector("[data-history]");
   box.replaceChildren(element("p", "muted", "Loading…"));
@@ -72,7 +72,7 @@ export async function showHistory() {
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     box.replaceChildren(document.adoptNode(page.getElementById("history-list")));
   } catch {
-    box.replaceChildren(element("p", "", "The history cannot be read without the connection."));
+    box.replaceChildren(element("p", "", "No connection: the history cannot be loaded."));
   }
 }
 
@@ -82,16 +82,16 @@ function open(uid) {
   form.elements.when.focus();
 }
 
-// What is not placed yet is named, each with a way to it.
+// Lists the occurrences that are not placed yet, each with a link to it.
 export function submit() {
-  Author.tell("flush");
+  Author.emit("flush");
   const all = Author.inNote();
   const todo = all.filter((o) => !o.placed);
   const words = submitDialog.querySelector("[data-submit-words]");
   const many = `${counted(todo.length, "occurrence is", "occurrences are")} not placed yet`;
   words.textContent = all.length
-    ? `${many}. Say when, or N/A where no time can be defended.`
-    : "Nothing is marked yet.";
+    ? `${many}. Enter a time, or N/A if no time can be given.`
+    : "No occurrence is marked yet.";
   submitDialog.querySelector("[data-submit-todo]").hidden = all.length > 0 && !todo.length;
   submitDialog.querySelector("[data-submit-list]").replaceChildren(...todo.map((o) => {
     const made = element("li");
@@ -118,11 +118,11 @@ async function send() {
   const { status, data } = await post(Author.data.urls.submit, { revision: state.revision });
   if (status === 200) return location.reload();
   if (status === 409) resolveConflict(data);
-  const signedOut = "You were signed out. Sign in in another tab, then try again.";
+  const signedOut = "You were signed out. Sign in again in another tab, then try again.";
   submitProblem.textContent = data.message ??
     (status === 401
       ? signedOut
-      : "There is no connection, and no word whether it was submitted; try again.");
+      : "No connection. It is not known whether the timeline was submitted. Try again.");
   submitProblem.hidden = false;
   ready();
   return undefined;

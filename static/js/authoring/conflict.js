@@ -1,5 +1,5 @@
-// The timeline was changed in another window. What touches other occurrences is saved on top of it;
-// for the rest the person decides.
+// The timeline was changed in another window. Edits of other occurrences are saved on top of it;
+// for the same occurrences the person decides.
 import { element } from "../shared/dom.js";
 import { counted } from "../shared/words.js";
 import { touchedBy } from "./edits.js";
@@ -23,7 +23,7 @@ const FIELDS = {
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
-// Called with the server's whole document. True when saving can go on at once.
+// Called with the server's whole document. Returns whether saving can continue at once.
 export function resolveConflict(answer) {
   const mine = Author.currentView();
   const theirs = new Map(answer.occurrences.map((o) => [o.uid, o]));
@@ -49,23 +49,23 @@ export function resolveConflict(answer) {
         theirs: theirs.get(uid),
       })),
     );
-  } else {Author.tell(
+  } else {Author.emit(
       "notice",
       taken(changed.length) +
-        (steps.length ? " Undo was left out: the latest change is not yours." : ""),
+        (steps.length ? " Undo was skipped: the latest change is not yours." : ""),
     );}
   Author.rebuilt();
   return !asked.length;
 }
 
 function taken(count) {
-  const brought = `${counted(count, "occurrence was", "occurrences were")} brought up to date`;
-  return `The timeline was changed in another window: ${brought}, and your changes are saved on top.`;
+  const updated = `${counted(count, "occurrence was", "occurrences were")} updated`;
+  return `The timeline was changed in another window: ${updated}. Your changes are saved on top.`;
 }
 
 function ask(conflicts) {
   state.conflicts = conflicts;
-  Author.tell("notice", "");
+  Author.emit("notice", "");
   list.replaceChildren(...conflicts.map(block));
   progress();
   if (!dialog.open) dialog.showModal();
@@ -94,7 +94,7 @@ function block(conflict) {
   return part;
 }
 
-const said = (occurrence, field) => {
+const shownValue = (occurrence, field) => {
   const value = field === "words" ? Author.momentWords(occurrence) : occurrence[field];
   return Array.isArray(value)
     ? value.join(", ") || "none"
@@ -120,11 +120,11 @@ function table({ mine, theirs }) {
     return made;
   }
   for (const [field, words] of Object.entries(FIELDS)) {
-    if (said(mine, field) === said(theirs, field)) continue;
+    if (shownValue(mine, field) === shownValue(theirs, field)) continue;
     const row = body.insertRow();
     row.append(
       heading(words),
-      ...[mine, theirs].map((side) => element("td", "wrap", said(side, field))),
+      ...[mine, theirs].map((side) => element("td", "wrap", shownValue(side, field))),
     );
   }
   return made;
@@ -145,10 +145,10 @@ function resolve() {
   state.conflicts = null;
   dialog.close();
   Author.rebuilt();
-  Author.tell("resolved");
+  Author.emit("resolved");
 }
 
-// Mine is kept of what was removed elsewhere: it is added again, as it stood here.
+// The occurrence was removed elsewhere and the person chose "mine": it is added again.
 function restored({ uid, mine }) {
   state.pending = state.pending.filter((edit) => !touchedBy(edit).includes(uid));
   if (mine) Author.edit("add", { values: content(mine) });

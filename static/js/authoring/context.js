@@ -1,4 +1,4 @@
-// The occurrences that tell when the selected one was: at most five, chosen from the others.
+// The context of the selected occurrence: at most five others that help to date it.
 import { element } from "../shared/dom.js";
 import { form } from "./form.js";
 import * as Author from "./state.js";
@@ -18,7 +18,7 @@ function chip(uid) {
   if (!Author.state.locked) {
     const away = element("button", "chip-away", "×");
     away.type = "button";
-    away.setAttribute("aria-label", `Take ${other?.mention ?? "it"} out of the context`);
+    away.setAttribute("aria-label", `Remove ${other?.mention ?? "it"} from the context`);
     away.addEventListener("click", () => {
       const o = Author.selected();
       Author.change(o.uid, { context: o.context.filter((one) => one !== uid) });
@@ -53,8 +53,8 @@ function draw(o) {
   );
 }
 
-// By the keyboard a select changes with every arrow: what is chosen is taken on Enter or on
-// leaving; by the mouse at once.
+// With the keyboard a select changes with every arrow, so its value is added on Enter or on
+// leaving the field; with the mouse it is added at once.
 function take() {
   const o = Author.selected();
   const uid = choice.value;

@@ -1,4 +1,4 @@
-// The queue of edits that wait to be saved, and what the page shows with them. Nothing here touches
+// The queue of edits that are not saved yet, and the document with them applied. Has no access to
 // the page.
 
 const BLANK = {
@@ -18,7 +18,7 @@ const BLANK = {
   bounds: "",
 };
 
-// The server's document with the waiting edits applied: a Map by UID.
+// The server's document with the queued edits applied: a Map by UID.
 export function viewOf(document, edits) {
   const view = new Map(document);
   for (const edit of edits) apply(view, edit);
@@ -35,14 +35,14 @@ function apply(view, edit) {
   else for (const one of edit.uids ?? [uid]) merge(one, { waiting: true, busy: true });
 }
 
-// A time that the server has not read yet: shown as it was typed.
+// A time that the server has not parsed yet is shown as typed.
 function timed(values) {
   if (values.time_text === undefined) return values;
   const { time_text: entered, ...rest } = values;
   return { ...rest, placed: true, entered, unread: true };
 }
 
-// Puts a change into the last edit of the queue, if that changes the same fields of the same
+// Merges a change into the last edit of the queue if that one changes the same fields of the same
 // occurrence and was not sent yet. Returns whether it did.
 export function fold(edits, { uid, values, hint }) {
   const last = edits.at(-1);
@@ -53,7 +53,7 @@ export function fold(edits, { uid, values, hint }) {
   return true;
 }
 
-// An occurrence that was made on this page has its identifier now: edits that wait for it follow.
+// The server has assigned the UID of an occurrence made on this page: queued edits use it.
 export function renameIn(edits, before, after) {
   const renamed = (uid) => (uid === before ? after : uid);
   for (const edit of edits) {
@@ -63,9 +63,9 @@ export function renameIn(edits, before, after) {
   }
 }
 
-// The UIDs that an edit changes. None for undo and redo: only the server knows them.
+// The UIDs that an edit changes; none for undo and redo, because only the server knows them.
 export const touchedBy = (edit) => edit.uids ?? [edit.uid].filter(Boolean);
 
-// Waiting edits can be undone too: the undo follows them in the queue.
+// Queued edits can be undone too: the undo follows them in the queue.
 export const canUndo = (state) => !state.locked && (state.canUndo || state.pending.length > 0);
 export const canRedo = (state) => !state.locked && state.canRedo && !state.pending.length;

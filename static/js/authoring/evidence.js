@@ -1,6 +1,6 @@
-// Rows of the record: what an occurrence rests on, the search (nearest first), and in the assisted
-// protocol the suggestions beside it. In the unaided protocol there is no place for suggestions on
-// the page, and none is ever asked for.
+// Rows of the record: those that an occurrence cites, the search (nearest first), and in the
+// assisted protocol the suggestions. In the unaided protocol the page has no suggestions and
+// requests none.
 import { element } from "../shared/dom.js";
 import { form } from "./form.js";
 import * as Author from "./state.js";
@@ -8,7 +8,7 @@ import { get, post } from "./sync.js";
 
 const { state } = Author;
 const cited = Author.find("[data-cited]");
-const found = Author.find("[data-found]");
+const results = Author.find("[data-found]");
 const search = form.elements.search;
 const count = Author.find("[data-search-count]");
 const suggestions = Author.find("[data-suggestions]");
@@ -44,7 +44,12 @@ function drawCited(o) {
     made.append(row ? described(row) : element("span", "muted", "a row of the record"));
     if (!state.locked) {
       made.append(
-        button("×", `Do not rest on ${row?.words ?? "this row"}`, () => uncite(index), "chip-away"),
+        button(
+          "×",
+          `Remove ${row?.words ?? "this row"} from the citations`,
+          () => uncite(index),
+          "chip-away",
+        ),
       );
     }
     return made;
@@ -65,7 +70,7 @@ async function fetchRows(uid, indices) {
   if (Author.selected()?.uid === uid && data.rows.length) drawCited(Author.selected());
 }
 
-// The row's own time is taken, and the row is what it rests on.
+// The occurrence takes the row's time and cites the row.
 function adopt(row) {
   const o = Author.selected();
   const rows = o.rows.includes(row.row_index) ? o.rows : [...o.rows, row.row_index];
@@ -77,7 +82,7 @@ function adopt(row) {
     entered: "",
     unread: false,
   };
-  Author.tell("adopting");
+  Author.emit("adopting");
   Author.change(o.uid, { time: row.hours, lower: null, upper: null, rows }, hint);
   Author.announce(`Placed: ${row.when}, from ${row.words}`);
 }
@@ -94,9 +99,9 @@ function uncite(index) {
 function result(row) {
   const made = element("li");
   const take = button("", "", () => adopt(row), "found-row");
-  take.title = "Take its time and cite it";
+  take.title = "Use its time and cite it";
   take.append(described(row));
-  made.append(take, button("Cite", `Cite ${row.words} without taking its time`, () => cite(row)));
+  made.append(take, button("Cite", `Cite ${row.words} without using its time`, () => cite(row)));
   return made;
 }
 
@@ -105,7 +110,7 @@ async function look() {
   const mine = (asked += 1);
   const o = Author.selected();
   if (!text || !o) {
-    found.replaceChildren();
+    results.replaceChildren();
     count.textContent = "";
     return;
   }
@@ -116,26 +121,26 @@ async function look() {
   if (status !== 200) {
     count.textContent = status === 422
       ? data.message
-      : "The record cannot be searched without the connection.";
+      : "No connection: the record cannot be searched.";
     return;
   }
   remember(data.rows);
-  const at = [...found.children].findIndex((item) => item.contains(document.activeElement));
-  found.replaceChildren(...data.rows.map(result));
-  // A person who is in the list already stays in it.
+  const at = [...results.children].findIndex((item) => item.contains(document.activeElement));
+  results.replaceChildren(...data.rows.map(result));
+  // Keep the focus in the list if it was there.
   if (at >= 0) {
-    (found.children[Math.min(at, found.children.length - 1)]?.querySelector("button") ?? search)
+    (results.children[Math.min(at, results.children.length - 1)]?.querySelector("button") ?? search)
       .focus();
   }
   count.textContent = data.rows.length
-    ? `${data.rows.length}${data.more ? " nearest; more words narrow it down" : " found"}`
-    : "No row has these words.";
+    ? `${data.rows.length}${data.more ? " nearest; add words to narrow the search" : " found"}`
+    : "No row contains these words.";
 }
 
 function clear() {
   if (!search) return;
   search.value = "";
-  found.replaceChildren();
+  results.replaceChildren();
   count.textContent = "";
 }
 
@@ -150,11 +155,11 @@ search?.addEventListener("keydown", (event) => {
     look();
   } else if (event.key === "ArrowDown") {
     event.preventDefault();
-    found.querySelector("button")?.focus();
+    results.querySelector("button")?.focus();
   }
 });
-// Up and down through what was found.
-found?.addEventListener("keydown", (event) => {
+// Up and down through the results.
+results?.addEventListener("keydown", (event) => {
   const item = event.target.closest("li");
   const next = {
     ArrowDown: item?.nextElementSibling,
@@ -168,10 +173,10 @@ found?.addEventListener("keydown", (event) => {
 async function suggest(uid) {
   suggestions.replaceChildren();
   if (!uid || uid.startsWith("new-")) return;
-  suggestions.append(element("p", "muted", "Looking in the record…"));
+  suggestions.append(element("p", "muted", "Searching the record…"));
   const url = Author.data.urls.suggestions.replace("0000", uid);
   let { status, data } = await get(url);
-  // One that got no answer is asked for once more.
+  // Retry once if there was no answer.
   if (status === 0 && Author.selected()?.uid === uid) ({ status, data } = await get(url));
   if (Author.selected()?.uid !== uid) return;
   if (status !== 200) {
@@ -180,7 +185,7 @@ async function suggest(uid) {
         "p",
         "muted",
         status === 0
-          ? "No suggestions without the connection."
+          ? "No connection: suggestions cannot be loaded."
           : data.message ?? "No suggestions now.",
       ),
     );
@@ -190,7 +195,7 @@ async function suggest(uid) {
   remember(rows);
   suggestions.replaceChildren(...rows.map((row) => suggestion(uid, row)));
   if (!rows.length) {
-    suggestions.append(element("p", "muted", "Nothing in the record is near to this."));
+    suggestions.append(element("p", "muted", "No row of the record is close to this occurrence."));
   }
 }
 
@@ -217,9 +222,9 @@ async function decide(uid, row, accept) {
   if (accept) adopt(row);
   const { status } = await post(url, { accept });
   if (status !== 200) {
-    Author.tell(
+    Author.emit(
       "notice",
-      "What became of the suggestion could not be recorded; try again once the connection is back.",
+      "Your decision on the suggestion was not saved. Try again when you are connected.",
       "error",
     );
   }

@@ -1,5 +1,5 @@
-// The form of the selected occurrence. What is typed is saved a moment after, when the field is
-// left, and before the page goes.
+// The form of the selected occurrence. Typed values are saved after a short pause, when the field
+// loses focus, and before the page closes.
 import { respan } from "./note.js";
 import * as Author from "./state.js";
 import { working } from "./sync.js";
@@ -13,8 +13,8 @@ const PAUSE = 600;
 const waiting = new Map();
 let shown = null;
 
-// A field whose change waits for the pause; `commit` saves it, on leaving the field or the page at
-// once.
+// A field whose change is saved after a pause; `commit` saves it at once when the field or the page
+// is left.
 export function keep(field, commit) {
   const save = () => {
     const had = waiting.has(field);
@@ -38,7 +38,7 @@ export function drop(field) {
   setTimeout(() => working(-1));
 }
 
-// Sets a field unless the person is writing in it: between two words, what is stored lacks the
+// Sets a field unless the person is typing in it: between two words, the stored value lacks the
 // space.
 const trimmed = (text) => text.trim().replace(/\s+/gu, " ");
 export function fill(field, value) {
@@ -67,7 +67,7 @@ function draw() {
   fill(fields.reason, o.reason);
   fields.polarity.value = o.polarity;
   for (const button of form.querySelectorAll("[data-edge]")) button.disabled = !edged(o, button);
-  Author.tell("form", o);
+  Author.emit("form", o);
 }
 
 function edged(o, button) {
@@ -82,7 +82,7 @@ function complain(words, field = null) {
   if (field) field.setAttribute("aria-invalid", "true");
 }
 
-// The mention must not become empty: the words of the mark stand in.
+// The mention must not become empty: an empty field returns to the stored mention.
 keep(fields.mention, () => {
   const o = Author.selected();
   const mention = trimmed(fields.mention.value);
@@ -123,7 +123,7 @@ Author.on("rejected", (edit, answer, about) => {
   const what = about
     ? `${typed}${typed ? "for " : ""}${about.mention}: not saved. `
     : "Not saved. ";
-  Author.tell("notice", `${what}${answer.message ?? ""}`, "error");
+  Author.emit("notice", `${what}${answer.message ?? ""}`, "error");
   const field = answer.field?.startsWith("time") ? fields.when : fields[answer.field];
   if (uid === state.selected) complain(answer.message, field instanceof HTMLElement ? field : null);
 });

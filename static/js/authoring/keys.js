@@ -1,4 +1,4 @@
-// Keys and buttons. A key typed into a field does nothing else.
+// Keys and buttons. Keys typed into a field are no shortcuts.
 import { dismissNotice, showHistory, submit } from "./banner.js";
 import { form } from "./form.js";
 import { focusList, mergeTicked } from "./list.js";
@@ -18,12 +18,12 @@ function remove() {
   const focused = form.contains(document.activeElement);
   Author.select(next && next.uid !== o.uid ? next.uid : null, "remove");
   Author.edit("remove", { uid: o.uid });
-  Author.announce(`Removed: ${o.mention}. Control Z brings it back.`);
+  Author.announce(`Removed: ${o.mention}. Press Control Z to undo.`);
   if (focused) focusList();
 }
 
 function stepBack(kind) {
-  Author.tell(kind === "undo" ? "reshaping" : "flush");
+  Author.emit(kind === "undo" ? "reshaping" : "flush");
   if (kind === "undo" ? state.canUndo || state.pending.length : state.canRedo) Author.edit(kind);
 }
 
@@ -77,7 +77,7 @@ function escape(event) {
   else if (state.selected) Author.select(null, "keys");
 }
 
-// Undo and redo of the timeline; inside a field the browser's own undo of the typing is left alone.
+// Undo and redo of the timeline; inside a field the browser undoes the typing.
 function withControl(event) {
   const key = event.key.toLowerCase();
   if (key !== "z" && key !== "y") return false;

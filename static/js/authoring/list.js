@@ -1,4 +1,4 @@
-// The occurrences as a table, in the order of the note or of time; ticked ones are merged.
+// The occurrences as a table, in the order of the note or of time. Ticked ones can be merged.
 import { element } from "../shared/dom.js";
 import { focusForm } from "./form.js";
 import { scroller } from "./note.js";
@@ -58,14 +58,16 @@ function draw() {
   table.parentElement.scrollTop = top;
   table.hidden = !shown.length;
   empty.hidden = shown.length > 0;
-  empty.querySelector("[data-empty-words]").textContent = all.length ? "Everything is placed." : "";
+  empty.querySelector("[data-empty-words]").textContent = all.length
+    ? "All occurrences are placed."
+    : "";
   empty.querySelector("[data-empty-help]").hidden = all.length > 0;
   const placed = all.filter((o) => o.placed).length;
   progress.max = Math.max(all.length, 1);
   progress.value = placed;
   progressWords.textContent = all.length
     ? `${placed} of ${all.length} placed`
-    : "nothing marked yet";
+    : "no occurrence marked yet";
   light();
   ticked();
   if (focused) rowOf(focused)?.focus();
@@ -91,7 +93,7 @@ function ticked() {
   }
 }
 
-// The first in the note keeps its identifier, name and time; the merged mark spans all.
+// The first in the note keeps its UID, name and time; the merged mark spans all.
 export function mergeTicked() {
   const uids = Author.inNote().map((o) => o.uid).filter((uid) => state.ticked.has(uid));
   if (uids.length < 2) return;

@@ -1,5 +1,5 @@
-// The note: drawn from its stored characters with every mark underlined; selected text becomes a
-// mark with the mouse.
+// The note: drawn from its stored characters, with every mark underlined. Text selected with the
+// mouse becomes a mark.
 import { element } from "../shared/dom.js";
 import * as Author from "./state.js";
 import * as Text from "./text.js";
@@ -53,7 +53,7 @@ function segment(piece, levels) {
   return made;
 }
 
-// Only sections whose marks changed are drawn again, and none under a selection that is being made.
+// Redraws only sections whose marks changed, and none while text is being selected.
 let dragging = false;
 function draw() {
   if (dragging) return;
@@ -97,7 +97,7 @@ function light() {
   }
 }
 
-// UTF-16 place in the note of a place in the document.
+// UTF-16 offset in the note of a position in the document.
 function unitOf(node, offset) {
   if (startOf.has(node)) return startOf.get(node) + offset;
   const at = document.createRange();
@@ -152,8 +152,8 @@ function placeBar() {
   }px`;
 }
 
-// The selected occurrence, or where none is selected the shortest there, if the picked text lies
-// inside it and leaves something over.
+// The selected occurrence, or the shortest one there if none is selected, provided that the picked
+// text is only a part of it.
 function splittable() {
   const { picked } = state;
   if (!picked) return null;
@@ -176,7 +176,8 @@ function picked() {
   return Text.tidied(note, start, end);
 }
 
-// Repeated clicks on one stretch go from the innermost occurrence outwards and around again.
+// Repeated clicks on one stretch go from the innermost occurrence to the outermost, then start
+// again.
 function click(event) {
   const segment = event.target.closest(".seg");
   if (!segment || !getSelection().isCollapsed) return;
@@ -198,8 +199,8 @@ function named(span) {
     : words;
 }
 
-// A mark: its own words name it until the author says more. The same span twice is one occurrence
-// too few, so it is chosen instead.
+// Marks a span, named by its own words until the author changes the name. A span that is marked
+// already is selected instead.
 export function mark() {
   const span = state.picked;
   if (!span || state.locked) return;
@@ -209,7 +210,7 @@ export function mark() {
   const mention = named(span);
   const edit = Author.edit("add", { values: { ...span, mention } });
   Author.select(edit.made, "mark");
-  Author.announce(`Marked: ${mention}. Its name and time are beside the note.`);
+  Author.announce(`Marked: ${mention}. Enter its name and time beside the note.`);
 }
 
 export function respan(span) {
@@ -222,7 +223,7 @@ export function respan(span) {
   Author.announce(`Marked text is now: ${note.slice(span.start, span.end)}`);
 }
 
-// The picked stretch becomes one part; what lies before and after it inside the whole, the others.
+// Splits an occurrence into the picked stretch and the text before and after it.
 export function split() {
   const whole = splittable();
   if (!whole) return;
@@ -246,7 +247,7 @@ body.addEventListener("click", click);
 body.addEventListener("pointerdown", (event) => {
   if (bar.contains(event.target)) return;
   dragging = true;
-  Author.tell("words-off");
+  Author.emit("words-off");
 });
 function dropped() {
   if (!dragging) return;
@@ -255,8 +256,7 @@ function dropped() {
   if (span || state.picked) Author.pick(span, "mouse");
   draw();
 }
-// Touch moves a selection's ends without any event of a pointer; a click elsewhere takes the
-// selection away.
+// Touch moves a selection's ends without a pointer event; a click elsewhere clears the selection.
 let settling = null;
 function selectionMoved() {
   if (dragging || state.locked || scroller.classList.contains("is-choosing")) return;
@@ -264,8 +264,7 @@ function selectionMoved() {
   if (span?.start === state.picked?.start && span?.end === state.picked?.end) return;
   Author.pick(span, "mouse");
 }
-// A key pressed at once after selecting must find the selection, which is otherwise taken a moment
-// later.
+// The selection is read with a short delay; a key pressed before that must use it too.
 export function pickNow() {
   clearTimeout(settling);
   dragging = false;
@@ -275,7 +274,7 @@ document.addEventListener("selectionchange", () => {
   clearTimeout(settling);
   settling = setTimeout(selectionMoved, SETTLED_AFTER);
 });
-// The browser ends a selection only after the event that ends the drag.
+// The browser completes a selection only after the event that ends the drag.
 for (const name of ["pointerup", "pointercancel"]) {
   document.addEventListener(name, () => setTimeout(dropped));
 }

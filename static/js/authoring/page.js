@@ -1,4 +1,4 @@
-// The page on which a timeline is written: the note, the list, and the form of one occurrence.
+// The page for writing a timeline: the note, the list, and the form of one occurrence.
 import "./note.js";
 import "./words.js";
 import "./list.js";

@@ -1,6 +1,6 @@
-// The one state of the author page: what the server has, what waits to be saved, and what is
-// selected. Note, list and form listen. The draft lives in this page's memory alone: nothing of a
-// note or a timeline is put into the browser's storage.
+// The state of the author page: the server's document, queued edits, and the selection. Note, list
+// and form listen to it. The draft is only in this page's memory: no part of a note or a timeline
+// is put into the browser's storage.
 import { announcerIn } from "../shared/dom.js";
 import { createEvents } from "../shared/events.js";
 import { rememberedUnder } from "../shared/remembered.js";
@@ -30,7 +30,7 @@ const names = new Map();
 let view = new Map(state.document);
 let made = 0;
 
-export const { on, tell } = createEvents();
+export const { on, emit } = createEvents();
 export const remembered = rememberedUnder("authoring");
 export const find = (selector) => root.querySelector(selector);
 export const announce = announcerIn(find("[data-announce]"));
@@ -40,29 +40,27 @@ export function rebuilt() {
   for (const uid of state.ticked) if (!view.has(uid)) state.ticked.delete(uid);
   if (state.selected && !view.has(state.selected)) {
     state.selected = null;
-    tell("select", null, "gone");
+    emit("select", null, "gone");
   }
-  tell("document");
+  emit("document");
   resume();
 }
 
-// Puts an edit into the queue. A change of the same fields that nobody has tried to send yet is
-// folded into one.
+// Adds an edit to the queue. Changes of the same fields are merged until the first is sent.
 export function edit(kind, what = {}) {
   if (state.locked) return null;
-  // What is typed, or still being read, belongs before an edit that makes other occurrences of
-  // these.
-  if (kind === "split" || kind === "merge") tell("reshaping");
+  // Values that are typed or being parsed must be queued before these occurrences are reshaped.
+  if (kind === "split" || kind === "merge") emit("reshaping");
   if (kind !== "change" || !fold(state.pending, what)) {
     const id = kind === "add" ? `new-${(made += 1)}` : undefined;
     state.pending.push({ kind, token: token(), made: id, ...what });
   }
   rebuilt();
-  tell("queued");
+  emit("queued");
   return state.pending.at(-1);
 }
 
-// A change to an occurrence that is being split or merged waits until that is answered.
+// A change to an occurrence that is being split or merged waits for the server's answer.
 export function change(uid, values, hint) {
   if (!view.has(uid)) return;
   if (view.get(uid).busy) state.deferred.push({ uid, values, hint });
@@ -72,11 +70,11 @@ function resume() {
   for (const { uid, values, hint } of state.deferred.splice(0)) {
     const now = names.get(uid) ?? uid;
     if (view.has(now)) change(now, values, hint);
-    else tell("notice", "The last change was not saved: its occurrence is gone.", "error");
+    else emit("notice", "The last change was not saved: its occurrence was removed.", "error");
   }
 }
 
-// What the server answered to the first waiting edit.
+// Applies the server's answer to the first queued edit.
 export function saved(answer) {
   const [edit] = state.pending.splice(0, 1);
   const fresh = answer.changed.filter((o) => !state.document.has(o.uid)).map((o) => o.uid);
@@ -92,18 +90,18 @@ export function saved(answer) {
   if (["split", "merge", "undo", "redo"].includes(edit.kind)) {
     const next = edit.uid ?? edit.uids?.[0] ?? answer.changed[0]?.uid;
     if (next) select(next, edit.kind);
-    tell("said", edit.kind, answer);
+    emit("done", edit.kind, answer);
   }
 }
 
-// A new occurrence has its identifier: publish it to those who wait for it.
+// Replaces the temporary identifier of a new occurrence by its UID.
 function renamed(before, after) {
   names.set(before, after);
   renameIn(state.pending, before, after);
   if (state.ticked.delete(before)) state.ticked.add(after);
   if (state.selected === before) {
     state.selected = after;
-    tell("renamed", before, after);
+    emit("renamed", before, after);
   }
 }
 
@@ -112,23 +110,23 @@ export function replaced(occurrences, revision) {
   state.revision = revision;
 }
 
-// What has been typed into the form belongs to the occurrence that is left: it is taken over first.
+// Values typed into the form belong to the previous occurrence, so they are saved first.
 export function select(wanted, from) {
   const uid = names.get(wanted) ?? wanted;
   if (uid === state.selected) return;
   before.forEach((listener) => listener());
   state.selected = uid;
-  tell("select", uid ? view.get(uid) : null, from);
+  emit("select", uid ? view.get(uid) : null, from);
 }
 
 export function tick(uid, on) {
   state.ticked[on ? "add" : "delete"](uid);
-  tell("ticked");
+  emit("ticked");
 }
 
 export function pick(span, from) {
   state.picked = span;
-  tell("pick", span, from);
+  emit("pick", span, from);
 }
 
 export const inNote = () =>
@@ -152,8 +150,7 @@ export function step(direction, from, wanted = () => true) {
   return undefined;
 }
 
-// How a time was obtained, in the signs of the case page; what is still to be placed has one of its
-// own.
+// How a time was obtained, in the marks of the case page; occurrences to place have their own.
 export function status(o) {
   if (!o.placed) return "todo";
   if (o.time === null) return o.unread ? "inferred" : "unplaced";
@@ -162,7 +159,7 @@ export function status(o) {
 }
 export function momentWords(o) {
   if (!o.placed) return "to place";
-  if (o.unread) return `“${o.entered}”, read once saved`;
+  if (o.unread) return `“${o.entered}”, not saved yet`;
   if (o.time !== null) return o.words;
   return o.bounds ? `N/A, ${o.bounds}` : "N/A";
 }

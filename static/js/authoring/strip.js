@@ -1,5 +1,5 @@
 // A strip of time above the list: one mark for every placed occurrence, on the case page's axis
-// (zero always in the same place).
+// (zero is always at the same position).
 import { element } from "../shared/dom.js";
 import { placeOf, stepFor } from "./scale.js";
 import * as Author from "./state.js";
@@ -49,7 +49,7 @@ function bounds(o, at, past, future) {
   return bar;
 }
 
-// The more important tick keeps its label where two would touch.
+// If two labels would touch, only the more important tick has one.
 function axis(at, past, future) {
   const made = element("div", "strip-axis");
   const taken = [];

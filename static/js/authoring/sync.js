@@ -1,13 +1,13 @@
-// Saving: edits go out one after the other, each with its token, until the server has answered. A
-// lost connection loses nothing: the same token is sent again, and the server stores it once. What
-// waits stays in this page's memory until it is saved.
+// Saving: sends edits one after the other, each with its token, until the server has answered.
+// After a lost connection the same token is sent again, and the server stores the edit once. Queued
+// edits stay in this page's memory until they are saved.
 import { resolveConflict } from "./conflict.js";
 import * as Author from "./state.js";
 
 const { state } = Author;
 const WAITS = [1, 2, 4, 8, 15, 30];
 const PATIENCE = 30000;
-// The edit itself is at fault: sent again it would be refused again.
+// The edit itself is invalid: a retry would be rejected too.
 const REFUSED = new Set([400, 413, 415, 422]);
 let csrf = JSON.parse(document.body.getAttribute("hx-headers"))["X-CSRFToken"];
 let busy = false;
@@ -17,10 +17,10 @@ export const connection = { kind: "saved", message: "" };
 
 function show(kind, message = "") {
   Object.assign(connection, { kind, message });
-  Author.tell("connection", connection);
+  Author.emit("connection", connection);
 }
 
-// {status, data}; status 0 where there was no answer, 401 where the session has ended.
+// Returns {status, data}: status 0 if there was no answer, 401 if the session has ended.
 export const get = (url) => ask(url, { headers: { Accept: "application/json" } });
 export const post = (url, body) =>
   ask(url, {
@@ -47,8 +47,8 @@ async function ask(url, options) {
   }
 }
 
-// Asks for this page again: tells whether the person is signed in, and brings a token that fits the
-// present session.
+// Fetches this page again to check that the person is signed in and to get the session's CSRF
+// token.
 async function renew() {
   try {
     const response = await fetch(location.pathname, {
@@ -84,7 +84,7 @@ async function refused() {
   else {
     show(
       "stopped",
-      "This timeline cannot be opened any more in this browser. Sign in as its author in another tab, then try again.",
+      "You cannot open this timeline with this session. Sign in as its author in another tab, then try again.",
     );
   }
   return false;
@@ -110,11 +110,11 @@ function answered(edit, status, answer) {
     const about = Author.currentView().get(edit.uid ?? edit.made);
     state.pending.shift();
     Author.rebuilt();
-    Author.tell("rejected", edit, answer, about);
+    Author.emit("rejected", edit, answer, about);
     return true;
   }
   if (status === 423) {
-    show("locked", "This timeline was submitted in another window. Load the page again to see it.");
+    show("locked", "This timeline was submitted in another window. Reload the page to see it.");
     return false;
   }
   if (status === 401) show("signed-out");
@@ -139,7 +139,7 @@ async function run() {
   if (!state.pending.length) show("saved");
 }
 
-// After signing in elsewhere, or by the person's wish: at once.
+// Retries at once, after the person has signed in elsewhere or asked for it.
 export async function again() {
   failures = 0;
   if (connection.kind === "signed-out" || connection.kind === "stopped") {
@@ -152,11 +152,11 @@ export async function again() {
   return run();
 }
 
-// What is being typed or read is not saved yet either.
+// A value that is being typed or parsed is not saved yet either.
 let unsettled = 0;
 export function working(change) {
   unsettled += change;
-  Author.tell("connection", connection);
+  Author.emit("connection", connection);
 }
 export const settled = () => !state.pending.length && !state.deferred.length && !unsettled;
 
@@ -165,6 +165,6 @@ Author.on("resolved", () => (state.pending.length ? run() : again()));
 window.addEventListener("online", again);
 window.addEventListener("focus", () => connection.kind === "signed-out" && again());
 window.addEventListener("beforeunload", (event) => {
-  Author.tell("flush");
+  Author.emit("flush");
   if (!settled()) event.preventDefault();
 });

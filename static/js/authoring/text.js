@@ -1,6 +1,6 @@
-// The note as text: code points against UTF-16 units, words, and the stretches that marks cut it
-// into. Nothing here touches the page. A word keeps its inner signs: "1.5", "follow-up",
-// "patient's", "10/12". An emoji is a word; other signs belong to none.
+// The note as text: code points and UTF-16 units, words, and the pieces between the ends of marks.
+// Has no access to the page. A word includes its inner signs: "1.5", "follow-up", "patient's",
+// "10/12". An emoji is a word; other signs belong to no word.
 const RUN = String.raw`[\p{L}\p{N}][\p{L}\p{N}\p{M}]*`;
 const EMOJI = String
   .raw`\p{Extended_Pictographic}[\p{Emoji_Modifier}\uFE0F\u200D\p{Extended_Pictographic}]*`;
@@ -28,14 +28,14 @@ export function indexed(text) {
     points: (unit) => pointAt[unit],
     units: (point) => unitAt[point],
     slice: (start, end) => text.slice(unitAt[start], unitAt[end]),
-    words: [...text.matchAll(WORD)].map((found) => ({
-      start: pointAt[found.index],
-      end: pointAt[found.index + found[0].length],
+    words: [...text.matchAll(WORD)].map((match) => ({
+      start: pointAt[match.index],
+      end: pointAt[match.index + match[0].length],
     })),
   };
 }
 
-// What a person meant to select: no white space at the ends, no character torn from its accents.
+// The selection without white space at its ends; no character is separated from its accents.
 export function tidied(note, start, end) {
   const at = (point) => note.slice(point, point + 1);
   while (start < end && /\s/u.test(at(start))) start += 1;
@@ -47,14 +47,14 @@ export function tidied(note, start, end) {
   return { start, end };
 }
 
-// The first word that ends after `point`; the last one where there is none.
+// The first word that ends after `point`, or the last word.
 export function wordAt(note, point) {
-  const found = note.words.findIndex((word) => word.end > point);
-  return found < 0 ? note.words.length - 1 : found;
+  const index = note.words.findIndex((word) => word.end > point);
+  return index < 0 ? note.words.length - 1 : index;
 }
 
 // One edge of a span moved by a word. `edge` is "start" or "end", `outward` whether the span grows.
-// Null where it cannot.
+// Null if the edge cannot move.
 export function moved(note, span, edge, outward) {
   const { words } = note;
   if (edge === "start") {
@@ -69,7 +69,7 @@ export function moved(note, span, edge, outward) {
   return to && to.end > span.start ? { start: span.start, end: to.end } : null;
 }
 
-// Shorter spans lie nearer to the text; spans that overlap never share a line.
+// Shorter spans are nearer to the text; spans that overlap never share a line.
 export function levels(spans) {
   const taken = new Map();
   const placed = [];
@@ -91,8 +91,8 @@ export function levels(spans) {
   return taken;
 }
 
-// [start, end) cut wherever a span begins or ends; each piece names the spans over it, the shortest
-// first.
+// Cuts [start, end) at each start and end of a span; each piece lists the spans over it, the
+// shortest first.
 export function pieces(start, end, spans) {
   const inside = spans.filter((span) => span.start < end && span.end > start);
   const cuts = new Set([start, end]);

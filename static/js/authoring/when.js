@@ -1,5 +1,5 @@
-// The time of the selected occurrence: typed as a clinician says it, and read by the server while
-// it is being typed.
+// The time of the selected occurrence: typed in a clinician's words, and parsed by the server
+// during typing.
 import { hoursAsTyped } from "../shared/hours.js";
 import { drop, fill, form, isWaiting, keep } from "./form.js";
 import * as Author from "./state.js";
@@ -11,9 +11,9 @@ const { when, lower, upper, known } = form.elements;
 const read = Author.find("[data-when-read]");
 const boundsRead = Author.find("[data-bounds-read]");
 const READ_AFTER = 180;
-const kept = new Map();
-// {uid, text} of each text that was committed and is still being read; a later one of the same
-// occurrence outdates it.
+const readings = new Map();
+// {uid, text} of each committed text that is still being parsed; a later one of the same occurrence
+// replaces it.
 const unread = new Set();
 let editing = null;
 let asked = 0;
@@ -24,16 +24,16 @@ const whenText = (o) => {
   return o.entered || (o.time === null ? "N/A" : hoursAsTyped(o.time));
 };
 
-// {status, data} of a reading; a text that was read once, or is being read, is not asked for again.
+// Returns {status, data} of a parsed text; each text is requested once.
 function reading(text) {
-  if (!kept.has(text)) kept.set(text, asking(text));
-  return kept.get(text);
+  if (!readings.has(text)) readings.set(text, asking(text));
+  return readings.get(text);
 }
 async function asking(text) {
   working(1);
   const answer = await post(Author.data.urls.time, { text });
   working(-1);
-  if (answer.status !== 200 && answer.status !== 422) kept.delete(text);
+  if (answer.status !== 200 && answer.status !== 422) readings.delete(text);
   return answer;
 }
 
@@ -42,10 +42,10 @@ function say(words, kind) {
   read.className = `when-read is-${kind}`;
 }
 
-const inWords = (found) =>
-  [found.time === null ? "N/A" : found.words, found.bounds].filter(Boolean).join(" · ");
+const inWords = (answer) =>
+  [answer.time === null ? "N/A" : answer.words, answer.bounds].filter(Boolean).join(" · ");
 
-// A text that is being read, or that is no time, stays in the field.
+// A text that is being parsed, or is no valid time, stays in the field.
 const isEditing = (o) => editing !== null && Author.current(editing) === o.uid;
 
 function settled(o) {
@@ -63,11 +63,11 @@ async function live() {
   if (mine !== asked) return undefined;
   if (status === 200) return say(inWords(data), "read");
   if (status === 422) return say(data.message, "wrong");
-  return say("It is read once the connection is back.", "waiting");
+  return say("No connection. The time is checked when you are connected again.", "waiting");
 }
 
-// Saved when it can be read, or when nobody can say yet; a text that is no time stays in the field
-// with the reason below it.
+// Saves a text that is a valid time, or that cannot be checked without a connection. An invalid
+// text stays in the field with the reason below it.
 async function commit() {
   const o = Author.selected();
   const text = when.value.trim();
@@ -98,19 +98,19 @@ async function commit() {
   if (isEditing({ uid })) editing = null;
   asked += 1;
   if (status !== 200) return Author.change(uid, { time_text: text });
-  // Whether the note states it is its author's to say; the words decide it only where they say
+  // The author decides whether the note states the time. The words decide only if they contain
   // "about".
-  const { known: said, ...rest } = data;
+  const { known, ...rest } = data;
   Author.change(uid, { time_text: text }, {
     ...rest,
-    ...(said === null ? {} : { known: said }),
+    ...(known === null ? {} : { known }),
     unread: false,
   });
   Author.announce(`Placed: ${inWords(data)}`);
 }
 
-// What is still being read goes out as it was typed, before an edit that must come after it; the
-// server reads it then.
+// Sends texts that are still being parsed as typed, before an edit that must follow them. The
+// server parses them then.
 function hurry() {
   for (const { uid, text } of unread) {
     const now = Author.current(uid);
@@ -133,20 +133,23 @@ async function bound(field, name) {
   const text = field.value.trim();
   if (!o || text === hoursAsTyped(o[name])) return;
   if (!text) return Author.change(o.uid, { [name]: null });
-  if (!o.placed) return said(field, "Say first when it was.");
+  if (!o.placed) return showBoundsMessage(field, "Enter the time first.");
   const { status, data } = await reading(text);
   if (status !== 200) {
-    return said(field, status === 422 ? data.message : "A bound needs the connection to be read.");
+    return showBoundsMessage(
+      field,
+      status === 422 ? data.message : "No connection: the bound cannot be checked.",
+    );
   }
   const hours = data[name] ?? data.time;
   if (o.time !== null && (name === "lower" ? hours > o.time : hours < o.time)) {
-    return said(field, "The bounds do not hold the time between them.");
+    return showBoundsMessage(field, "The time is outside these bounds.");
   }
-  said(null, "");
+  showBoundsMessage(null, "");
   return Author.change(Author.current(o.uid), { [name]: hours });
 }
 
-function said(field, words) {
+function showBoundsMessage(field, words) {
   boundsRead.textContent = words;
   boundsRead.classList.toggle("field-error", Boolean(field));
   if (field) field.setAttribute("aria-invalid", "true");
@@ -175,7 +178,7 @@ when.addEventListener("keydown", async (event) => {
   const { selected } = state;
   const text = when.value;
   await commit();
-  // A person who has gone on to another occurrence or text stays there.
+  // The person may have moved to another occurrence or text: stay there.
   const stayed = Author.current(selected) === state.selected &&
     (when.value === text || when.value === whenText(Author.selected()));
   if (stayed && !when.hasAttribute("aria-invalid") && document.activeElement === when) backToNote();
@@ -195,7 +198,7 @@ Author.on("form", (o) => {
 });
 Author.on("select", () => {
   editing = null;
-  said(null, "");
+  showBoundsMessage(null, "");
 });
 Author.on("adopting", () => {
   drop(when);

@@ -1,12 +1,12 @@
-// Selecting words with the keyboard alone. In the note an arrow goes from word to word, Shift
-// extends, Enter marks; every step is announced.
+// Selecting words with the keyboard. In the note an arrow goes from word to word, Shift extends the
+// selection, Enter marks it; every step is announced.
 import { mark, rangeOf, reveal, scroller, split } from "./note.js";
 import * as Author from "./state.js";
 import * as Text from "./text.js";
 
 const { note, state } = Author;
 const WORDS_READ = 12;
-// Word numbers: `anchor` where the selection began, `at` where the arrows are. Null outside this
+// Word numbers: `anchor` is the start of the selection, `at` the current word. Null outside this
 // mode.
 let cursor = null;
 let byKeys = false;
@@ -16,7 +16,7 @@ const spanOf = () => {
   return { start: note.words[first].start, end: note.words[last].end };
 };
 
-function said(span) {
+function description(span) {
   const words =
     note.words.filter((word) => word.start >= span.start && word.end <= span.end).length;
   const text = note.slice(span.start, span.end);
@@ -30,7 +30,7 @@ function said(span) {
 function show(span = spanOf()) {
   Author.pick(span, "words");
   reveal(span);
-  Author.announce(said(span));
+  Author.announce(description(span));
 }
 
 function begin() {
@@ -53,8 +53,7 @@ function end() {
   Author.pick(null);
 }
 
-// The first word in sight: words follow each other down the page, so their middle one tells which
-// half to look in.
+// The first visible word, by binary search: words follow each other down the page.
 function firstSeen() {
   const top = scroller.getBoundingClientRect().top;
   let [low, high] = [0, note.words.length - 1];
@@ -66,7 +65,7 @@ function firstSeen() {
   return note.words[low].start;
 }
 
-// The word of the neighbouring line nearest below or above.
+// The nearest word of the next line below or above.
 function byLine(direction) {
   const here = rangeOf(note.words[cursor.at]).getBoundingClientRect();
   const middle = (box) => Math.abs((box.left + box.right - here.left - here.right) / 2);
@@ -102,7 +101,7 @@ function lineEdge(direction) {
   return n;
 }
 
-// The end of the selection by single characters, where a mark must stop inside a word.
+// Moves the end of the selection by one character, for marks that end inside a word.
 function byCharacter(direction) {
   const { start, end } = state.picked;
   const moved = end + direction;
@@ -111,7 +110,7 @@ function byCharacter(direction) {
   Author.announce(`${note.slice(start, moved)}, ends at a character`);
 }
 
-// The occurrences over the selection, one after the other.
+// Selects the occurrences over the selection, one after the other.
 function choose() {
   const { picked } = state;
   const over = Author.inNote().filter((o) => o.start <= picked.start && o.end >= picked.end).sort((
@@ -167,7 +166,7 @@ Author.on("words-off", () => {
   byKeys = false;
   end();
 });
-// Where the marking goes on once an occurrence has its time.
+// Marking continues here after an occurrence has its time.
 export function backToNote() {
   scroller.focus({ preventScroll: true });
   if (byKeys) begin();

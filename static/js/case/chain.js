@@ -1,4 +1,4 @@
-// The provenance panel: what is known already is written at once, the chain behind it is fetched.
+// The provenance panel: shows the known values at once and fetches the chain.
 import { element } from "../shared/dom.js";
 import * as Case from "./state.js";
 
@@ -11,7 +11,7 @@ const empty = [...holder.childNodes];
 const emptyTitle = [...title.childNodes];
 const KEPT = 40;
 const DWELL_MS = 60;
-// Chains that were fetched or are on their way, by UID; the oldest are forgotten.
+// Chains that were fetched or requested, by UID; the oldest are removed.
 const chains = new Map();
 let wanted = "";
 
@@ -54,7 +54,7 @@ async function load(item) {
       element(
         "p",
         "chain-empty",
-        "This source names events without an inventory, so no chain is stored for them.",
+        "This source has no inventory of occurrences, so no chain is stored for its events.",
       ),
     );
     return;
@@ -63,8 +63,8 @@ async function load(item) {
   try {
     const text = await chain(item.u);
     if (wanted !== item.u) return;
-    // The partial is the server's own template, every value in it escaped; the content policy runs
-    // no script of it.
+    // The partial comes from the server's template, which escapes every value; the content security
+    // policy blocks scripts in it.
     holder.innerHTML = text;
     holder.scrollTop = 0;
     holder.dataset.shown = item.u;
@@ -72,7 +72,7 @@ async function load(item) {
     if (wanted !== item.u) return;
     const words = error.message === "signed out"
       ? "Your session has ended. Reload the page to sign in again."
-      : "The server did not answer with the chain. Select the occurrence again to retry.";
+      : "The chain could not be loaded. Select the occurrence again to retry.";
     holder.replaceChildren(element("p", "message message-error", words));
   }
   holder.removeAttribute("aria-busy");
@@ -98,8 +98,7 @@ Case.on("select", (item) => {
   position.textContent = "";
 });
 
-// Pointing at an occurrence for a moment fetches its chain, so that the click that follows finds it
-// there.
+// Pointing at an occurrence for a moment fetches its chain, so that a click shows it at once.
 let dwell = 0;
 Case.on("hover", (item) => {
   clearTimeout(dwell);
@@ -108,7 +107,7 @@ Case.on("hover", (item) => {
   }
 });
 
-// The rows of a candidate series come when they are asked for, below its line.
+// The rows of a candidate series are fetched when its line is opened, and shown below it.
 async function rows(button) {
   const line = button.closest("tr");
   const open = button.getAttribute("aria-expanded") === "true";
@@ -119,7 +118,7 @@ async function rows(button) {
   }
   const below = element("tr", "series-rows");
   const cell = below.appendChild(element("td"));
-  const box = cell.appendChild(element("div", "series-rows-box", "Loading the rows …"));
+  const box = cell.appendChild(element("div", "series-rows-box", "Loading rows…"));
   cell.colSpan = line.cells.length;
   box.tabIndex = 0;
   box.setAttribute("role", "region");
@@ -128,9 +127,9 @@ async function rows(button) {
   const answer = await fetch(button.dataset.rows, { headers: { "HX-Request": "true" } }).catch(() =>
     null
   );
-  // Again the server's own template.
+  // This too comes from the server's template.
   if (answer?.ok && !answer.redirected) box.innerHTML = await answer.text();
-  else box.textContent = "The rows did not come. Close and open them again to retry.";
+  else box.textContent = "The rows could not be loaded. Close and open them again to retry.";
   htmx.process(box);
 }
 

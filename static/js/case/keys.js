@@ -1,9 +1,9 @@
-// Keys, buttons and the search. A key typed into a field does nothing else.
+// Keys, buttons and the search. Keys typed into a field are no shortcuts.
 import { folded } from "../shared/filter.js";
 import * as Case from "./state.js";
 
 const search = document.getElementById("case-search");
-const found = document.getElementById("case-search-count");
+const count = document.getElementById("case-search-count");
 const scroller = Case.find("[data-plot-scroll]");
 const mentions = Case.items.map((item) => folded(item.m));
 
@@ -63,8 +63,8 @@ function find() {
   Case.state.hits = wanted
     ? new Set(Case.inNote.filter((index) => mentions[index].includes(wanted)))
     : null;
-  found.textContent = wanted ? `${Case.state.hits.size} found` : "";
-  Case.tell("search");
+  count.textContent = wanted ? `${Case.state.hits.size} found` : "";
+  Case.emit("search");
 }
 search.addEventListener("input", find);
 search.addEventListener("keydown", (event) => {
@@ -79,7 +79,7 @@ search.addEventListener("keydown", (event) => {
 });
 search.form.addEventListener("submit", (event) => event.preventDefault());
 
-// Shows the selection of the address, once every part of the page listens.
+// Selects the occurrence of the address after every part of the page has added its listeners.
 export function start() {
   const wanted = Case.root.dataset.selected;
   if (wanted) Case.selectUid(wanted, "address");

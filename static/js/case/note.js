@@ -1,16 +1,16 @@
-// The note: segments light up with the selection, hours stand in the margin, clicks on stacked
-// spans go outwards.
+// The note: the selection's segments are highlighted, its time is shown in the margin, and repeated
+// clicks on overlapping spans go outwards.
 import { element } from "../shared/dom.js";
 import * as Case from "./state.js";
 
 const scroller = Case.find("[data-note]");
-// A case whose note is not drawn: an empty body outside the page.
+// A page without a note uses an empty body outside the page.
 const body = Case.find("[data-note-body]") ?? element("div");
 for (const name of ["explicit", "inferred", "moved", "unplaced", "unspecified"]) {
   const count = Case.items.filter((item) => item.s === name).length;
   const shown = Case.find(`[data-count="${name}"]`);
   shown.textContent = count;
-  // Only imported timelines have times without a basis; elsewhere the sign would explain nothing.
+  // Only imported timelines have times without a basis; other pages need no legend for them.
   if (name === "unspecified") shown.closest("li").hidden = !count;
 }
 
@@ -38,8 +38,8 @@ function label(box, item) {
   box.style.top = `${first.getBoundingClientRect().top - body.getBoundingClientRect().top}px`;
 }
 
-// The partner's span of an evaluation's pair, which need not be one of ours: marked by its code
-// points.
+// The span of the other occurrence in an evaluation's pair, marked by its code points: this
+// timeline may have no such span.
 const marks = typeof Highlight === "function" && CSS.highlights ? new Highlight() : null;
 if (marks) CSS.highlights.set("reference-span", marks);
 
@@ -74,7 +74,8 @@ function makeFocusable(segment) {
   focusable?.setAttribute("tabindex", "0");
 }
 
-// Repeated clicks on one stretch go from the innermost occurrence outwards and around again.
+// Repeated clicks on one stretch go from the innermost occurrence to the outermost, then start
+// again.
 function pick(segment) {
   const uids = segment.dataset.o.split(" ");
   const at = uids.indexOf(Case.selectedItem()?.u);
@@ -102,11 +103,11 @@ body.addEventListener("keydown", (event) => {
 });
 const hovered = (event) => {
   const segment = event.target.closest(".seg");
-  Case.tell("hover", segment ? Case.items[Case.byUid.get(segment.dataset.o.split(" ")[0])] : null);
+  Case.emit("hover", segment ? Case.items[Case.byUid.get(segment.dataset.o.split(" ")[0])] : null);
 };
 body.addEventListener("pointerover", hovered);
 body.addEventListener("focusin", hovered);
-body.addEventListener("pointerleave", () => Case.tell("hover", null));
+body.addEventListener("pointerleave", () => Case.emit("hover", null));
 
 let under = [];
 Case.on("hover", (item) => {

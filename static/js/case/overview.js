@@ -1,5 +1,5 @@
-// The overview strip: how many occurrences stand where, and the window that the plot shows and the
-// note is filtered by.
+// The overview strip: the number of occurrences over time, and the window that the plot shows and
+// that filters the note.
 import { element } from "../shared/dom.js";
 import * as Case from "./state.js";
 import { nearestTick } from "./window.js";
@@ -34,7 +34,7 @@ function draw() {
   }
 }
 
-// The window's ends are said by the nearest tick, so that scripts need no arithmetic of hours.
+// The nearest tick names an end of the window, so that scripts need no arithmetic of hours.
 function handle(index, name) {
   const made = element("div", "overview-handle");
   made.tabIndex = 0;

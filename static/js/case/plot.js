@@ -1,5 +1,5 @@
-// The plot: lanes by kind, one mark an occurrence, its bounds, its shift and its evidence.
-// Positions come ready from the server.
+// The plot: lanes by kind, one mark per occurrence, its bounds, its shift and its evidence. The
+// server computes the positions.
 import { element } from "../shared/dom.js";
 import * as Case from "./state.js";
 import { fittingTicks } from "./window.js";
@@ -13,8 +13,8 @@ const laneColumn = Case.find("[data-lanes]");
 const tip = Case.find("[data-tip]");
 const STATUSES = ["explicit", "inferred", "moved", "unspecified"];
 const ROW = { least: 9, most: 16 };
-// A status has a shape besides its colour; filled is revised, hollow the text alone, a diamond the
-// reference.
+// A status has a shape and a colour. Revised marks are filled, marks from the text alone hollow,
+// and the reference's marks diamonds.
 const SHAPES = {
   explicit: ["square", 6.5],
   inferred: ["circle", 7.5],
@@ -32,15 +32,15 @@ guide.hidden =
   ring.hidden =
   hovered.hidden =
     true;
-// A page that compares draws marks of its own kind.
+// The comparison page adds traces with its own marks.
 let moreTraces = () => [];
 export const addTraces = (traces) => (moreTraces = traces);
 let layout = null;
 let shownTicks = [];
 let pointed = null;
 
-// Whether any part of an occurrence that is drawn as a mark lies in the window: its time, what it
-// was moved from, what it is compared with.
+// Whether any mark of an occurrence is in the window: its time, its time before the move, or the
+// time it is compared with.
 function shows(item) {
   const ends = [item.x, item.tx, item.rx, item.a?.x, item.b?.x].filter((x) => x !== undefined);
   return item.x !== undefined && Math.max(...ends) >= state.window[0] &&
@@ -49,9 +49,9 @@ function shows(item) {
 const ticksOf = (item) =>
   (item.e || []).filter(([at]) => at >= state.window[0] && at <= state.window[1]);
 
-// Rows from the top: a lane has the rows that are used in the time window, and below them one for
-// evidence ticks. A collapsed lane has a single row, and one without anything in the window too, so
-// that zooming leaves no empty height.
+// Rows from the top: a lane has the rows used in the time window, and below them one for evidence
+// ticks. A lane that is collapsed or has no mark in the window has a single row, so that zooming
+// leaves no empty height.
 function place() {
   const lanes = data.lanes.map((lane, index) => {
     const own = items.filter((item) => item.l === index);
@@ -84,7 +84,7 @@ function laneButton(lane) {
   return made;
 }
 
-// Pixels that the name of each lane needs, on as many lines as the column's width makes of it.
+// The height in pixels of each lane's name, which the column's width may wrap.
 function nameHeights() {
   const probes = data.lanes.map((lane) => laneColumn.appendChild(laneButton(lane)));
   const heights = probes.map((probe) => probe.offsetHeight);
@@ -98,9 +98,9 @@ const rowOf = (item) => {
 };
 const inkOf = (name) => {
   tip.className = `tip ink-${name}`;
-  const found = getComputedStyle(tip).color;
+  const color = getComputedStyle(tip).color;
   tip.className = "tip";
-  return found;
+  return color;
 };
 
 function lines(of, ends, style) {
@@ -128,7 +128,7 @@ function dots(of, x, marker) {
 }
 
 function traces() {
-  // What lies outside the window has no row now: it would be drawn across the rows of others.
+  // Occurrences outside the window have no row: they would be drawn over the rows of others.
   const placed = items.filter(shows);
   const ink = Object.fromEntries(
     [...STATUSES, "unplaced", "soft", "line", "bounds"].map((name) => [name, inkOf(name)]),
@@ -136,7 +136,7 @@ function traces() {
   const shifted = placed.filter((item) =>
     item.tx !== undefined && Math.abs(item.tx - item.x) > 0.004
   );
-  const found = [
+  const traces = [
     lines(placed.filter((item) => item.b), (item) => [item.lo, item.hi], {
       color: ink.bounds,
       width: 2,
@@ -161,7 +161,7 @@ function traces() {
       }
     }
     const line = { color: used ? ink.moved : ink.line, width: used ? 1.75 : 1 };
-    found.push({
+    traces.push({
       type: "scatter",
       mode: "markers",
       x,
@@ -171,15 +171,15 @@ function traces() {
     });
   }
   const reference = placed.filter((item) => item.rx !== undefined);
-  // An evaluation's pairs: each prediction tied to its partner in the reference.
+  // An evaluation's pairs: a line from each prediction to its reference.
   const paired = reference.filter((item) => item.pm !== undefined);
   if (paired.length) {
-    found.push(
+    traces.push(
       lines(paired, (item) => [item.x, item.rx], { color: ink.soft, width: 1, dash: "dot" }),
     );
   }
   canvas.dataset.pairs = paired.length;
-  found.push(
+  traces.push(
     dots(reference, (item) => item.rx, {
       symbol: "diamond-open",
       size: 6.5,
@@ -189,7 +189,7 @@ function traces() {
     }),
   );
   const colours = shifted.map((item) => ink[item.s]);
-  found.push(
+  traces.push(
     dots(shifted, (item) => item.tx, {
       symbol: "circle-open",
       size: 6.5,
@@ -206,10 +206,10 @@ function traces() {
       color: ink[name],
       line: { width: hollow ? 1.5 : 0 },
     };
-    found.push(dots(of, (item) => item.x, marker));
+    traces.push(dots(of, (item) => item.x, marker));
   }
-  found.push(...moreTraces({ placed, lines, dots, inkOf }));
-  return found;
+  traces.push(...moreTraces({ placed, lines, dots, inkOf }));
+  return traces;
 }
 
 function plotLayout() {
@@ -263,7 +263,7 @@ function plotLayout() {
 
 const share = (x) => (x - state.window[0]) / (state.window[1] - state.window[0]);
 
-// Admission and discharge keep their labels before all others.
+// The labels of admission and discharge have priority.
 function chooseTicks() {
   const discharge = data.discharge === null
     ? []
@@ -289,7 +289,7 @@ function drawAxis() {
     );
     const label = made.appendChild(element("span", "tick-label", words));
     made.style.left = `${share(at) * 100}%`;
-    // Labels at the ends keep inside the plot.
+    // Labels at the ends stay inside the plot.
     const over = Math.max(0, share(at) * width + label.offsetWidth / 2 - width);
     const under = Math.max(0, label.offsetWidth / 2 - share(at) * width);
     label.style.marginLeft = `${2 * (under - over)}px`;
@@ -297,7 +297,7 @@ function drawAxis() {
 }
 
 function drawLanes() {
-  // The focus outlives a drawing: the window may move while a person is on a lane.
+  // Restore the focus after drawing: the window may move while a lane has the focus.
   const focused = [...laneColumn.children].indexOf(document.activeElement);
   laneColumn.replaceChildren();
   layout.lanes.forEach((lane) => {
@@ -334,7 +334,7 @@ function mark() {
 
 function draw() {
   if (!canvas.clientWidth) return;
-  // The strip and the axis above leave as much room at the right as the scroll bar takes here.
+  // The strip and the axis above have a margin at the right as wide as the scroll bar here.
   Case.find("[data-plot-root]").style.setProperty(
     "--bar",
     `${scroller.offsetWidth - scroller.clientWidth}px`,
@@ -357,7 +357,7 @@ function draw() {
   if (!canvas.dataset.wired) wire();
 }
 
-// At most one drawing a frame, however fast the window moves.
+// Draws at most once per frame.
 let waiting = 0;
 function drawSoon() {
   cancelAnimationFrame(waiting);
@@ -372,9 +372,9 @@ function wire() {
   });
   canvas.on(
     "plotly_hover",
-    (event) => Case.tell("hover", items[event.points[0]?.customdata] || null, event.event),
+    (event) => Case.emit("hover", items[event.points[0]?.customdata] || null, event.event),
   );
-  canvas.on("plotly_unhover", () => Case.tell("hover", null));
+  canvas.on("plotly_unhover", () => Case.emit("hover", null));
   canvas.on("plotly_doubleclick", () => Case.setWindow(0, 1));
   canvas.on("plotly_relayout", (change) => {
     if (change["xaxis.range[0]"] !== undefined) {
@@ -383,8 +383,8 @@ function wire() {
   });
 }
 
-// The ring around what is pointed at, here or in the note: it goes with its occurrence when the
-// plot is drawn anew.
+// The ring around the occurrence under the pointer, here or in the note. It is placed again when
+// the plot is redrawn.
 function point() {
   hovered.hidden = !visible(pointed);
   if (hovered.hidden) return;

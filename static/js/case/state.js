@@ -1,5 +1,5 @@
-// The one state of the case page: which occurrence is selected and which time window is shown.
-// Note, plot, table and panel listen.
+// The state of the case page: the selected occurrence and the time window. Note, plot, table and
+// panel listen to it.
 import { createEvents } from "../shared/events.js";
 import { rememberedUnder } from "../shared/remembered.js";
 import { clamped, isInside, isWhole, stepIn, zoomed } from "./window.js";
@@ -11,15 +11,15 @@ export const byUid = new Map(items.map((item, index) => [item.u, index]));
 export const state = { selected: -1, window: [0, 1], hits: null };
 
 // Events: select, window, hover, search.
-export const { on, tell } = createEvents();
+export const { on, emit } = createEvents();
 export const remembered = rememberedUnder("case");
 export const find = (selector) => root.querySelector(selector);
 export const selectedItem = () => (state.selected < 0 ? null : items[state.selected]);
 export const whole = () => isWhole(state.window);
 export const inWindow = (item) => isInside(item, state.window);
 
-// Only ids travel in the address: what the page was opened with, the timeline (unless it is the
-// default one), the evaluation whose pairs are drawn, and the occurrence.
+// The address has only ids: those that the page was opened with, the timeline (unless it is the
+// default), the evaluation whose pairs are drawn, and the occurrence.
 function address(uid) {
   const parameters = new URLSearchParams(root.dataset.query || "");
   if (root.dataset.timeline !== root.dataset.default) parameters.set("t", root.dataset.timeline);
@@ -37,7 +37,7 @@ export function select(index, from) {
   state.selected = index;
   const item = selectedItem();
   history.replaceState(null, "", address(item?.u));
-  tell("select", item, from);
+  emit("select", item, from);
 }
 
 export function selectUid(uid, from) {
@@ -50,7 +50,7 @@ export function setWindow(start, end) {
     return;
   }
   state.window = next;
-  tell("window", next);
+  emit("window", next);
 }
 
 export function zoom(factor) {
@@ -62,16 +62,15 @@ export function zoom(factor) {
 let isHidden = () => false;
 export const passOver = (test) => (isHidden = test);
 
-// Goes through `order` (indices of items) from the selected one, or to its first with `fromStart`;
-// what is filtered away is passed over.
+// Goes through `order` (indices of items) from the selected item, or to the first with `fromStart`.
+// Items that a filter hides are skipped.
 export function step(order, direction, from, fromStart = false) {
   const shown = order.filter((index) => inWindow(items[index]) && !isHidden(index));
   if (!shown.length) return;
   select(stepIn(shown, state.selected, direction, fromStart), from);
 }
 
-// The largest change first; then on from there, until something else is
-// selected.
+// Goes to the largest change first, then to the next ones until another item is selected.
 let walking = false;
 export const stepByShift = (direction) => step(byShift, direction, "shift", !walking);
 on("select", (_, from) => (walking = from === "shift"));
@@ -80,8 +79,8 @@ export const inNote = items.map((_, index) => index);
 export const inTime = inNote.filter((i) => items[i].x !== undefined).sort((a, b) =>
   items[a].t - items[b].t || a - b
 );
-// Changes by a row of the record, and all beyond tolerance; a year more or less in a far past is
-// not among them.
+// Changes by a row of the record, and changes beyond tolerance. The tolerance grows with the
+// distance, so a year in the far past is no change.
 const changed = (item) => item.d && (item.f || item.s === "moved" || item.s === "differs");
 export const byShift = inNote.filter((i) => changed(items[i])).sort((a, b) =>
   Math.abs(items[b].d) - Math.abs(items[a].d) || a - b

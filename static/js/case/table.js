@@ -1,5 +1,5 @@
-// The same data as a real table: sorted by its heads, filtered by its second row, moved through
-// with the arrow keys. Rows are added as they come near, so that thousands of them freeze nothing.
+// The same data as a table: sorted by its heads, filtered by its second row, with the arrow keys to
+// move. Rows are added on scrolling, so that a table of thousands does not block the page.
 import { element } from "../shared/dom.js";
 import * as Case from "./state.js";
 
@@ -156,7 +156,7 @@ function heads() {
     button.addEventListener("click", () => {
       sort.down = sort.column === index && !sort.down;
       sort.column = index;
-      said();
+      markSort();
       fill();
     });
     fields.append(field(column, index));
@@ -183,7 +183,7 @@ function field(column, index) {
   return cell;
 }
 
-function said() {
+function markSort() {
   [...head.rows[0].cells].forEach((cell, index) => {
     if (index === sort.column) {
       cell.setAttribute("aria-sort", sort.down ? "descending" : "ascending");
@@ -222,7 +222,7 @@ function build() {
   bar.append(count, columnChoice());
   holder.append(bar, wrap);
   heads();
-  said();
+  markSort();
   hide();
   fill();
 }

@@ -8,22 +8,22 @@ export const isWhole = ([start, end]) => start <= 0 && end >= 1;
 export const isInside = (item, window) =>
   isWhole(window) || (item.x !== undefined && item.x >= window[0] && item.x <= window[1]);
 
-// The nearest window that lies within 0 and 1 and is not too narrow.
+// The nearest window that is within 0 and 1 and not too narrow.
 export function clamped(start, end) {
   const width = Math.min(1, Math.max(LEAST, end - start));
   const from = Math.min(Math.max(0, start), 1 - width);
   return [from, from + width];
 }
 
-// The window made wider or narrower by a factor; `centre` stays where it is on the screen.
+// The window wider or narrower by a factor; `centre` does not move on the screen.
 export function zoomed([start, end], factor, centre = (start + end) / 2) {
   const share = (centre - start) / (end - start);
   const width = (end - start) * factor;
   return [centre - share * width, centre + (1 - share) * width];
 }
 
-// The element after `current` in that direction, around the ends; with `fromStart` the first one,
-// unless that is the current one.
+// The element after `current` in a direction, continued at the other end; with `fromStart` the
+// first one, unless that is the current one.
 export function stepIn(order, current, direction, fromStart = false) {
   const at = fromStart && order[0] !== current ? -1 : order.indexOf(current);
   if (at < 0) return order.at(direction > 0 || fromStart ? 0 : -1);
@@ -36,11 +36,11 @@ export function nearestTick(ticks, position) {
   return ticks.reduce((best, tick) => (away(tick) < away(best) ? tick : best));
 }
 
-// Rough widths of axis labels in pixels: a character, and the air beside a label.
+// Approximate widths of axis labels in pixels: a character, and the space beside a label.
 const LETTER = 6.6;
 const AIR = 14;
 
-// The ticks whose labels fit, in order: the lower rank first, then the nearer to `zero`.
+// The ticks whose labels fit: lower ranks have priority, then ticks nearer to `zero`.
 export function fittingTicks(ticks, { window: [start, end], width, zero }) {
   const taken = [];
   const away = (tick) => Math.abs(tick[0] - zero);

@@ -1,12 +1,11 @@
-// Draws the plots of the page, again when its width or theme changes, and saves each as PNG or SVG:
-// on paper, in any theme.
+// Draws the plots of the page, redraws them when its width or theme changes, and exports each as
+// PNG or SVG in the colours for paper.
 import * as Look from "./look.js";
 
 const HEIGHT = 330;
 const SAVED = { width: 720, height: 440 };
 
-// `plots`: name → (data, look, size) → { data, layout } for Plotly, or null where there is nothing
-// to draw.
+// `plots`: name → (data, look, size) → { data, layout } for Plotly, or null if there is no data.
 export function drawFigures(plots) {
   const holder = document.getElementById("evaluation-data");
   if (!holder) return;
@@ -24,7 +23,7 @@ export function drawFigures(plots) {
       button.disabled = !made;
     });
     if (!made) {
-      canvas.textContent = "There is nothing to draw: no pair has both times.";
+      canvas.textContent = "No plot: no pair has both times.";
       canvas.classList.add("is-empty");
       return;
     }
@@ -37,7 +36,7 @@ export function drawFigures(plots) {
     figure.dataset.drawn = "true";
   }
 
-  // A file of its own: white ground and dark ink, the size of a column and a half.
+  // The file has a white background, dark ink, and the width of a column and a half.
   async function save(figure, format) {
     const made = plots[figure.dataset.figure](data, Look.PAPER, SAVED);
     const url = await Plotly.toImage(made, { format, ...SAVED, scale: format === "png" ? 2 : 1 });

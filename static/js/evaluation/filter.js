@@ -1,4 +1,4 @@
-// Narrows the rows of a table to those whose first cell has the words; nothing of it goes into an
+// Shows only the rows of a table whose first cell contains the words. They never get into an
 // address.
 for (const field of document.querySelectorAll("[data-filter-rows]")) {
   const rows = [...document.getElementById(field.dataset.filterRows).rows];

@@ -1,6 +1,6 @@
-// How plots of an evaluation look: inks of the page or of paper, one colour and shape a source, one
-// dash a kind, labels at line ends. Deuteranopes can distinguish them and at least 3:1 on their ground; a
-// shape and a dash say the same as the colour.
+// The look of an evaluation's plots: inks of the page or of paper, one colour and shape per source,
+// one dash per kind, labels at line ends. Deuteranopes can distinguish the colours, which have a
+// contrast of at least 3:1; shape and dash repeat what the colour shows.
 const TONES = {
   light: ["#0062a3", "#b04400", "#00755a", "#8438a8", "#7a5b00", "#b8336f", "#455a64"],
   dark: ["#62b5ee", "#f2935a", "#40c9a4", "#cfa3ec", "#e2c350", "#f39cc3", "#b4c1c8"],
@@ -15,7 +15,7 @@ export const PAPER = {
 };
 const LONGEST_SOURCE = 15;
 const LABEL_HEIGHT = 14;
-// Rough width of a label's character in pixels.
+// Approximate width of a label's character in pixels.
 const LETTER = 6.2;
 
 export function page() {
@@ -25,7 +25,7 @@ export function page() {
     probe.style.color = `var(--${name})`;
     return getComputedStyle(probe).color;
   };
-  const found = {
+  const look = {
     dark: style.colorScheme.includes("dark"),
     ink: ink("ink"),
     soft: ink("ink-soft"),
@@ -34,9 +34,9 @@ export function page() {
   };
   probe.remove();
   const chosen = document.documentElement.dataset.theme;
-  found.dark = chosen === "dark" ||
+  look.dark = chosen === "dark" ||
     (chosen !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
-  return found;
+  return look;
 }
 
 export const tone = (look, series) =>
@@ -44,10 +44,10 @@ export const tone = (look, series) =>
 export const shape = (series) =>
   SHAPES[series.tone % SHAPES.length] + (series.kind === "text_only" ? "-open" : "");
 export const dash = (series) => (series.kind === "text_only" ? "dot" : "solid");
-// Plotly reads markup in words: names of sources are text.
+// Plotly interprets markup, so names of sources are escaped.
 export const text = (words) =>
   words.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-// "rules · revised"; a long name of a source is cut, its kind never.
+// "rules · revised": the name of a source is cut if it is long, its kind never.
 export const name = (series) => {
   const letters = [...series.source];
   const source = letters.length > LONGEST_SOURCE
@@ -103,8 +103,8 @@ export function layout(look, size, axes) {
 
 const labelRoom = (labels) => 20 + LETTER * Math.max(...labels.map((words) => words.length));
 
-// Labels to the right of line ends, pushed apart so that none lies on another; `ends`: {x, y
-// (data), words, color}; linear y axis. Without an x they stand beside the plot.
+// Labels to the right of line ends, moved apart so that none overlaps another. `ends`: {x, y
+// (data), words, color}; linear y axis. Without an x they are beside the plot.
 export function labels(made, ends, range) {
   const room = made.height - made.margin.t - made.margin.b;
   const pixel = (y) => ((range[1] - y) / (range[1] - range[0])) * room;

@@ -1,5 +1,5 @@
-// What each plot of an evaluation draws: name → (data, look, size) → { data, layout } for Plotly.
-// Numbers come ready from the server.
+// The plots of an evaluation: name → (data, look, size) → { data, layout } for Plotly. The server
+// computes the numbers.
 import * as Look from "./look.js";
 
 const LEAST_HOURS = 0.05;
@@ -31,7 +31,7 @@ const line = (look, series, points, more) => ({
   ...more,
 });
 
-// Curves with their labels at the end of each.
+// Curves, each with its label at its end.
 function curves(look, size, drawn, axes) {
   const values = drawn.flatMap((d) => d.points.map((p) => p[1])).filter((v) => v !== null);
   const range = axes.y.range || padded(values);
@@ -64,12 +64,12 @@ function sweep(column, words) {
     if (!drawn.length) return null;
     const traces = [];
     for (const { series, points } of drawn) {
-      const said = points.map((p) =>
+      const labels = points.map((p) =>
         `${Look.text(Look.name(series))}<br>threshold ${p[2].toFixed(2)}: ${p[0].toFixed(3)}, ${
           p[1].toFixed(3)
         }`
       );
-      traces.push(line(look, series, points, { hoverinfo: "text", text: said }));
+      traces.push(line(look, series, points, { hoverinfo: "text", text: labels }));
       const marked = points.filter((p) => p[3]);
       traces.push({
         type: "scatter",
@@ -93,7 +93,7 @@ function sweep(column, words) {
   };
 }
 
-// Errors of minutes stand together at the left end.
+// Errors of a few minutes share the left end.
 function visible(points) {
   const small = points.filter(([hours]) => hours <= LEAST_HOURS).at(-1);
   return [
@@ -176,7 +176,7 @@ function bands(data, look, size) {
     layout: Look.layout(look, size, {
       legend: true,
       x: {
-        words: "Reference lies from admission",
+        words: "Reference: time from admission",
         range: [-0.5, groups.length - 0.5],
         tickvals: groups.map((_, at) => at),
         ticktext: short,

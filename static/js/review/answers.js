@@ -1,15 +1,15 @@
-// What is chosen and typed for the item in hand, read from its form and kept on the server a moment
-// later.
+// The answer chosen and typed for the current item, read from its form and saved on the server as a
+// draft after a short pause.
 import { hoursInWords, parseHours } from "../shared/hours.js";
 import { secondsSeen } from "./clock.js";
 import * as Review from "./state.js";
 import { ask, connection } from "./sync.js";
 
 const PAUSE = 700;
-const KEEP_EVERY = 30_000;
+const SAVE_EVERY = 30_000;
 let timer = null;
-let keptAt = 0;
-let kept = "";
+let savedAt = 0;
+let saved = "";
 
 const form = () => Review.find("[data-decide]");
 export const answer = () =>
@@ -28,7 +28,7 @@ function readTime() {
   return value;
 }
 
-// What goes to the server; null where the time cannot be read.
+// The values to send; null if the time is invalid.
 export function values() {
   const time = readTime();
   if (Number.isNaN(time)) return null;
@@ -63,28 +63,27 @@ export function choose(value) {
 
 function soon() {
   clearTimeout(timer);
-  timer = setTimeout(keep, PAUSE);
+  timer = setTimeout(saveDraft, PAUSE);
 }
 
 const comparable = ({ answer, own_time: time, comment }) => JSON.stringify([answer, time, comment]);
 
-// The draft is for another device and for a page that was closed; the decision itself carries
-// everything again.
-async function keep() {
+// The draft is for another device or a page that was closed; the decision repeats all its values.
+async function saveDraft() {
   clearTimeout(timer);
   const item = Review.item();
   if (!item || Review.mode !== "review" || "decided" in item.dataset) return;
   const body = values();
   if (!body) return;
   const content = comparable(body);
-  if (content === kept && performance.now() - keptAt < KEEP_EVERY) return;
+  if (content === saved && performance.now() - savedAt < SAVE_EVERY) return;
   const { status, data } = await ask(`${item.dataset.url}draft/`, body);
   if (status !== 200) return;
-  [kept, keptAt] = [content, performance.now()];
+  [saved, savedAt] = [content, performance.now()];
   if (Review.item() !== item) return;
   if (data.held === false) {
     Review.note(
-      "Your time for this item ran out and somebody else has it now. An answer is still kept, as a late one.",
+      "Your time for this item ran out, and another reviewer has it now. Your answer will be stored as late.",
     );
   }
 }
@@ -104,20 +103,20 @@ Review.root.addEventListener(
 );
 Review.on("item", (item) => {
   clearTimeout(timer);
-  // As it came from the server it is kept already.
+  // The values that came from the server are saved already.
   const begun = item && values();
-  [kept, keptAt] = [begun ? comparable(begun) : "", performance.now()];
+  [saved, savedAt] = [begun ? comparable(begun) : "", performance.now()];
 });
-Review.on("flush", keep);
+Review.on("flush", saveDraft);
 let before = 0;
 setInterval(() => {
   if (!Review.item() || document.visibilityState !== "visible" || connection() !== "saved") return;
   const now = secondsSeen();
-  if (now > before && performance.now() - keptAt >= KEEP_EVERY) keep();
+  if (now > before && performance.now() - savedAt >= SAVE_EVERY) saveDraft();
   before = now;
 }, 5000);
 document.addEventListener(
   "visibilitychange",
-  () => document.visibilityState === "hidden" && keep(),
+  () => document.visibilityState === "hidden" && saveDraft(),
 );
 export const dropDraft = () => clearTimeout(timer);

@@ -1,4 +1,4 @@
-// How long the item was before the reviewer's eyes: the page visible, and a key, a touch or a
+// How long the reviewer looked at the item: the page was visible, and there was a key, a touch or a
 // movement within the last minute.
 import * as Review from "./state.js";
 
@@ -8,7 +8,7 @@ let since = null;
 let lastSign = 0;
 let running = false;
 
-// Time counts up to a minute after the last sign of life.
+// Time counts up to a minute after the last input.
 function settle() {
   const now = performance.now();
   if (since !== null) {

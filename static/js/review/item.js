@@ -1,5 +1,5 @@
-// Showing an item: it is swapped as a whole, the note scrolls to the marked place, both timelines at
-// the row in question.
+// Shows an item: replaces it as a whole and scrolls the note to the marked text and both timelines
+// to the row in question.
 import { element } from "../shared/dom.js";
 import * as Review from "./state.js";
 
@@ -10,12 +10,12 @@ export function parsed(html) {
   return document.adoptNode(page.body.firstElementChild);
 }
 
-export function show(item, { said = "" } = {}) {
+export function show(item, { message = "" } = {}) {
   stage.replaceChildren(item);
-  ready(said);
+  ready(message);
 }
 
-export function ready(said) {
+export function ready(message) {
   const item = Review.item();
   if (!item) return;
   const flag = Review.find("[data-do=flag]");
@@ -26,11 +26,11 @@ export function ready(said) {
   for (const rows of item.querySelectorAll("[data-rows]")) toCandidate(rows);
   item.focus({ preventScroll: true });
   const question = item.querySelector(".question").textContent;
-  Review.announce([said, `${title}.`, question].filter(Boolean).join(" "));
-  Review.tell("item", item);
+  Review.announce([message, `${title}.`, question].filter(Boolean).join(" "));
+  Review.emit("item", item);
 }
 
-// The first place a third down the pane, without moving the page.
+// Scrolls the marked text to a third of the pane's height without moving the page.
 export function toPlace() {
   const note = Review.find("[data-note]");
   const place = note?.querySelector("mark.place");
@@ -41,8 +41,8 @@ function within(pane, element, share) {
     pane.clientHeight * share;
 }
 
-// A timeline without the row scrolls to where the other side has it: between the rows before and after
-// that hour.
+// A timeline without the row scrolls to the hour that the other side has: between the rows before
+// and after it.
 function toCandidate(rows) {
   const own = rows.querySelector(".is-candidate");
   if (own) {
@@ -63,7 +63,7 @@ function toCandidate(rows) {
   within(rows, after, 0.4);
 }
 
-// In place of an item: the end of the packet, or why there is nothing to show.
+// Replaces the item by a message: the packet is complete, or no item can be shown.
 export function end(title, words, link) {
   const made = element("section", "stage-end");
   const head = element("h2", "", title);
@@ -76,9 +76,9 @@ export function end(title, words, link) {
   }
   stage.replaceChildren(made);
   head.focus();
-  Review.tell("item", null);
+  Review.emit("item", null);
 }
 export function wait(words) {
   stage.replaceChildren(element("p", "stage-wait", words));
-  Review.tell("item", null);
+  Review.emit("item", null);
 }

@@ -1,4 +1,4 @@
-// Keys and buttons. A key typed into a field does nothing else.
+// Keys and buttons. Keys typed into a field are no shortcuts.
 import { choose } from "./answers.js";
 import { ready, toPlace } from "./item.js";
 import { commit, flag, prefetch, skip, undo } from "./queue.js";
@@ -9,13 +9,13 @@ import { again } from "./sync.js";
 const ANSWERS = ["A", "B", "BOTH", "NEITHER", "UNCLEAR", "NOT_A_FINDING"];
 const feedback = Review.find("[data-feedback]");
 
-// People who dictate, or type with an unsteady hand, can turn off keys of a single character (WCAG
-// 2.1.4); Enter and Tab stay.
+// People who dictate or have a tremor can turn off single-character keys (WCAG 2.1.4); Enter and
+// Tab still work.
 const keysWanted = Review.find("[data-keys-wanted]");
 try {
   keysWanted.checked = localStorage.getItem("review.keys") !== "off";
 } catch {
-  // Without storage the choice lasts as long as the page.
+  // The browser may block storage; the choice lasts as long as the page then.
 }
 keysWanted.addEventListener("change", () => {
   try {
@@ -26,9 +26,9 @@ keysWanted.addEventListener("change", () => {
 });
 
 function field(name) {
-  const found = Review.find(`[name=${name}]`);
-  found?.focus();
-  found?.select();
+  const input = Review.find(`[name=${name}]`);
+  input?.focus();
+  input?.select();
 }
 const actions = {
   commit,
@@ -57,8 +57,8 @@ Review.root.addEventListener("click", (event) => {
   if (name in actions) actions[name]();
 });
 
-// Enter on a link or another button is that one's; on an answer it chooses it, and saves it once
-// chosen. A series has no use for it.
+// Enter on a link or another button activates it. On an answer it chooses the answer, and saves it
+// if it was chosen already. On a series it does nothing.
 function enter(event) {
   const focused = event.target.closest("button, a");
   if (focused && focused.getAttribute("aria-pressed") !== "true") return;

@@ -1,4 +1,4 @@
-// The page on which a reviewer decides one item after the other.
+// The page for deciding the items of a packet, one after the other.
 import { start } from "./keys.js";
 
 start();

@@ -1,4 +1,4 @@
-// Practice items: the answer is judged at once, and explained.
+// Practice items: the answer is checked and explained at once.
 import { token } from "../shared/token.js";
 import * as Review from "./state.js";
 import { ask } from "./sync.js";
@@ -12,7 +12,7 @@ export async function practise(item, body) {
   });
   if (status !== 200) {
     Review.note(
-      data.message ?? "The answer could not be judged; try again once the connection is back.",
+      data.message ?? "The answer could not be checked. Try again when you are connected.",
     );
     return;
   }

@@ -1,5 +1,5 @@
-// From item to item. The one after is fetched while this one is read, so that saving an answer
-// shows it at once.
+// From item to item. The next item is fetched in advance, so that it is shown as soon as an answer
+// is given.
 import { answer, dropDraft, hint, values } from "./answers.js";
 import { end, parsed, show, wait } from "./item.js";
 import { practise } from "./practice.js";
@@ -20,14 +20,14 @@ let asking = null;
 let asked = 0;
 let stepping = false;
 
-// Items that this page has in hand: the one on screen, and those whose answer is on its way.
+// Items that this page works on: the one on screen, and those whose answer is being sent.
 function inHand() {
   const here = Review.item()?.dataset.item;
   return [...new Set([here, ...state.pending.map((step) => step.item)].filter(Boolean))];
 }
 
-// {item} with the next item's element, {over} (with a message where it says why) where there is
-// none, null where the server could not be asked.
+// Returns {item} with the next item's element, {over} if there is none (with a message if the
+// server sent one), or null if there was no answer.
 async function fetchNext() {
   const { status, data } = await ask(Review.urls.next, { besides: inHand() });
   if (status !== 200) return data.message ? { over: true, message: data.message } : null;
@@ -42,7 +42,7 @@ export async function prefetch() {
   const got = await asking;
   if (mine !== asked) return;
   asking = null;
-  // That nothing is left now is not kept: a skipped item may come again.
+  // An empty queue is not remembered: a skipped item may come again.
   ahead = got?.item ? got : null;
   Review.root.toggleAttribute("data-ahead", Boolean(ahead));
 }
@@ -53,47 +53,47 @@ function forget() {
   Review.root.removeAttribute("data-ahead");
 }
 
-// To the item after. Where it has not come yet, it is waited for, and asked for again once what is
-// under way is stored.
-async function advance(said) {
+// Shows the next item. If it is not fetched yet, waits for it, and requests it again when all steps
+// are stored.
+async function advance(message) {
   let ready = ahead;
   if (!ready) {
-    wait(`${said} Waiting for the next item…`);
-    Review.announce(said);
+    wait(`${message} Waiting for the next item…`);
+    Review.announce(message);
     stepping = true;
     ready = asking ? await asking : null;
     stepping = false;
   }
   forget();
   if (ready?.item) {
-    show(ready.item, { said });
+    show(ready.item, { message });
     prefetch();
-  } else if (!state.pending.length) await load(said);
+  } else if (!state.pending.length) await load(message);
 }
 
-async function load(said = "") {
+async function load(message = "") {
   if (Review.item() || stepping) return;
   stepping = true;
   const got = await fetchNext();
   stepping = false;
   if (got?.item) {
-    show(got.item, { said });
+    show(got.item, { message });
     prefetch();
   } else if (got?.over) over(got);
 }
 
 function over({ message }) {
-  if (message) end("This review is not open now", message, "To the packet");
+  if (message) end("This review is closed", message, "To the packet");
   else if (state.done >= state.total) {
     end(
       "All items are decided",
-      "What is left is a last question and your signature. Until you sign, every answer can be changed.",
+      "Answer one last question and sign. You can change every answer until you sign.",
       "To the last steps",
     );
   } else {
     end(
-      "Nothing is left for you now",
-      "Other reviewers hold the remaining items. They may come back to you later.",
+      "No items for you now",
+      "The remaining items are assigned to other reviewers. They may be assigned to you later.",
       "To the packet",
     );
   }
@@ -102,7 +102,7 @@ function over({ message }) {
 export function commit() {
   const item = Review.item();
   if (!item || !answer()) {
-    if (item) hint("Choose an answer first, 1 to 6.");
+    if (item) hint("Choose an answer first (keys 1 to 6).");
     return;
   }
   const body = values();
@@ -117,12 +117,12 @@ export function commit() {
   dropDraft();
   Review.note("");
   const { url, item: id, expects } = item.dataset;
-  // Where the page knows that it reaches nobody, it does not speak of saving.
-  const said = `${["saved", "saving"].includes(connection()) ? "Saved" : "Kept"} ${
+  // Without a connection the page must not claim that the answer is saved.
+  const message = `${["saved", "saving"].includes(connection()) ? "Saved" : "Not sent yet"}: ${
     WORDS[body.answer]
   }.`;
   if ("decided" in item.dataset) {
-    // A changed answer leads back to the list, once it is stored and the list can show it.
+    // After a changed answer is stored, the page returns to the list.
     if ("sent" in item.dataset) return;
     item.dataset.sent = "";
     const refusedAgain = (data, status) => {
@@ -141,20 +141,20 @@ export function commit() {
   }
   Review.progress({ done: state.done + 1 });
   send({ url: `${url}decide/`, item: id, body, then: stored, refused });
-  advance(said);
+  advance(message);
 }
 
 function stored(data) {
   if (data.late) {
     Review.note(
-      "That answer came late: somebody else had the item by then, or the packet was closed. It is kept beside the others and marked late.",
+      "Your answer was late: the item was assigned to another reviewer or the packet was closed. It is stored and marked late.",
     );
   }
 }
 function refused(data, status) {
   if (data.progress) Review.progress(data.progress);
-  Review.note(data.message ?? "That step was refused.");
-  if (status === 423) end("This review is not open now", data.message, "To the packet");
+  Review.note(data.message ?? "The server rejected the last step.");
+  if (status === 423) end("This review is closed", data.message, "To the packet");
 }
 
 export function skip() {
@@ -163,7 +163,7 @@ export function skip() {
   dropDraft();
   const body = values() ?? {};
   send({ url: `${item.dataset.url}skip/`, item: item.dataset.item, body, refused });
-  advance("Skipped; it comes again at the end.");
+  advance("Skipped. The item comes again at the end.");
 }
 
 export function flag() {
@@ -173,12 +173,12 @@ export function flag() {
   const on = button.getAttribute("aria-pressed") !== "true";
   button.setAttribute("aria-pressed", String(on));
   item.toggleAttribute("data-flagged", on);
-  Review.announce(on ? "Flagged." : "Flag taken away.");
+  Review.announce(on ? "Flagged." : "Flag removed.");
   send({ url: `${item.dataset.url}flag/`, body: { flagged: on }, refused });
 }
 
-// The answer before is taken back once everything before it is stored; its item comes again with
-// what was chosen.
+// Undoes the last answer after all earlier steps are stored; its item is shown again with the
+// answer.
 export function undo() {
   if (Review.mode !== "review" || Review.changing || stepping || state.done < 1) return;
   stepping = true;
@@ -186,8 +186,8 @@ export function undo() {
   const then = (data) => {
     stepping = false;
     forget();
-    if (data.html) show(parsed(data.html), { said: "Taken back." });
-    else Review.note("There is nothing to take back.");
+    if (data.html) show(parsed(data.html), { message: "Undone." });
+    else Review.note("There is no answer to undo.");
     prefetch();
   };
   send({

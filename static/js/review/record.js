@@ -1,5 +1,5 @@
-// The record beside an item: series to choose from, their rows. Rows that did not come with the
-// page are fetched when asked for.
+// The record beside an item: a list of series and their rows. Rows that did not come with the page
+// are fetched when a series is selected.
 import { element } from "../shared/dom.js";
 import { hasWords, wordsOf } from "../shared/filter.js";
 import * as Review from "./state.js";
@@ -41,7 +41,7 @@ function panelOf(number) {
 }
 
 async function fetchInto(panel, number) {
-  if (!panel.childElementCount) panel.replaceChildren(element("p", "muted", "Fetching its rows…"));
+  if (!panel.childElementCount) panel.replaceChildren(element("p", "muted", "Loading rows…"));
   const { status, data } = await ask(`${Review.item().dataset.url}series/${number}/`, {});
   if (status === 200) {
     const page = new DOMParser().parseFromString(data.html, "text/html");
@@ -49,8 +49,8 @@ async function fetchInto(panel, number) {
     return;
   }
   const words = status === 0
-    ? "The rows cannot be fetched without the connection."
-    : "The rows could not be fetched.";
+    ? "No connection: the rows cannot be loaded."
+    : "The rows could not be loaded.";
   panel.replaceChildren(element("p", "muted", words));
   if (!panel.hidden) Review.announce(words);
   const again = () => panel.isConnected && panel.remove();

@@ -1,6 +1,6 @@
-// What the review page knows: its position in the packet, the item before the reviewer, and what
-// waits to be saved. Answers, comments and the next item live in this page's memory alone: nothing
-// of them is put into the browser's storage.
+// The state of the review page: its position in the packet, the current item, and unsaved steps.
+// Answers, comments and the next item are only in this page's memory, never in the browser's
+// storage.
 import { announcerIn } from "../shared/dom.js";
 import { createEvents } from "../shared/events.js";
 
@@ -12,11 +12,11 @@ export const state = {
   done: Number(root.dataset.done),
   total: Number(root.dataset.total),
   left: root.dataset.left,
-  // Decisions, skips and undos on their way, oldest first.
+  // Decisions, skips and undos that are being sent, oldest first.
   pending: [],
 };
 
-export const { on, tell } = createEvents();
+export const { on, emit } = createEvents();
 export const find = (selector) => root.querySelector(selector);
 export const announce = announcerIn(find("[data-announce]"));
 export const item = () => find("[data-item]");
@@ -28,9 +28,9 @@ export function note(words) {
   if (words) announce(words);
 }
 
-// What the server says of the packet, or what follows from it until the server is heard again.
-export function progress(said) {
-  Object.assign(state, said);
+// Updates the progress: values from the server, or an estimate until the server answers.
+export function progress(values) {
+  Object.assign(state, values);
   const bar = find("[data-progress]");
   bar.max = Math.max(state.total, 1);
   bar.value = state.done;
@@ -38,8 +38,7 @@ export function progress(said) {
   find("[data-left-words]").textContent = state.left;
   find("[data-do=undo]")?.toggleAttribute("disabled", state.done < 1);
 }
-// An answer of one's own choice is changed: there is no place in a row of items, nothing to undo
-// and nothing to skip.
+// The reviewer changes an answer chosen from the list: there is no position, undo or skip.
 export const changing = "changing" in root.dataset;
 export const position = () =>
   changing ? "Changing an answer" : `${Math.min(state.done + 1, state.total)} of ${state.total}`;

@@ -1,5 +1,5 @@
-// Saving: steps go out one after the other, each with its token, until the server has answered. A
-// lost connection loses nothing: the same token is sent again, and the server stores it once.
+// Saving: sends steps one after the other, each with its token, until the server has answered.
+// After a lost connection the same token is sent again, and the server stores the step once.
 import { token } from "../shared/token.js";
 import { counted } from "../shared/words.js";
 import * as Review from "./state.js";
@@ -18,18 +18,18 @@ let renewed = false;
 
 const WORDS = {
   lost: () =>
-    `There is no connection. ${waiting()} in this page and sent as soon as it is back. Keep the page open.`,
+    `No connection. ${waiting()} in this page and sent when you are connected again. Keep the page open.`,
   "signed-out": () =>
     `You were signed out. ${waiting()} in this page. Sign in as ${Review.person} in a new tab, then come back here.`,
   stopped: () =>
-    "This review cannot be opened any more in this browser. Sign in as its reviewer in another tab, then try again.",
+    "You cannot open this review with this session. Sign in as its reviewer in another tab, then try again.",
 };
 function waiting() {
   const count = state.pending.length;
   return count ? `${counted(count, "step is", "steps are")} stored` : "Your answers are stored";
 }
 
-// Quiet while all is well; a banner only when the person should know or do something.
+// Show a banner only if the person must know or do something.
 function show(now) {
   kind = now;
   const words = WORDS[kind]?.() ?? "";
@@ -44,7 +44,7 @@ function show(now) {
   saved.classList.toggle("is-unsaved", state.pending.length > 0 && Boolean(words));
 }
 
-// {status, data}; status 0 where there was no answer, 401 where the session has ended.
+// Returns {status, data}: status 0 if there was no answer, 401 if the session has ended.
 async function post(url, body) {
   try {
     const headers = {
@@ -52,7 +52,7 @@ async function post(url, body) {
       Accept: "application/json",
       "X-CSRFToken": csrf,
     };
-    // Kept alive, so that the last draft arrives although the page is being closed.
+    // `keepalive` sends the last draft even if the page is being closed.
     const options = {
       method: "POST",
       headers,
@@ -70,8 +70,8 @@ async function post(url, body) {
   }
 }
 
-// Asks for the packet's page: tells whether the person is signed in, and brings a token that fits
-// the present session.
+// Fetches the packet's page to check that the person is signed in and to get the session's CSRF
+// token.
 async function renew() {
   try {
     const response = await fetch(Review.urls.packet, {
@@ -95,10 +95,10 @@ function later() {
   show("lost");
 }
 
-// Where nothing waits to be saved, what the page wanted to fetch is asked for again.
-const onward = () => (state.pending.length ? run() : Review.tell("back"));
+// If all steps are saved, the page repeats its last request.
+const onward = () => (state.pending.length ? run() : Review.emit("back"));
 
-// A token of the session before: another is fetched once and the step goes out again.
+// The CSRF token is of an earlier session: fetches a new one once and sends the step again.
 async function refused() {
   const outcome = renewed ? "stopped" : await renew();
   renewed = outcome === "renewed";
@@ -137,17 +137,17 @@ async function run() {
   busy = false;
   if (!state.pending.length) {
     show("saved");
-    Review.tell("settled");
+    Review.emit("settled");
   }
 }
 
-// A step: {url, body, then(data), refused(data, status)}. Its token is made here, once.
+// Queues a step: {url, body, then(data), refused(data, status)}. Creates its token, once.
 export function send(step) {
   state.pending.push({ token: token(), ...step });
   run();
 }
 
-// After signing in elsewhere, or by the person's wish: at once.
+// Retries at once, after the person has signed in elsewhere or asked for it.
 export async function again() {
   failures = 0;
   if (kind === "signed-out" || kind === "stopped") {
@@ -156,12 +156,12 @@ export async function again() {
   }
   show(state.pending.length ? "saving" : "saved");
   await run();
-  Review.tell("back");
+  Review.emit("back");
   return undefined;
 }
 
-// A request beside the queue, whose failure the queue will meet again: what it tells of the
-// connection is shown.
+// A request outside the queue. Its failure is shown as the connection's state only, because the
+// queue will fail in the same way.
 export async function ask(url, body) {
   const answer = await post(url, body);
   if (answer.status === 401) show("signed-out");
@@ -178,7 +178,7 @@ export async function ask(url, body) {
 window.addEventListener("online", again);
 window.addEventListener("focus", () => kind === "signed-out" && again());
 window.addEventListener("beforeunload", (event) => {
-  Review.tell("flush");
+  Review.emit("flush");
   if (state.pending.length) event.preventDefault();
 });
 export const connection = () => kind;

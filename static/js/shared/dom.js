@@ -7,7 +7,7 @@ export function element(name, className = "", text = "") {
   return made;
 }
 
-// Returns a function that says words to a screen reader, also when they repeat.
+// Returns a function that announces words to a screen reader, even if they repeat.
 export function announcerIn(box) {
   return (words) => {
     box.textContent = box.textContent === words ? `${words}\u00A0` : words;

@@ -1,4 +1,4 @@
-// The events of one page: modules listen by name, in the order in which they were loaded.
+// The events of one page: listeners of a name are called in the order in which they were added.
 
 export function createEvents() {
   const listeners = new Map();
@@ -7,7 +7,7 @@ export function createEvents() {
       if (!listeners.has(name)) listeners.set(name, []);
       listeners.get(name).push(listener);
     },
-    tell(name, ...values) {
+    emit(name, ...values) {
       for (const listener of listeners.get(name) ?? []) listener(...values);
     },
   };

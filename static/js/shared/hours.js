@@ -1,11 +1,11 @@
-// Hours from admission as people write and read them.
+// Parses and formats hours from admission.
 
 const UNITS = { y: 8760, w: 168, d: 24, h: 1, min: 1 / 60 };
 const UNIT =
   /([\d.,]+)\s*(years?|yrs?|y|weeks?|wks?|w|days?|d|hours?|hrs?|hr|h|minutes?|mins?|min|m)?/giu;
 
-// "−3 d 4 h", "+6.5", "2 weeks before": hours; null for an empty field or "N/A", NaN if it is no
-// time.
+// Parses "−3 d 4 h", "+6.5", "2 weeks before" to hours; null for an empty field or "N/A", NaN if
+// the text is no valid time.
 export function parseHours(text) {
   const words = text.trim().toLowerCase().replace(/[−–]/gu, "-").replace(/^n\/a$/u, "");
   if (!words) return null;
@@ -21,7 +21,7 @@ export function parseHours(text) {
   return before ? -sum : sum;
 }
 
-// Rounded, for reading: "−3.2 d".
+// Rounded, for display: "−3.2 d".
 export function hoursInWords(hours) {
   const size = Math.abs(hours);
   const amount = size >= 8760
@@ -32,7 +32,7 @@ export function hoursInWords(hours) {
   return `${hours < 0 ? "−" : "+"}${amount.replace(".0 ", " ")}`;
 }
 
-// Exact, as they can be typed again: whole days as days.
+// Exact, in a form that can be typed: whole days as days.
 export function hoursAsTyped(hours) {
   if (hours === null) return "";
   const size = Math.abs(hours);

@@ -1,4 +1,4 @@
-// The dividers between the panes: dragged or moved with the arrow keys, and remembered.
+// The dividers between the panes: moved by dragging or with the arrow keys, and remembered.
 const KINDS = {
   note: { property: "--note-share", otherwise: 46, least: 25, most: 70, across: true },
   plot: { property: "--plot-share", otherwise: 48, least: 18, most: 80, across: false },

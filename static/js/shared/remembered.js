@@ -13,7 +13,7 @@ export function rememberedUnder(prefix) {
       try {
         localStorage.setItem(`${prefix}.${key}`, JSON.stringify(value));
       } catch {
-        // Not remembered where storage is forbidden.
+        // The browser may block storage; the choice is not remembered then.
       }
     },
   };
