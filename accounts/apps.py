@@ -25,5 +25,7 @@ class AccountsConfig(AppConfig):
             )
         signals.connect()
         admins = frozenset({Role.ADMIN})
-        register_nav_item(NavItem("Study", "accounts:study", admins), order=800)
-        register_nav_item(NavItem("Audit trail", "accounts:audit_trail", admins), order=900)
+        register_nav_item(NavItem("Study", "accounts:study", ("study/",), admins), order=800)
+        register_nav_item(
+            NavItem("Audit trail", "accounts:audit_trail", ("audit-trail/",), admins), order=900
+        )

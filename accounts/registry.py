@@ -39,10 +39,12 @@ class NavItem:
     """An entry of the main navigation, for people with one of `roles`.
 
     The roles are those in the active study. If `concerns` is given, it must be true as well.
+    `routes`: the beginnings of the URL routes of its section, for example "runs/".
     """
 
     label: str
     url_name: str
+    routes: tuple[str, ...]
     roles: frozenset[Role] = frozenset(Role)
     concerns: Callable[[User, Study], bool] | None = None
 

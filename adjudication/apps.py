@@ -39,13 +39,20 @@ class AdjudicationConfig(AppConfig):
         register_page_guard(guard_packet, find_closed_cases, CLOSED_PAGES)
         register_case_link(compare_link)
         register_nav_item(
-            NavItem("Adjudication", "adjudication:judge_runs", CASE_READERS), order=400
+            NavItem("Adjudication", "adjudication:judge_runs", ("adjudication/",), CASE_READERS),
+            order=400,
         )
         register_nav_item(
-            NavItem("Packets", "adjudication:packets", frozenset({Role.ADMIN})), order=410
+            NavItem("Packets", "adjudication:packets", ("packets/",), frozenset({Role.ADMIN})),
+            order=410,
         )
         register_nav_item(
-            NavItem("Review", "adjudication:review_queue", concerns=review_cards.has_reviews),
+            NavItem(
+                "Review",
+                "adjudication:review_queue",
+                ("review/",),
+                concerns=review_cards.has_reviews,
+            ),
             order=50,
         )
         register_home_card(review_cards.review_card, order=5)

@@ -10,5 +10,6 @@ class LlmRuntimeConfig(AppConfig):
         from accounts.registry import NavItem, register_nav_item
 
         register_nav_item(
-            NavItem("Models", "llm_runtime:models", frozenset({Role.ADMIN})), order=400
+            NavItem("Models", "llm_runtime:models", ("models/",), frozenset({Role.ADMIN})),
+            order=400,
         )

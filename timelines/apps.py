@@ -39,10 +39,17 @@ class TimelinesConfig(AppConfig):
         register(RunPreparation, send_preparation_hints)
         register(Evaluation, send_evaluation_hints)
         register_page_guard(guard_unaided, closed_to_unaided, [TIMELINE_PAGES])
-        register_nav_item(NavItem("Cases", "timelines:cases", CASE_READERS), order=100)
-        register_nav_item(NavItem("Runs", "timelines:runs", CASE_READERS), order=200)
-        register_nav_item(NavItem("Authoring", "timelines:authorings", CASE_READERS), order=250)
-        register_nav_item(NavItem("Evaluation", "timelines:evaluations", CASE_READERS), order=300)
+        register_nav_item(NavItem("Cases", "timelines:cases", ("cases/",), CASE_READERS), order=100)
+        register_nav_item(
+            NavItem("Runs", "timelines:runs", ("runs/", "calls/"), CASE_READERS), order=200
+        )
+        register_nav_item(
+            NavItem("Authoring", "timelines:authorings", ("authoring/",), CASE_READERS), order=250
+        )
+        register_nav_item(
+            NavItem("Evaluation", "timelines:evaluations", ("evaluations/",), CASE_READERS),
+            order=300,
+        )
         register_home_card(home_cards.attention_card, order=10)
         register_home_card(home_cards.cases_card, order=20)
         register_home_card(home_cards.authoring_card, order=25)

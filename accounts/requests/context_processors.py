@@ -1,4 +1,4 @@
-"""What every page knows of the person's studies."""
+"""The person's studies and the navigation, for every page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest
-from django.urls import reverse
+from django.urls import ResolverMatch, reverse
 
 from accounts.registry import NavItem, nav_items
 from accounts.scoping import active_study, find_roles, find_studies
@@ -40,21 +40,20 @@ def study(request: HttpRequest) -> dict[str, Any]:
         "active_study": current,
         "studies": find_studies(user),
         "study_roles": roles,
-        "nav_links": nav_links(nav_items(roles, user, current), request.path),
+        "nav_links": nav_links(nav_items(roles, user, current), request.resolver_match),
     }
 
 
-def nav_links(items: Iterable[NavItem], path: str) -> list[NavLink]:
-    """Return the links of these items as the page at `path` shows them."""
-    links = []
-    for item in items:
-        address = reverse(item.url_name)
-        links.append(
-            NavLink(item.label, address, path == address, _section(path) == _section(address))
+def nav_links(items: Iterable[NavItem], match: ResolverMatch | None) -> list[NavLink]:
+    """Return the links of these items, marked for the page of that match."""
+    name = match.view_name if match else ""
+    route = match.route if match else ""
+    return [
+        NavLink(
+            item.label,
+            reverse(item.url_name),
+            is_page=name == item.url_name,
+            is_section=route.startswith(item.routes),
         )
-    return links
-
-
-def _section(path: str) -> str:
-    """Return the first part of a path: pages of one section share it."""
-    return path.removeprefix(reverse("home")).partition("/")[0]
+        for item in items
+    ]

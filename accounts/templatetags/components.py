@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from django import template
+from django.template.context import Context
 from django.template.loader import render_to_string
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+
+from accounts.templatetags.glossary import terms
 
 register = template.Library()
 
@@ -31,24 +34,30 @@ def empty_state(content: str, title: str) -> str:
     return render_to_string("_components/empty_state.html", {"content": content, "title": title})
 
 
-@register.simple_tag
-def heads(*words: str) -> SafeString:
+@register.simple_tag(takes_context=True)
+def heads(context: Context, *words: str) -> SafeString:
     """Return the head of a table.
 
-    "Cases|num" is a column of numbers, "Open|hidden" is unseen. Raises ValueError for any other
-    word after the bar.
+    "Cases|num" is a column of numbers, "Open|hidden" is not visible. With "term" after the bar,
+    as in "Concordance|num term", terms of the glossary in the words open their definition. Raises
+    ValueError for any other word after the bar.
     """
-    return format_html("<thead><tr>{}</tr></thead>", format_html_join("", "{}", map(_head, words)))
+    cells = [(_head(context, each),) for each in words]
+    return format_html("<thead><tr>{}</tr></thead>", format_html_join("", "{}", cells))
 
 
-def _head(words: str) -> tuple[SafeString]:
-    shown, _, look = words.partition("|")
+def _head(context: Context, words: str) -> SafeString:
+    text, _, look = words.partition("|")
+    shown: SafeString | str = text
+    if look == "term" or look.endswith(" term"):
+        look = look.removesuffix("term").rstrip()
+        shown = terms(context, text)
     if look and look not in LOOKS:
         raise ValueError(f"heads: unknown look {look!r}; use one of {sorted(LOOKS)}")
     if look == "hidden":
-        return (format_html('<th scope="col"><span class="visually-hidden">{}</span></th>', shown),)
+        return format_html('<th scope="col"><span class="visually-hidden">{}</span></th>', shown)
     kind = format_html(' class="{}"', look) if look else ""
-    return (format_html('<th scope="col"{}>{}</th>', kind, shown),)
+    return format_html('<th scope="col"{}>{}</th>', kind, shown)
 
 
 @register.simple_tag

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.template import Context, Template
+from django.test import RequestFactory
 
 
 def render(source: str, **context: object) -> str:
@@ -35,6 +36,18 @@ def test_heads_say_their_look_after_a_bar():
     )
     with pytest.raises(ValueError, match="unknown look 'numb'"):
         render('{% heads "Cases|numb" %}')
+
+
+def test_heads_explain_terms_that_are_marked():
+    button = '<button type="button" class="term" popovertarget="term-within-tolerance">'
+    assert rendered(
+        '{% heads "AULTC" "Within tolerance|num term" "Run|term" %}',
+        request=RequestFactory().get("/"),
+    ) == (
+        '<thead><tr><th scope="col">AULTC</th>'
+        f'<th scope="col" class="num">{button}Within tolerance</button></th>'
+        '<th scope="col">Run</th></tr></thead>'
+    )
 
 
 def test_an_empty_list_says_what_would_be_here():
