@@ -126,7 +126,7 @@ def set_active(*, user: User, active: bool, by: User | None) -> bool:
     one's own account.
     """
     if by is not None and (not by.is_superuser or not by.is_active or by.pk == user.pk):
-        raise NotAllowed("Another superuser has to do this.")
+        raise NotAllowed("Only another superuser can do this.")
     changed = User.objects.filter(pk=user.pk, is_active=not active).update(is_active=active) > 0
     if changed:
         action = "account.activate" if active else "account.deactivate"
@@ -167,7 +167,9 @@ def _check(by: User | None, study: Study) -> None:
 def _check_reset(user: User, by: User) -> None:
     studies = list(Study.objects.filter(memberships__user=user).distinct())
     if user.is_superuser or not studies:
-        raise NotAllowed("Only the command line can reset this password.")
+        raise NotAllowed(
+            "This password can only be reset on the command line (manage.py changepassword)."
+        )
     for study in studies:
         check_user_can_manage_study(by, study)
 

@@ -80,8 +80,10 @@ def find_breaks(links: Iterable[Link]) -> list[Break]:
                 )
             )
         if link.previous_hash != head:
-            found.append(Break(link.sequence, "it does not follow the link before it"))
+            found.append(
+                Break(link.sequence, "its previous hash is not the hash of the link before it")
+            )
         if link_hash(link.payload, link.previous_hash) != link.hash:
-            found.append(Break(link.sequence, "its content is not what was hashed"))
+            found.append(Break(link.sequence, "its content does not match its hash"))
         expected, head = link.sequence + 1, link.hash
     return found

@@ -122,12 +122,12 @@ def find_illegalities(finding: Finding) -> list[str]:
     kind, verdict = finding.type, finding.verdict
     faults = []
     if kind is FindingType.SHARED_UNSUPPORTED and verdict is not Verdict.NEITHER:
-        faults.append("SHARED_UNSUPPORTED goes with NEITHER only")
+        faults.append("SHARED_UNSUPPORTED needs the verdict NEITHER")
     if kind.one_sided and verdict in (Verdict.BOTH, Verdict.NEITHER):
-        faults.append("a one-sided finding is never BOTH or NEITHER")
+        faults.append("a one-sided finding cannot have the verdict BOTH or NEITHER")
     filled = (finding.a_event is not None, finding.b_event is not None)
     if filled not in _SIDES.get(kind, ((True, True),)):
-        faults.append("the sides that hold a row do not fit the type")
+        faults.append("the sides with a row do not match the type")
     for side, event, time in (
         ("a", finding.a_event, finding.a_time),
         ("b", finding.b_event, finding.b_time),
@@ -135,5 +135,5 @@ def find_illegalities(finding: Finding) -> list[str]:
         if event is None and time is not None:
             faults.append(f"{side}_time has no {side}_event")
     if kind.one_sided != (finding.relation is not None):
-        faults.append("relation belongs to one-sided findings, and to each of them")
+        faults.append("one-sided findings need a relation, other findings must not have one")
     return faults

@@ -22,7 +22,7 @@ from timelines.formats.tables.writer import safe_cell
 ROW_GROUP = 20_000
 #: Describes `safe_cell`; JSONL and Parquet have every text unchanged.
 SAFE_IN_CSV = (
-    "; in CSV with an apostrophe before it where a spreadsheet would run it (it begins with = + -"
+    "; in CSV with an apostrophe before it if a spreadsheet would run it (it begins with = + -"
     " @, a tab or a carriage return, after any apostrophes of its own): take one apostrophe away"
 )
 

@@ -84,7 +84,7 @@ def store_answers(
                 brought.left += 1
                 continue
             if call is None:
-                raise AnswerRefused(f"{paths[0].name}: nobody has asked for such an answer")
+                raise AnswerRefused(f"{paths[0].name}: no run needs this answer")
             new = _answer(call, find_answer(folder, sha256, paths), paths[0], by)
         except AnswerRefused as refused:
             brought.refused.append(str(refused))
@@ -124,7 +124,7 @@ def _answer(call: ModelCall, reply: ModelReply, path: Path, by: str) -> bool:
     if kept is not None:
         if (kept.text, kept.finish_reason) != (reply.text, reply.finish_reason):
             raise AnswerRefused(
-                f"{path.name}: this request has another answer already, which stays"
+                f"{path.name}: this request has another answer already, which was not changed"
             )
         return False
     ModelCall.objects.create(

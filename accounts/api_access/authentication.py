@@ -24,9 +24,7 @@ from accounts.sign_in import throttle
 TOKEN = re.compile(rb"[0-9a-f]{64}")
 #: Precision of the stored time of last use.
 USED_EVERY = timedelta(minutes=5)
-REFUSAL = (
-    "The token is not valid: wrong, revoked, expired, or made before the password was last changed."
-)
+REFUSAL = "The token is wrong, revoked, expired, or older than your password. Create a new one."
 
 
 class ApiTokenAuthentication(TokenAuthentication):

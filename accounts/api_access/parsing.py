@@ -28,9 +28,9 @@ class CheckedJSONParser(JSONParser):
         try:
             found = super().parse(stream, media_type, parser_context)
         except RecursionError:
-            raise ParseError("This is nested too deep.") from None
+            raise ParseError("The body is nested too deeply.") from None
         if not isinstance(found, dict):
-            raise ParseError("This is not a JSON object.")
+            raise ParseError("The body is not a JSON object.")
         try:
             check_json(found)
         except OddValue as error:

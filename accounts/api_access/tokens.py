@@ -34,15 +34,15 @@ def issue_token(*, user: User, label: str, by: User | None) -> tuple[ApiToken, s
     # simultaneous requests take turns
     User.objects.select_for_update(of=("self",), no_key=True).get(pk=user.pk)
     if not label.strip() or len(label) > LONGEST_LABEL or "\x00" in label:
-        raise TokenRefused(f"Say what the token is for, in at most {LONGEST_LABEL} characters.")
+        raise TokenRefused(
+            f"Enter the purpose of the token, in at most {LONGEST_LABEL} characters."
+        )
     if not user.is_active or user.must_change_password:
         raise TokenRefused(
             "The account is not active, or its one-time password was not replaced yet."
         )
     if find_tokens(user).count() >= MOST:
-        raise TokenRefused(
-            f"At most {MOST} tokens stand at once. Revoke one that is not needed any more."
-        )
+        raise TokenRefused(f"You have {MOST} valid tokens, the most allowed. Revoke one first.")
     token, secret = ApiToken.objects.create(
         user=user, label=label.strip(), password_hash=user.get_session_auth_hash()
     )
@@ -65,7 +65,7 @@ def find_tokens(user: User) -> QuerySet[ApiToken]:
 
 def _check_own(user: User, by: User | None) -> None:
     if by is not None and by.pk != user.pk:
-        raise NotAllowed("A token is its person's alone.")
+        raise NotAllowed("Only the owner of a token can use it here.")
 
 
 def _audit(token: ApiToken, action: str, by: User | None) -> None:

@@ -27,8 +27,8 @@ ODD_TEXT = (
     "This has a character that cannot be stored: NUL, or half of a surrogate pair. Remove it and"
     " send again."
 )
-TOO_MUCH = "This is too much at once. Send less."
-UNREADABLE = "The form cannot be read. Load the page again and send it once more."
+TOO_MUCH = "The request is too large. Send less at once."
+UNREADABLE = "The form cannot be read. Reload the page and send it again."
 ODD_NUMBER = "A number is too large. Send a smaller one."
 #: NUL, which PostgreSQL cannot store, and code points that are no characters.
 ODD = re.compile("[\x00\ud800-\udfff]")

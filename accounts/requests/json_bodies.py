@@ -41,11 +41,11 @@ def json_body(request: HttpRequest) -> dict[str, Any]:
     try:
         found = json.loads(request.body, parse_constant=_refuse)
     except RequestDataTooBig:
-        raise BadBody("This is too much at once.", 413) from None
+        raise BadBody("The request is too large.", 413) from None
     except (ValueError, RecursionError):
-        raise BadBody("This is not JSON.") from None
+        raise BadBody("The body is not valid JSON.") from None
     if not isinstance(found, dict):
-        raise BadBody("This is not a JSON object.")
+        raise BadBody("The body is not a JSON object.")
     try:
         check_json(found)
     except OddValue as error:
@@ -65,7 +65,7 @@ def read_text(body: dict[str, Any], name: str) -> str:
     """
     found = body.get(name, "")
     if not isinstance(found, str):
-        raise BadBody(f"{name} is a text.")
+        raise BadBody(f"{name} must be text.")
     return found
 
 

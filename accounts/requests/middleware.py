@@ -85,7 +85,7 @@ class FirstPasswordMiddleware:
             return JsonResponse(
                 {
                     "code": "not_allowed",
-                    "detail": "Replace the one-time password on the sign-in pages first.",
+                    "detail": "Replace your one-time password on the sign-in pages first.",
                 },
                 status=403,
             )

@@ -21,10 +21,7 @@ from timelines.access.authoring import hidden_timelines
 from timelines.access.closed import closed_encounters
 
 M = TypeVar("M", bound=Model)
-RUN_CLOSED = (
-    "Every game of this judge run is of a case that is closed to you while you review it or"
-    " author it."
-)
+RUN_CLOSED = "All cases of this judge run are closed to you while you review or author them."
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ def find_ineligibility_reasons(user: User, packet: Packet) -> list[str]:
     """
     reasons = []
     if not find_roles(user, packet.study):
-        reasons.append("They are not an active member of the study.")
+        reasons.append("This person is not an active member of the study.")
     cases = load_case_ids(packet)
     if written := len(_find_authored_cases(user, cases)):
         reasons.append(f"They author a timeline of {_format_case_count(written)} of the packet.")

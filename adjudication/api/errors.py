@@ -45,7 +45,7 @@ REFUSED = (
 )
 #: One message for what does not exist, what belongs to another person, and what the framework would
 #: call by its model's name.
-MISSING = "No such thing, or not one of yours."
+MISSING = "It does not exist, or you cannot access it."
 LATE = (
     "Your answer is stored but does not count: enough others answered this item first, or the"
     " packet was closed."
@@ -66,12 +66,12 @@ class Refusal(APIException):
 class ErrorSerializer(Serializer[Any]):
     """The body of every 4xx response."""
 
-    code = CharField(help_text="A word for programs.")
-    detail = CharField(help_text="A sentence for people.")
+    code = CharField(help_text="A code for programs.")
+    detail = CharField(help_text="A message for people.")
     fields = DictField(  # type: ignore[assignment]  # the name of the framework's own property, which only bodies go by
         child=ListField(child=CharField()),
         required=False,
-        help_text="What is wrong with which field.",
+        help_text="Field names with their errors.",
     )
     standing = CharField(required=False, help_text="409: public id of your current decision.")
     left = IntegerField(required=False, help_text="409 not_finished: items still to decide.")
@@ -96,7 +96,7 @@ def handle_error(error: Exception, context: Mapping[str, Any]) -> Response | Non
     if isinstance(error, ValidationError):
         response.data = {
             "code": "invalid",
-            "detail": "Some fields cannot be read as they are.",
+            "detail": "Some fields are invalid.",
             "fields": _fields(error.detail),
         }
         return response
@@ -119,7 +119,7 @@ def _build_refusal(error: Exception) -> Refusal | None:
             return Refusal(HTTPStatus.NOT_FOUND, "not_found", MISSING)
         case RequestDataTooBig():
             return Refusal(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", "This is too much at once."
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", "The request is too large."
             )
         case WrongPassword() if error.wait:
             return Refusal(
@@ -130,7 +130,7 @@ def _build_refusal(error: Exception) -> Refusal | None:
         case NotAllowed():
             return Refusal(HTTPStatus.FORBIDDEN, "not_allowed", str(error))
         case PermissionDenied():
-            return Refusal(HTTPStatus.FORBIDDEN, "not_allowed", "This is not yours to do.")
+            return Refusal(HTTPStatus.FORBIDDEN, "not_allowed", "You are not allowed to do this.")
         case Conflict():
             standing = {} if error.standing is None else {"standing": error.standing.public_id}
             return Refusal(
@@ -168,7 +168,7 @@ def _fields(detail: Any) -> dict[str, list[str]]:
 
 
 _SAYS = {
-    400: ("invalid", "Some fields cannot be read as they are."),
+    400: ("invalid", "Some fields are invalid."),
     401: ("not_authenticated", "Authentication credentials were not provided."),
     403: ("not_allowed", "This needs the role study admin in this study."),
     404: ("not_found", MISSING),

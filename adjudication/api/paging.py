@@ -22,8 +22,8 @@ from adjudication.models import Finding, Game, JudgeRun
 
 M = TypeVar("M", bound=Model)
 MOST = 500
-LIMIT = OpenApiParameter("limit", int, description=f"How many at once, at most {MOST}.")
-OFFSET = OpenApiParameter("offset", int, description="How many to leave out before them.")
+LIMIT = OpenApiParameter("limit", int, description=f"Items per page, at most {MOST}.")
+OFFSET = OpenApiParameter("offset", int, description="Items to skip.")
 AFTER = OpenApiParameter("after", str, description="`next` of the page before.")
 
 

@@ -46,13 +46,13 @@ ANSWER_WORDS = {value: words for _, value, words in ANSWERS}
 _MEANING = {
     "A": "A is right",
     "B": "B is right",
-    "BOTH": "each is defensible",
-    "NEITHER": "each is wrong",
+    "BOTH": "both are possible",
+    "NEITHER": "both are wrong",
     "UNCLEAR": "not settled",
     "NOT_A_FINDING": "wrongly raised",
 }
 _HOLDER = {Question.ONE_ROW: "the event is real", Question.REPEATED_ROW: "it happened again"}
-_OTHER = {Question.ONE_ROW: "the event is not real", Question.REPEATED_ROW: "it is said twice"}
+_OTHER = {Question.ONE_ROW: "the event is not real", Question.REPEATED_ROW: "it is listed twice"}
 _MISSING = {
     Question.ONE_ROW: "does not have this event",
     Question.REPEATED_ROW: "does not repeat this event",

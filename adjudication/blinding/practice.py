@@ -69,7 +69,7 @@ def _material(name: str, case: Mapping[str, Any]) -> ItemMaterial:
     note, place = case["note"], case["span"]
     if note.count(place) != 1:
         raise ValueError(
-            f"{name}: the place occurs {note.count(place)} times in the note, not once"
+            f"{name}: the marked text occurs {note.count(place)} times in the note, not once"
         )
     span = (note.index(place), note.index(place) + len(place))
     a, b = case["sides"]

@@ -24,17 +24,17 @@ JUDGES = (
     (
         RULES,
         (
-            "Rules: decides from note and rows on this machine, and abstains where they do not"
-            " settle it"
+            "Rules: decides from note and rows on this machine, and abstains if the evidence is"
+            " not clear"
         ),
     ),
     (
         PROMPTED,
-        "Language model: one call a game, its answer checked against note, rows and timelines",
+        "Language model: one call per game, its answer validated with note, rows and timelines",
     ),
 )
 TOLERANCES = (
-    ("scaled", "3 h, or a tenth of the distance from admission where that is more"),
+    ("scaled", "3 h, or a tenth of the distance from admission if that is more"),
     ("fixed", "3 h everywhere"),
 )
 
@@ -60,7 +60,7 @@ class JudgeForm(forms.Form):
     model = forms.ChoiceField(
         required=False,
         label="Language model",
-        help_text="For the language model judge. The Models page says which can be reached.",
+        help_text="For the language model judge. The Models page shows which can be reached.",
     )
     swap = forms.BooleanField(
         required=False,
@@ -78,12 +78,12 @@ class JudgeForm(forms.Form):
     seed = forms.IntegerField(
         min_value=0,
         initial=SEED,
-        help_text="Draws which timeline is A. The same seed draws the same sides.",
+        help_text="Decides which timeline is A. The same seed gives the same sides.",
     )
     cases = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off"}),
-        help_text="Case ids, one a line. Leave empty for whole cohorts.",
+        help_text="Case ids, one per line. Leave empty for whole cohorts.",
     )
     label = forms.CharField(required=False, max_length=180, help_text="A name for the run.")
 
@@ -107,7 +107,7 @@ class JudgeForm(forms.Form):
         self._offer(
             "model",
             [
-                ("", "as the settings say (MODEL_ROLES)"),
+                ("", "default of the settings (MODEL_ROLES)"),
                 *((n, n) for n in sorted(tools.roles().endpoints)),
             ],
         )
@@ -132,12 +132,12 @@ class JudgeForm(forms.Form):
         if unknown := [case for case in wanted if case not in known]:
             self.add_error(
                 "cases",
-                f"Not in these cohorts: {', '.join(unknown[:10])}. Check the ids, one a line.",
+                f"Not in these cohorts: {', '.join(unknown[:10])}. Enter one id per line.",
             )
         if cleaned.get("model") and cleaned.get("judge") == RULES:
             self.add_error(
                 "model",
-                "The rules ask no language model. Choose the other judge, or leave this as it is.",
+                "The rules judge uses no language model. Choose the other judge, or no model.",
             )
         cleaned["cases"] = wanted
         return cleaned

@@ -43,7 +43,7 @@ def describe_judge_models(judge: str, model: str = "") -> dict[str, dict[str, An
         raise UnknownJudge(f"unknown judge {judge!r}; known: {', '.join(JUDGES)}")
     if judge == RULES:
         if model:
-            raise UnknownModel("the judge rules asks no language model")
+            raise UnknownModel("the judge rules uses no language model")
         return {}
     return recorded_models((JUDGE,), {JUDGE: model} if model else {}, roles())
 

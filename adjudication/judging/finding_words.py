@@ -50,9 +50,9 @@ RELATION_WORDS: Mapping[Relation, str] = {
     Relation.ADDED_DETAIL: "a detail of an event that both have",
 }
 UNSETTLED: Mapping[FindingType, str] = {
-    FindingType.TIMING: "Note and record do not settle which time is right.",
-    FindingType.VALUE: "Note and record do not settle which value is right.",
-    FindingType.DUPLICATE: "Note and record do not settle whether the event happened again.",
+    FindingType.TIMING: "Note and record do not show which time is right.",
+    FindingType.VALUE: "Note and record do not show which value is right.",
+    FindingType.DUPLICATE: "Note and record do not show whether the event happened again.",
 }
 
 
@@ -77,7 +77,7 @@ def verdict_sentence(finding: Finding) -> str:
     """Return the judge's verdict as a sentence."""
     verdict, holder, kind = finding.verdict, finding.holder, finding.type
     if verdict is Verdict.UNCLEAR:
-        return UNSETTLED.get(kind, "Note and record do not settle whether the event belongs here.")
+        return UNSETTLED.get(kind, "Note and record do not show whether the event belongs here.")
     if kind is FindingType.SHARED_UNSUPPORTED:
         return "Both timelines have the event, and neither note nor record support it."
     what = "time" if kind is FindingType.TIMING else "value"
@@ -109,7 +109,7 @@ def charge_sentence(finding: Finding, name_a: str, name_b: str) -> str:
     """
     charged = charge(finding)
     if charged is None:
-        return "Nobody is charged: only a verdict for one side costs points."
+        return "No source is charged: only a verdict for one side costs points."
     name = name_a if charged.side is Side.A else name_b
     weight = weight_words(charged.category)
     return (

@@ -238,7 +238,7 @@ def assign(
     check_user_is_eligible(person, mine)
     found = Assignment.objects.filter(packet=mine, person=person).first()
     if found is not None and found.role != role and found.decisions.exists():
-        raise PacketRefused("They have decided on items of this packet in another role.")
+        raise PacketRefused("This person has decided on items of this packet in another role.")
     values: dict[str, Any] = {"role": role, "pairings": list(pairings), "withdrawn_at": None}
     if found is None:
         found = Assignment(
@@ -272,7 +272,7 @@ def withdraw_assignment(*, assignment: Assignment, by: User) -> Assignment:
         .first()
     )
     if standing is None:
-        raise PacketRefused("They are not in this packet any more.")
+        raise PacketRefused("This person is no longer in this packet.")
     if standing.signed_at is not None and mine.state == Packet.State.OPEN:
         void = chain_storage.append(
             mine, assignment=standing, kind=Decision.Kind.UNSIGN, token=new_public_id(), comment="taken out of the packet",
@@ -300,7 +300,7 @@ def find_obstacles(packet: Packet) -> list[str]:
     for pairing, quota in sorted(set(packet.items.values_list("pairing", "quota"))):
         able = sum(not a.pairings or pairing in a.pairings for a in reviewers)
         if able < quota:
-            found.append(f"{pairing}: {format_count(quota, 'reviewer')} an item, {able} assigned.")
+            found.append(f"{pairing}: {format_count(quota, 'reviewer')} per item, {able} assigned.")
     for a in standing:
         found += [
             f"{a.person.get_username()}: {reason}"
@@ -466,7 +466,7 @@ def _lock_managed_packet(packet: Packet, by: User) -> Packet:
         found.state == Packet.State.OPEN
         and found.assignments.filter(person=by, withdrawn_at__isnull=True).exists()
     ):
-        raise NotAllowed("You are assigned to this open packet: another admin has to do this.")
+        raise NotAllowed("You are assigned to this open packet. Ask another admin to do this.")
     return found
 
 

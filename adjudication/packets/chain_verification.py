@@ -42,10 +42,10 @@ from adjudication.packets.digests import (
 _JOINED = ("packet", "assignment__person", "item__finding", "amends")
 _NOTED = (DRAWN, OPENED, CLOSED, SIGNED, UNSIGNED, ASSIGNED, WITHDRAWN)
 _WORDS = {
-    "items_sha256": "its items are not those it was opened with",
-    "terms_sha256": "its seed, design or reveal policy is not what it was opened with",
-    "origins_sha256": "its findings, their sides or sources are not what it was opened with",
-    "opened_at": "it was opened at another time",
+    "items_sha256": "its items changed after it was opened",
+    "terms_sha256": "its seed, design or reveal policy changed after it was opened",
+    "origins_sha256": "its findings, their sides or sources changed after it was opened",
+    "opened_at": "its opening time differs from the audit trail",
 }
 Details = list[dict[str, Any]]
 
@@ -153,13 +153,13 @@ def _audited_details(packet: Packet) -> Mapping[str, Details]:
 
 def _link_breaks(link: Decision) -> Iterator[Break]:
     if link.detail.get("order_sha256") != order_digest(link.assignment):
-        yield Break(link.sequence, "the seed of its person's order is not what it was")
+        yield Break(link.sequence, "the seed of the person's order was changed")
     if link.item is None:
         return
     if link.detail.get("finding_sha256") != finding_digest(link.item.finding):
-        yield Break(link.sequence, "the finding it is about is not what it was")
+        yield Break(link.sequence, "its finding was changed")
     if link.detail.get("versions") != link.item.versions:
-        yield Break(link.sequence, "the versions of its item are not what they were")
+        yield Break(link.sequence, "the versions of its item were changed")
 
 
 def _signature_breaks(packet: Packet, links: list[Decision]) -> list[Break]:
@@ -171,7 +171,9 @@ def _signature_breaks(packet: Packet, links: list[Decision]) -> list[Break]:
         if d.kind == Decision.Kind.SIGN:
             signed[d.assignment_id] = d
             if {key: d.detail.get(key) for key in before} != before:
-                found.append(Break(d.sequence, "it signs another chain than the one before it"))
+                found.append(
+                    Break(d.sequence, "its signature covers another chain than the links before it")
+                )
         elif d.kind == Decision.Kind.UNSIGN:
             signed[d.assignment_id] = None
         before = {"head": d.hash, "head_sequence": d.sequence}
@@ -182,7 +184,7 @@ def _signature_breaks(packet: Packet, links: list[Decision]) -> list[Break]:
             found.append(
                 Break(
                     ends.get(pk, 0),
-                    "its person's signature is marked otherwise than the chain has it",
+                    "the person's signature differs from the chain",
                 )
             )
     return found
@@ -197,13 +199,14 @@ def _slot_breaks(packet: Packet, links: list[Decision]) -> Iterator[Break]:
     for current, d in expected.items():
         slot = shown.get(current)
         if slot is None:
-            yield Break(d.sequence, "it is the current decision, and no slot shows it")
+            yield Break(d.sequence, "it is the current decision, but no slot refers to it")
         elif (slot.item_id, slot.assignment_id) != (d.item_id, d.assignment_id):
-            yield Break(d.sequence, "the slot of another item or person shows it")
+            yield Break(d.sequence, "the slot of another item or person refers to it")
     for pk in shown.keys() - expected.keys():
         other = by_pk.get(pk or 0)
         yield Break(
-            other.sequence if other else 0, "a slot shows it, and it is not the current decision"
+            other.sequence if other else 0,
+            "a slot refers to it, but it is not the current decision",
         )
 
 
@@ -236,11 +239,11 @@ def _state_breaks(
     """Check the packet's state and facts against the audit trail."""
     opened, closed = noted[OPENED], noted[CLOSED]
     if len(opened) != (packet.state != Packet.State.DRAFT) or (links and not opened):
-        yield Break(0, f"it is {packet.state}, and the audit trail notes {len(opened)} openings")
+        yield Break(0, f"it is {packet.state}, but the audit trail has {len(opened)} openings")
     if len(closed) != (packet.state == Packet.State.CLOSED):
-        yield Break(0, f"it is {packet.state}, and the audit trail notes {len(closed)} closings")
+        yield Break(0, f"it is {packet.state}, but the audit trail has {len(closed)} closings")
     if len(noted[DRAWN]) != 1:
-        yield Break(0, f"the audit trail notes {len(noted[DRAWN])} drawings")
+        yield Break(0, f"the audit trail has {len(noted[DRAWN])} drawings")
     facts = opening_facts(packet)
     for detail in opened:
         yield from (
@@ -250,7 +253,7 @@ def _state_breaks(
         )
     times = [detail.get("closed_at", moment(packet.closed_at)) for detail in closed]
     if times != ([] if packet.closed_at is None else [moment(packet.closed_at)]):
-        yield Break(0, "it was closed at another time")
+        yield Break(0, "its closing time differs from the audit trail")
 
 
 def _head_breaks(links: list[Decision], noted: Mapping[str, Details]) -> Iterator[Break]:
@@ -261,18 +264,18 @@ def _head_breaks(links: list[Decision], noted: Mapping[str, Details]) -> Iterato
     hashes = {d.sequence: d.hash for d in links} | {0: BEGINNING}
     for detail in noted[SIGNED] + noted[CLOSED]:
         if hashes.get(detail.get("sequence", 0)) != detail.get("head"):
-            yield Break(detail.get("sequence", 0), "the audit trail notes another head there")
+            yield Break(detail.get("sequence", 0), "the audit trail has another head there")
     for action, kind in ((SIGNED, Decision.Kind.SIGN), (UNSIGNED, Decision.Kind.UNSIGN)):
         there, trail = (
             {d.sequence for d in links if d.kind == kind},
             {detail.get("sequence", 0) for detail in noted[action]},
         )
         yield from (
-            Break(sequence, "the audit trail does not note this signature or that it was voided")
+            Break(sequence, "this signature or its voiding is not in the audit trail")
             for sequence in there - trail
         )
         yield from (
-            Break(sequence, "the audit trail notes a signature or its voiding there")
+            Break(sequence, "the audit trail has a signature or its voiding there")
             for sequence in trail - there
         )
 
@@ -293,9 +296,9 @@ def _share_breaks(packet: Packet, noted: Mapping[str, Details]) -> Iterator[Brea
         yield Break(
             0,
             (
-                "somebody is in the packet, or in the audit trail, but not in both"
+                "a person is in the packet or in the audit trail, but not in both"
                 if person
-                else "an assignment names nobody"
+                else "an assignment has no person"
             ),
         )
     for person in last.keys() & mine.keys():
@@ -308,8 +311,7 @@ def _share_breaks(packet: Packet, noted: Mapping[str, Details]) -> Iterator[Brea
         if not same or (assignment.withdrawn_at is None) == (out.get(person, -1) > place):
             yield Break(
                 0,
-                "the role, share or place of somebody in the packet is not what the audit trail"
-                " notes",
+                "the role, share or place of a person in the packet differs from the audit trail",
             )
 
 
@@ -320,5 +322,5 @@ def _end_breaks(packet: Packet, links: list[Decision]) -> Iterator[Break]:
     if ends != noted:
         yield Break(
             ends[0],
-            f"it ends here, and its packet notes {format_count(noted[0], 'link')} and their head",
+            f"the chain ends here, but its packet has {format_count(noted[0], 'link')} and another head",
         )

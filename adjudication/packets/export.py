@@ -17,7 +17,7 @@ from adjudication.packets.chain_storage import build_payload
 
 COLUMNS = (
     Column("packet", TEXT, "", "public id of the packet"),
-    Column("sequence", INT, "", "place in the packet's chain, from 1 without a gap"),
+    Column("sequence", INT, "", "position in the packet's chain, from 1 without gaps"),
     Column("kind", TEXT, "", "answer, amendment, withdrawal, late, sign, unsign or guess"),
     Column("stands", BOOL, "", "whether this is the decision that counts for its person and item"),
     Column("reviewer", TEXT, "", "user name", free=True),
@@ -31,11 +31,11 @@ COLUMNS = (
     Column("verdict", TEXT, "", "the judge's verdict, in its labels"),
     Column("answer", TEXT, "", "the reviewer's answer, in the judge's labels"),
     Column("answer_shown", TEXT, "", "the same in the labels the reviewer saw"),
-    Column("shown_swapped", BOOL, "", "whether the judge's B stood as A on the reviewer's page"),
+    Column("shown_swapped", BOOL, "", "whether the reviewer's page showed the judge's B as A"),
     Column("upheld", BOOL, "", "whether the answer equals the verdict"),
-    Column("own_time", NUMBER, "hours", "the time the reviewer would give, from admission"),
+    Column("own_time", NUMBER, "hours", "the time that the reviewer proposes, from admission"),
     Column("flagged", BOOL, "", "marked for a second look"),
-    Column("active_seconds", NUMBER, "seconds", "how long the item was before the reviewer's eyes"),
+    Column("active_seconds", NUMBER, "seconds", "how long the reviewer looked at the item"),
     Column("at", TEXT, "", "when it was stored, ISO 8601, UTC"),
     Column("amends", TEXT, "", "public id of the decision that this one amends or withdraws"),
     Column("decision", TEXT, "", "public id of this link"),
@@ -53,7 +53,7 @@ COLUMNS = (
         "payload",
         TEXT,
         "",
-        "what was hashed: `hash` is SHA-256 over previous_hash, a line feed and this, in UTF-8",
+        "the hashed text: `hash` is SHA-256 over previous_hash, a line feed and this, in UTF-8",
         text=True,
     ),
 )

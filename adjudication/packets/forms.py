@@ -28,7 +28,8 @@ class DrawForm(forms.Form):
     """Pairings, a quota for each of their strata, cases, and review settings."""
 
     label = forms.CharField(
-        max_length=LONGEST_LABEL, help_text="Reviewers see it: name no source and no judge in it."
+        max_length=LONGEST_LABEL,
+        help_text="Reviewers see this label: do not name a source or a judge.",
     )
     pairings = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple, help_text="Reviewers never see them."
@@ -39,19 +40,19 @@ class DrawForm(forms.Form):
         max_value=MOST,
         initial=CASES,
         help_text=(
-            "So many are drawn by the seed among those judged in all chosen pairings. Empty: every"
-            " such case."
+            "Number of cases to draw at random from those judged in all chosen pairings. Empty:"
+            " all of them."
         ),
     )
     second = forms.ChoiceField(
         required=False,
         label="Second reviewer",
-        help_text="Items of this pairing are decided by two people each, for agreement.",
+        help_text="Two people decide on each item of this pairing, to measure agreement.",
     )
     redistribute = forms.BooleanField(
         required=False,
-        label="Where a stratum is short, draw more of the others",
-        help_text="Otherwise the packet is smaller by what is missing, and says so.",
+        label="If a stratum has too few findings, draw more of the others",
+        help_text="Otherwise the packet is smaller and lists what is missing.",
     )
     reveal = forms.ChoiceField(
         choices=Packet.Reveal.choices,
@@ -63,7 +64,7 @@ class DrawForm(forms.Form):
         max_value=LONGEST_LEASE,
         initial=30,
         label="Minutes an item is reserved for its reviewer",
-        help_text="Then it returns; what was typed stays.",
+        help_text="After that, other reviewers can get the item. Typed values are stored.",
     )
     seed = forms.IntegerField(
         min_value=0,
@@ -91,9 +92,9 @@ class DrawForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         values = super().clean() or {}
         if not self.errors and not any(values[quota_field(str(s))] for s in QUOTAS):
-            raise forms.ValidationError("Every quota is 0: there would be nothing to review.")
+            raise forms.ValidationError("Every quota is 0. Enter at least one quota above 0.")
         if values.get("second") and values["second"] not in values.get("pairings", []):
-            self.add_error("second", "That pairing is not among those drawn.")
+            self.add_error("second", "Choose one of the pairings to draw.")
         return values
 
     def design(self) -> Design:

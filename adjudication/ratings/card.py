@@ -24,8 +24,8 @@ FORMATS = {
 
 
 CLOSED = (
-    "The report card of this packet is closed to you while you review it, and afterwards where its"
-    " results are not revealed."
+    "The report card of this packet is closed to you while you review it. It stays closed if the"
+    " results are not revealed to reviewers."
 )
 
 

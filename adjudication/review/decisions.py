@@ -68,8 +68,8 @@ class NotFinished(RuntimeError):
         words = f"{format_count(left, 'item')} still to decide."
         if elsewhere:
             words += (
-                f" Another reviewer has {elsewhere} of them in hand; what they leave undecided"
-                " comes back to you."
+                f" Another reviewer is working on {elsewhere} of them. Undecided items come"
+                " back to you."
             )
         super().__init__(words)
         self.left = left
@@ -271,7 +271,7 @@ def unsign(*, assignment: Assignment, reason: str, by: User) -> Decision:
     if by.pk != mine.person_id and not user_can_manage_study(by, packet.study):
         raise NotAllowed("Only the reviewer or a study admin can void a signature.")
     if not reason.strip() or len(reason) > LONGEST_REASON or "\x00" in reason:
-        raise DecisionRefused(f"Say why, in at most {LONGEST_REASON} characters.")
+        raise DecisionRefused(f"Enter a reason of at most {LONGEST_REASON} characters.")
     next_assignment_state(_state(mine), "unsign")
     slots.check_open(mine)
     link = chain_storage.append(
@@ -306,7 +306,7 @@ def guess(
     """
     _check_token(token)
     if guessed not in GUESSES or not TOKEN.fullmatch(question):
-        raise DecisionRefused("A guess is one of the two sides, or no idea.")
+        raise DecisionRefused("A guess must be one of the two sides or “no idea”.")
     packet, mine = _lock_assignment(assignment, by)
     if (known := Decision.objects.filter(assignment=mine, token=token).first()) is not None:
         return known
@@ -368,19 +368,19 @@ def _row(assignment: Assignment) -> Assignment:
 
 def _check_own(assignment: Assignment, by: User) -> None:
     if by.pk != assignment.person_id or not by.is_active:
-        raise NotAllowed("A review is its reviewer's alone.")
+        raise NotAllowed("Only the reviewer can open this review.")
 
 
 def _check_item(assignment: Assignment, item: PacketItem) -> None:
     if item.packet_id != assignment.packet_id or (
         assignment.pairings and item.pairing not in assignment.pairings
     ):
-        raise NotAllowed("The item is not among yours.")
+        raise NotAllowed("The item is not assigned to you.")
 
 
 def _check_token(token: str) -> None:
     if not TOKEN.fullmatch(token):
-        raise DecisionRefused("A token is 1 to 64 letters, digits, hyphens or underscores.")
+        raise DecisionRefused("A token must have 1 to 64 letters, digits, hyphens or underscores.")
 
 
 def _find_stored(assignment: Assignment, token: str, item: PacketItem) -> Decision | None:
@@ -401,13 +401,13 @@ def _values(
 ) -> dict[str, Any]:
     """Return the checked fields of a decision; raise DecisionRefused."""
     if answer not in Decision.Answer.values:
-        raise DecisionRefused("There is no such answer.")
+        raise DecisionRefused("Unknown answer.")
     if own_time is not None and not (math.isfinite(own_time) and EARLIEST <= own_time <= LATEST):
-        raise DecisionRefused("Your own time is not a plausible number of hours from admission.")
+        raise DecisionRefused("Your own time must be a plausible number of hours from admission.")
     if len(comment) > LONGEST_COMMENT or "\x00" in comment:
-        raise DecisionRefused(f"A comment has at most {LONGEST_COMMENT} characters.")
+        raise DecisionRefused(f"A comment can have at most {LONGEST_COMMENT} characters.")
     if active_seconds is not None and not (math.isfinite(active_seconds) and active_seconds >= 0):
-        raise DecisionRefused("Seconds in hand are not negative.")
+        raise DecisionRefused("The seconds must not be negative.")
     # As the database stores them: a whole number would be hashed differently than it is read back.
     own_time, active_seconds = (
         None if number is None else float(number) for number in (own_time, active_seconds)

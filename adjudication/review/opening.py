@@ -26,8 +26,8 @@ from timelines.runs.storage import NoteChanged
 
 P = ParamSpec("P")
 CANNOT_BE_SHOWN = (
-    "This item cannot be shown: the note of its case is not as it was imported. Tell your study"
-    " admin."
+    "This item cannot be shown: the note of its case was changed after the import. Report this to"
+    " your study admin."
 )
 
 
@@ -96,7 +96,7 @@ def handle_refusals(
         except (DecisionRefused, DraftRefused) as error:
             return refusal(str(error), 422)
         except Conflict as error:
-            return refusal(f"{error} Your first answer stays; nothing was changed.", 409)
+            return refusal(f"{error} Your first answer was not changed.", 409)
         except NotAllowed as error:
             return refusal(str(error), 403)
         except InvalidTransition as error:
@@ -111,8 +111,8 @@ def closed_words(error: InvalidTransition) -> str:
     """Say, for the reviewer, why nothing more can be decided."""
     return {
         "closed": "The packet was closed. Your earlier decisions are stored.",
-        "signed": "You have signed this packet. Take the signature back, with a reason, to go on.",
-        "withdrawn": "You are not assigned to this packet any more. Your earlier decisions are stored.",
+        "signed": "You have signed this packet. Withdraw the signature with a reason to continue.",
+        "withdrawn": "You are no longer assigned to this packet. Your earlier decisions are stored.",
     }.get(error.state, "The packet is not open yet.")
 
 

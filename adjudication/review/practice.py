@@ -11,7 +11,9 @@ from adjudication.models import Assignment, Decision, PracticeAnswer
 from adjudication.review.decisions import DecisionRefused
 from jobs.leases.clock import database_time
 
-FIRST_PRACTICE = "Practice comes first: a few short made-up cases that show what each answer means."
+FIRST_PRACTICE = (
+    "Start with the practice: a few short made-up cases that show what each answer means."
+)
 
 
 def next_practice(assignment: Assignment) -> int | None:
@@ -30,10 +32,10 @@ def answer_practice(*, assignment: Assignment, number: int, answer: str, by: Use
     an answer or a case that does not exist.
     """
     if by.pk != assignment.person_id:
-        raise NotAllowed("A review is its reviewer's alone.")
+        raise NotAllowed("Only the reviewer can open this review.")
     case = next((c for c in practice_cases() if c.number == number), None)
     if case is None or answer not in Decision.Answer.values:
-        raise DecisionRefused("There is no such answer.")
+        raise DecisionRefused("Unknown answer.")
     PracticeAnswer.objects.update_or_create(
         assignment=assignment, number=number, defaults={"answer": answer}
     )

@@ -134,7 +134,7 @@ def save_draft(
     a lease. Raises DraftRefused if it is too long.
     """
     if sum(len(str(value)) for value in draft.values()) > LONGEST_DRAFT:
-        raise DraftRefused("a draft is too long to keep")
+        raise DraftRefused("a draft is too long")
     try:
         slot = claim(assignment=assignment, item=item)
     except InvalidTransition:

@@ -132,14 +132,14 @@ def _state_words(assignment: Assignment, made: Progress) -> str:
     if assignment.signed_at is not None:
         return f"signed {assignment.signed_at:%Y-%m-%d %H:%M} UTC"
     if assignment.packet.state == Packet.State.CLOSED:
-        return "has not signed"
+        return "not signed"
     if assignment.packet.state == Packet.State.DRAFT:
-        return "waits for the packet to open"
+        return "waiting for the packet to open"
     if not assignment.practised:
-        return "has not practised yet"
+        return "practice not done"
     if made.done < made.total:
         return "at work"
-    return "has yet to sign" if made.total else "waits for disagreements"
+    return "not signed yet" if made.total else "waiting for disagreements"
 
 
 def _reasons(assignment: Assignment) -> tuple[str, ...]:

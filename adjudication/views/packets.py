@@ -156,7 +156,7 @@ def packet_action(request: StudyRequest, public_id: str, action: str) -> HttpRes
         return redirect("adjudication:packet", found.public_id)
     if isinstance(result, Packet):
         messages.success(
-            request, "The packet of what has changed is drawn. It is a draft until you open it."
+            request, "The packet of changed findings is drawn. It is a draft until you open it."
         )
         return redirect("adjudication:packet", result.public_id)
     messages.success(request, result)
@@ -217,7 +217,7 @@ def _build_sample_lines(drawn: Sample | None) -> list[tuple[str, list[int], int]
 
 def _open(request: StudyRequest, found: Packet) -> str:
     packets.open_packet(packet=found, by=request.user)
-    return "The packet is open: its items never change from now on, and reviewers can begin."
+    return "The packet is open. Its items cannot change any more, and reviewers can begin."
 
 
 def _close(request: StudyRequest, found: Packet) -> str:
@@ -234,7 +234,7 @@ def _assign(request: StudyRequest, found: Packet) -> str:
     form = AssignForm(request.POST, packet=found)
     if not form.is_valid():
         raise PacketRefused(
-            "Nobody was assigned: choose a member of the study who is not in the packet yet."
+            "No person was assigned. Choose a member of the study who is not in the packet."
         )
     person: User = form.cleaned_data["person"]
     pairing = form.cleaned_data["pairing"]
@@ -245,12 +245,12 @@ def _assign(request: StudyRequest, found: Packet) -> str:
         pairings=[pairing] if pairing else [],
         by=request.user,
     )
-    return f"{person.get_username()} is in the packet."
+    return f"{person.get_username()} was added to the packet."
 
 
 def _withdraw(request: StudyRequest, found: Packet) -> str:
     packets.withdraw_assignment(assignment=_assignment(request, found), by=request.user)
-    return "They are out of the packet. What they decided stays."
+    return "The person was removed from the packet. Their decisions remain stored."
 
 
 def _unsign(request: StudyRequest, found: Packet) -> str:
@@ -259,14 +259,14 @@ def _unsign(request: StudyRequest, found: Packet) -> str:
         reason=request.POST.get("reason", ""),
         by=request.user,
     )
-    return "The signature is void; that and the reason stand in the chain."
+    return "The signature is void. The chain records this and the reason."
 
 
 def _require_second(request: StudyRequest, found: Packet) -> str:
     count = packets.require_second_reviewer(
         packet=found, pairing=request.POST.get("pairing", ""), by=request.user
     )
-    return f"{format_count(count, 'item')} will be decided by two people."
+    return f"{format_count(count, 'item')} will have two reviewers."
 
 
 def _draw_changed(request: StudyRequest, found: Packet) -> Packet:

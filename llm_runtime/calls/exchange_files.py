@@ -23,19 +23,19 @@ FORMAT = "occurrent-exchange-1"
 #: A model of the exchange has this in its name, in place of host and port.
 ENDPOINT = "exchange"
 _ANSWER = re.compile(r"(?P<sha256>.+)\.answer\.(?:txt|json)")
-_README = """Requests to a language model, one a file, and the place for their answers.
+_README = """Requests to a language model, one per file, and the place for their answers.
 
-Each NAME.json is one request: `messages` (give them to the model as they are), `schema` (a JSON schema that the answer must follow,
-where it is not null), `max_tokens`, `temperature` and `seed`. Requests are independent: ask each in a conversation of its own.
+Each NAME.json is one request: `messages` (send them unchanged), `schema` (a JSON schema for the answer, or null), `max_tokens`,
+`temperature` and `seed`. Requests are independent: send each in its own conversation.
 
-Put the answer beside it, unchanged:
+Store the answer beside the request, unchanged:
   NAME.answer.txt    the text of the answer and nothing else, or
   NAME.answer.json   {"text": "the text of the answer", "finish_reason": "stop" or "length", "model": "what answered"}
 
-"length" says that the answer was cut off. Change no request: its name is its digest. Answers are checked by a program when they are
-read; one that is refused is asked for again, as a new request that says what was wrong.
+"length" means that the answer was cut off. Do not change a request: its name is its digest. Answers are validated when they are
+imported. A rejected answer leads to a new request with the errors.
 
-The requests hold text of patients' notes and records. Treat this folder as you treat those.
+The requests contain text of patients' notes and records. Protect this folder as you protect those.
 """
 
 

@@ -50,7 +50,7 @@ STEPS = (
     ),
     Step(
         "practice",
-        "Practice comes first",
+        "Start with the practice",
         "Practice uses short invented cases on the same page as the review. After each answer it "
         "shows the right one and explains it. Practice answers do not count.",
     ),

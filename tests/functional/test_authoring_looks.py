@@ -25,7 +25,7 @@ TOO_WIDE = "[...document.querySelectorAll('*')].filter((e) => e.getBoundingClien
 
 def test_a_case_is_chosen_and_the_protocol_said_before_anything_is_seen(enter, world, page):
     enter(page, world.clinician, "/authoring/")
-    expect(page.get_by_role("heading", name="You have not begun a timeline")).to_be_visible()
+    expect(page.get_by_role("heading", name="No timelines yet")).to_be_visible()
     assert_accessible(page)
     page.get_by_role("main").get_by_role("link", name="Choose a case").first.click()
     page.get_by_role("link", name="Author a timeline of").click()

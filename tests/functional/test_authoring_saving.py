@@ -41,9 +41,9 @@ def test_a_lost_connection_in_mid_edit_loses_and_doubles_nothing(editor, world):
     page.get_by_label("Reason").fill("from the daughter")
     page.get_by_label("Reason").blur()
     banner = page.get_by_role("alert").filter(has_text="Not saved")
-    expect(banner).to_contain_text("trying again. Keep this page open.")
+    expect(banner).to_contain_text("Trying again. Keep this page open.")
     expect(page.locator("[data-saved]")).to_have_text("Not saved")
-    expect(find_row(page, "Headache denied")).to_contain_text("“+0”, read once saved")
+    expect(find_row(page, "Headache denied")).to_contain_text("“+0”, not saved yet")
     kept = page.evaluate("JSON.stringify({...sessionStorage, ...localStorage})")
     words = ("headache", "Fell", "Fall", "daughter")
     assert not any(word in kept for word in words), (
@@ -137,7 +137,7 @@ def test_two_windows_meet_and_the_person_decides_per_occurrence(editor, world, n
     enter_time(first, "+1")
     wait_until_saved(first)
     expect(first.locator("[data-notice]")).to_contain_text(
-        "changed in another window: 1 occurrence was brought up to date"
+        "changed in another window: 1 occurrence was updated"
     )
     expect(find_row(first, "Fell at home")).to_contain_text("−2 d")
 
@@ -161,12 +161,12 @@ def test_two_windows_meet_and_the_person_decides_per_occurrence(editor, world, n
     fall = dialog.get_by_role("group", name="Fell at home")
     expect(fall).to_contain_text("−5 d")
     expect(fall).to_contain_text("−4 d")
-    expect(dialog.get_by_role("button", name="Save what I chose")).to_be_disabled()
+    expect(dialog.get_by_role("button", name="Save my choices")).to_be_disabled()
     fall.get_by_label("Keep mine").check()
     assert_accessible(first)
     take_picture(first, "conflict")
     dialog.get_by_role("group", name="Denied headache").get_by_label("Take theirs").check()
-    dialog.get_by_role("button", name="Save what I chose").click()
+    dialog.get_by_role("button", name="Save my choices").click()
     wait_until_saved(first)
     stored = load_draft(world)
     assert (stored["Fell at home"].draft.time, stored["Denied headache"].draft.time) == (

@@ -71,7 +71,7 @@ def test_a_typed_time_counts_as_estimated_until_its_author_says_that_the_note_st
     stated = page.get_by_label("the note states this time")
     expect(stated).to_be_enabled()
     expect(stated).not_to_be_checked()
-    expect(page.locator("#known-help")).to_have_text("Without the tick it counts as estimated.")
+    expect(page.locator("#known-help")).to_have_text("If not ticked, the time counts as estimated.")
     wait_until_saved(page)
     assert load_draft(world)["Fall at home"].draft.known is False
     stated.check()

@@ -158,7 +158,7 @@ def test_the_form_starts_one_and_its_page_follows_it(opened, world):
     page.get_by_label("Label").fill("evening")
     page.get_by_role("button", name="Start").click()
     page.wait_for_url("**/evaluations/*/")
-    expect(page.locator("#evaluation-progress")).to_contain_text("waits for a worker")
+    expect(page.locator("#evaluation-progress")).to_contain_text("waiting for a worker")
     Evaluation.objects.update(
         progress={"done": 1, "total": 4, "words": "compared 1 of 4 cases"},
         state=JobState.FAILED,

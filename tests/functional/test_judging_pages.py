@@ -98,7 +98,7 @@ def test_the_comparison_follows_the_keys_and_tells_the_findings(opened, world, j
     page.keyboard.press("[")
     expect(page.locator("[data-chain-title] h2")).to_have_text("Andexanet alfa was given")
     expect(page.locator("[data-chain-title] .chain-when")).to_have_text(
-        "apart beyond tolerance · B is 5 h later"
+        "different beyond tolerance · B is 5 h later"
     )
     expect(page.locator(".reported")).to_contain_text("different time: rules · revised right")
     expect(page.locator(".aligned tr.is-selected th")).to_contain_text("Andexanet")

@@ -76,7 +76,7 @@ def test_a_run_that_ends_can_be_chosen_without_a_reload(enter, page, world, admi
             state=JobState.QUEUED if stage == STAGE_ORDER[0] else JobState.BLOCKED,
         )
     enter(page, admin, f"/runs/{run.public_id}/")
-    expect(page.get_by_text("The run is still under way.")).to_be_visible()
+    expect(page.get_by_text("The run is not finished.")).to_be_visible()
     StageRun.objects.update(state=JobState.SUCCEEDED, attempt=1)
     expect(page.get_by_role("button", name="Make it the study timeline")).to_be_visible()
     live = text(page)
@@ -135,7 +135,7 @@ def test_cancel_asks_once_and_names_what_is_lost(enter, page, world, admin, comp
     with page.expect_response(lambda answer: answer.request.headers.get("hx-request") == "true"):
         pass
     expect(dialog).to_be_visible()
-    dialog.get_by_role("button", name="Let it go on").click()
+    dialog.get_by_role("button", name="Keep running").click()
     expect(dialog).to_be_hidden()
     assert count_cancelled(world) == 0
     page.locator(button).click()

@@ -96,7 +96,7 @@ def test_models_a_runs_calls_and_one_call(run, enter, page):
     expect(page.locator("#model-health")).to_contain_text("reachable")
     expect(page.locator("#model-health")).to_contain_text("32768")
     check_looks(page, "models")
-    page.get_by_role("button", name="Ask again").click()
+    page.get_by_role("button", name="Check again").click()
     expect(page.locator("#model-health")).to_contain_text("reachable")
 
     page.goto(page.url.replace("/models/", f"/runs/{run.public_id}/"))

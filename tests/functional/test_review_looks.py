@@ -80,14 +80,14 @@ def test_changes_are_told_to_a_screen_reader(reviewing, page):
     reviewing()
     said = page.locator("[data-announce][role=status]")
     page.keyboard.press("4")
-    expect(said).to_contain_text("Neither: each is wrong. Enter saves it.")
+    expect(said).to_contain_text("Neither: both are wrong. Enter saves it.")
     page.wait_for_selector("#review[data-ahead]")
     page.keyboard.press("Enter")
-    expect(said).to_contain_text("Saved neither. Item 2 of ")
+    expect(said).to_contain_text("Saved: neither. Item 2 of ")
     page.keyboard.press("f")
     expect(said).to_contain_text("Flagged.")
     page.keyboard.press("u")
-    expect(said).to_contain_text("Taken back. Item 1 of ")
+    expect(said).to_contain_text("Undone. Item 1 of ")
 
 
 @pytest.mark.deep

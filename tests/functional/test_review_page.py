@@ -225,7 +225,7 @@ def test_keys_of_a_single_character_can_be_switched_off(reviewing, packed):
     page = reviewing()
     first = read_item_id(page)
     page.keyboard.press("?")
-    page.get_by_role("checkbox", name="Keys of a single character").uncheck()
+    page.get_by_role("checkbox", name="Use single-character keys").uncheck()
     page.keyboard.press("Escape")
     page.reload()
     wait_for_item(page)
@@ -288,7 +288,7 @@ def test_an_item_fills_one_screen_with_the_place_and_both_rows_in_sight(reviewin
 def test_practice_comes_first_and_explains_itself(enter, packed, page, complaints):
     Assignment.objects.update(practised_at=None)
     enter(page, packed.reviewer, packed.item_address)
-    expect(page.get_by_role("status").filter(has_text="Practice comes first")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="Start with the practice")).to_be_visible()
     expect(page.get_by_role("link", name="Start", exact=True)).to_have_count(0)
     page.get_by_role("link", name="Start practice").focus()
     page.keyboard.press("Enter")
@@ -324,7 +324,7 @@ def test_from_the_last_item_to_the_receipt_and_back(reviewing, packed, page):
     page.get_by_role("link", name="Answer", exact=True).click()
     page.get_by_role("radiogroup", name="Item 1", exact=True).get_by_label("A", exact=True).check()
     page.get_by_role("radiogroup", name="Item 2", exact=True).get_by_label("no idea").check()
-    page.get_by_role("button", name="Keep my guesses").click()
+    page.get_by_role("button", name="Save my guesses").click()
     guesses = Decision.objects.filter(kind="guess").order_by("sequence")
     assert [g.detail["guess"] in ("A", "B") for g in guesses] == [True, False]
     assert all(g.detail["question"] == "clinician" for g in guesses)
@@ -345,7 +345,7 @@ def test_from_the_last_item_to_the_receipt_and_back(reviewing, packed, page):
     expect(page.get_by_role("status")).to_contain_text("You have signed this packet")
     page.get_by_role("link", name="Receipt").click()
     page.get_by_label("Reason").fill("one item was misread")
-    page.get_by_role("button", name="Take it back").click()
+    page.get_by_role("button", name="Withdraw").click()
     assert Assignment.objects.get().signed_at is None
     page.get_by_role("link", name="My answers").click()
     page.get_by_role("link", name="Change answer 1", exact=True).click()

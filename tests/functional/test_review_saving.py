@@ -56,9 +56,11 @@ def test_a_lost_connection_loses_and_doubles_nothing(reviewing, packed):
     second = read_item_id(page)
     page.keyboard.press("4")
     page.keyboard.press("Enter")
-    expect(banner(page, "There is no connection")).to_contain_text("2 steps are stored")
+    expect(banner(page, "No connection")).to_contain_text("2 steps are stored")
     expect(page.locator("[data-saved]")).to_have_text("Not saved")
-    expect(page.locator(".stage-wait")).to_have_text("Kept neither. Waiting for the next item…")
+    expect(page.locator(".stage-wait")).to_have_text(
+        "Not sent yet: neither. Waiting for the next item…"
+    )
     kept = page.evaluate("JSON.stringify({...sessionStorage, ...localStorage})")
     assert "daughter" not in kept
     assert first not in kept
@@ -67,7 +69,7 @@ def test_a_lost_connection_loses_and_doubles_nothing(reviewing, packed):
     page.context.set_offline(False)
     wait_until_saved(page)
     wait_for_item(page)
-    expect(banner(page, "There is no connection")).to_be_hidden()
+    expect(banner(page, "No connection")).to_be_hidden()
     stored = packed.decided()
     assert [(d.kind, d.item.public_id) for d in stored] == [("answer", first), ("answer", second)]
     assert stored[0].comment == "from the daughter"
@@ -177,7 +179,7 @@ def test_the_second_of_two_windows_is_told_what_stands(reviewing, packed, new_wi
         if "decided on this item already" in page.locator("[data-notice]").inner_text()
         else other
     )
-    expect(late.locator("[data-notice]")).to_contain_text("Your first answer stays")
+    expect(late.locator("[data-notice]")).to_contain_text("Your first answer was not changed")
     assert packed.kinds() == ["answer"]
     wait_for_item(late)
 
@@ -205,9 +207,9 @@ def test_a_late_answer_is_told_so_and_kept(reviewing, packed):
     page.wait_for_selector("#review[data-ahead]")
     decide_as_another(packed, item)
     page.keyboard.press("2")
-    expect(page.locator("[data-notice]")).to_contain_text("somebody else has it now")
+    expect(page.locator("[data-notice]")).to_contain_text("another reviewer has it now")
     page.keyboard.press("Enter")
-    expect(page.locator("[data-notice]")).to_contain_text("That answer came late")
+    expect(page.locator("[data-notice]")).to_contain_text("Your answer was late")
     assert packed.kinds() == ["answer", "late"]
     wait_for_item(page)
     assert read_item_id(page) != item
@@ -223,7 +225,7 @@ def test_an_answer_after_closing_is_kept_as_late_and_ends_the_page(reviewing, pa
     assert packed.kinds() == ["late"]
     page.keyboard.press("2")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="This review is not open now")).to_be_visible()
+    expect(page.get_by_role("heading", name="This review is closed")).to_be_visible()
     assert packed.kinds() == ["late", "late"]
 
 

@@ -67,7 +67,7 @@ def test_from_the_draw_to_the_report_card(enter, new_window, complaints):
         steering.get_by_role("button", name="Add to the packet").click()
     camera.take(steering, "packet")
     steering.get_by_role("button", name="Open for review").click()
-    expect(steering.get_by_text("The packet is open: its items")).to_be_visible()
+    expect(steering.get_by_text("The packet is open. Its items")).to_be_visible()
     packet = Packet.objects.get()
 
     one = open_window(enter, new_window, first)
@@ -119,7 +119,7 @@ def draw(steering: Page, camera: Camera) -> None:
     steering.get_by_label("Cases").fill("1")
     steering.get_by_label("Second reviewer").select_option(index=1)
     steering.get_by_label("Seed").fill("11")
-    steering.get_by_role("button", name="Show what this draws").click()
+    steering.get_by_role("button", name="Preview").click()
     camera.take(steering, "draw")
     steering.get_by_role("button", name="Draw the packet").click()
     expect(steering.get_by_role("heading", name="People")).to_be_visible()
@@ -146,7 +146,7 @@ def practise(window: Page, camera: Camera | None = None) -> None:
 
 
 def work(window: Page, items: int, key: str) -> None:
-    window.get_by_role("link", name=re.compile("^(Start|Go on)$")).click()
+    window.get_by_role("link", name=re.compile("^(Start|Continue)$")).click()
     for _ in range(items):
         wait_for_item(window)
         press_answer(window, key)
@@ -185,7 +185,7 @@ def last_steps(window: Page, camera: Camera) -> None:
     for n, group in enumerate(window.get_by_role("radiogroup").all()):
         group.get_by_label(("A", "B", "no idea")[n % 3], exact=True).check()
     camera.take(window, "question")
-    window.get_by_role("button", name="Keep my guesses").click()
+    window.get_by_role("button", name="Save my guesses").click()
     window.get_by_role("link", name="Sign", exact=True).click()
     window.get_by_label("Your password").fill(PASSWORD)
     window.get_by_role("button", name="Sign", exact=True).click()

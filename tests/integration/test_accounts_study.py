@@ -11,6 +11,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.management import CommandError, call_command
 from django.http import Http404
 from django.test import Client
+from django.urls import resolve
 
 from accounts import registry
 from accounts.actions import (
@@ -22,6 +23,7 @@ from accounts.actions import (
     remove_role,
     reset_password,
 )
+from accounts.ids import new_public_id
 from accounts.models import AuditEvent, Membership, Role, Study, User
 from accounts.permissions import (
     NotAllowed,
@@ -273,7 +275,7 @@ def test_mistakes_on_the_study_page_are_explained(client, study, member):
     admin = member("admin", Role.ADMIN)
     client.force_login(admin)
     unknown = client.post("/study/add-role/", {"add-username": "ghost", "add-role": "clinician"})
-    assert (unknown.status_code, "no such account" in unknown.text) == (400, True)
+    assert (unknown.status_code, "no account" in unknown.text) == (400, True)
     taken = client.post(
         "/study/create-account/", {"create-username": "Admin", "create-role": "clinician"}
     )
@@ -343,15 +345,17 @@ def test_home_is_made_of_the_cards_for_this_person(client, study, member, monkey
 def test_home_without_cards_and_without_a_study_says_what_to_do(client, study, member, monkeypatch):
     monkeypatch.setattr(registry, "_home_cards", [])
     client.force_login(member("ada", Role.CLINICIAN))
-    assert "Nothing waits for you" in client.get("/").text
+    assert "Nothing to do" in client.get("/").text
     client.force_login(User.objects.create(username="lost"))
     assert "not in a study yet" in client.get("/").text
 
 
 def test_navigation_is_by_role(monkeypatch):
     monkeypatch.setattr(registry, "_nav_items", [])
-    cases = NavItem("Cases", "timelines:cases", frozenset({Role.CLINICIAN, Role.ADMIN}))
-    queue = NavItem("Queue", "reviews", frozenset({Role.REVIEWER}))
+    cases = NavItem(
+        "Cases", "timelines:cases", ("cases/",), frozenset({Role.CLINICIAN, Role.ADMIN})
+    )
+    queue = NavItem("Queue", "reviews", ("reviews/",), frozenset({Role.REVIEWER}))
     registry.register_nav_item(queue, order=20)
     registry.register_nav_item(cases, order=10)
     registry.register_nav_item(cases, order=10)
@@ -364,23 +368,36 @@ def test_navigation_is_by_role(monkeypatch):
     ("path", "marked"),
     [
         ("/cases/", {"Cases": "page"}),
-        ("/cases/abc/record/", {"Cases": "section"}),
+        ("/cases/{id}/record/", {"Cases": "section"}),
+        ("/cases/{id}/compare/", {"Cases": "section"}),
+        ("/runs/{id}/calls/", {"Runs": "section"}),
+        ("/calls/{id}/", {"Runs": "section"}),
+        ("/authoring/{id}/", {"Authoring": "section"}),
+        ("/evaluations/new/", {"Evaluation": "section"}),
         ("/adjudication/runs/", {"Adjudication": "page"}),
-        ("/adjudication/findings/abc/", {"Adjudication": "section"}),
+        ("/adjudication/calls/{id}/", {"Adjudication": "section"}),
+        ("/adjudication/findings/{id}/", {"Adjudication": "section"}),
+        ("/packets/new/{id}/", {"Packets": "section"}),
+        ("/review/{id}/item/", {"Review": "section"}),
+        ("/models/", {"Models": "page"}),
+        ("/study/", {"Study": "page"}),
+        ("/audit-trail/", {"Audit trail": "page"}),
         ("/password/", {}),
         ("/", {}),
     ],
 )
 def test_navigation_marks_the_page_or_its_section(path, marked):
-    items = [
-        NavItem("Cases", "timelines:cases"),
-        NavItem("Adjudication", "adjudication:judge_runs"),
-        NavItem("Packets", "adjudication:packets"),
-    ]
-    links = nav_links(items, path)
+    items = [item for _, item in registry._nav_items]
+    links = nav_links(items, resolve(path.format(id=new_public_id())))
     assert {
         link.label: "page" if link.is_page else "section" for link in links if link.is_section
     } == marked
+
+
+def test_navigation_marks_nothing_on_a_page_without_a_view():
+    links = nav_links(registry.nav_items(frozenset(Role)), None)
+    assert links
+    assert not any(link.is_page or link.is_section for link in links)
 
 
 def test_an_unknown_study_and_a_foreign_one_look_the_same(client, study, member):

@@ -236,7 +236,7 @@ def test_a_place_of_another_run_is_no_place(world, admin):
 
 
 def test_what_does_not_exist_is_told_in_one_sentence_that_names_no_model(world, admin):
-    missing = {"code": "not_found", "detail": "No such thing, or not one of yours."}
+    missing = {"code": "not_found", "detail": "It does not exist, or you cannot access it."}
     run = f"judge-runs/{world.run.public_id}/"
     paths = [
         "judge-runs/nothing/",

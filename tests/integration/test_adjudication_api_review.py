@@ -264,7 +264,7 @@ def test_a_whole_review_ends_with_a_signature(reviewer):
     assert (status, body["code"], body["detail"]) == (
         409,
         "not_now",
-        "There is no signature to take back.",
+        "There is no signature to withdraw.",
     )
 
 

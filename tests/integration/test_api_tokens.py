@@ -182,7 +182,7 @@ def test_the_command_issues_lists_and_revokes(client, person):
     call_command("api_token", person.username, "--label", "cron", stdout=out, stderr=messages)
     secret = out.getvalue().strip()
     assert send(client, secret).status_code == 200
-    assert "only now" in messages.getvalue()
+    assert "not shown again" in messages.getvalue()
     listed = StringIO()
     call_command("api_token", person.username, "--list", stdout=listed)
     assert "cron" in listed.getvalue()

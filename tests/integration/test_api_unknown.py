@@ -10,7 +10,7 @@ from tests import factories
 from tests.integration.api import ApiClient
 
 pytestmark = pytest.mark.django_db
-MISSING = {"code": "not_found", "detail": "No such thing, or not one of yours."}
+MISSING = {"code": "not_found", "detail": "It does not exist, or you cannot access it."}
 
 
 @pytest.fixture

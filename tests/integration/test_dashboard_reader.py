@@ -12,7 +12,7 @@ from tests.integration.judged import make_judged_world
 from timelines.models import Timeline
 
 pytestmark = pytest.mark.django_db(transaction=True)
-WARNING = "it is no independent witness"
+WARNING = "Their errors are not independent"
 
 
 def test_a_judge_is_no_witness_for_the_backbone_it_shares_its_reader_with(client):

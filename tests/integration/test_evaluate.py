@@ -314,7 +314,10 @@ def test_the_command_prints_stores_and_writes(dataset: Dataset, tmp_path: Path) 
         (("--sources", "nobody"), "no timeline has the source nobody"),
         (("--threshold", "0.7"), "--threshold must be less than or equal to 0.5"),
         (("--resamples", "0"), "--resamples must be greater than or equal to 1"),
-        (("--out", "/nowhere/at-all/report.txt"), "--out: there is no folder /nowhere/at-all"),
+        (
+            ("--out", "/nowhere/at-all/report.txt"),
+            "--out: the folder does not exist: /nowhere/at-all",
+        ),
         (("--no-store", "--out", "."), "--out: . cannot be written"),
     ],
 )

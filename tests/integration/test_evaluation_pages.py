@@ -93,7 +93,7 @@ def test_the_list_asks_again_while_one_is_under_way_and_then_stops(web, world):
 
 def test_progress_is_shown_until_the_end_which_reloads_the_page(web, world):
     running = make_evaluation(world.study, [world.encounter.dataset], state=JobState.QUEUED)
-    assert "waits for a worker on the queue “embed”" in extract_text(
+    assert "waiting for a worker on the queue “embed”" in extract_text(
         web.get(build_address(running))
     )
     Evaluation.objects.filter(pk=running.pk).update(
@@ -136,7 +136,7 @@ def test_an_admin_starts_cancels_and_repeats_one(admin_web, world):
     )
     found.refresh_from_db()
     assert found.state == JobState.CANCELLED
-    assert "so nothing was changed" in extract_text(
+    assert "Nothing was changed" in extract_text(
         admin_web.post(build_address(found, "cancel", name="evaluation_action"), follow=True)
     )
     admin_web.post(build_address(found, "retry", name="evaluation_action"))
@@ -148,7 +148,8 @@ def test_an_admin_starts_cancels_and_repeats_one(admin_web, world):
 
 
 @pytest.mark.parametrize(
-    ("sweep", "words"), [("0, x", "Write numbers with commas"), ("0.7", "ρ lies between 0 and 0.5")]
+    ("sweep", "words"),
+    [("0, x", "Enter numbers separated by commas"), ("0.7", "Enter values of ρ between 0 and 0.5")],
 )
 def test_a_sweep_that_is_none_is_refused_with_words(admin_web, world, sweep, words):
     asked = {
@@ -195,7 +196,7 @@ def test_differences_say_in_words_whether_the_interval_excludes_zero(web, evalua
 
 def test_published_figures_stand_beside_ours_marked_and_only_where_they_compare(web, evaluation):
     plain = extract_text(web.get(build_address(evaluation), {"basis": "embedding"}))
-    assert "Lay published figures beside" in plain
+    assert "Show published figures" in plain
     assert "GLM-5.2" not in plain
     beside = extract_text(
         web.get(build_address(evaluation), {"basis": "embedding", "published": "1"})
@@ -328,8 +329,8 @@ def test_the_drill_down_lists_pairs_and_what_is_left_on_either_side(web, world, 
     assert re.search(
         r"Fell at home −3 d [^A-Z]*21 Feb, 14:38 .*? 0 h 7\.2 h within tolerance", shown
     )
-    assert "Reference occurrences without a partner 4" in shown
-    assert "Predicted occurrences without a partner 4 of 10" in shown
+    assert "Unpaired reference occurrences 4" in shown
+    assert "Unpaired predicted occurrences 4 of 10" in shown
     (opened,) = AuditEvent.objects.filter(action="evaluation.case")
     assert (opened.actor, opened.object_id) == (world.clinician, world.encounter.public_id)
 
@@ -378,7 +379,7 @@ def test_an_unaided_author_is_led_back_to_the_draft(web, world, evaluation):
         assert answer.status_code == 403
         assert "has cases that are closed to you" in extract_text(answer)
     listed = extract_text(web.get(reverse("timelines:evaluations")))
-    assert "leave out the cases that you review" in listed
+    assert "exclude the cases that you review" in listed
     assert "demo" not in listed
     assert not AuditEvent.objects.filter(action="evaluation.case").exists()
 
@@ -459,7 +460,7 @@ def test_the_case_page_draws_the_pairs_of_the_evaluation_and_no_others(web, worl
     asked = {"t": world.text_only.public_id, "e": evaluation.public_id, "b": "span"}
     answer = web.get(world.address, asked)
     assert (
-        "Pairs of the evaluation demo , by spans: 6 of 10 occurrences have a partner in reference"
+        "Pairs of the evaluation demo , by spans: 6 of 10 occurrences are paired with reference"
         in extract_text(answer)
     )
     data = case_data(answer)

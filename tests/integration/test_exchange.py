@@ -209,7 +209,7 @@ def test_bad_files_are_refused_by_name_and_the_good_ones_kept(tmp_path):
     (tmp_path / f"{'0' * 64}.answer.txt").write_text("whose?")
     (tmp_path / "notes.answer.txt").write_text("whose?")
     err = StringIO()
-    with pytest.raises(CommandError, match="4 answers were refused; the others are kept"):
+    with pytest.raises(CommandError, match="4 answers were rejected; the others are stored"):
         call_command(
             "exchange",
             "import",
@@ -273,7 +273,7 @@ def test_the_launch_command_leaves_a_run_that_waits(tmp_path):
     out = StringIO()
     call_command("reconstruct", dataset="cohort", backbone="llm_timeline", inline=True, stdout=out)
     assert "1 request waits for answers from outside: manage.py exchange export" in out.getvalue()
-    assert out.getvalue().endswith("not finished: answers are awaited\n")
+    assert out.getvalue().endswith("not finished: waiting for answers\n")
     out = StringIO()
     call_command(
         "reconstruct",
@@ -283,7 +283,7 @@ def test_the_launch_command_leaves_a_run_that_waits(tmp_path):
         inline=True,
         stdout=out,
     )
-    assert "is under way" in out.getvalue()
+    assert "is in progress" in out.getvalue()
 
 
 def test_without_workers_the_import_goes_on_by_itself(tmp_path):

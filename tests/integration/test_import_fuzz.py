@@ -106,7 +106,7 @@ def bring(format: str, root: Path) -> tuple[bool, str]:
             stderr=io.StringIO(),
         )
     except CommandError as error:
-        if "Something was rejected" not in str(error):
+        if "Some data was rejected" not in str(error):
             raise FormatUnknown from None
         return True, out.getvalue()
     return False, out.getvalue()

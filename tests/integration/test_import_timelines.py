@@ -133,7 +133,7 @@ def run(format: str, path: Path, source: str = "other", **options: object) -> st
 def run_badly(format: str, path: Path, **options: object) -> list[str]:
     """An import with faults; returns the lines it printed."""
     said = StringIO()
-    with pytest.raises(CommandError, match="Correct what is named above"):
+    with pytest.raises(CommandError, match="Correct the faults above"):
         call_command(
             "import_timelines",
             dataset="cohort",

@@ -99,5 +99,5 @@ def test_what_was_asked_about_a_twin_goes_with_its_dataset():
 
 @pytest.mark.parametrize("each", [0, -1])
 def test_no_changes_at_all_are_refused(each):
-    with pytest.raises(CommandError, match="--each is at least 1"):
+    with pytest.raises(CommandError, match="--each must be at least 1"):
         run(dataset="cohort", each=each)

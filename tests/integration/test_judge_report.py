@@ -210,7 +210,7 @@ def test_the_command_compares_judges_and_says_what_it_cannot_find(tmp_path):
         call_command(
             "judge_report", world.run.public_id, against=make_judged_world(cases=1).run.public_id
         )
-    with pytest.raises(CommandError, match="no folder"):
+    with pytest.raises(CommandError, match="folder does not exist"):
         call_command("judge_report", world.run.public_id, out=tmp_path / "none" / "x")
 
 

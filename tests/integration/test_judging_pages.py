@@ -172,7 +172,7 @@ def test_the_form_offers_every_source_and_no_model_to_the_rules(web, world):
         r'<option value="([^"]+)"', page.partition('name="model"')[2].partition("</select>")[0]
     )
     if models:
-        assert "The rules ask no language model" in extract_text(
+        assert "The rules judge uses no language model" in extract_text(
             web.post(page_url("judge_run_new"), {**form, "judge": "rules", "model": models[0]})
         )
 
@@ -366,7 +366,7 @@ def test_a_case_id_travels_in_the_body_and_a_public_id_in_the_address(web, world
         == f"{page_url('findings', world.run.public_id)}?type=TIMING&case={case.public_id}"
     )
     missed = web.post(page_url("findings", world.run.public_id), {"case": "no-such"}, follow=True)
-    assert "No case of this judge run has an id like that" in extract_text(missed)
+    assert "No case of this judge run has this id" in extract_text(missed)
 
 
 def test_htmx_gets_the_list_alone_and_history_the_whole_page(web, world):
@@ -389,7 +389,7 @@ def test_a_finding_shows_both_rows_quote_rows_reason_and_who_is_charged_why(web,
     assert '<mark id="quote">Fever for three days</mark>' in response.content.decode()
     assert "the stand-in says so" in shown
     copied = find_game(world).findings.get(type="SHARED_UNSUPPORTED")
-    assert "The judge looked for a passage and found none" in extract_text(
+    assert "The judge found no passage" in extract_text(
         web.get(page_url("finding", copied.public_id))
     )
     value = find_game(world).findings.get(type="VALUE", grounding="TABLE")
@@ -512,7 +512,7 @@ def test_an_unaided_author_sees_nothing_of_the_case_until_they_submit(world):
     ):
         answer = web.get(page)
         assert answer.status_code == 403, page
-        assert "Closed while you write" in answer.content.decode()
+        assert "Closed until you submit" in answer.content.decode()
     assert (
         count_listed(web, world.run)
         == Finding.objects.filter(
@@ -520,10 +520,10 @@ def test_an_unaided_author_sees_nothing_of_the_case_until_they_submit(world):
         ).count()
     )
     shown = extract_text(web.get(page_url("findings", world.run.public_id)))
-    assert "cases that are closed to you now are left out" in shown
+    assert "cases that are closed to you are not counted" in shown
     assert f"> {case.case_id} <" not in shown
     run_page = extract_text(web.get(page_url("judge_run", world.run.public_id)))
-    assert "leave out the cases that you review" in run_page
+    assert "exclude the cases that you review" in run_page
     assert "3 of 3 games judged" in run_page, "those of the other case"
     assert not was_exposed(writer, case)
 
@@ -763,7 +763,7 @@ def test_a_verdict_is_the_same_whatever_the_labels_were(web, world):
     counts = Changes(world.run, later, NOBODY_CLOSED).counts()
     assert counts[Change.SAME] == Finding.objects.filter(game__run=later).count() > 0
     assert counts[Change.VERDICT] == counts[Change.NEW] == counts[Change.GONE] == 0
-    assert "Nothing changed" in extract_text(
+    assert "No changes" in extract_text(
         web.get(page_url("judge_changes", world.run.public_id, later.public_id))
     )
 
@@ -778,7 +778,7 @@ def test_what_one_run_left_unjudged_is_neither_gone_nor_new(web, world):
     assert changes.comparisons() == judged < 6
     assert changes.counts()[Change.GONE] == 0
     if not judged:
-        assert "Nothing to hold together" in extract_text(
+        assert "No comparison in common" in extract_text(
             web.get(page_url("judge_changes", world.run.public_id, later.public_id))
         )
 

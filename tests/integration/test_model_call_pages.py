@@ -221,8 +221,8 @@ def test_calls_are_exported_with_everything_or_as_a_table(run, tmp_path):
     [
         ("timeline 2: 3f0c is missing", "… is missing"),
         (
-            "sentence 3, entry 2: the sentence does not hold these words",
-            "the sentence does not hold these words",
+            "sentence 3, entry 2: the sentence does not contain these words",
+            "the sentence does not contain these words",
         ),
         ("not valid JSON at line 1, column 12", "not valid JSON at line …, column …"),
         (
@@ -251,4 +251,4 @@ def test_an_admin_launches_a_run_by_a_model_of_the_catalogue(run, client):
     refused = client.post(
         reverse("timelines:run_new"), {**data, "backbone": "rules"}
     ).content.decode()
-    assert "the backbone rules asks no language model" in refused
+    assert "the backbone rules uses no language model" in refused

@@ -50,7 +50,7 @@ def test_what_may_be_drawn_stands_before_the_form_and_a_preview_draws_nothing(cl
     assert "3 of 3 cases are judged in every pairing" in page.content.decode()
     assert page.context["eligible"][0][1] == [6, 3, 6, 3, 6]
     shown = join_markup(client.post(page.request["PATH_INFO"], fields(judged, do="preview")))
-    assert "This would be drawn: 20 items from among 3 cases" in shown
+    assert "Preview: 20 items from 3 cases" in shown
     assert 'action="#preview-title"' in shown
     assert '<h2 id="preview-title" tabindex="-1">' in shown, (
         "the page that comes back is at the preview"
@@ -83,31 +83,31 @@ def test_a_packet_is_drawn_assigned_opened_and_closed(client, judged):
         )
 
     page = client.get(address).content.decode()
-    assert "2 reviewers an item, 0 assigned" in page
+    assert "2 reviewers per item, 0 assigned" in page
     assert "The packet is open" not in act("open")
-    assert f"{reviewer.username} is in the packet" in act(
+    assert f"{reviewer.username} was added to the packet" in act(
         "assign", person=reviewer.public_id, role="reviewer", pairing=""
     )
-    assert "choose a member" in act("assign", person="nobody", role="reviewer", pairing="")
+    assert "Choose a member" in act("assign", person="nobody", role="reviewer", pairing="")
     second = factories.make_user(judged.study, Role.REVIEWER)
-    assert "waits for the packet to open" in act(
+    assert "waiting for the packet to open" in act(
         "assign", person=second.public_id, role="reviewer", pairing=pairing
     )
     opened = act("open")
     assert "The packet is open" in opened
-    assert "has not practised yet" in opened
+    assert "practice not done" in opened
     total, twice = packet.items.count(), packet.items.filter(quota=2).count()
     assert (
         f"Still open: {total + twice} answers, 2 signatures, 0 disagreements for a third person."
         in opened
     )
     assert "cannot change its items" in act("second", pairing=pairing)
-    assert "They are out of the packet" in act(
+    assert "The person was removed from the packet" in act(
         "withdraw", assignment=packet.assignments.get(person=second).public_id
     )
     closed = act("close")
     assert "The packet is closed" in closed
-    assert "has not signed" in closed
+    assert "not signed" in closed
     assert "Still open" not in closed
     packet.refresh_from_db()
     assert packet.state == "closed"

@@ -332,7 +332,7 @@ def test_one_case_is_retried_and_a_second_time_there_is_nothing_to_retry(web, st
         JobState.BLOCKED,
     ]
     assert other.stages.filter(state=JobState.FAILED).exists()
-    assert "there was nothing to retry" in extract_text(web.post(address, follow=True))
+    assert "there is nothing to retry" in extract_text(web.post(address, follow=True))
     foreign = make_run(factories.make_dataset(study), [[JobState.FAILED]]).cases.get()
     assert (
         web.post(

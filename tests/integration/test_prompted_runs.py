@@ -414,7 +414,7 @@ def test_models_are_chosen_by_name_for_a_run_and_make_sources_of_their_own(monke
         started(dataset=dataset, models={"reviser": "huge"})
     with pytest.raises(actions.RunRefused, match="unknown role 'chef'"):
         started(dataset=dataset, models={"chef": "large"})
-    with pytest.raises(actions.RunRefused, match="rules asks no language model"):
+    with pytest.raises(actions.RunRefused, match="rules uses no language model"):
         actions.start_run(dataset=dataset, backbone="rules", models={"reviser": "large"}, by=None)
 
 

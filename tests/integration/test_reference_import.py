@@ -118,7 +118,7 @@ def test_a_reference_becomes_a_sealed_inventory_and_a_timeline_over_it(folder):
         ({**GOOD, "why": ["x"]}, "why", "not text that can be stored"),
         ({**GOOD, "rows": [2**40]}, "rows", "not a list"),
         ({**GOOD, "rowz": [0]}, "", "fields with unknown names: 1"),
-        ({**GOOD, "lower": 1.5}, "lower", "bounds do not hold the time"),
+        ({**GOOD, "lower": 1.5}, "lower", "the time is outside the bounds"),
         ({**GOOD, "known": 2}, "known", "neither 0 nor 1"),
         ({**GOOD, "polarity": "maybe"}, "polarity", "not one of"),
         ({**GOOD, "rows": [0, 102]}, "rows", "no row 102"),

@@ -93,7 +93,7 @@ def test_whole_numbers_are_hashed_as_they_are_read_back():
 )  # fmt: skip
 def test_an_edited_link_is_found_where_it_stands(review, change):
     execute_as_owner(f"UPDATE adjudication_decision SET {change} WHERE sequence = 2")
-    assert (2, "its content is not what was hashed") in faults(review)
+    assert (2, "its content does not match its hash") in faults(review)
     with pytest.raises(CommandError):
         verify()
 
@@ -104,7 +104,7 @@ def test_the_command_names_packet_and_sequence(review):
     with pytest.raises(CommandError, match="1 fault"):
         call_command("verify_chain", stdout=out)
     assert (
-        f"{review.packet.public_id}: link 3: its content is not what was hashed" in out.getvalue()
+        f"{review.packet.public_id}: link 3: its content does not match its hash" in out.getvalue()
     )
 
 
@@ -115,7 +115,7 @@ def test_a_link_hashed_again_breaks_the_next_one(review):
         "UPDATE adjudication_decision SET answer = 'B', hash = %s WHERE sequence = 2",
         link_hash(build_payload(link), link.previous_hash),
     )
-    assert faults(review) == [(3, "it does not follow the link before it")]
+    assert faults(review) == [(3, "its previous hash is not the hash of the link before it")]
 
 
 def test_a_whole_chain_forged_to_its_end_is_found_by_what_the_audit_trail_noted(review):
@@ -133,7 +133,7 @@ def test_a_whole_chain_forged_to_its_end_is_found_by_what_the_audit_trail_noted(
         )  # fmt: skip
     execute_as_owner("UPDATE adjudication_packet SET chain_head = %s", previous)
     last = Decision.objects.order_by("sequence").last()
-    assert faults(review) == [(last.sequence, "the audit trail notes another head there")]
+    assert faults(review) == [(last.sequence, "the audit trail has another head there")]
 
 
 def test_a_link_taken_out_is_found(review):
@@ -147,11 +147,11 @@ def test_a_chain_cut_off_at_its_end_is_found(review):
     execute_as_owner("UPDATE adjudication_assignment SET signed_at = NULL")
     cut = (
         last.sequence - 1,
-        f"it ends here, and its packet notes {last.sequence} links and their head",
+        f"the chain ends here, but its packet has {last.sequence} links and their head",
     )
     noted = [
-        (last.sequence, "the audit trail notes a signature or its voiding there"),
-        (last.sequence, "the audit trail notes another head there"),
+        (last.sequence, "the audit trail has a signature or its voiding there"),
+        (last.sequence, "the audit trail has another head there"),
     ]
     assert faults(review) == [cut, *noted]
     execute_as_owner(
@@ -177,7 +177,7 @@ def test_a_late_answer_cut_off_after_the_last_signature_is_found():
     assert faults(made) == [
         (
             late.sequence - 1,
-            f"it ends here, and its packet notes {late.sequence} links and their head",
+            f"the chain ends here, but its packet has {late.sequence} links and their head",
         )
     ]
 
@@ -188,13 +188,13 @@ def test_a_finding_changed_afterwards_is_found_at_each_decision_about_it(review)
         "UPDATE adjudication_finding SET reason = 'another reason' WHERE id = %s",
         link.item.finding_id,
     )
-    assert (1, "the finding it is about is not what it was") in faults(review)
+    assert (1, "its finding was changed") in faults(review)
     assert Finding.objects.get(pk=link.item.finding_id).reason == "another reason"
 
 
 def test_items_persons_slots_and_signatures_that_were_changed_are_found(review):
     execute_as_owner("UPDATE adjudication_packetitem SET stratum = 'VALUE' WHERE ordinal = 1")
-    assert (0, "its items are not those it was opened with") in faults(review)
+    assert (0, "its items changed after it was opened") in faults(review)
     execute_as_owner("UPDATE adjudication_assignment SET role = 'adjudicator'")
     assert len(faults(review)) > Decision.objects.count() - 1
 
@@ -203,17 +203,15 @@ def test_items_persons_slots_and_signatures_that_were_changed_are_found(review):
 def test_terms_that_were_changed_after_the_packet_was_opened_are_found(review, change):
     execute_as_owner(f"UPDATE adjudication_packet SET {change}")
     review.packet.refresh_from_db()
-    assert faults(review) == [
-        (0, "its seed, design or reveal policy is not what it was opened with")
-    ]
+    assert faults(review) == [(0, "its seed, design or reveal policy changed after it was opened")]
 
 
 def test_sides_and_order_that_were_drawn_anew_are_found_at_each_link_of_the_person(review):
     execute_as_owner("UPDATE adjudication_assignment SET seed = seed + 1")
     assert set(faults(review)) == {
-        (0, "the role, share or place of somebody in the packet is not what the audit trail notes"),
+        (0, "the role, share or place of a person in the packet differs from the audit trail"),
         *(
-            (d.sequence, "the seed of its person's order is not what it was")
+            (d.sequence, "the seed of the person's order was changed")
             for d in Decision.objects.all()
         ),
     }
@@ -223,15 +221,15 @@ def test_a_slot_that_shows_something_else_is_found(review):
     slot = Slot.objects.filter(decision__isnull=False).first()
     shown = slot.decision
     execute_as_owner("UPDATE adjudication_slot SET decision_id = NULL WHERE id = %s", slot.pk)
-    assert faults(review) == [(shown.sequence, "it is the current decision, and no slot shows it")]
+    assert faults(review) == [
+        (shown.sequence, "it is the current decision, but no slot refers to it")
+    ]
 
 
 def test_a_signature_that_is_marked_otherwise_is_found(review):
     last = Decision.objects.order_by("sequence").last()
     execute_as_owner("UPDATE adjudication_assignment SET signed_at = NULL")
-    assert faults(review) == [
-        (last.sequence, "its person's signature is marked otherwise than the chain has it")
-    ]
+    assert faults(review) == [(last.sequence, "the person's signature differs from the chain")]
 
 
 def test_a_closed_packet_notes_its_head(review):
@@ -254,7 +252,10 @@ def test_a_packet_that_is_gone_with_all_its_decisions_is_told(review):
     out = StringIO()
     with pytest.raises(CommandError, match="1 fault"):
         call_command("verify_chain", stdout=out)
-    assert f"{review.packet.public_id}: it is in the audit trail, and is missing" in out.getvalue()
+    assert (
+        f"{review.packet.public_id}: the packet is in the audit trail but not in the database"
+        in out.getvalue()
+    )
 
 
 def test_packets_and_receipts_that_are_not_there_are_told(review):

@@ -189,7 +189,7 @@ def test_authors_the_exposed_and_strangers_are_not_eligible(review):
         "They have seen 1 case of the packet unblinded."
     ]
     assert find_ineligibility_reasons(stranger, review.packet) == [
-        "They are not an active member of the study."
+        "This person is not an active member of the study."
     ]
     for person in (author, reader, browser, stranger):
         with pytest.raises(NotAllowed):

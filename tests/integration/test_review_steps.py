@@ -113,7 +113,7 @@ def test_the_same_token_is_stored_once(reviewer, mine, review):
     assert Decision.objects.count() == 1
     again = answer(reviewer, mine, item)
     assert again.status_code == 409
-    assert "Your first answer stays" in again.json()["message"]
+    assert "Your first answer was not changed" in again.json()["message"]
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_nothing_is_handed_out_before_practice(reviewer, mine, review):
     ):
         response = post(reviewer, name, mine.public_id, *args, token="t", answer="A")
         assert response.status_code == 403
-        assert "Practice comes first" in response.json()["message"]
+        assert "Start with the practice" in response.json()["message"]
     assert (
         reviewer.get(reverse("adjudication:review_chosen", args=[mine.public_id, item])).status_code
         == 302
@@ -306,7 +306,7 @@ def test_a_signed_review_is_left_alone_until_the_signature_is_taken_back(
     assert early.status_code == 400
     assert "still to decide" in early.content.decode()
     led_back = reviewer.get(reverse("adjudication:review_sign", args=[mine.public_id]), follow=True)
-    assert "The signature comes after the last item" in led_back.content.decode(), (
+    assert "You can sign after the last item" in led_back.content.decode(), (
         "no password is asked for too early"
     )
     for each in review.items:

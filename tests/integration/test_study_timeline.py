@@ -253,7 +253,7 @@ def test_an_admin_chooses_another_with_a_reason_and_nobody_else_does(dataset, cl
     )
     with pytest.raises(NotAllowed):
         choose_study_timeline(run=second, reason="better", by=clinician)
-    with pytest.raises(ChoiceRefused, match="Say why"):
+    with pytest.raises(ChoiceRefused, match="Enter a reason"):
         choose_study_timeline(run=second, reason="  ", by=admin)
     for refused in (run(dataset, variant=Variant.NO_ROWS), start_run(dataset)):
         with pytest.raises(ChoiceRefused):

@@ -452,7 +452,7 @@ def test_the_chain_says_that_revision_saw_summaries(backbone, hints, dataset, re
     page = reader.get(
         reverse("timelines:chain", args=[encounter.public_id, uid]), {"t": timeline.public_id}
     ).content.decode()
-    assert "Revision read the kept summaries" in page
+    assert "Revision used the summaries of the selected series" in page
     assert "1 of 2 kept" in page
 
 

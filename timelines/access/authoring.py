@@ -30,8 +30,8 @@ SOURCE = "author:"
 LONGEST_SOURCE = 90
 SUPERSEDED = re.compile(r"#\d+$")
 UNAIDED_REFUSAL = (
-    "You are writing an unaided timeline of this case. Until you submit it, its reconstructions"
-    " stay closed to you; the record is open, and your draft is under Authoring."
+    "You are writing an unaided timeline of this case. Its reconstructions are closed to you until"
+    " you submit it. You can open the record, and your draft under Authoring."
 )
 #: Audit events of a person who has seen timelines of a case.
 EXPOSING = ("case.open", "case.chain", "agreement.open", "evaluation.case", "case.unblinded")

@@ -24,8 +24,8 @@ from timelines.models import CaseRun, Evaluation, Run, Timeline
 
 M = TypeVar("M", bound=Model)
 RUN_CLOSED = (
-    "Every case of this run is closed to you while you review it or write an unaided timeline"
-    " of it."
+    "All cases of this run are closed to you while you review them or write unaided timelines of"
+    " them."
 )
 EVALUATION_CLOSED = (
     "This evaluation has cases that are closed to you: you review them, or you author them and not"

@@ -49,12 +49,9 @@ class NotReady(ValueError):
     @property
     def message(self) -> str:
         if not self.unplaced:
-            return "There is no occurrence yet."
+            return "Mark at least one occurrence before you submit."
         count = len(self.unplaced)
-        return (
-            f"{format_count(count, 'occurrence')} not placed yet. An occurrence without a"
-            " defensible time is N/A."
-        )
+        return f"{format_count(count, 'occurrence')} not placed yet. Enter a time for each, or N/A."
 
 
 @transaction.atomic
@@ -135,11 +132,11 @@ def reopen(*, authoring: Authoring, reason: str, by: User) -> Authoring:
     )
     study = found.encounter.dataset.study
     if by.pk != found.author_id and not user_can_manage_study(by, study):
-        raise NotAllowed("Only its author or a study admin can open a submitted timeline again.")
+        raise NotAllowed("Only its author or a study admin can reopen a submitted timeline.")
     if found.state != Authoring.State.SUBMITTED:
         raise Locked("open already")
     if not reason.strip() or len(reason) > LONGEST_REASON or "\x00" in reason:
-        raise EditRefused("reason", f"Say why, in at most {LONGEST_REASON} characters.")
+        raise EditRefused("reason", f"Enter a reason of at most {LONGEST_REASON} characters.")
     document = load_document(found.inventory)
     copy = Inventory.objects.create(
         encounter=found.encounter,

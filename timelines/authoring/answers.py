@@ -21,10 +21,10 @@ from timelines.presentation.authored import occurrences_json, progress_json
 P = ParamSpec("P")
 
 
-LOCKED = "This timeline is submitted. Open it again, with a reason, to change it."
+LOCKED = "This timeline is submitted. Reopen it with a reason to change it."
 
 
-CONFLICT = "This draft was changed elsewhere. The current version is shown now."
+CONFLICT = "This draft was changed in another window. The current version is shown."
 
 
 def answer_refusals(

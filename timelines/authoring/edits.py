@@ -48,7 +48,7 @@ class Conflict(RuntimeError):
     log_safe = True
 
     def __init__(self, revision: int, document: Document) -> None:
-        super().__init__("the draft has moved on")
+        super().__init__("the draft was changed meanwhile")
         self.revision = revision
         self.document = document
 
@@ -99,12 +99,12 @@ def apply_edit(*, authoring: Authoring, edit: Edit, by: User) -> Applied:
     """
     mine = locked_draft(authoring.pk, by)
     if not TOKEN.fullmatch(edit.token):
-        raise EditRefused("token", "An edit has a token of 1 to 64 letters, digits and hyphens.")
+        raise EditRefused("token", "An edit needs a token of 1 to 64 letters, digits and hyphens.")
     document = load_document(mine.inventory)
     if earlier := mine.edits.filter(token=edit.token).first():
         return Applied(earlier.number, stored_change(earlier), document, find_stacks(mine))
     if mine.state != Authoring.State.DRAFT:
-        raise Locked("a submitted timeline takes no edit")
+        raise Locked("a submitted timeline cannot be edited")
     if edit.revision != mine.revision:
         raise Conflict(mine.revision, document)
     change, undoes = _change(mine, document, edit)
@@ -191,7 +191,7 @@ def _change(
         ), None
     if edit.kind == "merge":
         return edits.merge_occurrences(document, edit.uids, _fields(encounter, edit.values)), None
-    raise EditRefused("kind", "There is no such edit.")
+    raise EditRefused("kind", "Unknown kind of edit.")
 
 
 def _step(authoring: Authoring, kind: str) -> tuple[Change, AuthoringEdit]:
@@ -217,12 +217,12 @@ def check_rows(encounter: Encounter, rows: Sequence[int]) -> None:
         dataset_id=encounter.dataset_id, encounter_id=encounter.pk, row_index__in=rows
     ).count()
     if found != len(set(rows)):
-        raise EditRefused("rows", "The record has no such row.")
+        raise EditRefused("rows", "The record does not have this row.")
 
 
 def _complete(values: dict[str, Any]) -> dict[str, Any]:
     if missing := next((name for name in ("start", "end", "mention") if name not in values), None):
-        raise EditRefused(missing, "An occurrence has a selection in the note and a mention.")
+        raise EditRefused(missing, "An occurrence needs a selection in the note and a mention.")
     return values
 
 

@@ -39,7 +39,9 @@ def search_rows(
     """
     words = text.casefold().split()
     if not words or len(text) > LONGEST_SEARCH or "\x00" in text:
-        raise EditRefused("text", f"Words of the record, at most {LONGEST_SEARCH} characters.")
+        raise EditRefused(
+            "text", f"Enter words of the record, at most {LONGEST_SEARCH} characters."
+        )
     found = timed_rows(encounter)
     for word in words:
         said = _ACTS.get(word, word)

@@ -35,7 +35,7 @@ SHOWN_AT_MOST = 5
 SERIES_AT_MOST = 3
 LONGEST_MAKER = 200
 SEARCH = "search of words"
-UNAIDED = "This timeline is written unaided: no suggestion is shown."
+UNAIDED = "This timeline is written unaided, so it has no suggestions."
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def decide(*, authoring: Authoring, uid: str, row: int, accept: bool, by: User) 
         raise Locked("submitted")
     found = mine.suggestions.filter(uid4=uid, row_index=row).first()
     if found is None:
-        raise EditRefused("row", "This row was not suggested here.")
+        raise EditRefused("row", "This row was not suggested for this occurrence.")
     now = timezone.now()
     found.accepted_at, found.dismissed_at = (now, None) if accept else (None, now)
     found.save(update_fields=["accepted_at", "dismissed_at"])

@@ -228,7 +228,7 @@ def evaluations_card(user: User, study: Study) -> Card | None:
         return None
     datasets = ", ".join(found.datasets.order_by("name").values_list("name", flat=True))
     links = [
-        Link("See its figures", reverse("timelines:evaluation", args=[found.public_id])),
+        Link("Open the evaluation", reverse("timelines:evaluation", args=[found.public_id])),
         Link("All", reverse("timelines:evaluations")),
     ]
     return Card(

@@ -52,9 +52,9 @@ class Document:
     def __post_init__(self) -> None:
         for o in self.occurrences.values():
             if o.end > self.length:
-                raise EditRefused("end", "The selection does not lie inside the note.")
+                raise EditRefused("end", "The selection is outside the note.")
             if any(uid not in self.occurrences for uid in o.context):
-                raise EditRefused("context", "A context occurrence is not of this timeline.")
+                raise EditRefused("context", "A context occurrence is not in this timeline.")
 
     @property
     def ordered(self) -> list[DraftOccurrence]:
@@ -74,7 +74,7 @@ class Document:
     def get(self, uid: str) -> DraftOccurrence:
         """Raises EditRefused for a UID that the draft does not have."""
         if (found := self.occurrences.get(uid)) is None:
-            raise EditRefused("uid", "This occurrence is not there any more.")
+            raise EditRefused("uid", "This occurrence was removed.")
         return found
 
 
@@ -91,10 +91,10 @@ def apply_change(document: Document, change: Change) -> Document:
     left = dict(document.occurrences)
     for o in change.before:
         if left.pop(o.uid, None) != o:
-            raise EditRefused("uid", "This occurrence has changed meanwhile.")
+            raise EditRefused("uid", "This occurrence was changed meanwhile.")
     for o in change.after:
         if o.uid in left:
-            raise EditRefused("uid", "This identifier is taken.")
+            raise EditRefused("uid", "This identifier is already used.")
         left[o.uid] = o
     return Document(document.length, left)
 
@@ -127,7 +127,7 @@ def split_occurrence(
     """
     whole = document.get(uid)
     if len(parts) < 2:
-        raise EditRefused("parts", "A split has at least two parts.")
+        raise EditRefused("parts", "A split needs at least two parts.")
     if any("mention" not in part for part in parts):
         raise EditRefused("mention", "Name each part so that it is clear without the note.")
     made = [
@@ -144,7 +144,7 @@ def merge_occurrences(document: Document, uids: Sequence[str], values: Values) -
     contexts. `values` overrides this. Contexts that named the others name the merged one.
     """
     if len(uids) < 2 or len(set(uids)) != len(uids):
-        raise EditRefused("uids", "A merge takes at least two different occurrences.")
+        raise EditRefused("uids", "A merge needs at least two different occurrences.")
     members = [document.get(uid) for uid in uids]
     first = members[0]
     context = [

@@ -30,12 +30,12 @@ def read_fields(
     `placed` false removes all times.
     """
     if not isinstance(data, Mapping):
-        raise EditRefused("values", "An occurrence is an object of values.")
+        raise EditRefused("values", "An occurrence must be a JSON object.")
     unknown = sorted(
         str(name)[:40] for name in data if name not in _READERS and name != "time_text"
     )
     if unknown:
-        raise EditRefused("values", "An occurrence has no such value.")
+        raise EditRefused("values", "An occurrence does not have this field.")
     given = {
         name: _READERS[name](name, value) for name, value in data.items() if name != "time_text"
     }
@@ -69,11 +69,11 @@ def _read_time(text: object, admitted: datetime, discharged: datetime | None) ->
 
 def _text(name: str, value: object) -> str:
     if not isinstance(value, str) or "\x00" in value:
-        raise EditRefused(name, "This is a text.")
+        raise EditRefused(name, "Must be text.")
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
-        raise EditRefused(name, "This text has half a character.") from None
+        raise EditRefused(name, "The text has half a surrogate pair.") from None
     return value.strip()
 
 
@@ -83,13 +83,13 @@ def _line(name: str, value: object) -> str:
 
 def _flag(name: str, value: object) -> bool:
     if not isinstance(value, bool):
-        raise EditRefused(name, "True or false.")
+        raise EditRefused(name, "Must be true or false.")
     return value
 
 
 def _index(name: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
-        raise EditRefused(name, "A whole number from 0.")
+        raise EditRefused(name, "Must be a whole number from 0.")
     return value
 
 
@@ -102,19 +102,19 @@ def _hours(name: str, value: object) -> float | None:
         or not abs(value) < 1e9
         or not math.isfinite(value)
     ):
-        raise EditRefused(name, "Hours from admission, or nothing.")
+        raise EditRefused(name, "Must be hours from admission, or null.")
     return float(value)
 
 
 def _uids(name: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(uid, str) for uid in value):
-        raise EditRefused(name, "A list of identifiers.")
+        raise EditRefused(name, "Must be a list of identifiers.")
     return tuple(value)
 
 
 def _indices(name: str, value: object) -> tuple[int, ...]:
     if not isinstance(value, list):
-        raise EditRefused(name, "A list of row numbers.")
+        raise EditRefused(name, "Must be a list of row numbers.")
     return tuple(_index(name, row) for row in value)
 
 

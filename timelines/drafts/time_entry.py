@@ -31,7 +31,7 @@ from timelines.domain import DAY, HOUR, MONTH, WEEK, YEAR
 from timelines.drafts.values import FARTHEST_HOURS
 
 UNDERSTOOD = (
-    "Not understood. A time is hours from admission (+6.5, -3 d, 2 weeks before), a hospital day"
+    "Not understood. Enter hours from admission (+6.5, -3 d, 2 weeks before), a hospital day"
     " (HD 4 08:00, HD 4), a date (2196-02-24 14:00, 24 Feb 14:00), a time on the day of admission"
     " (14:00), a range (between -96 and -48), or N/A."
 )
@@ -148,7 +148,7 @@ def read_time(text: str, admitted: datetime, discharged: datetime | None = None)
         hours is not None and abs(hours) > FARTHEST_HOURS
         for hours in (found.time, found.lower, found.upper)
     ):
-        raise TimeNotUnderstood("Not within 200 years of admission.")
+        raise TimeNotUnderstood("The time is not within 200 years of admission.")
     return replace(found, known=False) if about else found
 
 
@@ -221,14 +221,14 @@ class _Reader:
         )
         before = (match["side"] or "").startswith(("before", "prior", "ago"))
         if match["side"] and match["sign"] == ("+" if before else "-"):
-            raise TimeNotUnderstood("The sign and the words say opposite directions.")
+            raise TimeNotUnderstood("The sign and the words contradict each other.")
         signed = -hours if before or match["sign"] == "-" else hours
         return TimeEntry(round(signed, DECIMALS) + 0.0)
 
     def _hospital_day(self, match: re.Match[str]) -> TimeEntry:
         number = int(match["day"])
         if number < 1:
-            raise TimeNotUnderstood("Hospital days count from 1, the day of admission.")
+            raise TimeNotUnderstood("Hospital days count from 1, which is the day of admission.")
         day = self.admitted.date() + timedelta(days=number - 1)
         if match["hour"]:
             return self._read_moment(datetime.combine(day, _parse_clock(match)))

@@ -67,7 +67,7 @@ class DraftOccurrence:
             raise EditRefused("context", f"At most {MAX_CONTEXT} context occurrences.")
         if len(set(self.context)) != len(self.context) or self.uid in self.context:
             raise EditRefused(
-                "context", "Context occurrences are distinct, and others than this one."
+                "context", "Context occurrences must be different, and different from this one."
             )
         if len(self.rows) > MOST_ROWS or len(set(self.rows)) != len(self.rows):
             raise EditRefused("rows", f"At most {MOST_ROWS} rows, each once.")
@@ -77,7 +77,7 @@ class DraftOccurrence:
             raise EditRefused("start", "The selection is empty.")
         if not self.mention.strip():
             raise EditRefused(
-                "mention", "Name the occurrence so that it is clear without the note."
+                "mention", "Give the occurrence a name that is clear without the note."
             )
         for name, longest in (
             ("mention", LONGEST_MENTION),
@@ -95,9 +95,9 @@ class DraftOccurrence:
         for name in ("time", "lower", "upper"):
             hours = getattr(self, name)
             if hours is not None and not (math.isfinite(hours) and abs(hours) <= FARTHEST_HOURS):
-                raise EditRefused(name, "Not within 200 years of admission.")
+                raise EditRefused(name, "The time is not within 200 years of admission.")
         if not self.placed and (self.time, self.lower, self.upper) != (None, None, None):
-            raise EditRefused("placed", "A time belongs to an occurrence that is placed.")
+            raise EditRefused("placed", "Only a placed occurrence can have a time.")
         for low, high, field in (
             ("lower", "time", "lower"),
             ("time", "upper", "upper"),
@@ -105,7 +105,7 @@ class DraftOccurrence:
         ):
             first, second = getattr(self, low), getattr(self, high)
             if first is not None and second is not None and first > second:
-                raise EditRefused(field, "The bounds do not hold the time between them.")
+                raise EditRefused(field, "The time is outside these bounds.")
 
     @property
     def order(self) -> tuple[int, int, str]:

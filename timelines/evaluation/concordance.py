@@ -78,7 +78,7 @@ def count_pairs(reference: Times, predicted: Times) -> PairCounts:
     ]
     times = np.array(both, dtype=np.float64).reshape(-1, 2)
     if not np.isfinite(times).all():
-        raise ValueError("times hold NaN or infinity")
+        raise ValueError("times contain NaN or infinity")
     _, truth = np.unique(times[:, 0], return_inverse=True)
     _, guess = np.unique(times[:, 1], return_inverse=True)
     span = int(guess.max(initial=0)) + 1

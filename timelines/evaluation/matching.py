@@ -74,7 +74,7 @@ def _check(distance: ArrayLike) -> NDArray[np.float64]:
     if matrix.ndim != 2:
         raise ValueError(f"distances have {matrix.ndim} dimensions, not two (reference, predicted)")
     if not np.isfinite(matrix).all():
-        raise ValueError("distances hold NaN or infinity")
+        raise ValueError("distances contain NaN or infinity")
     return matrix
 
 

@@ -123,7 +123,7 @@ def check(study: Study | None, chosen: Chosen) -> None:
         )
     if not chosen.sources and not others and references == [chosen.reference]:
         raise EvaluationRefused(
-            "there is no timeline to hold against the reference; reconstruct or import one first"
+            "there is no timeline to compare with the reference; reconstruct or import one first"
         )
 
 

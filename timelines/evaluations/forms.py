@@ -52,7 +52,7 @@ class EvaluationForm(forms.Form):
     sources = forms.MultipleChoiceField(
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="Choose none to compare every source there is.",
+        help_text="Leave empty to compare all sources.",
     )
     bases = forms.MultipleChoiceField(
         choices=BASES,
@@ -79,8 +79,8 @@ class EvaluationForm(forms.Form):
         required=False,
         label="Sweep the reranker threshold ρ",
         help_text=(
-            "Values from 0 to 0.5 with commas between, as 0, 0.05, 0.1. Empty: no sweep. Revision"
-            " is repeated for each value."
+            "Values from 0 to 0.5 separated by commas, for example 0, 0.05, 0.1. Empty: no sweep."
+            " Revision is repeated for each value."
         ),
     )
     label = forms.CharField(required=False, max_length=180, help_text="A name for the evaluation.")
@@ -114,10 +114,10 @@ class EvaluationForm(forms.Form):
             )
         except ValueError:
             raise forms.ValidationError(
-                "Write numbers with commas between, as 0, 0.05, 0.1."
+                "Enter numbers separated by commas, for example 0, 0.05, 0.1."
             ) from None
         if any(not 0 <= v <= 0.5 for v in values):
-            raise forms.ValidationError("ρ lies between 0 and 0.5.")
+            raise forms.ValidationError("Enter values of ρ between 0 and 0.5.")
         return tuple(values)
 
     def arguments(self) -> dict[str, Any]:

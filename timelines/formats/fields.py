@@ -231,4 +231,4 @@ def check_bounds(event: Event) -> None:
     try:
         Entry("0000", event.time, event.lower, event.upper)
     except InvariantError:
-        raise Unreadable("lower", "the bounds do not hold the time between them") from None
+        raise Unreadable("lower", "the time is outside the bounds") from None

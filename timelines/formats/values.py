@@ -112,4 +112,4 @@ UNKNOWN_CASE = (
     "the dataset has no case of that name; name the file, or fill case_id, by the case's id"
 )
 NO_CASE = "no case is named; add a case_id, or name the file by the case's id"
-EMPTY = "no events; a timeline without any is not imported, leave the file away"
+EMPTY = "no events; an empty timeline cannot be imported, remove the file"

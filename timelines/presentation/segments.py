@@ -79,7 +79,7 @@ def split_segments(length: int, spans: Sequence[Span], cuts: Sequence[int] = ())
     """
     for span in spans:
         if not 0 <= span.start < span.end <= length:
-            raise ValueError(f"span of {span.key} lies outside the note")
+            raise ValueError(f"span of {span.key} is outside the note")
     opening: dict[int, list[Span]] = {}
     for span in spans:
         opening.setdefault(span.start, []).append(span)

@@ -230,9 +230,9 @@ def cancel_words(counts: RunTotals) -> str:
     running = counts.stages.get(JobState.RUNNING, 0)
     waiting = counts.stages.get(JobState.QUEUED, 0) + counts.stages.get(JobState.BLOCKED, 0)
     return (
-        f"{_stages(running)} now running will stop, and what they have not stored yet is lost. "
-        f"{_stages(waiting)} that wait will not be done. "
-        f"The {_stages(counts.succeeded)} done so far stay stored. Retry continues from there."
+        f"{_stages(running)} now running will stop and lose their unsaved results. "
+        f"{_stages(waiting)} waiting will not run. "
+        f"{_stages(counts.succeeded)} done so far will stay stored. Retry continues from there."
     )
 
 
@@ -271,6 +271,6 @@ def waiting_warning(run: Run, counts: RunTotals) -> str:
         return ""
     return (
         f"No worker has taken a stage of this run for {duration_words(quiet.total_seconds())}."
-        " Start the workers with make run; elsewhere, ask the operator whether a worker is running."
-        " Nothing is lost while it waits."
+        " Start the workers with `make run`, or ask the operator whether a worker is running. No"
+        " data is lost."
     )

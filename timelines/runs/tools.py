@@ -51,7 +51,7 @@ def roles() -> ModelRoles:
 
 
 def backbone(name: str, check: Check = never_stop) -> Backbone:
-    """Return the backbone of that name, which asks no language model.
+    """Return the backbone of that name, which uses no language model.
 
     `check` interrupts its stages. Raises UnknownBackbone.
     """
@@ -109,7 +109,7 @@ def describe_models(
     See `timelines.runs.language_models`. Raises UnknownModel, ProviderError.
     """
     if choices and not asks_models(name):
-        raise UnknownModel(f"the backbone {name} asks no language model")
+        raise UnknownModel(f"the backbone {name} uses no language model")
     return recorded_models(find_roles(name), choices or {}, roles())
 
 

@@ -184,11 +184,11 @@ def _faults(line: ReferenceLine, note: str, known_rows: set[int]) -> Iterator[tu
     """(field, reason) of what contradicts the case, or itself."""
     if not line.start < line.end <= len(note):
         place = f"[{line.start}, {line.end})"
-        yield "end", f"the span {place} does not lie inside the note of {len(note)} characters"
+        yield "end", f"the span {place} is outside the note of {len(note)} characters"
     try:
         line.entry("0000")
     except InvariantError:
-        yield "lower", "the bounds do not hold the time between them"
+        yield "lower", "the time is outside the bounds"
     unknown = [row for row in line.rows or () if row not in known_rows]
     if unknown:
         yield "rows", f"the record has no row {', '.join(str(row) for row in unknown[:5])}"

@@ -110,7 +110,7 @@ def import_foreign(
     )
     if len(named) > 1 and not wanted.only:
         raise SourceRefused(
-            f"the files hold timelines of {len(named)} sources: {', '.join(named)}; choose one with"
+            f"the files have timelines of {len(named)} sources: {', '.join(named)}; choose one with"
             " --only"
         )
     for case_id, listed in found.items():
@@ -193,7 +193,7 @@ def _facts(encounter: Encounter) -> CaseFacts:
         case = storage.load_case(encounter, note)
     except storage.NoteChanged:
         raise Unreadable(
-            "case_id", "our note no longer has the checksum of its import; import the case anew"
+            "case_id", "the stored note no longer matches its checksum; import the case again"
         ) from None
     return CaseFacts(encounter.case_id, case.note, case.window.anchor)
 

@@ -13,26 +13,26 @@ from accounts.wording import format_count
 
 class Command(BaseCommand):
     help = (
-        "Issue a token of the API for a person and print it once; --list shows the tokens that"
-        " stand, --revoke ends one or all."
+        "Create an API token for a person and print it once. --list shows the person's valid"
+        " tokens; --revoke revokes one or all."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whose, and what to do."""
+        """Add the person and the actions."""
         parser.add_argument("username")
-        parser.add_argument("--label", default="command line", help="what the token is for")
-        parser.add_argument("--list", action="store_true", help="show the tokens that stand")
+        parser.add_argument("--label", default="command line", help="purpose of the token")
+        parser.add_argument("--list", action="store_true", help="show the valid tokens")
         parser.add_argument(
             "--revoke",
             metavar="TOKEN",
-            help="end the token with this id or beginning, or all of them: all",
+            help="revoke the token with this id or beginning, or `all` of them",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Issue a token by default. Raises CommandError."""
         user = User.objects.filter(username=options["username"]).first()
         if user is None:
-            raise CommandError("There is no such account.")
+            raise CommandError(f"There is no account {options['username']!r}.")
         if options["list"]:
             for token in find_tokens(user):
                 self.stdout.write(
@@ -51,7 +51,7 @@ class Command(BaseCommand):
             raise CommandError(str(refused)) from None
         self.stdout.write(secret)
         self.stderr.write(
-            f"This token is shown only now. It ends {token.expiry:%Y-%m-%d %H:%M} UTC."
+            f"This token is not shown again. It expires {token.expiry:%Y-%m-%d %H:%M} UTC."
         )
 
     def _revoke(self, user: User, wanted: str) -> None:
@@ -59,9 +59,7 @@ class Command(BaseCommand):
             t for t in find_tokens(user) if wanted == "all" or wanted in (t.public_id, t.token_key)
         ]
         if not found and wanted != "all":
-            raise CommandError(
-                "No token of this person has that id or beginning; --list shows them."
-            )
+            raise CommandError("No token of this person has that id or beginning. See --list.")
         for token in found:
             revoke_token(token=token, by=None)
         self.stdout.write(f"{format_count(len(found), 'token')} revoked.")

@@ -43,5 +43,5 @@ class Command(BaseCommand):
             raise CommandError(" ".join(error.messages)) from None
         self.stdout.write(f"{user.username}  {password}")
         self.stdout.write(
-            "This password is shown only now and must be replaced at the first sign-in."
+            "This password is not shown again. The person replaces it at the first sign-in."
         )

@@ -27,7 +27,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--study",
             default=DEMO_STUDY,
-            help=f"the study's name (default: {DEMO_STUDY}); created where it is new",
+            help=f"the study's name (default: {DEMO_STUDY}); created if it is new",
         )
         parser.add_argument(
             "--reset",
@@ -45,12 +45,12 @@ class Command(BaseCommand):
         for role, username, password in shown:
             self.stdout.write(
                 f"{role.label:<18} {username:<12}"
-                f" {password or '(exists; its password was shown when it was made)'}"
+                f" {password or '(exists; its password was shown when it was created)'}"
             )
         if all(password is None for *_, password in shown):
             self.stdout.write("New passwords: manage.py create_demo_accounts --reset")
         else:
-            self.stdout.write("These passwords are shown only now and stored nowhere.")
+            self.stdout.write("These passwords are not shown again and are not stored.")
 
     def _account(self, study: Study, role: Role, *, reset: bool) -> tuple[str, str | None]:
         """The account's user name, and its password where this run made one."""

@@ -69,7 +69,7 @@ class JudgeRun(Body):
     label = CharField(allow_blank=True, source="run.label")  # type: ignore[assignment]  # as above
     state = CharField(
         source="state.words",
-        help_text="In words: Waiting, Judging, Paused, Done, Unjudged in part, …",
+        help_text="As text: Waiting, Judging, Paused, Done, Unjudged in part, …",
     )
     judge = CharField(source="run.judge", help_text="rules or prompted")
     judge_name = CharField(source="run.judge_name")
@@ -89,11 +89,11 @@ class JudgeRunDetail(JudgeRun):
     config = DictField(source="run.config")
     prompt_hashes = DictField(child=CharField(), source="run.prompt_hashes")
     language_models = DictField(
-        source="run.language_models", help_text="What serves each role; never a key."
+        source="run.language_models", help_text="The model of each role, without keys."
     )
     code_revision = CharField(allow_blank=True, source="run.code_revision")
     warning = CharField(
-        allow_blank=True, help_text="A sentence where games wait and nobody works on them."
+        allow_blank=True, help_text="A message if games wait and no worker takes them."
     )
 
 
@@ -187,7 +187,8 @@ class NextPage(Body):
     """A page of a list; `next` leads to the following one."""
 
     next = CharField(
-        allow_null=True, help_text="Ask again with `after` set to this; null after the last page."
+        allow_null=True,
+        help_text="Send it as `after` to get the next page; null after the last page.",
     )
 
 
@@ -219,7 +220,7 @@ class Game(Body):
     failures = ListField(child=CharField())
     series_supplied = IntegerField(allow_null=True, source="game.series_supplied")
     series_omitted = IntegerField(allow_null=True, source="game.series_omitted")
-    rounds = IntegerField(source="game.rounds", help_text="How often it was asked for again.")
+    rounds = IntegerField(source="game.rounds", help_text="Number of retries.")
 
 
 class GameDetail(Game):
@@ -307,7 +308,7 @@ class Changes(Body):
     """The change of each subject, over comparisons that both runs judged."""
 
     comparisons = IntegerField(
-        allow_null=True, help_text="That both runs judged; null after the first page."
+        allow_null=True, help_text="Number that both runs judged; null after the first page."
     )
     counts = DictField(
         child=IntegerField(),
@@ -315,7 +316,8 @@ class Changes(Body):
         help_text="Change → subjects, without the filter; null after the first page.",
     )
     next = CharField(
-        allow_null=True, help_text="Ask again with `after` set to this; null after the last page."
+        allow_null=True,
+        help_text="Send it as `after` to get the next page; null after the last page.",
     )
     results = Change(many=True)
 

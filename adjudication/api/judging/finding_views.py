@@ -59,7 +59,7 @@ FILTERS = [
     build_choice_parameter("verdict", VERDICTS, "The judge's verdict; `decisive`: for one side."),
     build_choice_parameter("grounding", Grounding, "The evidence for it."),
     build_choice_parameter("category", Category, "Which error is charged."),
-    build_choice_parameter("size", SIZES, "How far apart both times are."),
+    build_choice_parameter("size", SIZES, "Difference between both times."),
     build_choice_parameter("rerun", RERUNS, "Which positions; first ones by default."),
     OpenApiParameter(
         "source", int, description="Number of a source of the run, from 0: findings of its games."
@@ -129,7 +129,7 @@ class JudgeRunChanges(ApiView):
         refuses=(400, 403),
         parameters=[
             build_choice_parameter(
-                "change", Change, "Only these; without it every change but `same`."
+                "change", Change, "Only these changes. Default: every change but `same`."
             ),
             build_choice_parameter("type", TYPES, "Kind of difference."),
             LIMIT,
@@ -215,7 +215,7 @@ class CaseComparison(ApiView):
 def _check_known(asked: Mapping[str, str], understood: Mapping[str, str]) -> None:
     """Raise ValidationError for an unknown filter: it would show everything."""
     if unknown := {
-        name: ["There is no such value."]
+        name: ["Unknown value."]
         for name, value in understood.items()
         if asked.get(name, "") != value
     }:

@@ -109,7 +109,7 @@ class FindingsFile(ApiView):
                 "text",
                 str,
                 enum=["1"],
-                description="Add words of notes, timelines, record and judge.",
+                description="Add text of notes, timelines, record and judge.",
             ),
         ],
     )

@@ -182,7 +182,7 @@ class Games(ApiView):
         games = exclude_closed_games(Game.objects.filter(run=run), closed)
         if status := request.query_params.get("status", ""):
             if status not in list(GameStatus):
-                raise serializers.ValidationError({"status": ["There is no such status."]})
+                raise serializers.ValidationError({"status": ["Unknown status."]})
             games = games.filter(GameStatus(status).condition)
         asked = request.query_params.get("after", "")
         found, after = load_game_page(
@@ -218,7 +218,7 @@ class GameAgain(ApiView):
             raise Refusal(
                 HTTPStatus.CONFLICT,
                 "not_now",
-                "This game is judged or under way, so there was nothing to repeat.",
+                "This game is judged or being judged. Only failed or unjudged games can be repeated.",
             )
 
 

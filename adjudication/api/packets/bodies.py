@@ -49,7 +49,7 @@ class Packet(Body):
     )
     items = IntegerField(source="packet.item_count")
     slots = IntegerField(
-        source="packet.slots", help_text="Decisions that are due; none before it is opened."
+        source="packet.slots", help_text="Decisions that are due; 0 before the packet is opened."
     )
     decided = IntegerField(source="packet.decided")
     people = IntegerField(source="packet.people")
@@ -64,7 +64,7 @@ class Pairing(Body):
     pairing = CharField()
     strata = DictField(child=IntegerField())
     total = IntegerField()
-    reviewers = IntegerField(help_text="How many decide on each item.")
+    reviewers = IntegerField(help_text="Reviewers per item.")
 
 
 class Shortage(Body):
@@ -74,7 +74,7 @@ class Shortage(Body):
     stratum = ChoiceField(STRATA)
     wanted = IntegerField()
     available = IntegerField()
-    redistributed = IntegerField(help_text="How many other strata gave instead.")
+    redistributed = IntegerField(help_text="Number drawn from other strata instead.")
 
 
 class Person(Body):
@@ -89,8 +89,10 @@ class Person(Body):
     signed_at = DateTimeField(allow_null=True, source="assignment.signed_at")
     withdrawn_at = DateTimeField(allow_null=True, source="assignment.withdrawn_at")
     progress = Progress()
-    late = IntegerField(help_text="Answers that came too late to count.")
-    reasons = ListField(child=CharField(), help_text="Why they must not decide on this packet.")
+    late = IntegerField(help_text="Late answers, which do not count.")
+    reasons = ListField(
+        child=CharField(), help_text="Why this person must not decide on this packet."
+    )
 
 
 class PacketDetail(Packet):
@@ -100,12 +102,10 @@ class PacketDetail(Packet):
     pairings = Pairing(many=True)
     shortages = Shortage(many=True)
     assignments = Person(many=True)
-    obstacles = ListField(child=CharField(), help_text="Why it cannot be opened now.")
+    obstacles = ListField(child=CharField(), help_text="Why the packet cannot be opened now.")
     disagreements = IntegerField(help_text="Items for a third person.")
-    settled = IntegerField(help_text="How many of them are decided.")
-    chain_faults = ListField(
-        child=CharField(), help_text="Where the chain of decisions does not hold."
-    )
+    settled = IntegerField(help_text="Number of those that are decided.")
+    chain_faults = ListField(child=CharField(), help_text="Faults in the chain of decisions.")
 
 
 class PacketPage(Page):
@@ -161,7 +161,8 @@ class Draw(Body):
     """
 
     label = CharField(  # type: ignore[assignment]  # as above
-        max_length=LONGEST_LABEL, help_text="Reviewers see it: name no source and no judge in it."
+        max_length=LONGEST_LABEL,
+        help_text="Reviewers see this label: do not name a source or a judge.",
     )
     pairings = ListField(
         child=CharField(max_length=300), required=False, help_text="All by default."
@@ -175,7 +176,7 @@ class Draw(Body):
         min_value=1,
         max_value=MOST,
         allow_null=True,
-        help_text="Null: every one.",
+        help_text="Null: all of them.",
     )
     second = CharField(
         default="",
@@ -184,7 +185,7 @@ class Draw(Body):
         help_text="The pairing whose items two people decide on.",
     )
     redistribute = BooleanField(
-        default=False, help_text="Where a stratum is short, draw more of the others."
+        default=False, help_text="If a stratum has too few findings, draw more of the others."
     )
     reveal = ChoiceField(
         models.Packet.Reveal.choices, default=models.Packet.Reveal.AFTER_CLOSE.value

@@ -35,7 +35,7 @@ FORM = OpenApiParameter(
     description="`dictionary`: the columns.",
 )
 TEXT = OpenApiParameter(
-    "text", str, enum=["1"], description="Add what patients' notes and reviewers said."
+    "text", str, enum=["1"], description="Add text of notes and reviewers' comments."
 )
 DECISIONS_FILE = {(200, kind): OpenApiTypes.STR for kind in ("text/csv", "application/jsonl")}
 
@@ -73,7 +73,7 @@ class ReportCardTable(ApiView):
                 OpenApiParameter.PATH,
                 description=(
                     "One of the card's, `confusion-0` and so on for two reviewers, or `decisions`:"
-                    " every item with what was said."
+                    " every item with its comments."
                 ),
             ),
             TABLE_FORM,

@@ -107,7 +107,7 @@ class ReviewRow(Body):
 
     event = CharField()
     hours = IntegerField(allow_null=True)
-    candidate = BooleanField(help_text="Whether this is the row that is asked about.")
+    candidate = BooleanField(help_text="Whether this is the row in question.")
 
 
 class ReviewSide(Body):
@@ -241,7 +241,7 @@ class DecideRequest(Body):
 class AmendRequest(DecideRequest):
     """Another answer that replaces the current decision."""
 
-    expects = CharField(max_length=20, help_text="Public id of the decision that it replaces.")
+    expects = CharField(max_length=20, help_text="Public id of the replaced decision.")
 
 
 class TokenRequest(Body):

@@ -160,6 +160,6 @@ def _finished_assignment(request: Request, public_id: str) -> Assignment:
         raise Refusal(
             HTTPStatus.CONFLICT,
             "not_now",
-            "This check comes after the last item, while the packet is open.",
+            "This check is available after the last item, while the packet is open.",
         )
     return assignment

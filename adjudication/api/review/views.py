@@ -51,7 +51,7 @@ class ReviewView(ApiView):
             words = (
                 closed_words(exc)
                 if exc.state != "working"
-                else "There is no signature to take back."
+                else "There is no signature to withdraw."
             )
             exc = Refusal(HTTPStatus.CONFLICT, code, words)
         return super().handle_exception(exc)
@@ -104,7 +104,7 @@ class Item(ReviewView):
         slot = slots.find_slot(assignment=assignment, item=item)
         decided = slot.decision if slot else None
         if decided is None and slots.claim(assignment=assignment, item=item) is None:
-            raise Refusal(HTTPStatus.CONFLICT, "taken", "Somebody else has that item now.")
+            raise Refusal(HTTPStatus.CONFLICT, "taken", "Another reviewer has this item now.")
         return _describe_item(assignment, item, decided)
 
 

@@ -30,7 +30,7 @@ LATEST = "latest"
 class Command(BaseCommand):
     help = (
         "Draw a packet by the protocol's quotas from every pairing of a judge run; assign reviewers"
-        " and open it where asked."
+        " and open it on request."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -39,10 +39,10 @@ class Command(BaseCommand):
             "--run", default=LATEST, help=f"public id of a judge run, or {LATEST} (default)"
         )
         parser.add_argument(
-            "--by", required=True, metavar="USER", help="the study admin in whose name it is drawn"
+            "--by", required=True, metavar="USER", help="the study admin who draws it"
         )
         parser.add_argument(
-            "--label", required=True, help="reviewers see it: name no source and no judge in it"
+            "--label", required=True, help="reviewers see it: do not name a source or a judge"
         )
         parser.add_argument(
             "--cases",
@@ -56,12 +56,12 @@ class Command(BaseCommand):
         )
         parser.add_argument("--reviewers-an-item", type=int, default=1, help="default: 1")
         parser.add_argument(
-            "--open", action="store_true", help="open it: its items never change from then on"
+            "--open", action="store_true", help="open it: after that its items cannot change"
         )
         parser.add_argument(
             "--once",
             action="store_true",
-            help="do nothing where the study has a packet of that label",
+            help="do nothing if the study has a packet with that label",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

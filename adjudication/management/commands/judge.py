@@ -39,7 +39,7 @@ PATIENCE_SECONDS = 45.0
 
 class Command(BaseCommand):
     help = (
-        "Hold every two of the chosen timelines of each case against the record. Exits with 1 where"
+        "Judge each pair of the chosen timelines of each case with note and record. Exits with 1 if"
         " a game failed or is unjudged."
     )
 
@@ -54,7 +54,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--study",
             default="",
-            help="name of the study, where two studies have a dataset of that name",
+            help="name of the study, if two studies have a dataset of that name",
         )
         parser.add_argument(
             "--sources",
@@ -67,7 +67,7 @@ class Command(BaseCommand):
             "--model",
             default="",
             metavar="NAME",
-            help="entry of MODEL_ENDPOINTS (default: as MODEL_ROLES says)",
+            help="entry of MODEL_ENDPOINTS (default: that of MODEL_ROLES)",
         )
         parser.add_argument(
             "--cases", nargs="+", default=[], metavar="CASE", help="case ids (default: all)"
@@ -81,22 +81,22 @@ class Command(BaseCommand):
         parser.add_argument(
             "--fixed-tolerance",
             action="store_true",
-            help="times are equal within three hours, wherever they lie",
+            help="times are equal within three hours, at any distance from admission",
         )
         parser.add_argument(
-            "--seed", type=int, default=SEED, help=f"draws which timeline is A (default: {SEED})"
+            "--seed", type=int, default=SEED, help=f"seed of the choice of side A (default: {SEED})"
         )
         parser.add_argument("--label", default="", help="a name for the judge run")
         parser.add_argument(
             "--missing",
             action="store_true",
             help=(
-                "start nothing that this judge has judged; with --wait or --inline go on with what"
-                " it left"
+                "start no run that this judge has judged already; with --wait or --inline continue"
+                " an unfinished one"
             ),
         )
         parser.add_argument(
-            "--wait", action="store_true", help="follow the games to their end; workers do the work"
+            "--wait", action="store_true", help="wait until the workers have judged all games"
         )
         parser.add_argument("--inline", action="store_true", help="do the work in this process")
 
@@ -230,7 +230,7 @@ class Command(BaseCommand):
         if unprepared := _preparation(run).exclude(state=JobState.SUCCEEDED).first():
             words = f"{unprepared.state} after {unprepared.prepared} of {unprepared.total} cases"
             raise CommandError(
-                "; ".join([f"the preparation was not done: {words}", *unprepared.reasons])
+                "; ".join([f"the preparation did not finish: {words}", *unprepared.reasons])
             )
         if ended:
             raise CommandError(f"{len(ended)} of {run.games.count()} games failed or are unjudged")

@@ -41,8 +41,8 @@ CALLS_OWNER = "adjudication.planted"
 
 class Command(BaseCommand):
     help = (
-        "Plant differences in a twin of each timeline of a source and have a judge find them:"
-        " recall and precision by type and size."
+        "Plant differences in a copy of each timeline of a source and measure whether a judge finds"
+        " them: recall and precision by type and size."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -53,7 +53,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--study",
             default="",
-            help="name of its study, where two studies have a dataset of that name",
+            help="name of its study, if two studies have a dataset of that name",
         )
         parser.add_argument(
             "--source",
@@ -65,13 +65,13 @@ class Command(BaseCommand):
             "--model",
             default="",
             metavar="NAME",
-            help="entry of MODEL_ENDPOINTS (default: as MODEL_ROLES says)",
+            help="entry of MODEL_ENDPOINTS (default: that of MODEL_ROLES)",
         )
         parser.add_argument(
             "--cases", nargs="+", default=[], metavar="CASE", help="case ids (default: all)"
         )
         parser.add_argument(
-            "--each", type=int, default=3, help="changes of each kind a case (default: 3)"
+            "--each", type=int, default=3, help="changes of each kind per case (default: 3)"
         )
         parser.add_argument("--seed", type=int, default=SEED, help=f"default: {SEED}")
         parser.add_argument(
@@ -81,7 +81,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Judge every twin, then print the table."""
         if options["each"] < 1:
-            raise CommandError("--each is at least 1: without a change there is nothing to find")
+            raise CommandError("--each must be at least 1")
         try:
             dataset = find_dataset(options["dataset"], options["study"])
             tallies = list(self._tallies(dataset, options))
@@ -97,7 +97,7 @@ class Command(BaseCommand):
         ) as error:
             raise CommandError(str(error)) from error
         if not tallies:
-            raise CommandError("no game was judged: nothing to count")
+            raise CommandError("no game was judged, so there are no figures")
         counts = pool_tallies(tallies)
         self.stdout.write(
             align_columns(report(counts)) + "\n\n" + align_columns(report_of_kinds(counts))

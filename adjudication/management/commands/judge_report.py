@@ -16,20 +16,20 @@ from timelines.evaluation.tables import Table
 
 
 class Command(BaseCommand):
-    help = "Ratings of a judge run with their intervals, and everything that they rest on."
+    help = "Print the ratings of a judge run with their intervals and all tables behind them."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the options."""
         parser.add_argument(
             "run",
             metavar="RUN",
-            help="public id of the judge run, or its label where just one has it",
+            help="public id of the judge run, or its label if only one run has it",
         )
         parser.add_argument(
             "--against",
             default="",
             metavar="RUN",
-            help="another judge run over the same comparisons: how both agree",
+            help="another judge run of the same comparisons: print the agreement",
         )
         form = parser.add_mutually_exclusive_group()
         for name, words in (
@@ -46,7 +46,7 @@ class Command(BaseCommand):
         """Compute and print."""
         out: Path | None = options["out"]
         if out is not None and not out.absolute().parent.is_dir():
-            raise CommandError(f"--out: there is no folder {out.absolute().parent}")
+            raise CommandError(f"--out: the folder does not exist: {out.absolute().parent}")
         run = find_judge_run(options["run"])
         other = find_judge_run(options["against"]) if options["against"] else None
         report = compute_report(run)
@@ -116,10 +116,10 @@ def counts(report: JudgeReport) -> dict[str, int]:
 def warnings(report: JudgeReport) -> list[str]:
     """Return warnings to read before quoting a rating."""
     rated = report.rated
-    warnings = [f"No ratings follow from these games: {rated.why}."] if rated.why else []
+    warnings = [f"No ratings can be computed from these games: {rated.why}."] if rated.why else []
     if rated.lost:
         warnings.append(
-            f"{rated.lost} of {rated.resamples} resamples have no ratings and are left out of the"
+            f"{rated.lost} of {rated.resamples} resamples have no ratings and are not in the"
             " intervals."
         )
     return warnings

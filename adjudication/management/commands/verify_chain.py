@@ -24,8 +24,8 @@ from adjudication.packets.chain_verification import (
 class Command(BaseCommand):
     help = (
         "Recompute the chain of the audit trail and those of the packets, and compare findings,"
-        " sides, items, slots and signatures with them. Prints the head of the audit trail: note it"
-        " elsewhere, and pass it to --audit-head later. Exits with 1 if anything is wrong."
+        " sides, items, slots and signatures with them. Prints the head of the audit trail: store it"
+        " elsewhere, and pass it to --audit-head later. Exits with 1 on any fault."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -84,7 +84,7 @@ class Command(BaseCommand):
             noted = [Head.parse(text) for text in given]
         except ValueError:
             raise CommandError(
-                "--audit-head: write a head as this command prints it, for example 12:ab…"
+                "--audit-head: use the form that this command prints, for example 12:ab…"
             ) from None
         faults = chain_faults(
             [*noted, *(head for packet in packets for head in audit_heads(packet))]
@@ -118,7 +118,7 @@ class Command(BaseCommand):
         """
         missing = find_missing_packets()
         for packet in sorted(missing):
-            self.stdout.write(f"{packet}: it is in the audit trail, and is missing")
+            self.stdout.write(f"{packet}: the packet is in the audit trail but not in the database")
         return len(missing)
 
     def _receipt_missing(self, receipt: str) -> bool:

@@ -213,7 +213,7 @@ def _standardise(strata: Sequence[StratumRate]) -> StandardisedRate:
     found = standardise_rate([s.rate.upheld for s in strata], [s.rate.n for s in strata], shares)
     if found is None:
         return StandardisedRate(
-            None, why=f"nothing was decided in {', '.join(missing)}, which the corpus has"
+            None, why=f"no finding was decided in {', '.join(missing)}, which the corpus has"
         )
     return StandardisedRate(*found)
 

@@ -80,7 +80,7 @@ def agreement(card: ReportCard) -> Table:
             f"{a.first} and {a.second}",
             a.raw.n,
             percent(a.raw),
-            Cell(a.kappa, why="both gave one and the same answer throughout"),
+            Cell(a.kappa, why="both gave the same answer to every item"),
             Cell(a.pabak),
             *(n for pair in a.table for n in pair),
         )
@@ -203,7 +203,7 @@ def seconds(card: ReportCard) -> Table:
         "Median seconds an item (quartiles)",
         "Said that it should not have been raised",
     )
-    return Table("seconds", "Time in hand", heads, tuple(rows))
+    return Table("seconds", "Time per item", heads, tuple(rows))
 
 
 def decisions(items: Sequence[Item]) -> Table:

@@ -62,7 +62,7 @@ def ratings(report: JudgeReport) -> Table:
 def profile(report: JudgeReport) -> Table:
     """Return each source's errors per matchup, by category, and their cost."""
     return Table(
-        "profile", "Errors a matchup", _profile_heads(), tuple(_profile_rows(report.profiles))
+        "profile", "Errors per matchup", _profile_heads(), tuple(_profile_rows(report.profiles))
     )
 
 
@@ -82,7 +82,7 @@ def strata_profile(report: JudgeReport) -> Table:
     ]
     return Table(
         "strata-profile",
-        "Errors a matchup by annotation protocol",
+        "Errors per matchup by annotation protocol",
         ("Protocol", *_profile_heads()),
         tuple(rows),
     )

@@ -79,7 +79,7 @@ def compare(request: StudyRequest, public_id: str) -> HttpResponse:
 
 
 _STATES = (
-    ("differs", "apart"),
+    ("differs", "different"),
     ("agrees", "within tolerance"),
     ("only-a", "only in A"),
     ("only-b", "only in B"),

@@ -236,9 +236,7 @@ def _redirect_to_case(request: HttpRequest, run: JudgeRun, closed: ClosedObjects
     if found is not None:
         filters["case"] = found.public_id
     elif wanted:
-        messages.warning(
-            request, "No case of this judge run has an id like that. All its cases are shown."
-        )
+        messages.warning(request, "No case of this judge run has this id. All cases are shown.")
     return redirect(
         f"{reverse('adjudication:findings', args=[run.public_id])}?{urlencode(filters)}"
     )

@@ -71,7 +71,8 @@ def judge_game_again(request: StudyRequest, public_id: str, game_id: str) -> Htt
     check_user_may_see_game(request, game)
     if not actions.judge_again(game=game, by=request.user):
         messages.warning(
-            request, "This game is judged or under way, so there was nothing to repeat."
+            request,
+            "This game is judged or being judged. Only failed or unjudged games can be repeated.",
         )
     return redirect("adjudication:judge_run", public_id)
 

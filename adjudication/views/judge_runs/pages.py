@@ -221,9 +221,9 @@ def _page(
 
 
 def _actions(run: JudgeRun, totals: GameTotals) -> list[RunAction]:
-    over = "" if totals.under_way else "Nothing of this run is under way."
-    nothing_failed = "" if totals.retryable else "No game has failed or was cancelled."
-    all_judged = "" if totals.unjudged else "No game was left unjudged."
+    over = "" if totals.under_way else "No work of this run is in progress."
+    nothing_failed = "" if totals.retryable else "No game failed or was cancelled."
+    all_judged = "" if totals.unjudged else "No game is unjudged."
     return [
         (
             RunAction("resume", "Resume", over)
@@ -240,9 +240,9 @@ def _cancel_words(totals: GameTotals) -> str:
     """Say which games cancelling leaves unjudged, and which results stay."""
     left = totals.total - totals.done
     return (
-        f"{_games(left)} will not be judged; an answer on its way from the judge is lost. The"
+        f"{_games(left)} will not be judged. Answers that the judge is writing are lost."
         f" {_games(totals.judged)} judged so far and their"
-        f" {format_count(totals.findings, 'finding')} stay. Retry continues from there."
+        f" {format_count(totals.findings, 'finding')} stay stored. Retry continues from there."
     )
 
 

@@ -34,9 +34,7 @@ from adjudication.review.trail import record_answers
 from adjudication.states import InvalidTransition
 from timelines.runs.storage import NoteChanged
 
-ELSEWHERE = (
-    "Other reviewers have the remaining items in hand. What they leave undecided comes back to you."
-)
+ELSEWHERE = "Other reviewers are working on the remaining items. Undecided items come back to you."
 
 
 @require_GET
@@ -113,7 +111,7 @@ def review_chosen(request: StudyRequest, public_id: str, item_id: str) -> HttpRe
         slot = slots.find_slot(assignment=assignment, item=item)
         decided = slot.decision if slot else None
         if decided is None and slots.claim(assignment=assignment, item=item) is None:
-            messages.info(request, "Somebody else has that item now.")
+            messages.info(request, "Another reviewer has this item now.")
             return redirect("adjudication:review_packet", public_id)
         return _page(request, assignment, item_context(assignment, item, decided))
     except (NotAllowed, InvalidTransition, NoteChanged) as error:

@@ -68,7 +68,7 @@ def review_practice_decide(request: StudyRequest, public_id: str, number: int) -
         answer=read_text(json_body(request), "answer"),
         by=request.user,
     )
-    title = "Right." if right else f"The answer here is “{ANSWER_WORDS[case.answer]}”."
+    title = "Right." if right else f"The correct answer is “{ANSWER_WORDS[case.answer]}”."
     return JsonResponse(
         {"right": right, "answer": case.answer, "title": title, "explanation": case.explanation}
     )

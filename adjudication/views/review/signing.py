@@ -44,7 +44,9 @@ def review_guess(request: StudyRequest, public_id: str) -> HttpResponseBase:
         or not progress.done
         or progress.done < progress.total
     ):
-        messages.info(request, "This check comes after the last item, while the packet is open.")
+        messages.info(
+            request, "This check is available after the last item, while the packet is open."
+        )
         return redirect("adjudication:review_packet", public_id)
     lines = load_guess_lines(assignment)
     if request.method == "GET":
@@ -77,7 +79,7 @@ def review_sign(request: StudyRequest, public_id: str) -> HttpResponseBase:
         or not progress.done
         or progress.done < progress.total
     ):
-        messages.info(request, "The signature comes after the last item, while the packet is open.")
+        messages.info(request, "You can sign after the last item, while the packet is open.")
         return redirect("adjudication:review_packet", public_id)
     if request.method == "POST":
         try:
@@ -90,7 +92,7 @@ def review_sign(request: StudyRequest, public_id: str) -> HttpResponseBase:
         except WrongPassword as refused:
             error, status = str(refused), 400
         except NotFinished as refused:
-            error, status = f"{refused} Signing comes after the last one.", 400
+            error, status = f"{refused} You can sign after the last item.", 400
         except InvalidTransition as refused:
             error, status = closed_words(refused), 400
         else:
@@ -121,11 +123,11 @@ def review_unsign(request: StudyRequest, public_id: str) -> HttpResponseBase:
             request,
             closed_words(refused)
             if refused.state != "working"
-            else "There is no signature to take back.",
+            else "There is no signature to withdraw.",
         )
     else:
         messages.success(
-            request, "Your signature is taken back; you can change answers and sign again."
+            request, "Your signature was withdrawn. You can change answers and sign again."
         )
     return redirect("adjudication:review_packet", public_id)
 

@@ -126,7 +126,7 @@ def review_flag(request: StudyRequest, public_id: str, item_id: str) -> HttpResp
     item = find_own_item(assignment, item_id)
     flagged = json_body(request).get("flagged")
     if not isinstance(flagged, bool):
-        raise BadBody("flagged is true or false.")
+        raise BadBody("flagged must be true or false.")
     slots.flag(assignment=assignment, item=item, flagged=flagged)
     return JsonResponse({"progress": progress_json(assignment)})
 
@@ -183,7 +183,7 @@ def _read_item_ids(body: dict[str, Any]) -> list[str]:
         and all(isinstance(one, str) and "\x00" not in one for one in found)
     ):
         return found
-    raise BadBody("besides is a short list of items.")
+    raise BadBody("besides must be a short list of items.")
 
 
 def _save_draft(assignment: Assignment, item: PacketItem, typed: TypedAnswer) -> bool:
@@ -197,7 +197,7 @@ def _read_answer(body: dict[str, Any], assignment: Assignment, item: PacketItem)
     """Read the page's values; A and B become the judge's. Raises BadBody."""
     flagged = body.get("flagged", False)
     if not isinstance(flagged, bool):
-        raise BadBody("flagged is true or false.")
+        raise BadBody("flagged must be true or false.")
     swapped = are_sides_swapped(assignment.seed, item.public_id)
     return TypedAnswer(
         answer=swap_answer(read_text(body, "answer"), swapped),
@@ -218,4 +218,4 @@ def _number(body: dict[str, Any], name: str) -> float | None:
             return float(found)
     except OverflowError:
         pass  # a whole number beyond any float is refused like the others
-    raise BadBody(f"{name} is a number.")
+    raise BadBody(f"{name} must be a number.")

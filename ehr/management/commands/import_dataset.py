@@ -20,8 +20,8 @@ from ehr.tasks import request_embedding
 
 class Command(BaseCommand):
     help = (
-        "Import a dataset. May be repeated: what is there already stays as it is, and an"
-        " interrupted import goes on."
+        "Import a dataset. Repeat the command to continue an interrupted import; imported cases do"
+        " not change."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -32,7 +32,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--study",
             default=DEMO_STUDY,
-            help=f"the study's name (default: {DEMO_STUDY}); created where it is new",
+            help=f"the study's name (default: {DEMO_STUDY}); created if it is new",
         )
         parser.add_argument(
             "--cases", nargs="+", metavar="CASE_ID", help="only these cases (admissions)"
@@ -40,7 +40,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--replace",
             action="store_true",
-            help="delete a case whose files changed, with its timelines, and import it anew",
+            help="delete a case whose files changed, with its timelines, and import it again",
         )
         parser.add_argument(
             "--delete-authored",
@@ -83,6 +83,6 @@ class Command(BaseCommand):
             request_embedding(Dataset.objects.get(study=study, name=options["name"]))
         if not report.clean:
             raise CommandError(
-                "Something was rejected; the rest was imported. Correct the files named above and"
+                "Some data was rejected, the rest was imported. Correct the files named above and"
                 " run the command again."
             )

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 class Command(BaseCommand):
     help = (
         "Queue the jobs of ended worker processes of this machine again, without counting the"
-        " attempt. Only for processes that are gone."
+        " attempt. Use it only for processes that have ended."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -40,7 +40,7 @@ def test_heads_say_their_look_after_a_bar():
 
 def test_heads_explain_terms_that_are_marked():
     button = '<button type="button" class="term" popovertarget="term-within-tolerance">'
-    assert rendered(
+    assert render(
         '{% heads "AULTC" "Within tolerance|num term" "Run|term" %}',
         request=RequestFactory().get("/"),
     ) == (

@@ -42,21 +42,23 @@ def test_a_whole_chain_and_an_empty_one_hold() -> None:
 def test_an_altered_link_is_found_where_it_stands_and_once() -> None:
     links = chain({"answer": "A"}, {"answer": "B"}, {"answer": "A"})
     links[1] = replace(links[1], payload={"answer": "A"})
-    assert find_breaks(links) == [Break(2, "its content is not what was hashed")]
+    assert find_breaks(links) == [Break(2, "its content does not match its hash")]
 
 
 def test_a_link_that_was_hashed_again_breaks_the_one_after_it() -> None:
     links = chain({"answer": "A"}, {"answer": "B"}, {"answer": "A"})
     forged = {"answer": "A"}
     links[1] = replace(links[1], payload=forged, hash=link_hash(forged, links[1].previous_hash))
-    assert find_breaks(links) == [Break(3, "it does not follow the link before it")]
+    assert find_breaks(links) == [
+        Break(3, "its previous hash is not the hash of the link before it")
+    ]
 
 
 def test_a_missing_link_is_found() -> None:
     links = chain({"n": 1}, {"n": 2}, {"n": 3})
     assert find_breaks([links[0], links[2]]) == [
         Break(3, "link 2 is missing"),
-        Break(3, "it does not follow the link before it"),
+        Break(3, "its previous hash is not the hash of the link before it"),
     ]
     assert find_breaks(links[1:])[0] == Break(2, "link 1 is missing")
 

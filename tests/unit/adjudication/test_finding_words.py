@@ -75,7 +75,7 @@ def _make_unchecked(fields: dict) -> Finding:
         (
             replace(TIMING, type=FindingType.VALUE, verdict=Verdict.UNCLEAR),
             "unclear",
-            "Note and record do not settle which value is right.",
+            "Note and record do not show which value is right.",
         ),
         (ONLY_A, "supported", "The row in A is supported."),
         (replace(ONLY_A, verdict=Verdict.B), "not supported", "The row in A is not supported."),
@@ -119,7 +119,7 @@ def test_verdicts_are_said_as_what_they_mean_for_the_kind(finding, words, senten
             replace(TWICE_IN_B, verdict=Verdict.B),
             "one is charged with a missed recurrence, 0.5 points,",
         ),
-        (replace(TIMING, verdict=Verdict.NEITHER), "Nobody is charged"),
+        (replace(TIMING, verdict=Verdict.NEITHER), "No source is charged"),
     ],
 )
 def test_a_charge_names_source_error_weight_and_why(finding, sentence):

@@ -99,8 +99,8 @@ def test_what_the_answers_mean_where_both_have_a_row():
     assert [(a.key, a.words, a.meaning) for a in build_answer_buttons(item())] == [
         ("1", "A", "A is right"),
         ("2", "B", "B is right"),
-        ("3", "Both", "each is defensible"),
-        ("4", "Neither", "each is wrong"),
+        ("3", "Both", "both are possible"),
+        ("4", "Neither", "both are wrong"),
         ("5", "Unclear", "not settled"),
         ("6", "Not a finding", "wrongly raised"),
     ]
@@ -127,7 +127,7 @@ def test_what_the_answers_mean_where_both_have_a_row():
             Question.REPEATED_ROW,
             "right",
             "it happened again",
-            "it is said twice",
+            "it is listed twice",
             "does not repeat this event",
         ),
     ],

@@ -414,7 +414,7 @@ def test_brat_text_with_other_line_ends(tmp_path):
         ),
         (
             ["T1\tLab 2 7\tFever", "#1\tAnnotatorNotes T1\ttime=2 lower=3"],
-            "a.ann, line 1, lower: the bounds do not hold",
+            "a.ann, line 1, lower: the time is outside the bounds",
         ),
         ([], "a.ann: no events"),
     ],

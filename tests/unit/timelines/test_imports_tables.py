@@ -216,7 +216,7 @@ def test_a_place_is_sought_only_where_the_lines_do_not_speak_of_places(tmp_path)
         (LINE | {"known": 2}, "known: neither 0 nor 1"),
         (LINE | {"time": True}, "time: neither a number"),
         (LINE | {"time": 10**400}, "time: not a finite number"),
-        (LINE | {"lower": 2.0}, "lower: the bounds do not hold"),
+        (LINE | {"lower": 2.0}, "lower: the time is outside the bounds"),
         (LINE | {"polarity": "maybe"}, "polarity: not one of"),
         (LINE | {"lane": ["lab"]}, "lane: not one of"),
         (LINE | {"context": ["0001", "0001"]}, "context: not at most 5"),

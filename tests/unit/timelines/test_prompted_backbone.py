@@ -139,7 +139,7 @@ def test_a_quote_that_the_sentence_does_not_hold_is_refused_and_named_by_number_
     with pytest.raises(AttemptsExhausted) as caught:
         tag(backbone(ScriptedModel([json.dumps(wrong)] * 3), ledger).tagger, NOTE)
     assert caught.value.reasons[0] == (
-        "sentence 1, entry 1: the sentence does not hold these words",
+        "sentence 1, entry 1: the sentence does not contain these words",
     )
     assert "igors" not in str(caught.value)
     assert len(ledger.calls) == 3

@@ -104,7 +104,7 @@ def test_identical_spans_are_both_there():
 
 @pytest.mark.parametrize("span", [Span("0001", 0, 5), Span("0001", 2, 2), Span("0001", -1, 2)])
 def test_a_span_outside_the_note_is_refused(span):
-    with pytest.raises(ValueError, match="0001 lies outside the note"):
+    with pytest.raises(ValueError, match="0001 is outside the note"):
         split_segments(4, [span])
 
 

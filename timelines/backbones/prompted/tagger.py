@@ -184,7 +184,7 @@ def _span(
         return None, "the mention contains an invalid character"
     at = note.find(quote, used.get(quote, sentence.start), sentence.end)
     if at < 0:
-        return None, "the sentence does not hold these words" + (
+        return None, "the sentence does not contain these words" + (
             " so often" if quote in used else ""
         )
     used[quote] = at + len(quote)

@@ -165,6 +165,6 @@ def _check_agreement(own: Event, values: dict[str, str]) -> Event:
     plain = _read_plain(values)
     if (plain.mention, plain.time, plain.confidence) != (own.mention, own.time, own.confidence):
         raise Unreadable(
-            "occurrent", "the cells before it say something else; empty this cell in changed lines"
+            "occurrent", "the cells before it contradict it; clear this cell in changed lines"
         )
     return own

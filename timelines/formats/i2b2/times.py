@@ -126,7 +126,7 @@ def check_admission(layers: Layers, anchor: Anchor) -> None:
             days = round(abs(ends[0] if ends[0] > 0 else ends[1]) / 24, 1)
             raise Unreadable(
                 "SECTIME.dvalue",
-                f"the file's admission lies {days:g} days from the case's; the dates are of another"
+                f"the file's admission is {days:g} days from the case's; the dates are of another"
                 " shift",
                 tag.line,
             )

@@ -130,7 +130,8 @@ def check_span_text(event: Event, text: object, heading: Heading, cases: Cases) 
     facts = cases(heading.case)
     if facts is not None and facts.note[event.start : event.end] != text:
         raise Unreadable(
-            "span_text", "our note says something else there; the timeline was made of another note"
+            "span_text",
+            "the note has other text there; the timeline belongs to another version of the note",
         )
 
 

@@ -35,8 +35,8 @@ RHO = tuple(round(n / 20, 2) for n in range(11))
 
 class Command(BaseCommand):
     help = (
-        "Hold timelines of one or more datasets against a reference, with intervals over cases."
-        " Stored, so that the pages show it."
+        "Compare timelines of one or more datasets with a reference, with intervals over cases."
+        " The result is stored and shown on the pages."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -50,7 +50,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--study",
             default="",
-            help="name of the study, where two studies have a dataset of that name",
+            help="name of the study, if two studies have a dataset of that name",
         )
         parser.add_argument(
             "--reference",
@@ -64,7 +64,7 @@ class Command(BaseCommand):
             "--threshold",
             type=float,
             default=0.1,
-            help="a pair counts below this distance (default: 0.1)",
+            help="pair occurrences below this distance (default: 0.1)",
         )
         parser.add_argument(
             "--method", choices=("greedy", "assignment"), default="greedy", help="default: greedy"
@@ -89,7 +89,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--once",
             action="store_true",
-            help="do nothing where these datasets have a finished evaluation already",
+            help="do nothing if these datasets have a finished evaluation already",
         )
         parser.add_argument("--label", default="", help="a name for the evaluation")
         form = parser.add_mutually_exclusive_group()
@@ -106,14 +106,16 @@ class Command(BaseCommand):
             "--store",
             action=argparse.BooleanOptionalAction,
             default=True,
-            help="keep it for the pages (default: yes)",
+            help="store it for the pages (default: yes)",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Compute, keep and print."""
         if options["out"] is not None and not options["out"].absolute().parent.is_dir():
             # checked before the computation, which takes minutes
-            raise CommandError(f"--out: there is no folder {options['out'].absolute().parent}")
+            raise CommandError(
+                f"--out: the folder does not exist: {options['out'].absolute().parent}"
+            )
         try:
             datasets = [
                 find_dataset(name, options["study"]) for name in dict.fromkeys(options["dataset"])
@@ -161,7 +163,7 @@ class Command(BaseCommand):
         if state != JobState.SUCCEEDED or evaluation.report is None:
             raise CommandError(
                 "; ".join(evaluation.reasons)
-                or "a worker has taken the evaluation over; see the Evaluation page"
+                or "a worker has taken over the evaluation; see the Evaluation page"
             )
         self.stderr.write(f"stored as evaluation {evaluation.public_id}")
         return report_from_plain(evaluation.report)

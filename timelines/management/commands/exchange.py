@@ -19,8 +19,8 @@ from timelines.runs.following import work_inline
 
 class Command(BaseCommand):
     help = (
-        "Take out the requests that a run waits for, and bring their answers back. Exits with 1"
-        " where an answer was refused."
+        "Export the requests that a run waits for, or import their answers. Exits with 1 if an"
+        " answer was rejected."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -29,7 +29,9 @@ class Command(BaseCommand):
         parser.add_argument("--run", required=True, help="public id of the run")
         folder = parser.add_mutually_exclusive_group(required=True)
         folder.add_argument(
-            "--out", type=Path, help="export: the folder to write to; requests that are there stay"
+            "--out",
+            type=Path,
+            help="export: the folder to write to; existing requests do not change",
         )
         folder.add_argument(
             "--in", type=Path, dest="folder", help="import: the folder to read answers from"
@@ -39,7 +41,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--inline",
             action="store_true",
-            help="after an import, do what can be done now in this process",
+            help="after an import, do the available work in this process",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -67,7 +69,7 @@ class Command(BaseCommand):
         self.stdout.write(
             f"{format_count(count, 'request')} in {folder}"
             if count
-            else f"run {run.public_id} waits for no answer"
+            else f"run {run.public_id} needs no answer"
         )
 
     def _import(self, run: Run, folder: Path, by: User | None, *, inline: bool) -> None:
@@ -76,10 +78,12 @@ class Command(BaseCommand):
             self.stderr.write(words)
         left = f", {brought.left} of other runs left to them" if brought.left else ""
         self.stdout.write(
-            f"{len(brought.answered) - brought.known} answers brought, {brought.known} were there"
+            f"{len(brought.answered) - brought.known} answers imported, {brought.known} were there"
             f" already{left}"
         )
         if inline:
             work_inline(run, self.stdout.write)
         if brought.refused:
-            raise CommandError(f"{len(brought.refused)} answers were refused; the others are kept")
+            raise CommandError(
+                f"{len(brought.refused)} answers were rejected; the others are stored"
+            )

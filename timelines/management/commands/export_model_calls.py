@@ -22,8 +22,8 @@ FORMATS = {"jsonl": write_call_lines, "csv": write_call_table}
 
 class Command(BaseCommand):
     help = (
-        "Export the model calls of a run: jsonl with requests and replies whole (they hold patient"
-        " text), csv with figures alone."
+        "Export the model calls of a run: jsonl with complete requests and replies (patient text),"
+        " or csv with only figures."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -49,9 +49,9 @@ CHUNK = 200
 
 class Command(BaseCommand):
     help = (
-        "Export finished timelines, one occurrence of one timeline a line. Of several runs of one"
-        " source the study timeline is taken, else the latest. Baselines and runs of variant"
-        " no_uid, whose lines have no identifiers, are exported when their source or run is named."
+        "Export finished timelines, one line per occurrence of a timeline. If a source has several"
+        " runs, the study timeline is exported, or else the latest run. Baselines and runs of"
+        " variant no_uid have no identifiers and are exported only if --source or --run names them."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -62,7 +62,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--study",
             default="",
-            help="name of its study, where two studies have a dataset of that name",
+            help="name of its study, if two studies have a dataset of that name",
         )
         parser.add_argument("--format", required=True, choices=FORMATS)
         parser.add_argument(
@@ -129,7 +129,7 @@ class Command(BaseCommand):
         left = [] if named else Run.objects.filter(nameless, dataset=dataset).order_by("source")
         for source in dict.fromkeys(run.source for run in left):
             self.stdout.write(
-                f"{source} is left out: its lines have no identifiers. Name it with --source to"
+                f"{source} is not exported: its lines have no identifiers. Name it with --source to"
                 " export it."
             )
         if not count:

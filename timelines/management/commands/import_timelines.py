@@ -16,8 +16,8 @@ from timelines.transfer.storing import SourceRefused, Wanted, import_foreign
 
 class Command(BaseCommand):
     help = (
-        "Import timelines made elsewhere (docs/reference/foreign-timelines.md). The same files"
-        " twice change nothing."
+        "Import foreign timelines (docs/reference/foreign-timelines.md). Importing the same files"
+        " again changes nothing."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -30,22 +30,22 @@ class Command(BaseCommand):
         parser.add_argument(
             "--study",
             default="",
-            help="name of its study, where two studies have a dataset of that name",
+            help="name of its study, if two studies have a dataset of that name",
         )
         parser.add_argument("--format", required=True, choices=tuple(READERS))
         parser.add_argument(
             "--path", required=True, type=Path, help="the file, or a folder with the files"
         )
         parser.add_argument(
-            "--source", required=True, metavar="NAME", help="what the timelines are called here"
+            "--source", required=True, metavar="NAME", help="the source name for these timelines"
         )
         parser.add_argument(
             "--kind",
             choices=tuple(TimelineKind),
-            help="default: what the file says, else text_only",
+            help="default: that of the file, or else text_only",
         )
         parser.add_argument(
-            "--alternative", type=int, metavar="N", help="default: what the file says, else 1"
+            "--alternative", type=int, metavar="N", help="default: that of the file, or else 1"
         )
         parser.add_argument(
             "--only",
@@ -56,7 +56,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--replace",
             action="store_true",
-            help="replace timelines of the source that the files have otherwise",
+            help="replace stored timelines of the source that differ from the files",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -83,8 +83,8 @@ class Command(BaseCommand):
             self.stdout.write(line)
         if report.faults:
             raise CommandError(
-                "Something was not imported; the rest was. Correct what is named above and run the"
-                " command again."
+                "Some timelines were not imported. Correct the faults above and run the command"
+                " again."
             )
         if not report.cases:
             raise CommandError(

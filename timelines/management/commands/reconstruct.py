@@ -24,7 +24,7 @@ from timelines.runs.tools import BACKBONES, UnknownBackbone
 
 
 class Command(BaseCommand):
-    help = "Reconstruct the timelines of a dataset's cases. Exits with 1 where a case failed."
+    help = "Reconstruct the timelines of a dataset's cases. Exits with 1 if a case failed."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Which cases, how, and whether to wait."""
@@ -34,7 +34,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--study",
             default="",
-            help="name of its study, where two studies have a dataset of that name",
+            help="name of its study, if two studies have a dataset of that name",
         )
         parser.add_argument(
             "--cases",
@@ -45,7 +45,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--missing",
             action="store_true",
-            help="only cases that are neither reconstructed this way nor under way",
+            help="only cases that have no such timeline, finished or in progress",
         )
         parser.add_argument(
             "--backbone",
@@ -57,21 +57,21 @@ class Command(BaseCommand):
             "--variant",
             default="",
             choices=[v.value for v in Variant],
-            help="default: full, or the only one that a baseline has",
+            help="default: full, or the only variant of a baseline",
         )
         which.add_argument(
             "--variants",
             metavar="A,B,…",
             help=(
-                "several in one go: one full run, and each other variant with that run's inventory"
-                " and text-only estimates"
+                "several variants: one full run, and the others with its inventory and text-only"
+                " estimates"
             ),
         )
         parser.add_argument(
             "--based-on",
             default="",
             metavar="RUN",
-            help=f"keep what this finished full run has stored; {LATEST}: the newest",
+            help=f"reuse the stored results of this finished full run; {LATEST}: the newest",
         )
         parser.add_argument(
             "--rho",
@@ -83,7 +83,7 @@ class Command(BaseCommand):
             "--alternatives",
             type=int,
             default=None,
-            help="complete revised timelines a case (default: the protocol's)",
+            help="complete revised timelines per case (default: the protocol's)",
         )
         parser.add_argument(
             "--model",
@@ -97,7 +97,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--label", default="", help="a name for the run")
         parser.add_argument(
-            "--wait", action="store_true", help="follow the run to its end; workers do the work"
+            "--wait", action="store_true", help="wait until the workers have finished the run"
         )
         parser.add_argument("--inline", action="store_true", help="do the work in this process")
 
@@ -133,7 +133,7 @@ class Command(BaseCommand):
                 cases if base is None else _filter_requested(cases, finished_cases(base)),
             )
             if not cases:
-                self._say(f"every case has been reconstructed by {source}, or is under way")
+                self._say(f"every case has a timeline by {source}, finished or in progress")
                 return []
         return self._done([self._start(dataset, variant, cases, base, options)], options)
 
@@ -259,7 +259,7 @@ class Command(BaseCommand):
                 f"{len(failed)} of {sum(run.cases.count() for run in runs)} cases failed"
             )
         self._say(
-            "not finished: answers are awaited"
+            "not finished: waiting for answers"
             if any(waiting_words(run) for run in runs)
             else "finished"
         )
@@ -276,7 +276,7 @@ def _variants(text: str) -> list[Variant]:
             dict.fromkeys(Variant(part.strip()) for part in text.split(",") if part.strip())
         )
     except ValueError:
-        raise ValueError(f"--variants takes names between commas, of: {known}") from None
+        raise ValueError(f"--variants takes names separated by commas, of: {known}") from None
 
 
 def _models(options: dict[str, Any]) -> dict[str, str] | None:

@@ -32,7 +32,7 @@ _VARIANT_WORDS = {
     Variant.NO_UID: "no identifiers: revision sees mentions alone",
     Variant.NO_QUERY: "no queries: the mention itself is searched",
     Variant.NO_ROWS: "no rows: revision sees summaries, no source rows",
-    Variant.NO_RERANKER: "no reranker: the nearest series are kept",
+    Variant.NO_RERANKER: "no reranker: the nearest series are used",
 }
 
 
@@ -70,7 +70,7 @@ class LaunchForm(forms.Form):
         required=False,
         label="Language model",
         help_text=(
-            "For the prompted backbone and the baselines. The Models page says which can be"
+            "For the prompted backbone and the baselines. The Models page shows which can be"
             " reached; a role's own model is chosen with manage.py reconstruct --model ROLE=NAME."
         ),
     )
@@ -84,7 +84,7 @@ class LaunchForm(forms.Form):
         Run.objects.none(),
         required=False,
         to_field_name="public_id",
-        empty_label="nothing: read every note anew",
+        empty_label="none: read every note again",
         help_text=(
             "Reuse the occurrences and times from the note of a finished full run, so that variants"
             " differ in the varied stage alone."
@@ -99,7 +99,7 @@ class LaunchForm(forms.Form):
     cases = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 4, "autocomplete": "off"}),
-        help_text="Case ids, one a line. Leave empty for the whole cohort.",
+        help_text="Case ids, one per line. Leave empty for the whole cohort.",
     )
     label = forms.CharField(
         required=False,
@@ -114,7 +114,7 @@ class LaunchForm(forms.Form):
         model = self.fields["model"]
         assert isinstance(model, forms.ChoiceField)
         model.choices = [
-            ("", "as the settings say (MODEL_ROLES)"),
+            ("", "default of the settings (MODEL_ROLES)"),
             *((name, name) for name in sorted(tools.roles().endpoints)),
         ]
         bases = self.fields["based_on"]
@@ -147,7 +147,7 @@ class LaunchForm(forms.Form):
             if unknown:
                 self.add_error(
                     "cases",
-                    f"Not in this cohort: {', '.join(unknown[:10])}. Check the ids, one a line.",
+                    f"Not in this cohort: {', '.join(unknown[:10])}. Enter one id per line.",
                 )
         cleaned["cases"] = wanted
         if len(cleaned.get("variant", [])) > 1 and not cleaned.get("based_on"):

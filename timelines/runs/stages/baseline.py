@@ -70,9 +70,9 @@ def provenance(work: StageWork) -> None:
     made = {MADE_BY[Stage(b.stage_run.stage)]: b.payload for b in batches}
     found = {t.kind: len(t) for t in storage.load_named_timelines(work.case_run)}
     if found != {kind: payload["entries"] for kind, payload in made.items()}:
-        raise PermanentFailure("what was stored is not what the stages made")
+        raise PermanentFailure("the stored timelines differ from the results of the stages")
     if {payload["note_sha256"] for payload in made.values()} != {work.case.sha256}:
-        raise PermanentFailure("the note changed while the case was under way: start another run")
+        raise PermanentFailure("the note changed during the run: start another run")
     work.store(0, {"timelines": len(found), "note_sha256": work.case.sha256})
 
 

@@ -33,7 +33,7 @@ def choose_study_timeline(*, run: Run, reason: str, by: User) -> StudyTimeline:
     """
     check_user_can_manage_study(by, run.study)
     if not reason.strip():
-        raise ChoiceRefused("Say why this run becomes the study timeline.")
+        raise ChoiceRefused("Enter a reason: why does this run become the study timeline?")
     if why_not := describe_refusal(run, count_run(run)):
         raise ChoiceRefused(why_not)
     Dataset.objects.select_for_update(no_key=True).get(pk=run.dataset_id)
@@ -51,7 +51,7 @@ def describe_refusal(run: Run, counts: RunTotals) -> str:
     if not is_full(run):
         return "Only a run of the full variant can be the study timeline."
     if counts.active:
-        return "The run is still under way. Choose it when it has ended."
+        return "The run is not finished. Choose it when it has ended."
     if not run.cases.filter(timelines__kind="revised").exists():
         return "No case of the run has a revised timeline."
     return ""

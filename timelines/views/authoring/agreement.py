@@ -107,8 +107,8 @@ def submitted_authors(encounter: Encounter) -> list[Authoring]:
     """
     if not is_agreement_open(encounter):
         raise Undecided(
-            "Agreement is shown when at least two authors of this case have submitted, and none of"
-            " them has a draft open."
+            "Agreement is shown after at least two authors of this case have submitted and none has"
+            " an open draft."
         )
     return list(
         Authoring.objects.filter(encounter=encounter).select_related("author").order_by("pk")

@@ -90,10 +90,10 @@ def _edit(body: Mapping[str, Any]) -> Edit:
         "parts": list,
     }
     if missing := next((name for name in ("token", "revision", "kind") if name not in body), None):
-        raise EditRefused(missing, "An edit has a token, a revision and a kind.")
+        raise EditRefused(missing, "An edit needs a token, a revision and a kind.")
     for name, shape in shapes.items():
         if name in body and (not isinstance(body[name], shape) or isinstance(body[name], bool)):
-            raise EditRefused(name, "This is of the wrong kind.")
+            raise EditRefused(name, "The value has the wrong type.")
     if not all(isinstance(uid, str) for uid in body.get("uids", [])):
-        raise EditRefused("uids", "A list of identifiers.")
+        raise EditRefused("uids", "Must be a list of identifiers.")
     return Edit(**{name: body[name] for name in shapes if name in body})

@@ -65,7 +65,7 @@ def suggestion(request: StudyRequest, public_id: str, uid: str, row: int) -> Htt
     authoring = own_authoring(request, public_id)
     accept = json_body(request).get("accept")
     if not isinstance(accept, bool):
-        raise EditRefused("accept", "True or false.")
+        raise EditRefused("accept", "Must be true or false.")
     try:
         decided = offered.decide(
             authoring=authoring, uid=uid, row=row, accept=accept, by=request.user
@@ -112,5 +112,5 @@ def _near(value: object) -> float | None:
         or not abs(value) < 1e9
         or not math.isfinite(value)
     ):
-        raise EditRefused("near", "Hours from admission.")
+        raise EditRefused("near", "Must be hours from admission.")
     return float(value)

@@ -85,5 +85,7 @@ def evaluation_action(request: StudyRequest, public_id: str, action: str) -> Htt
     try:
         act(job=found, by=request.user, study=found.study)
     except InvalidTransition:
-        messages.warning(request, "The evaluation had already moved on, so nothing was changed.")
+        messages.warning(
+            request, "The evaluation had already ended or started. Nothing was changed."
+        )
     return redirect("timelines:evaluation", found.public_id)

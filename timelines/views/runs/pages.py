@@ -170,7 +170,7 @@ def case_retry(request: StudyRequest, public_id: str, case_run_id: str) -> HttpR
     if not actions.retry_case(case_run=case_run, by=request.user):
         messages.warning(
             request,
-            "Nothing of this case has failed or was cancelled, so there was nothing to retry.",
+            "No stage of this case failed or was cancelled, so there is nothing to retry.",
         )
     return redirect("timelines:run", found.public_id)
 
@@ -259,9 +259,9 @@ def _choices(counts: RunTotals) -> list[Choice]:
 
 
 def _actions(run: Run, counts: RunTotals) -> list[RunAction]:
-    over = "" if counts.active else "Nothing of this run is under way."
+    over = "" if counts.active else "No work of this run is in progress."
     paused = run.paused_at is not None
-    nothing_failed = "" if counts.retryable else "No stage has failed or was cancelled."
+    nothing_failed = "" if counts.retryable else "No stage failed or was cancelled."
     return [
         RunAction("resume", "Resume", over) if paused else RunAction("pause", "Pause", over),
         RunAction("cancel", "Cancel", over),
