@@ -108,7 +108,7 @@ def start_work(kind: str, world) -> tuple[str, str]:
 
 
 LOST = {
-    "run": "1 stage that wait will not be done. The 1 stage done so far stay stored.",
+    "run": "1 stage waiting will not run. 1 stage done so far will stay stored.",
     "judge run": "1 game will not be judged",
     "evaluation": "Everything computed so far will be deleted",
 }

@@ -302,7 +302,7 @@ def test_practice_comes_first_and_explains_itself(enter, packed, page, complaint
         feedback = page.locator("[data-feedback]")
         expect(feedback).to_contain_text(case.explanation[:40])
         expect(feedback.get_by_role("heading")).to_contain_text(
-            "The answer here is “A”" if case.number == 1 else "Right."
+            "The correct answer is “A”" if case.number == 1 else "Right."
         )
         page.keyboard.press("Enter")
     expect(page.get_by_role("link", name="Start", exact=True)).to_be_visible()

@@ -168,7 +168,7 @@ def test_from_the_command_line_in_its_usual_variant(monkeypatch):
             stdout=out,
         )
     assert "1 case by llm_timeline:fake/unimodal" in out.getvalue()
-    assert "every case has been reconstructed by llm_timeline:fake/unimodal" in out.getvalue()
+    assert "every case has a timeline by llm_timeline:fake/unimodal" in out.getvalue()
 
 
 def test_a_note_that_changes_under_way_stops_the_case(monkeypatch):

@@ -238,7 +238,7 @@ def test_bad_files_are_refused_by_name_and_the_good_ones_kept(tmp_path):
     exchange("export", run, tmp_path)
     assert exchange("import", run, tmp_path) == "2 answers brought, 1 were there already"
     (tmp_path / f"{third}.answer.txt").write_text("changed my mind")
-    with pytest.raises(CommandError, match="1 answers were refused"):
+    with pytest.raises(CommandError, match="1 answers were rejected"):
         exchange("import", run, tmp_path)
     assert ModelCall.objects.filter(outcome=Outcome.ANSWERED).count() == 3
     (tmp_path / f"{third}.answer.txt").unlink()
@@ -369,5 +369,5 @@ def test_a_request_of_another_place_is_left_and_a_changed_one_refused(tmp_path):
     )
     (request,) = tmp_path.glob("*.json")
     request.write_text(request.read_text().replace('"seed": 1', '"seed": 9'))
-    with pytest.raises(CommandError, match="1 answers were refused"):
+    with pytest.raises(CommandError, match="1 answers were rejected"):
         exchange("import", run, tmp_path)

@@ -341,7 +341,7 @@ def test_missing_leaves_out_cases_that_are_done_or_under_way(backbone, hints, da
     assert [c.encounter.case_id for c in Run.objects.latest("pk").cases.all()] == ["b"]
     assert (
         command("--dataset", "cohort", "--missing", "--inline")
-        == "every case has been reconstructed by rules, or is under way\n"
+        == "every case has a timeline by rules, finished or in progress\n"
     )
     assert Run.objects.count() == 2
     command("--dataset", "cohort", "--missing", "--inline", "--variant", "unimodal")

@@ -147,7 +147,7 @@ def test_a_chain_cut_off_at_its_end_is_found(review):
     execute_as_owner("UPDATE adjudication_assignment SET signed_at = NULL")
     cut = (
         last.sequence - 1,
-        f"the chain ends here, but its packet has {last.sequence} links and their head",
+        f"the chain ends here, but its packet has {last.sequence} links and another head",
     )
     noted = [
         (last.sequence, "the audit trail has a signature or its voiding there"),
@@ -177,7 +177,7 @@ def test_a_late_answer_cut_off_after_the_last_signature_is_found():
     assert faults(made) == [
         (
             late.sequence - 1,
-            f"the chain ends here, but its packet has {late.sequence} links and their head",
+            f"the chain ends here, but its packet has {late.sequence} links and another head",
         )
     ]
 

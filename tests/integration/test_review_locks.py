@@ -108,7 +108,7 @@ def test_signing_waits_for_what_another_has_in_hand(review, me):
         1,
     )
     with pytest.raises(
-        NotFinished, match=r"1 item still to decide\. Another reviewer has 1 of them in hand"
+        NotFinished, match=r"1 item still to decide\. Another reviewer is working on 1 of them"
     ) as refused:
         decisions.sign(assignment=me, password=PASSWORD, by=me.person)
     assert (refused.value.left, refused.value.elsewhere) == (1, 1)

@@ -128,7 +128,7 @@ def test_drawing_is_for_admins_of_the_runs_study(review):
 
 
 def test_an_opened_packet_is_frozen_by_the_database(review):
-    with pytest.raises(PacketRefused, match="1 reviewer an item, 0 assigned"):
+    with pytest.raises(PacketRefused, match="1 reviewer per item, 0 assigned"):
         packets.open_packet(packet=review.packet, by=review.admin)
     add_reviewer(review)
     packets.open_packet(packet=review.packet, by=review.admin)
@@ -155,7 +155,7 @@ def test_a_second_reviewer_gets_the_packet_of_one_pairing(review):
     assert changed == review.packet.items.filter(pairing=PAIRINGS[1]).count() > 0
     assert Counter(review.packet.items.values_list("pairing", "quota"))[PAIRINGS[1], 2] == changed
     add_reviewer(review)
-    with pytest.raises(PacketRefused, match="2 reviewers an item, 1 assigned"):
+    with pytest.raises(PacketRefused, match="2 reviewers per item, 1 assigned"):
         packets.open_packet(packet=review.packet, by=review.admin)
     add_reviewer(review, pairings=[PAIRINGS[1]])
     packets.open_packet(packet=review.packet, by=review.admin)

@@ -370,7 +370,7 @@ def test_the_command_bases_one_run_on_another(backbone, hints, dataset):
     assert (run.source, run.config["rho_threshold"]) == ("rules/rho=0.3", 0.3)
     with pytest.raises(CommandError, match="--variants waits for the full run"):
         command("--variants", "full,no_uid")
-    with pytest.raises(CommandError, match="--variants takes names between commas, of: full"):
+    with pytest.raises(CommandError, match="--variants takes names separated by commas, of: full"):
         command("--variants", "all", "--inline")
     with pytest.raises(CommandError, match="rho_threshold must be less than or equal to 1"):
         command("--rho", "2")

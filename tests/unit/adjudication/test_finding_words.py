@@ -135,7 +135,7 @@ def test_every_legal_finding_has_words_and_swapping_the_labels_charges_the_same_
     assert verdict_sentence(finding)
     assert TYPE_WORDS[finding.type]
     decisive = charge(finding) is not None
-    assert charge_sentence(finding, "one", "two").startswith("Nobody") != decisive
+    assert charge_sentence(finding, "one", "two").startswith("No source") != decisive
 
 
 def test_flags_sizes_and_weights():

@@ -152,7 +152,7 @@ def test_a_disagreement_need_not_split_the_reviewers():
 def test_a_stratum_without_decisions_leaves_the_standardised_rate_out():
     card = reviewer_card([item(1, "VALUE", x="A")], "x", {"VALUE": 3, "DUPLICATE": 1})
     assert card.standardised.rate is None
-    assert card.standardised.why == "nothing was decided in DUPLICATE, which the corpus has"
+    assert card.standardised.why == "no finding was decided in DUPLICATE, which the corpus has"
     assert reviewer_card([item(1, "VALUE", x="A")], "x", {"VALUE": 3}).standardised.rate == 1.0
     assert "no finding within" in reviewer_card([item(1, x="A")], "x", {}).standardised.why
 

@@ -170,7 +170,7 @@ def test_an_admission_of_another_day_is_refused(tmp_path):
     (fault,) = foreign.faults("i2b2", write(tmp_path, content), NOTE)
     assert (
         fault
-        == "a.xml, line 10, SECTIME.dvalue: the file's admission lies 9.4 days from the case's; the dates are of another shift"
+        == "a.xml, line 10, SECTIME.dvalue: the file's admission is 9.4 days from the case's; the dates are of another shift"
     )
 
 

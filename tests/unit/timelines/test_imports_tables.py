@@ -211,7 +211,7 @@ def test_a_place_is_sought_only_where_the_lines_do_not_speak_of_places(tmp_path)
         (LINE | {"start": 5, "end": 5}, "end: the span is empty"),
         (
             LINE | {"start": 0, "end": 5, "span_text": "fever"},
-            "span_text: our note says something else",
+            "span_text: the note has other text there",
         ),
         (LINE | {"known": 2}, "known: neither 0 nor 1"),
         (LINE | {"time": True}, "time: neither a number"),
