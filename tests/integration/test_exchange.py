@@ -236,7 +236,7 @@ def test_bad_files_are_refused_by_name_and_the_good_ones_kept(tmp_path):
     ):
         (tmp_path / name).unlink()
     exchange("export", run, tmp_path)
-    assert exchange("import", run, tmp_path) == "2 answers brought, 1 were there already"
+    assert exchange("import", run, tmp_path) == "2 answers imported, 1 were there already"
     (tmp_path / f"{third}.answer.txt").write_text("changed my mind")
     with pytest.raises(CommandError, match="1 answers were rejected"):
         exchange("import", run, tmp_path)
@@ -292,7 +292,7 @@ def test_without_workers_the_import_goes_on_by_itself(tmp_path):
     answer_all(tmp_path, baseline_answer)
     printed = exchange("import", run, tmp_path, "--inline")
     assert printed.splitlines() == [
-        "1 answers brought, 0 were there already",
+        "1 answers imported, 0 were there already",
         "0 of 2 stages done",
         "1 of 2 stages done",
         "2 of 2 stages done",
@@ -343,11 +343,11 @@ def test_two_runs_share_a_folder_and_each_takes_its_own_answers(tmp_path):
     )
     assert (
         exchange("import", first, tmp_path)
-        == "1 answers brought, 0 were there already, 1 of other runs left to them"
+        == "1 answers imported, 0 were there already, 1 of other runs left to them"
     )
     for request in tmp_path.glob("*.json"):
         request.unlink()
-    message = "1 answers brought, 0 were there already, 1 of other runs left to them"
+    message = "1 answers imported, 0 were there already, 1 of other runs left to them"
     assert exchange("import", second, tmp_path) == message, (
         "what others posted is known without its request, too"
     )
@@ -365,7 +365,7 @@ def test_a_request_of_another_place_is_left_and_a_changed_one_refused(tmp_path):
     finish_run(run)
     assert (
         exchange("import", run, tmp_path)
-        == "0 answers brought, 0 were there already, 1 of other runs left to them"
+        == "0 answers imported, 0 were there already, 1 of other runs left to them"
     )
     (request,) = tmp_path.glob("*.json")
     request.write_text(request.read_text().replace('"seed": 1', '"seed": 9'))

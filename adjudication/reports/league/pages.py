@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from adjudication.domain import Grounding
+from adjudication.judging.finding_words import GROUNDING_WORDS
 from adjudication.reports.league.compute import DECISIVE
 from adjudication.reports.league.overlapping import ALL
 from adjudication.reports.league.values import CATEGORIES, JudgeReport
@@ -20,6 +21,12 @@ from timelines.evaluation.tables import Cell, Content, Table
 Links = Mapping[tuple[int, int], str]
 
 
+#: Heads that pages word differently: files keep their column names.
+SHOWN_HEADS: Mapping[str, str] = {
+    "Both stand": "Both possible",
+    "Penalty a matchup": "Penalty per matchup",
+    **{f"Rests on {words}": f"Based on {words}" for words in GROUNDING_WORDS.values()},
+}
 #: Separates a source from the kind of its timeline.
 MARK = " · "
 
@@ -69,7 +76,10 @@ def link_table(table: Table, links: Links) -> LinkedTable:
     return LinkedTable(
         table.name,
         table.title,
-        tuple(ShownCell(h, number=n) for h, n in zip(table.heads, numbers, strict=True)),
+        tuple(
+            ShownCell(SHOWN_HEADS.get(h, h), number=n)
+            for h, n in zip(table.heads, numbers, strict=True)
+        ),
         rows,
     )
 

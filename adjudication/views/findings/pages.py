@@ -60,7 +60,7 @@ HEADS = (
     ("type", "Difference", ""),
     ("size", "Apart", "num"),
     ("verdict", "Judged", ""),
-    ("grounding", "Rests on", "extra"),
+    ("grounding", "Based on", "extra"),
     ("weight", "Points", "num extra"),
 )
 

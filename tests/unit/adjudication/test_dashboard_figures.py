@@ -189,6 +189,9 @@ def test_numbers_lead_to_the_findings_that_they_count():
     flagged = next(n for n, h in enumerate(ratings.heads) if h.words == "Flagged charges")
     assert {at for _, at in links["ratings"]} == {flagged}
     verdicts = link_table(tables.verdicts(report), links["verdicts"])
+    shown = [head.words for head in verdicts.heads]
+    assert {"Both possible", "Based on note"} <= set(shown)
+    assert {"Both stand", "Rests on note"} <= set(tables.verdicts(report).heads)
     timing = verdicts.rows[1]
     assert [c.query for c in timing[1:4]] == ["type=TIMING", "type=TIMING&verdict=decisive", ""]
     assert timing[6].query == "type=TIMING&flagged=1"
