@@ -42,7 +42,7 @@ def issue_token(*, user: User, label: str, by: User | None) -> tuple[ApiToken, s
             "The account is not active, or its one-time password was not replaced yet."
         )
     if find_tokens(user).count() >= MOST:
-        raise TokenRefused(f"You have {MOST} valid tokens, the most allowed. Revoke one first.")
+        raise TokenRefused(f"At most {MOST} tokens can be valid at once. Revoke one first.")
     token, secret = ApiToken.objects.create(
         user=user, label=label.strip(), password_hash=user.get_session_auth_hash()
     )

@@ -41,7 +41,7 @@ def add(request: StudyRequest) -> HttpResponse:
         return _page(request, add_form=form, status=400)
     user = User.objects.filter(username=form.cleaned_data["username"], is_active=True).first()
     if user is None:
-        form.add_error("username", "No account has this user name. Create it below.")
+        form.add_error("username", "There is no account with this user name. Create it below.")
         return _page(request, add_form=form, status=400)
     added = add_role(
         study=request.study, user=user, role=Role(form.cleaned_data["role"]), by=request.user

@@ -283,7 +283,7 @@ def test_the_launch_command_leaves_a_run_that_waits(tmp_path):
         inline=True,
         stdout=out,
     )
-    assert "is in progress" in out.getvalue()
+    assert "finished or in progress" in out.getvalue()
 
 
 def test_without_workers_the_import_goes_on_by_itself(tmp_path):

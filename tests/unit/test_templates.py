@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from django.template import Context, Template
+from django.template.loader import get_template
 
 ROOT = Path(__file__).resolve().parent.parent.parent / "templates"
 #: Names that a template looks up as a key first: with data keys, `d.items` may be the value of a
@@ -15,6 +16,12 @@ SHADOWED = re.compile(r"\b([a-z_]+)\.(items|keys|values|get|pop|copy|update|clea
 #: Counts and lists of our own dataclasses, which have no keys: (name, attribute).
 ATTRIBUTES = {("card", "items"), ("drawn", "items")}
 TAGS = re.compile(r"{[{%].*?[%}]}", re.DOTALL)
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.html")), ids=lambda path: path.name)
+def test_templates_compile_and_no_tag_spans_two_lines(path):
+    get_template(str(path.relative_to(ROOT)))
+    assert re.findall(r"{%[^%]*\n[^%]*%}|{{[^}]*\n[^}]*}}", path.read_text(encoding="utf-8")) == []
 
 
 def test_no_template_looks_up_a_method_of_a_mapping_by_name():
