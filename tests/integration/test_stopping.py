@@ -305,7 +305,7 @@ def test_an_error_in_one_kind_of_job_does_not_stop_the_others(monkeypatch, capsy
     kinds = sorted(registry.kinds(), key=lambda kind: kind.job_class is not first)
     monkeypatch.setattr(give_back_jobs.registry, "kinds", lambda: iter(kinds))
     monkeypatch.setattr(give_back_jobs, "give_back", fail_for_the_first)
-    with pytest.raises(CommandError, match=r"adjudication\.Game\. Run the command again"):
+    with pytest.raises(CommandError, match=r"adjudication\.Game\. Run the command"):
         call_command("give_back_jobs", "17")
     row.refresh_from_db()
     assert (row.state, row.attempt) == ("queued", 0)

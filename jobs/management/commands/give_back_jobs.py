@@ -46,6 +46,6 @@ class Command(BaseCommand):
         self.stdout.write(f"{format_count(count, 'job')} given back")
         if failed:
             raise CommandError(
-                f"Not given back because the database refused: {', '.join(failed)}. Run the command"
-                " again; else the sweeper requeues them when their leases end."
+                f"Not given back because of an error of the database: {', '.join(failed)}. Run the"
+                " command again: when their leases end, the attempt counts."
             )
