@@ -1,6 +1,7 @@
 // The same data as a table: sorted by its heads, filtered by its second row, with the arrow keys to
 // move. Rows are added on scrolling, so that a table of thousands does not block the page.
 import { element } from "../shared/dom.js";
+import { hasWords, wordsOf } from "../shared/filter.js";
 import * as Case from "./state.js";
 
 const holder = Case.find("[data-table]");
@@ -75,9 +76,7 @@ function wanted(item) {
   return filters.every((filter, index) => {
     if (!filter) return true;
     const text = COLUMNS[index].text(item);
-    return Array.isArray(COLUMNS[index].filter)
-      ? text === filter
-      : text.toLowerCase().includes(filter);
+    return Array.isArray(COLUMNS[index].filter) ? text === filter : hasWords(text, filter);
   });
 }
 
@@ -176,7 +175,7 @@ function field(column, index) {
     );
   }
   input.addEventListener("input", () => {
-    filters[index] = column.filter === "text" ? input.value.trim().toLowerCase() : input.value;
+    filters[index] = column.filter === "text" ? wordsOf(input.value) : input.value;
     fill();
   });
   cell.append(input);
