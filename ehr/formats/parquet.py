@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ehr.formats.base import Rejection, WrongFile
 from ehr.formats.limits import Limits
 
+DAMAGED = "the file is damaged or is no Parquet file"
 Ints = NDArray[np.int64]
 #: Exceptions that Arrow raises for damaged files, as tried with mutated ones.
 UNREADABLE = (
@@ -68,16 +69,20 @@ def read_batches(
             raise WrongFile(
                 Rejection(name, f"the file has more than {most_rows:,} rows (IMPORT_CASE_ROWS)")
             )
-        size, total = path.stat().st_size, 0
-        _check_size(_stated_bytes(file.metadata, columns), size, most_bytes, limits, name)
+        size, total, count = path.stat().st_size, 0, 0
+        _check_size(_stated_bytes(file.metadata), size, most_bytes, limits, name)
         for batch in file.iter_batches(rows, columns=list(columns)):
             batch.validate(full=True)
+            count += len(batch)
             ends = np.cumsum(_row_bytes(batch))
             total += int(ends[-1]) if len(ends) else 0
             _check_size(total, size, most_bytes, limits, name)
             starts = np.flatnonzero(np.diff(ends // BATCH_BYTES, prepend=-1)).tolist()
             for start, stop in pairwise([*starts, len(batch)]):
                 yield batch.slice(start, stop - start)
+        # Arrow ends without an error where a damaged column is shorter than the others.
+        if count != file.metadata.num_rows:
+            raise WrongFile(Rejection(name, DAMAGED))
     except WrongFile:
         raise
     except UNREADABLE as error:
@@ -116,11 +121,13 @@ def _check_size(
         raise WrongFile(Rejection(name, reason))
 
 
-def _stated_bytes(metadata: pq.FileMetaData, columns: Sequence[str]) -> int:
-    """Return the uncompressed size of the columns, as the file states it."""
-    groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))
-    chunks = (group.column(j) for group in groups for j in range(group.num_columns))
-    return sum(c.total_uncompressed_size for c in chunks if c.path_in_schema in columns)
+def _stated_bytes(metadata: pq.FileMetaData) -> int:
+    """Return the uncompressed size of the file, as it states it.
+
+    Sizes of single columns are not asked for: on damaged ones Arrow ends the process.
+    """
+    groups = range(metadata.num_row_groups)
+    return sum(metadata.row_group(i).total_byte_size for i in groups)
 
 
 def _row_bytes(batch: pa.RecordBatch) -> Ints:
@@ -136,9 +143,5 @@ def _row_bytes(batch: pa.RecordBatch) -> Ints:
 
 
 def _wrong(error: BaseException, name: str) -> WrongFile:
-    reason = (
-        "the file is missing"
-        if isinstance(error, FileNotFoundError)
-        else "the file is damaged or is no Parquet file"
-    )
+    reason = "the file is missing" if isinstance(error, FileNotFoundError) else DAMAGED
     return WrongFile(Rejection(name, reason))

@@ -344,6 +344,29 @@ def test_a_parquet_file_that_cannot_be_read_refuses_its_case(tmp_path, kind):
     assert [r.file for r in found.rejections] == ["c/rows.parquet"]
 
 
+def test_a_parquet_file_with_a_changed_byte_is_refused_or_has_all_its_rows(tmp_path):
+    columns = {
+        "t": ["2150-01-01"] * 9,
+        "event": [f"e{i}" for i in range(9)],
+        "value": [str(i) for i in range(9)],
+    }
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table(columns), path, compression="none", write_statistics=False)
+    content = path.read_bytes()
+    refused = 0
+    for place in range(4, len(content)):
+        for change in (1, 2, 18, 127):
+            damaged = bytes([content[place] ^ change])
+            path.write_bytes(content[:place] + damaged + content[place + 1 :])
+            try:
+                offered = sum(block.offered for block in read_rows(path, "rows.parquet"))
+            except WrongFile:
+                refused += 1
+            else:
+                assert offered == 9, (place, change)
+    assert refused > len(content)
+
+
 def mimic(folder: Path, name: str, old: str, new: str) -> MimicIV:
     """The excerpt with one change in one file."""
     root = Path(shutil.copytree(MIMIC, folder / "m"))
