@@ -283,7 +283,7 @@ def test_pages_exports_and_evaluation_take_timelines_without_identifiers(
     call_command(
         "export_timelines", dataset="cohort", format="jsonl", out=tmp_path / "all.jsonl", stdout=out
     )
-    assert "tkw2:fake is left out" in out.getvalue()
+    assert "tkw2:fake is not exported" in out.getvalue()
 
 
 def test_from_the_launch_page(monkeypatch, client):
