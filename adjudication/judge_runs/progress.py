@@ -233,6 +233,6 @@ def waiting_warning(run: JudgeRun, totals: GameTotals) -> str:
         return ""
     return (
         f"No worker has taken a game of this run for {duration_words(quiet.total_seconds())}. Games"
-        " wait on the queue “judge”. Start the workers with `make run`, or ask your administrator"
+        " wait on the queue “judge”. Start the workers with make run, or ask your administrator"
         " to check them. No data is lost."
     )

@@ -271,6 +271,6 @@ def waiting_warning(run: Run, counts: RunTotals) -> str:
         return ""
     return (
         f"No worker has taken a stage of this run for {duration_words(quiet.total_seconds())}."
-        " Start the workers with `make run`, or ask the operator whether a worker is running. No"
+        " Start the workers with make run, or ask the operator whether a worker is running. No"
         " data is lost."
     )
