@@ -116,7 +116,7 @@ def test_the_comparison_filters_by_kind_search_and_window(opened, world, judged)
     page = ready(opened(comparison(world, judged)))
     shown = page.locator(".aligned tbody tr:visible")
     everything = shown.count()
-    page.get_by_role("button", name="Apart", exact=False).first.click()
+    page.get_by_role("button", name="Different", exact=False).first.click()
     expect(shown).to_have_count(1)
     page.get_by_role("button", name="With findings").click()
     assert 1 < shown.count() < everything
