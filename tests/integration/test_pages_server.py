@@ -348,7 +348,7 @@ def test_a_queue_that_nobody_works_on_is_said(web, study):
     assert "No worker has taken" not in extract_text(web.get(address))
     RunCount.objects.update(moved_at=timezone.now() - 3 * QUIET_AFTER)
     assert (
-        "No worker has taken a stage of this run for 1 min 30 s. Start the workers with `make run`"
+        "No worker has taken a stage of this run for 1 min 30 s. Start the workers with make run"
         in extract_text(web.get(address))
     )
     Run.objects.update(paused_at=timezone.now())
