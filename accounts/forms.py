@@ -11,7 +11,7 @@ from django.http import HttpRequest
 
 from accounts.actions import change_own_password
 from accounts.models import Role, User
-from accounts.sign_in.password_check import Purpose, WrongPassword, verify_password
+from accounts.sign_in.password_check import Purpose, WrongPassword, require_password
 
 
 class SignInForm(AuthenticationForm):
@@ -31,7 +31,7 @@ class SignInForm(AuthenticationForm):
         if self.request is None or username is None or not password:
             return self.cleaned_data
         try:
-            self.user_cache = verify_password(
+            self.user_cache = require_password(
                 username, password, request=self.request, purpose=Purpose.SIGN_IN
             )
         except WrongPassword as refused:
@@ -56,7 +56,7 @@ class OwnPasswordForm(PasswordChangeForm):
         """
         password: str = self.cleaned_data["old_password"]
         try:
-            verify_password(
+            require_password(
                 self.user.get_username(),
                 password,
                 request=self.request,

@@ -43,7 +43,7 @@ class WrongPassword(PermissionDenied):
         self.wait = wait
 
 
-def verify_password(
+def require_password(
     username: str, password: str, *, request: HttpRequest | None, purpose: Purpose
 ) -> User:
     """Return the active person with that name and password.

@@ -21,7 +21,7 @@ from accounts.audit.trail import record
 from accounts.ids import new_public_id
 from accounts.models import User
 from accounts.permissions import NotAllowed, user_can_manage_study
-from accounts.sign_in.password_check import Purpose, verify_password
+from accounts.sign_in.password_check import Purpose, require_password
 from accounts.wording import format_count
 from adjudication.models import Assignment, Decision, ItemMark, Packet, PacketItem, Slot
 from adjudication.packets import chain_storage
@@ -255,7 +255,7 @@ def sign(
     NotFinished.
     """
     _check_own(assignment, by)
-    verify_password(by.get_username(), password, request=request, purpose=Purpose.SIGNATURE)
+    require_password(by.get_username(), password, request=request, purpose=Purpose.SIGNATURE)
     return _sign(assignment, by)
 
 
