@@ -7,7 +7,7 @@ PORT ?= 8000
 SERVE ?= 1
 PYTEST_ARGS ?=
 # Percent of lines and branches below which `make test` fails. For a part of the tests use COVERAGE_FLOOR=0.
-COVERAGE_FLOOR ?= 90
+COVERAGE_FLOOR ?= 96
 TEST_WORKERS ?= logical
 
 .DEFAULT_GOAL := help
