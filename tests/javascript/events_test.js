@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createEvents } from "../../static/js/shared/events.js";
+import { createEvents } from "../../static/js/common/events.js";
 
 Deno.test("listeners are called in the order in which they came, with every value", () => {
   const { on, emit } = createEvents();

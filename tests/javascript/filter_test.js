@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { folded, hasWords, wordsOf } from "../../static/js/shared/filter.js";
+import { folded, hasWords, wordsOf } from "../../static/js/common/filter.js";
 
 Deno.test("case and accents do not matter", () => {
   assert.equal(folded("Oedème"), "oedeme");

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { hoursAsTyped, hoursInWords, parseHours } from "../../static/js/shared/hours.js";
+import { hoursAsTyped, hoursInWords, parseHours } from "../../static/js/common/hours.js";
 
 const READ = [
   ["-72", -72],

@@ -1,6 +1,6 @@
 // The aligned table and the panel beside the plot: rows follow the selection, the window and the
 // search; the panel shows one row in full.
-import { element } from "../shared/dom.js";
+import { element } from "../common/dom.js";
 import * as Case from "../case/state.js";
 
 const pane = Case.find("[data-chain-pane]");

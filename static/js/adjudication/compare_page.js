@@ -5,7 +5,7 @@ import "./dumbbell.js";
 import "./compare.js";
 import { start } from "../case/keys.js";
 import { find, remembered } from "../case/state.js";
-import { splitPanes } from "../shared/panes.js";
+import { splitPanes } from "../common/panes.js";
 
 splitPanes(find("[data-panes]"), remembered);
 start();

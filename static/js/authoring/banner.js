@@ -1,6 +1,6 @@
 // The saving state, notices, the history dialog and the submit dialog.
-import { element } from "../shared/dom.js";
-import { counted } from "../shared/words.js";
+import { element } from "../common/dom.js";
+import { counted } from "../common/words.js";
 import { resolveConflict } from "./conflict.js";
 import { canRedo, canUndo } from "./edits.js";
 import { form } from "./form.js";

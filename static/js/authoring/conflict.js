@@ -1,7 +1,7 @@
 // The timeline was changed in another window. Edits of other occurrences are saved on top of it;
 // for the same occurrences the person decides.
-import { element } from "../shared/dom.js";
-import { counted } from "../shared/words.js";
+import { element } from "../common/dom.js";
+import { counted } from "../common/words.js";
 import { touchedBy } from "./edits.js";
 import * as Author from "./state.js";
 

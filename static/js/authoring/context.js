@@ -1,5 +1,5 @@
 // The context of the selected occurrence: at most five others that help to date it.
-import { element } from "../shared/dom.js";
+import { element } from "../common/dom.js";
 import { form } from "./form.js";
 import * as Author from "./state.js";
 

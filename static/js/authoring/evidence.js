@@ -1,7 +1,7 @@
 // Rows of the record: those that an occurrence cites, the search (nearest first), and in the
 // assisted protocol the suggestions. In the unaided protocol the page has no suggestions and
 // requests none.
-import { element } from "../shared/dom.js";
+import { element } from "../common/dom.js";
 import { form } from "./form.js";
 import * as Author from "./state.js";
 import { get, post } from "./sync.js";

@@ -1,5 +1,5 @@
 // The occurrences as a table, in the order of the note or of time. Ticked ones can be merged.
-import { element } from "../shared/dom.js";
+import { element } from "../common/dom.js";
 import { focusForm } from "./form.js";
 import { scroller } from "./note.js";
 import * as Author from "./state.js";

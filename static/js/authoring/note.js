@@ -1,6 +1,6 @@
 // The note: drawn from its stored characters, with every mark underlined. Text selected with the
 // mouse becomes a mark.
-import { element } from "../shared/dom.js";
+import { element } from "../common/dom.js";
 import * as Author from "./state.js";
 import * as Text from "./text.js";
 

@@ -7,7 +7,7 @@ import "./when.js";
 import "./context.js";
 import "./evidence.js";
 import "./keys.js";
-import { splitPanes } from "../shared/panes.js";
+import { splitPanes } from "../common/panes.js";
 import { find, remembered, root } from "./state.js";
 
 splitPanes(find("[data-panes]"), remembered);

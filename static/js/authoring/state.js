@@ -1,10 +1,10 @@
 // The state of the author page: the server's document, queued edits, and the selection. Note, list
 // and form listen to it. The draft is only in this page's memory: no part of a note or a timeline
 // is put into the browser's storage.
-import { announcerIn } from "../shared/dom.js";
-import { createEvents } from "../shared/events.js";
-import { rememberedUnder } from "../shared/remembered.js";
-import { token } from "../shared/token.js";
+import { announcerIn } from "../common/dom.js";
+import { createEvents } from "../common/events.js";
+import { rememberedUnder } from "../common/remembered.js";
+import { token } from "../common/token.js";
 import { fold, renameIn, viewOf } from "./edits.js";
 import { indexed } from "./text.js";
 

@@ -1,6 +1,6 @@
 // A strip of time above the list: one mark for every placed occurrence, on the case page's axis
 // (zero is always at the same position).
-import { element } from "../shared/dom.js";
+import { element } from "../common/dom.js";
 import { placeOf, stepFor } from "./scale.js";
 import * as Author from "./state.js";
 

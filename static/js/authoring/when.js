@@ -1,6 +1,6 @@
 // The time of the selected occurrence: typed in a clinician's words, and parsed by the server
 // during typing.
-import { hoursAsTyped } from "../shared/hours.js";
+import { hoursAsTyped } from "../common/hours.js";
 import { drop, fill, form, isWaiting, keep } from "./form.js";
 import * as Author from "./state.js";
 import { post, working } from "./sync.js";

@@ -1,5 +1,5 @@
 // The provenance panel: shows the known values at once and fetches the chain.
-import { element } from "../shared/dom.js";
+import { element } from "../common/dom.js";
 import * as Case from "./state.js";
 
 const pane = Case.find("[data-chain-pane]");

@@ -1,5 +1,5 @@
 // Keys, buttons and the search. Keys typed into a field are no shortcuts.
-import { folded } from "../shared/filter.js";
+import { folded } from "../common/filter.js";
 import * as Case from "./state.js";
 
 const search = document.getElementById("case-search");

@@ -1,6 +1,6 @@
 // The note: the selection's segments are highlighted, its time is shown in the margin, and repeated
 // clicks on overlapping spans go outwards.
-import { element } from "../shared/dom.js";
+import { element } from "../common/dom.js";
 import * as Case from "./state.js";
 
 const scroller = Case.find("[data-note]");

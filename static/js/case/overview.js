@@ -1,6 +1,6 @@
 // The overview strip: the number of occurrences over time, and the window that the plot shows and
 // that filters the note.
-import { element } from "../shared/dom.js";
+import { element } from "../common/dom.js";
 import * as Case from "./state.js";
 import { nearestTick } from "./window.js";
 

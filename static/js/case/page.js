@@ -6,7 +6,7 @@ import "./table.js";
 import "./chain.js";
 import { start } from "./keys.js";
 import { find, remembered } from "./state.js";
-import { splitPanes } from "../shared/panes.js";
+import { splitPanes } from "../common/panes.js";
 
 splitPanes(find("[data-panes]"), remembered);
 start();

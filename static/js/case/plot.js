@@ -1,6 +1,6 @@
 // The plot: lanes by kind, one mark per occurrence, its bounds, its shift and its evidence. The
 // server computes the positions.
-import { element } from "../shared/dom.js";
+import { element } from "../common/dom.js";
 import * as Case from "./state.js";
 import { fittingTicks } from "./window.js";
 

@@ -1,7 +1,7 @@
 // The state of the case page: the selected occurrence and the time window. Note, plot, table and
 // panel listen to it.
-import { createEvents } from "../shared/events.js";
-import { rememberedUnder } from "../shared/remembered.js";
+import { createEvents } from "../common/events.js";
+import { rememberedUnder } from "../common/remembered.js";
 import { clamped, isInside, isWhole, stepIn, zoomed } from "./window.js";
 
 export const root = document.getElementById("case");

@@ -1,7 +1,7 @@
 // The same data as a table: sorted by its heads, filtered by its second row, with the arrow keys to
 // move. Rows are added on scrolling, so that a table of thousands does not block the page.
-import { element } from "../shared/dom.js";
-import { hasWords, wordsOf } from "../shared/filter.js";
+import { element } from "../common/dom.js";
+import { hasWords, wordsOf } from "../common/filter.js";
 import * as Case from "./state.js";
 
 const holder = Case.find("[data-table]");

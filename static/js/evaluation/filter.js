@@ -1,6 +1,6 @@
 // Shows only the rows of a table whose first cell contains the words. They never get into an
 // address.
-import { hasWords, wordsOf } from "../shared/filter.js";
+import { hasWords, wordsOf } from "../common/filter.js";
 
 for (const field of document.querySelectorAll("[data-filter-rows]")) {
   const rows = [...document.getElementById(field.dataset.filterRows).rows];

@@ -1,6 +1,6 @@
 // The answer chosen and typed for the current item, read from its form and saved on the server as a
 // draft after a short pause.
-import { hoursInWords, parseHours } from "../shared/hours.js";
+import { hoursInWords, parseHours } from "../common/hours.js";
 import { secondsSeen } from "./clock.js";
 import * as Review from "./state.js";
 import { ask, connection } from "./sync.js";

@@ -1,6 +1,6 @@
 // Shows an item: replaces it as a whole and scrolls the note to the marked text and both timelines
 // to the row in question.
-import { element } from "../shared/dom.js";
+import { element } from "../common/dom.js";
 import * as Review from "./state.js";
 
 const stage = Review.find("[data-stage]");

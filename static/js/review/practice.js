@@ -1,5 +1,5 @@
 // Practice items: the answer is checked and explained at once.
-import { token } from "../shared/token.js";
+import { token } from "../common/token.js";
 import * as Review from "./state.js";
 import { ask } from "./sync.js";
 

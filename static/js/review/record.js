@@ -1,7 +1,7 @@
 // The record beside an item: a list of series and their rows. Rows that did not come with the page
 // are fetched when a series is selected.
-import { element } from "../shared/dom.js";
-import { hasWords, wordsOf } from "../shared/filter.js";
+import { element } from "../common/dom.js";
+import { hasWords, wordsOf } from "../common/filter.js";
 import * as Review from "./state.js";
 import { ask } from "./sync.js";
 

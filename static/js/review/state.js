@@ -1,8 +1,8 @@
 // The state of the review page: its position in the packet, the current item, and unsaved steps.
 // Answers, comments and the next item are only in this page's memory, never in the browser's
 // storage.
-import { announcerIn } from "../shared/dom.js";
-import { createEvents } from "../shared/events.js";
+import { announcerIn } from "../common/dom.js";
+import { createEvents } from "../common/events.js";
 
 export const root = document.getElementById("review");
 const { packet, next, undo } = root.dataset;

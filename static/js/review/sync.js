@@ -1,7 +1,7 @@
 // Saving: sends steps one after the other, each with its token, until the server has answered.
 // After a lost connection the same token is sent again, and the server stores the step once.
-import { token } from "../shared/token.js";
-import { counted } from "../shared/words.js";
+import { token } from "../common/token.js";
+import { counted } from "../common/words.js";
 import * as Review from "./state.js";
 
 const { state } = Review;
