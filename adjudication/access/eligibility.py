@@ -126,9 +126,9 @@ def load_visibility(user: User, packet: Packet) -> PacketVisibility:
 def guard_packet(user: User, object_type: str, object_id: str) -> str | None:
     """Page guard: close a case to people assigned to a packet with it.
 
-    It stays closed until the packet is closed. A draft closes it, too: what a person sees shortly before the packet opens would reveal the
-    sides of its items. The case's findings stay closed later if the packet never reveals them. A
-    reviewer cannot begin a timeline of the case.
+    It stays closed until the packet is closed. A draft closes it too: what a person sees shortly
+    before the packet opens would reveal the sides of its items. The case's findings stay closed
+    later if the packet never reveals them. A reviewer cannot begin a timeline of the case.
     """
     if object_type not in CLOSED_PAGES:
         return None

@@ -53,9 +53,12 @@ def group_copies(public_ids: Collection[str]) -> Mapping[str, set[str]]:
 def remember_stays(encounters: QuerySet[Encounter]) -> None:
     """Store what identifies the stays of these cases, before they are deleted."""
     DeletedStay.objects.bulk_create(
-        DeletedStay(case=public_id, mark_sha256=_digest(mark))
-        for public_id, marks in _load_marks(encounters).items()
-        for mark in sorted(marks, key=str)
+        (
+            DeletedStay(case=public_id, mark_sha256=_digest(mark))
+            for public_id, marks in _load_marks(encounters).items()
+            for mark in sorted(marks, key=str)
+        ),
+        batch_size=5000,  # a dataset may have 100,000 cases
     )
 
 
