@@ -1,8 +1,8 @@
 """The hash chain of a packet's decisions. No Django.
 
-Each link's hash covers the link's content and the hash before it. `build_payload` has plain JSON values.
-Canonical form: UTF-8, keys sorted, no white space, floats as the shortest decimal that reads back
-the same. Anyone can recompute the hash from an export with SHA-256 alone.
+Each link's hash covers the link's content and the hash before it. `build_payload` has plain JSON
+values. Canonical form: UTF-8, keys sorted, no white space, floats as the shortest decimal that
+reads back the same. Anyone can recompute the hash from an export with SHA-256 alone.
 """
 
 from __future__ import annotations

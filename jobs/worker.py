@@ -37,10 +37,10 @@ def work(
 
     Returns None if the job cannot be claimed. Never raises for a failed job.
 
-    `do` stores its results inside `write_guard(hold)`. Its exceptions become reasons (`describe_error`).
-    One with `retryable = False` fails the job at once; one with `outage = True` uses up no attempt,
-    and with `patient = True` waits without end (`jobs.actions.fail`). RequeueJob requeues the job
-    for other workers at once.
+    `do` stores its results inside `write_guard(hold)`. Its exceptions become reasons
+    (`describe_error`). One with `retryable = False` fails the job at once; one with `outage = True`
+    uses up no attempt, and with `patient = True` waits without end (`jobs.actions.fail`).
+    RequeueJob requeues the job for other workers at once.
 
     `then(job)` runs in the transaction that finishes the job, so that the next jobs are released
     with it or not at all. `failed(job, error)` runs in the transaction in which the attempt fails.

@@ -130,9 +130,9 @@ MINILM = ModelFiles(
     },
 )
 
-#: spaCy's small English model: its own package, or a copy of it that package indexes have. Both have
-#: these same files. Not compared are the licences, the readme, accuracy.json and meta.json: they
-#: differ in the copy's name and description, and decide no result.
+#: spaCy's small English model: its own package, or a copy of it that package indexes have. Both
+#: have these same files. Not compared are the licences, the readme, accuracy.json and meta.json:
+#: they differ in the copy's name and description, and decide no result.
 SPACY_ENGLISH = ModelFiles(
     name="en_core_web_sm-3.8.0",
     repository="spacy/en_core_web_sm",

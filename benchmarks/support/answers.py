@@ -1,8 +1,8 @@
 """The same answers in both output protocols, counted by a real tokenizer.
 
-The timelines are those of the rules backbone on the demo's cases. Which rows a revision keeps, moves
-or repeats in two alternatives is measured, not assumed. Each is written in the format that the
-prompt of its protocol asks for, and read back by the validator of that prompt's stage. Words of
+The timelines are those of the rules backbone on the demo's cases. Which rows a revision keeps,
+moves or repeats in two alternatives is measured, not assumed. Each is written in the format that
+the prompt of its protocol asks for, and read back by the validator of that prompt's stage. Words of
 reasoning, the same in both, are one letter.
 """
 

@@ -176,8 +176,8 @@ def start(child: Child, output: IO[bytes] | None = None) -> subprocess.Popen[byt
 def stop_children(children: Sequence[Child], say: Callable[[str], None]) -> None:
     """Stop the children, the last one first.
 
-    Those that do not end in time are killed. The signal goes to the leader alone: a worker lets its processes hand their jobs back, and a
-    signal would end them at work.
+    Those that do not end in time are killed. The signal goes to the leader alone: a worker lets its
+    processes hand their jobs back, and a signal would end them at work.
     """
     for child in reversed(children):
         _signal_leader(child, signal.SIGTERM)

@@ -1,8 +1,9 @@
 """Judged cohorts in the database.
 
-Real games of real rows, judged by a stand-in whose findings are written by hand. `make_judged_world()`
-has cases with one note, a small record and the timelines of three sources. `execute_game` judges
-each pair of them, so that findings, charges and subjects are stored as the application stores them.
+Real games of real rows, judged by a stand-in whose findings are written by hand.
+`make_judged_world()` has cases with one note, a small record and the timelines of three sources.
+`execute_game` judges each pair of them, so that findings, charges and subjects are stored as the
+application stores them.
 """
 
 from __future__ import annotations

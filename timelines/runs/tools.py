@@ -118,8 +118,8 @@ def tool_names(
 ) -> dict[str, str]:
     """Return the tools of a run of that configuration, as it records them.
 
-    `models` are those of `describe_models`. Raises UnknownBackbone, ProviderError, and VariantUnsupported
-    if the backbone or baseline cannot run the variant.
+    `models` are those of `describe_models`. Raises UnknownBackbone, ProviderError, and
+    VariantUnsupported if the backbone or baseline cannot run the variant.
     """
     if is_baseline(name):
         stages = baseline_stages(name, config.variant)

@@ -22,7 +22,8 @@ PEOPLE = (
     "superuser",
 )
 SIGN_IN = "sign-in"
-#: Hours of timelines, which nothing else on a page resembles: the check of the trail looks for them.
+#: Hours of timelines, which nothing else on a page resembles: the check of the trail looks for
+#: them.
 TIMES = (-37.219, 53.647, -71.583, 91.461)
 #: What an answer may be: a status, or SIGN_IN for a redirect to the sign-in page.
 Answer = int | str

@@ -32,8 +32,8 @@ GAME = game()
 GAMES = {True: GAME, False: GAME.swapped()}
 NEVER_HARMLESS = {"drop_field", "extra_field", "told_twice", "cut", "key_twice", "nested_field"}
 NEVER_REFUSED = {"two_times"}
-#: What the summaries of the game show, written by hand: (value, hours from admission), None for what
-#: the record has no time for.
+#: What the summaries of the game show, written by hand: (value, hours from admission), None for
+#: what the record has no time for.
 SHOWN: dict[str, list[tuple[str, float | None]]] = {
     "admission:admission_type:": [("emergency", 0.0)],
     "lab:lactate::": [("4.1", 0.25), ("4.1 mmol/l", 0.25), ("2.0", 18.5), ("2.0 mmol/l", 18.5)],
