@@ -252,13 +252,13 @@ def build_case() -> tuple[str, str, tuple[str, ...]]:
 
     call_command("migrate", verbosity=0)
     from accounts.models import Role
-    from config.database_roles import is_connected_as_owner
+    from config.database_roles import connect_as_owner
     from tests import demo_cases, factories
 
     study = factories.make_study("Benchmark")
     user = factories.make_user(study, Role.CLINICIAN)
     built = demo_cases.build(factories.make_dataset(study), demo_cases.make_large())
-    with is_connected_as_owner(), connection.cursor() as cursor:
+    with connect_as_owner(), connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     note = built.text_only.inventory.note.text if built.text_only.inventory else ""
     print(

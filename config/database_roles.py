@@ -34,7 +34,7 @@ def roles_are_separate() -> bool:
 
 
 @contextmanager
-def is_connected_as_owner() -> Iterator[None]:
+def connect_as_owner() -> Iterator[None]:
     """Connect as the owner of the tables, then restore the connection."""
     before = connection.settings_dict
     owner = database_settings(settings.DATABASE_OWNER_URL)

@@ -11,7 +11,7 @@ from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import connection
 
-from config.database_roles import RoleError, is_connected_as_owner, prepare_application_role
+from config.database_roles import RoleError, connect_as_owner, prepare_application_role
 
 
 class Command(migrate.Command):
@@ -19,7 +19,7 @@ class Command(migrate.Command):
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         """Check and migrate, then grant the application's role what it needs."""
-        with is_connected_as_owner():
+        with connect_as_owner():
             output = super().execute(*args, **options)
             if not (options["plan"] or options["check_unapplied"]):
                 try:
