@@ -161,7 +161,7 @@ def item_context(
 
 def item_html(assignment: Assignment, item: PacketItem) -> str:
     """Return the item as one piece of HTML. Raises NoteChanged."""
-    return render_to_string("adjudication/_review_item.html", item_context(assignment, item))
+    return render_to_string("adjudication/review/_item.html", item_context(assignment, item))
 
 
 def decision_draft(decision: Decision) -> dict[str, Any]:

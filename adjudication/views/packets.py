@@ -50,7 +50,7 @@ def packet_list(request: StudyRequest) -> HttpResponse:
         "runs": find_drawable_runs(request, closed),
         "closed": bool(closed.cases),
     }
-    return render(request, "adjudication/packets.html", context)
+    return render(request, "adjudication/packets/list.html", context)
 
 
 @require_http_methods(["GET", "POST"])
@@ -104,7 +104,7 @@ def packet_new(request: StudyRequest, run_id: str) -> HttpResponse:
         "drawn": drawn,
         "drawn_lines": _build_sample_lines(drawn),
     }
-    return render(request, "adjudication/packet_new.html", context)
+    return render(request, "adjudication/packets/new.html", context)
 
 
 @require_GET
@@ -135,7 +135,7 @@ def packet(request: StudyRequest, public_id: str) -> HttpResponse:
         "late": Decision.objects.filter(packet=found, kind=Decision.Kind.LATE).count(),
         "later": list(later),
     }
-    return render(request, "adjudication/packet.html", context)
+    return render(request, "adjudication/packets/page.html", context)
 
 
 @require_POST

@@ -319,7 +319,7 @@ def test_unreported_tokens_are_not_zero(tmp_path):
         stdout=out,
     )
     assert "tokens – in (– cached), – out" in out.getvalue()
-    cells = render_to_string("timelines/_spent_cells.html", {"s": spent})
+    cells = render_to_string("timelines/calls/_spent_cells.html", {"s": spent})
     assert cells.count("–") == 4, "three of tokens, and nothing was refused"
     reported = Spent(calls=1, tokens_in=7, tokens_cached=None, tokens_out=0)
     both = total([spent, reported, Spent(reused=2)])

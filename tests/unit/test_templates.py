@@ -18,7 +18,9 @@ ATTRIBUTES = {("card", "items"), ("drawn", "items")}
 TAGS = re.compile(r"{[{%].*?[%}]}", re.DOTALL)
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.html")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", sorted(ROOT.rglob("*.html")), ids=lambda path: str(path.relative_to(ROOT))
+)
 def test_templates_compile_and_no_tag_spans_two_lines(path):
     get_template(str(path.relative_to(ROOT)))
     assert re.findall(r"{%[^%]*\n[^%]*%}|{{[^}]*\n[^}]*}}", path.read_text(encoding="utf-8")) == []

@@ -92,7 +92,7 @@ def cases_card(user: User, study: Study) -> Card | None:
         for d in datasets
     ]
     context = {"cohorts": cohorts, "closed": has_closed(datasets, closed)}
-    return Card("Cases", links=[link], template="timelines/_cases_card.html", context=context)
+    return Card("Cases", links=[link], template="timelines/home/_cases_card.html", context=context)
 
 
 def authoring_card(user: User, study: Study) -> Card | None:
@@ -118,7 +118,7 @@ def authoring_card(user: User, study: Study) -> Card | None:
     return Card(
         "My timelines",
         links=[link],
-        template="timelines/_authoring_card.html",
+        template="timelines/home/_authoring_card.html",
         context={"drafts": shown},
     )
 
@@ -142,7 +142,7 @@ def runs_card(user: User, study: Study) -> Card | None:
     return Card(
         "Runs",
         links=links,
-        template="timelines/_runs_card.html",
+        template="timelines/home/_runs_card.html",
         context={"lines": lines, "study_runs": study_runs},
     )
 
@@ -168,7 +168,7 @@ def study_timelines_card(user: User, study: Study) -> Card | None:
     return Card(
         "Study timelines",
         links=links,
-        template="timelines/_study_timelines_card.html",
+        template="timelines/home/_study_timelines_card.html",
         context=context,
     )
 
@@ -208,7 +208,7 @@ def attention_card(user: User, study: Study) -> Card | None:
     return (
         Card(
             "Needs attention",
-            template="timelines/_attention_card.html",
+            template="timelines/home/_attention_card.html",
             context={"attention": items},
         )
         if items

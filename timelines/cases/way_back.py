@@ -34,7 +34,7 @@ def link_back_to_draft(
         except CaseClosed as closed:
             return render(
                 request,
-                "timelines/case_closed.html",
+                "timelines/cases/closed.html",
                 {"closed": closed},
                 status=HTTPStatus.FORBIDDEN,
             )

@@ -44,7 +44,7 @@ def compare(request: StudyRequest, public_id: str) -> HttpResponse:
         "stay": span_words(discharge) if discharge is not None else "",
     }
     if len(labels) < 2:
-        return render(request, "adjudication/compare.html", context)
+        return render(request, "adjudication/findings/compare.html", context)
     a, b = choose_pair(request, choices, labels)
     runs = find_pair_runs(request, encounter, a, b)
     run = choose_run(request, runs)
@@ -53,7 +53,10 @@ def compare(request: StudyRequest, public_id: str) -> HttpResponse:
         text = checked_text(note) if note else ""
     except NoteChanged:
         return render(
-            request, "timelines/note_changed.html", context, status=HTTPStatus.INTERNAL_SERVER_ERROR
+            request,
+            "timelines/cases/note_changed.html",
+            context,
+            status=HTTPStatus.INTERNAL_SERVER_ERROR,
         )
     rows = build_compare_rows(a, b, run)
     focused = request.GET.get("f", "")
@@ -75,7 +78,7 @@ def compare(request: StudyRequest, public_id: str) -> HttpResponse:
         ),
     }
     record_exposure(user=request.user, encounters=[encounter], page="comparison")
-    return render(request, "adjudication/compare.html", context)
+    return render(request, "adjudication/findings/compare.html", context)
 
 
 _STATES = (

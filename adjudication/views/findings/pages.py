@@ -134,7 +134,7 @@ def findings(request: StudyRequest, public_id: str) -> HttpResponse:
     partial = bool(htmx) and not htmx.history_restore_request
     response = render(
         request,
-        "adjudication/_finding_list.html" if partial else "adjudication/findings.html",
+        "adjudication/findings/_list.html" if partial else "adjudication/findings/list.html",
         context,
     )
     response["Vary"] = "HX-Request"
@@ -154,7 +154,7 @@ def finding(request: StudyRequest, public_id: str) -> HttpResponse:
     except NoteChanged:
         return render(
             request,
-            "timelines/note_changed.html",
+            "timelines/cases/note_changed.html",
             {"encounter": encounter},
             status=HTTPStatus.INTERNAL_SERVER_ERROR,
         )
@@ -192,7 +192,7 @@ def finding(request: StudyRequest, public_id: str) -> HttpResponse:
         "of": siblings.count(),
     }
     record_exposure(user=request.user, encounters=[encounter], page="finding")
-    return render(request, "adjudication/finding.html", context)
+    return render(request, "adjudication/findings/page.html", context)
 
 
 def find_finding(request: StudyRequest, public_id: str) -> Finding:

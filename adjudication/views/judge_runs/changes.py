@@ -62,4 +62,4 @@ def judge_changes(request: StudyRequest, public_id: str, later_id: str) -> HttpR
         "types": [(value, words) for value, (words, _) in TYPES.items()],
         "others": [run for run in find_comparable_runs(later, closed) if run.pk != earlier.pk],
     }
-    return render(request, "adjudication/judge_changes.html", context)
+    return render(request, "adjudication/judge_runs/changes.html", context)

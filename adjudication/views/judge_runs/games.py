@@ -55,7 +55,7 @@ def judge_game(request: StudyRequest, public_id: str, game_id: str) -> HttpRespo
         "total": total(spent_by_owner(calls).values()),
         "may_start": user_can_manage_study(request.user, game.run.study),
     }
-    return render(request, "adjudication/judge_game.html", context)
+    return render(request, "adjudication/judge_runs/game.html", context)
 
 
 @require_POST
@@ -102,7 +102,7 @@ def judge_call(request: StudyRequest, public_id: str) -> HttpResponse:
         "schema": json.dumps(schema, indent=2, ensure_ascii=False) if schema else "",
         "reply": parse_reply(call.response) if call.response is not None else None,
     }
-    return render(request, "adjudication/judge_call.html", context)
+    return render(request, "adjudication/judge_runs/call.html", context)
 
 
 def find_game(request: StudyRequest, game_id: str, *, run_id: str) -> Game:

@@ -71,7 +71,7 @@ def judge_runs(request: StudyRequest) -> HttpResponse:
         "may_start": user_can_manage_study(request.user, request.study),
     }
     return _render_part(
-        request, "adjudication/_judge_run_list.html", "adjudication/judge_runs.html", context
+        request, "adjudication/judge_runs/_list.html", "adjudication/judge_runs/list.html", context
     )
 
 
@@ -91,7 +91,7 @@ def judge_run_new(request: StudyRequest) -> HttpResponse:
         else:
             messages.success(request, _start_message(started, closed))
             return redirect("adjudication:judge_run", started.public_id)
-    return render(request, "adjudication/judge_run_new.html", {"form": form})
+    return render(request, "adjudication/judge_runs/new.html", {"form": form})
 
 
 @require_GET
@@ -106,7 +106,7 @@ def judge_run(request: StudyRequest, public_id: str) -> HttpResponse:
     if not request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
         context |= _facts(run, closed)
     return _render_part(
-        request, "adjudication/_judge_run_poll.html", "adjudication/judge_run.html", context
+        request, "adjudication/judge_runs/_poll.html", "adjudication/judge_runs/page.html", context
     )
 
 
@@ -134,7 +134,7 @@ def judge_run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
         "spent": sum_run_calls(run, closed),
         "active": count_games([run], closed)[run.pk].under_way,
     }
-    return render(request, "adjudication/_judge_run_calls.html", context)
+    return render(request, "adjudication/judge_runs/_calls.html", context)
 
 
 @require_POST

@@ -96,7 +96,7 @@ def report_card(request: StudyRequest, public_id: str) -> HttpResponse:
         "corpus": sum(card.corpus.values()),
     }
     record_access(request, found, "packet.report")
-    return render(request, "adjudication/report_card.html", context)
+    return render(request, "adjudication/ratings/report_card.html", context)
 
 
 @require_GET

@@ -76,7 +76,7 @@ def dashboard(request: StudyRequest, public_id: str) -> HttpResponse:
         "own_reader": find_dependent_sources(run),
         "plots": json_script(_plots(report), "evaluation-data"),
     }
-    return render(request, "adjudication/dashboard.html", context)
+    return render(request, "adjudication/ratings/dashboard.html", context)
 
 
 @require_GET

@@ -48,7 +48,7 @@ def review_queue(request: StudyRequest) -> HttpResponse:
     ]
     return render(
         request,
-        "adjudication/review_queue.html",
+        "adjudication/review/queue.html",
         {"lines": [(a, progress_words(slots.progress(assignment=a))) for a in mine]},
     )
 
@@ -73,7 +73,7 @@ def review_packet(request: StudyRequest, public_id: str) -> HttpResponse:
         else None,
         "revealed": load_visibility(request.user, assignment.packet).judge,
     }
-    return render(request, "adjudication/review_packet.html", context)
+    return render(request, "adjudication/review/packet.html", context)
 
 
 @require_GET
@@ -140,7 +140,7 @@ def review_history(request: StudyRequest, public_id: str) -> HttpResponse:
         "revealed": may.judge,
         "upheld": sum(bool(line.upheld) for line in judged),
     }
-    return render(request, "adjudication/review_history.html", context)
+    return render(request, "adjudication/review/history.html", context)
 
 
 def _page(request: StudyRequest, assignment: Assignment, item: dict[str, Any]) -> HttpResponse:
@@ -158,7 +158,7 @@ def _page(request: StudyRequest, assignment: Assignment, item: dict[str, Any]) -
         "undo_url": reverse("adjudication:review_undo", args=[assignment.public_id]),
         "back_url": reverse(back, args=[assignment.public_id]),
     }
-    return render(request, "adjudication/review_item.html", context)
+    return render(request, "adjudication/review/item.html", context)
 
 
 def _redirect_with_reason(

@@ -52,7 +52,7 @@ def review_practice_case(request: StudyRequest, public_id: str, number: int) -> 
         else reverse("adjudication:review_practice_case", args=[public_id, number + 1]),
         "practice_next_words": "Done" if last else "Next case",
     }
-    return render(request, "adjudication/review_item.html", {**context, "assignment": assignment})
+    return render(request, "adjudication/review/item.html", {**context, "assignment": assignment})
 
 
 @require_POST

@@ -53,7 +53,7 @@ def review_guess(request: StudyRequest, public_id: str) -> HttpResponseBase:
         record_answers(assignment=assignment)
         return render(
             request,
-            "adjudication/review_guess.html",
+            "adjudication/review/guess.html",
             {"assignment": assignment, "packet": assignment.packet, "lines": lines},
         )
     chosen = {line.item: request.POST.get(f"guess-{line.item}", "") for line in lines}
@@ -103,7 +103,7 @@ def review_sign(request: StudyRequest, public_id: str) -> HttpResponseBase:
         "progress": progress,
         "error": error,
     }
-    return render(request, "adjudication/review_sign.html", context, status=status)
+    return render(request, "adjudication/review/sign.html", context, status=status)
 
 
 @require_POST
@@ -142,7 +142,7 @@ def review_receipt(request: StudyRequest, public_id: str) -> HttpResponse:
         "packet": assignment.packet,
         "link": find_signature(assignment),
     }
-    return render(request, "adjudication/review_receipt.html", context)
+    return render(request, "adjudication/review/receipt.html", context)
 
 
 @require_GET

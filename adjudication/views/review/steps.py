@@ -165,7 +165,7 @@ def review_series(
     return JsonResponse(
         {
             "html": render_to_string(
-                "adjudication/_review_rows.html", {"rows": rows, "more": len(rows)}
+                "adjudication/review/_rows.html", {"rows": rows, "more": len(rows)}
             )
         }
     )

@@ -97,7 +97,7 @@ def show_agreement(request: StudyRequest, public_id: str) -> HttpResponse:
         object_type="ehr.encounter",
         object_id=public_id,
     )
-    return render(request, "timelines/agreement.html", context)
+    return render(request, "timelines/authoring/agreement.html", context)
 
 
 def submitted_authors(encounter: Encounter) -> list[Authoring]:

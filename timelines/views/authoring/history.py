@@ -49,7 +49,7 @@ def history(request: StudyRequest, public_id: str) -> HttpResponse:
         "taken_back": find_undone(load_log(authoring)),
     }
     audit_view(request, authoring, "authoring.history")
-    return render(request, "timelines/authoring_history.html", context)
+    return render(request, "timelines/authoring/history.html", context)
 
 
 @require_GET

@@ -61,7 +61,7 @@ def authorings(request: StudyRequest) -> HttpResponse:
         "closed": has_closed(Dataset.objects.filter(study=request.study), closed),
         "manages": manages,
     }
-    return render(request, "timelines/authorings.html", context)
+    return render(request, "timelines/authoring/list.html", context)
 
 
 @require_http_methods(["GET", "POST"])
@@ -91,7 +91,7 @@ def author_start(request: StudyRequest, public_id: str) -> HttpResponseBase:
     }
     return render(
         request,
-        "timelines/author_start.html",
+        "timelines/authoring/start.html",
         context,
         status=400 if request.method == "POST" else 200,
     )
@@ -119,7 +119,7 @@ def authoring(request: StudyRequest, public_id: str) -> HttpResponse:
         "agreement": is_agreement_open(found.encounter),
         "downloads": _downloads(found),
     }
-    return render(request, "timelines/authoring.html", context)
+    return render(request, "timelines/authoring/page.html", context)
 
 
 @require_POST

@@ -137,7 +137,7 @@ def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
         detail=detail,
     )
     # Without the request, whose context (studies, navigation) a partial does not need.
-    return HttpResponse(render_to_string("timelines/_chain.html", context))
+    return HttpResponse(render_to_string("timelines/cases/_chain.html", context))
 
 
 def _calls(occurrence: Occurrence, chosen: Choice) -> list[ModelCall]:

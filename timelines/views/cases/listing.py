@@ -53,7 +53,7 @@ def cases(request: StudyRequest) -> HttpResponse:
     partial = bool(request.htmx)  # type: ignore[attr-defined]  # set by django-htmx's middleware
     response = render(
         request,
-        "timelines/_case_list.html" if partial else "timelines/cases.html",
+        "timelines/cases/_list.html" if partial else "timelines/cases/list.html",
         context | {"partial": partial},
     )
     response["Vary"] = "HX-Request"

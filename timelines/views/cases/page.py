@@ -51,7 +51,7 @@ def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
         except NoteChanged:
             return render(
                 request,
-                "timelines/note_changed.html",
+                "timelines/cases/note_changed.html",
                 context,
                 status=HTTPStatus.INTERNAL_SERVER_ERROR,
             )
@@ -77,7 +77,7 @@ def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
         object_id=public_id,
         detail=seen,
     )
-    return render(request, "timelines/case.html", context)
+    return render(request, "timelines/cases/page.html", context)
 
 
 def _case_context(encounter: Encounter, choices: Choices) -> dict[str, Any]:

@@ -136,7 +136,7 @@ def evaluation_case(request: StudyRequest, public_id: str, case_id: str) -> Http
         object_type="ehr.encounter",
         object_id=encounter.public_id,
     )
-    return render(request, "timelines/evaluation_case.html", context)
+    return render(request, "timelines/evaluations/case.html", context)
 
 
 def _number(wanted: str, sources: dict[int, CaseSource]) -> int:

@@ -49,7 +49,7 @@ def evaluations(request: StudyRequest) -> HttpResponse:
     htmx = request.htmx  # type: ignore[attr-defined]  # set by django-htmx's middleware
     response = render(
         request,
-        "timelines/_evaluation_list.html" if htmx else "timelines/evaluations.html",
+        "timelines/evaluations/_list.html" if htmx else "timelines/evaluations/list.html",
         context,
     )
     response["Vary"] = "HX-Request"
@@ -71,7 +71,7 @@ def evaluation_new(request: StudyRequest) -> HttpResponse:
         else:
             messages.success(request, "The evaluation is queued.")
             return redirect("timelines:evaluation", started.public_id)
-    return render(request, "timelines/evaluation_new.html", {"form": form})
+    return render(request, "timelines/evaluations/new.html", {"form": form})
 
 
 @require_POST

@@ -54,13 +54,13 @@ def evaluation(request: StudyRequest, public_id: str) -> HttpResponse:
         "may_start": user_can_manage_study(request.user, found.study),
     }
     if request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
-        response = render(request, "timelines/_evaluation_progress.html", context)
+        response = render(request, "timelines/evaluations/_progress.html", context)
         if not context["active"]:
             response["HX-Refresh"] = "true"
     else:
         if found.report is not None:
             context |= _report_context(request, found, report_from_plain(found.report))
-        response = render(request, "timelines/evaluation.html", context)
+        response = render(request, "timelines/evaluations/page.html", context)
     response["Vary"] = "HX-Request"
     return response
 

@@ -38,7 +38,7 @@ def run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
     closed = closed_encounters(request.user)
     check_run_is_open(run, closed)
     context = {"run": run, "spent": run_spent(run, closed), "active": count_run(run, closed).active}
-    return render(request, "timelines/_run_calls.html", context)
+    return render(request, "timelines/calls/_run.html", context)
 
 
 @require_GET
@@ -63,7 +63,7 @@ def case_calls(request: StudyRequest, public_id: str, case_run_id: str) -> HttpR
         "total": total(s.spent for s in by_stage),
         "failed": stages.filter(state="failed"),
     }
-    return render(request, "timelines/case_calls.html", context)
+    return render(request, "timelines/calls/case.html", context)
 
 
 @require_GET
@@ -101,7 +101,7 @@ def call(request: StudyRequest, public_id: str) -> HttpResponse:
         object_id=encounter.public_id,
         detail=seen,
     )
-    return render(request, "timelines/model_call.html", context)
+    return render(request, "timelines/calls/call.html", context)
 
 
 def _case_run(request: StudyRequest, case_run: CaseRun | None) -> CaseRun:

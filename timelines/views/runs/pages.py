@@ -64,7 +64,7 @@ def runs(request: StudyRequest) -> HttpResponse:
         "may_launch": user_can_manage_study(request.user, request.study),
         "closed": has_closed(Dataset.objects.filter(study=request.study), closed),
     }
-    return render(request, "timelines/runs.html", context)
+    return render(request, "timelines/runs/list.html", context)
 
 
 @require_http_methods(["GET", "POST"])
@@ -94,7 +94,7 @@ def run_new(request: StudyRequest) -> HttpResponse:
                 return redirect("timelines:run", started[0].public_id)
             messages.success(request, f"{len(started)} runs over {cases} have started.")
             return redirect("timelines:runs")
-    return render(request, "timelines/run_new.html", {"form": form})
+    return render(request, "timelines/runs/new.html", {"form": form})
 
 
 @require_GET
@@ -116,7 +116,7 @@ def run(request: StudyRequest, public_id: str) -> HttpResponse:
             sign.partition(".")[0] for sign in seen
         }
         context["changed"] = [line for line in lines if line.sign not in seen]
-        response = render(request, "timelines/_run_poll.html", context)
+        response = render(request, "timelines/runs/_poll.html", context)
     else:
         configuration = {
             "config_items": sorted(found.config.items()),
@@ -134,7 +134,7 @@ def run(request: StudyRequest, public_id: str) -> HttpResponse:
         context = _live(request, found, closed)
         response = render(
             request,
-            "timelines/run.html",
+            "timelines/runs/page.html",
             context | _study_timeline(found, context, closed) | configuration,
         )
     response["Vary"] = "HX-Request"
