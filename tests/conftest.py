@@ -48,7 +48,7 @@ examples.load_profile("same")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Options of tests/integration/test_demo_digests.py."""
+    """Options of tests/integration/site/test_demo_digests.py."""
     group = parser.getgroup("exports of the demo")
     group.addoption(
         "--demo-exports",

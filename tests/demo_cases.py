@@ -16,7 +16,6 @@ import random
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from django.db import transaction
@@ -24,6 +23,7 @@ from django.db import transaction
 from ehr.models import Dataset, Encounter, EventSeries, Note, SourceRow
 from ehr.partitions import ensure_partition
 from tests import factories
+from tests.paths import DEMO
 from timelines.domain import Lane, TimelineKind
 from timelines.models import (
     Candidate,
@@ -36,7 +36,7 @@ from timelines.models import (
     Timeline,
 )
 
-COHORT = Path(__file__).resolve().parent.parent / "demo" / "cohort"
+COHORT = DEMO / "cohort"
 ALTERNATIVES = 3
 _LANES = {
     "lab": Lane.LAB,

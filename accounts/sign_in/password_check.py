@@ -3,7 +3,7 @@
 Sign-in, the password form and the signature of a review use it. They share the throttle of the
 account and address (`accounts.sign_in.throttle`), and every refusal is in the audit trail
 (`accounts.sign_in.signals`). A test reports checks elsewhere
-(tests/integration/test_accounts_password_checks.py).
+(tests/integration/accounts/test_password_checks.py).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from adjudication.models import Comparison, Finding, Game, JudgeRun
 from adjudication.scoring.errors import Category
 from jobs.models import JobState
 from tests import factories
-from tests.worlds import build_once
+from tests.worlds.kept import build_once
 from timelines.models import Authoring, Timeline
 
 #: (source, kind, errors of each kind a game): who errs more is rated lower.

@@ -30,9 +30,9 @@ from adjudication.sampling.drawing import Design
 from ehr.models import Dataset, Encounter
 from jobs.models import JobState
 from tests import demo_cases, factories
-from tests.integration.judged import use_judge
-from tests.unit.adjudication.judge_games import make_raw
-from tests.worlds import build_once
+from tests.unit.adjudication.judging.judge_games import make_raw
+from tests.worlds.judged import use_judge
+from tests.worlds.kept import build_once
 from timelines.domain import TimelineKind
 from timelines.evaluation.values import SourceKey
 from timelines.models import Entry

@@ -12,9 +12,9 @@ import pytest
 from django.db import connections
 from playwright.sync_api import Page, Request, Response
 
-from tests.integration.crawler import Visit, select_shapes
-from tests.integration.demo_world import Demo, make_demo
-from tests.integration.test_crawl import crawl_person
+from tests.integration.site.test_crawl import crawl_person
+from tests.support.crawler import Visit, select_shapes
+from tests.worlds.demo_world import Demo, make_demo
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

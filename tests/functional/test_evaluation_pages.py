@@ -18,9 +18,9 @@ from jobs.models import JobState
 from tests import factories
 from tests.functional.case_world import build_world
 from tests.functional.test_pages import assert_accessible
-from tests.integration.evaluated import evaluate_world, make_evaluation, store_case
 from tests.made_report import REVISED, TEXT
 from tests.marks import deep
+from tests.worlds.evaluated import evaluate_world, make_evaluation, store_case
 from timelines.evaluation.values import Basis, CaseResult, CaseSource
 from timelines.models import Evaluation
 

@@ -16,8 +16,8 @@ from accounts.models import Role
 from tests import factories
 from tests.functional.case_world import build_world
 from tests.functional.test_pages import assert_accessible
-from tests.integration.evaluated import evaluate_world
 from tests.marks import deep
+from tests.worlds.evaluated import evaluate_world
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -17,7 +17,7 @@ from jobs.models import JobState
 from tests import factories
 from tests.functional.case_world import build_world
 from tests.functional.judged_pages import judge_world
-from tests.integration.evaluated import make_evaluation
+from tests.worlds.evaluated import make_evaluation
 from timelines.models import STAGE_ORDER, Evaluation, Run, StageRun
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

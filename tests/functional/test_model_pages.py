@@ -22,9 +22,9 @@ from llm_runtime.base import ModelRequest
 from llm_runtime.models import ModelCall
 from llm_runtime.servers import health
 from tests import factories
-from tests.integration.prompted_world import finish_run, small_dataset, use_server
 from tests.model_server import ModelServer
-from tests.unit.timelines.prompted_answers import make_good_answer
+from tests.unit.timelines.prompted.answers import make_good_answer
+from tests.worlds.prompted import finish_run, small_dataset, use_server
 from timelines.models import Run
 from timelines.pipeline.config import PipelineConfig
 from timelines.runs import actions

@@ -23,8 +23,9 @@ from playwright.sync_api import expect
 from accounts.models import Role
 from jobs.models import JobState
 from tests import factories
-from tests.integration.reconstructed import DEMO, import_folder
 from tests.marks import deep
+from tests.paths import DEMO
+from tests.worlds.reconstructed import import_folder
 from timelines.models import STAGE_ORDER, StageRun
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -14,9 +14,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.integration.ehr_cases import ROWS, write_case
+from tests.paths import DATA
+from tests.worlds.ehr_cases import ROWS, write_case
 
-MIMIC = Path(__file__).parents[1] / "data" / "ehr" / "mimic_iv"
+MIMIC = DATA / "ehr" / "mimic_iv"
 MIMIC_FILES = (
     "hosp/admissions", "hosp/diagnoses_icd", "hosp/d_icd_diagnoses", "hosp/labevents", "hosp/d_labitems", "hosp/emar", "hosp/emar_detail",
     "hosp/omr", "icu/chartevents", "icu/d_items", "note/discharge",

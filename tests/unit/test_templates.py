@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from django.template import Context, Template
 from django.template.loader import get_template
 
-ROOT = Path(__file__).resolve().parent.parent.parent / "templates"
+from tests import paths
+
+ROOT = paths.ROOT / "templates"
 #: Names that a template looks up as a key first: with data keys, `d.items` may be the value of a
 #: key "items".
 SHADOWED = re.compile(r"\b([a-z_]+)\.(items|keys|values|get|pop|copy|update|clear)\b(?![\w(])")

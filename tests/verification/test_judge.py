@@ -19,7 +19,7 @@ from adjudication.judging.prompted.answer_schema import answer_schema
 from adjudication.judging.prompted.judge import PromptedJudge
 from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.structured import json_object
-from tests.unit.adjudication.judge_games import SERIES
+from tests.unit.adjudication.judging.judge_games import SERIES
 from tests.verification.asking import ANCHOR, model, token
 from tests.verification.vllm_server import GENERATE_LONG, Server
 

@@ -15,8 +15,8 @@ from django.db.models import Count, Sum
 from jobs.models import JobState
 from llm_runtime.models import ModelCall
 from llm_runtime.roles import ModelRoles
-from tests.integration.prompted_world import LOCAL_ROLES, finish_run, small_dataset
 from tests.verification.asking import load_plain_options
+from tests.worlds.prompted import LOCAL_ROLES, finish_run, small_dataset
 from timelines.backbones.rules.backbone import rules_backbone
 from timelines.models import Entry, Run, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig

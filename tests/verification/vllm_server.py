@@ -18,7 +18,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.paths import ROOT
+
 INSTALLER = ROOT / "requirements" / "verification.py"
 #: Seconds a server may take to be ready; 25 to 90 are usual, on a machine that others use as well
 #: it was seen to take minutes.

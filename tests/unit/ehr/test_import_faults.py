@@ -24,9 +24,10 @@ from ehr.formats.meds.reader import Meds
 from ehr.formats.mimic_iv.reader import MimicIV
 from ehr.formats.row_files import read_rows
 from ehr.formats.stream import StreamBlock
-from tests.integration.ehr_cases import ROWS, write_case
+from tests.paths import DATA
+from tests.worlds.ehr_cases import ROWS, write_case
 
-MIMIC = Path(__file__).parents[2] / "data" / "ehr" / "mimic_iv"
+MIMIC = DATA / "ehr" / "mimic_iv"
 LISTED = "case_id,admitted_at,discharged_at,title\n"
 
 

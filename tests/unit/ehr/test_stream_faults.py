@@ -15,8 +15,9 @@ from ehr.formats.base import WrongFile
 from ehr.formats.meds.reader import Meds
 from ehr.formats.mimic_iv.reader import MimicIV
 from ehr.formats.stream import StreamBlock
+from tests.paths import DATA
 
-MIMIC = Path(__file__).parents[2] / "data" / "ehr" / "mimic_iv"
+MIMIC = DATA / "ehr" / "mimic_iv"
 ADMIT, LEAVE, LAB = "HOSPITAL_ADMISSION//URGENT", "HOSPITAL_DISCHARGE//HOME", "LAB//50813//mmol/L"
 
 

@@ -21,8 +21,9 @@ from ehr.formats.meds.reader import Meds
 from ehr.formats.mimic_iv.reader import MimicIV
 from ehr.formats.stream import NoteBlock, StreamSource
 from ehr.schema import ROWS
+from tests.paths import DATA
 
-DATA = Path(__file__).parents[2] / "data" / "ehr"
+EHR = DATA / "ehr"
 
 
 def read_through(source: StreamSource) -> None:
@@ -112,7 +113,7 @@ def test_a_sound_shard_with_any_facts(facts, unit, described):
 
 
 def test_the_undamaged_data_is_read_whole():
-    for source in (MimicIV(DATA / "mimic_iv"), Meds(DATA / "meds")):
+    for source in (MimicIV(EHR / "mimic_iv"), Meds(EHR / "meds")):
         read_through(source)
         assert source.encounters().encounters
         assert all(isinstance(e.admitted_at, datetime) for e in source.encounters().encounters)

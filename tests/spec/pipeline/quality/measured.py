@@ -25,6 +25,7 @@ from ehr.summarise import summarise
 from llm_runtime.base import Vectors
 from llm_runtime.calls.blocking import run_blocking
 from llm_runtime.roles import ModelRoles
+from tests.paths import DATA
 from timelines.backbones.rules.backbone import rules_backbone
 from timelines.domain import Anchor, Entry, Reconstruction, SourceRow, TimeKind, Window
 from timelines.evaluation.concordance import concordance_ref
@@ -32,7 +33,7 @@ from timelines.evaluation.spans import match_spans
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.run import Case, Record, Tools, reconstruct
 
-FOLDER = Path(__file__).parents[3] / "data" / "quality"
+FOLDER = DATA / "quality"
 
 
 @dataclass(frozen=True)
