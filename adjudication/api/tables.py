@@ -7,7 +7,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.serializers import CharField, JSONField, ListField
 
 from adjudication.api.operations import Body
-from adjudication.ratings.card import FORMATS
+from adjudication.ratings.card.page import FORMATS
 
 
 class Table(Body):

@@ -31,7 +31,7 @@ from adjudication.models import (
     PacketItem,
     Slot,
 )
-from adjudication.packets import chain_storage
+from adjudication.packets.chain import storage as chain_storage
 from adjudication.packets.digests import moment, opening_facts, share_digest
 from adjudication.sampling.drawing import (
     OUTSIDE_SHARED,

@@ -13,7 +13,7 @@ from adjudication.blinding.visibility import swap_answer
 from adjudication.chain import encode_canonical
 from adjudication.export_files import BOOL, INT, NUMBER, TEXT, Column
 from adjudication.models import Decision, Packet
-from adjudication.packets.chain_storage import build_payload
+from adjudication.packets.chain.storage import build_payload
 
 COLUMNS = (
     Column("packet", TEXT, "", "public id of the packet"),

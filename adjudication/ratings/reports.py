@@ -15,7 +15,7 @@ from adjudication.access.closed import find_closed_objects, has_closed_games
 from adjudication.access.eligibility import REFUSAL
 from adjudication.findings.changes import find_comparable_runs
 from adjudication.models import Finding, JudgeRun
-from adjudication.ratings.card import table_file
+from adjudication.ratings.card.page import table_file
 from adjudication.ratings.data import compare_runs, compute_report
 from adjudication.reports.league import tables
 from adjudication.reports.league.values import JudgeReport

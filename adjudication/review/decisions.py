@@ -24,7 +24,7 @@ from accounts.permissions import NotAllowed, user_can_manage_study
 from accounts.sign_in.password_check import Purpose, require_password
 from accounts.wording import format_count
 from adjudication.models import Assignment, Decision, ItemMark, Packet, PacketItem, Slot
-from adjudication.packets import chain_storage
+from adjudication.packets.chain import storage as chain_storage
 from adjudication.review import slots
 from adjudication.states import next_assignment_state
 

@@ -21,7 +21,7 @@ from adjudication.models import Assignment, Decision, ItemMark, PacketItem, Slot
 
 #: Number of one's own items in the blinding check.
 ASKED = 20
-#: The name of the blinding check's question in analysis (`adjudication.ratings.card_data`).
+#: The name of the blinding check's question in analysis (`adjudication.ratings.card.data`).
 CLINICIAN = "clinician"
 
 

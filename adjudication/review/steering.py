@@ -8,7 +8,7 @@ from django.db.models import Count, Q, QuerySet
 
 from adjudication.access.eligibility import find_ineligibility_reasons
 from adjudication.models import Assignment, Decision, Packet, Slot
-from adjudication.packets import chain_verification
+from adjudication.packets.chain import verification as chain_verification
 from adjudication.review.slots import Progress, progress
 from adjudication.sampling.drawing import QUOTAS, Shortage
 

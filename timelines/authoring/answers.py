@@ -16,7 +16,7 @@ from timelines.drafts.document import Document
 from timelines.drafts.time_entry import TimeNotUnderstood
 from timelines.drafts.undoing import Stacks
 from timelines.drafts.values import EditRefused
-from timelines.presentation.authored import occurrences_json, progress_json
+from timelines.presentation.authoring.values import occurrences_json, progress_json
 
 P = ParamSpec("P")
 

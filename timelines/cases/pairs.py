@@ -21,7 +21,7 @@ from timelines.evaluations.opening import open_evaluation
 from timelines.evaluations.pairs import compared_timeline, find_source, reference_timeline
 from timelines.models import Entry, Evaluation, EvaluationCase
 from timelines.presentation.case_plot import Item
-from timelines.presentation.evaluation_tables import BASIS_WORDS
+from timelines.presentation.evaluation.tables import BASIS_WORDS
 
 
 @dataclass(frozen=True)

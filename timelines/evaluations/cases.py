@@ -14,7 +14,7 @@ from django.db.models import F, Func, JSONField, QuerySet, Value
 
 from timelines.evaluation.values import Basis, SourceKey
 from timelines.models import Evaluation, EvaluationCase
-from timelines.presentation.evaluation_tables import value_words
+from timelines.presentation.evaluation.tables import value_words
 
 CASE_METRICS = ("match_rate", "concordance", "aultc_ref", "median_error", "within_tolerance")
 _SOURCE = (

@@ -23,8 +23,8 @@ from adjudication.api.packets.views import packet_operation
 from adjudication.api.tables import TABLE_FILE, TABLE_FORM
 from adjudication.models import Packet
 from adjudication.packets import export as packet_export
-from adjudication.ratings.card import CLOSED, card_table, record_access
-from adjudication.ratings.card_data import compute_card
+from adjudication.ratings.card.data import compute_card
+from adjudication.ratings.card.page import CLOSED, card_table, record_access
 from adjudication.reports.card import tables
 
 FORM = OpenApiParameter(

@@ -12,8 +12,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from accounts.audit.chain import Head, chain_faults, current_head
 from accounts.wording import format_count
 from adjudication.models import Decision, Packet
-from adjudication.packets.chain_storage import find_head
-from adjudication.packets.chain_verification import (
+from adjudication.packets.chain.storage import find_head
+from adjudication.packets.chain.verification import (
     audit_heads,
     find_faults,
     find_missing_packets,

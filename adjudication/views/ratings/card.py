@@ -18,8 +18,8 @@ from accounts.scoping import StudyRequest, study_role_required
 from adjudication.access.eligibility import load_visibility
 from adjudication.blinding.page import ANSWER_WORDS
 from adjudication.packets import export as packet_export
-from adjudication.ratings.card import card_table, find_revealed_packet, record_access
-from adjudication.ratings.card_data import compute_card
+from adjudication.ratings.card.data import compute_card
+from adjudication.ratings.card.page import card_table, find_revealed_packet, record_access
 from adjudication.reports.card import tables
 from adjudication.reports.card.values import Agreement, Disagreement, ReportCard
 from timelines.evaluation.tables import Cell, Content, Table

@@ -18,7 +18,7 @@ from adjudication.findings.files import DICTIONARY
 from adjudication.judge_runs.tools import RULES
 from adjudication.judging.finding_words import CATEGORY_WORDS
 from adjudication.models import JudgeRun
-from adjudication.ratings.card import FORMATS
+from adjudication.ratings.card.page import FORMATS
 from adjudication.ratings.reports import (
     _choose_other_run,
     _find_other_runs,

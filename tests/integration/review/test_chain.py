@@ -16,8 +16,8 @@ from django.db import connection, transaction
 from adjudication.chain import link_hash
 from adjudication.models import Decision, Finding, Slot
 from adjudication.packets import actions as packets
-from adjudication.packets.chain_storage import build_payload
-from adjudication.packets.chain_verification import find_faults
+from adjudication.packets.chain.storage import build_payload
+from adjudication.packets.chain.verification import find_faults
 from adjudication.review import decisions, slots
 from tests.factories import PASSWORD
 from tests.integration.review.test_decisions import decide, decide_all

@@ -28,7 +28,7 @@ from django.conf import settings
 from django.test import Client
 
 from adjudication.models import Assignment, Decision, PacketItem, Slot
-from adjudication.packets.chain_verification import find_faults
+from adjudication.packets.chain.verification import find_faults
 from config.services.processes import wait_until
 from jobs.leases.clock import database_time
 from tests.worlds.reviewing import Review, open_review

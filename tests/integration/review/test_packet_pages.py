@@ -16,7 +16,7 @@ from adjudication.blinding.page import ANSWER_WORDS
 from adjudication.models import Decision, Finding, Packet
 from adjudication.packets.actions import assign, close_packet, list_pairings
 from adjudication.packets.forms import quota_field
-from adjudication.ratings.card_data import compute_card
+from adjudication.ratings.card.data import compute_card
 from tests import factories
 from tests.support.pages import join_markup
 from tests.worlds.judged import FixedJudge, make_judged_run, make_judged_world

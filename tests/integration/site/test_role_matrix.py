@@ -106,7 +106,9 @@ def classify_answer(response: Any) -> int | str:
 def test_every_address_is_in_the_matrix():
     known = {row.name for row in rows()}
     addresses = set(list_names(get_resolver().url_patterns))
-    assert sorted(addresses - known) == [], "addresses without a row in tests/integration/site/matrix"
+    assert sorted(addresses - known) == [], (
+        "addresses without a row in tests/integration/site/matrix"
+    )
     assert sorted(known - addresses) == [], "rows without an address"
 
 

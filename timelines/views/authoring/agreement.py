@@ -25,7 +25,7 @@ from timelines.domain import Anchor
 from timelines.drafts.agreement import Agreement, Authored, Pair, agreement
 from timelines.models import Authoring, Entry
 from timelines.pipeline.uids import unescape_mention
-from timelines.presentation.authored import time_words
+from timelines.presentation.authoring.values import time_words
 from timelines.presentation.wording import bounds_words
 
 

@@ -21,7 +21,7 @@ from timelines.cases.opening import stay
 from timelines.domain import Anchor
 from timelines.drafts.time_entry import read_time
 from timelines.drafts.values import EditRefused
-from timelines.presentation.authored import occurrences_json, progress_json, time_words
+from timelines.presentation.authoring.values import occurrences_json, progress_json, time_words
 from timelines.presentation.wording import bounds_words, clock_words
 
 

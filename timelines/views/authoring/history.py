@@ -18,7 +18,7 @@ from timelines.authoring.edits import load_log, stored_change
 from timelines.authoring.opening import audit_view, own_authoring
 from timelines.cases.opening import stay
 from timelines.drafts.undoing import find_undone
-from timelines.presentation.authored_history import history_line
+from timelines.presentation.authoring.history import history_line
 
 EDITS_PER_PAGE = 200
 

@@ -27,7 +27,7 @@ from timelines.authoring.storage import load_document
 from timelines.cases.opening import stay
 from timelines.drafts.values import EditRefused
 from timelines.models import Authoring
-from timelines.presentation.author_page import layout
+from timelines.presentation.authoring.page import layout
 from timelines.runs.storage import checked_text, find_note
 
 PLACEHOLDER_UID, PLACEHOLDER_ROW = "0000", 0

@@ -33,7 +33,7 @@ from timelines.evaluations.pairs import (
     reference_timeline,
 )
 from timelines.models import EvaluationCase
-from timelines.presentation import evaluation_tables as shown
+from timelines.presentation.evaluation import tables as shown
 from timelines.presentation.wording import clock_words
 
 

@@ -20,8 +20,8 @@ from timelines.evaluations.cases import CASE_METRICS, CaseLine, case_lines
 from timelines.evaluations.opening import ACTIVE, chosen_basis, open_evaluation
 from timelines.models import Evaluation
 from timelines.pipeline.config import Variant
-from timelines.presentation import evaluation_tables as shown
-from timelines.presentation.evaluation_plots import payload
+from timelines.presentation.evaluation import tables as shown
+from timelines.presentation.evaluation.plots import payload
 
 CASES_PER_PAGE = 100
 FORMATS = {

@@ -10,8 +10,8 @@ from timelines.domain import Anchor
 from timelines.drafts.document import Change
 from timelines.drafts.reading import read_fields
 from timelines.drafts.values import DraftOccurrence, EditRefused
-from timelines.presentation.authored import occurrence_json
-from timelines.presentation.authored_history import history_line
+from timelines.presentation.authoring.history import history_line
+from timelines.presentation.authoring.values import occurrence_json
 
 ADMITTED = datetime(2196, 2, 24, 14, 38)
 ANCHOR = Anchor(ADMITTED)

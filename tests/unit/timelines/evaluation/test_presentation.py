@@ -22,8 +22,8 @@ from tests.made_report import (
 from timelines.evaluation import tables
 from timelines.evaluation.naming import split_source
 from timelines.evaluation.values import Basis, Difference, Estimate, SourceKey
-from timelines.presentation import evaluation_tables as shown
-from timelines.presentation.evaluation_plots import payload
+from timelines.presentation.evaluation import tables as shown
+from timelines.presentation.evaluation.plots import payload
 
 
 @pytest.mark.parametrize(

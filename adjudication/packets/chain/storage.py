@@ -1,6 +1,6 @@
 """The chain of a packet in the database, appended one link at a time.
 
-`adjudication.packets.chain_verification` checks the whole.
+`adjudication.packets.chain.verification` checks the whole.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from adjudication.models import Assignment, Decision, Packet, PacketItem
 from adjudication.packets.digests import finding_digest, order_digest
 
 #: Audit events of a packet: its contents, its people and heads of its chain
-#: (`adjudication.packets.chain_verification`).
+#: (`adjudication.packets.chain.verification`).
 DRAWN, DELETED, OPENED, CLOSED = "packet.draw", "packet.delete", "packet.open", "packet.close"
 ASSIGNED, WITHDRAWN, SIGNED, UNSIGNED = (
     "packet.assign",

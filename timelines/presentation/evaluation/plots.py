@@ -11,7 +11,7 @@ from typing import Any
 
 from timelines.evaluation.tables import metric_words
 from timelines.evaluation.values import Basis, Estimate, Report, RhoPoint, SourceKey, SourceResult
-from timelines.presentation.evaluation_tables import kind_words, main_results
+from timelines.presentation.evaluation.tables import kind_words, main_results
 
 #: The five spans of time that cumulative error curves are read at: (hours, words).
 HORIZONS = ((1.0, "1 h"), (24.0, "1 d"), (168.0, "1 wk"), (720.0, "1 mo"), (8760.0, "1 y"))

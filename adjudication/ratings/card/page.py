@@ -11,7 +11,7 @@ from accounts.scoping import ANY_ROLE, StudyRequest, filter_by_role
 from adjudication.access.eligibility import load_visibility
 from adjudication.access.exposure import record_exposure
 from adjudication.models import Packet
-from adjudication.ratings.card_data import compute_card, load_items
+from adjudication.ratings.card.data import compute_card, load_items
 from adjudication.reports.card import tables
 from ehr.models import Encounter
 from timelines.evaluation.tables import Table

@@ -19,7 +19,7 @@ from accounts.models import AuditEvent
 from accounts.wording import format_count
 from adjudication.chain import BEGINNING, Break, Link, find_breaks
 from adjudication.models import Assignment, Decision, Packet, Slot
-from adjudication.packets.chain_storage import (
+from adjudication.packets.chain.storage import (
     ASSIGNED,
     CLOSED,
     DELETED,

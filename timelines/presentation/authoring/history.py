@@ -9,7 +9,7 @@ from timelines.domain import Anchor
 from timelines.drafts.document import Change
 from timelines.drafts.undoing import REDO, UNDO
 from timelines.drafts.values import DraftOccurrence
-from timelines.presentation.authored import TO_DO, time_words
+from timelines.presentation.authoring.values import TO_DO, time_words
 
 _SAID = {
     "mention": "name",
