@@ -108,32 +108,6 @@ class ModelCall(models.Model):
         ]
 
 
-class EndpointShare(models.Model):
-    """The slots of an endpoint that a process has, on database time.
-
-    After `expires_at` they are free (`shared_slots`).
-    """
-
-    endpoint = models.CharField(max_length=200)
-    #: One process.
-    holder = models.CharField(max_length=40)
-    #: Requests that it has or would send now.
-    wanted = models.PositiveIntegerField()
-    #: Slots that nobody else may use: those of the requests that are out, and what it was given
-    #: besides.
-    held = models.PositiveIntegerField()
-    #: Since when it waits, or since when its turn lasts: the order in which slots are given out.
-    since = models.DateTimeField()
-    expires_at = models.DateTimeField()
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["endpoint", "holder"], name="endpoint_share_once_per_holder"
-            )
-        ]
-
-
 class ServedTokens(models.Model):
     """What a server said once, in tokens.
 

@@ -21,7 +21,6 @@ from typing import Any
 
 from llm_runtime.base import Embedder, LanguageModel, ProviderError, Reranker
 from llm_runtime.calls.server_facts import NO_FACTS, ServerFacts
-from llm_runtime.calls.slots import LOCAL_SLOTS, Slots
 
 EMBEDDER = "embedder"
 RERANKER = "reranker"
@@ -83,19 +82,17 @@ class ModelRoles:
         endpoints: Mapping[str, Spec] | None = None,
         *,
         secret: Callable[[str], str] | None = None,
-        slots: Slots = LOCAL_SLOTS,
         facts: ServerFacts = NO_FACTS,
     ) -> None:
-        """Set the roles, endpoints, secrets, slots and facts.
+        """Set the roles, endpoints, secrets and facts.
 
         `secret` reads the variable that an `api_key_env` names; by default the process environment,
-        or a file it points to. `slots` limit the requests to endpoints; by default over this
-        process alone. `facts` store what servers said; by default nothing.
+        or a file it points to. `facts` store what servers said; by default nothing.
         """
         self._roles = roles
         self.endpoints: Mapping[str, Spec] = endpoints or {}
         self._secret = secret or _secret
-        self._slots, self._facts = slots, facts
+        self._facts = facts
         self._built: dict[str, Any] = {}
 
     def embedder(self, role: str = EMBEDDER) -> Embedder:
@@ -165,8 +162,6 @@ class ModelRoles:
         key = json.dumps(dict(spec), sort_keys=True, default=repr)
         if key not in self._built:
             self._built[key] = provider = _build(role, spec, self._secret)
-            if hasattr(type(provider), "slots"):
-                provider.slots = self._slots
             if hasattr(type(provider), "facts"):
                 provider.facts = self._facts
         return self._built[key]

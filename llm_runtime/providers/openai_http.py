@@ -15,7 +15,7 @@ from typing import Any
 
 from llm_runtime.base import Limits, Message, ModelReply, ModelRequest, ProviderError
 from llm_runtime.calls.server_facts import CONTEXT, NO_FACTS, ServerFacts, messages_sha256
-from llm_runtime.calls.slots import LOCAL_SLOTS, Slots
+from llm_runtime.calls.slots import take_slot
 from llm_runtime.errors import ModelError, PromptTooLong, RequestRefused, SchemaRefused, Unavailable
 from llm_runtime.providers.http_client import TRIES, call_with_retries, client_library, parse_host
 
@@ -34,8 +34,6 @@ class OpenAIModel:
     client library is missing, the address is none or a number is out of its range.
     """
 
-    #: Limits the calls to the endpoint.
-    slots: Slots = LOCAL_SLOTS
     #: Stores counts and a learned context for a time when the server is away.
     facts: ServerFacts = NO_FACTS
 
@@ -159,7 +157,7 @@ class OpenAIModel:
                 "json_schema": {"name": "answer", "schema": request.schema, "strict": True},
             }
         client, _ = self._client()
-        async with self.slots.slot(self.endpoint, self._concurrency):
+        async with take_slot(self.endpoint, self._concurrency):
             return self._reply(await self._retry(lambda: client.chat.completions.create(**fields)))
 
     async def count_tokens(self, messages: Sequence[Message]) -> int:

@@ -19,7 +19,7 @@ import numpy as np
 
 from llm_runtime.base import Vectors
 from llm_runtime.calls.calling import gather_results
-from llm_runtime.calls.slots import LOCAL_SLOTS, Slots
+from llm_runtime.calls.slots import take_slot
 from llm_runtime.errors import RequestRefused, Unavailable
 from llm_runtime.providers.http_client import TRIES, call_with_retries, client_library, parse_host
 
@@ -45,12 +45,9 @@ QWEN3_FORM: Mapping[str, tuple[str, str]] = {
 class _Pooling:
     """One model of one server.
 
-    `concurrency` is how many requests its endpoint has at once, of all processes that share its
-    slots. Texts are cut at `max_tokens`. Raises ProviderError if the address is not one.
+    `concurrency` limits the requests of this process to the endpoint. Texts are cut at
+    `max_tokens`. Raises ProviderError if the address is not one.
     """
-
-    #: Limits the calls to the endpoint.
-    slots: Slots = LOCAL_SLOTS
 
     def __init__(
         self,
@@ -111,7 +108,7 @@ class _Pooling:
     async def _post(self, path: str, **body: Any) -> dict[str, Any]:
         """The answer's JSON. Raises Unavailable, RequestRefused."""
         whole = {"model": self.model, **self._cut, **body}
-        async with self._client() as client, self.slots.slot(self.endpoint, self._concurrency):
+        async with self._client() as client, take_slot(self.endpoint, self._concurrency):
             return await self._retry(lambda: client.post(path, body=whole, cast_to=dict[str, Any]))
 
     async def _retry(

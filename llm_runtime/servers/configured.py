@@ -10,7 +10,6 @@ from functools import lru_cache
 from django.conf import settings
 
 from llm_runtime.roles import DEFAULT_ROLES, ModelRoles
-from llm_runtime.servers.shared_slots import SharedSlots
 from llm_runtime.servers.stored_facts import StoredFacts
 
 
@@ -20,14 +19,12 @@ def configured_roles() -> ModelRoles:
 
     Keys are read from the variables that the settings name, and are in no setting.
 
-    The limits of their endpoints hold over all processes on this database, and so does what their
-    servers said of prompts.
+    All processes on this database share what servers said of prompts.
     """
     roles = {**DEFAULT_ROLES, **settings.MODEL_ROLES}
     return ModelRoles(
         roles,
         settings.MODEL_ENDPOINTS,
         secret=settings.MODEL_KEY,
-        slots=SharedSlots(),
         facts=StoredFacts(),
     )

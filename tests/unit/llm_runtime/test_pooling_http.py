@@ -16,7 +16,6 @@ import pytest
 from llm_runtime.base import Embedder, ProviderError, Reranker
 from llm_runtime.calls.blocking import run_blocking
 from llm_runtime.calls.calling import gather_results
-from llm_runtime.calls.slots import LocalSlots
 from llm_runtime.errors import RequestRefused, Unavailable
 from llm_runtime.providers.pooling_http import HTTPEmbedder, HTTPReranker
 from llm_runtime.roles import ModelRoles
@@ -174,7 +173,7 @@ def test_batches_go_out_at_once_up_to_the_limit_that_both_share_with_language_mo
         "embedder": {"provider": "openai_embeddings", **served},
         "reranker": {"provider": "openai_rerank", **served, "threshold": 0.0},
     }
-    roles = ModelRoles(spec, slots=LocalSlots())
+    roles = ModelRoles(spec)
     embedder, reranker = roles.embedder(), roles.reranker()
 
     async def both():

@@ -1,17 +1,15 @@
-"""The limit of an endpoint over threads, event loops and processes."""
+"""The limit of an endpoint over threads and event loops of a process."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from hypothesis import given
-from hypothesis import strategies as st
-
-from llm_runtime.calls.shares import divide_slots
-from llm_runtime.calls.slots import Gate, LocalSlots
+from llm_runtime.calls import slots
+from llm_runtime.calls.slots import Gate, take_slot
 
 
 class Crowd:
@@ -32,15 +30,15 @@ class Crowd:
 
 
 def test_one_limit_over_many_event_loops_and_none_between_endpoints() -> None:
-    slots, crowd, other = LocalSlots(), Crowd(), Crowd()
+    crowd, other = Crowd(), Crowd()
 
     async def one(endpoint: str, crowd: Crowd) -> None:
-        async with slots.slot(endpoint, 3):
+        async with take_slot(endpoint, 3):
             await crowd.visit()
 
     async def stage() -> None:
         await asyncio.gather(
-            *(one("a", crowd) for _ in range(10)), *(one("b", other) for _ in range(3))
+            *(one("first:1", crowd) for _ in range(10)), *(one("second:1", other) for _ in range(3))
         )
 
     with ThreadPoolExecutor(4) as pool:
@@ -50,10 +48,10 @@ def test_one_limit_over_many_event_loops_and_none_between_endpoints() -> None:
 
 
 def test_a_changed_limit_holds_from_then_on() -> None:
-    slots, crowd = LocalSlots(), Crowd()
+    gate, crowd = Gate(), Crowd()
 
     async def one(limit: int) -> None:
-        async with slots.slot("a", limit):
+        async with gate.slot(limit):
             await crowd.visit()
 
     async def many(limit: int) -> None:
@@ -69,10 +67,10 @@ def test_a_changed_limit_holds_from_then_on() -> None:
 
 
 def test_who_came_first_goes_first_and_a_cancelled_one_gives_up_its_place() -> None:
-    gate, order = Gate(1), []
+    gate, order = Gate(), []
 
     async def one(number: int) -> None:
-        async with gate.slot():
+        async with gate.slot(1):
             order.append(number)
             await asyncio.sleep(0.01)
 
@@ -88,57 +86,63 @@ def test_who_came_first_goes_first_and_a_cancelled_one_gives_up_its_place() -> N
 
     asyncio.run(main())
     assert order == [0, 1, 3, 4]
-    assert gate.usage() == (0, 0, 1)
+    assert gate.usage() == (0, 0)
 
 
 def test_a_slot_granted_to_one_that_is_cancelled_in_that_moment_goes_on() -> None:
-    gate = Gate(0)
+    gate = Gate()
 
     async def one() -> None:
-        async with gate.slot():
+        async with gate.slot(1):
             raise AssertionError("it was cancelled before")
 
     async def main() -> None:
-        task = asyncio.create_task(one())
-        await asyncio.sleep(0)
-        gate.open(1)
+        async with gate.slot(1):
+            task = asyncio.create_task(one())
+            await asyncio.sleep(0)
+        assert gate.usage() == (1, 0), "the slot is granted, the task has not run yet"
         task.cancel()
         await asyncio.wait([task])
 
     asyncio.run(main())
-    assert gate.usage() == (0, 0, 1)
+    assert gate.usage() == (0, 0)
 
 
 def test_one_whose_event_loop_is_gone_takes_no_slot() -> None:
-    gate = Gate(0)
+    gate = Gate()
     loop = asyncio.new_event_loop()
 
     async def one() -> None:
-        async with gate.slot():
+        async with gate.slot(1):
             pass
 
-    task = loop.create_task(one())
-    loop.run_until_complete(asyncio.sleep(0.001))
-    loop.close()
-    gate.open(1)
-    assert gate.usage() == (0, 0, 1)
+    async def main() -> None:
+        async with gate.slot(1):
+            task = loop.create_task(one())
+            await asyncio.to_thread(loop.run_until_complete, asyncio.sleep(0.001))
+            loop.close()
+            assert gate.usage() == (1, 1)
+            assert not task.done()
+
+    asyncio.run(main())
+    assert gate.usage() == (0, 0)
     asyncio.run(one())
-    assert gate.usage() == (0, 0, 1)
-    del task
+    assert gate.usage() == (0, 0)
 
 
-def test_a_lower_ceiling_lets_those_inside_end_and_nobody_in_before() -> None:
-    gate, crowd = Gate(3), Crowd()
+def test_a_lower_limit_lets_those_inside_end_and_nobody_in_before() -> None:
+    gate, crowd = Gate(), Crowd()
 
-    async def one() -> None:
-        async with gate.slot():
+    async def one(limit: int) -> None:
+        async with gate.slot(limit):
             await crowd.visit(0.02)
 
     async def main() -> None:
-        tasks = [asyncio.create_task(one()) for _ in range(6)]
+        tasks = [asyncio.create_task(one(3)) for _ in range(5)]
         await asyncio.sleep(0.005)
-        gate.open(1)
-        assert gate.usage() == (3, 3, 1)
+        tasks.append(asyncio.create_task(one(1)))
+        await asyncio.sleep(0)
+        assert gate.usage() == (3, 3)
         crowd.most = 0
         await asyncio.sleep(0.03)
         assert gate.usage()[0] == 1
@@ -150,38 +154,13 @@ def test_a_lower_ceiling_lets_those_inside_end_and_nobody_in_before() -> None:
     assert time.monotonic() - began >= 0.08, "the last three went one after the other"
 
 
-def test_freezing_lets_nobody_in_beyond_those_inside() -> None:
-    gate = Gate(5)
-
+def test_a_forked_process_starts_with_free_slots() -> None:
     async def main() -> None:
-        async with gate.slot(), gate.slot():
-            assert gate.freeze() == (2, 0)
-            late = asyncio.create_task(gate.slot().__aenter__())
-            await asyncio.sleep(0.001)
-            assert gate.usage() == (2, 1, 2)
-            gate.open(5)
-            await late
-            assert gate.usage() == (3, 0, 5)
+        async with take_slot("forked:1", 1):
+            child = os.fork()
+            if not child:
+                os._exit(len(slots._GATES))
+            assert os.waitpid(child, 0)[1] == 0
+            assert "forked:1" in slots._GATES
 
     asyncio.run(main())
-
-
-def test_slots_are_dealt_one_by_one_in_order() -> None:
-    assert divide_slots(8, [("a", 50), ("b", 50)]) == {"a": 4, "b": 4}
-    assert divide_slots(8, [("a", 50), ("b", 2), ("c", 50)]) == {"a": 3, "b": 2, "c": 3}
-    assert divide_slots(2, [("a", 5), ("b", 5), ("c", 5)]) == {"a": 1, "b": 1, "c": 0}
-    assert divide_slots(4, [("a", 1), ("b", 0)]) == {"a": 1, "b": 0}
-    assert divide_slots(3, []) == {}
-
-
-@given(st.integers(0, 40), st.lists(st.integers(0, 20), max_size=12))
-def test_no_slot_is_dealt_twice_none_lies_idle_and_nobody_gets_two_more_than_one_who_waits(
-    limit: int, wants: list[int]
-) -> None:
-    wanted = [(str(n), want) for n, want in enumerate(wants)]
-    shares = divide_slots(limit, wanted)
-    assert sum(shares.values()) == min(limit, sum(wants))
-    for holder, want in wanted:
-        assert 0 <= shares[holder] <= want
-        if shares[holder] < want:
-            assert max(shares.values()) <= shares[holder] + 1
