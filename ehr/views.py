@@ -35,10 +35,15 @@ REJECTIONS_SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class RowPage:
-    """One page of raw rows and the number of the next one."""
+    """One page of raw rows: of a series, or of the rows without a time."""
 
+    series: EventSeries | None
     rows: Sequence[RowLine]
     page: Page[int]
+
+    @property
+    def title(self) -> str:
+        return f"Rows of {self.series.event}" if self.series else "Rows without a time"
 
     @property
     def any_result_time(self) -> bool:
@@ -123,9 +128,9 @@ def untimed_rows(request: StudyRequest, public_id: str) -> HttpResponse:
 def _rows_response(
     request: StudyRequest, encounter: Encounter, indices: Sequence[int], series: EventSeries | None
 ) -> HttpResponse:
-    found = _row_page(encounter, indices, request.GET.get("page"))
+    found = _row_page(encounter, series, indices, request.GET.get("page"))
     template = "ehr/_row_lines.html" if found.page.number > 1 else "ehr/_series_rows.html"
-    return render(request, template, {"encounter": encounter, "series": series, "found": found})
+    return render(request, template, {"encounter": encounter, "found": found})
 
 
 def _audit_view(request: StudyRequest, encounter: Encounter, action: str, **detail: int) -> None:
@@ -140,9 +145,14 @@ def _audit_view(request: StudyRequest, encounter: Encounter, action: str, **deta
     )
 
 
-def _row_page(encounter: Encounter, indices: Sequence[int], number: int | str | None) -> RowPage:
+def _row_page(
+    encounter: Encounter,
+    series: EventSeries | None,
+    indices: Sequence[int],
+    number: int | str | None,
+) -> RowPage:
     page = Paginator(indices, ROWS_PER_PAGE).get_page(number)
-    return RowPage(row_lines(encounter, list(page.object_list)), page)
+    return RowPage(series, row_lines(encounter, list(page.object_list)), page)
 
 
 def _focus(encounter: Encounter, row: str, untimed: Sequence[int]) -> Focus | None:
@@ -154,7 +164,9 @@ def _focus(encounter: Encounter, row: str, untimed: Sequence[int]) -> Focus | No
     if index not in indices:
         return None
     return Focus(
-        index, series, _row_page(encounter, indices, indices.index(index) // ROWS_PER_PAGE + 1)
+        index,
+        series,
+        _row_page(encounter, series, indices, indices.index(index) // ROWS_PER_PAGE + 1),
     )
 
 

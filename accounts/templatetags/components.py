@@ -29,9 +29,13 @@ def table(
 
 
 @register.simple_block_tag(end_name="endempty_state")
-def empty_state(content: str, title: str) -> str:
-    """Return the content of an empty list: what it is for and how to fill it."""
-    return render_to_string("_components/empty_state.html", {"content": content, "title": title})
+def empty_state(content: str, title: str, *, level: int = 2) -> str:
+    """Return what an empty place says: what it is for and how to fill it.
+
+    `level` is that of the heading: 1 if the page has nothing else.
+    """
+    given = {"content": content, "title": title, "level": level}
+    return render_to_string("_components/empty_state.html", given)
 
 
 @register.simple_tag(takes_context=True)

@@ -55,6 +55,9 @@ def test_an_empty_list_says_what_would_be_here():
         render('{% empty_state "No run yet" %}<p>{{ words }}</p>{% endempty_state %}', words="<b>")
         == '<div class="empty"> <h2>No run yet</h2> <p>&lt;b&gt;</p> </div>'
     )
+    assert render("{% empty_state name level=1 %}{% endempty_state %}", name="<i>") == (
+        '<div class="empty"> <h1>&lt;i&gt;</h1> </div>'
+    )
 
 
 def test_what_polls_marks_its_requests():
