@@ -147,7 +147,7 @@ def find_summable_judge_run(
 def check_form(form: BaseForm, whole: str = "__all__") -> None:
     """Raise ValidationError by field if the form is invalid.
 
-    Faults of the form as a whole are named `parse_whole`.
+    Faults of the form as a whole are named `whole`.
     """
     if not form.is_valid():
         raise serializers.ValidationError(

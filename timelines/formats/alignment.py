@@ -50,8 +50,8 @@ class Alignment:
         return inside[0], inside[-1] + 1
 
 
-def align(theirs: str, ours: str) -> Alignment:
-    """Align two texts of one note.
+def align(theirs: str, ours: str, field: str = "text") -> Alignment:
+    """Align two texts of one note; `field` is the place of theirs.
 
     Raises Unreadable, which names the offset of the first difference and no text, if they are not
     the same note.
@@ -67,7 +67,7 @@ def align(theirs: str, ours: str) -> Alignment:
                 f" {len(ours) if mine is None else mine})"
             )
             raise Unreadable(
-                "text",
+                field,
                 f"the text is not this case's note: first difference at offset {place}; export the"
                 " note and annotate that",
             )

@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 from pydantic import Strict as Typed
 
-from llm_runtime.schema import FaultMessage, Strict, field_faults
+from llm_runtime.schema import FaultMessage, FieldFault, Strict, field_faults
 from timelines.domain import (
     MAX_CONTEXT,
     UID_PATTERN,
@@ -23,7 +24,7 @@ from timelines.domain import (
     Polarity,
     TimelineKind,
 )
-from timelines.formats.values import Event, Heading, Unreadable
+from timelines.formats.values import Event, Fault, Heading, Unreadable
 from timelines.pipeline.uids import escape_mention, unescape_mention
 
 #: Values that files use for an occurrence that cannot be placed.
@@ -110,6 +111,19 @@ def _identifier(uid: str) -> str:
     return uid
 
 
+def _require_whole(value: object) -> int:
+    number = parse_whole(value)
+    if number is None:
+        raise ValueError("missing")
+    return number
+
+
+def parse_lane(label: object) -> Lane | None:
+    """Return the lane that a tool's label names; None for other labels."""
+    name = label.lower() if isinstance(label, str) else ""
+    return Lane(name) if name in tuple(Lane) else None
+
+
 def _parse_case(case: object) -> str | None:
     return None if case is None or case == "" else parse_text(str(case))
 
@@ -119,6 +133,9 @@ _EMPTY = BeforeValidator(lambda value: None if value == "" else value)
 _FALSE = BeforeValidator(lambda value: value or None)
 Hours = Annotated[float | None, BeforeValidator(parse_hours)]
 Whole = Annotated[int | None, BeforeValidator(parse_whole)]
+Offset = Annotated[int, BeforeValidator(_require_whole)]
+Label = Annotated[Lane | None, BeforeValidator(parse_lane)]
+NoteText = Annotated[str, BeforeValidator(parse_text)]
 Mention = Annotated[str, BeforeValidator(shorten_mention)]
 Text = Annotated[str, BeforeValidator(lambda value: parse_text(value or ""))]
 Uid = Annotated[str, AfterValidator(_identifier), FaultMessage("not four lower-case hex digits")]
@@ -141,15 +158,20 @@ class HeadingLine(Strict, extra="ignore"):
         FaultMessage(f"not one of {', '.join(TimelineKind)}"),
     ] = None
 
+    def make_heading(self, name: str = "") -> Heading:
+        """Return which timeline the values belong to.
 
-class EventLine(Strict, extra="ignore"):
-    """The keys of our exports for an event and its time."""
+        `name` (a file's) replaces a missing case_id.
+        """
+        case = name if self.case_id is None else self.case_id
+        return Heading(case, self.source or None, self.kind, self.alternative)
 
-    start: Whole = None
-    end: Whole = None
-    uid4: Annotated[Uid | None, _FALSE] = None
-    known: Annotated[Literal[0, 1] | None, FaultMessage("neither 0 nor 1")] = None
+
+class EventValues(Strict, extra="ignore"):
+    """The keys of our exports that a mark of another tool may carry."""
+
     mention: Mention
+    known: Annotated[Literal[0, 1] | None, FaultMessage("neither 0 nor 1")] = None
     time: Hours = None
     lower: Hours = None
     upper: Hours = None
@@ -160,14 +182,75 @@ class EventLine(Strict, extra="ignore"):
     lane: Annotated[
         Lane | None, Typed(False), _EMPTY, FaultMessage(f"not one of {', '.join(Lane)}")
     ] = None
+    decided_by: Text = ""
+    reason: Text = ""
+
+    def make_event(self) -> Event:
+        """Return the event. Raises Unreadable if the bounds exclude its time."""
+        event = Event(
+            mention=self.mention,
+            time=self.time,
+            lower=self.lower,
+            upper=self.upper,
+            known=None if self.known is None else bool(self.known),
+            confidence=self.confidence,
+            polarity=self.polarity or Polarity.PRESENT,
+            lane=self.lane or Lane.FINDING,
+            decided_by=self.decided_by,
+            reason=self.reason,
+        )
+        check_bounds(event)
+        return event
+
+
+class EventLine(EventValues):
+    """The keys of our exports for an event and its time."""
+
+    start: Whole = None
+    end: Whole = None
+    uid4: Annotated[Uid | None, _FALSE] = None
     context: Annotated[
         list[Uid | None] | None,
         BeforeValidator(lambda value: value.split() if isinstance(value, str) else value),
         FaultMessage("not a list of identifiers, each four lower-case hex digits"),
     ] = None
-    decided_by: Text = ""
-    reason: Text = ""
     rows: Annotated[list[Row] | None, FaultMessage("not a list of row numbers from 0")] = None
+
+    def make_event(self) -> Event:
+        """Return the event. Raises Unreadable at the first field with a fault."""
+        if (self.start is None) != (self.end is None):
+            raise Unreadable("end", "a span has both ends or none")
+        if self.start is not None and self.end is not None and not self.start < self.end:
+            raise Unreadable("end", "the span is empty or reversed")
+        context = tuple(uid for uid in self.context or () if uid)
+        if len(context) > MAX_CONTEXT or len(set(context)) < len(context) or self.uid4 in context:
+            raise Unreadable(
+                "context", f"not at most {MAX_CONTEXT} identifiers of distinct other occurrences"
+            )
+        return replace(
+            super().make_event(),
+            start=self.start,
+            end=self.end,
+            uid=self.uid4,
+            context=context,
+            rows=tuple(dict.fromkeys(self.rows or ())),
+            sought=self.model_fields_set.isdisjoint(("start", "uid4")),
+        )
+
+
+def _say(fault: FieldFault) -> str:
+    """Return the reason as it reads after a colon."""
+    return fault.reason.removeprefix("is ")
+
+
+def list_faults(
+    error: ValidationError, file: str, line: int | None = None, *, within: str = ""
+) -> list[Fault]:
+    """Return every fault of a model, `within` a place of the file."""
+    return [
+        Fault(file, line, f"{within}.{fault.path}".strip(".").replace(".[", "["), _say(fault))
+        for fault in field_faults(error)
+    ]
 
 
 def read_line(kind: type[M], values: Mapping[str, Any]) -> M:
@@ -179,51 +262,17 @@ def read_line(kind: type[M], values: Mapping[str, Any]) -> M:
         return kind.model_validate(dict(values))
     except ValidationError as error:
         first = field_faults(error)[0]
-        raise Unreadable(first.path, first.reason) from None
+        raise Unreadable(first.path, _say(first)) from None
 
 
 def parse_heading(values: Mapping[str, Any], name: str = "") -> Heading:
-    """Return which timeline the values belong to.
-
-    `name` (a file's) replaces a missing case_id. Raises Unreadable.
-    """
-    line = read_line(HeadingLine, values)
-    case = name if line.case_id is None else line.case_id
-    return Heading(case, line.source or None, line.kind, line.alternative)
+    """Return which timeline the values belong to. Raises Unreadable."""
+    return read_line(HeadingLine, values).make_heading(name)
 
 
 def parse_event(values: Mapping[str, Any]) -> Event:
-    """Raises Unreadable at the first field with a fault."""
-    line = read_line(EventLine, values)
-    if (line.start is None) != (line.end is None):
-        raise Unreadable("end", "a span has both ends or none")
-    if line.start is not None and line.end is not None and not line.start < line.end:
-        raise Unreadable("end", "the span is empty or reversed")
-    context = tuple(uid for uid in line.context or () if uid)
-    if len(context) > MAX_CONTEXT or len(set(context)) < len(context) or line.uid4 in context:
-        raise Unreadable(
-            "context", f"not at most {MAX_CONTEXT} identifiers of distinct other occurrences"
-        )
-    event = Event(
-        mention=line.mention,
-        start=line.start,
-        end=line.end,
-        time=line.time,
-        lower=line.lower,
-        upper=line.upper,
-        known=None if line.known is None else bool(line.known),
-        confidence=line.confidence,
-        polarity=line.polarity or Polarity.PRESENT,
-        lane=line.lane or Lane.FINDING,
-        uid=line.uid4,
-        context=context,
-        decided_by=line.decided_by,
-        reason=line.reason,
-        rows=tuple(dict.fromkeys(line.rows or ())),
-        sought="start" not in values and "uid4" not in values,
-    )
-    check_bounds(event)
-    return event
+    """Return the event. Raises Unreadable at the first field with a fault."""
+    return read_line(EventLine, values).make_event()
 
 
 def check_bounds(event: Event) -> None:

@@ -65,8 +65,8 @@ def show_note(
 ) -> Shown:
     """Return the whole note with identifiers, or excerpts if too long.
 
-    A note of more than `parse_whole` characters is cut to what surrounds the occurrences: `local`
-    characters on each side, with touching pieces joined. If the pieces still exceed `parse_whole`
+    A note of more than `whole` characters is cut to what surrounds the occurrences: `local`
+    characters on each side, with touching pieces joined. If the pieces still exceed `whole`
     characters they are made shorter, never fewer.
     """
     text = mark_uids(note.text, note.inventory)
@@ -97,7 +97,7 @@ def cut_around(
 ) -> str:
     """Return what surrounds the spans, `local` characters on each side.
 
-    Touching pieces are joined. Pieces are made shorter, never fewer, until at most `parse_whole`
+    Touching pieces are joined. Pieces are made shorter, never fewer, until at most `whole`
     characters are left. `show` renders a piece (start, end) of the note.
     """
     render = show or (lambda start, end: note[start:end])

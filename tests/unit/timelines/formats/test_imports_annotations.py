@@ -190,13 +190,36 @@ def test_doccano_marks_made_or_taken_away_since_our_export_count(tmp_path):
         ({"text": NOTE, "label": ["x"]}, "a.jsonl, line 1, label[0]: neither an entity nor"),
         (
             {"text": NOTE, "label": [[-1, 2, "x"]]},
-            "a.jsonl, line 1, start_offset: not a whole number",
+            "a.jsonl, line 1, label[0].start_offset: not a whole number",
         ),
         ({"text": NOTE, "label": {"a": 1}}, "a.jsonl, line 1, label: not a list of spans"),
         ({"label": [[0, 1, "x"]]}, "a.jsonl, line 1, text: missing"),
         (
             {"text": NOTE, "entities": [{"start_offset": 0, "end_offset": 1, "time": True}]},
             "a.jsonl, line 1, entities[0].time: neither",
+        ),
+        (
+            {"text": NOTE, "entities": [{"start_offset": 0}]},
+            "a.jsonl, line 1, entities[0].end_offset: missing",
+        ),
+        (
+            {"text": NOTE, "entities": [{"start_offset": 0, "end_offset": 1, "mention": None}]},
+            "a.jsonl, line 1, entities[0].mention: missing",
+        ),
+        ({"text": 7, "label": []}, "a.jsonl, line 1, text: not text"),
+        (
+            {"text": NOTE, "meta": {"alternative": 0}},
+            "a.jsonl, line 1, alternative: alternatives count from 1",
+        ),
+        ({"text": NOTE, "occurrences": 7}, "a.jsonl, line 1, occurrences: not a list"),
+        ({"text": NOTE, "occurrences": [7]}, "a.jsonl, line 1, occurrences[0]: not an object"),
+        (
+            {"text": NOTE, "occurrences": [{"mention": "x", "marked": "no"}]},
+            "a.jsonl, line 1, occurrences[0].marked: must be a valid boolean",
+        ),
+        (
+            {"text": NOTE, "occurrences": [{"mention": "x", "time": 1, "lower": 2}]},
+            "a.jsonl, line 1, occurrences[0].lower: the time is outside the bounds",
         ),
         ({"text": NOTE, "entities": []}, "a.jsonl: no events"),
         (
@@ -211,6 +234,30 @@ def test_doccano_marks_made_or_taken_away_since_our_export_count(tmp_path):
 )
 def test_damaged_doccano_documents(tmp_path, document, reason):
     assert foreign.faults("doccano", doccano(tmp_path, document), NOTE)[0].startswith(reason)
+
+
+def test_every_fault_of_a_doccano_document_is_named_and_quotes_nothing(tmp_path):
+    entities = [
+        {"start_offset": "secret", "end_offset": 1, "known": "secret"},
+        {"start_offset": 0, "end_offset": 1, "lane": "secret", "reason": ["secret"]},
+    ]
+    document = {"text": NOTE, "kind": "secret", "entities": entities}
+    found = foreign.faults("doccano", doccano(tmp_path, document), NOTE)
+    assert [words.partition(":")[0] for words in found] == [
+        "a.jsonl, line 1, kind",
+        "a.jsonl, line 1, entities[0].known",
+        "a.jsonl, line 1, entities[0].start_offset",
+        "a.jsonl, line 1, entities[1].lane",
+        "a.jsonl, line 1, entities[1].reason",
+    ]
+    assert "secret" not in " ".join(found)
+
+
+def test_only_one_field_of_spans_is_read(tmp_path):
+    mark = {"label": "Lab", "start_offset": 2, "end_offset": 7}
+    document = {"text": NOTE, "entities": [mark], "label": ["a class of the document"]}
+    (event,) = foreign.events("doccano", doccano(tmp_path, document), NOTE)
+    assert event.mention == "Fever"
 
 
 def test_several_documents_must_name_their_cases(tmp_path):
@@ -315,32 +362,79 @@ def test_a_prediction_counts_where_nobody_annotated_and_cancelled_ones_never(tmp
         (7, "a.json, [0].data: no task with data"),
         (
             task(region("Fever"), region("Monday")),
-            "a.json, [0].result[1].id: the same identifier twice",
+            "a.json, [0].annotations[0].result[1].id: the same identifier twice",
         ),
         (
             task(
                 region("Fever") | {"value": {"start": 4, "end": 9, "text": "Fever", "labels": []}}
             ),
-            "a.json, [0].result: the offsets",
+            "a.json, [0].annotations[0].result: the offsets",
         ),
         (
             task(region("Fever") | {"value": {"start": 0, "end": 10**9, "labels": []}}),
-            "a.json, [0].result: the offsets",
+            "a.json, [0].annotations[0].result: the offsets",
         ),
         (
             task(region("Fever") | {"value": {"start": "/p[1]", "end": "/p[1]"}}),
-            "a.json, [0].start: not a whole number",
+            "a.json, [0].annotations[0].result[0].value.start: not a whole number",
         ),
         (
             task(region("Fever"), control("time", {"text": ["noon"]})),
             "a.json, [0].annotations[0].result[0].time: neither a number",
         ),
         (task(text="x"), "a.json, [0].data.text: the text is not"),
+        (task() | {"annotations": {}}, "a.json, [0].annotations: not a list"),
+        (
+            task() | {"annotations": [{"result": {}}]},
+            "a.json, [0].annotations[0].result: not a list",
+        ),
+        (
+            task(region("Fever"), 7),
+            "a.json, [0].annotations[0].result[1]: not an object",
+        ),
+        (
+            task(region("Fever") | {"value": {}}),
+            "a.json, [0].annotations[0].result[0]: a region without offsets of characters",
+        ),
+        (
+            task(region("Fever") | {"id": ["secret"]}),
+            "a.json, [0].annotations[0].result[0].id: neither text nor a whole number",
+        ),
+        (
+            task(region("Fever", meta={"occurrent": "secret"})),
+            "a.json, [0].annotations[0].result[0].meta.occurrent: not an object",
+        ),
+        (
+            task(region("Fever", meta={"occurrent": {"ordinal": -1}})),
+            "a.json, [0].annotations[0].result[0].ordinal: not a whole number",
+        ),
+        (
+            task(region("Fever"), control("polarity", {"choices": "secret"})),
+            "a.json, [0].annotations[0].result[1].value.choices: not a list",
+        ),
+        (
+            task(region("Fever")) | {"data": {"text": NOTE, "occurrent": [7]}},
+            "a.json, [0].data.occurrent[0]: not an object",
+        ),
+        (
+            task(region("Fever")) | {"data": {"text": NOTE, "occurrent": [{"mention": ""}]}},
+            "a.json, [0].data.occurrent[0].mention: no text",
+        ),
+        (task(region("Fever")) | {"data": {"case_id": "a"}}, "a.json, [0].data.text: missing"),
     ],
 )
 def test_damaged_label_studio_tasks(tmp_path, tasks, reason):
     found = foreign.faults("label_studio", studio(tmp_path, tasks), NOTE)
-    assert found[0].replace("[0].text:", "[0].data.text:").startswith(reason), found
+    assert found[0].startswith(reason), found
+    assert "secret" not in found[0]
+
+
+def test_faults_of_what_is_not_read_do_not_matter(tmp_path):
+    broken = {"result": [{"type": "labels"}]}
+    asked = task(region("Monday")) | {"predictions": [17, broken]}
+    asked["annotations"].append(broken | {"was_cancelled": True})
+    (event,) = foreign.events("label_studio", studio(tmp_path, asked), NOTE)
+    assert event.mention == "Monday"
 
 
 def test_a_cut_off_label_studio_file(tmp_path):
