@@ -38,6 +38,40 @@ def empty_state(content: str, title: str, *, level: int = 2) -> str:
     return render_to_string("_components/empty_state.html", given)
 
 
+@register.simple_block_tag(end_name="endfilters")
+def filters(
+    content: str,
+    label: str = "",
+    *,
+    action: str = "",
+    target: str = "",
+    look: str = "",
+    at_once: bool = False,
+) -> str:
+    """Return a form that filters a list. The filters are in the page's address.
+
+    With `target`, the id of the list, each choice loads the list alone. With `at_once` each choice
+    submits the form. Otherwise its button does.
+    """
+    given = {"content": content, "label": label, "action": action, "look": look}
+    live = {"target": target, "trigger": "submit, change" if target else "", "at_once": at_once}
+    return render_to_string("_components/filters.html", given | live | {"method": "get"})
+
+
+@register.simple_block_tag(end_name="endsearch")
+def search(content: str, *, action: str, target: str, text: str, choices: str) -> str:
+    """Return a form that searches a list while one types. The words are in no address.
+
+    `target` is the id of the list, `text` that of the field, `choices` those of the selects.
+    """
+    # The change of the field itself is no trigger: it comes when one clicks into the list, which
+    # would be replaced under the click.
+    changed = [f"change from:#{choice}" for choice in choices.split()]
+    trigger = ", ".join(["submit", *changed, f"input changed delay:250ms from:#{text}"])
+    given = {"content": content, "action": action, "target": target, "trigger": trigger}
+    return render_to_string("_components/filters.html", given | {"method": "post"})
+
+
 @register.simple_tag(takes_context=True)
 def heads(context: Context, *words: str) -> SafeString:
     """Return the head of a table.

@@ -28,7 +28,9 @@ def audit_trail(request: StudyRequest) -> HttpResponse:
         "page": Paginator(find_events(request.study, wanted), PAGE_SIZE).get_page(
             request.GET.get("page")
         ),
-        "people": User.objects.filter(pk__in=everything.values("actor")).order_by("username"),
-        "actions": everything.values_list("action", flat=True).distinct().order_by("action"),
+        "people": User.objects.filter(pk__in=everything.values("actor"))
+        .order_by("username")
+        .values_list("public_id", "username"),
+        "actions": everything.values_list("action", "action").distinct().order_by("action"),
     }
     return render(request, "accounts/audit_trail.html", context)

@@ -169,12 +169,13 @@ def filter_findings(run: JudgeRun, wanted: FindingFilter) -> QuerySet[Finding]:
     return found.select_related(*_RELATED).order_by(first, *fields[1:])
 
 
-def count_by_type(findings: QuerySet[Finding]) -> list[tuple[str, str, int]]:
-    """Return (value, words, count) for each type present, after the total."""
+def count_by_type(findings: QuerySet[Finding]) -> list[tuple[str, str]]:
+    """Return (value, words with the count) for each type, after the total."""
     counts = dict(findings.order_by().values_list("type").annotate(n=Count("pk")))
     counts[ONE_SIDED] = counts.pop("A_ONLY", 0) + counts.pop("B_ONLY", 0)
-    options = [(value, words, counts.get(value, 0)) for value, (words, _) in TYPES.items()]
-    return [("", "all", sum(n for *_, n in options)), *(one for one in options if one[2])]
+    present = [(value, words, n) for value, (words, _) in TYPES.items() if (n := counts.get(value))]
+    total = sum(n for *_, n in present)
+    return [("", f"all ({total})"), *((value, f"{words} ({n})") for value, words, n in present)]
 
 
 @dataclass(frozen=True, slots=True)

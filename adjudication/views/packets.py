@@ -133,7 +133,10 @@ def packet(request: StudyRequest, public_id: str) -> HttpResponse:
         "faults": packet_page.chain_faults(found),
         "links": Decision.objects.filter(packet=found).count(),
         "late": Decision.objects.filter(packet=found, kind=Decision.Kind.LATE).count(),
-        "later": list(later),
+        "later": [
+            (run.public_id, f"{run.label or run.judge_name} · {run.created_at:%Y-%m-%d %H:%M}")
+            for run in later
+        ],
     }
     return render(request, "adjudication/packets/page.html", context)
 

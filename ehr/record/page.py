@@ -95,8 +95,8 @@ def find_series(
     return found
 
 
-def count_categories(encounter: Encounter) -> list[tuple[str, str, int]]:
-    """(category, its words, number of series) in clinical priority."""
+def count_categories(encounter: Encounter) -> list[tuple[str, str]]:
+    """Return (category, words with the number of its series) in clinical priority."""
     named = (
         EventSeries.objects.filter(encounter=encounter)
         .annotate(category=_category())
@@ -104,7 +104,7 @@ def count_categories(encounter: Encounter) -> list[tuple[str, str, int]]:
         .values("category")
     )
     counted = named.annotate(n=Count("id"), place=Min("priority")).order_by("place", "category")
-    return [(c["category"], category_words(c["category"]), c["n"]) for c in counted]
+    return [(c["category"], f"{category_words(c['category'])} ({c['n']})") for c in counted]
 
 
 def series_lines(encounter: Encounter, series: Sequence[EventSeries]) -> list[SeriesLine]:

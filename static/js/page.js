@@ -1,4 +1,4 @@
-// What every page does: the theme button, selects that submit their form, and the dialog opener.
+// What every page does: the theme button, forms whose selects submit them, and the dialog opener.
 const THEMES = ["auto", "light", "dark"];
 const WORDS = { auto: "as the system", light: "light", dark: "dark" };
 const SIGNS = { auto: "◐", light: "○", dark: "●" };
@@ -24,9 +24,12 @@ toggle?.addEventListener("click", () => {
 });
 show();
 
-for (const select of document.querySelectorAll("[data-submit-on-change]")) {
-  select.form.querySelector("[data-replaced-by-change]")?.setAttribute("hidden", "");
-  select.addEventListener("change", () => select.form.requestSubmit());
+for (const form of document.querySelectorAll("[data-submit-on-change]")) {
+  form.querySelector("[data-replaced-by-change]")?.setAttribute("hidden", "");
+  form.addEventListener(
+    "change",
+    (event) => event.target.matches("select") && form.requestSubmit(),
+  );
 }
 // A fragment's request may be redirected, for example to the sign-in page after the session ended.
 // That page must not be inserted into this one.

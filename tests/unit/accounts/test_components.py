@@ -60,6 +60,34 @@ def test_an_empty_list_says_what_would_be_here():
     )
 
 
+def test_filters_are_in_the_address_and_load_the_list_alone_if_it_is_named():
+    plain = render('{% filters "Filter" %}{{ words }}{% endfilters %}', words="<b>")
+    assert plain == (
+        '<form method="get" class="filter-row" aria-label="Filter" > &lt;b&gt;'
+        ' <button class="button" type="submit">Show</button> </form>'
+    )
+    live = render('{% filters "Filter" action="/runs/" target="run-list" %}{% endfilters %}')
+    assert 'hx-get="/runs/" hx-target="#run-list" hx-swap="outerHTML" hx-push-url="true"' in live
+    assert 'hx-trigger="submit, change"' in live
+    at_once = render('{% filters "Filter" at_once=True %}{% endfilters %}')
+    assert "data-submit-on-change" in at_once
+    assert "data-replaced-by-change" in at_once
+
+
+def test_a_search_sends_its_words_in_the_body():
+    shown = render(
+        '{% search action="/cases/" target="case-list" text="words" choices="state sort" %}'
+        "{% endsearch %}"
+    )
+    assert shown.startswith('<form method="post" action="/cases/" class="filter-row" role="search"')
+    assert 'hx-post="/cases/" hx-target="#case-list"' in shown
+    assert "hx-push-url" not in shown
+    assert (
+        'hx-trigger="submit, change from:#state, change from:#sort,'
+        ' input changed delay:250ms from:#words"'
+    ) in shown
+
+
 def test_what_polls_marks_its_requests():
     assert render('<p {% poll "3s" %}>') == (
         '<p hx-trigger="every 3s" hx-swap="outerHTML" hx-headers=\'{"X-Background-Poll": "1"}\'>'

@@ -45,8 +45,10 @@ def cases(request: StudyRequest) -> HttpResponse:
         "search": asdict(wanted),
         "page": page,
         "rows": case_rows(list(page.object_list), closed=closed),
-        "datasets": Dataset.objects.filter(study=study).order_by("name"),
-        "states": list(CaseState),
+        "datasets": Dataset.objects.filter(study=study)
+        .order_by("name")
+        .values_list("public_id", "name"),
+        "states": [(state, state.label) for state in CaseState],
         "sorts": SORT_LABELS,
         "any_case": bool(page.paginator.count) or find_cases(study, CaseFilter()).exists(),
     }

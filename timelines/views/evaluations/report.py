@@ -215,10 +215,8 @@ def _cases(
         "case_rows": page.object_list,
         "case_columns": [_sort_column(m, shown.metric_words(m, basis), sort) for m in CASE_METRICS],
         "case_sort": sort,
-        "case_sources": [(n, key.label, n == number) for n, key in enumerate(keys)],
-        "case_datasets": [
-            (d.public_id, d.name, d.public_id == dataset) for d in found.datasets.order_by("name")
-        ],
+        "case_sources": [(n, key.label) for n, key in enumerate(keys)],
+        "case_datasets": found.datasets.order_by("name").values_list("public_id", "name"),
         "case_source": number,
         "case_dataset": dataset,
     }
