@@ -9,7 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from timelines.domain import Polarity
+
+class FindingPolarity(StrEnum):
+    """Whether the event of a finding happened; a judge knows no other polarity."""
+
+    PRESENT = "present"
+    ABSENT = "absent"
 
 
 class FindingType(StrEnum):
@@ -87,7 +92,7 @@ class Finding:
 
     type: FindingType
     verdict: Verdict
-    polarity: Polarity = Polarity.PRESENT
+    polarity: FindingPolarity = FindingPolarity.PRESENT
     a_event: str | None = None
     a_time: int | None = None
     b_event: str | None = None

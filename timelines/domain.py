@@ -34,8 +34,19 @@ class InvariantError(ValueError):
 
 
 class Polarity(StrEnum):
+    """Whether an occurrence happened to the patient.
+
+    `planned` includes instructions; `family` is the history of a relative.
+    """
+
     PRESENT = "present"
     ABSENT = "absent"
+    PLANNED = "planned"
+    FAMILY = "family"
+
+    @property
+    def denied(self) -> bool:
+        return self is Polarity.ABSENT
 
 
 class Lane(StrEnum):

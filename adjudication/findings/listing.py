@@ -23,7 +23,6 @@ from adjudication.judging.finding_words import (
 )
 from adjudication.models import Finding, Game, JudgeRun
 from adjudication.scoring.errors import WEIGHTS, Category
-from timelines.domain import Polarity
 from timelines.evaluation.values import SourceKey
 from timelines.pipeline.uids import unescape_mention
 
@@ -289,7 +288,7 @@ def domain_finding(finding: Finding) -> domain.Finding:
     return domain.Finding(
         type=domain.FindingType(finding.type),
         verdict=domain.Verdict(finding.verdict),
-        polarity=Polarity(finding.polarity),
+        polarity=domain.FindingPolarity(finding.polarity),
         a_event=finding.a_event,
         a_time=finding.a_time,
         b_event=finding.b_event,

@@ -11,10 +11,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 from pydantic import Strict as Typed
 
-from adjudication.domain import FindingType, Grounding, Relation, Verdict
+from adjudication.domain import FindingPolarity, FindingType, Grounding, Relation, Verdict
 from llm_runtime.schema import FaultMessage, Strict, Thoughts
 from llm_runtime.structured import is_storable
-from timelines.domain import Polarity
 
 N_A = "N/A"
 NOT_ONE_ROW = f"not all of one row (number, text, whole hours or {N_A}), nor all null"
@@ -51,7 +50,7 @@ class FindingAnswer(Strict):
     note_evidence: Text
     table_evidence: Text
     grounding: Annotated[Grounding, Typed(False)]
-    polarity: Annotated[Polarity, Typed(False)]
+    polarity: Annotated[FindingPolarity, Typed(False)]
     relation: Annotated[
         Annotated[Relation, Typed(False)] | None,
         FaultMessage(f"is neither null nor one of {', '.join(Relation)}"),

@@ -6,11 +6,10 @@ from django.db import models
 from django.db.models import F, Q
 
 from accounts.ids import PUBLIC_ID_LENGTH, new_public_id
-from adjudication.domain import FindingType, Grounding, Relation, Verdict
+from adjudication.domain import FindingPolarity, FindingType, Grounding, Relation, Verdict
 from adjudication.models.judge_runs import Game
 from adjudication.scoring.errors import Category
 from ehr.models import EventSeries
-from timelines.domain import Polarity
 from timelines.models import Entry
 
 CHOICES_OF_TYPE = [(t.value, t.value) for t in FindingType]
@@ -32,7 +31,9 @@ class Finding(models.Model):
     ordinal = models.PositiveIntegerField()
     type = models.CharField(max_length=20, choices=CHOICES_OF_TYPE)
     verdict = models.CharField(max_length=10, choices=CHOICES_OF_VERDICT)
-    polarity = models.CharField(max_length=10, choices=[(p.value, p.value) for p in Polarity])
+    polarity = models.CharField(
+        max_length=10, choices=[(p.value, p.value) for p in FindingPolarity]
+    )
     a_event = models.TextField(null=True)
     a_time = models.IntegerField(null=True)
     b_event = models.TextField(null=True)

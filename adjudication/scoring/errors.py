@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from adjudication.domain import Finding, FindingType, Side, Verdict
-from timelines.domain import Polarity
+from adjudication.domain import Finding, FindingPolarity, FindingType, Side, Verdict
 
 
 class Category(StrEnum):
@@ -69,6 +68,6 @@ def charge(finding: Finding) -> Charge | None:
     return Charge(
         wrong,
         Category.MISSED_POSITIVE
-        if finding.polarity is Polarity.PRESENT
+        if finding.polarity is FindingPolarity.PRESENT
         else Category.MISSED_NEGATIVE,
     )

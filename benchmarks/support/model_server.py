@@ -252,7 +252,12 @@ def _events(sentence: str) -> list[dict[str, str]]:
     words = sentence.split()
     chosen = [n for n in range(0, len(words), 8) if words[n].isalpha()]
     return [
-        {"quote": words[n], "mention": " ".join(w for w in words[n : n + 5] if w.isalpha())}
+        {
+            "quote": words[n],
+            "mention": " ".join(w for w in words[n : n + 5] if w.isalpha()),
+            "polarity": "present",
+            "kind": "finding",
+        }
         for n in chosen
     ]
 

@@ -91,7 +91,12 @@ FIELDS = (
         "",
         "The structured rows that support the time (CSV: as JSON). Empty for `text_only`.",
     ),
-    Field("polarity", "string", "", "`present` or `absent`. Empty: no inventory."),
+    Field(
+        "polarity",
+        "string",
+        "",
+        "`present`, `absent`, `planned` or `family`. Empty: no inventory.",
+    ),
     Field(
         "lane",
         "string",

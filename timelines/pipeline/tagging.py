@@ -16,18 +16,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from timelines.domain import InvariantError, Inventory, TaggedSpan
+from timelines.domain import InvariantError, Inventory, Lane, Polarity, TaggedSpan
 from timelines.pipeline.backbone import Tagger
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.uids import unescape_mention
 
 #: `<tag_3 mention="…">`, `<tag3 mention="…">`, `</tag_3>`, `</tag3>`, with padding anywhere inside
-#: the brackets.
+#: the brackets. `polarity="…"` and `kind="…"` may come before or after the mention.
+_ATTRIBUTES = r"(?:(?:polarity|kind)\s*=\s*\"[^\"<>\\]{0,40}\"\s*)*"
 _MARKUP = re.compile(
-    r"<\s*(?P<close>/)?\s*tag[_"
-    r" ]?(?P<number>\d{1,6})\s*(?(close)|mention\s*=\s*\"(?P<mention>(?:\\.|[^\\]){0,2000}?)\"\s*)>",
+    r"<\s*(?P<close>/)?\s*tag[_ ]?(?P<number>\d{1,6})\s*(?(close)|"
+    rf"(?P<before>{_ATTRIBUTES})"
+    r"mention\s*=\s*\"(?P<mention>(?:\\.|[^\\]){0,2000}?)\"\s*"
+    rf"(?P<after>{_ATTRIBUTES}))>",
     re.DOTALL,
 )
+_ATTRIBUTE = re.compile(r"(polarity|kind)\s*=\s*\"([^\"]*)\"")
 _HEAD = re.compile(r"<\s*(?P<close>/)?\s*tag[_ ]?(?P<number>\d{1,6})")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 
@@ -154,6 +158,8 @@ class _Open:
 
     number: int
     mention: str
+    polarity: Polarity
+    lane: Lane
     start: int | None = None
 
 
@@ -164,7 +170,8 @@ def parse_tagged(tagged: str, note: str) -> tuple[TaggedSpan, ...]:
 
     White space may differ, in the text and inside tags; every other character must be the note's.
     Text of the note that looks like markup is text. Raises TaggingRejected if the text differs, if
-    a tag is not closed or not opened, and if it encloses nothing or has no mention.
+    a tag is not closed or not opened, if it encloses nothing or has no mention, and for a polarity
+    or kind that does not exist.
     """
     return _Alignment(note).read(tagged)
 
@@ -227,7 +234,8 @@ class _Alignment:
     def _markup(self, markup: re.Match[str]) -> None:
         number = int(markup["number"])
         if not markup["close"]:
-            self.open.append(_Open(number, unescape_mention(markup["mention"]).strip()))
+            mention = unescape_mention(markup["mention"]).strip()
+            self.open.append(_Open(number, mention, *_read_attributes(markup)))
             return
         tag = next((t for t in reversed(self.open) if t.number == number), None)
         if tag is None:
@@ -236,9 +244,27 @@ class _Alignment:
             raise TaggingRejected([f"tag {number} before offset {self.at} encloses nothing"])
         self.open.remove(tag)
         try:
-            self.spans.append(TaggedSpan(tag.start, self.last, tag.mention))
+            self.spans.append(TaggedSpan(tag.start, self.last, tag.mention, tag.polarity, tag.lane))
         except InvariantError as error:
             raise TaggingRejected([f"tag {number}: {error}"]) from None
+
+
+def _read_attributes(markup: re.Match[str]) -> tuple[Polarity, Lane]:
+    """Return the polarity and the kind of an opening tag.
+
+    The published form of a tag has neither: then it is a present finding.
+    """
+    pairs = _ATTRIBUTE.findall(f"{markup['before']} {markup['after']}")
+    values = dict(pairs)
+    number = markup["number"]
+    if len(values) != len(pairs):
+        raise TaggingRejected([f"tag {number}: an attribute occurs twice"])
+    polarity, lane = values.get("polarity", Polarity.PRESENT), values.get("kind", Lane.FINDING)
+    if polarity not in tuple(Polarity):
+        raise TaggingRejected([f"tag {number}: polarity is none of {', '.join(Polarity)}"])
+    if lane not in tuple(Lane):
+        raise TaggingRejected([f"tag {number}: kind is none of {', '.join(Lane)}"])
+    return Polarity(polarity), Lane(lane)
 
 
 def render_tagged(note: str, inventory: Inventory) -> str:

@@ -20,13 +20,12 @@ from rest_framework.serializers import (
 
 from adjudication.api.operations import Body, make_choices
 from adjudication.api.tables import Table
-from adjudication.domain import FindingType, Grounding, Relation, Verdict
+from adjudication.domain import FindingPolarity, FindingType, Grounding, Relation, Verdict
 from adjudication.findings import changes
 from adjudication.judge_runs.forms import JUDGES, TOLERANCES
 from adjudication.judge_runs.progress import GameStatus
 from adjudication.judging.config import SEED
 from adjudication.scoring.errors import Category
-from timelines.domain import Polarity
 
 
 class Page(Body):
@@ -165,7 +164,7 @@ class Finding(Body):
     swapped = BooleanField(source="game.swapped")
     type = ChoiceField(make_choices(FindingType), source="finding.type")
     verdict = ChoiceField(make_choices(Verdict), source="finding.verdict")
-    polarity = ChoiceField(make_choices(Polarity), source="finding.polarity")
+    polarity = ChoiceField(make_choices(FindingPolarity), source="finding.polarity")
     a = FindingSide()
     b = FindingSide()
     apart = IntegerField(

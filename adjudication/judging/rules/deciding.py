@@ -172,7 +172,8 @@ class Ruling:
             return Decision(None, "its place in the note does not tell it in these words", quote)
         if not self.reading.is_clinical(row):
             return Decision(None, "its words name no event that could be looked for", quote)
-        if self.reading.polarity(span) is not row.source.polarity:
+        polarity = self.reading.polarity(span)
+        if polarity is None or polarity.denied != row.source.polarity.denied:
             return Decision(None, "whether the note affirms or denies it is not settled", quote)
         if self._may_match_other(row, span, others):
             return Decision(None, "the other timeline may tell it in another row", quote)

@@ -7,7 +7,15 @@ charges do not depend on which timeline is called A. It gets no source names.
 
 from __future__ import annotations
 
-from adjudication.domain import Finding, FindingType, Grounding, Relation, Side, Verdict
+from adjudication.domain import (
+    Finding,
+    FindingPolarity,
+    FindingType,
+    Grounding,
+    Relation,
+    Side,
+    Verdict,
+)
 from adjudication.judging.input import CandidateRow, JudgedFinding, JudgeInput, Unjudged
 from adjudication.judging.quotes import NOT_FOUND
 from adjudication.judging.rules.deciding import Decision, Ruling
@@ -15,7 +23,6 @@ from adjudication.judging.rules.pairing import Pairing, contradict_values, is_li
 from adjudication.judging.rules.reading import CaseReading
 from adjudication.judging.table_evidence import read_table_evidence
 from adjudication.judging.validation import TOLERANCE, Tolerance
-from timelines.domain import Polarity
 from timelines.pipeline.backbone import Check, never_stop
 
 NAME = "rules"
@@ -142,9 +149,9 @@ class _Game:
         finding = Finding(
             type=kind,
             verdict=verdict,
-            polarity=Polarity.PRESENT
-            if any(r.source.polarity is Polarity.PRESENT for r in rows)
-            else Polarity.ABSENT,
+            polarity=FindingPolarity.PRESENT
+            if any(not r.source.polarity.denied for r in rows)
+            else FindingPolarity.ABSENT,
             a_event=a.event if a else None,
             a_time=a.time if a else None,
             a_row=a.row if a else None,

@@ -233,7 +233,8 @@ def _is_covered(row: CandidateRow, others: Sequence[CandidateRow], tolerance: To
     same = [
         o
         for o in others
-        if o.source.polarity is row.source.polarity and tolerance.equal(row.time, o.time)
+        if o.source.polarity.denied == row.source.polarity.denied
+        and tolerance.equal(row.time, o.time)
     ]
     if (
         any(words <= content_words(o.event) for o in same if _overlap(row, o) is not False)

@@ -32,7 +32,7 @@ function row(o, number) {
   const name = element("th", "row-name");
   name.scope = "row";
   name.append(element("span", "row-mention", o.mention));
-  if (o.polarity === "absent") name.append(element("span", "absent", "absent"));
+  if (o.polarity !== "present") name.append(element("span", "absent", o.polarity));
   const when = element("td", "row-when");
   when.append(element("span", `status status-${Author.status(o)}`, Author.momentWords(o)));
   const saving = element("td", "row-saving");

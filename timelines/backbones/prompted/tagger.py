@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Strict as Typed
 
 from llm_runtime.base import ModelReply
 from llm_runtime.calls.budget import limit_answer
 from llm_runtime.calls.calling import Asker, ask_in_parts, gather_results
 from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import load
-from llm_runtime.schema import Strict, grammar
+from llm_runtime.schema import FaultMessage, Strict, grammar
 from llm_runtime.structured import (
     add_reasoning,
     extract_answer,
@@ -27,19 +29,21 @@ from llm_runtime.structured import (
     set_reasoning,
 )
 from timelines.backbones.prompted.notes import Sentence, find_sentences, number_sentences
-from timelines.domain import InvariantError, TaggedSpan
+from timelines.domain import InvariantError, Lane, Polarity, TaggedSpan
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.tagging import Chunk, TaggingRejected, chunk_note, parse_tagged, sort_spans
 
 #: At most this many tokens of an answer for each character of the note.
-TOKENS_A_CHARACTER = 1.5
+TOKENS_A_CHARACTER = 2.5
 
 
 class Event(Strict):
-    """An occurrence: words of the sentence, and the mention that names it."""
+    """An occurrence: words of the sentence, the mention that names it, and its kind."""
 
-    quote: str
-    mention: str
+    quote: Annotated[str, FaultMessage("is no text")]
+    mention: Annotated[str, FaultMessage("is no text")]
+    polarity: Annotated[Polarity, Typed(False), FaultMessage(f"is none of {', '.join(Polarity)}")]
+    kind: Annotated[Lane, Typed(False), FaultMessage(f"is none of {', '.join(Lane)}")]
 
 
 @dataclass(frozen=True)
@@ -145,9 +149,9 @@ def quote_schema(sentences: int, thinking: int = 1) -> dict[str, Any]:
 def read_quotes(text: str, note: str, sentences: Sequence[Sentence]) -> dict[str, list[TaggedSpan]]:
     """Return the spans of each sentence, by the sentence's start.
 
-    The n-th entry with a quote is the n-th place of these words in the sentence. Raises
-    AnswerRejected, with sentence and entry numbers, for a quote that the sentence does not contain,
-    or not so often.
+    The n-th entry with a quote is the n-th place of these words in the sentence; entries beyond
+    the last place share it. Raises AnswerRejected, with sentence and entry numbers, for a quote
+    that the sentence does not contain, and for an entry with an unknown polarity or kind.
     """
     answer = json_object(text)
     answer.pop("reasoning", None)
@@ -175,20 +179,21 @@ def _span(
 ) -> tuple[TaggedSpan | None, str]:
     try:
         event = parse_model(Event, entry)
-    except AnswerRejected:
-        return None, "an entry has exactly a quote and a mention"
+    except AnswerRejected as rejection:
+        return None, "; ".join(rejection.reasons)
     quote, mention = event.quote.strip(), " ".join(event.mention.split())
     if not quote or not mention:
         return None, "the quote or the mention is empty"
     if not is_storable(mention):
         return None, "the mention contains an invalid character"
     at = note.find(quote, used.get(quote, sentence.start), sentence.end)
+    if at < 0 and quote in used:
+        # Two events in the same words: "62M" is an age and a sex.
+        at = used[quote] - len(quote)
     if at < 0:
-        return None, "the sentence does not contain these words" + (
-            " so often" if quote in used else ""
-        )
+        return None, "the sentence does not contain these words"
     used[quote] = at + len(quote)
     try:
-        return TaggedSpan(at, at + len(quote), mention), ""
+        return TaggedSpan(at, at + len(quote), mention, event.polarity, event.kind), ""
     except InvariantError:
         return None, "the quote or the mention is empty"

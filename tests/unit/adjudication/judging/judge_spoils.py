@@ -28,7 +28,7 @@ from tests.unit.timelines.prompted.test_fuzz import (
     shuffle_keys,
     think,
 )  # fmt: skip
-from timelines.domain import Polarity
+from adjudication.domain import FindingPolarity
 
 Findings = list[dict[str, Any]]
 Spoil = Callable[[Findings, random.Random, JudgeInput], object]
@@ -37,7 +37,7 @@ LABELS = [
     *Verdict,
     *Grounding,
     *Relation,
-    *Polarity,
+    *FindingPolarity,
     "",
     "a",
     "ORDERING",

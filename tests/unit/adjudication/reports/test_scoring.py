@@ -30,7 +30,7 @@ from adjudication.scoring.fitting import Pairs, strengths
 from adjudication.scoring.intervals import standardise_rate, wilson_interval
 from adjudication.scoring.shares import mean_shares, pool_shares, share
 from tests.paths import DATA
-from timelines.domain import Polarity
+from adjudication.domain import FindingPolarity
 
 PUBLISHED: dict[str, Any] = json.loads((DATA / "published_scores.json").read_text())
 
@@ -38,7 +38,7 @@ PUBLISHED: dict[str, Any] = json.loads((DATA / "published_scores.json").read_tex
 def finding(
     kind: FindingType,
     verdict: Verdict,
-    polarity: Polarity = Polarity.PRESENT,
+    polarity: FindingPolarity = FindingPolarity.PRESENT,
     holder: Side = Side.A,
 ) -> Finding:
     both = kind in (FindingType.VALUE, FindingType.TIMING, FindingType.SHARED_UNSUPPORTED)
@@ -60,7 +60,7 @@ def finding(
 
 def legal_findings() -> list[Finding]:
     found = []
-    for kind, verdict, polarity, holder in product(FindingType, Verdict, Polarity, Side):
+    for kind, verdict, polarity, holder in product(FindingType, Verdict, FindingPolarity, Side):
         try:
             found.append(finding(kind, verdict, polarity, holder))
         except IllegalFinding:
@@ -96,7 +96,9 @@ def swap(f: Finding) -> Finding:
 def test_each_decisive_finding_is_one_error_of_one_side(
     kind, verdict, polarity, holder, side, category
 ) -> None:
-    found = charge(finding(FindingType(kind), Verdict(verdict), Polarity(polarity), Side(holder)))
+    found = charge(
+        finding(FindingType(kind), Verdict(verdict), FindingPolarity(polarity), Side(holder))
+    )
     assert found is not None
     assert (found.side, found.category) == (Side(side), Category(category))
 

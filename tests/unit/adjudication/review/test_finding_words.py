@@ -22,7 +22,7 @@ from adjudication.judging.finding_words import (
 )
 from adjudication.judging.input import swap_labels
 from adjudication.scoring.errors import Category, charge
-from timelines.domain import Polarity
+from adjudication.domain import FindingPolarity
 
 TIMING = Finding(
     type=FindingType.TIMING,
@@ -51,7 +51,7 @@ def legal_findings() -> list[Finding]:
     found = []
     for body in bodies:
         for verdict in Verdict:
-            for polarity in Polarity:
+            for polarity in FindingPolarity:
                 fields = {name: getattr(body, name) for name in body.__dataclass_fields__}
                 fields |= {"verdict": verdict, "polarity": polarity}
                 if not find_illegalities(_make_unchecked(fields)):
@@ -108,7 +108,7 @@ def test_verdicts_are_said_as_what_they_mean_for_the_kind(finding, words, senten
             "two is charged with a missed event, 1 point, because it lacks an event that is supported.",
         ),
         (
-            replace(ONLY_A, polarity=Polarity.ABSENT),
+            replace(ONLY_A, polarity=FindingPolarity.ABSENT),
             "two is charged with a missed absence, 0.5 points,",
         ),
         (

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from timelines.domain import Inventory, TaggedSpan
+from timelines.domain import Inventory, Lane, Polarity, TaggedSpan
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.tagging import (
     TaggingRejected,
@@ -53,6 +53,34 @@ def test_the_protocols_tolerances_at_once():
         ("fever", "fever"),
         ("rash", "rash"),
     ]
+
+
+def test_a_tag_may_say_polarity_and_kind_before_or_after_its_mention():
+    tagged = (
+        'An <tag_1 mention="a" kind="history">18-year-old</tag_1> '
+        '<tag_2 polarity="planned" kind = "plan" mention="b">male</tag_2> '
+        'with <tag_3 mention="c">fever</tag_3> and <tag_4 mention="d" polarity="absent">rash</tag_4>.'
+    )
+    assert [(s.polarity, s.lane) for s in parse_tagged(tagged, NOTE)] == [
+        (Polarity.PRESENT, Lane.HISTORY),
+        (Polarity.PLANNED, Lane.PLAN),
+        (Polarity.PRESENT, Lane.FINDING),
+        (Polarity.ABSENT, Lane.FINDING),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "reason"),
+    [
+        ('polarity="no" mention="rash"', "tag 1: polarity is none of present, absent, planned"),
+        ('mention="rash" kind="sign"', "tag 1: kind is none of history, finding, lab"),
+        ('kind="lab" mention="rash" kind="plan"', "tag 1: an attribute occurs twice"),
+        ('kind="lab"', "the tagged text differs from the note at offset"),
+    ],
+)
+def test_a_tag_with_a_wrong_attribute_is_rejected(attributes, reason):
+    with pytest.raises(TaggingRejected, match=reason):
+        parse_tagged(NOTE.replace("rash", f"<tag_1 {attributes}>rash</tag_1>"), NOTE)
 
 
 def test_spans_may_nest_and_overlap():

@@ -33,6 +33,13 @@ def mentions(request: ModelRequest) -> list[tuple[str, str]]:
     return [(uid, mention) for uid, mention in rows]
 
 
+def event(
+    quote: str, mention: str, polarity: str = "present", kind: str = "finding"
+) -> dict[str, str]:
+    """An entry of a tagger's answer."""
+    return {"quote": quote, "mention": mention, "polarity": polarity, "kind": kind}
+
+
 def make_good_answer(request: ModelRequest) -> str:
     """Return a valid answer to any of the stages' prompts.
 
@@ -44,16 +51,14 @@ def make_good_answer(request: ModelRequest) -> str:
         return json.dumps(
             {
                 "reasoning": "r",
-                **{
-                    n: [{"quote": s.split()[0], "mention": f"says {s.split()[0]}"}]
-                    for n, s in sentences
-                },
+                **{n: [event(s.split()[0], f"says {s.split()[0]}")] for n, s in sentences},
             }
         )
     if "Write it out again" in text:
         note = block(request, "NOTE")
         word = note.split()[0]
-        return f'<answer>{note.replace(word, f"""<tag_1 mention="{word}">{word}</tag_1>""", 1)}</answer>'
+        opening = f'<tag_1 mention="{word}" polarity="absent" kind="lab">'
+        return f"<answer>{note.replace(word, f'{opening}{word}</tag_1>', 1)}</answer>"
     if "one to three search texts" in text:
         return json.dumps({uid: [f"rows of {mention}"] for uid, mention in mentions(request)})
     if "complete revised timeline(s)" in text:

@@ -19,7 +19,13 @@ from llm_runtime.errors import AttemptsExhausted, PromptTooLong, SchemaRefused
 from llm_runtime.prompts import load
 from llm_runtime.providers.scripted import ScriptedModel
 from llm_runtime.structured import UNREASONED
-from tests.unit.timelines.prompted.answers import block, make_good_answer, make_good_model, mentions
+from tests.unit.timelines.prompted.answers import (
+    block,
+    event,
+    make_good_answer,
+    make_good_model,
+    mentions,
+)
 from timelines.backbones.prompted.backbone import ROLES, prompted_backbone
 from timelines.backbones.prompted.reviser import revision_schema
 from timelines.backbones.prompted.timer import entries_schema
@@ -104,13 +110,10 @@ def test_all_four_stages_run_in_both_output_protocols(schema: bool) -> None:
 def test_quotes_become_offsets_and_the_second_like_quote_the_second_place() -> None:
     answer = {
         "reasoning": "r",
-        "1": [{"quote": "Fever", "mention": "fever for two days"}],
-        "2": [
-            {"quote": "actate", "mention": "first lactate"},
-            {"quote": "actate", "mention": "second lactate"},
-        ],
+        "1": [event("Fever", "fever for two days")],
+        "2": [event("actate", "first lactate"), event("actate", "second lactate")],
         "3": [],
-        "4": [{"quote": "Sent home", "mention": "sent home"}],
+        "4": [event("Sent home", "sent home")],
     }
     spans = tag(backbone(ScriptedModel([json.dumps(answer)])).tagger, NOTE)
     assert [(s.start, s.end) for s in spans] == [
@@ -130,7 +133,7 @@ def test_quotes_become_offsets_and_the_second_like_quote_the_second_place() -> N
 def test_a_quote_that_the_sentence_does_not_hold_is_refused_and_named_by_number_only() -> None:
     wrong = {
         "reasoning": "r",
-        "1": [{"quote": "Rigors", "mention": "rigors"}],
+        "1": [event("Rigors", "rigors")],
         "2": [],
         "3": [],
         "4": [],

@@ -29,6 +29,8 @@ from timelines.domain import (
     Entry,
     Inventory,
     KeptSummary,
+    Lane,
+    Polarity,
     TaggedNote,
     TaggedSpan,
     Timeline,
@@ -277,9 +279,20 @@ def words(text: str, rng: random.Random) -> str:
     return _in_place_of_rows(text, lambda row: rng.choice(odd), rng)
 
 
+def kinds(text: str, rng: random.Random) -> str:
+    """Replace a polarity or a kind of a tagger's answer, or leave it out."""
+    found = list(re.finditer(r'(?:, "(polarity|kind)": |(?<=\s)(polarity|kind)=)"(\w+)"', text))
+    if not found:
+        return text
+    match = rng.choice(found)
+    odd = ["", "yes", "Present", "negated", "sign", "absent", "plan", "family", "lab finding"]
+    change = rng.choice([*(match[0].replace(match[3], word) for word in odd), "", match[0] * 2])
+    return text[: match.start()] + change + text[match.end() :]
+
+
 SPOILS: tuple[Spoil, ...] = (
     cut, drop_line, repeat_piece, rename_uid, swap_uids, prose, fence, entities, quotes, swap_columns, numbers, shuffle_keys, nest, think,
-    obeys_the_note, characters, fields, words,
+    obeys_the_note, characters, fields, words, kinds,
 )  # fmt: skip
 SEEDS = range(18)
 
@@ -302,6 +315,8 @@ def check_tags(backbone: Backbone) -> None:
         assert NOTE[span.start : span.end].strip() == NOTE[span.start : span.end]
         assert span.mention.strip()
         span.mention.encode("utf-8")
+        assert span.polarity in tuple(Polarity)
+        assert span.lane in tuple(Lane)
 
 
 def check_times(backbone: Backbone) -> None:
@@ -444,7 +459,7 @@ def test_no_spoiled_answer_crashes_a_stage_or_lets_a_broken_timeline_in(spoil: S
                 ) from error
             assert counts["asked"] >= 1
     assert sum(outcomes.values()) == len(SEEDS) * 2 * len(CHECKS)
-    if spoil in (obeys_the_note, nest, entities, fields, words):
+    if spoil in (obeys_the_note, nest, entities, fields, words, kinds):
         assert outcomes["refused"] > 0
 
 

@@ -111,7 +111,7 @@ class ReferenceIndex:
                 or not among(other)
             ):
                 continue
-            if other.polarity is not occurrence.polarity:
+            if other.polarity.denied != occurrence.polarity.denied:
                 continue
             theirs, values = self._tokens(other), numbers(other.mention)
             shared = mine & theirs
