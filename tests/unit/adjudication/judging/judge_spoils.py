@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from adjudication.domain import FindingType, Grounding, Relation, Verdict
+from adjudication.domain import FindingPolarity, FindingType, Grounding, Relation, Verdict
 from adjudication.judging.input import JudgeInput
 from tests.unit.adjudication.judging.judge_games import NOTE, make_good_findings
 from tests.unit.timelines.prompted.test_fuzz import (
@@ -28,7 +28,6 @@ from tests.unit.timelines.prompted.test_fuzz import (
     shuffle_keys,
     think,
 )  # fmt: skip
-from adjudication.domain import FindingPolarity
 
 Findings = list[dict[str, Any]]
 Spoil = Callable[[Findings, random.Random, JudgeInput], object]

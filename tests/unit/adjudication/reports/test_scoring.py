@@ -16,7 +16,15 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, root
 
-from adjudication.domain import Finding, FindingType, IllegalFinding, Relation, Side, Verdict
+from adjudication.domain import (
+    Finding,
+    FindingPolarity,
+    FindingType,
+    IllegalFinding,
+    Relation,
+    Side,
+    Verdict,
+)
 from adjudication.scoring import bradley_terry, shares
 from adjudication.scoring.agreement import cohen_kappa, pabak, raw_agreement
 from adjudication.scoring.bradley_terry import (
@@ -30,7 +38,6 @@ from adjudication.scoring.fitting import Pairs, strengths
 from adjudication.scoring.intervals import standardise_rate, wilson_interval
 from adjudication.scoring.shares import mean_shares, pool_shares, share
 from tests.paths import DATA
-from adjudication.domain import FindingPolarity
 
 PUBLISHED: dict[str, Any] = json.loads((DATA / "published_scores.json").read_text())
 

@@ -9,7 +9,14 @@ from dataclasses import replace
 
 import pytest
 
-from adjudication.domain import Finding, FindingType, Relation, Verdict, find_illegalities
+from adjudication.domain import (
+    Finding,
+    FindingPolarity,
+    FindingType,
+    Relation,
+    Verdict,
+    find_illegalities,
+)
 from adjudication.judging.finding_words import (
     CATEGORY_WORDS,
     TYPE_WORDS,
@@ -22,7 +29,6 @@ from adjudication.judging.finding_words import (
 )
 from adjudication.judging.input import swap_labels
 from adjudication.scoring.errors import Category, charge
-from adjudication.domain import FindingPolarity
 
 TIMING = Finding(
     type=FindingType.TIMING,
