@@ -97,6 +97,11 @@ class DrawForm(forms.Form):
             self.add_error("second", "Choose one of the pairings to draw.")
         return values
 
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `draw_packet` that a valid form has."""
+        named = ("label", "seed", "reveal", "lease_minutes")
+        return {"design": self.design()} | {name: self.cleaned_data[name] for name in named}
+
     def design(self) -> Design:
         """Return the design that a valid form asks for."""
         values = self.cleaned_data

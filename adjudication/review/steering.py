@@ -5,9 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.db.models import Count, Q, QuerySet
+from django.shortcuts import get_object_or_404
 
-from adjudication.access.eligibility import find_ineligibility_reasons
+from accounts.audit.trail import record
+from accounts.models import User
+from accounts.permissions import STUDY_ADMINS, NotAllowed
+from accounts.scoping import filter_by_role
+from adjudication.access.eligibility import find_ineligibility_reasons, load_visibility
 from adjudication.models import Assignment, Decision, Packet, Slot
+from adjudication.packets.actions import find_obstacles
 from adjudication.packets.chain import verification as chain_verification
 from adjudication.review.slots import Progress, progress
 from adjudication.sampling.drawing import QUOTAS, Shortage
@@ -46,6 +52,23 @@ class PersonLine:
 
 
 @dataclass(frozen=True, slots=True)
+class PacketStatus:
+    """A packet with its items, people and open problems.
+
+    `disagreements` are the items that need or had a third person, `settled` those of them decided.
+    """
+
+    packet: Packet
+    pairings: list[PairingLine]
+    shortages: list[Shortage]
+    assignments: list[PersonLine]
+    obstacles: list[str]
+    disagreements: int
+    settled: int
+    chain_faults: list[str]
+
+
+@dataclass(frozen=True, slots=True)
 class UnfinishedWork:
     """What closing an open packet would leave undone.
 
@@ -55,6 +78,45 @@ class UnfinishedWork:
     answers: int
     unsigned: int
     disagreements: int
+
+
+def find_packet(packets: QuerySet[Packet], person: User, public_id: str) -> Packet:
+    """Return one of the packets if it is not closed to this admin.
+
+    The trail records it. Raises Http404, and NotAllowed for a person who reviews it.
+    """
+    found = packets.select_related("study", "judge_run", "follows", "created_by")
+    packet = get_object_or_404(
+        filter_by_role(found, person, roles=STUDY_ADMINS), public_id=public_id
+    )
+    if not load_visibility(person, packet).report:
+        raise NotAllowed(
+            "You review this packet or another one with a case of it, so it is closed to you. Your"
+            " items are under Review."
+        )
+    record(
+        actor=person,
+        study=packet.study,
+        action="packet.view",
+        object_type="adjudication.packet",
+        object_id=packet.public_id,
+    )
+    return packet
+
+
+def load_status(packet: Packet) -> PacketStatus:
+    """Return the packet's current items, people and problems."""
+    third, settled = disagreements(packet)
+    return PacketStatus(
+        packet,
+        pairing_lines(packet),
+        shortages(packet),
+        load_people(packet),
+        find_obstacles(packet) if packet.state == Packet.State.DRAFT else [],
+        third,
+        settled,
+        [f"link {f.sequence}: {f.reason}" for f in chain_verification.find_faults(packet)],
+    )
 
 
 def annotate_counts(found: QuerySet[Packet]) -> QuerySet[Packet]:
@@ -152,8 +214,3 @@ def disagreements(packet: Packet) -> tuple[int, int]:
     """Return (items that need or had a third person, those of them decided)."""
     third = Slot.objects.filter(item__packet=packet, purpose=Slot.Purpose.ADJUDICATION)
     return third.count(), third.filter(decision__isnull=False).count()
-
-
-def chain_faults(packet: Packet) -> list[chain_verification.Fault]:
-    """Return the faults of the packet's chain of decisions; [] if valid."""
-    return chain_verification.find_faults(packet)

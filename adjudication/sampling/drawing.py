@@ -64,10 +64,21 @@ class Eligible:
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Map pairings to strata to numbers of findings that may be drawn."""
-        found: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(map(str, Stratum), 0))
-        for f in self.findings:
-            found[f.pairing][f.stratum] += 1
-        return {pairing: dict(found[pairing]) for pairing in sorted(found)}
+        return count_strata(self.findings, sorted({f.pairing for f in self.findings}))
+
+    def count_complete(self, pairings: Iterable[str]) -> int:
+        """Return the number of cases that were judged in all these pairings."""
+        return sum(judged >= set(pairings) for judged in self.judged.values())
+
+
+def count_strata(
+    findings: Iterable[EligibleFinding], pairings: Iterable[str]
+) -> dict[str, dict[str, int]]:
+    """Map pairings to strata, in the protocol's order, to numbers of findings."""
+    found = {pairing: dict.fromkeys(map(str, QUOTAS), 0) for pairing in pairings}
+    for f in findings:
+        found[f.pairing][f.stratum] += 1
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)

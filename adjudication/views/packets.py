@@ -11,7 +11,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from accounts.audit.trail import record
 from accounts.models import Role, User
 from accounts.permissions import STUDY_ADMINS, NotAllowed
 from accounts.scoping import StudyRequest, filter_by_role, study_role_required
@@ -23,14 +22,14 @@ from adjudication.access.closed import (
     find_closed_objects,
     has_closed_games,
 )
-from adjudication.access.eligibility import REFUSAL, load_visibility
+from adjudication.access.eligibility import REFUSAL
 from adjudication.models import Assignment, Decision, Game, JudgeRun, Packet
 from adjudication.packets import actions as packets
 from adjudication.packets.actions import PacketRefused
 from adjudication.packets.forms import AssignForm, DrawForm
 from adjudication.review import steering as packet_page
 from adjudication.review.decisions import DecisionRefused, unsign
-from adjudication.sampling.drawing import Sample, draw
+from adjudication.sampling.drawing import Sample, count_strata, draw
 from adjudication.states import InvalidTransition
 
 PER_PAGE = 30
@@ -72,37 +71,33 @@ def packet_new(request: StudyRequest, run_id: str) -> HttpResponse:
     form = DrawForm(request.POST or None, judge_run=run)
     eligible = packets.find_eligible_findings(run)
     drawn: Sample | None = None
+    drawn_counts: dict[str, dict[str, int]] = {}
     if request.method == "POST" and form.is_valid():
-        design, seed = form.design(), form.cleaned_data["seed"]
-        drawn = draw(eligible, design, seed)
+        design = form.design()
+        drawn = draw(eligible, design, form.cleaned_data["seed"])
+        drawn_counts = count_strata(drawn.items, design.pairings)
         if request.POST.get("do") == "draw":
             try:
                 packet = packets.draw_packet(
-                    study=request.study, judge_run=run, label=form.cleaned_data["label"], design=design, seed=seed,
-                    reveal=form.cleaned_data["reveal"], lease_minutes=form.cleaned_data["lease_minutes"], by=request.user,
-                )  # fmt: skip
+                    study=request.study, judge_run=run, by=request.user, **form.arguments()
+                )
             except PacketRefused as refused:
                 form.add_error(None, str(refused))
             else:
                 messages.success(request, "The packet is drawn. It is a draft until you open it.")
                 return redirect("adjudication:packet", packet.public_id)
-    counts = eligible.counts()
+    pairings = packets.list_pairings(run)
     context = {
         "run": run,
         "form": form,
         "strata": packet_page.list_strata(),
-        "eligible": [
-            (p, [counts.get(p, {}).get(s, 0) for s in packet_page.list_strata()])
-            for p in packets.list_pairings(run)
-        ],
+        "eligible": _build_lines(count_strata(eligible.findings, pairings)),
         "excluded": sorted(eligible.excluded.items()),
         "cases": len(eligible.judged),
-        "complete_cases": sum(
-            1 for pairs in eligible.judged.values() if set(packets.list_pairings(run)) <= pairs
-        ),
+        "complete_cases": eligible.count_complete(pairings),
         "unjudged": run.games.exclude(outcome=Game.Outcome.JUDGED).count(),
         "drawn": drawn,
-        "drawn_lines": _build_sample_lines(drawn),
+        "drawn_lines": _build_lines(drawn_counts),
     }
     return render(request, "adjudication/packets/new.html", context)
 
@@ -112,25 +107,18 @@ def packet_new(request: StudyRequest, run_id: str) -> HttpResponse:
 def packet(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show one packet: its items, its reviewers and their progress."""
     found = find_packet(request, public_id)
-    third, settled = packet_page.disagreements(found)
     runs = JudgeRun.objects.filter(
         study=request.study, created_at__gt=found.judge_run.created_at
     ).order_by("-created_at")
     later = exclude_closed_runs(runs, find_closed_objects(request.user))[:20]
     context = {
         "packet": found,
-        "lines": packet_page.pairing_lines(found),
+        "status": packet_page.load_status(found),
         "strata": packet_page.list_strata(),
-        "shortages": packet_page.shortages(found),
-        "people": packet_page.load_people(found),
         "assign": AssignForm(packet=found),
-        "obstacles": packets.find_obstacles(found) if found.state == Packet.State.DRAFT else [],
         "unfinished": packet_page.count_unfinished(found)
         if found.state == Packet.State.OPEN
         else None,
-        "third": third,
-        "settled": settled,
-        "faults": packet_page.chain_faults(found),
         "links": Decision.objects.filter(packet=found).count(),
         "late": Decision.objects.filter(packet=found, kind=Decision.Kind.LATE).count(),
         "later": [
@@ -169,29 +157,9 @@ def packet_action(request: StudyRequest, public_id: str, action: str) -> HttpRes
 
 
 def find_packet(request: StudyRequest, public_id: str) -> Packet:
-    """Return the packet of the active study if it is not closed to this admin.
-
-    Raises Http404, and NotAllowed for a person who reviews it.
-    """
-    found = Packet.objects.filter(study=request.study).select_related(
-        "study", "judge_run", "follows", "created_by"
-    )
-    packet = get_object_or_404(
-        filter_by_role(found, request.user, roles=STUDY_ADMINS), public_id=public_id
-    )
-    if not load_visibility(request.user, packet).report:
-        raise NotAllowed(
-            "You review this packet or another one with a case of it, so its pages are closed to"
-            " you. Your items are under Review."
-        )
-    record(
-        actor=request.user,
-        study=packet.study,
-        action="packet.view",
-        object_type="adjudication.packet",
-        object_id=packet.public_id,
-    )
-    return packet
+    """Return the packet of the active study. Raises Http404, NotAllowed."""
+    found = Packet.objects.filter(study=request.study)
+    return packet_page.find_packet(found, request.user, public_id)
 
 
 def find_drawable_runs(request: StudyRequest, closed: ClosedObjects) -> list[JudgeRun]:
@@ -204,18 +172,9 @@ def find_drawable_runs(request: StudyRequest, closed: ClosedObjects) -> list[Jud
     return [run for run in runs[:50] if not has_closed_games(run, closed)]
 
 
-def _build_sample_lines(drawn: Sample | None) -> list[tuple[str, list[int], int]]:
-    if drawn is None:
-        return []
-    pairings = sorted({f.pairing for f in drawn.items} | {s.pairing for s in drawn.shortages})
-    lines = []
-    for pairing in pairings:
-        counts = [
-            sum(f.pairing == pairing and f.stratum == s for f in drawn.items)
-            for s in packet_page.list_strata()
-        ]
-        lines.append((pairing, counts, sum(counts)))
-    return lines
+def _build_lines(counts: dict[str, dict[str, int]]) -> list[tuple[str, list[int], int]]:
+    """Return (pairing, items of each stratum, all of them) for the tables."""
+    return [(p, list(n.values()), sum(n.values())) for p, n in counts.items()]
 
 
 def _open(request: StudyRequest, found: Packet) -> str:

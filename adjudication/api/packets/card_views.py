@@ -8,15 +8,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.http import Http404, HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404
+from django.http import HttpResponse, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
-from accounts.permissions import NotAllowed
-from accounts.scoping import ANY_ROLE, filter_by_role
-from adjudication.access.eligibility import load_visibility
 from adjudication.api.access import ApiView, build_page_request, require_person
 from adjudication.api.packets import bodies
 from adjudication.api.packets.views import packet_operation
@@ -24,7 +20,12 @@ from adjudication.api.tables import TABLE_FILE, TABLE_FORM
 from adjudication.models import Packet
 from adjudication.packets import export as packet_export
 from adjudication.ratings.card.data import compute_card
-from adjudication.ratings.card.page import CLOSED, card_table, record_access
+from adjudication.ratings.card.page import (
+    card_table,
+    decisions_file,
+    find_revealed_packet,
+    record_access,
+)
 from adjudication.reports.card import tables
 
 FORM = OpenApiParameter(
@@ -96,16 +97,9 @@ class DecisionsFile(ApiView):
 
         For study admins, and for reviewers if the closed packet reveals it.
         """
-        packet = _revealed_packet(request, public_id)
-        if form not in packet_export.FORMATS:
-            raise Http404
-        with_text = request.query_params.get("text") == "1"
-        record_access(build_page_request(request), packet, "packet.export", text=with_text)
-        parts = packet_export.parts(packet, form, with_text=with_text)
-        response = StreamingHttpResponse(parts, content_type=packet_export.FORMATS[form][0])
-        name = packet_export.file_name(packet, form, with_text=with_text)
-        response["Content-Disposition"] = f'attachment; filename="{name}"'
-        return response
+        return decisions_file(
+            build_page_request(request), _revealed_packet(request, public_id), form
+        )
 
 
 def _revealed_packet(request: Request, public_id: str) -> Packet:
@@ -113,13 +107,4 @@ def _revealed_packet(request: Request, public_id: str) -> Packet:
 
     Raises Http404, NotAllowed.
     """
-    packets_of_mine = filter_by_role(
-        Packet.objects.select_related("study", "judge_run"), require_person(request), roles=ANY_ROLE
-    )
-    packet = get_object_or_404(packets_of_mine, public_id=public_id)
-    seen = load_visibility(require_person(request), packet)
-    if not seen.report:
-        if not seen.items and not seen.own_answers:
-            raise Http404
-        raise NotAllowed(CLOSED)
-    return packet
+    return find_revealed_packet(Packet.objects.all(), require_person(request), public_id)

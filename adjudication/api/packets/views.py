@@ -15,10 +15,8 @@ from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
-from accounts.audit.trail import record
-from accounts.permissions import NotAllowed
 from adjudication.access.closed import exclude_closed_packets, find_closed_objects
-from adjudication.access.eligibility import find_ineligibility_reasons, load_visibility
+from adjudication.access.eligibility import find_ineligibility_reasons
 from adjudication.api.access import (
     ADMINS,
     STUDY,
@@ -39,7 +37,8 @@ from adjudication.packets import actions as packets
 from adjudication.packets.forms import AssignForm, DrawForm, find_reviewers, quota_field
 from adjudication.review import steering
 from adjudication.review.decisions import unsign
-from adjudication.sampling.drawing import draw
+from adjudication.review.steering import PacketStatus
+from adjudication.sampling.drawing import count_strata, draw
 
 packet_operation = partial(operation, "packets")
 _STEPS: Mapping[str, Callable[..., object]] = {
@@ -71,13 +70,12 @@ class Eligible(ApiView):
         """Return findings that may be drawn by pairing and stratum, and the rest."""
         run = find_summable_judge_run(request, run_id, ADMINS)
         eligible, pairings = packets.find_eligible_findings(run), packets.list_pairings(run)
-        counts, none = eligible.counts(), dict.fromkeys(steering.list_strata(), 0)
         return {
             "judge_run": run.public_id,
-            "pairings": {p: none | counts.get(p, {}) for p in pairings},
+            "pairings": count_strata(eligible.findings, pairings),
             "excluded": eligible.excluded,
             "cases": len(eligible.judged),
-            "complete_cases": sum(set(pairings) <= judged for judged in eligible.judged.values()),
+            "complete_cases": eligible.count_complete(pairings),
         }
 
 
@@ -89,12 +87,9 @@ class Preview(ApiView):
         form = _draw_form(request, run)
         design, seed = form.design(), form.cleaned_data["seed"]
         drawn = draw(packets.find_eligible_findings(run), design, seed)
-        counts = {p: dict.fromkeys(steering.list_strata(), 0) for p in design.pairings}
-        for finding in drawn.items:
-            counts[finding.pairing][finding.stratum] += 1
         return {
             "items": len(drawn.items),
-            "pairings": counts,
+            "pairings": count_strata(drawn.items, design.pairings),
             "cases": len(drawn.cases),
             "shortages": drawn.shortages,
             "excluded": drawn.excluded,
@@ -110,23 +105,21 @@ class Draw(ApiView):
         takes=bodies.Draw,
         status=HTTPStatus.CREATED,
     )
-    def post(self, request: Request, run_id: str) -> dict[str, Any]:
+    def post(self, request: Request, run_id: str) -> PacketStatus:
         """Draw a packet. It is a draft until it is opened."""
         run = find_summable_judge_run(request, run_id, ADMINS)
         form = _draw_form(request, run)
-        values = form.cleaned_data
         packet = packets.draw_packet(
-            study=run.study, judge_run=run, label=values["label"], design=form.design(), seed=values["seed"], reveal=values["reveal"],
-            lease_minutes=values["lease_minutes"], by=require_person(request),
-        )  # fmt: skip
-        return _detail(packet)
+            study=run.study, judge_run=run, by=require_person(request), **form.arguments()
+        )
+        return _load_status(packet)
 
 
 class PacketOne(ApiView):
     @packet_operation("packet", bodies.PacketDetail, refuses=(403,))
-    def get(self, request: Request, public_id: str) -> dict[str, Any]:
+    def get(self, request: Request, public_id: str) -> PacketStatus:
         """Return one packet: items, reviewers, progress; closed to reviewers."""
-        return _detail(_packet(request, public_id))
+        return _load_status(_packet(request, public_id))
 
     @packet_operation("packet_delete", None, refuses=(403, 409))
     def delete(self, request: Request, public_id: str) -> None:
@@ -141,7 +134,7 @@ class PacketStep(ApiView):
         refuses=(403, 409, 422),
         parameters=[OpenApiParameter("action", str, OpenApiParameter.PATH, enum=list(_STEPS))],
     )
-    def post(self, request: Request, public_id: str, action: str) -> dict[str, Any]:
+    def post(self, request: Request, public_id: str, action: str) -> PacketStatus:
         """Open or close the packet. 422 lists all obstacles.
 
         After opening, its items never change. After closing, later answers do not count.
@@ -150,7 +143,7 @@ class PacketStep(ApiView):
         if (step := _STEPS.get(action)) is None:
             raise Http404
         step(packet=packet, by=require_person(request))
-        return _detail(packet)
+        return _load_status(packet)
 
 
 class Second(ApiView):
@@ -175,7 +168,7 @@ class Changed(ApiView):
         takes=bodies.Changed,
         status=HTTPStatus.CREATED,
     )
-    def post(self, request: Request, public_id: str) -> dict[str, Any]:
+    def post(self, request: Request, public_id: str) -> PacketStatus:
         """Draw a packet of findings that another judge run changed.
 
         They are in this packet's cases.
@@ -183,7 +176,7 @@ class Changed(ApiView):
         packet = _packet(request, public_id)
         wanted = read_body(bodies.Changed, request)["judge_run"]
         run = get_object_or_404(JudgeRun, study=packet.study, public_id=wanted)
-        return _detail(
+        return _load_status(
             packets.draw_changed(packet=packet, judge_run=run, by=require_person(request)),
         )
 
@@ -217,7 +210,7 @@ class Assignments(ApiView):
         takes=bodies.Assign,
         status=HTTPStatus.CREATED,
     )
-    def post(self, request: Request, public_id: str) -> dict[str, Any]:
+    def post(self, request: Request, public_id: str) -> PacketStatus:
         """Add a member of the study to the packet.
 
         403 with the reason if they are not eligible.
@@ -234,73 +227,44 @@ class Assignments(ApiView):
             pairings=pairings,
             by=require_person(request),
         )
-        return _detail(packet)
+        return _load_status(packet)
 
 
 class Withdraw(ApiView):
     @packet_operation("packet_withdraw", bodies.PacketDetail, refuses=(403, 422))
-    def post(self, request: Request, public_id: str, assignment_id: str) -> dict[str, Any]:
+    def post(self, request: Request, public_id: str, assignment_id: str) -> PacketStatus:
         """Take a person out: their leased items return, their decisions stay."""
         packet = _packet(request, public_id)
         packets.withdraw_assignment(
             assignment=_assignment(packet, assignment_id), by=require_person(request)
         )
-        return _detail(packet)
+        return _load_status(packet)
 
 
 class VoidSignature(ApiView):
     @packet_operation(
         "packet_unsign", bodies.PacketDetail, refuses=(403, 409, 422), takes=UnsignRequest
     )
-    def post(self, request: Request, public_id: str, assignment_id: str) -> dict[str, Any]:
+    def post(self, request: Request, public_id: str, assignment_id: str) -> PacketStatus:
         """Void a reviewer's signature, with a reason; both stay in the chain."""
         packet = _packet(request, public_id)
         reason = read_body(UnsignRequest, request)["reason"]
         unsign(
             assignment=_assignment(packet, assignment_id), reason=reason, by=require_person(request)
         )
-        return _detail(packet)
+        return _load_status(packet)
 
 
 def _packet(request: Request, public_id: str) -> Packet:
-    """Return the packet if it is not closed to this admin.
-
-    Raises Http404, and NotAllowed for a person who reviews it.
-    """
-    packet = get_object_or_404(
-        Packet.objects.select_related("study"),
-        study__in=require_studies(request, ADMINS),
-        public_id=public_id,
-    )
-    if not load_visibility(require_person(request), packet).report:
-        raise NotAllowed(
-            "You review this packet or another one with a case of it, so it is closed to you. Your"
-            " items are under review."
-        )
-    record(
-        actor=require_person(request),
-        study=packet.study,
-        action="packet.view",
-        object_type="adjudication.packet",
-        object_id=packet.public_id,
-    )
-    return packet
+    """Return a packet of a study of this admin. Raises Http404, NotAllowed."""
+    found = Packet.objects.filter(study__in=require_studies(request, ADMINS))
+    return steering.find_packet(found, require_person(request), public_id)
 
 
-def _detail(packet: Packet) -> dict[str, Any]:
+def _load_status(packet: Packet) -> PacketStatus:
     """Return the packet's current state, items, reviewers and problems."""
     found = steering.annotate_counts(Packet.objects.filter(pk=packet.pk)).get()
-    third, settled = steering.disagreements(found)
-    return {
-        "packet": found,
-        "pairings": steering.pairing_lines(found),
-        "shortages": steering.shortages(found),
-        "assignments": steering.load_people(found),
-        "obstacles": packets.find_obstacles(found) if found.state == Packet.State.DRAFT else [],
-        "disagreements": third,
-        "settled": settled,
-        "chain_faults": [f"link {f.sequence}: {f.reason}" for f in steering.chain_faults(found)],
-    }
+    return steering.load_status(found)
 
 
 def _assignment(packet: Packet, public_id: str) -> Assignment:

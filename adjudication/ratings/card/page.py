@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from django.http import Http404, HttpResponse
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 
 from accounts.audit.trail import record
+from accounts.models import User
 from accounts.permissions import NotAllowed
 from accounts.scoping import ANY_ROLE, StudyRequest, filter_by_role
 from adjudication.access.eligibility import load_visibility
 from adjudication.access.exposure import record_exposure
 from adjudication.models import Packet
+from adjudication.packets import export as packet_export
 from adjudication.ratings.card.data import compute_card, load_items
 from adjudication.reports.card import tables
 from ehr.models import Encounter
@@ -50,16 +53,30 @@ def table_file(table: Table, format: str, stem: str) -> HttpResponse:
     return response
 
 
-def find_revealed_packet(request: StudyRequest, public_id: str) -> Packet:
-    """Return the packet if this person may see its results.
+def decisions_file(request: StudyRequest, packet: Packet, format: str) -> StreamingHttpResponse:
+    """Stream every link of the chain as a file, and record it in the trail.
+
+    `text=1` adds text of patients' notes and of reviewers. Raises Http404 for an unknown format.
+    """
+    if format not in packet_export.FORMATS:
+        raise Http404
+    with_text = request.GET.get("text") == "1"
+    record_access(request, packet, "packet.export", text=with_text)
+    parts = packet_export.parts(packet, format, with_text=with_text)
+    response = StreamingHttpResponse(parts, content_type=packet_export.FORMATS[format][0])
+    name = packet_export.file_name(packet, format, with_text=with_text)
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def find_revealed_packet(packets: QuerySet[Packet], person: User, public_id: str) -> Packet:
+    """Return one of the packets if this person may see its results.
 
     Raises Http404, NotAllowed.
     """
-    found = filter_by_role(
-        Packet.objects.filter(study=request.study), request.user, roles=ANY_ROLE
-    ).select_related("study", "judge_run")
+    found = filter_by_role(packets.select_related("study", "judge_run"), person, roles=ANY_ROLE)
     packet = get_object_or_404(found, public_id=public_id)
-    seen = load_visibility(request.user, packet)
+    seen = load_visibility(person, packet)
     if not seen.report:
         if not seen.items and not seen.own_answers:
             raise Http404

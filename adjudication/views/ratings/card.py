@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils.html import json_script
@@ -17,9 +17,14 @@ from django.views.decorators.http import require_GET
 from accounts.scoping import StudyRequest, study_role_required
 from adjudication.access.eligibility import load_visibility
 from adjudication.blinding.page import ANSWER_WORDS
-from adjudication.packets import export as packet_export
+from adjudication.models import Packet
 from adjudication.ratings.card.data import compute_card
-from adjudication.ratings.card.page import card_table, find_revealed_packet, record_access
+from adjudication.ratings.card.page import (
+    card_table,
+    decisions_file,
+    find_revealed_packet,
+    record_access,
+)
 from adjudication.reports.card import tables
 from adjudication.reports.card.values import Agreement, Disagreement, ReportCard
 from timelines.evaluation.tables import Cell, Content, Table
@@ -75,7 +80,7 @@ class ShownDisagreement:
 @study_role_required()
 def report_card(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show the card of all current decisions."""
-    found = find_revealed_packet(request, public_id)
+    found = _find_packet(request, public_id)
     card = compute_card(found)
     context: dict[str, Any] = {
         "packet": found,
@@ -103,26 +108,20 @@ def report_card(request: StudyRequest, public_id: str) -> HttpResponse:
 @study_role_required()
 def report_table(request: StudyRequest, public_id: str, name: str, format: str) -> HttpResponse:
     """Return one table as a file."""
-    return card_table(request, find_revealed_packet(request, public_id), name, format)
+    return card_table(request, _find_packet(request, public_id), name, format)
 
 
 @require_GET
 @study_role_required()
 def packet_download(request: StudyRequest, public_id: str, format: str) -> HttpResponseBase:
-    """Return every link of the chain as a file.
+    """Return every link of the chain as a file."""
+    return decisions_file(request, _find_packet(request, public_id), format)
 
-    `text=1` adds text of patients' notes and of reviewers.
-    """
-    found = find_revealed_packet(request, public_id)
-    if format not in packet_export.FORMATS:
-        raise Http404
-    with_text = request.GET.get("text") == "1"
-    record_access(request, found, "packet.export", text=with_text)
-    parts = packet_export.parts(found, format, with_text=with_text)
-    response = StreamingHttpResponse(parts, content_type=packet_export.FORMATS[format][0])
-    name = packet_export.file_name(found, format, with_text=with_text)
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+
+def _find_packet(request: StudyRequest, public_id: str) -> Packet:
+    """Return the packet of the active study. Raises Http404, NotAllowed."""
+    found = Packet.objects.filter(study=request.study)
+    return find_revealed_packet(found, request.user, public_id)
 
 
 def _plot(card: ReportCard) -> dict[str, Any]:
