@@ -20,6 +20,7 @@ class AdjudicationConfig(AppConfig):
             guard_packet,
         )
         from adjudication.findings.case_links import compare_link
+        from adjudication.judge_runs.exchange import KIND
         from adjudication.losses import adjudication_losses
         from adjudication.models import Game, JudgePreparation
         from adjudication.review import cards as review_cards
@@ -31,10 +32,12 @@ class AdjudicationConfig(AppConfig):
         )
         from ehr.registry import register_losses
         from jobs.registry import register
+        from llm_runtime.exchange.runs import register_exchange
         from timelines.registry import register_case_link
 
         register(Game, send_game_hints, runnable=find_runnable_games, beside=find_run_games)
         register(JudgePreparation, send_preparation_hints)
+        register_exchange(KIND)
         register_losses(adjudication_losses)
         register_page_guard(guard_packet, find_closed_cases, CLOSED_PAGES)
         register_case_link(compare_link)

@@ -20,10 +20,12 @@ class TimelinesConfig(AppConfig):
         )
         from ehr.registry import register_import_hook, register_losses
         from jobs.registry import register
+        from llm_runtime.exchange.runs import register_exchange
         from timelines.access.authoring import TIMELINE_PAGES, closed_to_unaided, guard_unaided
         from timelines.cases import home_cards
         from timelines.losses import timeline_losses
         from timelines.models import Evaluation, RunPreparation, StageRun
+        from timelines.runs.exchange import KIND
         from timelines.tasks import (
             find_waiting_stages,
             runnable_stages,
@@ -38,6 +40,7 @@ class TimelinesConfig(AppConfig):
         register(StageRun, send_stage_hints, runnable=runnable_stages, beside=find_waiting_stages)
         register(RunPreparation, send_preparation_hints)
         register(Evaluation, send_evaluation_hints)
+        register_exchange(KIND)
         register_page_guard(guard_unaided, closed_to_unaided, [TIMELINE_PAGES])
         register_nav_item(NavItem("Cases", "timelines:cases", ("cases/",), CASE_READERS), order=100)
         register_nav_item(

@@ -26,6 +26,7 @@ from jobs.leases.hold import Hold, TimeLimit
 from jobs.limits import make_limit
 from jobs.models import JobState
 from jobs.worker import work
+from llm_runtime.calls.calling import Ledger
 from llm_runtime.ledger import DatabaseLedger
 from timelines.evaluation.values import SourceKey
 from timelines.runs.language_models import check_unchanged
@@ -164,10 +165,11 @@ def execute_game(game_id: int) -> JobState | None:
     """
     if not Game.objects.filter(pk=game_id, run__paused_at__isnull=True).exists():
         return None
-    answers: list[_Judgement] = []
+    answers: list[Judgement] = []
 
     def judge(game: Game, hold: Hold) -> None:
-        answers.append(_judge_game(game, hold))
+        ledger = DatabaseLedger(CALLS_OWNER, str(game.pk))
+        answers.append(judge_game(game, ledger, hold.check))
         if isinstance(answers[-1].answer, Unjudged):
             raise NotJudged("the judge returned no valid answer")
 
@@ -190,27 +192,30 @@ def _choose_time_limit(game: Game) -> TimeLimit:
 
 
 @dataclass(frozen=True)
-class _Judgement:
+class Judgement:
     """The input of a judge and its answer."""
 
     loaded: LoadedGame
     answer: list[JudgedFinding] | Unjudged
 
 
-def _judge_game(game: Game, hold: Hold) -> _Judgement:
+def judge_game(game: Game, ledger: Ledger, check: Callable[[], None]) -> Judgement:
+    """Return the judge's answer, asked through `ledger`; store nothing.
+
+    `check` interrupts it.
+    """
     run = game.run
     config = JudgeConfig.from_dict(run.config)
     check_unchanged(run.language_models, roles())
-    ledger = DatabaseLedger(CALLS_OWNER, str(game.pk))
     judge = build_judge(
-        run.judge, config, run.language_models, ledger=ledger, check=hold.check, round=game.rounds
+        run.judge, config, run.language_models, ledger=ledger, check=check, round=game.rounds
     )
     loaded = load_game(game, config)
-    hold.check()
-    return _Judgement(loaded, judge.judge(loaded.given))
+    check()
+    return Judgement(loaded, judge.judge(loaded.given))
 
 
-def _store(game: Game, judged: _Judgement) -> None:
+def _store(game: Game, judged: Judgement) -> None:
     """Store game and findings, inside the transaction that ends the attempt."""
     answer, loaded = judged.answer, judged.loaded
     unjudged = isinstance(answer, Unjudged)

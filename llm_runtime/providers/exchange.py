@@ -19,8 +19,7 @@ from llm_runtime.calls.exchange_files import (
     ENDPOINT,
     AnswerRefused,
     PostedRequest,
-    answer_files,
-    find_answer,
+    scan_folder,
     write_requests,
 )
 from llm_runtime.errors import Pending, RequestRefused
@@ -97,10 +96,10 @@ class ReplayModel(ExchangeModel):
         """
         posted = PostedRequest(request, self.name)
         try:
-            found = answer_files(self._folder).get(posted.sha256)
-            if found:
-                return find_answer(self._folder, posted.sha256, found)
-            write_requests(self._folder, [posted])
+            found = scan_folder(self._folder)
+            if posted.sha256 in found.answers:
+                return found.find_answer(posted.sha256)
+            write_requests(self._folder, [posted], join=True)
         except AnswerRefused as refused:
             raise RequestRefused(str(refused)) from None
         except OSError as error:

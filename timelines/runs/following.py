@@ -17,9 +17,10 @@ from kombu.exceptions import OperationalError
 from jobs.actions import end_abandoned_jobs
 from jobs.leases.claims import due_condition, expired_condition
 from jobs.models import JobState
+from llm_runtime.exchange import runs as exchange
 from timelines.models import Run, RunPreparation, Stage, StageBatch, StageRun
 from timelines.runs.bases import is_copied
-from timelines.runs.exchange import waiting_words
+from timelines.runs.calls import CALLS_OWNER
 from timelines.runs.preparing import execute_preparation
 from timelines.runs.progress import RunTotals, count_run
 from timelines.runs.stages.execution import execute_stage
@@ -99,6 +100,18 @@ def work_inline(run: Run, say: Callable[[str], None]) -> None:
             time.sleep(POLL_SECONDS)
         close_old_connections()
     say(progress_words(count_run(run)))
+
+
+def asking_run(run: Run) -> exchange.AskingRun:
+    """Return the stages that may wait for answers from outside."""
+    return exchange.AskingRun(
+        run.public_id, CALLS_OWNER, StageRun.objects.filter(case_run__run=run)
+    )
+
+
+def waiting_words(run: Run) -> str:
+    """Return how many answers from outside the run waits for; "" if for none."""
+    return exchange.waiting_words(asking_run(run))
 
 
 def _load_totals(run: Run) -> RunTotals:

@@ -8,32 +8,35 @@ from typing import Any
 from celery import current_app
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import close_old_connections
-from django.db.models import Count, QuerySet
+from django.db.models import Count
 from kombu.exceptions import OperationalError
 
 from accounts.wording import format_count
 from adjudication.judge_runs.actions import (
-    UNJUDGED,
     JudgingRefused,
-    execute_game,
     find_equal_run,
     start_judging,
 )
 from adjudication.judge_runs.data import find_sources
-from adjudication.judge_runs.preparing import execute_preparation
+from adjudication.judge_runs.following import (
+    ACTIVE,
+    POLL_SECONDS,
+    end_abandoned_games,
+    find_preparation,
+    is_under_way,
+    judge_inline,
+    progress_words,
+    waiting_words,
+)
 from adjudication.judge_runs.tools import JUDGES, RULES, UnknownJudge
 from adjudication.judging.config import SEED, JudgeConfig, SourceUnknown, parse_source
 from adjudication.judging.validation import FIXED_TOLERANCE, TOLERANCE
-from adjudication.models import Finding, Game, JudgePreparation, JudgeRun
-from jobs.actions import end_abandoned_jobs
-from jobs.leases.claims import due_condition, expired_condition
+from adjudication.models import Finding, Game, JudgeRun
 from jobs.models import JobState
 from llm_runtime.base import ProviderError
 from timelines.cases.datasets import find_dataset
 from timelines.runs.language_models import UnknownModel
 
-ACTIVE = (JobState.BLOCKED, JobState.QUEUED, JobState.RUNNING)
-POLL_SECONDS = 1.0
 PATIENCE_SECONDS = 45.0
 
 
@@ -143,7 +146,7 @@ class Command(BaseCommand):
         if options["missing"] and (
             found := find_equal_run(study=datasets[0].study, cases=options["cases"], **asked)
         ):
-            under_way = _is_under_way(found)
+            under_way = is_under_way(found)
             self._say(
                 f"{'under way' if under_way else 'judged before'}: judge run {found.public_id}"
             )
@@ -163,31 +166,28 @@ class Command(BaseCommand):
         return run
 
     def _follow(self, run: JudgeRun, *, inline: bool) -> None:
+        if inline:
+            judge_inline(run, self._say)
+            return
         shown, moved = "", time.monotonic()
-        while _is_under_way(run):
-            end_abandoned_jobs(jobs=_preparation(run))  # the sweeper may not be running here
-            end_abandoned_jobs(jobs=run.games.all())
-            if (words := _progress(run)) != shown:
+        while is_under_way(run):
+            end_abandoned_games(run)  # the sweeper may not be running here
+            if (words := progress_words(run)) != shown:
                 self._say(words)
                 shown, moved = words, time.monotonic()
-            if inline and _prepare(run):
-                continue
-            waiting = (
-                run.games.filter(due_condition() | expired_condition()).order_by("pk").first()
-                if inline
-                else None
-            )
-            if waiting is None or execute_game(waiting.pk) is None:
-                self._check_workers(run, moved)
-                time.sleep(POLL_SECONDS)
+            elif words := waiting_words(run):
+                self._say(words)
+                return
+            self._check_workers(run, moved)
+            time.sleep(POLL_SECONDS)
             close_old_connections()
-        self._say(_progress(run))
+        self._say(progress_words(run))
 
     def _check_workers(self, run: JudgeRun, moved: float) -> None:
         """Raise CommandError if the run makes no progress and no worker listens."""
         running = (
             run.games.filter(state=JobState.RUNNING).exists()
-            or _preparation(run).filter(state=JobState.RUNNING).exists()
+            or find_preparation(run).filter(state=JobState.RUNNING).exists()
         )
         if running or time.monotonic() - moved < PATIENCE_SECONDS:
             return
@@ -196,7 +196,7 @@ class Command(BaseCommand):
             answers = current_app.control.inspect(timeout=POLL_SECONDS).active_queues() or {}
         except (OperationalError, OSError):
             answers = {}
-        needed = "pipeline" if _preparation(run).filter(state__in=ACTIVE).exists() else "judge"
+        needed = "pipeline" if find_preparation(run).filter(state__in=ACTIVE).exists() else "judge"
         if run.paused_at is None and not any(
             queue["name"] == needed for queues in answers.values() for queue in queues
         ):
@@ -227,11 +227,13 @@ class Command(BaseCommand):
                 f"{game.comparison.encounter.case_id}: {game.outcome or 'failed'}:"
                 f" {'; '.join(reasons)}"
             )
-        if unprepared := _preparation(run).exclude(state=JobState.SUCCEEDED).first():
+        if unprepared := find_preparation(run).exclude(state=JobState.SUCCEEDED).first():
             words = f"{unprepared.state} after {unprepared.prepared} of {unprepared.total} cases"
             raise CommandError(
                 "; ".join([f"the preparation did not finish: {words}", *unprepared.reasons])
             )
+        if waiting_words(run):
+            self._say("not finished: waiting for answers")
         if ended:
             raise CommandError(f"{len(ended)} of {run.games.count()} games failed or are unjudged")
 
@@ -240,43 +242,11 @@ class Command(BaseCommand):
         self.stdout.flush()
 
 
-def _preparation(run: JudgeRun) -> QuerySet[JudgePreparation]:
-    return JudgePreparation.objects.filter(run=run)
-
-
-def _is_under_way(run: JudgeRun) -> bool:
-    return any(
-        jobs.filter(state__in=ACTIVE).exists() for jobs in (_preparation(run), run.games.all())
-    )
-
-
-def _prepare(run: JudgeRun) -> bool:
-    """Add the run's games in this process if they are not; True if any work."""
-    waiting = _preparation(run).filter(due_condition() | expired_condition()).first()
-    return waiting is not None and execute_preparation(waiting.pk, tell_workers=False) is not None
-
-
 def _size(run: JudgeRun) -> str:
     """Return the number of games if all are added, else of cases."""
-    preparation = _preparation(run).get()
+    preparation = find_preparation(run).get()
     return (
         f"{run.games.count()} games"
         if preparation.state == JobState.SUCCEEDED
         else format_count(preparation.total, "case")
     )
-
-
-def _progress(run: JudgeRun) -> str:
-    """Return, for example, "34 of 36 games judged, 1 running, 1 unjudged"."""
-    states = dict(run.games.values_list("state").annotate(n=Count("pk")))
-    unjudged = run.games.filter(UNJUDGED).count()
-    words = [f"{states.get(JobState.SUCCEEDED, 0)} of {sum(states.values())} games judged"]
-    if unprepared := _preparation(run).exclude(state=JobState.SUCCEEDED).first():
-        words.insert(0, f"{unprepared.prepared} of {unprepared.total} cases prepared")
-    failed = states.get(JobState.FAILED, 0) - unjudged
-    rest = (
-        ("running", states.get(JobState.RUNNING, 0)),
-        ("unjudged", unjudged),
-        ("failed", failed),
-    )
-    return ", ".join(words + [f"{n} {name}" for name, n in rest if n])

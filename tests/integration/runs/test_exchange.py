@@ -6,6 +6,7 @@ A script plays the model outside.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO
@@ -18,18 +19,18 @@ from django.template.loader import render_to_string
 from accounts.models import AuditEvent
 from llm_runtime.accounting import Spent, spent_by_owner, total
 from llm_runtime.base import ModelRequest
-from llm_runtime.calls.exchange_files import parse_request
+from llm_runtime.calls.exchange_files import parse_request, scan_folder
 from llm_runtime.models import ModelCall, ModelRequestText, Outcome
 from llm_runtime.roles import ModelRoles
 from tests import factories
 from tests.unit.timelines.prompted.answers import make_good_answer
 from tests.unit.timelines.prompted.baseline_answers import baseline_answer
 from tests.worlds.prompted import LOCAL_ROLES, NOTE, finish_run, small_dataset
-from timelines.models import Run, StageRun, Timeline
+from timelines.models import Run, StageBatch, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs import actions, tools
 from timelines.runs.calls import run_spent
-from timelines.runs.exchange import waiting_words
+from timelines.runs.following import waiting_words
 from timelines.runs.stages.execution import execute_stage
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -71,17 +72,13 @@ def exchange(direction: str, run: Run, folder: Path, *more: str) -> str:
 
 
 def answer_all(folder: Path, answer: Callable[[ModelRequest], str] = make_good_answer) -> int:
-    """The model outside: it sees the files alone."""
+    """The model outside: it sees the files alone, and answers what has no answer."""
     count = 0
-    for path in sorted(folder.glob("*.json")):
-        if (
-            not path.name.endswith(".answer.json")
-            and not (folder / f"{path.stem}.answer.txt").exists()
-        ):
-            (folder / f"{path.stem}.answer.txt").write_text(
-                answer(parse_request(json.loads(path.read_text())))
-            )
-            count += 1
+    for path in scan_folder(folder).unanswered:
+        path.with_name(f"{path.stem}.answer.txt").write_text(
+            answer(parse_request(json.loads(path.read_text())))
+        )
+        count += 1
     return count
 
 
@@ -195,6 +192,7 @@ def test_waiting_is_no_failure_and_posts_nothing_twice(tmp_path):
     )
     assert exchange("export", run, tmp_path) == f"1 request in {tmp_path}"
     assert exchange("export", run, tmp_path) == f"1 request in {tmp_path}"
+    assert len(list(tmp_path.glob("r01-tag-001-*.json"))) == 1
 
 
 def test_bad_files_are_refused_by_name_and_the_good_ones_kept(tmp_path):
@@ -224,10 +222,12 @@ def test_bad_files_are_refused_by_name_and_the_good_ones_kept(tmp_path):
     assert len(faults) == 4
     assert [line.partition(":")[0] for line in faults] == [
         f"{'0' * 64}.answer.txt",
-        *sorted([f"{first}.answer.txt", f"{second}.answer.txt"]),
         "notes.answer.txt",
+        f"{first}.answer.txt",
+        f"{second}.answer.txt",
     ]
-    assert ModelCall.objects.filter(outcome=Outcome.ANSWERED).get().request_id == third
+    stored = ModelCall.objects.filter(outcome=Outcome.ANSWERED).get()
+    assert stored.request_id == third.rpartition("-")[2]
     for name in (
         f"{first}.answer.json",
         f"{'0' * 64}.answer.txt",
@@ -236,7 +236,10 @@ def test_bad_files_are_refused_by_name_and_the_good_ones_kept(tmp_path):
     ):
         (tmp_path / name).unlink()
     exchange("export", run, tmp_path)
-    assert exchange("import", run, tmp_path) == "2 answers imported, 1 were there already"
+    assert exchange("import", run, tmp_path).splitlines() == [
+        "2 answers imported, 1 were there already",
+        f"run {run.public_id} continues: 0 of 21 stages done",
+    ]
     (tmp_path / f"{third}.answer.txt").write_text("changed my mind")
     with pytest.raises(CommandError, match="1 answers were rejected"):
         exchange("import", run, tmp_path)
@@ -262,7 +265,7 @@ def test_an_answer_names_who_brought_it_and_wrong_requests_are_reported(tmp_path
         call_command("exchange", "export", "--run", "nope", "--out", str(tmp_path))
     with pytest.raises(CommandError, match="there is no account nobody"):
         exchange("export", run, tmp_path, "--by", "nobody")
-    with pytest.raises(CommandError, match="export writes to --out FOLDER"):
+    with pytest.raises(CommandError, match="export writes to --out FOLDER, check and import read"):
         call_command("exchange", "export", "--run", run.public_id, "--in", str(tmp_path))
     with pytest.raises(CommandError):
         exchange("import", run, tmp_path / "none")
@@ -296,8 +299,12 @@ def test_without_workers_the_import_goes_on_by_itself(tmp_path):
         "0 of 2 stages done",
         "1 of 2 stages done",
         "2 of 2 stages done",
+        f"run {run.public_id} is finished: 2 of 2 stages done",
     ]
     assert states(run) == "ss"
+    assert (
+        exchange("export", run, tmp_path) == f"run {run.public_id} is finished: 2 of 2 stages done"
+    )
 
 
 def test_unreported_tokens_are_not_zero(tmp_path):
@@ -341,14 +348,13 @@ def test_two_runs_share_a_folder_and_each_takes_its_own_answers(tmp_path):
         )
         == 2
     )
-    assert (
-        exchange("import", first, tmp_path)
-        == "1 answers imported, 0 were there already, 1 of other runs left to them"
+    assert exchange("import", first, tmp_path).startswith(
+        "1 answers imported, 0 were there already, 1 of other runs left to them"
     )
     for request in tmp_path.glob("*.json"):
         request.unlink()
     message = "1 answers imported, 0 were there already, 1 of other runs left to them"
-    assert exchange("import", second, tmp_path) == message, (
+    assert exchange("import", second, tmp_path).startswith(message), (
         "what others posted is known without its request, too"
     )
     assert ModelCall.objects.filter(outcome=Outcome.ANSWERED).count() == 2
@@ -366,8 +372,112 @@ def test_a_request_of_another_place_is_left_and_a_changed_one_refused(tmp_path):
     assert (
         exchange("import", run, tmp_path)
         == "0 answers imported, 0 were there already, 1 of other runs left to them"
-    )
+    ), "the run still waits, so nothing else is said"
     (request,) = tmp_path.glob("*.json")
     request.write_text(request.read_text().replace('"seed": 1', '"seed": 9'))
     with pytest.raises(CommandError, match="1 answers were rejected"):
         exchange("import", run, tmp_path)
+
+
+def test_the_index_lists_what_is_unanswered_and_names_begin_with_round_stage_and_batch(tmp_path):
+    run = start_run()
+    finish_run(run)
+    exchange("export", run, tmp_path)
+    answer_all(tmp_path)
+    exchange("import", run, tmp_path)
+    assert (tmp_path / "UNANSWERED.txt").read_text() == ""
+    finish_run(run)
+    exchange("export", run, tmp_path)
+    unanswered = (tmp_path / "UNANSWERED.txt").read_text().splitlines()
+    assert unanswered == sorted(p.name for p in tmp_path.glob("r02-infer-*.json"))
+    assert [name[:14] for name in unanswered][:2] == ["r02-infer-001-", "r02-infer-002-"]
+    answer_all(tmp_path)
+    exchange("check", run, tmp_path)
+    assert (tmp_path / "UNANSWERED.txt").read_text() == ""
+
+
+def stored() -> tuple[int, ...]:
+    return (
+        ModelCall.objects.count(),
+        ModelRequestText.objects.count(),
+        AuditEvent.objects.count(),
+        Timeline.objects.count(),
+        StageBatch.objects.count(),
+    )
+
+
+def test_a_check_says_what_an_import_would_reject_and_stores_nothing(tmp_path):
+    run = start_run()
+    finish_run(run)
+    exchange("export", run, tmp_path)
+    answer_all(tmp_path)
+    before = stored()
+    assert (
+        exchange("check", run, tmp_path)
+        == "answers: 1 valid, 0 rejected; 0 requests have no answer"
+    )
+    assert stored() == before
+    exchange("import", run, tmp_path)
+    finish_run(run)
+    exchange("export", run, tmp_path)
+    answer_all(tmp_path)
+    good, spoiled, *_ = sorted(tmp_path.glob("r02-*.answer.txt"))
+    values = json.loads(spoiled.read_text())
+    uid = next(name for name in values if name != "reasoning")
+    values[uid][:3] = [2, 9, 1]
+    spoiled.write_text(json.dumps(values))
+    before, out, err = stored(), StringIO(), StringIO()
+    with pytest.raises(CommandError, match="nothing was imported"):
+        call_command("exchange", "check", "--in", str(tmp_path), stdout=out, stderr=err)
+    assert stored() == before
+    assert out.getvalue().startswith("answers: ")
+    assert "1 rejected, 1 imported before; 0 requests have no answer" in out.getvalue()
+    (line,) = err.getvalue().splitlines()
+    assert line.startswith(f"{spoiled.name}: ")
+    assert uid in line
+    exchange("import", run, tmp_path)
+    finish_run(run)
+    rejected = ModelCall.objects.get(outcome=Outcome.REJECTED)
+    assert line == f"{spoiled.name}: {'; '.join(rejected.reasons)}", "the same validator says it"
+    exchange_until_done(run, tmp_path)
+    assert states(run) == "sssssss"
+
+
+def test_a_check_without_a_run_counts_answers_of_other_places(tmp_path):
+    run = start_run()
+    finish_run(run)
+    exchange("export", run, tmp_path)
+    answer_all(tmp_path)
+    (tmp_path / "notes.answer.txt").write_text("whose?")
+    run.delete()
+    out, err = StringIO(), StringIO()
+    with pytest.raises(CommandError):
+        call_command("exchange", "check", "--in", str(tmp_path), stdout=out, stderr=err)
+    assert out.getvalue().startswith("answers: 0 valid, 1 rejected, 1 of other runs;")
+    assert err.getvalue() == "notes.answer.txt: no run needs this answer\n"
+
+
+def test_an_answer_that_no_stage_reaches_is_reported(monkeypatch, tmp_path):
+    run = start_run()
+    finish_run(run)
+    exchange("export", run, tmp_path)
+    answer_all(tmp_path)
+    use(monkeypatch, {"provider": "exchange", "model": "weak"})
+    err = StringIO()
+    call_command("exchange", "check", "--in", str(tmp_path), stdout=StringIO(), stderr=err)
+    assert "not checked: the run was started with strong@exchange as " in err.getvalue()
+
+
+def test_log_lines_stay_out_of_the_output(capsys, tmp_path):
+    run = finish_run(start_run("llm_timeline", Variant.UNIMODAL))
+    exchange("export", run, tmp_path)
+    answer_all(tmp_path, baseline_answer)
+    logger = logging.getLogger()
+    handler = logging.StreamHandler(stream := StringIO())
+    logger.addHandler(handler)
+    try:
+        exchange("import", run, tmp_path, "--inline")
+        assert stream.getvalue() == ""
+        assert handler.level == logging.NOTSET, "the level is restored"
+    finally:
+        logger.removeHandler(handler)

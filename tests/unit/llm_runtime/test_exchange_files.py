@@ -15,10 +15,9 @@ from llm_runtime.calls.calling import Asker, MemoryLedger, gather_results
 from llm_runtime.calls.exchange_files import (
     AnswerRefused,
     PostedRequest,
-    answer_files,
-    find_answer,
     parse_request,
     read_answer,
+    scan_folder,
     write_requests,
 )
 from llm_runtime.errors import (
@@ -46,7 +45,7 @@ POSTED = PostedRequest(
 
 def test_a_request_file_holds_all_that_its_digest_is_made_of(tmp_path: Path) -> None:
     assert write_requests(tmp_path / "new" / "out", [POSTED]) == 1
-    path = tmp_path / "new" / "out" / f"{POSTED.sha256}.json"
+    path = tmp_path / "new" / "out" / f"r01-infer-001-{POSTED.sha256}.json"
     request = json.loads(path.read_text(encoding="utf-8"))
     assert parse_request(request) == REQUEST
     assert parse_request(request).sha256(request["model"]) == POSTED.sha256
@@ -58,7 +57,7 @@ def test_a_request_file_holds_all_that_its_digest_is_made_of(tmp_path: Path) -> 
     assert request["prompt"] == {"name": "timelines/infer", "sha256": "f" * 64}
     assert "naïve" in path.read_text(encoding="utf-8"), "people read these files"
     assert "NAME.answer.txt" in (path.parent / "README.txt").read_text(encoding="utf-8")
-    assert sorted(p.suffix for p in path.parent.iterdir()) == [".json", ".txt"]
+    assert {p.name for p in path.parent.iterdir()} == {path.name, "README.txt", "UNANSWERED.txt"}
 
 
 @pytest.mark.parametrize(
@@ -112,7 +111,8 @@ def test_an_answer_is_plain_text_or_text_with_what_became_of_it(
 def test_no_value_of_a_request_is_converted(tmp_path: Path, change: dict[str, object]) -> None:
     """No value is converted: a changed file must not get the old digest."""
     write_requests(tmp_path, [POSTED])
-    request = json.loads((tmp_path / f"{POSTED.sha256}.json").read_text(encoding="utf-8"))
+    (path,) = tmp_path.glob("*.json")
+    request = json.loads(path.read_text(encoding="utf-8"))
     with pytest.raises(ValueError, match=next(iter(change))) as refused:
         parse_request({**request, **change})
     assert "be exact" not in str(refused.value)
@@ -149,11 +149,11 @@ def test_an_invalid_answer_file_is_refused_by_name(tmp_path: Path, name, content
 
 def test_two_answers_and_changed_requests_are_refused(tmp_path: Path) -> None:
     write_requests(tmp_path, [POSTED])
-    name = POSTED.sha256
+    name, sha256 = f"r01-infer-001-{POSTED.sha256}", POSTED.sha256
     (tmp_path / f"{name}.answer.txt").write_text("a")
     (tmp_path / "note.txt").write_text("no answer")
-    assert [path.name for path in answer_files(tmp_path)[name]] == [f"{name}.answer.txt"]
-    assert find_answer(tmp_path, name, answer_files(tmp_path)[name]).text == "a"
+    assert [path.name for path in scan_folder(tmp_path).answers[sha256]] == [f"{name}.answer.txt"]
+    assert scan_folder(tmp_path).find_answer(sha256).text == "a"
     request = tmp_path / f"{name}.json"
     for changed in (
         request.read_text(encoding="utf-8").replace("be exact", "be quick"),
@@ -164,14 +164,61 @@ def test_two_answers_and_changed_requests_are_refused(tmp_path: Path) -> None:
         with pytest.raises(
             AnswerRefused, match=f"{name}.answer.txt: its request {name}.json was changed"
         ):
-            find_answer(tmp_path, name, answer_files(tmp_path)[name])
+            scan_folder(tmp_path).find_answer(sha256)
     request.unlink()
-    assert find_answer(tmp_path, name, answer_files(tmp_path)[name]).text == "a", (
-        "answers may come back alone"
-    )
-    (tmp_path / f"{name}.answer.json").write_text('{"text": "b"}')
+    assert scan_folder(tmp_path).find_answer(sha256).text == "a", "answers may come back alone"
+    (tmp_path / f"{sha256}.answer.json").write_text('{"text": "b"}')
     with pytest.raises(AnswerRefused, match="there is another answer"):
-        find_answer(tmp_path, name, answer_files(tmp_path)[name])
+        scan_folder(tmp_path).find_answer(sha256)
+
+
+def posted(text: str, prompt: str = "timelines/infer") -> PostedRequest:
+    request = ModelRequest((Message("user", text),), 200)
+    return PostedRequest(request, "strong@exchange", "timer", prompt)
+
+
+def names(folder: Path) -> list[str]:
+    """The names of all requests, without their digests."""
+    return sorted(path.name.rpartition("-")[0] for path in folder.glob("*.json"))
+
+
+def unanswered(folder: Path) -> list[str]:
+    lines = (folder / "UNANSWERED.txt").read_text(encoding="utf-8").splitlines()
+    return [line.rpartition("-")[0] for line in lines]
+
+
+def test_each_export_with_new_requests_is_a_round(tmp_path: Path) -> None:
+    first = [posted("a", "timelines/tag"), posted("b", "timelines/tag"), posted("c")]
+    assert write_requests(tmp_path, first) == 3
+    begun = ["r01-infer-001", "r01-tag-001", "r01-tag-002"]
+    assert names(tmp_path) == unanswered(tmp_path) == begun
+    assert write_requests(tmp_path, first) == 3
+    assert names(tmp_path) == begun, "nothing is new"
+    answered = next(tmp_path.glob("r01-tag-001-*.json"))
+    answered.with_name(f"{answered.stem}.answer.txt").write_text("a")
+    write_requests(tmp_path, [*first, posted("d")])
+    assert names(tmp_path) == [*begun, "r02-infer-001"]
+    assert unanswered(tmp_path) == ["r01-infer-001", "r01-tag-002", "r02-infer-001"]
+
+
+def test_requests_written_one_by_one_join_the_round_that_is_open(tmp_path: Path) -> None:
+    for text in "ab":
+        write_requests(tmp_path, [posted(text, "")], join=True)
+    assert names(tmp_path) == ["r01-request-001", "r01-request-002"]
+    for path in list(tmp_path.glob("*.json")):
+        path.with_name(f"{path.stem}.answer.txt").write_text("a")
+    write_requests(tmp_path, [posted("c", "")], join=True)
+    assert names(tmp_path)[-1] == "r02-request-001"
+
+
+def test_a_folder_of_the_older_form_is_read(tmp_path: Path) -> None:
+    write_requests(tmp_path, [POSTED])
+    (path,) = tmp_path.glob("*.json")
+    path.rename(tmp_path / f"{POSTED.sha256}.json")
+    (tmp_path / f"{POSTED.sha256}.answer.txt").write_text("a")
+    assert scan_folder(tmp_path).find_answer(POSTED.sha256).text == "a"
+    write_requests(tmp_path, [POSTED])
+    assert len(list(tmp_path.glob("*.json"))) == 1
 
 
 def test_a_model_asked_by_files_never_answers_itself() -> None:

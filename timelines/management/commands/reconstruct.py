@@ -17,8 +17,7 @@ from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs import actions, tools
 from timelines.runs.baselines import BASELINES, is_baseline, usual_variant
 from timelines.runs.bases import LATEST, based_config, find_base, find_bases, finished_cases
-from timelines.runs.exchange import waiting_words
-from timelines.runs.following import NoWorker, failures, follow, work_inline
+from timelines.runs.following import NoWorker, failures, follow, waiting_words, work_inline
 from timelines.runs.language_models import make_label
 from timelines.runs.tools import BACKBONES, UnknownBackbone
 

@@ -82,9 +82,13 @@ def _later(stage_run: StageRun) -> list[int]:
 
 
 def _do(stage_run: StageRun, hold: Hold) -> None:
-    work = StageWork(stage_run, hold)
+    compute_stage(StageWork(stage_run, hold))
+
+
+def compute_stage(work: StageWork) -> None:
+    """Compute and store the batches that are missing."""
     stages = BASELINE_STAGES if is_baseline(work.case_run.run.backbone) else STAGES
-    stages[Stage(stage_run.stage)](work)
+    stages[Stage(work.stage_run.stage)](work)
 
 
 def _tag(work: StageWork) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from ehr.models import Note
 from jobs.errors import PermanentFailure
 from jobs.leases.hold import Hold, write_guard
+from llm_runtime.calls.calling import Ledger
 from llm_runtime.ledger import DatabaseLedger
 from timelines.domain import TaggedNote, Timeline, TimelineKind
 from timelines.models import CaseRun, Inventory, StageBatch, StageRun
@@ -77,9 +78,16 @@ class StageWork:
 
         A cancelled stage drops its requests.
         """
+        ledger = DatabaseLedger(CALLS_OWNER, str(self.stage_run.pk))
+        return self.calls_over(ReportingLedger(ledger, self.hold))
+
+    def calls_over(self, ledger: Ledger) -> Calls:
+        """Return calls through that ledger.
+
+        Raises PermanentFailure if a model has changed since the run started.
+        """
         run = self.case_run.run
         check_unchanged(run.language_models, tools.roles())
-        ledger = ReportingLedger(DatabaseLedger(CALLS_OWNER, str(self.stage_run.pk)), self.hold)
         return Calls(
             find_choices(run.language_models), ledger, self.hold.check, self.case_run.rounds
         )

@@ -10,22 +10,20 @@ checks it, and stores the call itself.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from llm_runtime.base import ModelReply
 from llm_runtime.calls.exchange_files import (
     ENDPOINT,
     AnswerRefused,
+    ExchangeFolder,
     PostedRequest,
-    answer_files,
-    find_answer,
-    has_request,
     parse_request,
+    scan_folder,
 )
 from llm_runtime.ledger import find_reply, response_body
 from llm_runtime.models import ModelCall, ModelRequestText, Outcome
@@ -47,12 +45,20 @@ class AnswerReport:
     refused: list[str] = field(default_factory=list)
 
 
-def find_unanswered(owner_type: str, owner_ids: Collection[str]) -> QuerySet[ModelCall]:
+@dataclass(frozen=True, slots=True)
+class FoundAnswer:
+    """A usable answer file: the call that posted its request, and whether it is stored."""
+
+    call: ModelCall
+    reply: ModelReply
+    path: Path
+    known: bool
+
+
+def find_unanswered(owners: Q) -> QuerySet[ModelCall]:
     """The requests of these owners that are out."""
     replies = ModelCall.objects.filter(request_id=OuterRef("request_id"), response__isnull=False)
-    asked = ModelCall.objects.filter(
-        owner_type=owner_type, owner_id__in=owner_ids, outcome=Outcome.PENDING
-    )
+    asked = ModelCall.objects.filter(owners, outcome=Outcome.PENDING)
     return asked.filter(~Exists(replies)).order_by("pk")
 
 
@@ -67,65 +73,76 @@ def build_requests(calls: QuerySet[ModelCall]) -> list[PostedRequest]:
     return list(found.values())
 
 
-def store_answers(
-    folder: Path, owner_type: str, owner_ids: Collection[str], by: str = ""
-) -> AnswerReport:
-    """Store every answer in the folder to a request of these owners.
+def read_answers(folder: ExchangeFolder, owners: Q) -> tuple[dict[str, FoundAnswer], AnswerReport]:
+    """Return the usable answers to requests of these owners, by digest.
 
-    A refused answer stops none of the others. Raises OSError.
-
-    A second answer to a request is accepted only if it is the same, which changes nothing.
+    The report has the other files. A refused answer stops none of the others. A second answer to a
+    request is accepted only if it is the same.
     """
-    brought = AnswerReport()
-    for sha256, paths in answer_files(folder).items():
+    usable, report = {}, AnswerReport()
+    for sha256, paths in folder.answers.items():
+        calls = ModelCall.objects.filter(owners, request_id=sha256, outcome=Outcome.PENDING)
+        call = calls.order_by("pk").first()
         try:
-            call = _find_call(sha256, owner_type, owner_ids)
-            if call is None and _is_known(folder, sha256):
-                brought.left += 1
-                continue
-            if call is None:
+            if call is not None:
+                reply = folder.find_answer(sha256)
+                known = _is_stored(sha256, reply, paths[0])
+                usable[sha256] = FoundAnswer(call, reply, paths[0], known)
+            elif _is_known(folder, sha256):
+                report.left += 1
+            else:
                 raise AnswerRefused(f"{paths[0].name}: no run needs this answer")
-            new = _answer(call, find_answer(folder, sha256, paths), paths[0], by)
         except AnswerRefused as refused:
-            brought.refused.append(str(refused))
+            report.refused.append(str(refused))
+    return usable, report
+
+
+def store_answers(folder: Path, owners: Q, by: str = "") -> AnswerReport:
+    """Store every answer in the folder to a request of these owners. Raises OSError."""
+    usable, report = read_answers(scan_folder(folder), owners)
+    for sha256, answer in usable.items():
+        try:
+            new = not answer.known and _store(answer, by)
+        except AnswerRefused as refused:
+            report.refused.append(str(refused))
         else:
-            brought.answered.append(sha256)
-            brought.known += not new
-    return brought
+            report.answered.append(sha256)
+            report.known += not new
+    return report
 
 
-def _find_call(sha256: str, owner_type: str, owner_ids: Collection[str]) -> ModelCall | None:
-    """The call of these owners that posted the request."""
-    calls = ModelCall.objects.filter(
-        owner_type=owner_type, owner_id__in=owner_ids, request_id=sha256, outcome=Outcome.PENDING
-    )
-    return calls.order_by("pk").first()
-
-
-def _is_known(folder: Path, sha256: str) -> bool:
+def _is_known(folder: ExchangeFolder, sha256: str) -> bool:
     """Return whether the request is known.
 
     It is in the folder unchanged, or anyone here has posted it.
     """
     return (
-        has_request(folder, sha256)
+        folder.has_request(sha256)
         or ModelCall.objects.filter(request_id=sha256, outcome=Outcome.PENDING).exists()
     )
 
 
+def _is_stored(sha256: str, reply: ModelReply, path: Path) -> bool:
+    """Return whether this answer is stored. Raises AnswerRefused if another one is."""
+    stored = find_reply(sha256)
+    if stored is None:
+        return False
+    if (stored.text, stored.finish_reason) != (reply.text, reply.finish_reason):
+        raise AnswerRefused(
+            f"{path.name}: this request has another answer already, which was not changed"
+        )
+    return True
+
+
 @transaction.atomic
-def _answer(call: ModelCall, reply: ModelReply, path: Path, by: str) -> bool:
+def _store(answer: FoundAnswer, by: str) -> bool:
     """Store the reply; return False if it is there already.
 
     Raises AnswerRefused if another one is.
     """
+    call, reply = answer.call, answer.reply
     ModelRequestText.objects.select_for_update().get(pk=call.request_id)
-    kept = find_reply(call.request_id)
-    if kept is not None:
-        if (kept.text, kept.finish_reason) != (reply.text, reply.finish_reason):
-            raise AnswerRefused(
-                f"{path.name}: this request has another answer already, which was not changed"
-            )
+    if _is_stored(call.request_id, reply, answer.path):
         return False
     ModelCall.objects.create(
         owner_type=call.owner_type,

@@ -1,0 +1,1 @@
+"""Ask models by files: requests go out, answers come back (docs/reference/exchange.md)."""
