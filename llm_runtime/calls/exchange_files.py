@@ -171,7 +171,7 @@ def scan_folder(path: Path) -> ExchangeFolder:
 
 
 def write_requests(folder: Path, posted: Iterable[PostedRequest], *, join: bool = False) -> int:
-    """Write a file for each new request, the index and a README; return the count.
+    """Write the new requests, the index and a README; return the count.
 
     The count includes requests that have a file already. New requests start a round; with `join`
     they belong to the last round as long as that has unanswered requests. Raises OSError.

@@ -34,7 +34,10 @@ class Gate:
 
     @asynccontextmanager
     async def slot(self, limit: int) -> AsyncIterator[None]:
-        """Occupy one of `limit` slots while the block runs; the latest limit applies."""
+        """Occupy one of `limit` slots while the block runs.
+
+        The latest limit applies to all.
+        """
         await self._enter(limit)
         try:
             yield

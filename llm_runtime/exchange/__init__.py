@@ -1,1 +1,0 @@
-"""Ask models by files: requests go out, answers come back (docs/reference/exchange.md)."""

@@ -47,7 +47,10 @@ class AnswerReport:
 
 @dataclass(frozen=True, slots=True)
 class FoundAnswer:
-    """A usable answer file: the call that posted its request, and whether it is stored."""
+    """A usable answer file and the call that posted its request.
+
+    `known` says that this answer is stored.
+    """
 
     call: ModelCall
     reply: ModelReply
@@ -98,7 +101,10 @@ def read_answers(folder: ExchangeFolder, owners: Q) -> tuple[dict[str, FoundAnsw
 
 
 def store_answers(folder: Path, owners: Q, by: str = "") -> AnswerReport:
-    """Store every answer in the folder to a request of these owners. Raises OSError."""
+    """Store every answer in the folder to a request of these owners.
+
+    Raises OSError.
+    """
     usable, report = read_answers(scan_folder(folder), owners)
     for sha256, answer in usable.items():
         try:
@@ -123,7 +129,10 @@ def _is_known(folder: ExchangeFolder, sha256: str) -> bool:
 
 
 def _is_stored(sha256: str, reply: ModelReply, path: Path) -> bool:
-    """Return whether this answer is stored. Raises AnswerRefused if another one is."""
+    """Return whether this answer is stored.
+
+    Raises AnswerRefused if another one is.
+    """
     stored = find_reply(sha256)
     if stored is None:
         return False

@@ -66,9 +66,9 @@ class FolderLedger:
 
 
 def check_answers(path: Path, run: ExchangeRun | None = None) -> CheckReport:
-    """Validate the folder's answers to requests of the run, or of every run here.
+    """Validate the folder's answers to requests of the run.
 
-    Stores nothing but the folder's index. Raises OSError.
+    Without a run, of every run here. Stores nothing but the folder's index. Raises OSError.
     """
     folder = scan_folder(path)
     write_index(path)

@@ -17,7 +17,7 @@ _NO_BARS = {
 
 @contextmanager
 def quiet_output() -> Iterator[None]:
-    """Print only log lines of errors, and no progress bar, while the block runs."""
+    """Print only log lines of errors, and no progress bar, meanwhile."""
     for name, value in _NO_BARS.items():
         os.environ.setdefault(name, value)
     handlers = {handler: handler.level for handler in logging.getLogger().handlers}

@@ -1,4 +1,4 @@
-"""Runs over cases whose models are asked by files (`llm_runtime.exchange`)."""
+"""Runs whose models are asked by files (`llm_runtime.exchange`)."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def exchange(direction: str, run: Run, folder: Path, *more: str) -> str:
 
 
 def answer_all(folder: Path, answer: Callable[[ModelRequest], str] = make_good_answer) -> int:
-    """The model outside: it sees the files alone, and answers what has no answer."""
+    """The model outside: it sees the files alone."""
     count = 0
     for path in scan_folder(folder).unanswered:
         path.with_name(f"{path.stem}.answer.txt").write_text(
@@ -421,7 +421,7 @@ def test_a_check_says_what_an_import_would_reject_and_stores_nothing(tmp_path):
     finish_run(run)
     exchange("export", run, tmp_path)
     answer_all(tmp_path)
-    good, spoiled, *_ = sorted(tmp_path.glob("r02-*.answer.txt"))
+    _, spoiled, *_ = sorted(tmp_path.glob("r02-*.answer.txt"))
     values = json.loads(spoiled.read_text())
     uid = next(name for name in values if name != "reasoning")
     values[uid][:3] = [2, 9, 1]
