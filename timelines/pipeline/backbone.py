@@ -40,10 +40,10 @@ class Tagger(Protocol):
 
 
 class TextTimer(Protocol):
-    def infer(self, note: TaggedNote, anchor: Anchor) -> Timeline:
+    def infer(self, note: TaggedNote, anchor: Anchor, discharge: float | None = None) -> Timeline:
         """Return a complete text-only timeline.
 
-        It sees the note and the clock time of t = 0, never a row.
+        It sees the note, the clock time of t = 0 and the hour of discharge, never a row.
         """
         ...
 

@@ -86,7 +86,7 @@ def reconstruct(case: Case, record: Record, tools: Tools) -> Reconstruction:
     check_supported(tools.backbone, tools.config.variant)
     spans = tag(tools.backbone.tagger, case.note)
     note = TaggedNote(case.note, identify(case, spans, tools))
-    text_only = infer(tools.backbone.timer, note, case.window.anchor)
+    text_only = infer(tools.backbone.timer, note, case.window.anchor, case.window.discharge)
     if tools.config.variant is Variant.UNIMODAL:
         return check_chain(Reconstruction(note, text_only), case, tools)
     queries = write_queries(note, tools)

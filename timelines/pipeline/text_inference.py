@@ -9,14 +9,16 @@ from timelines.domain import Anchor, InvariantError, TaggedNote, Timeline, Timel
 from timelines.pipeline.backbone import TextTimer
 
 
-def infer(timer: TextTimer, note: TaggedNote, anchor: Anchor) -> Timeline:
+def infer(
+    timer: TextTimer, note: TaggedNote, anchor: Anchor, discharge: float | None = None
+) -> Timeline:
     """Return a complete text-only timeline, in inventory order.
 
     Raises InvariantError if the timer omitted, repeated or invented a UID, or based a time on a
     row.
     """
     timeline = Timeline.complete(
-        note.inventory, timer.infer(note, anchor).entries, TimelineKind.TEXT_ONLY
+        note.inventory, timer.infer(note, anchor, discharge).entries, TimelineKind.TEXT_ONLY
     )
     resting = [e.uid for e in timeline if e.adopted_rows]
     if resting:

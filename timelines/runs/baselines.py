@@ -32,9 +32,9 @@ class Baseline:
 #: Name → baseline. Stages: times from the note alone, times calibrated by rows, and reading back
 #: the stored timelines.
 BASELINES: Mapping[str, Baseline] = {
-    "llm_timeline": Baseline("1", ("timer",), {Variant.UNIMODAL: (Stage.INFER, Stage.PROVENANCE)}),
+    "llm_timeline": Baseline("2", ("timer",), {Variant.UNIMODAL: (Stage.INFER, Stage.PROVENANCE)}),
     "tkw2": Baseline(
-        "1",
+        "2",
         ("timer",),
         {
             Variant.FULL: (Stage.INFER, Stage.REVISE, Stage.PROVENANCE),

@@ -209,11 +209,11 @@ def test_a_failed_case_keeps_its_reasons_and_leaves_the_others_alone(
     )
     work = backbone.infer
 
-    def infer(note, anchor):
+    def infer(note, anchor, discharge):
         if len(backbone.calls) < 3:
             backbone.calls.append("broken")
             raise ValueError(note.text)
-        return work(note, anchor)
+        return work(note, anchor, discharge)
 
     monkeypatch.setattr(backbone, "infer", infer)
     work_all(run)

@@ -62,7 +62,7 @@ def test_single_step_makes_one_text_only_timeline_with_confidence_in_one_call(mo
         run = finish_run(start_run("llm_timeline", Variant.UNIMODAL))
     assert states(run) == {"infer": "succeeded", "provenance": "succeeded"}
     assert run.source == "llm_timeline:fake/unimodal"
-    assert run.tools == {"backbone": "llm_timeline 1", "timer": f"fake@{server.url[7:-3]}"}
+    assert run.tools == {"backbone": "llm_timeline 2", "timer": f"fake@{server.url[7:-3]}"}
     assert lines(run, "text_only") == [("fever", -48.0, 8.0), ("lactate was measured", 0.5, 5.0)]
     assert (Timeline.objects.count(), Inventory.objects.count(), len(server.requests)) == (1, 0, 1)
     assert {find_queue("llm_timeline", s) for s in ("infer", "revise")} == {"generate"}

@@ -16,7 +16,9 @@ from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import load
 from llm_runtime.structured import answer_text, is_storable
 from timelines.backbones.prompted.rows import read_hours, split_row
-from timelines.domain import NamedTime
+from timelines.backbones.prompted.stay import stay_fields
+from timelines.backbones.prompted.timer import anchor_words
+from timelines.domain import NamedTime, Window
 
 NAME = "llm_timeline"
 HEADER = ("event", "time", "confidence")
@@ -37,15 +39,17 @@ class SingleStep:
     asker: Asker
     output_tokens: int = OUTPUT_TOKENS
 
-    def timeline(self, note: str) -> tuple[NamedTime, ...]:
+    def timeline(self, note: str, window: Window) -> tuple[NamedTime, ...]:
         """Return the whole timeline of a note, in the model's order.
 
         Raises ModelError, Truncated, AttemptsExhausted.
         """
-        return self.asker.run(self.ask, note)
+        return self.asker.run(self.ask, note, window)
 
-    async def ask(self, note: str) -> tuple[NamedTime, ...]:
-        prompt = load("timelines/single_step").render(note=note)
+    async def ask(self, note: str, window: Window) -> tuple[NamedTime, ...]:
+        prompt = load("timelines/single_step").render(
+            note=note, anchor=anchor_words(window.anchor), **stay_fields(window)
+        )
         tokens = await limit_answer(
             self.asker.model,
             prompt.messages,

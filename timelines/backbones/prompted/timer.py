@@ -25,6 +25,7 @@ from llm_runtime.structured import (
 )
 from timelines.backbones.prompted.notes import mark_uids
 from timelines.backbones.prompted.rows import NOTHING, RowAnswer, Standing, parse_row
+from timelines.backbones.prompted.stay import stay_fields
 from timelines.backbones.prompted.tables import mention_table, read_table
 from timelines.domain import (
     MAX_CONTEXT,
@@ -35,10 +36,13 @@ from timelines.domain import (
     TaggedNote,
     Timeline,
     TimelineKind,
+    Window,
 )
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.revision import ProposedEntry
 
+#: Asks a model without a schema to think in its answer.
+THINK = "Think first, between <think> and </think>. "
 #: At least and at most this many tokens of an answer for each row.
 ROW_TOKENS = (30, 90)
 
@@ -53,11 +57,11 @@ class PromptedTimer:
     asker: Asker
     config: PipelineConfig
 
-    def infer(self, note: TaggedNote, anchor: Anchor) -> Timeline:
+    def infer(self, note: TaggedNote, anchor: Anchor, discharge: float | None = None) -> Timeline:
         """A complete text-only timeline. Raises ModelError, AttemptsExhausted."""
-        return self.asker.run(self.timeline, note, anchor)
+        return self.asker.run(self.timeline, note, Window(anchor, discharge))
 
-    async def timeline(self, note: TaggedNote, anchor: Anchor) -> Timeline:
+    async def timeline(self, note: TaggedNote, window: Window) -> Timeline:
         shown = mark_uids(note.text, note.inventory)
         size = self.config.infer_batch_size
         batches = [
@@ -69,7 +73,7 @@ class PromptedTimer:
                 words = (
                     f"infer batch {number} of {len(batches)}, {len(part)} events from {part[0].uid}"
                 )
-                return await self._batch(shown, note.inventory, anchor, words, part)
+                return await self._batch(shown, note.inventory, window, words, part)
 
             return await ask_in_parts(occurrences, ask)
 
@@ -81,16 +85,24 @@ class PromptedTimer:
         self,
         shown: str,
         inventory: Inventory,
-        anchor: Anchor,
+        window: Window,
         part: str,
         asked: Sequence[Occurrence],
     ) -> dict[str, Entry]:
         schema = self.asker.model.limits.schema
-        prompt = load("timelines/infer" if schema else "timelines/infer_table").render(
-            note=shown, anchor=anchor_words(anchor), mentions=mention_table(asked)
-        )
         thinking = self.asker.model.limits.reasoning
-        prompt = set_reasoning(prompt, thinking) if schema else prompt
+        fields = {
+            "note": shown,
+            "mentions": mention_table(asked),
+            "anchor": anchor_words(window.anchor),
+            **stay_fields(window),
+        }
+        if schema:
+            prompt = set_reasoning(load("timelines/infer").render(**fields), thinking)
+        else:
+            prompt = load("timelines/infer_table").render(
+                **fields, thinking=THINK if thinking else ""
+            )
         least, most = (
             thinking // 8 + ROW_TOKENS[0] * len(asked),
             100 + thinking + ROW_TOKENS[1] * len(asked),

@@ -30,9 +30,11 @@ def infer(work: StageWork) -> None:
     if work.has(0):
         return
     asker = _asker(work)
-    single = work.case_run.run.backbone == single_step.NAME
-    text_only = single_step.SingleStep(asker).timeline if single else tkw2.Tkw2(asker).text_only
-    _store(work, text_only(work.case.note))
+    if work.case_run.run.backbone == single_step.NAME:
+        found = single_step.SingleStep(asker).timeline(work.case.note, work.case.window)
+    else:
+        found = tkw2.Tkw2(asker).text_only(work.case.note)
+    _store(work, found)
 
 
 def revise(work: StageWork) -> None:

@@ -130,7 +130,8 @@ def _infer(work: StageWork) -> None:
     if work.base is not None:
         (timeline,) = storage.load_timelines(work.base, TimelineKind.TEXT_ONLY)
     else:
-        timeline = infer(work.tools.backbone.timer, work.tagged, work.case.window.anchor)
+        window = work.case.window
+        timeline = infer(work.tools.backbone.timer, work.tagged, window.anchor, window.discharge)
     work.store(
         0, {"entries": len(timeline), **work.kept}, lambda: _save_timelines(work, [timeline])
     )

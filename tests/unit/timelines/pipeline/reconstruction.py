@@ -53,7 +53,7 @@ class ScriptedBackbone:
         self.calls.append("tag")
         return self.spans
 
-    def infer(self, note: TaggedNote, anchor: Anchor) -> Timeline:
+    def infer(self, note: TaggedNote, anchor: Anchor, discharge: float | None = None) -> Timeline:
         self.calls.append("infer")
         entries = [
             Entry(o.uid, float(o.ordinal + 1), o.ordinal, o.ordinal + 2.0, decided_by="script")

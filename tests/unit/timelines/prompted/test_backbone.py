@@ -28,7 +28,7 @@ from tests.unit.timelines.prompted.answers import (
 )
 from timelines.backbones.prompted.backbone import ROLES, prompted_backbone
 from timelines.backbones.prompted.reviser import revision_schema
-from timelines.backbones.prompted.timer import entries_schema
+from timelines.backbones.prompted.timer import THINK, entries_schema
 from timelines.domain import (
     Anchor,
     Entry,
@@ -594,7 +594,10 @@ def test_no_reasoning_is_asked_for_where_the_schema_has_none(schema: bool) -> No
         texts[reasoning] = [request.messages[-1].content for request in model.requests]
     assert len(texts[0]) == len(texts[4000]) == 3
     assert UNREASONED not in "".join(texts[4000])
-    ending = f"\n\n{UNREASONED}" if schema else ""
-    assert texts[0] == [text + ending for text in texts[4000]], (
-        "everything before it is the same for every model"
-    )
+    if schema:
+        assert texts[0] == [f"{text}\n\n{UNREASONED}" for text in texts[4000]], (
+            "everything before it is the same for every model"
+        )
+    else:
+        assert texts[0] == [text.replace(THINK, "") for text in texts[4000]]
+        assert THINK in texts[4000][1]

@@ -51,7 +51,7 @@ def asker(model: ScriptedModel) -> Asker:
 
 def test_a_table_becomes_events_with_confidence() -> None:
     table = "event | time | confidence\nfever|-48|8\nlactate 4.1|0.5|5\na \\| b|0|1"
-    found = SingleStep(asker(ScriptedModel([table]))).timeline(NOTE)
+    found = SingleStep(asker(ScriptedModel([table]))).timeline(NOTE, WINDOW)
     assert [(e.event, e.time, e.confidence) for e in found] == [
         ("fever", -48, 8),
         ("lactate 4.1", 0.5, 5),
@@ -88,15 +88,15 @@ def test_a_cut_table_is_flagged_and_never_a_shorter_timeline() -> None:
         "event | time | confidence\nfever|0|3", finish_reason="length", tokens_out=16_000
     )
     with pytest.raises(Truncated):
-        SingleStep(asker(ScriptedModel([cut] * 3))).timeline(NOTE)
+        SingleStep(asker(ScriptedModel([cut] * 3))).timeline(NOTE, WINDOW)
 
 
 def test_the_answer_has_sixteen_thousand_tokens_or_is_not_asked_for() -> None:
     model = ScriptedModel(["event | time | confidence\nfever|0|3"])
-    SingleStep(asker(model)).timeline(NOTE)
+    SingleStep(asker(model)).timeline(NOTE, WINDOW)
     assert model.requests[0].max_tokens >= 16_000
     with pytest.raises(PromptTooLong):
-        SingleStep(asker(ScriptedModel([], limits=Limits(context=16_000)))).timeline(NOTE)
+        SingleStep(asker(ScriptedModel([], limits=Limits(context=16_000)))).timeline(NOTE, WINDOW)
 
 
 # TKW2

@@ -47,11 +47,11 @@ class RuleTimer:
 
     check: Check = never_stop
 
-    def infer(self, note: TaggedNote, anchor: Anchor) -> Timeline:
+    def infer(self, note: TaggedNote, anchor: Anchor, discharge: float | None = None) -> Timeline:
         """Return a complete text-only timeline of the note.
 
-        Times are hours from `anchor`. Occurrences without a span are N/A, because the note does not
-        support a time.
+        Times are hours from `anchor`; the rules read the discharge from the note. Occurrences
+        without a span are N/A, because the note does not support a time.
         """
         reading = _Reading(note, anchor, self.check)
         estimates: dict[str, Estimate] = {}

@@ -1,0 +1,47 @@
+"""The stay as prompts show it: the discharge hour and a table of its days.
+
+So no model has to compute hours from calendar days.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time, timedelta
+
+from timelines.backbones.prompted.tables import hours_text
+from timelines.domain import Window
+
+#: Days in the table if the discharge is not recorded, and at most.
+DAYS, MOST_DAYS = 14, 60
+
+
+def stay_fields(window: Window) -> dict[str, str]:
+    """Return the fields of the prompt part "stay" besides its anchor."""
+    discharge = (
+        "The discharge is not recorded."
+        if window.discharge is None
+        else f"Discharge is at hour {hours_text(window.discharge)}."
+    )
+    return {"discharge": discharge, "days": hospital_days(window)}
+
+
+def hospital_days(window: Window) -> str:
+    """Return lines `hospital day | date | hour at 00:00 | hour at 24:00`.
+
+    Hospital day 1 is the calendar day of hour 0. The last line is the day of discharge; a longer
+    stay ends with a line that says how to go on.
+    """
+    anchor, first = window.anchor, datetime.combine(window.anchor.at.date(), time())
+    count = DAYS
+    if window.discharge is not None:
+        end = anchor.clock(window.discharge)
+        count = MOST_DAYS + 1 if end is None else (end.date() - first.date()).days + 1
+    lines = ["hospital day | date | hour at 00:00 | hour at 24:00"]
+    for day in range(min(max(count, 1), MOST_DAYS, (date.max - first.date()).days + 1)):
+        midnight = first + timedelta(days=day)
+        start = anchor.hours(midnight)
+        lines.append(
+            f"{day + 1} | {midnight:%Y-%m-%d} | {hours_text(start)} | {hours_text(start + 24)}"
+        )
+    if window.discharge is None or count > MOST_DAYS:
+        lines.append("and so on: 24 hours for each further day")
+    return "\n".join(lines)
