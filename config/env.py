@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 from collections import ChainMap
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Collection, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
@@ -125,6 +125,14 @@ class Env:
     def words(self, name: str, default: str = "") -> list[str]:
         """A comma-separated list, blanks trimmed, empty items dropped."""
         return [word.strip() for word in self.text(name, default).split(",") if word.strip()]
+
+    def choice(self, name: str, options: Collection[str], default: str) -> str:
+        """Return one of `options`."""
+        value = self.text(name, default)
+        if value not in options:
+            known = ", ".join(sorted(option for option in options if option))
+            raise EnvError(f"{name} has an unknown value. Set it to one of: {known}.")
+        return value
 
     def mapping(self, name: str) -> dict[str, Any]:
         """Return a JSON object, empty if it is not set."""

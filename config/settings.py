@@ -20,6 +20,7 @@ from config.env import BASE_DIR, Env, EnvError
 from config.logging import logging_config
 from config.secret_key import stored_secret_key
 from config.services.paths import default_paths
+from llm_runtime.roles import PRESETS
 
 env = Env()
 
@@ -321,10 +322,11 @@ SPECTACULAR_SETTINGS = {
     },
 }
 
-# Models. Which model serves which role, and the named models that a run may choose instead
-# (docs/reference/models.md). Neither has keys: an entry names the variable with its key,
+# Models. Embedder and reranker by one name, which model serves which role, and the named models that
+# a run may choose instead (docs/reference/models.md). None of them has keys: an entry names the variable with its key,
 # which is read when the model is first used.
 
+MODEL_PRESET = env.choice("MODEL_PRESET", PRESETS, default="")
 MODEL_ROLES = env.mapping("MODEL_ROLES")
 MODEL_ENDPOINTS = env.mapping("MODEL_ENDPOINTS")
 MODEL_KEY = env.text

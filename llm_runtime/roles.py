@@ -49,6 +49,18 @@ DEFAULT_ROLES: Mapping[str, Spec | str] = {
     RERANKER: {"provider": "lexical"},
 }
 
+QWEN3 = "qwen3"
+#: Name of a preset (MODEL_PRESET) → its embedders and reranker; "" is the default.
+PRESETS: Mapping[str, Mapping[str, Spec | str]] = {
+    "": DEFAULT_ROLES,
+    QWEN3: {
+        EMBEDDER: {"provider": "qwen_embedder"},
+        RERANKER: {"provider": "qwen_reranker"},
+        # Evaluation figures under different matchers are not comparable: this one stays.
+        MATCHER: {"provider": "minilm"},
+    },
+}
+
 #: provider name → module and class. Importing the module loads no heavy package.
 PROVIDERS: Mapping[str, tuple[str, str]] = {
     "openai": ("llm_runtime.providers.openai_http", "OpenAIModel"),

@@ -49,6 +49,13 @@ def test_bounds_are_inclusive():
     assert Env({"X": "1"}).integer("X", minimum=1, maximum=1) == 1
 
 
+def test_a_choice_is_one_of_the_known_values():
+    assert Env({"X": " b "}).choice("X", ["", "a", "b"], default="") == "b"
+    assert Env({}).choice("X", ["", "a", "b"], default="") == ""
+    with pytest.raises(EnvError, match=r"X has an unknown value. Set it to one of: a, b\."):
+        Env({"X": "patient"}).choice("X", ["", "a", "b"], default="")
+
+
 @pytest.mark.parametrize("read", ["text", "boolean", "integer", "secret"])
 def test_missing_without_default(read):
     with pytest.raises(EnvError, match=r"^X is not set\. Set "):

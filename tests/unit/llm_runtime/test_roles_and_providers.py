@@ -12,8 +12,10 @@ import pytest
 from llm_runtime.base import Embedder, LanguageModel, Message, ModelRequest, ProviderError, Reranker
 from llm_runtime.calls.blocking import run_blocking
 from llm_runtime.providers.minilm import MiniLMEmbedder
+from llm_runtime.providers.qwen import QwenEmbedder, QwenReranker
 from llm_runtime.providers.scripted import HashingEmbedder, ScriptedModel
-from llm_runtime.roles import DEFAULT_ROLES, PROVIDERS, ModelRoles
+from llm_runtime.roles import DEFAULT_ROLES, MATCHER, PRESETS, PROVIDERS, ModelRoles
+from llm_runtime.servers.configured import configured_roles
 
 
 def test_defaults_are_an_embedder_and_a_reranker_built_once() -> None:
@@ -23,6 +25,31 @@ def test_defaults_are_an_embedder_and_a_reranker_built_once() -> None:
     assert run_blocking(roles.embedder().dimension()) == 384
     assert isinstance(roles.reranker(), Reranker)
     assert set(DEFAULT_ROLES) == {"embedder", "reranker"}
+
+
+def test_the_preset_qwen3_sets_embedder_and_reranker_and_leaves_the_matcher(
+    settings,
+) -> None:
+    settings.MODEL_PRESET = "qwen3"
+    settings.MODEL_ROLES = {}
+    configured_roles.cache_clear()
+    try:
+        roles = configured_roles()
+        assert isinstance(roles.embedder(), QwenEmbedder)
+        assert isinstance(roles.reranker(), QwenReranker)
+        assert (roles.embedder().name, roles.reranker().threshold) == ("Qwen3-Embedding-8B", 0.05)
+        assert roles.embedder(MATCHER).name == "all-MiniLM-L6-v2"
+        settings.MODEL_ROLES = {"matcher": {"provider": "sentence_transformer"}}
+        configured_roles.cache_clear()
+        assert configured_roles().embedder(MATCHER).name == "pubmedbert-base-embeddings"
+        assert isinstance(configured_roles().reranker(), QwenReranker), "the preset stays"
+    finally:
+        configured_roles.cache_clear()
+
+
+def test_without_a_preset_minilm_and_the_lexical_reranker_are_used() -> None:
+    assert PRESETS[""] is DEFAULT_ROLES
+    assert set(PRESETS) == {"", "qwen3"}
 
 
 def test_options_reach_the_provider() -> None:
