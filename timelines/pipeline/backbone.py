@@ -49,10 +49,11 @@ class TextTimer(Protocol):
 
 
 class QueryWriter(Protocol):
-    def write(self, note: TaggedNote) -> Mapping[str, Sequence[str]]:
+    def write(self, note: TaggedNote, names: Sequence[str] = ()) -> Mapping[str, Sequence[str]]:
         """Return 1–3 queries for each UID, in order of importance.
 
-        A UID without queries is searched by its mention.
+        A UID without queries is searched by its mention. `names` are those of the stay's series;
+        there are none if the writer may see the note alone.
         """
         ...
 

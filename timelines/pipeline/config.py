@@ -35,6 +35,15 @@ class Variant(StrEnum):
     NO_RERANKER = "no_reranker"
 
 
+class QueryContext(StrEnum):
+    """What the query writer sees besides the note (protocol stage 4)."""
+
+    #: The names of the stay's series, never a value or a time.
+    NAMES = "names"
+    #: Nothing, as published.
+    BLIND = "blind"
+
+
 #: Settings without effect that older runs recorded. Their numbers apply to every run: `MAX_CONTEXT`
 #: in `timelines.domain`, and the reranker's own option `max_tokens`.
 RETIRED = frozenset(("max_context_uids", "rerank_max_tokens"))
@@ -67,7 +76,11 @@ class PipelineConfig:
     # Stage 4: query, retrieve, rerank
     min_queries: Count = 1
     max_queries: Count = 3
-    query_batch_size: Count = 25
+    query_context: QueryContext = QueryContext.NAMES
+    #: Occurrences a call; at most 25 as published.
+    query_batch_size: Count = 60
+    #: Most characters of the names of series in a prompt.
+    query_names_characters: Count = 20_000
     query_local_characters: Count = 700
     query_report_characters: Count = 25_000
     top_k_dense: Count = 10
@@ -99,7 +112,11 @@ class PipelineConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; `from_dict` restores the same config."""
-        return {**asdict(self), "variant": self.variant.value}
+        return {
+            **asdict(self),
+            "variant": self.variant.value,
+            "query_context": self.query_context.value,
+        }
 
     def to_json(self) -> str:
         """Keys sorted, so that equal configs have equal text and equal hashes."""

@@ -26,7 +26,7 @@ from timelines.domain import (
     Window,
 )
 from timelines.pipeline.backbone import Backbone
-from timelines.pipeline.config import PipelineConfig, Variant
+from timelines.pipeline.config import PipelineConfig, QueryContext, Variant
 from timelines.pipeline.expansion import Caps, expand
 from timelines.pipeline.provenance import verify
 from timelines.pipeline.queries import complete_queries
@@ -89,7 +89,7 @@ def reconstruct(case: Case, record: Record, tools: Tools) -> Reconstruction:
     text_only = infer(tools.backbone.timer, note, case.window.anchor, case.window.discharge)
     if tools.config.variant is Variant.UNIMODAL:
         return check_chain(Reconstruction(note, text_only), case, tools)
-    queries = write_queries(note, tools)
+    queries = write_queries(note, tools, list(record.summaries))
     candidates = search(queries, record, tools)
     found = expand_rows(note.inventory, text_only, candidates, record, case.window, tools)
     revised = run_revision(found, note, text_only, case.window, tools)
@@ -121,10 +121,16 @@ def identify(
     return assign_uids(spans, rng=rng, in_use=in_use)
 
 
-def write_queries(note: TaggedNote, tools: Tools) -> tuple[Query, ...]:
-    """Stage 4, its queries; in variant `no_query` nobody is asked for any."""
+def write_queries(note: TaggedNote, tools: Tools, names: Sequence[str] = ()) -> tuple[Query, ...]:
+    """Stage 4, its queries; in variant `no_query` nobody is asked for any.
+
+    `names` are those of the stay's series. The writer sees them only if the settings say so.
+    """
+    seen = names if tools.config.query_context is QueryContext.NAMES else ()
     written = (
-        {} if tools.config.variant is Variant.NO_QUERY else tools.backbone.query_writer.write(note)
+        {}
+        if tools.config.variant is Variant.NO_QUERY
+        else tools.backbone.query_writer.write(note, seen)
     )
     return complete_queries(note.inventory, written, tools.config)
 

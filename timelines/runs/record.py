@@ -24,6 +24,12 @@ def load_record(encounter: Encounter, embedder: Embedder) -> Record:
     return Record(dict(series), load_rows(encounter), EncounterSearch(encounter.pk, embedder.name))
 
 
+def load_names(encounter: Encounter) -> list[str]:
+    """Return the names of the encounter's series, never a value or a time."""
+    series = EventSeries.objects.filter(encounter=encounter).order_by("event")
+    return list(series.values_list("event", flat=True))
+
+
 def load_rows(encounter: Encounter) -> dict[str, list[domain.SourceRow]]:
     """event → its rows in order, times in hours from the anchor."""
     anchor = domain.Anchor(encounter.admitted_at)

@@ -39,9 +39,11 @@ from tests.worlds.prompted import (
     small_dataset,
     use_server,
 )
+from timelines.backbones.prompted.notes import list_names
 from timelines.models import Entry, Query, Run, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs import actions, tools
+from timelines.runs.record import load_names
 from timelines.runs.stages.execution import execute_stage
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -103,6 +105,16 @@ def test_a_whole_case_through_all_seven_stages(monkeypatch, output):
     for timeline in Timeline.objects.all():
         assert timeline.entries.count() == inventory.occurrences.count() > 0
     assert Query.objects.filter(text__startswith="rows of").exists()
+    asked = [
+        text
+        for request in server.requests
+        if "one to three search texts" in (text := request.messages[1].content)
+    ]
+    encounter = run.cases.get().encounter
+    listed = list_names(load_names(encounter), run.config["query_names_characters"]).text
+    assert listed
+    assert all(text.count(listed) == 1 for text in asked)
+    assert len({text.split("<<<BEGIN MENTIONS")[0] for text in asked}) == 1
     assert Entry.objects.filter(decided_by=run.tools["timer"]).exists()
     made = ModelCall.objects.filter(reused=False)
     assert made.count() == len(server.requests)

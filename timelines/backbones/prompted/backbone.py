@@ -18,7 +18,7 @@ from timelines.pipeline.config import PipelineConfig
 NAME = "prompted"
 ROLES = ("tagger", "timer", "query_writer", "reviser")
 PROMPTS = (
-    *("tag", "tag_table", "infer", "infer_table", "query"),
+    *("tag", "tag_table", "infer", "infer_table", "query", "query_names"),
     *("revise", "revise_table", "revise_no_rows", "revise_no_rows_table", "revise_no_uid"),
 )
 

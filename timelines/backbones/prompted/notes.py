@@ -1,6 +1,6 @@
-"""The note as prompts show it.
+"""The note, and the names of the record's series, as prompts show them.
 
-It is shown with identifiers, cut by the protocol's limits in a fixed order, or in numbered
+The note is shown with identifiers, cut by the protocol's limits in a fixed order, or in numbered
 sentences.
 """
 
@@ -18,7 +18,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])[ \t]+(?=[A-Z0-9(\"'])")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A note as a prompt shows it.
+    """A note, or a list of names, as a prompt shows it.
 
     `cut` describes what was left out; it is empty if nothing was.
     """
@@ -146,3 +146,53 @@ def number_sentences(note: str, sentences: Sequence[Sentence]) -> str:
     Sentences contain no line breaks, so lines and numbers agree.
     """
     return "\n".join(f"{n}: {note[s.start : s.end]}" for n, s in enumerate(sentences, start=1))
+
+
+def list_names(names: Sequence[str], most: int) -> Shown:
+    """Return the names of series in groups, so that each word is written once.
+
+    A line is `source (ending): name; name`. The source is what stands before the first colon of a
+    name, the ending what follows the last one. A name with several endings is listed once, with all
+    of them. If the lines have more than `most` characters, each keeps its share of them, and says
+    how many names it left out.
+    """
+    endings: dict[tuple[str, str], set[str]] = {}
+    for full in names:
+        source, name, ending = _split_name(full)
+        endings.setdefault((source, name), set()).add(ending)
+    groups: dict[str, list[str]] = {}
+    for (source, name), found in sorted(endings.items()):
+        common = ", ".join(sorted(found - {""}))
+        groups.setdefault(f"{source} ({common})" if common else source, []).append(name)
+    groups = dict(sorted(groups.items()))
+    lines = {group: f"{group}: {'; '.join(listed)}" for group, listed in groups.items()}
+    total = sum(len(line) + 1 for line in lines.values())
+    if total <= most:
+        return Shown("\n".join(lines.values()))
+    share = {group: most * len(line) // total for group, line in lines.items()}
+    cut = [_cut_names(group, listed, share[group]) for group, listed in groups.items()]
+    words = f"names of {len(endings)} series shown in {most} characters"
+    return Shown("\n".join(cut), words)
+
+
+def _split_name(name: str) -> tuple[str, str, str]:
+    """(source, name, ending) of `med:heparin:start`; a name without colons has no source."""
+    parts = [" ".join(part.split()) for part in name.split(":")]
+    if len(parts) == 1:
+        return "other", parts[0], ""
+    if len(parts) == 2:
+        return parts[0], parts[1], ""
+    return parts[0], ":".join(parts[1:-1]), parts[-1]
+
+
+def _cut_names(group: str, names: Sequence[str], most: int) -> str:
+    """Return the line of a group in about `most` characters, at least one name of it."""
+    shown = list(names[:1])
+    length = len(group) + len(shown[0])
+    for name in names[1:]:
+        length += len(name) + 2
+        if length > most:
+            break
+        shown.append(name)
+    left = len(names) - len(shown)
+    return f"{group}: {'; '.join(shown)}" + (f"; and {left} more" if left else "")

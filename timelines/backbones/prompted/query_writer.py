@@ -1,4 +1,7 @@
-"""Stage 4: queries by a language model, 25 UIDs a call (protocol)."""
+"""Stage 4: queries by a language model, `query_batch_size` UIDs a call.
+
+A call begins with the note and the names of the series, which are the same in every call of a case.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from llm_runtime.calls.calling import Asker, ask_in_parts, gather_results
 from llm_runtime.prompts import load
 from llm_runtime.schema import FaultMessage, Strict, grammar
 from llm_runtime.structured import is_storable, json_object, parse_model
-from timelines.backbones.prompted.notes import show_note
+from timelines.backbones.prompted.notes import Shown, list_names, show_note
 from timelines.backbones.prompted.tables import mention_table
 from timelines.domain import Occurrence, TaggedNote
 from timelines.pipeline.config import PipelineConfig
@@ -49,11 +52,12 @@ class PromptedQueryWriter:
     asker: Asker
     config: PipelineConfig
 
-    def write(self, note: TaggedNote) -> Mapping[str, Sequence[str]]:
+    def write(self, note: TaggedNote, names: Sequence[str] = ()) -> Mapping[str, Sequence[str]]:
         """1–3 queries per UID that got any. Raises ModelError, AttemptsExhausted."""
-        return self.asker.run(self.queries, note)
+        return self.asker.run(self.queries, note, names)
 
-    async def queries(self, note: TaggedNote) -> dict[str, list[str]]:
+    async def queries(self, note: TaggedNote, names: Sequence[str] = ()) -> dict[str, list[str]]:
+        listed = list_names(names, self.config.query_names_characters)
         size = self.config.query_batch_size
         batches = [
             note.inventory.occurrences[at : at + size] for at in range(0, len(note.inventory), size)
@@ -63,6 +67,7 @@ class PromptedQueryWriter:
             async def ask(part: Sequence[Occurrence]) -> Mapping[str, list[str]]:
                 return await self._batch(
                     note,
+                    listed,
                     f"query batch {number} of {len(batches)}, {len(part)} events from"
                     f" {part[0].uid}",
                     part,
@@ -74,7 +79,7 @@ class PromptedQueryWriter:
         return {uid: texts for answer in answers for uid, texts in answer.items()}
 
     async def _batch(
-        self, note: TaggedNote, part: str, asked: Sequence[Occurrence]
+        self, note: TaggedNote, names: Shown, part: str, asked: Sequence[Occurrence]
     ) -> dict[str, list[str]]:
         shown = show_note(
             note,
@@ -82,8 +87,14 @@ class PromptedQueryWriter:
             whole=self.config.query_report_characters,
             local=self.config.query_local_characters,
         )
-        prompt = load("timelines/query").render(note=shown.text, mentions=mention_table(asked))
-        prompt = replace(prompt, shortened=shown.cut)
+        fields = {"note": shown.text, "mentions": mention_table(asked)}
+        prompt = (
+            load("timelines/query_names").render(names=names.text, **fields)
+            if names.text
+            else load("timelines/query").render(**fields)
+        )
+        cuts = [cut for cut in (shown.cut, names.cut) if cut]
+        prompt = replace(prompt, shortened="; ".join(cuts))
         least, most = UID_TOKENS[0] * len(asked), 400 + UID_TOKENS[1] * len(asked)
         tokens = await limit_answer(self.asker.model, prompt.messages, at_least=least, at_most=most)
         uids = [o.uid for o in asked]

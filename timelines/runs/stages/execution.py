@@ -38,7 +38,7 @@ from timelines.pipeline.tagging import tag
 from timelines.pipeline.text_inference import infer
 from timelines.runs import storage, tools
 from timelines.runs.baselines import is_baseline
-from timelines.runs.record import embed_missing, load_record
+from timelines.runs.record import embed_missing, load_names, load_record
 from timelines.runs.stages.baseline import BASELINE_STAGES
 from timelines.runs.stages.work import StageWork
 from timelines.runs.study_timeline.actions import choose_if_finished
@@ -145,7 +145,11 @@ def _retrieve(work: StageWork) -> None:
     """
     base = None if work.tools.config.variant is Variant.NO_QUERY else work.base
     if not work.has(0):
-        written = storage.load_queries(base) if base else write_queries(work.tagged, work.tools)
+        written = (
+            storage.load_queries(base)
+            if base
+            else write_queries(work.tagged, work.tools, load_names(work.case_run.encounter))
+        )
         payload = {"queries": len(written), **(work.kept if base else {})}
         work.store(0, payload, lambda: storage.save_queries(work.case_run, written))
         if not base and tools.asks_models(work.case_run.run.backbone):

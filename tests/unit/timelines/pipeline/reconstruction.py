@@ -48,6 +48,7 @@ class ScriptedBackbone:
     def __init__(self, *spans: TaggedSpan) -> None:
         self.spans = spans
         self.calls: list[str] = []
+        self.names: tuple[str, ...] = ()
 
     def tag(self, note: str) -> Sequence[TaggedSpan]:
         self.calls.append("tag")
@@ -61,8 +62,9 @@ class ScriptedBackbone:
         ]
         return Timeline.complete(note.inventory, entries, TimelineKind.TEXT_ONLY)
 
-    def write(self, note: TaggedNote) -> dict[str, list[str]]:
+    def write(self, note: TaggedNote, names: Sequence[str] = ()) -> dict[str, list[str]]:
         self.calls.append("write")
+        self.names = tuple(names)
         return {o.uid: ["andexanet alfa"] for o in note.inventory if "reversal" in o.mention}
 
     def revise(

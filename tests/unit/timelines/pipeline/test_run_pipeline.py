@@ -5,16 +5,21 @@ A scripted backbone runs over a case with every link known.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from tests.unit.timelines.pipeline.reconstruction import (
     ANDEXANET,
     NOTE,
+    SUMMARIES,
     case,
     record,
     script,
     tools,
 )
 from timelines.domain import TimelineKind
-from timelines.pipeline.config import Variant
+from timelines.pipeline.config import QueryContext, Variant
 from timelines.pipeline.run import reconstruct
 from timelines.pipeline.uids import assign_uids, find_identities, uid_rng
 
@@ -53,6 +58,18 @@ def test_the_reversal_agent_moves_to_its_row_and_keeps_its_identifier():
     ]
     assert [e.time for e in result.revised[0]] == [1.0, 6.5, 1.0]
     assert result.revised[0].by_uid[reversal].adopted_rows == (7,)
+
+
+@pytest.mark.parametrize(
+    ("context", "names"),
+    [(QueryContext.NAMES, tuple(SUMMARIES)), (QueryContext.BLIND, ())],
+)
+def test_the_query_writer_sees_the_names_of_the_series_if_the_settings_say_so(context, names):
+    backbone = script()
+    given = tools(backbone)
+    given = replace(given, config=replace(given.config, query_context=context))
+    reconstruct(case(), record(), given)
+    assert backbone.names == names
 
 
 def test_unimodal_sees_no_record_at_all():

@@ -568,6 +568,48 @@ def test_what_a_long_note_lost_in_a_prompt_is_kept_with_the_call() -> None:
     assert whole.calls[0].shortened == ""
 
 
+NAMES = ("lab:lactate:blood", "med:nacl 0.9%:start", "chart:heart rate:")
+
+
+def test_the_names_of_the_series_come_once_before_the_table_and_are_the_same_in_every_call() -> (
+    None
+):
+    model = make_good_model()
+    note = make_tagged_note()
+    backbone(model, query_batch_size=2).query_writer.write(note, NAMES)
+    assert [len(mentions(r)) for r in model.requests] == [2, 2, 1]
+    texts = [r.messages[1].content for r in model.requests]
+    (head,) = {text.split("<<<BEGIN MENTIONS")[0] for text in texts}
+    assert head.count("lab (blood): lactate") == 1
+    assert head.index("<<<BEGIN NOTE") < head.index("<<<BEGIN NAMES")
+    assert block(model.requests[0], "NAMES").split("\n") == [
+        "chart: heart rate",
+        "lab (blood): lactate",
+        "med (start): nacl 0.9%",
+    ]
+    timed = make_good_model()
+    infer(backbone(timed).timer, note, ANCHOR)
+    until = head.index("<<<END NOTE")
+    assert timed.requests[0].messages[1].content[:until] == head[:until], (
+        "the timer's prompt begins alike, so a server's prefix cache has the note"
+    )
+
+
+def test_without_names_the_query_writer_sees_the_note_alone() -> None:
+    model, ledger = make_good_model(), MemoryLedger()
+    backbone(model, ledger).query_writer.write(make_tagged_note())
+    assert "NAMES" not in model.requests[0].messages[1].content
+    assert [call.prompt for call in ledger.calls] == ["timelines/query"]
+
+
+def test_names_that_were_left_out_are_recorded_with_the_call() -> None:
+    ledger = MemoryLedger()
+    stages = backbone(make_good_model(), ledger, query_names_characters=30)
+    stages.query_writer.write(make_tagged_note(), [f"lab:test {n}:blood" for n in range(20)])
+    assert ledger.calls[0].prompt == "timelines/query_names"
+    assert ledger.calls[0].shortened == "names of 20 series shown in 30 characters"
+
+
 def good_request(ledger: MemoryLedger) -> ModelRequest:
     return ledger.calls[0].request
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
+import pytest
+
 from llm_runtime.prompts import load
 from timelines.backbones.prompted.notes import Sentence
+from timelines.backbones.prompted.query_writer import query_answer, read_queries
 from timelines.backbones.prompted.stay import hospital_days, stay_fields
 from timelines.backbones.prompted.tables import read_table
 from timelines.backbones.prompted.tagger import read_quotes
 from timelines.backbones.prompted.timer import read_entries
 from timelines.domain import Anchor, Lane, Occurrence, Polarity, TaggedSpan, Window
+from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.revision import ProposedEntry
 from timelines.pipeline.tagging import parse_tagged, sort_spans
 
@@ -120,3 +124,14 @@ def test_single_step_and_timer_see_the_same_stay() -> None:
     assert len(stays) == 1
     (stay,) = stays
     assert "Hour 0 is the hospital admission, 2170-05-02 18:30. Discharge is at hour 65.5." in stay
+
+
+@pytest.mark.parametrize("name", ["query", "query_names"])
+def test_the_examples_of_the_query_writer_are_valid_answers(name: str) -> None:
+    text = between(user_text(name), "## Example", "Answer with compact JSON")
+    uids = re.findall(r"^  ([0-9a-f]{4}) \|", text, re.MULTILINE)
+    found = read_queries(
+        between(text, "gets the answer", "\0"), query_answer(uids, PipelineConfig())
+    )
+    assert list(found) == uids
+    assert len(uids) == 4

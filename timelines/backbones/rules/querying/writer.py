@@ -7,7 +7,7 @@ the laboratory's hematocrit and the charted copy, with the value. Only the note 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from timelines.backbones.rules.querying.courses import CONTINUOUS, LASTING
@@ -40,10 +40,11 @@ class RuleQueryWriter:
 
     check: Check = never_stop
 
-    def write(self, note: TaggedNote) -> Mapping[str, list[str]]:
+    def write(self, note: TaggedNote, names: Sequence[str] = ()) -> Mapping[str, list[str]]:
         """Return 1–3 queries per UID, in order of importance.
 
-        An occurrence without a known concept is searched by its mention.
+        An occurrence without a known concept is searched by its mention. The rules read the note
+        alone and ignore `names`.
         """
         return {uid: write_queries(reading) for uid, reading in read_note(note, self.check).items()}
 
