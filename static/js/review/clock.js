@@ -1,46 +1,16 @@
-// How long the reviewer looked at the item: the page was visible, and there was a key, a touch or a
-// movement within the last minute.
+// How long the reviewer looked at the item.
 import * as Review from "./state.js";
+import { createStopwatch } from "./stopwatch.js";
 
-const IDLE = 60_000;
-let seconds = 0;
-let since = null;
-let lastSign = 0;
-let running = false;
-
-// Time counts up to a minute after the last input.
-function settle() {
-  const now = performance.now();
-  if (since !== null) {
-    const until = Math.min(now, lastSign + IDLE);
-    if (until > since) seconds += (until - since) / 1000;
-  }
-  since = running && document.visibilityState === "visible" ? now : null;
-  return seconds;
-}
-
-function sign() {
-  const now = performance.now();
-  if (since !== null && now - lastSign > IDLE) {
-    settle();
-    since = now;
-  }
-  lastSign = now;
-  if (since === null) settle();
-}
+const isVisible = () => document.visibilityState === "visible";
+const watch = createStopwatch(() => performance.now(), isVisible);
 
 Review.on("item", (item) => {
-  settle();
-  seconds = item ? Number(item.dataset.seconds) || 0 : 0;
-  running = Boolean(item);
-  lastSign = performance.now();
-  since = running && document.visibilityState === "visible" ? lastSign : null;
+  if (item) watch.start(Number(item.dataset.seconds) || 0);
+  else watch.stop();
 });
-document.addEventListener("visibilitychange", () => {
-  settle();
-  if (document.visibilityState === "visible") sign();
-});
+document.addEventListener("visibilitychange", () => (isVisible() ? watch.sign() : watch.settle()));
 for (const name of ["keydown", "pointerdown", "pointermove", "wheel", "scroll"]) {
-  document.addEventListener(name, sign, { capture: true, passive: true });
+  document.addEventListener(name, watch.sign, { capture: true, passive: true });
 }
-export const secondsSeen = () => Math.round(settle() * 10) / 10;
+export const secondsSeen = () => Math.round(watch.settle() * 10) / 10;

@@ -4,32 +4,20 @@ import { answer, dropDraft, hint, values } from "./answers.js";
 import { end, parsed, show, wait } from "./item.js";
 import { practise } from "./practice.js";
 import * as Review from "./state.js";
+import { answeredWords, endingOf, itemsInHand } from "./steps.js";
 import { ask, connection, send } from "./sync.js";
 
 const { state } = Review;
-const WORDS = {
-  A: "A",
-  B: "B",
-  BOTH: "both",
-  NEITHER: "neither",
-  UNCLEAR: "unclear",
-  NOT_A_FINDING: "not a finding",
-};
 let ahead = null;
 let asking = null;
 let asked = 0;
 let stepping = false;
 
-// Items that this page works on: the one on screen, and those whose answer is being sent.
-function inHand() {
-  const here = Review.item()?.dataset.item;
-  return [...new Set([here, ...state.pending.map((step) => step.item)].filter(Boolean))];
-}
-
 // Returns {item} with the next item's element, {over} if there is none (with a message if the
 // server sent one), or null if there was no answer.
 async function fetchNext() {
-  const { status, data } = await ask(Review.urls.next, { besides: inHand() });
+  const besides = itemsInHand(Review.item()?.dataset.item, state.pending);
+  const { status, data } = await ask(Review.urls.next, { besides });
   if (status !== 200) return data.message ? { over: true, message: data.message } : null;
   if (!state.pending.length) Review.progress(data.progress);
   return data.html ? { item: parsed(data.html) } : { over: true };
@@ -83,20 +71,8 @@ async function load(message = "") {
 }
 
 function over({ message }) {
-  if (message) end("This review is closed", message, "To the packet");
-  else if (state.done >= state.total) {
-    end(
-      "All items are decided",
-      "Answer one last question and sign. You can change every answer until you sign.",
-      "To the last steps",
-    );
-  } else {
-    end(
-      "No items for you now",
-      "The remaining items are assigned to other reviewers. They may be assigned to you later.",
-      "To the packet",
-    );
-  }
+  const { title, words, link } = endingOf({ ...state, message });
+  end(title, words, link);
 }
 
 export function commit() {
@@ -117,10 +93,7 @@ export function commit() {
   dropDraft();
   Review.note("");
   const { url, item: id, expects } = item.dataset;
-  // Without a connection the page must not claim that the answer is saved.
-  const message = `${["saved", "saving"].includes(connection()) ? "Saved" : "Not sent yet"}: ${
-    WORDS[body.answer]
-  }.`;
+  const message = answeredWords(body.answer, connection());
   if ("decided" in item.dataset) {
     // After a changed answer is stored, the page returns to the list.
     if ("sent" in item.dataset) return;

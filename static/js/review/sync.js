@@ -1,11 +1,10 @@
 // Saving: sends steps one after the other, each with its token, until the server has answered.
 // After a lost connection the same token is sent again, and the server stores the step once.
 import { token } from "../common/token.js";
-import { counted } from "../common/words.js";
 import * as Review from "./state.js";
+import { outcomeOf, pauseAfter, waitingWords } from "./steps.js";
 
 const { state } = Review;
-const WAITS = [1, 2, 4, 8, 15, 30];
 const PATIENCE = 30000;
 const saved = Review.find("[data-saved]");
 const banner = Review.find("[data-banner]");
@@ -24,10 +23,7 @@ const WORDS = {
   stopped: () =>
     "You cannot open this review with this session. Sign in as its reviewer in another tab, then try again.",
 };
-function waiting() {
-  const count = state.pending.length;
-  return count ? `${counted(count, "step is", "steps are")} stored` : "Your answers are stored";
-}
+const waiting = () => waitingWords(state.pending.length);
 
 // Show a banner only if the person must know or do something.
 function show(now) {
@@ -90,7 +86,7 @@ async function renew() {
 
 function later() {
   clearTimeout(timer);
-  timer = setTimeout(onward, WAITS[Math.min(failures, WAITS.length - 1)] * 1000);
+  timer = setTimeout(onward, pauseAfter(failures) * 1000);
   failures += 1;
   show("lost");
 }
@@ -108,8 +104,10 @@ async function refused() {
 }
 
 async function sent(step) {
-  const { status, data, isJson } = await post(step.url, { token: step.token, ...step.body });
-  if (status === 200) {
+  const answer = await post(step.url, { token: step.token, ...step.body });
+  const { status, data } = answer;
+  const outcome = outcomeOf(answer);
+  if (outcome === "stored") {
     failures = 0;
     renewed = false;
     state.pending.shift();
@@ -117,13 +115,14 @@ async function sent(step) {
     step.then?.(data);
     return true;
   }
-  if (status === 401) show("signed-out");
-  else if ((status === 403 || status === 404) && !isJson) return refused();
-  else if (isJson && status >= 400 && status < 500) {
+  if (outcome === "rejected") {
     state.pending.shift();
     step.refused?.(data, status);
     return true;
-  } else later();
+  }
+  if (outcome === "expired") return refused();
+  if (outcome === "signed-out") show("signed-out");
+  else later();
   return false;
 }
 
