@@ -118,7 +118,7 @@ def test_enter_without_an_answer_and_held_keys_do_nothing(reviewing, packed):
     page.keyboard.press("Enter")
     expect(page.locator("[data-announce]")).to_contain_text("Choose an answer first")
     expect(
-        page.get_by_text("Choose an answer first, 1 to 6.").and_(page.locator("[data-hint]"))
+        page.get_by_text("Choose an answer first (keys 1 to 6).").and_(page.locator("[data-hint]"))
     ).to_be_visible()
     page.keyboard.press("3")
     expect(page.locator("[data-hint]")).to_be_hidden()
