@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from django.db.models import CharField, Q, QuerySet
 from django.db.models.functions import Cast
 
+from ehr.presentation.wording import duration_words
 from llm_runtime.accounting import Spent, reason_kinds, spent_by_owner, total
 from llm_runtime.models import ModelCall, Outcome
 from timelines.access.closed import exclude_closed
@@ -34,11 +35,15 @@ class StageSpent:
 
 @dataclass(frozen=True, slots=True)
 class CaseSpent:
-    """One case of a run."""
+    """One case of a run.
+
+    `took` is the wall time of its stages in words, "" before the first has ended.
+    """
 
     case_id: str
     case_run_id: str
     spent: Spent
+    took: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +87,14 @@ def run_spent(run: Run, closed: Collection[int] = ()) -> RunSpent:
     stages = exclude_closed(
         StageRun.objects.filter(case_run__run=run), closed, "case_run__encounter"
     )
-    owners = {
-        str(pk): (stage, case)
-        for pk, stage, case in stages.values_list("pk", "stage", "case_run_id")
-    }
+    owners: dict[str, tuple[str, int]] = {}
+    walls: dict[int, float] = {}
+    for pk, stage, case, started, finished in stages.values_list(
+        "pk", "stage", "case_run_id", "started_at", "finished_at"
+    ):
+        owners[str(pk)] = (stage, case)
+        if started and finished:
+            walls[case] = walls.get(case, 0.0) + (finished - started).total_seconds()
     spent = spent_by_owner(find_calls(stages))
     by_case: dict[int, Spent] = {}
     for owner, one in spent.items():
@@ -99,7 +108,12 @@ def run_spent(run: Run, closed: Collection[int] = ()) -> RunSpent:
     return RunSpent(
         stages=tuple(_stages({owner: owners[owner][0] for owner in spent}, spent)),
         cases=tuple(
-            CaseSpent(named[pk].encounter.case_id, named[pk].public_id, by_case[pk])
+            CaseSpent(
+                named[pk].encounter.case_id,
+                named[pk].public_id,
+                by_case[pk],
+                duration_words(walls[pk]) if pk in walls else "",
+            )
             for pk in dearest[:CASES_SHOWN]
         ),
         more_cases=max(0, len(dearest) - CASES_SHOWN),

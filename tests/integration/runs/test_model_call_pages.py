@@ -18,18 +18,19 @@ from django.utils.html import escape
 
 from accounts.ids import new_public_id
 from accounts.models import AuditEvent, Role
-from llm_runtime.accounting import generalize_reason
+from llm_runtime.accounting import Spent, generalize_reason
 from llm_runtime.base import ModelRequest
 from llm_runtime.models import ModelCall
 from tests import factories
 from tests.model_server import Answer
-from tests.support.pages import join_markup
+from tests.support.pages import extract_text, join_markup
 from tests.unit.timelines.prompted.answers import make_good_answer
 from tests.worlds.prompted import finish_run, make_server, small_dataset
-from timelines.models import Occurrence, Run
+from timelines.models import STAGE_ORDER, Occurrence, Run
 from timelines.pipeline.config import PipelineConfig
 from timelines.runs import actions
 from timelines.runs.calls import Shortened, find_calls, run_spent
+from timelines.runs.costs import Range, StageCost, summarise_costs
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -94,6 +95,58 @@ def test_calls_are_counted_by_stage_and_case_and_by_fault(run, client):
     whole = client.get(reverse("timelines:run", args=[run.public_id])).content.decode()
     assert reverse("timelines:run_calls", args=[run.public_id]) in whole
     assert run.tools["reviser"] in whole
+
+
+def test_time_and_cost_are_shown_by_stage_and_exported_by_case(run, client):
+    page = extract_text(client.get(reverse("timelines:run_calls", args=[run.public_id])))
+    assert "Wall time" in page
+    assert "A whole case" in page
+    stages = list(STAGE_ORDER)
+    csv_file = client.get(reverse("timelines:run_costs", args=[run.public_id, "csv"]))
+    lines = list(csv.DictReader(StringIO(csv_file.content.decode())))
+    assert [line["stage"] for line in lines] == stages
+    made = ModelCall.objects.count()
+    assert sum(int(line["calls"]) for line in lines) == made
+    assert {line["case_id"] for line in lines} == {"case-0"}
+    infer = lines[stages.index("infer")]
+    assert [infer[name] for name in ("calls", "tokens_in", "tokens_cached", "tokens_out")] == [
+        "2", "200", "128", "40",
+    ]  # fmt: skip
+    assert all(float(line["wall_seconds"]) >= 0 for line in lines)
+    json_file = client.get(reverse("timelines:run_costs", args=[run.public_id, "json"])).json()
+    (whole,) = [line for line in json_file["summary"] if line["stage"] == "case"]
+    assert whole["cases"] == 1
+    tokens = {"mean": 100 * made, "min": 100 * made, "max": 100 * made}
+    assert whole["tokens_in"] == tokens
+    assert len(json_file["cases"]) == len(stages)
+    assert (
+        client.get(reverse("timelines:run_costs", args=[run.public_id, "xml"])).status_code == 404
+    )
+
+
+def cost(case: str, stage: str, seconds: float | None, tokens: int | None, state="succeeded"):
+    return StageCost(case, stage, state, seconds, Spent(calls=2, tokens_in=tokens))
+
+
+def test_mean_and_range_are_over_the_cases_whose_stage_is_done():
+    lines = summarise_costs(
+        [
+            cost("a", "tag", 10.0, 100),
+            cost("a", "infer", 30.0, 1000),
+            cost("b", "tag", 20.0, 300),
+            cost("b", "infer", 5.0, 50, state="failed"),
+            cost("c", "tag", 60.0, None),
+            cost("c", "infer", None, None, state="queued"),
+        ]
+    )
+    assert [(line.label, line.cases) for line in lines] == [
+        ("Tag occurrences", 3),
+        ("Infer times from text", 1),
+        ("A whole case", 1),
+    ]
+    assert lines[0].cells[:3] == ["30 s (10 s–1 min)", "2", "200 (100–300)"]
+    assert lines[0].ranges["tokens_in"] == Range(200, 100, 300), "unreported tokens are not zero"
+    assert lines[2].cells[:3] == ["40 s", "4", "1,100"]
 
 
 def test_the_run_page_counts_the_prompts_that_show_a_note_in_part_and_leads_to_them(run, client):

@@ -22,6 +22,7 @@ from timelines.cases.opening import open_case
 from timelines.cases.way_back import link_back_to_draft
 from timelines.models import CaseRun, Run, Stage, StageRun
 from timelines.runs.calls import CALLS_OWNER, find_calls, run_spent, spent_by_stage
+from timelines.runs.costs import COST_FILES, MEASURES, load_costs, summarise_costs
 from timelines.runs.progress import count_run
 
 
@@ -37,8 +38,34 @@ def run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
     )
     closed = closed_encounters(request.user)
     check_run_is_open(run, closed)
-    context = {"run": run, "spent": run_spent(run, closed), "active": count_run(run, closed).active}
+    costs = load_costs(run, closed)
+    context = {
+        "run": run,
+        "spent": run_spent(run, closed),
+        "measures": list(MEASURES.values()),
+        "lines": summarise_costs(costs),
+        "active": count_run(run, closed).active,
+    }
     return render(request, "timelines/calls/_run.html", context)
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def run_costs(request: StudyRequest, public_id: str, format: str) -> HttpResponse:
+    """Return time and cost by case and stage as a file: csv or json."""
+    run = get_object_or_404(
+        filter_by_role(Run.objects.all(), request.user, roles=CASE_READERS), public_id=public_id
+    )
+    closed = closed_encounters(request.user)
+    check_run_is_open(run, closed)
+    if format not in COST_FILES:
+        raise Http404
+    kind, render_file = COST_FILES[format]
+    response = HttpResponse(
+        render_file(run, load_costs(run, closed)), content_type=f"{kind}; charset=utf-8"
+    )
+    response["Content-Disposition"] = f'attachment; filename="costs-{run.public_id}.{format}"'
+    return response
 
 
 @require_GET

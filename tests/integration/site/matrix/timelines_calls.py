@@ -14,6 +14,10 @@ def _run(world: World) -> dict[str, str]:
     return {"public_id": make_case_run(world).run.public_id}
 
 
+def _costs(world: World) -> dict[str, str]:
+    return {**_run(world), "format": "csv"}
+
+
 def _case(world: World) -> dict[str, str]:
     return {**_run(world), "case_run_id": make_case_run(world).public_id}
 
@@ -43,6 +47,7 @@ def _call(world: World) -> dict[str, str]:
 
 ROWS = [
     Row("timelines:run_calls", CASE_PAGE, path=_run),
+    Row("timelines:run_costs", CASE_PAGE, path=_costs),
     Row("timelines:case_calls", CASE_PAGE, path=_case),
     Row("timelines:model_call", CASE_PAGE, path=_call),
 ]
