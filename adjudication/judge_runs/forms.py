@@ -77,6 +77,7 @@ class JudgeForm(forms.Form):
     )
     seed = forms.IntegerField(
         min_value=0,
+        max_value=2**62,
         initial=SEED,
         help_text="Decides which timeline is A. The same seed gives the same sides.",
     )
