@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -151,6 +152,16 @@ class ModelReply:
     reasoning: str = ""
 
 
+class Thinking(StrEnum):
+    """Where a model thinks before it answers."""
+
+    NONE = "none"
+    #: By itself, apart from the answer or in `<think>`.
+    NATIVE = "native"
+    #: In a field of the answer, or before a table.
+    ANSWER = "answer"
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a model can take.
@@ -163,9 +174,21 @@ class Limits:
     concurrency: int = 8
     #: Whether the server follows a JSON schema; without it the table protocol is used.
     schema: bool = True
-    #: Tokens a model may think in before a schema answer; 0 leaves the reasoning out, for models
-    #: too small to end one.
+    #: Tokens of thinking in the answer; 0 leaves the reasoning out, for models that think by
+    #: themselves or are too small to end a thought.
     reasoning: int = 4000
+    #: Tokens of the model's own thinking, which count against those of the answer.
+    native: int = 0
+
+    def __post_init__(self) -> None:
+        if self.reasoning and self.native:
+            raise ValueError("a model thinks by itself or in its answer, not both")
+
+    @property
+    def thinking(self) -> Thinking:
+        if self.native:
+            return Thinking.NATIVE
+        return Thinking.ANSWER if self.reasoning else Thinking.NONE
 
 
 @runtime_checkable

@@ -166,7 +166,8 @@ def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
 def add_reasoning(properties: Mapping[str, Any], name: str, tokens: int) -> dict[str, Any]:
     """Return properties that begin with a text field for the reasoning.
 
-    The model can so think before it answers. With 0 tokens the field is left out.
+    The model can so think before it answers. With 0 tokens the field is left out: for models that
+    think by themselves, and for those that do not think.
     """
     return {**({name: {"type": "string"}} if tokens else {}), **properties}
 

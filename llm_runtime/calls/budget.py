@@ -19,11 +19,13 @@ async def limit_answer(
 ) -> int:
     """Return how many tokens the answer may have.
 
-    What the context leaves beside the prompt, at most `at_most`.
+    What the context leaves beside the prompt, at most `at_most`. A model that thinks by itself has
+    its tokens for that in addition.
 
     Raises PromptTooLong where less than `at_least` is left.
     """
-    context = model.limits.context
+    context, native = model.limits.context, model.limits.native
+    at_least, at_most = at_least + native // 8, at_most + native
     used = await model.count_tokens(messages)
     left = context - used - min(SPARE, context // 8)
     if left < at_least:

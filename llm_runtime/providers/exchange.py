@@ -23,6 +23,7 @@ from llm_runtime.calls.exchange_files import (
     write_requests,
 )
 from llm_runtime.errors import Pending, RequestRefused
+from llm_runtime.thinking import choose_thinking, thinking_tokens
 
 #: Fewest characters of a token in clinical English. The answering model counts its own tokens, so
 #: this gives an upper estimate.
@@ -46,6 +47,7 @@ class ExchangeModel:
         model: str,
         context: int = 128_000,
         output: str = "schema",
+        thinking: str | None = None,
         reasoning: int = 4000,
         concurrency: int = 64,
     ) -> None:
@@ -53,8 +55,12 @@ class ExchangeModel:
             raise ProviderError("output must be schema or table")
         self.name = f"{model}@{ENDPOINT}"
         self.extra: Mapping[str, Any] = {}
+        chosen = choose_thinking(thinking, reasoning)
         self.limits = Limits(
-            context=context, concurrency=concurrency, schema=output == "schema", reasoning=reasoning
+            context=context,
+            concurrency=concurrency,
+            schema=output == "schema",
+            **thinking_tokens(chosen, reasoning),
         )
 
     def describe(self) -> dict[str, Any]:
@@ -64,7 +70,8 @@ class ExchangeModel:
             "endpoint": ENDPOINT,
             "context": self.limits.context,
             "output": "schema" if self.limits.schema else "table",
-            "reasoning": self.limits.reasoning,
+            "thinking": self.limits.thinking.value,
+            "reasoning": self.limits.reasoning or self.limits.native,
         }
 
     async def generate(self, request: ModelRequest) -> ModelReply:

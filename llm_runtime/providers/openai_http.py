@@ -18,6 +18,7 @@ from llm_runtime.calls.server_facts import CONTEXT, NO_FACTS, ServerFacts, messa
 from llm_runtime.calls.slots import take_slot
 from llm_runtime.errors import ModelError, PromptTooLong, RequestRefused, SchemaRefused, Unavailable
 from llm_runtime.providers.http_client import TRIES, call_with_retries, client_library, parse_host
+from llm_runtime.thinking import choose_thinking, thinking_tokens
 
 #: Fewest characters of a token, on clinical English, if the server cannot count: an upper
 #: estimate of the tokens.
@@ -29,7 +30,7 @@ class OpenAIModel:
 
     `context` is its context length in tokens (None: as the server says, see `learn`), `concurrency`
     how many calls go out at once, `output` "schema" if the server constrains answers to a JSON
-    schema, else "table"; `reasoning` the tokens it may think in before a schema answer. `connect`
+    schema, else "table"; `thinking` where it thinks, `reasoning` the tokens for that. `connect`
     and `read` are seconds. `extra` fields go with every request. Raises ProviderError if the
     client library is missing, the address is none or a number is out of its range.
     """
@@ -46,6 +47,7 @@ class OpenAIModel:
         api_key: str = "",
         concurrency: int = 8,
         output: str = "schema",
+        thinking: str | None = None,
         reasoning: int = 4000,
         connect: float = 5.0,
         read: float = 1800.0,
@@ -58,7 +60,6 @@ class OpenAIModel:
         for option, value, least in (
             ("context", context, 1),
             ("concurrency", concurrency, 1),
-            ("reasoning", reasoning, 0),
         ):
             if not (option == "context" and value is None) and (
                 type(value) is not int or value < least
@@ -69,6 +70,7 @@ class OpenAIModel:
                 raise ProviderError(f"{option} must be a number of seconds above 0")
         if extra is not None and not isinstance(extra, Mapping):
             raise ProviderError("extra must be an object of request fields")
+        chosen = choose_thinking(thinking, reasoning, extra)
         self.base_url = base_url.rstrip("/")
         self.model = model
         self.name = f"{model}@{host}"
@@ -76,7 +78,8 @@ class OpenAIModel:
         self._context = context
         self._certain = context is not None
         self._concurrency = concurrency
-        self._schema, self._reasoning = output == "schema", reasoning
+        self._schema = output == "schema"
+        self._thinking, self._reasoning = chosen, thinking_tokens(chosen, reasoning)
         self._api_key = api_key or "none"
         self._timeouts = (connect, read)
         self.extra: Mapping[str, Any] = dict(extra or {})
@@ -97,7 +100,7 @@ class OpenAIModel:
             context=self._context,
             concurrency=self._concurrency,
             schema=self._schema,
-            reasoning=self._reasoning,
+            **self._reasoning,
         )
 
     async def learn(self) -> None:
@@ -133,7 +136,8 @@ class OpenAIModel:
             "context": self._context,
             "concurrency": self._concurrency,
             "output": "schema" if self._schema else "table",
-            "reasoning": self._reasoning,
+            "thinking": self._thinking.value,
+            "reasoning": max(self._reasoning.values()),
             "extra": dict(self.extra),
         }
 

@@ -20,10 +20,10 @@ from typing import Any
 
 from llm_runtime.base import Limits, Message, ModelReply, ModelRequest, ProviderError
 from llm_runtime.errors import ModelError, PromptTooLong, SchemaRefused, Unavailable
+from llm_runtime.thinking import TEMPLATE, choose_thinking, thinking_tokens
 
-_TEMPLATE = "chat_template_kwargs"
 #: Fields of `extra` that a server reads beside the sampling parameters.
-_NOT_SAMPLING = frozenset({_TEMPLATE, "priority"})
+_NOT_SAMPLING = frozenset({TEMPLATE, "priority"})
 
 
 @dataclass
@@ -42,7 +42,8 @@ class LocalVllm:
 
     `extra` has sampling parameters that replace a request's own (temperature, top_p…)
     and `chat_template_kwargs`. Raises ProviderError for an output that is neither schema nor table,
-    and for an `extra` or `engine` that is no object.
+    for an `extra` or `engine` that is no object, and for settings of thinking that contradict each
+    other (`llm_runtime.thinking`).
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class LocalVllm:
         context: int,
         batch: int = 64,
         output: str = "schema",
+        thinking: str | None = None,
         reasoning: int = 4000,
         engine: Mapping[str, Any] | None = None,
         extra: Mapping[str, Any] | None = None,
@@ -64,11 +66,14 @@ class LocalVllm:
         self.model = model
         self.name = f"{model.rstrip('/').split('/')[-1]}@local"
         self.limits = Limits(
-            context=context, concurrency=batch, schema=output == "schema", reasoning=reasoning
+            context=context,
+            concurrency=batch,
+            schema=output == "schema",
+            **thinking_tokens(choose_thinking(thinking, reasoning, extra), reasoning),
         )
         self.extra: Mapping[str, Any] = dict(extra or {})
         self._template = (
-            {"chat_template_kwargs": dict(self.extra[_TEMPLATE])} if _TEMPLATE in self.extra else {}
+            {"chat_template_kwargs": dict(self.extra[TEMPLATE])} if TEMPLATE in self.extra else {}
         )
         self._engine_options = dict(engine or {})
         self._waiting: list[_Waiting] = []
@@ -84,7 +89,8 @@ class LocalVllm:
             "context": self.limits.context,
             "concurrency": self.limits.concurrency,
             "output": "schema" if self.limits.schema else "table",
-            "reasoning": self.limits.reasoning,
+            "thinking": self.limits.thinking.value,
+            "reasoning": self.limits.reasoning or self.limits.native,
             "extra": dict(self.extra),
         }
 
@@ -107,7 +113,7 @@ class LocalVllm:
         )
 
     def _count(self, messages: list[Message]) -> int:
-        words = self._template.get(_TEMPLATE, {})
+        words = self._template.get(TEMPLATE, {})
         rendered = self._engine.get_tokenizer().apply_chat_template(
             _chat(messages), add_generation_prompt=True, tokenize=True, **words
         )

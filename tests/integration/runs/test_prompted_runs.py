@@ -89,6 +89,7 @@ def test_a_whole_case_through_all_seven_stages(monkeypatch, output):
         "context": None,
         "concurrency": 8,
         "output": output,
+        "thinking": "answer",
         "reasoning": 4000,
         "extra": {},
     }

@@ -141,7 +141,14 @@ def test_what_the_settings_add_decides_sampling_and_template_and_is_recorded() -
     assert not hasattr(sampling, "priority")
     assert Engine.template == {"chat_template_kwargs": {"enable_thinking": True}}
     assert asyncio.run(model.count_tokens([Message("user", "a b")])) == 4
-    facts = {"context": 100, "concurrency": 4, "output": "table", "reasoning": 7, "extra": extra}
+    facts = {
+        "context": 100,
+        "concurrency": 4,
+        "output": "table",
+        "thinking": "native",
+        "reasoning": 7,
+        "extra": extra,
+    }
     assert model.describe() == {"name": "m@local", "endpoint": "", **facts}
 
 
