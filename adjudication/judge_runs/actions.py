@@ -17,7 +17,7 @@ from adjudication.judge_runs.preparing import NothingToJudge, start_preparation,
 from adjudication.judge_runs.storage import save_findings
 from adjudication.judge_runs.tools import RULES, build_judge, describe_judge_models
 from adjudication.judging.config import JudgeConfig, SourceUnknown
-from adjudication.judging.input import JudgedFinding, Unjudged
+from adjudication.judging.input import Judged, Unjudged
 from adjudication.models import Game, JudgePreparation, JudgeRun
 from ehr.models import Dataset
 from jobs.actions import cancel_all, retry_all
@@ -196,7 +196,7 @@ class Judgement:
     """The input of a judge and its answer."""
 
     loaded: LoadedGame
-    answer: list[JudgedFinding] | Unjudged
+    answer: Judged | Unjudged
 
 
 def judge_game(game: Game, ledger: Ledger, check: Callable[[], None]) -> Judgement:
@@ -218,15 +218,19 @@ def judge_game(game: Game, ledger: Ledger, check: Callable[[], None]) -> Judgeme
 def _store(game: Game, judged: Judgement) -> None:
     """Store game and findings, inside the transaction that ends the attempt."""
     answer, loaded = judged.answer, judged.loaded
-    unjudged = isinstance(answer, Unjudged)
-    save_findings(game, game.comparison, loaded, [] if isinstance(answer, Unjudged) else answer)
+    reasons: tuple[str, ...] = ()
+    outcome = Game.Outcome.JUDGED
+    if isinstance(answer, Unjudged):
+        outcome, reasons = Game.Outcome.UNJUDGED, answer.reasons
+        answer = Judged((), len(loaded.given.series))
+    save_findings(game, game.comparison, loaded, answer.findings)
     Game.objects.filter(pk=game.pk).update(
         a_is_first=loaded.given.a_is_first,
-        outcome=Game.Outcome.UNJUDGED if unjudged else Game.Outcome.JUDGED,
-        unjudged_reasons=list(answer.reasons) if isinstance(answer, Unjudged) else [],
+        outcome=outcome,
+        unjudged_reasons=list(reasons),
         input_sha256=loaded.input_sha256,
-        series_supplied=len(loaded.given.series),
-        series_omitted=loaded.series_omitted,
+        series_supplied=answer.series_shown,
+        series_omitted=len(loaded.given.summaries) - answer.series_shown,
     )
 
 

@@ -40,7 +40,6 @@ class LoadedGame:
     given: JudgeInput
     entries: dict[int, int]
     input_sha256: str
-    series_omitted: int
 
 
 @dataclass(frozen=True)
@@ -163,6 +162,7 @@ def load_game(game: Game, config: JudgeConfig) -> LoadedGame:
         swap=game.swapped,
         uid_table=config.uid_table,
         limit=config.series_limit,
+        record_times=config.record_times,
     )
     # Map by object, not by value: equal rows stay apart.
     entry = {id(c): pk for c, pk in (*first, *second)}
@@ -170,7 +170,6 @@ def load_game(game: Game, config: JudgeConfig) -> LoadedGame:
         given,
         {row.row: entry[id(row.source)] for row in (*given.a_rows, *given.b_rows)},
         input_digest(given, config),
-        len(material.series) - len(given.series),
     )
 
 

@@ -74,4 +74,5 @@ def build_judge(
     return PromptedJudge(
         Asker(JUDGE, model, ledger or MemoryLedger(), seed=config.seed, round=round),
         config.tolerance,
+        config.record_times,
     )

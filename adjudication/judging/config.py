@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic.dataclasses import dataclass
 
+from adjudication.judging.input import RecordTimes
 from adjudication.judging.validation import TOLERANCE, Tolerance
 from ehr.presentation.rendering import JUDGE_SERIES
 from llm_runtime.schema import SETTINGS
@@ -17,6 +18,8 @@ from timelines.evaluation.values import SourceKey
 
 #: The seed of the protocol's resamples, also used to draw the labels.
 SEED = 20260904
+#: The values of the published preset that differ from the defaults (protocol, "Presets").
+PUBLISHED: Mapping[str, Any] = {"record_times": "iso", "repair": False}
 
 
 class SourceUnknown(ValueError):
@@ -31,7 +34,9 @@ class JudgeConfig:
     """Settings of a judge run.
 
     `swap` judges every game a second time with exchanged positions. `uid_table` shows UIDs and
-    spans to the judge.
+    spans to the judge. `record_times` and `repair` have values of their own in the published
+    preset. With `repair`, invalid findings of an answer are asked for again and valid ones stay;
+    without it the whole answer is rejected.
     """
 
     seed: int = SEED
@@ -39,14 +44,27 @@ class JudgeConfig:
     uid_table: bool = False
     tolerance: Tolerance = TOLERANCE
     series_limit: int = JUDGE_SERIES
+    record_times: RecordTimes = "hours"
+    repair: bool = True
+
+    @property
+    def preset(self) -> str:
+        """Return the preset's name, with the settings that depart from it."""
+        published = [name for name, value in PUBLISHED.items() if getattr(self, name) == value]
+        if len(published) == len(PUBLISHED):
+            return "published"
+        return f"default, except {', '.join(published)}" if published else "default"
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> JudgeConfig:
-        """Build it; raise ValueError naming an unknown setting or wrong type."""
-        return cls(**plain)
+        """Build it; raise ValueError naming an unknown setting or wrong type.
+
+        Runs from before `record_times` and `repair` were settings were judged as published.
+        """
+        return cls(**{**PUBLISHED, **plain})
 
 
 def game_seed(seed: int, *names: str) -> int:

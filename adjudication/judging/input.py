@@ -12,16 +12,19 @@ import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
-from typing import Protocol
+from typing import Literal, Protocol
 
 from adjudication.domain import Finding, FindingType, Side, Verdict
-from ehr.presentation.rendering import JUDGE_SERIES, judge_record, select_for_judge
+from ehr.presentation.rendering import JUDGE_SERIES, clock, judge_record, select_for_judge
 from ehr.summarise import Series
 from timelines.domain import Anchor, Polarity, SourceRow
 
 #: Row numbers are drawn at random from four times as many numbers, so they reveal nothing.
 ROW_NUMBERS_FROM, ROW_NUMBERS_EACH = 100, 4
+#: How the record shows times: hours from time 0, or ISO moments as published.
+RecordTimes = Literal["hours", "iso"]
 _BARE_BAR = re.compile(r"(?<!\\)((?:\\\\)*)\|")
 
 
@@ -68,21 +71,35 @@ class CandidateRow:
 class JudgeInput:
     """One game: the complete note, two timelines, the structured record.
 
-    `series` are the summaries in `record_text`, in its order. `rows` are the source rows of
-    the encounter, hours from admission: for judges that read rows, never for a prompt. `a_is_first`
-    unblinds: whether A is the comparison's first timeline.
+    `summaries` are all series of the encounter; at most `series_limit` of them are supplied. `rows`
+    are the source rows of the encounter, hours from admission: for judges that read rows, never for
+    a prompt. `a_is_first` unblinds: whether A is the comparison's first timeline.
     """
 
     note: str
     a_rows: tuple[CandidateRow, ...]
     b_rows: tuple[CandidateRow, ...]
     anchor: Anchor
-    series: tuple[Series, ...] = ()
-    record_text: str = ""
+    summaries: tuple[Series, ...] = ()
     rows: tuple[SourceRow, ...] = ()
     a_is_first: bool = True
     uid_table: bool = False
     series_limit: int = JUDGE_SERIES
+    record_times: RecordTimes = "hours"
+
+    @cached_property
+    def series(self) -> tuple[Series, ...]:
+        """The summaries in `record_text`, in its order."""
+        return tuple(select_for_judge(self.summaries, self.series_limit))
+
+    @cached_property
+    def record_text(self) -> str:
+        """The structured record as a prompt shows it."""
+        moment = self._hours if self.record_times == "hours" else clock
+        return judge_record(self.summaries, self.series_limit, moment)
+
+    def _hours(self, time: datetime) -> str:
+        return f"{whole_hours(self.anchor.hours(time)):+d}h"  # a citation is written so
 
     @cached_property
     def by_row(self) -> dict[int, tuple[Side, CandidateRow]]:
@@ -116,6 +133,17 @@ class JudgedFinding:
 
 
 @dataclass(frozen=True, slots=True)
+class Judged:
+    """A judge's answer; no findings mean that it found no difference.
+
+    `series_shown`: summaries that the judge was given, fewer if more did not fit.
+    """
+
+    findings: tuple[JudgedFinding, ...]
+    series_shown: int
+
+
+@dataclass(frozen=True, slots=True)
 class Unjudged:
     """No valid answer, unlike no findings; `reasons` never quote patient text."""
 
@@ -131,8 +159,8 @@ class Judge(Protocol):
     @property
     def version(self) -> str: ...
 
-    def judge(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
-        """Return every difference, [] for none, or Unjudged."""
+    def judge(self, given: JudgeInput) -> Judged | Unjudged:
+        """Return every difference, or Unjudged."""
         ...
 
 
@@ -148,6 +176,7 @@ def judge_input(
     swap: bool = False,
     uid_table: bool = False,
     limit: int = JUDGE_SERIES,
+    record_times: RecordTimes = "hours",
 ) -> JudgeInput:
     """Return the game of two timelines; `seed` draws which one is A.
 
@@ -172,12 +201,12 @@ def judge_input(
         a_rows=one if first_is_a else two,
         b_rows=two if first_is_a else one,
         anchor=anchor,
-        series=tuple(select_for_judge(series, limit)),
-        record_text=judge_record(series, limit),
+        summaries=tuple(series),
         rows=tuple(rows),
         a_is_first=first_is_a,
         uid_table=uid_table,
         series_limit=limit,
+        record_times=record_times,
     )
 
 

@@ -51,17 +51,17 @@ def validate_findings(
     """
     found: list[JudgedFinding] = []
     faults: list[str] = []
-    seen: set[tuple[object, ...]] = set()
+    seen: set[tuple[int | None, int | None]] = set()
     for number, one in enumerate(raw, start=1):
         try:
             judged = validate_finding(one, given, tolerance)
         except AnswerRejected as refused:
             faults += [f"finding {number}: {reason}" for reason in refused.reasons]
             continue
-        about = (judged.finding.type, judged.finding.a_row, judged.finding.b_row)
-        if about in seen:
-            faults.append(f"finding {number}: the same difference of the same rows occurs twice")
-        seen.add(about)
+        pair = (judged.finding.a_row, judged.finding.b_row)
+        if pair in seen:
+            faults.append(f"finding {number}: the same pair of rows is reported twice")
+        seen.add(pair)
         found.append(judged)
     if faults:
         raise AnswerRejected(faults)

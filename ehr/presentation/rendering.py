@@ -1,12 +1,12 @@
 """A series in words, for retrieval and for the judge.
 
-The module also maps summaries back to rows. Source: protocol, "Structured record" and section 4,
-"Input". No Django here. Clock times are naive local, to the minute if seconds are zero.
+Source: protocol, "Structured record" and section 4, "Input". No Django here. Clock times are naive
+local, to the minute if seconds are zero.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from ehr.summarise import Observation, Series
@@ -14,6 +14,15 @@ from ehr.summarise import Observation, Series
 #: The judge reads at most this many series, by clinical priority.
 JUDGE_SERIES = 900
 NO_TIME = "NA"
+#: How a moment is written.
+Moment = Callable[[datetime], str]
+
+
+def clock(time: datetime) -> str:
+    """Return ISO 8601 without a zone; seconds only if there are any."""
+    if time.microsecond:
+        return time.isoformat()
+    return time.isoformat(timespec="seconds" if time.second else "minutes")
 
 
 def retrieval_text(series: Series) -> str:
@@ -39,14 +48,18 @@ def retrieval_text(series: Series) -> str:
     return "\n".join(lines)
 
 
-def judge_text(series: Series) -> str:
+def judge_text(series: Series, moment: Moment = clock) -> str:
     """Return one entry of the judge's list.
 
     It is one line, and one more with the observations if there are few.
     """
+
+    def mark(observation: Observation, with_unit: bool = False) -> str:
+        return f"{_format_value(observation, with_unit)}@{_format_clock(observation, moment)}"
+
     fields = [
         f"count={series.count}",
-        f"time=[{_format_clock(series.first)}, {_format_clock(series.last)}]",
+        f"time=[{_format_clock(series.first, moment)}, {_format_clock(series.last, moment)}]",
     ]
     if series.numbers is not None:
         lowest, highest = series.numbers.lowest, series.numbers.highest
@@ -56,9 +69,9 @@ def judge_text(series: Series) -> str:
         )
         if series.numbers.sd is not None:
             fields.append(f"sd={_number(series.numbers.sd)}")
-        fields.append(f"extrema=min {_format_mark(lowest)}, max {_format_mark(highest)}")
+        fields.append(f"extrema=min {mark(lowest)}, max {mark(highest)}")
         if series.first is not None and series.last is not None:
-            fields.append(f"first={_format_mark(series.first)}; last={_format_mark(series.last)}")
+            fields.append(f"first={mark(series.first)}; last={mark(series.last)}")
     elif series.top_values:
         fields.append(f"top_categories={_top_values(series)}")
     if len(series.units) == 1:
@@ -66,7 +79,7 @@ def judge_text(series: Series) -> str:
     text = f"- {_line(series.event)}: {'; '.join(fields)}"
     if series.observations is not None:
         text += "\n  observations: " + ", ".join(
-            _format_mark(o, with_unit=len(series.units) > 1) for o in series.observations
+            mark(o, with_unit=len(series.units) > 1) for o in series.observations
         )
     return text
 
@@ -89,10 +102,12 @@ def select_for_judge(series: Iterable[Series], limit: int = JUDGE_SERIES) -> lis
     return ordered[: max(limit, always)]
 
 
-def judge_record(series: Iterable[Series], limit: int = JUDGE_SERIES) -> str:
+def judge_record(
+    series: Iterable[Series], limit: int = JUDGE_SERIES, moment: Moment = clock
+) -> str:
     """Return the whole structured record for the judge, in its markers.
 
-    A last line counts the series left out. `series` are those of one encounter with the rows that
+    `moment` writes the times. A last line counts the series left out. `series` are those of one encounter with the rows that
     have no time (`summarise(rows, untimed=True)`). Admission rows come first in priority and are
     included even if they alone exceed `limit`.
     """
@@ -102,18 +117,11 @@ def judge_record(series: Iterable[Series], limit: int = JUDGE_SERIES) -> str:
     lines = [
         "[TABULAR_EHR_SUMMARY_START]",
         f"rows={rows}; event types={len(ordered)}",
-        *(judge_text(s) for s in shown),
+        *(judge_text(s, moment) for s in shown),
     ]
     if len(ordered) > len(shown):
         lines.append(f"... and {len(ordered) - len(shown)} more event types omitted.")
     return "\n".join([*lines, "[TABULAR_EHR_SUMMARY_END]"])
-
-
-def clock(time: datetime) -> str:
-    """Return ISO 8601 without a zone; seconds only if there are any."""
-    if time.microsecond:
-        return time.isoformat()
-    return time.isoformat(timespec="seconds" if time.second else "minutes")
 
 
 def _extent(series: Series) -> str:
@@ -158,17 +166,13 @@ def _format_moment(observation: Observation | None, with_unit: bool = False) -> 
     return f"{value} {when}" if value else when
 
 
-def _format_mark(observation: Observation, with_unit: bool = False) -> str:
-    return f"{_format_value(observation, with_unit)}@{_format_clock(observation)}"
-
-
 def _format_value(observation: Observation, with_unit: bool = False) -> str:
     value = _line(observation.value)
     return f"{value} {observation.unit}" if value and with_unit and observation.unit else value
 
 
-def _format_clock(observation: Observation | None) -> str:
-    return NO_TIME if observation is None or observation.time is None else clock(observation.time)
+def _format_clock(observation: Observation | None, moment: Moment = clock) -> str:
+    return NO_TIME if observation is None or observation.time is None else moment(observation.time)
 
 
 def _line(text: str) -> str:

@@ -22,7 +22,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 from accounts.models import Role, Study, User
 from adjudication.judge_runs import actions
 from adjudication.judging.config import JudgeConfig
-from adjudication.judging.input import CandidateRow, JudgedFinding, JudgeInput, Unjudged
+from adjudication.judging.input import CandidateRow, Judged, JudgeInput, Unjudged
 from adjudication.judging.validation import validate_findings
 from adjudication.models import Assignment, Decision, Game, JudgeRun, Packet
 from adjudication.packets import actions as packets
@@ -55,8 +55,9 @@ class Differences:
     version: str = "1"
     refuse: frozenset[int] = field(default_factory=frozenset)
 
-    def judge(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
-        return validate_findings(list(self._told(given)), given)
+    def judge(self, given: JudgeInput) -> Judged | Unjudged:
+        findings = validate_findings(list(self._told(given)), given)
+        return Judged(tuple(findings), len(given.series))
 
     def _told(self, given: JudgeInput) -> Iterator[dict[str, Any]]:
         one, two = (

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from adjudication.judging.input import Candidate, JudgedFinding, JudgeInput, Unjudged, judge_input
+from adjudication.judging.input import Candidate, Judged, JudgeInput, Unjudged, judge_input
 from adjudication.judging.prompted.answer_schema import answer_schema
 from adjudication.judging.prompted.judge import PromptedJudge
 from llm_runtime.calls.calling import Asker, MemoryLedger
@@ -30,7 +30,7 @@ TWO = (Candidate(event="fever", time=72.0), Candidate(event="no chest pain", tim
 BEYOND_THE_SCHEMA = (
     "is not the text of row",
     "is not the time of row",
-    "occurs twice",
+    "reported twice",
     "note_evidence is not copied word for word",
     "note_evidence is not a text",
     "table_evidence",
@@ -60,16 +60,14 @@ def long_server(
 
 def judge_game(
     server: Server, given: JudgeInput, **extra: object
-) -> tuple[list[JudgedFinding] | Unjudged, MemoryLedger]:
+) -> tuple[Judged | Unjudged, MemoryLedger]:
     ledger = MemoryLedger()
     return PromptedJudge(Asker("judge", model(server), ledger, seed=7, extra=extra)).judge(
         given
     ), ledger
 
 
-def check_ledger(
-    found: list[JudgedFinding] | Unjudged, ledger: MemoryLedger, given: JudgeInput
-) -> None:
+def check_ledger(found: Judged | Unjudged, ledger: MemoryLedger, given: JudgeInput) -> None:
     """Check that calls are in order, with one outcome each.
 
     No call follows an accepted one, answers follow the schema, and the other reasons have their
@@ -84,7 +82,7 @@ def check_ledger(
     )
     assert set(kinds) <= {"", "AnswerRejected"}
     assert [call.error == "" for call in calls] == [False] * (len(calls) - 1) + [
-        isinstance(found, list)
+        isinstance(found, Judged)
     ]
     schema = answer_schema(given, 0)
     for call in calls:
@@ -109,12 +107,12 @@ def check_ledger(
             for words in ("Lactate", "chest pain", "emergency")
         )
     else:
-        assert {n for j in found for n in (j.finding.a_row, j.finding.b_row)} - {None} <= set(
-            given.by_row
-        )
+        assert {n for j in found.findings for n in (j.finding.a_row, j.finding.b_row)} - {
+            None
+        } <= set(given.by_row)
     print(
         "outcome:",
-        found.reasons if isinstance(found, Unjudged) else f"{len(found)} findings",
+        found.reasons if isinstance(found, Unjudged) else f"{len(found.findings)} findings",
         dict(kinds),
     )
 
@@ -144,7 +142,8 @@ def test_two_empty_timelines_have_no_findings(long_server: Server) -> None:
     given = judge_input((), (), note=NOTE, anchor=ANCHOR, seed=3, series=SERIES)
     found, ledger = judge_game(long_server, given)
     check_ledger(found, ledger, given)
-    assert found == []
+    assert isinstance(found, Judged)
+    assert found.findings == ()
 
 
 def test_a_game_that_does_not_fit_is_unjudged_and_nothing_is_sent(long_server: Server) -> None:

@@ -17,7 +17,7 @@ from unittest import mock
 from accounts.models import Study
 from adjudication.judge_runs import actions
 from adjudication.judging.config import JudgeConfig
-from adjudication.judging.input import Candidate, JudgedFinding, JudgeInput, Unjudged
+from adjudication.judging.input import Candidate, Judged, JudgeInput, Unjudged
 from adjudication.judging.validation import validate_findings
 from adjudication.models import Game, JudgeRun
 from ehr.models import Dataset, Encounter
@@ -58,10 +58,11 @@ class FixedJudge:
     fever: str = "FIRST"
     name: str = "stand-in"
 
-    def judge(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
+    def judge(self, given: JudgeInput) -> Judged | Unjudged:
         if len(given.a_rows) in self.refuse:
             return Unjudged(("attempt 1: the answer must be one JSON object",))
-        return validate_findings(list(self._told(given)), given)
+        findings = validate_findings(list(self._told(given)), given)
+        return Judged(tuple(findings), len(given.series))
 
     def _told(self, given: JudgeInput) -> Iterator[dict[str, Any]]:
         note, rash, hip = {"grounding": "NOTE"}, r"rash \| resolved", "fractured hip"
@@ -76,7 +77,7 @@ class FixedJudge:
             ("DUPLICATE", "", rash, None, "SECOND", {**note, "note_evidence": "Patient's rash resolved"}),
             ("SHARED_UNSUPPORTED", "", hip, hip, "NEITHER", {}),
             ("TIMING", "", rash, rash, "UNCLEAR", {}),
-            ("VALUE", "", hip, hip, "BOTH", {"note_evidence": None}),
+            ("VALUE", "", "lactate 2.0", "lactate 4.0", "BOTH", {"note_evidence": None}),
         ]  # fmt: skip
         for kind, _, one, two, right, fields in both:
             try:

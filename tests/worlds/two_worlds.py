@@ -33,7 +33,7 @@ from accounts.models import Role, User
 from adjudication.judge_runs import actions
 from adjudication.judge_runs.actions import CALLS_OWNER as JUDGE_CALLS
 from adjudication.judging.config import JudgeConfig
-from adjudication.judging.input import Candidate, JudgedFinding, JudgeInput, Unjudged
+from adjudication.judging.input import Candidate, Judged, JudgeInput, Unjudged
 from adjudication.models import Assignment, Finding, Game, JudgeRun, Packet, PacketItem
 from adjudication.packets import actions as packets
 from adjudication.sampling.drawing import Design
@@ -119,9 +119,11 @@ class FewerFindings(FixedJudge):
 
     count: int = 3
 
-    def judge(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
+    def judge(self, given: JudgeInput) -> Judged | Unjudged:
         found = super().judge(given)
-        return found if isinstance(found, Unjudged) else found[: self.count]
+        if isinstance(found, Unjudged):
+            return found
+        return replace(found, findings=found.findings[: self.count])
 
 
 def build(variation: WorldVariation) -> World:

@@ -7,15 +7,18 @@ name reaches the prompt: it renders only JudgeInput, which has none.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from random import Random
 
 from adjudication.domain import Side
 from adjudication.judging.answers import Findings
 from adjudication.judging.input import (
     CandidateRow,
+    Judged,
     JudgedFinding,
     JudgeInput,
+    RecordTimes,
     Unjudged,
     format_one_line,
 )
@@ -24,14 +27,25 @@ from adjudication.judging.validation import TOLERANCE, Tolerance, validate_findi
 from llm_runtime.base import ModelReply
 from llm_runtime.calls.budget import limit_answer
 from llm_runtime.calls.calling import Asker
-from llm_runtime.errors import AttemptsExhausted, SchemaRefused, TooLarge
+from llm_runtime.errors import (
+    AttemptsExhausted,
+    PromptTooLong,
+    SchemaRefused,
+    TooLarge,
+    Truncated,
+)
 from llm_runtime.prompts import Rendered, load
 from llm_runtime.structured import json_array, json_object, parse_model, set_reasoning
 from timelines.backbones.prompted.tables import hours_text
 from timelines.backbones.prompted.timer import anchor_words
 from timelines.pipeline.uids import draw_uid
 
-PROMPT, PROMPT_ARRAY = "adjudication/judge", "adjudication/judge_array"
+PROMPTS: Mapping[RecordTimes, str] = {
+    "hours": "adjudication/judge",
+    "iso": "adjudication/judge_published",
+}
+#: Lower limits of series, tried in order if the record does not fit the model's context.
+SERIES_STEPS = (600, 400, 250, 150, 80, 40)
 #: Tokens of an answer: at least room for a few findings, at most for one about every row.
 LEAST_TOKENS, FINDING_TOKENS = 400, 250
 HEADER = "row | event | time"
@@ -47,6 +61,7 @@ class PromptedJudge:
 
     asker: Asker
     tolerance: Tolerance = TOLERANCE
+    record_times: RecordTimes = "hours"
 
     @property
     def name(self) -> str:
@@ -55,40 +70,51 @@ class PromptedJudge:
     @property
     def version(self) -> str:
         """Return the hash of the prompt used first: another text, another judge."""
-        return load(PROMPT if self.asker.model.limits.schema else PROMPT_ARRAY).sha256[:12]
+        schema = self.asker.model.limits.schema
+        return load(_prompt_name(self.record_times, schema)).sha256[:12]
 
-    def judge(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
+    def judge(self, given: JudgeInput) -> Judged | Unjudged:
         """Return the findings, or Unjudged if the model gave no valid answer.
 
-        Unjudged: every attempt was rejected, or the game does not fit the model. Raises
-        Unavailable, Pending and RequestRefused; none of them says anything about the game.
+        Unjudged: every attempt was rejected, or the game does not fit the model even with the
+        smallest record. Raises Unavailable, Pending and RequestRefused; none of them says anything
+        about the game.
         """
         return self.asker.run(self.judge_async, given)
 
-    async def judge_async(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
-        try:
-            if not self.asker.model.limits.schema:
-                return await self._ask(given, schema=False)
+    async def judge_async(self, given: JudgeInput) -> Judged | Unjudged:
+        limits = list_limits(given)
+        for limit in limits:
+            smaller = replace(given, series_limit=limit)
             try:
-                return await self._ask(given, schema=True)
-            except SchemaRefused:
-                return await self._ask(given, schema=False)
-        except AttemptsExhausted as error:
-            return Unjudged(
-                tuple(
-                    f"attempt {n}: {reason}"
-                    for n, refused in enumerate(error.reasons, start=1)
-                    for reason in refused
+                return Judged(tuple(await self._ask_in_form(smaller)), len(smaller.series))
+            except AttemptsExhausted as error:
+                return Unjudged(
+                    tuple(
+                        f"attempt {n}: {reason}"
+                        for n, refused in enumerate(error.reasons, start=1)
+                        for reason in refused
+                    )
                 )
-            )
-        except TooLarge as error:
-            return Unjudged((f"{type(error).__name__}: {error}",))
+            except TooLarge as error:
+                if limit == limits[-1] or not isinstance(error, PromptTooLong):
+                    return Unjudged((f"{type(error).__name__}: {error}",))
+        raise AssertionError("a game has at least one limit")
+
+    async def _ask_in_form(self, given: JudgeInput) -> list[JudgedFinding]:
+        """Ask with a schema if the server takes it, else for a bare list."""
+        if self.asker.model.limits.schema:
+            with suppress(SchemaRefused):
+                return await self._ask(given, schema=True)
+        return await self._ask(given, schema=False)
 
     async def _ask(self, given: JudgeInput, *, schema: bool) -> list[JudgedFinding]:
         model = self.asker.model
         prompt = render_game(given, self.tolerance, schema=schema)
         thinking = model.limits.reasoning
         prompt = set_reasoning(prompt, thinking) if schema else prompt
+        if left_out := _count_left_out(given):
+            prompt = replace(prompt, shortened=f"the record without {left_out} series")
         most = LEAST_TOKENS + thinking + FINDING_TOKENS * (len(given.a_rows) + len(given.b_rows))
         tokens = await limit_answer(
             model, prompt.messages, at_least=LEAST_TOKENS + thinking // 8, at_most=most
@@ -98,16 +124,37 @@ class PromptedJudge:
             return read_answer(reply.text, given, self.tolerance, schema=schema)
 
         wanted = answer_schema(given, thinking) if schema else None
-        return await self.asker.ask(
-            prompt, validate, max_tokens=tokens, part="judge", schema=wanted
-        )
+        try:
+            return await self.asker.ask(
+                prompt, validate, max_tokens=tokens, part="judge", schema=wanted
+            )
+        except Truncated as error:
+            if tokens == most:
+                raise
+            raise PromptTooLong(
+                f"{error}, and the prompt leaves no more tokens for an answer"
+            ) from error
+
+
+def list_limits(given: JudgeInput) -> list[int]:
+    """Return the limit of the game, then each lower step that shows fewer series."""
+    shown = min(given.series_limit, len(given.series))
+    return [given.series_limit, *(step for step in SERIES_STEPS if step < shown)]
+
+
+def _count_left_out(given: JudgeInput) -> int:
+    return len(given.summaries) - len(given.series)
+
+
+def _prompt_name(times: RecordTimes, schema: bool) -> str:
+    return PROMPTS[times] if schema else f"{PROMPTS[times]}_array"
 
 
 def render_game(
     given: JudgeInput, tolerance: Tolerance = TOLERANCE, *, schema: bool = True
 ) -> Rendered:
     """Render the prompt of one game, with note, timelines and record as data."""
-    return load(PROMPT if schema else PROMPT_ARRAY).render(
+    return load(_prompt_name(given.record_times, schema)).render(
         anchor=anchor_words(given.anchor),
         tolerance=tolerance_words(tolerance),
         series=str(given.series_limit),
@@ -121,15 +168,14 @@ def render_game(
 def tolerance_words(tolerance: Tolerance) -> str:
     """Return the tolerance in words: "3 hours", with the share if it has one.
 
-    "3 hours, or less than 10 percent of the distance of the farther one from time 0, whichever is
-    more,".
+    "3 hours, or less than 10 percent of the larger distance from time 0, whichever is more,".
     """
     hours = f"{tolerance.least:g} hours"
     if not tolerance.share:
         return hours
     return (
-        f"{hours}, or less than {100 * tolerance.share:g} percent of the distance of the farther"
-        " one from time 0, whichever is more,"
+        f"{hours}, or less than {100 * tolerance.share:g} percent of the larger distance from time"
+        " 0, whichever is more,"
     )
 
 

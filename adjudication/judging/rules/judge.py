@@ -16,7 +16,13 @@ from adjudication.domain import (
     Side,
     Verdict,
 )
-from adjudication.judging.input import CandidateRow, JudgedFinding, JudgeInput, Unjudged
+from adjudication.judging.input import (
+    CandidateRow,
+    Judged,
+    JudgedFinding,
+    JudgeInput,
+    Unjudged,
+)
 from adjudication.judging.quotes import NOT_FOUND
 from adjudication.judging.rules.deciding import Decision, Ruling
 from adjudication.judging.rules.pairing import Pairing, contradict_values, is_linked, pair_rows
@@ -48,11 +54,12 @@ class RulesJudge:
     def version(self) -> str:
         return VERSION
 
-    def judge(self, given: JudgeInput) -> list[JudgedFinding] | Unjudged:
+    def judge(self, given: JudgeInput) -> Judged | Unjudged:
         """Return every difference by row number; Unjudged if there is no note."""
         if not given.note.strip():
             return Unjudged(("the note is empty",))
-        return _Game(given, self.tolerance, self.check).findings()
+        findings = _Game(given, self.tolerance, self.check).findings()
+        return Judged(tuple(findings), len(given.series))
 
 
 class _Game:
@@ -89,7 +96,8 @@ class _Game:
             found.append(self._finding(FindingType.VALUE, self.ruling.decide_value(a, b), a, b))
         if not self.tolerance.equal(a.time, b.time):
             found.append(self._finding(FindingType.TIMING, self.ruling.decide_timing(a, b), a, b))
-        return found
+        # A pair is reported once: the decided difference, or else the first.
+        return sorted(found, key=lambda judged: not judged.finding.verdict.decisive)[:1]
 
     def _judge_unpaired(self, row: CandidateRow) -> JudgedFinding:
         self.check()

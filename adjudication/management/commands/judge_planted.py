@@ -117,6 +117,7 @@ class Command(BaseCommand):
             given = judge_input(
                 original, list(twin.rows), note=material.note, anchor=material.anchor, seed=options["seed"],
                 series=material.series, rows=material.rows, uid_table=options["uid_table"], limit=config.series_limit,
+                record_times=config.record_times,
             )  # fmt: skip
             answer = judge.judge(given)
             if isinstance(answer, Unjudged):
@@ -125,9 +126,9 @@ class Command(BaseCommand):
                 )
                 continue
             self.stderr.write(
-                f"{timeline.encounter.case_id}: {len(twin.planted)} changes, {len(answer)} findings"
+                f"{timeline.encounter.case_id}: {len(twin.planted)} changes, {len(answer.findings)} findings"
             )
-            yield tally(twin.planted, given, answer)
+            yield tally(twin.planted, given, answer.findings)
 
 
 def align_columns(table: list[tuple[str, ...]]) -> str:

@@ -17,6 +17,7 @@ from adjudication.judge_runs import actions
 from adjudication.judge_runs import progress as judge_progress
 from adjudication.judge_runs.data import find_sources, input_digest, load_game
 from adjudication.judging.config import JudgeConfig, SourceUnknown, parse_source
+from adjudication.judging.input import Judged
 from adjudication.judging.validation import validate_findings
 from adjudication.management.commands.judge import Command
 from adjudication.models import Comparison, Finding, Game, JudgeRun
@@ -100,9 +101,8 @@ def test_evidence_is_stored_with_its_series_however_the_name_is_spaced():
         def judge(self, given):
             first, second = (find_row(given, "fever", first=f) for f in (True, False))
             evidence = {"table_evidence": "chart:pain level:: = 3 @ 1h", "grounding": "TABLE"}
-            return validate_findings(
-                [make_raw(given, "TIMING", first, second, "UNCLEAR", **evidence)], given
-            )
+            raw = make_raw(given, "TIMING", first, second, "UNCLEAR", **evidence)
+            return Judged(tuple(validate_findings([raw], given)), len(given.series))
 
     run = make_judged_run(dataset, Citing())
     assert set(Finding.objects.filter(game__run=run).values_list("series", flat=True)) == {

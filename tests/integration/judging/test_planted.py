@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from adjudication.domain import FindingType
-from adjudication.judging.input import JudgeInput
+from adjudication.judging.input import Judged, JudgeInput
 from adjudication.judging.validation import validate_findings
 from adjudication.management.commands import judge_planted
 from tests import factories
@@ -40,9 +40,8 @@ class FindsTimes:
             for r in first
             if r.uid in by_uid and abs((r.time or 0) - (by_uid[r.uid].time or 0)) > 10
         ]
-        return validate_findings(
-            [make_raw(given, FindingType.TIMING, a, b, "FIRST") for a, b in apart], given
-        )
+        raw = [make_raw(given, FindingType.TIMING, a, b, "FIRST") for a, b in apart]
+        return Judged(tuple(validate_findings(raw, given)), len(given.series))
 
 
 def run(**options):

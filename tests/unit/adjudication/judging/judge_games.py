@@ -176,5 +176,5 @@ def make_good_findings(given: JudgeInput) -> list[dict[str, Any]]:
         make_raw(given, "DUPLICATE", one(r"rash \| resolved", 1), None, "SECOND", **note, note_evidence="Patient's rash resolved"),
         make_raw(given, "SHARED_UNSUPPORTED", one("fractured hip"), two("fractured hip"), "NEITHER"),
         make_raw(given, "TIMING", one(r"rash \| resolved"), two(r"rash \| resolved"), "UNCLEAR"),
-        make_raw(given, "VALUE", one("fractured hip"), two("fractured hip"), "BOTH", note_evidence=None),
+        make_raw(given, "VALUE", one("lactate 2.0"), two("lactate 4.0"), "BOTH", note_evidence=None),
     ]  # fmt: skip

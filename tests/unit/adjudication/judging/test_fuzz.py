@@ -194,17 +194,16 @@ def test_no_spoiled_answer_crashes_the_judge_or_lets_an_illegal_finding_in(spoil
             continue
         outcomes["harmless"] += 1
         raw = read_findings(text)
-        assert len(raw) == len(found)
+        assert len(raw) == len(found.findings)
         assert [
             list(find_breaks(judged, answer, given))
-            for judged, answer in zip(found, raw, strict=True)
-        ] == [[]] * len(found)
+            for judged, answer in zip(found.findings, raw, strict=True)
+        ] == [[]] * len(raw)
         assert all(
-            charge(judged.finding) is None or judged.finding.verdict.decisive for judged in found
+            charge(judged.finding) is None or judged.finding.verdict.decisive
+            for judged in found.findings
         )
-        assert len({(j.finding.type, j.finding.a_row, j.finding.b_row) for j in found}) == len(
-            found
-        )
+        assert len({(j.finding.a_row, j.finding.b_row) for j in found.findings}) == len(raw)
     assert sum(outcomes.values()) == 2 * len(SEEDS)
     if spoil.__name__ in NEVER_HARMLESS:
         assert outcomes["harmless"] == 0

@@ -14,6 +14,7 @@ import pytest
 from adjudication.domain import Verdict
 from adjudication.judging.input import (
     Candidate,
+    Judged,
     JudgeInput,
     Unjudged,
     judge_input,
@@ -64,23 +65,25 @@ def answer(findings: list[dict[str, Any]]) -> str:
 def test_a_valid_answer_gives_its_findings_with_their_places_in_note_and_record() -> None:
     asked, model, _ = judge(answer(make_good_findings(GIVEN)))
     found = asked.judge(GIVEN)
-    assert isinstance(found, list)
-    assert len(found) == 9
-    span = found[0].note_span
+    assert isinstance(found, Judged)
+    assert len(found.findings) == 9
+    assert found.series_shown == len(SERIES)
+    first, second, *_ = found.findings
+    span = first.note_span
     assert span is not None
     assert (
         NOTE[slice(*span)]
         == 'Fever for three days, "the worst ever".'
-        == found[0].finding.note_evidence
+        == first.finding.note_evidence
     )
-    assert found[1].series_event == "lab:lactate::"
+    assert second.series_event == "lab:lactate::"
     assert model.requests[0].seed == 41
     assert model.requests[0].schema is not None
 
 
 def test_an_empty_list_is_a_judgement_without_findings() -> None:
-    assert judge(answer([]))[0].judge(GIVEN) == []
-    assert judge("[]", schema=False)[0].judge(GIVEN) == []
+    assert judge(answer([]))[0].judge(GIVEN) == Judged((), len(SERIES))
+    assert judge("[]", schema=False)[0].judge(GIVEN) == Judged((), len(SERIES))
 
 
 def test_a_server_without_schemas_is_asked_for_a_bare_list() -> None:
@@ -88,8 +91,8 @@ def test_a_server_without_schemas_is_asked_for_a_bare_list() -> None:
         "<think>so</think>" + json.dumps(make_good_findings(GIVEN)), schema=False
     )
     found = asked.judge(GIVEN)
-    assert isinstance(found, list)
-    assert len(found) == 9
+    assert isinstance(found, Judged)
+    assert len(found.findings) == 9
     assert model.requests[0].schema is None
     assert '"findings"' not in model.requests[0].messages[1].content
 
@@ -100,7 +103,8 @@ def test_a_schema_that_the_server_refuses_is_left_out() -> None:
             raise SchemaRefused("the schema is too large")
         return "[]"
 
-    assert PromptedJudge(Asker("judge", ScriptedModel(reply), MemoryLedger())).judge(GIVEN) == []
+    asked = PromptedJudge(Asker("judge", ScriptedModel(reply), MemoryLedger()))
+    assert asked.judge(GIVEN) == Judged((), len(SERIES))
 
 
 def test_a_refused_answer_is_asked_again_with_the_reasons_and_after_the_last_the_game_is_unjudged() -> (
@@ -108,7 +112,7 @@ def test_a_refused_answer_is_asked_again_with_the_reasons_and_after_the_last_the
 ):
     wrong = [{**make_good_findings(GIVEN)[0], "note_evidence": "made up"}]
     asked, model, ledger = judge(answer(wrong), answer(make_good_findings(GIVEN)))
-    assert isinstance(asked.judge(GIVEN), list)
+    assert isinstance(asked.judge(GIVEN), Judged)
     assert [r.seed for r in model.requests] == [41, 42]
     assert (
         "finding 1: note_evidence is not copied word for word"

@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 
 from adjudication.domain import Finding, FindingType, Grounding, Relation, Side, Verdict
-from adjudication.judging.input import Candidate, JudgeInput, Unjudged, judge_input
+from adjudication.judging.input import Candidate, Judged, JudgeInput, Unjudged, judge_input
 from adjudication.judging.rules.judge import RulesJudge
 from adjudication.judging.validation import FIXED_TOLERANCE
 from adjudication.scoring.errors import Category, Charge, charge
@@ -60,8 +60,8 @@ def game(
 
 def judge_game(given: JudgeInput, judge: RulesJudge | None = None) -> list[Finding]:
     found = (judge or RulesJudge()).judge(given)
-    assert isinstance(found, list)
-    return [j.finding for j in found]
+    assert isinstance(found, Judged)
+    return [j.finding for j in found.findings]
 
 
 def replace_row(change: Candidate) -> list[Candidate]:
@@ -111,7 +111,7 @@ def test_a_row_that_no_summary_shows_decides_nothing() -> None:
     assert (is_first_right(shown, given), shown.grounding) == (True, Grounding.BOTH)
     # The row is in the record, but the summaries that were supplied do not have it: nobody could
     # look at it.
-    (unseen,) = judge_game(replace(given, series=(), record_text=""))
+    (unseen,) = judge_game(replace(given, summaries=()))
     assert (unseen.type, unseen.verdict, unseen.grounding) == (
         FindingType.TIMING,
         Verdict.UNCLEAR,
@@ -123,8 +123,7 @@ def test_a_row_that_no_summary_shows_decides_nothing() -> None:
 def test_a_reason_names_the_record_only_with_a_citation() -> None:
     given = replace(
         game(ROWS, replace_row(replace(EXTUBATED, time=20.0)), with_row=True),
-        series=(),
-        record_text="",
+        summaries=(),
     )
     (finding,) = judge_game(given)
     assert (is_first_right(finding, given), finding.grounding, finding.table_evidence) == (

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from adjudication.domain import FindingType, Verdict
-from adjudication.judging.input import Candidate, JudgeInput, judge_input
+from adjudication.judging.input import Candidate, Judged, JudgeInput, judge_input
 from adjudication.judging.rules.judge import RulesJudge
 from adjudication.planting.recall import Tally, overall, pool_tallies, rates, tally, verdicts
 from adjudication.planting.twins import Plant
@@ -57,8 +57,8 @@ def measure_recall(folders: Sequence[Path], view: View) -> Tally:
     tallies = []
     for planted, given in games(list(folders), SEEDS):
         found = RulesJudge().judge(view(given))
-        assert isinstance(found, list)
-        tallies.append(tally(planted, given, found))
+        assert isinstance(found, Judged)
+        tallies.append(tally(planted, given, found.findings))
     return pool_tallies(tallies)
 
 
@@ -98,10 +98,10 @@ def test_a_timeline_read_by_the_judge_s_own_rules_gains_nothing_by_it() -> None:
             rows=rows,
         )
         found = RulesJudge().judge(given)
-        assert isinstance(found, list)
+        assert isinstance(found, Judged)
         decided = [
             j.finding
-            for j in found
+            for j in found.findings
             if j.finding.type is FindingType.TIMING and j.finding.verdict.decisive
         ]
         first = sum((f.verdict is Verdict.A) == given.a_is_first for f in decided)

@@ -12,6 +12,7 @@ from adjudication.domain import Side
 from adjudication.judging.answers import N_A, FindingAnswer
 from adjudication.judging.input import (
     Candidate,
+    Judged,
     JudgedFinding,
     JudgeInput,
     judge_input,
@@ -81,8 +82,8 @@ def raw(judged: JudgedFinding) -> dict[str, Any]:
 
 def findings(given: JudgeInput) -> list[JudgedFinding]:
     found = RulesJudge().judge(given)
-    assert isinstance(found, list)
-    return found
+    assert isinstance(found, Judged)
+    return list(found.findings)
 
 
 def charges(given: JudgeInput) -> Counter[tuple[bool, Category]]:

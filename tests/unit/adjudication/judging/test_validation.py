@@ -192,7 +192,7 @@ def test_an_answer_is_refused_whole_with_the_faults_of_each_finding_and_no_text_
         validate_findings([*answers, answers[0], "[]"], given)
     reasons = "; ".join(refused.value.reasons)
     assert all(f"finding {n}:" in reasons for n in (2, 5, 10, 11))
-    assert "occurs twice" in reasons
+    assert "reported twice" in reasons
     assert "not an object" in reasons
     assert not any(word in reasons for word in ("secret", "chest", "lactate"))
 
