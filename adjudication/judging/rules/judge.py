@@ -33,7 +33,7 @@ from timelines.pipeline.backbone import Check, never_stop
 
 NAME = "rules"
 #: Raised whenever a change of rules changes findings; recorded with every game.
-VERSION = "3"
+VERSION = "4"
 
 
 class RulesJudge:

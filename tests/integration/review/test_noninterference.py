@@ -22,7 +22,7 @@ from accounts.models import Role
 from adjudication.blinding.visibility import BlindedItem
 from adjudication.judge_runs import actions
 from adjudication.judging.config import JudgeConfig
-from adjudication.judging.input import Candidate, JudgedFinding, JudgeInput
+from adjudication.judging.input import Candidate, Judged, JudgeInput
 from adjudication.judging.validation import validate_findings
 from adjudication.models import Assignment, Finding, Game, Packet, PacketItem
 from adjudication.packets import actions as packets
@@ -57,7 +57,7 @@ class WordyJudge:
     name: str = "teller"
     version: str = "1"
 
-    def judge(self, given: JudgeInput) -> list[JudgedFinding]:
+    def judge(self, given: JudgeInput) -> Judged:
         note: dict[str, Any] = (
             {"grounding": "NOTE", "note_evidence": "Fever for three days"} if self.evidence else {}
         )
@@ -104,7 +104,7 @@ class WordyJudge:
             ),
             make_raw(given, "DUPLICATE", rash, None, self.verdict, **said),
         ]
-        return validate_findings(findings, given)
+        return Judged(tuple(validate_findings(findings, given)), len(given.series))
 
 
 def add_decimals(rows: Sequence[Candidate], by: float) -> list[Candidate]:
