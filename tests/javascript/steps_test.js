@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
+import { pauseAfter } from "../../static/js/common/retry.js";
 import {
   answeredWords,
   endingOf,
   itemsInHand,
   outcomeOf,
-  pauseAfter,
   waitingWords,
 } from "../../static/js/review/steps.js";
 

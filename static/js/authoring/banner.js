@@ -1,11 +1,12 @@
 // The saving state, notices, the history dialog and the submit dialog.
 import { element } from "../common/dom.js";
+import { post } from "../common/server.js";
 import { counted } from "../common/words.js";
 import { resolveConflict } from "./conflict.js";
 import { canRedo, canUndo } from "./edits.js";
 import { form } from "./form.js";
 import * as Author from "./state.js";
-import { connection, post, settled } from "./sync.js";
+import { connection, settled } from "./sync.js";
 
 const { state } = Author;
 const saved = Author.find("[data-saved]");

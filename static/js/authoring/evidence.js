@@ -2,9 +2,9 @@
 // assisted protocol the suggestions. In the unaided protocol the page has no suggestions and
 // requests none.
 import { element } from "../common/dom.js";
+import { get, post } from "../common/server.js";
 import { form } from "./form.js";
 import * as Author from "./state.js";
-import { get, post } from "./sync.js";
 
 const { state } = Author;
 const cited = Author.find("[data-cited]");

@@ -1,15 +1,14 @@
 // Saving: sends edits one after the other, each with its token, until the server has answered.
 // After a lost connection the same token is sent again, and the server stores the edit once. Queued
 // edits stay in this page's memory until they are saved.
+import { pauseAfter } from "../common/retry.js";
+import { post, renew } from "../common/server.js";
 import { resolveConflict } from "./conflict.js";
 import * as Author from "./state.js";
 
 const { state } = Author;
-const WAITS = [1, 2, 4, 8, 15, 30];
-const PATIENCE = 30000;
 // The edit itself is invalid: a retry would be rejected too.
 const REFUSED = new Set([400, 413, 415, 422]);
-let csrf = JSON.parse(document.body.getAttribute("hx-headers"))["X-CSRFToken"];
 let busy = false;
 let failures = 0;
 let timer = null;
@@ -20,61 +19,15 @@ function show(kind, message = "") {
   Author.emit("connection", connection);
 }
 
-// Returns {status, data}: status 0 if there was no answer, 401 if the session has ended.
-export const get = (url) => ask(url, { headers: { Accept: "application/json" } });
-export const post = (url, body) =>
-  ask(url, {
-    method: "POST",
-    headers: {
-      "Content-Type": "application/json",
-      Accept: "application/json",
-      "X-CSRFToken": csrf,
-    },
-    body: JSON.stringify(body),
-  });
-async function ask(url, options) {
-  try {
-    const response = await fetch(url, {
-      ...options,
-      redirect: "manual",
-      signal: AbortSignal.timeout(PATIENCE),
-    });
-    if (response.type === "opaqueredirect") return { status: 401, data: {} };
-    const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
-    return { status: response.status, data: isJson ? await response.json() : {} };
-  } catch {
-    return { status: 0, data: {} };
-  }
-}
-
-// Fetches this page again to check that the person is signed in and to get the session's CSRF
-// token.
-async function renew() {
-  try {
-    const response = await fetch(location.pathname, {
-      redirect: "manual",
-      signal: AbortSignal.timeout(PATIENCE),
-    });
-    if (response.type === "opaqueredirect") return "signed-out";
-    if (!response.ok) return "refused";
-    const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
-    csrf = JSON.parse(fresh.body.getAttribute("hx-headers"))["X-CSRFToken"];
-    return "renewed";
-  } catch {
-    return "lost";
-  }
-}
-
 function later() {
-  const seconds = WAITS[Math.min(failures, WAITS.length - 1)];
-  failures += 1;
   clearTimeout(timer);
-  timer = setTimeout(run, seconds * 1000);
+  timer = setTimeout(run, pauseAfter(failures) * 1000);
+  failures += 1;
   show("lost");
 }
 
 async function refused() {
-  const outcome = await renew();
+  const outcome = await renew(location.pathname);
   if (outcome === "renewed" && connection.kind !== "refused") {
     show("refused");
     return true;
@@ -143,7 +96,7 @@ async function run() {
 export async function again() {
   failures = 0;
   if (connection.kind === "signed-out" || connection.kind === "stopped") {
-    const outcome = await renew();
+    const outcome = await renew(location.pathname);
     if (outcome !== "renewed") {
       return show(outcome === "signed-out" ? "signed-out" : connection.kind, connection.message);
     }

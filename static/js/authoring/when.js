@@ -1,9 +1,10 @@
 // The time of the selected occurrence: typed in a clinician's words, and parsed by the server
 // during typing.
 import { hoursAsTyped } from "../common/hours.js";
+import { post } from "../common/server.js";
 import { drop, fill, form, isWaiting, keep } from "./form.js";
 import * as Author from "./state.js";
-import { post, working } from "./sync.js";
+import { working } from "./sync.js";
 import { backToNote } from "./words.js";
 
 const { state } = Author;

@@ -2,7 +2,6 @@
 // to the page.
 import { counted } from "../common/words.js";
 
-const WAITS = [1, 2, 4, 8, 15, 30];
 const WORDS = {
   A: "A",
   B: "B",
@@ -25,9 +24,6 @@ export function outcomeOf({ status, isJson }) {
   if ((status === 403 || status === 404) && !isJson) return "expired";
   return isJson && status >= 400 && status < 500 ? "rejected" : "lost";
 }
-
-// Seconds until the next attempt, after so many failures.
-export const pauseAfter = (failures) => WAITS[Math.min(failures, WAITS.length - 1)];
 
 export const waitingWords = (count) =>
   count ? `${counted(count, "step is", "steps are")} stored` : "Your answers are stored";

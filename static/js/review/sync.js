@@ -1,14 +1,14 @@
 // Saving: sends steps one after the other, each with its token, until the server has answered.
 // After a lost connection the same token is sent again, and the server stores the step once.
+import { pauseAfter } from "../common/retry.js";
+import { post, renew } from "../common/server.js";
 import { token } from "../common/token.js";
 import * as Review from "./state.js";
-import { outcomeOf, pauseAfter, waitingWords } from "./steps.js";
+import { outcomeOf, waitingWords } from "./steps.js";
 
 const { state } = Review;
-const PATIENCE = 30000;
 const saved = Review.find("[data-saved]");
 const banner = Review.find("[data-banner]");
-let csrf = JSON.parse(document.body.getAttribute("hx-headers"))["X-CSRFToken"];
 let busy = false;
 let failures = 0;
 let timer = null;
@@ -40,49 +40,8 @@ function show(now) {
   saved.classList.toggle("is-unsaved", state.pending.length > 0 && Boolean(words));
 }
 
-// Returns {status, data}: status 0 if there was no answer, 401 if the session has ended.
-async function post(url, body) {
-  try {
-    const headers = {
-      "Content-Type": "application/json",
-      Accept: "application/json",
-      "X-CSRFToken": csrf,
-    };
-    // `keepalive` sends the last draft even if the page is being closed.
-    const options = {
-      method: "POST",
-      headers,
-      body: JSON.stringify(body),
-      redirect: "manual",
-      keepalive: true,
-      signal: AbortSignal.timeout(PATIENCE),
-    };
-    const response = await fetch(url, options);
-    if (response.type === "opaqueredirect") return { status: 401, data: {} };
-    const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
-    return { status: response.status, data: isJson ? await response.json() : {}, isJson };
-  } catch {
-    return { status: 0, data: {} };
-  }
-}
-
-// Fetches the packet's page to check that the person is signed in and to get the session's CSRF
-// token.
-async function renew() {
-  try {
-    const response = await fetch(Review.urls.packet, {
-      redirect: "manual",
-      signal: AbortSignal.timeout(PATIENCE),
-    });
-    if (response.type === "opaqueredirect") return "signed-out";
-    if (!response.ok) return "stopped";
-    const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
-    csrf = JSON.parse(fresh.body.getAttribute("hx-headers"))["X-CSRFToken"];
-    return "renewed";
-  } catch {
-    return "lost";
-  }
-}
+// `keepalive` sends the last draft even if the page is being closed.
+const give = (url, body) => post(url, body, { keepalive: true });
 
 function later() {
   clearTimeout(timer);
@@ -96,7 +55,7 @@ const onward = () => (state.pending.length ? run() : Review.emit("back"));
 
 // The CSRF token is of an earlier session: fetches a new one once and sends the step again.
 async function refused() {
-  const outcome = renewed ? "stopped" : await renew();
+  const outcome = renewed ? "stopped" : await renew(Review.urls.packet);
   renewed = outcome === "renewed";
   if (outcome === "lost") later();
   else if (!renewed) show(outcome);
@@ -104,7 +63,7 @@ async function refused() {
 }
 
 async function sent(step) {
-  const answer = await post(step.url, { token: step.token, ...step.body });
+  const answer = await give(step.url, { token: step.token, ...step.body });
   const { status, data } = answer;
   const outcome = outcomeOf(answer);
   if (outcome === "stored") {
@@ -150,7 +109,7 @@ export function send(step) {
 export async function again() {
   failures = 0;
   if (kind === "signed-out" || kind === "stopped") {
-    const outcome = await renew();
+    const outcome = await renew(Review.urls.packet);
     if (outcome !== "renewed") return show(outcome);
   }
   show(state.pending.length ? "saving" : "saved");
@@ -162,10 +121,13 @@ export async function again() {
 // A request outside the queue. Its failure is shown as the connection's state only, because the
 // queue will fail in the same way.
 export async function ask(url, body) {
-  const answer = await post(url, body);
+  const answer = await give(url, body);
   if (answer.status === 401) show("signed-out");
-  else if (answer.status === 403 && !answer.isJson && !renewed && (await renew()) === "renewed") {
-    return post(url, body);
+  else if (
+    answer.status === 403 && !answer.isJson && !renewed &&
+    (await renew(Review.urls.packet)) === "renewed"
+  ) {
+    return give(url, body);
   } else if (answer.status === 0 || answer.status >= 500) later();
   else if (kind === "lost" && !state.pending.length) {
     failures = 0;
