@@ -41,8 +41,10 @@ _LABELS = {
 
 #: States that a person may retry.
 ENDED = (CaseState.FAILED, CaseState.CANCELLED)
+#: States of cases that are or will be under way.
+UNDER_WAY = (CaseState.NONE, CaseState.WAITING, CaseState.RUNNING)
 #: States of cases that are or will be under way, or ended early.
-UNFINISHED = (CaseState.NONE, CaseState.WAITING, CaseState.RUNNING, *ENDED)
+UNFINISHED = (*UNDER_WAY, *ENDED)
 
 
 def case_state(stages: Iterable[str]) -> CaseState:

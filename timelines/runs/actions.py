@@ -25,7 +25,7 @@ from timelines.models import CaseRun, Run, RunPreparation, Stage, StageRun
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.pipeline.variants import VariantUnsupported
 from timelines.runs import tools
-from timelines.runs.bases import BaseRefused, check_base, check_base_cases
+from timelines.runs.bases import BaseRefused, check_base, select_base_cases
 from timelines.runs.language_models import UnknownModel, find_choices, make_label
 from timelines.runs.preparing import cases_under_preparation, find_stages, start_preparation
 from timelines.runs.versions import code_revision, package_versions, prompt_hashes
@@ -53,8 +53,8 @@ def start_run(
     """Freeze the configuration and let the cases be added.
 
     `timelines.runs.preparing` adds them: `cases` are case ids, None means all with a note. With
-    `based_on`, the run has all cases of that run and reuses its inventories, text-only estimates
-    and searches (`run_bases`). `models` chooses language models by name, role → entry of
+    `based_on`, the run has the cases that that run has reconstructed, and reuses its inventories,
+    text-only estimates and searches (`timelines.runs.bases`). `models` chooses language models by name, role → entry of
     MODEL_ENDPOINTS; a run on a base takes the base's. Raises RunRefused for a variant, model, base
     or case that cannot be run, UnknownBackbone for an unknown backbone.
     """
@@ -68,7 +68,7 @@ def start_run(
         find_stages(config.variant, backbone=backbone)
         if based_on is not None:
             check_base(based_on, dataset, backbone, config, names)
-            total = check_base_cases(based_on, cases)
+            total, cases = select_base_cases(based_on, cases)
         else:
             total = _count_cases(dataset, cases)
     except (VariantUnsupported, BaseRefused, UnknownModel, ProviderError) as refused:

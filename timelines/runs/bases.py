@@ -2,8 +2,9 @@
 
 Such a run reuses the base's inventories, text-only estimates and, if the variant allows it,
 searches. So variants differ only in the varied stage, and a paid model is not asked twice. The base
-is a finished run of variant `full` over the same dataset, by the same backbone, with the same tools
-and settings (docs/adr/0022).
+is a run of variant `full` over the same dataset, by the same backbone, with the same tools and
+settings. Its cases that failed or were cancelled are left out: a variant runs on the available
+cases (docs/adr/0022).
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from ehr.models import Dataset
 from jobs.models import JobState
-from timelines.case_state import UNFINISHED, CaseState
+from timelines.case_state import UNDER_WAY, UNFINISHED, CaseState
 from timelines.models import CaseRun, Run, RunPreparation, Stage
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs.baselines import BASELINES, is_baseline
@@ -52,7 +53,8 @@ def is_copied(run: Run, stage: str) -> bool:
 def find_base(dataset: Dataset, backbone: str, wanted: str) -> Run:
     """Return the run of that public id.
 
-    "latest" means the newest finished full run by the backbone. Raises BaseRefused.
+    "latest" means the newest full run by the backbone that has ended and reconstructed a case.
+    Raises BaseRefused.
     """
     _check_keeps(backbone)
     if wanted != LATEST:
@@ -60,7 +62,7 @@ def find_base(dataset: Dataset, backbone: str, wanted: str) -> Run:
         if found is None:
             raise BaseRefused(f"this study has no run {wanted}")
         return found
-    latest = finished_full_runs().filter(dataset=dataset, backbone=backbone).first()
+    latest = available_bases().filter(dataset=dataset, backbone=backbone).first()
     if latest is None:
         raise BaseRefused(
             f"the dataset {dataset.name} has no finished full run by {backbone} yet: start one"
@@ -74,10 +76,26 @@ def finished_full_runs() -> QuerySet[Run]:
 
     Baselines are excluded, because they have no inventory to reuse.
     """
+    return _full_runs_without(UNFINISHED)
+
+
+def available_bases() -> QuerySet[Run]:
+    """Return full runs that have ended and reconstructed a case.
+
+    Newest first, with the numbers of their cases (`all_cases`) and of those done (`done_cases`).
+    """
+    return _full_runs_without(UNDER_WAY).annotate(
+        all_cases=Count("cases"),
+        done_cases=Count("cases", filter=Q(cases__state=CaseState.DONE)),
+    )
+
+
+def _full_runs_without(states: Collection[CaseState]) -> QuerySet[Run]:
+    """Return prepared full runs with a done case and none in these states."""
     cases = CaseRun.objects.filter(run=OuterRef("pk"))
     done, unfinished = (
         Exists(cases.filter(state=CaseState.DONE)),
-        Exists(cases.filter(state__in=UNFINISHED)),
+        Exists(cases.filter(state__in=states)),
     )
     preparing = Exists(
         RunPreparation.objects.filter(run=OuterRef("pk")).exclude(state=JobState.SUCCEEDED)
@@ -137,25 +155,31 @@ def _check_keeps(backbone: str) -> None:
         raise BaseRefused(f"the baseline {backbone} has no inventory and is based on no other run")
 
 
-def check_base_cases(base: Run, cases: Sequence[str] | None) -> int:
-    """Return how many of the base's cases are reused.
+def select_base_cases(base: Run, cases: Sequence[str] | None) -> tuple[int, list[str] | None]:
+    """Return how many of the base's cases are reused, and their case ids.
 
-    `cases` are case ids, None means all. Raises BaseRefused if one is not finished.
+    `cases` are case ids, None means all that the base has reconstructed; the ids are None if that
+    is every case. Raises BaseRefused if a requested case is not finished, or any case is under way.
     """
-    found = base.cases.all()
     if cases is not None:
-        found = found.filter(encounter__case_id__in=set(cases))
+        found = base.cases.filter(encounter__case_id__in=set(cases))
         missing = sorted(set(cases) - set(found.values_list("encounter__case_id", flat=True)))
         if missing:
             raise BaseRefused(f"not in the run {base.public_id}: {', '.join(missing[:10])}")
-    elif RunPreparation.objects.filter(run=base).exclude(state=JobState.SUCCEEDED).exists():
-        raise BaseRefused(f"not all cases of the run {base.public_id} have been added yet")
-    waiting, total = found.filter(state__in=UNFINISHED).count(), found.count()
-    if waiting or not total:
+    else:
+        found = base.cases.all()
+        if RunPreparation.objects.filter(run=base).exclude(state=JobState.SUCCEEDED).exists():
+            raise BaseRefused(f"not all cases of the run {base.public_id} have been added yet")
+    refused = UNDER_WAY if cases is None else UNFINISHED
+    waiting, total = found.filter(state__in=refused).count(), found.count()
+    done = found.filter(state=CaseState.DONE).count()
+    if waiting or not done:
         raise BaseRefused(
-            f"{waiting} of {total} cases of the run {base.public_id} are not finished"
+            f"{waiting or total} of {total} cases of the run {base.public_id} are not finished"
         )
-    return total
+    if cases is not None:
+        return total, list(cases)
+    return done, None if done == total else finished_cases(base)
 
 
 def finished_cases(base: Run) -> list[str]:

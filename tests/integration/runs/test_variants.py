@@ -38,8 +38,9 @@ from timelines.models import (
 )
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs import actions, tools
-from timelines.runs.bases import based_config, find_base
+from timelines.runs.bases import based_config, find_base, finished_full_runs
 from timelines.runs.following import work_inline
+from timelines.runs.page.form import LaunchForm
 from timelines.tasks import send_stage_hints
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -258,7 +259,14 @@ def test_a_base_is_refused_with_what_is_wrong(backbone, hints, dataset, monkeypa
     StageRun.objects.filter(
         case_run__run=base, case_run__encounter__case_id="b", stage="revise"
     ).update(state=JobState.FAILED)
-    assert refusal() == f"1 of 2 cases of the run {base.public_id} are not finished"
+    words = f"of 2 cases of the run {base.public_id} are not finished"
+    assert refusal(cases=["a", "b"]) == f"1 {words}"
+    revise = StageRun.objects.filter(case_run__run=base, stage="revise")
+    revise.filter(case_run__encounter__case_id="b").update(state=JobState.QUEUED)
+    assert refusal() == f"1 {words}"
+    revise.update(state=JobState.FAILED)
+    assert refusal() == f"2 {words}", "nothing to base it on"
+    revise.filter(case_run__encounter__case_id="a").update(state=JobState.SUCCEEDED)
     started = actions.start_run(
         dataset=dataset,
         backbone="rules",
@@ -272,6 +280,30 @@ def test_a_base_is_refused_with_what_is_wrong(backbone, hints, dataset, monkeypa
     base.refresh_from_db()
     assert "made with other tools (scripted 1 instead of scripted 0)" in refusal()
     assert not Run.objects.filter(based_on=derived).exists()
+
+
+def test_a_variant_runs_on_the_cases_that_its_base_has_reconstructed(backbone, hints, dataset):
+    base = finish_run(dataset, Variant.FULL)
+    StageRun.objects.filter(
+        case_run__run=base, case_run__encounter__case_id="b", stage="revise"
+    ).update(state=JobState.FAILED)
+    assert not finished_full_runs().exists()
+    assert find_base(dataset, "rules", "latest") == base
+    form = LaunchForm(study=dataset.study)
+    (_, (value, label)) = form.fields["based_on"].choices
+    assert (str(value), "1 of 2 cases" in label) == (base.public_id, True)
+    run = actions.start_run(
+        dataset=dataset,
+        backbone="rules",
+        config=PipelineConfig(variant=Variant.NO_UID),
+        based_on=base,
+        by=None,
+    )
+    assert list(run.cases.values_list("encounter__case_id", flat=True)) == ["a"]
+    assert run.preparation.total == 1
+    StageRun.objects.filter(case_run__run=base, stage="revise").update(state=JobState.SUCCEEDED)
+    assert finished_full_runs().get() == base
+    assert "cases" not in list(LaunchForm(study=dataset.study).fields["based_on"].choices)[1][1]
 
 
 def test_the_newest_finished_full_run_is_the_latest(backbone, hints, dataset):

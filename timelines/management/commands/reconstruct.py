@@ -70,7 +70,10 @@ class Command(BaseCommand):
             "--based-on",
             default="",
             metavar="RUN",
-            help=f"reuse the stored results of this finished full run; {LATEST}: the newest",
+            help=(
+                f"reuse the stored results of this full run, without its failed cases; {LATEST}:"
+                " the newest that has ended"
+            ),
         )
         parser.add_argument(
             "--rho",

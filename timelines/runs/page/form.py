@@ -18,7 +18,7 @@ from llm_runtime.roles import LANGUAGE_MODEL
 from timelines.models import Run
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs import tools
-from timelines.runs.bases import based_config, finished_full_runs
+from timelines.runs.bases import available_bases, based_config
 
 BACKBONES = (
     ("rules", "Rules (deterministic, on the CPU)"),
@@ -47,12 +47,17 @@ class CohortField(forms.ModelChoiceField):
 
 
 class BaseField(forms.ModelChoiceField):
-    """Finished full runs by cohort and date."""
+    """Ended full runs by cohort and date; the queryset counts their cases."""
 
     def label_from_instance(self, obj: Any) -> str:
+        available = (
+            ""
+            if obj.done_cases == obj.all_cases
+            else f", {obj.done_cases} of {obj.all_cases} cases"
+        )
         return (
             f"{obj.dataset.name}: {obj.label or obj.source}, {obj.created_at:%Y-%m-%d %H:%M} UTC"
-            f" ({obj.public_id})"
+            f"{available} ({obj.public_id})"
         )
 
 
@@ -86,8 +91,8 @@ class LaunchForm(forms.Form):
         to_field_name="public_id",
         empty_label="none: read every note again",
         help_text=(
-            "Reuse the occurrences and times from the note of a finished full run, so that variants"
-            " differ in the varied stage alone."
+            "Reuse the occurrences and times from the note of a full run that has ended, so that"
+            " variants differ in the varied stage alone. Cases that failed there are left out."
         ),
     )
     alternatives = forms.IntegerField(
@@ -122,7 +127,7 @@ class LaunchForm(forms.Form):
         # Whether a run is finished depends on all its cases, so runs with a closed case are not
         # offered.
         bases.queryset = (
-            finished_full_runs()
+            available_bases()
             .filter(study=study)
             .exclude(cases__encounter__in=list(closed))
             .select_related("dataset")
