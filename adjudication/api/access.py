@@ -17,12 +17,8 @@ from rest_framework.views import APIView
 from accounts.models import Role, Study, User
 from accounts.permissions import CASE_READERS, NotAllowed
 from accounts.scoping import StudyRequest, find_studies
-from adjudication.access.closed import (
-    ClosedObjects,
-    check_judge_run_is_open,
-    find_closed_objects,
-    has_closed_games,
-)
+from adjudication.access import judge_runs
+from adjudication.access.closed import ClosedObjects, find_closed_objects, has_closed_games
 from adjudication.access.eligibility import REFUSAL
 from adjudication.api.errors import handle_error
 from adjudication.models import JudgeRun
@@ -117,8 +113,8 @@ def find_judge_run(
 
     Raises NotAllowed, Http404.
     """
-    runs = JudgeRun.objects.select_related("study", "created_by").prefetch_related("datasets")
-    return get_object_or_404(runs, study__in=require_studies(request, roles), public_id=public_id)
+    require_studies(request, roles)
+    return judge_runs.find_judge_run(require_person(request), public_id, roles=roles)
 
 
 def find_open_judge_run(request: Request, public_id: str) -> tuple[JudgeRun, ClosedObjects]:
@@ -126,9 +122,8 @@ def find_open_judge_run(request: Request, public_id: str) -> tuple[JudgeRun, Clo
 
     Raises NotAllowed if all of it is closed.
     """
-    run, closed = find_judge_run(request, public_id), find_closed_objects(require_person(request))
-    check_judge_run_is_open(run, closed)
-    return run, closed
+    require_studies(request)
+    return judge_runs.find_open_judge_run(require_person(request), public_id)
 
 
 def find_summable_judge_run(

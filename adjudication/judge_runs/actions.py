@@ -35,6 +35,7 @@ from timelines.runs.versions import code_revision, prompt_hashes
 
 #: Owner of these calls in the ledger.
 CALLS_OWNER = "adjudication.game"
+NOT_REPEATED = "This game is judged or being judged. Only failed or unjudged games can be repeated."
 #: A game without a valid answer: failed as a job, `unjudged` on pages.
 UNJUDGED = Q(state=JobState.FAILED, outcome=Game.Outcome.UNJUDGED)
 

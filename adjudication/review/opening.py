@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
@@ -10,14 +11,16 @@ from django.http import Http404, HttpResponseBase
 from django.template.loader import render_to_string
 from django.urls import reverse
 
+from accounts.models import User
 from accounts.permissions import NotAllowed
 from accounts.requests.json_bodies import BadBody, refusal
 from accounts.scoping import ANY_ROLE, StudyRequest, filter_by_role
 from adjudication.blinding.page import build_item_page, format_entered_hours, time_left_words
-from adjudication.blinding.visibility import are_sides_swapped, swap_answer
+from adjudication.blinding.visibility import BlindedItem, are_sides_swapped, swap_answer
 from adjudication.models import Assignment, Decision, ItemMark, Packet, PacketItem, Slot
-from adjudication.review import slots
+from adjudication.review import decisions, slots
 from adjudication.review.decisions import Conflict, DecisionRefused
+from adjudication.review.history import CLINICIAN
 from adjudication.review.items import blind_item
 from adjudication.review.slots import DraftRefused, Progress
 from adjudication.review.trail import record_item
@@ -29,6 +32,57 @@ CANNOT_BE_SHOWN = (
     "This item cannot be shown: the note of its case was changed after the import. Report this to"
     " your study admin."
 )
+
+CHECK_LATER = "This check is available after the last item, while the packet is open."
+
+
+@dataclass(frozen=True, slots=True)
+class OpenItem:
+    """An item as its reviewer sees it, with what they chose and typed.
+
+    `draft` is in the labels that they see.
+    """
+
+    item: BlindedItem
+    draft: dict[str, Any]
+    flagged: bool
+    decision: Decision | None
+
+
+@dataclass(frozen=True, slots=True)
+class TypedAnswer:
+    """A reviewer's values for an item, the answer in the judge's labels."""
+
+    assignment: Assignment
+    item: PacketItem
+    answer: str
+    shown_swapped: bool
+    own_time: float | None
+    comment: str
+    active_seconds: float
+    flagged: bool = False
+
+    @classmethod
+    def from_shown(
+        cls, assignment: Assignment, item: PacketItem, *, answer: str, **values: Any
+    ) -> TypedAnswer:
+        """Build it from an answer in the labels that the reviewer sees."""
+        swapped = are_sides_swapped(assignment.seed, item.public_id)
+        return cls(assignment, item, swap_answer(answer, swapped), swapped, **values)
+
+    def save_draft(self) -> bool:
+        """Store the draft; return whether the person still has the item."""
+        draft = {"answer": self.answer, "own_time": self.own_time, "comment": self.comment}
+        return slots.save_draft(
+            assignment=self.assignment,
+            item=self.item,
+            draft=draft,
+            active_seconds=self.active_seconds,
+        ).leased
+
+    def arguments(self) -> dict[str, Any]:
+        """Return arguments of `decide` and `amend`."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def find_own_assignment(
@@ -78,6 +132,27 @@ def find_signature(assignment: Assignment) -> Decision:
     return found
 
 
+def may_guess(assignment: Assignment) -> bool:
+    """Whether all items are decided and the packet is still open."""
+    progress = slots.progress(assignment=assignment)
+    return assignment.packet.state == Packet.State.OPEN and progress.complete
+
+
+def store_guess(*, assignment: Assignment, item_id: str, guess: str, token: str, by: User) -> None:
+    """Store which side the person takes for a clinician's, as they see it."""
+    item = find_own_item(assignment, item_id)
+    swapped = are_sides_swapped(assignment.seed, item.public_id)
+    decisions.guess(
+        assignment=assignment,
+        question=CLINICIAN,
+        guessed=swap_answer(guess, swapped),
+        token=token,
+        by=by,
+        item=item,
+        shown_swapped=swapped,
+    )
+
+
 def handle_refusals(
     view: Callable[Concatenate[StudyRequest, P], HttpResponseBase],
 ) -> Callable[Concatenate[StudyRequest, P], HttpResponseBase]:
@@ -113,6 +188,7 @@ def closed_words(error: InvalidTransition) -> str:
         "closed": "The packet was closed. Your earlier decisions are stored.",
         "signed": "You have signed this packet. Withdraw the signature with a reason to continue.",
         "withdrawn": "You are no longer assigned to this packet. Your earlier decisions are stored.",
+        "working": "There is no signature to withdraw.",
     }.get(error.state, "The packet is not open yet.")
 
 
@@ -133,27 +209,37 @@ def progress_words(found: Progress) -> dict[str, Any]:
     }
 
 
-def item_context(
+def open_item(
     assignment: Assignment, item: PacketItem, decided: Decision | None = None
-) -> dict[str, Any]:
-    """Return the context of `_review_item.html` and record that it was shown.
+) -> OpenItem:
+    """Return the item with the person's draft or decision; the trail records it.
 
-    It has the blinded item, and what this person has chosen and typed. Raises NoteChanged.
+    Raises NoteChanged.
     """
     draft = (
         decision_draft(decided) if decided else slots.load_draft(assignment=assignment, item=item)
     )
-    mark = ItemMark.objects.filter(assignment=assignment, item=item).first()
-    page = build_item_page(blind_item(assignment=assignment, item=item))
+    marks = ItemMark.objects.filter(assignment=assignment, item=item, flagged=True)
+    flagged, shown = marks.exists(), blind_item(assignment=assignment, item=item)
     record_item(assignment=assignment, item=item)
+    return OpenItem(shown, convert_draft(assignment, item, draft), flagged, decided)
+
+
+def item_context(
+    assignment: Assignment, item: PacketItem, decided: Decision | None = None
+) -> dict[str, Any]:
+    """Return the context of `_item.html`. Raises NoteChanged."""
+    found = open_item(assignment, item, decided)
+    own_time = found.draft["own_time"]
+    entered = format_entered_hours(own_time) if isinstance(own_time, int | float) else ""
     return {
         "item_id": item.public_id,
         "item_url": reverse(
             "adjudication:review_chosen", args=[assignment.public_id, item.public_id]
         ),
-        "page": page,
-        "draft": convert_draft(assignment, item, draft),
-        "flagged": mark is not None and mark.flagged,
+        "page": build_item_page(found.item),
+        "draft": {**found.draft, "own_time_entered": entered},
+        "flagged": found.flagged,
         "decided": decided,
         "commit_words": "Change answer" if decided else "",
     }
@@ -178,14 +264,10 @@ def convert_draft(
     assignment: Assignment, item: PacketItem, draft: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Convert a draft from the judge's labels to those that this person sees."""
-    own_time = draft.get("own_time")
+    swapped = are_sides_swapped(assignment.seed, item.public_id)
     return {
-        "answer": swap_answer(
-            str(draft.get("answer") or ""), are_sides_swapped(assignment.seed, item.public_id)
-        ),
-        "own_time_entered": format_entered_hours(own_time)
-        if isinstance(own_time, int | float)
-        else "",
+        "answer": swap_answer(str(draft.get("answer") or ""), swapped),
+        "own_time": draft.get("own_time"),
         "comment": str(draft.get("comment") or ""),
         "active_seconds": float(draft.get("active_seconds") or 0.0),
     }

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from django.db import transaction
+from django.http import Http404
 
 from accounts.models import User
 from accounts.permissions import NotAllowed
-from adjudication.blinding.practice import practice_cases
+from adjudication.blinding.practice import PracticeCase, practice_cases
 from adjudication.models import Assignment, Decision, PracticeAnswer
 from adjudication.review.decisions import DecisionRefused
 from jobs.leases.clock import database_time
@@ -16,11 +17,23 @@ FIRST_PRACTICE = (
 )
 
 
+def find_case(number: int) -> PracticeCase:
+    """Return a case of the round, or raise Http404."""
+    found = next((case for case in practice_cases() if case.number == number), None)
+    if found is None:
+        raise Http404
+    return found
+
+
+def find_answered(assignment: Assignment) -> set[int]:
+    """Return the numbers of the answered cases."""
+    answers = PracticeAnswer.objects.filter(assignment=assignment)
+    return set(answers.values_list("number", flat=True))
+
+
 def next_practice(assignment: Assignment) -> int | None:
     """Return the number of the first unanswered case; None after the last."""
-    done = set(
-        PracticeAnswer.objects.filter(assignment=assignment).values_list("number", flat=True)
-    )
+    done = find_answered(assignment)
     return next((case.number for case in practice_cases() if case.number not in done), None)
 
 

@@ -36,6 +36,9 @@ from jobs.leases.clock import database_time
 
 #: Longest text of a draft, all values together; the page refuses longer ones.
 LONGEST_DRAFT = 20_000
+#: A page has one item on screen and a few unsent answers, never many.
+MOST_IN_HAND = 50
+LONGEST_ACTIVE = 86_400.0
 
 
 class DraftRefused(ValueError):
@@ -66,6 +69,11 @@ class Progress:
     flagged: int
     seconds_each: float | None
     seconds_left: float | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether there were items, and all are decided."""
+        return 0 < self.done >= self.total
 
 
 @transaction.atomic

@@ -303,7 +303,7 @@ class Change(Body):
     after = Finding(allow_null=True)
 
 
-class Changes(Body):
+class Changes(NextPage):
     """The change of each subject, over comparisons that both runs judged."""
 
     comparisons = IntegerField(
@@ -313,10 +313,6 @@ class Changes(Body):
         child=IntegerField(),
         allow_null=True,
         help_text="Change → subjects, without the filter; null after the first page.",
-    )
-    next = CharField(
-        allow_null=True,
-        help_text="Send it as `after` to get the next page; null after the last page.",
     )
     results = Change(many=True)
 

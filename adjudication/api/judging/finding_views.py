@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.http import Http404
-from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -20,7 +19,7 @@ from adjudication.access.closed import (
     find_closed_objects,
 )
 from adjudication.access.exposure import record_exposure
-from adjudication.access.games import check_user_may_see_game
+from adjudication.access.games import find_finding
 from adjudication.api.access import (
     ApiView,
     build_page_request,
@@ -30,7 +29,7 @@ from adjudication.api.access import (
     require_studies,
 )
 from adjudication.api.judging import bodies
-from adjudication.api.judging.views import GAME_RELATED, build_choice_parameter, judging_operation
+from adjudication.api.judging.views import build_choice_parameter, judging_operation
 from adjudication.api.paging import AFTER, LIMIT, load_change_page, load_finding_page, read_limit
 from adjudication.domain import Grounding
 from adjudication.findings.changes import Change, ChangeFilter, Changes
@@ -46,14 +45,12 @@ from adjudication.findings.listing import (
     finding_line,
 )
 from adjudication.findings.pair_choice import choose_pair, choose_run, find_pair_runs
-from adjudication.models import Finding
 from adjudication.scoring.errors import Category
 from timelines.access.authoring import hidden_timelines
 from timelines.cases.choices import load_choices
 from timelines.cases.opening import open_case
 from timelines.runs.storage import checked_text, find_note
 
-_RELATED = tuple(f"game__{path}" for path in GAME_RELATED)
 FILTERS = [
     build_choice_parameter("type", TYPES, "Kind of difference."),
     build_choice_parameter("verdict", VERDICTS, "The judge's verdict; `decisive`: for one side."),
@@ -109,13 +106,8 @@ class FindingOne(ApiView):
 
         It has the quote in the note, the cited series, and both timelines around it.
         """
-        rows = Finding.objects.select_related(
-            *_RELATED, "series", "a_entry__occurrence", "b_entry__occurrence"
-        )
-        found = get_object_or_404(
-            rows, game__run__study__in=require_studies(request), public_id=finding_id
-        )
-        check_user_may_see_game(build_page_request(request), found.game)
+        require_studies(request)
+        found = find_finding(build_page_request(request), finding_id)
         encounter = found.game.comparison.encounter
         detail = finding_detail(found, encounter)
         record_exposure(user=require_person(request), encounters=[encounter], page="finding")

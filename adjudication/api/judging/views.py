@@ -13,7 +13,6 @@ from typing import Any
 
 from django.db.models import Count
 from django.http import Http404
-from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -26,7 +25,7 @@ from adjudication.access.closed import (
     find_closed_objects,
 )
 from adjudication.access.exposure import record_exposure
-from adjudication.access.games import check_user_may_see_game
+from adjudication.access.games import RELATED, find_game
 from adjudication.api.access import (
     ADMINS,
     STUDY,
@@ -57,12 +56,6 @@ from timelines.access.authoring import is_superseded
 from timelines.runs import tools
 
 judging_operation = partial(operation, "judging")
-GAME_RELATED = (
-    "run__study",
-    "comparison__encounter__dataset__study",
-    "comparison__first",
-    "comparison__second",
-)
 
 
 def build_choice_parameter(name: str, values: Iterable[object], words: str) -> OpenApiParameter:
@@ -186,7 +179,7 @@ class Games(ApiView):
             games = games.filter(GameStatus(status).condition)
         asked = request.query_params.get("after", "")
         found, after = load_game_page(
-            games.select_related(*GAME_RELATED), run, asked, read_limit(request)
+            games.select_related(*RELATED), run, asked, read_limit(request)
         )
         counts = Finding.objects.filter(game__in=found).order_by().values_list("game_id")
         values = dict(counts.annotate(n=Count("pk")))
@@ -215,11 +208,7 @@ class GameAgain(ApiView):
         """Retry one failed, cancelled or unjudged game. For study admins."""
         game = _find_game(request, game_id, ADMINS)
         if not actions.judge_again(game=game, by=require_person(request)):
-            raise Refusal(
-                HTTPStatus.CONFLICT,
-                "not_now",
-                "This game is judged or being judged. Only failed or unjudged games can be repeated.",
-            )
+            raise Refusal(HTTPStatus.CONFLICT, "not_now", actions.NOT_REPEATED)
 
 
 def _build_run_line(request: Request, run: JudgeRun) -> RunLine:
@@ -231,7 +220,5 @@ def _find_game(request: Request, public_id: str, roles: frozenset[Role]) -> Game
 
     Raises Http404, NotAllowed.
     """
-    games = Game.objects.filter(run__study__in=require_studies(request, roles))
-    game = get_object_or_404(games.select_related(*GAME_RELATED), public_id=public_id)
-    check_user_may_see_game(build_page_request(request), game)
-    return game
+    require_studies(request, roles)
+    return find_game(build_page_request(request), public_id, roles=roles)

@@ -25,12 +25,7 @@ from adjudication.blinding.visibility import Question
 from adjudication.judging.input import whole_hours
 from adjudication.models import Assignment, Decision, Packet
 from adjudication.review.decisions import GUESSES, LONGEST_COMMENT, LONGEST_REASON
-from adjudication.review.slots import LONGEST_DRAFT
-
-#: A person never works on more items at once.
-MOST_IN_HAND = 50
-LONGEST_ACTIVE = 86_400.0
-ONE_TOKEN = r"\A[0-9A-Za-z_-]{1,64}\Z"
+from adjudication.review.slots import LONGEST_ACTIVE, LONGEST_DRAFT, MOST_IN_HAND
 
 
 class HoursField(FloatField):
@@ -219,14 +214,19 @@ class DraftRequest(Body):
     active_seconds = HoursField(default=0.0, min_value=0, max_value=LONGEST_ACTIVE)
 
 
-class DecideRequest(Body):
+class TokenRequest(Body):
+    """A step with nothing but its token."""
+
+    token = RegexField(r"\A[0-9A-Za-z_-]{1,64}\Z", trim_whitespace=False)
+
+
+class DecideRequest(TokenRequest):
     """Your answer.
 
     Make a new `token` for each answer. If you send it again after a lost connection, it is stored
     once.
     """
 
-    token = RegexField(ONE_TOKEN, trim_whitespace=False)
     answer = ChoiceField(Decision.Answer.choices, help_text="A and B as you see them.")
     own_time = HoursField(
         allow_null=True,
@@ -242,12 +242,6 @@ class AmendRequest(DecideRequest):
     """Another answer that replaces the current decision."""
 
     expects = CharField(max_length=20, help_text="Public id of the replaced decision.")
-
-
-class TokenRequest(Body):
-    """A step with nothing but its token."""
-
-    token = RegexField(ONE_TOKEN, trim_whitespace=False)
 
 
 class FlagRequest(Body):
@@ -303,10 +297,9 @@ class Guess(Body):
     guess = ChoiceField(make_choices(GUESSES), allow_blank=True)
 
 
-class GuessRequest(Body):
+class GuessRequest(TokenRequest):
     """Your guess on one of the asked items, in the labels that you see."""
 
-    token = RegexField(ONE_TOKEN, trim_whitespace=False)
     item = CharField(max_length=20)
     guess = ChoiceField(make_choices(GUESSES))
 

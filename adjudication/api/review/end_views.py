@@ -18,12 +18,11 @@ from adjudication.api.review.views import (
     review_operation,
 )
 from adjudication.blinding.practice import PracticeCase, practice_cases
-from adjudication.blinding.visibility import are_sides_swapped, swap_answer
-from adjudication.models import Assignment, Decision, Packet, PracticeAnswer
-from adjudication.review import decisions, slots
-from adjudication.review.history import CLINICIAN, GuessLine, load_guess_lines
-from adjudication.review.opening import find_own_item, find_signature
-from adjudication.review.practice import answer_practice
+from adjudication.models import Assignment, Decision
+from adjudication.review import decisions
+from adjudication.review.history import GuessLine, load_guess_lines
+from adjudication.review.opening import CHECK_LATER, find_signature, may_guess, store_guess
+from adjudication.review.practice import answer_practice, find_answered, find_case
 from adjudication.review.trail import record_answers
 
 
@@ -34,11 +33,7 @@ class Practice(ReviewView):
 
         Items come after all are.
         """
-        done = set(
-            PracticeAnswer.objects.filter(
-                assignment=require_assignment(request, public_id)
-            ).values_list("number", flat=True)
-        )
+        done = find_answered(require_assignment(request, public_id))
         return [
             {"number": case.number, "answered": case.number in done} for case in practice_cases()
         ]
@@ -49,7 +44,7 @@ class PracticeOne(ReviewView):
     def get(self, request: Request, public_id: str, number: int) -> PracticeCase:
         """Return one practice case, like an item."""
         require_assignment(request, public_id)
-        return _case(number)
+        return find_case(number)
 
     @review_operation(
         "review_practice_answer",
@@ -59,7 +54,7 @@ class PracticeOne(ReviewView):
     )
     def post(self, request: Request, public_id: str, number: int) -> dict[str, Any]:
         """Answer a practice case. Returns the right answer and why."""
-        assignment, case = require_assignment(request, public_id), _case(number)
+        assignment, case = require_assignment(request, public_id), find_case(number)
         answer = read_body(bodies.PracticeRequest, request)["answer"]
         right = answer_practice(
             assignment=assignment, number=number, answer=answer, by=require_person(request)
@@ -85,16 +80,12 @@ class BlindingCheck(ReviewView):
         values = read_body(bodies.GuessRequest, request)
         if values["item"] not in {line.item for line in load_guess_lines(assignment)}:
             raise Http404
-        item = find_own_item(assignment, values["item"])
-        swapped = are_sides_swapped(assignment.seed, item.public_id)
-        decisions.guess(
+        store_guess(
             assignment=assignment,
-            question=CLINICIAN,
-            guessed=swap_answer(values["guess"], swapped),
+            item_id=values["item"],
+            guess=values["guess"],
             token=values["token"],
             by=require_person(request),
-            item=item,
-            shown_swapped=swapped,
         )
 
 
@@ -138,28 +129,12 @@ class Receipt(ReviewView):
         return find_signature(require_assignment(request, public_id))
 
 
-def _case(number: int) -> PracticeCase:
-    found = next((case for case in practice_cases() if case.number == number), None)
-    if found is None:
-        raise Http404
-    return found
-
-
 def _finished_assignment(request: Request, public_id: str) -> Assignment:
     """Return one's review with all items decided, in an open packet.
 
     Raises Refusal (409) otherwise.
     """
     assignment = require_assignment(request, public_id)
-    progress = slots.progress(assignment=assignment)
-    if (
-        assignment.packet.state != Packet.State.OPEN
-        or not progress.done
-        or progress.done < progress.total
-    ):
-        raise Refusal(
-            HTTPStatus.CONFLICT,
-            "not_now",
-            "This check is available after the last item, while the packet is open.",
-        )
+    if not may_guess(assignment):
+        raise Refusal(HTTPStatus.CONFLICT, "not_now", CHECK_LATER)
     return assignment

@@ -5,7 +5,6 @@ It uses the same functions as the pages, in the same order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -20,16 +19,18 @@ from adjudication.api.access import ApiView, build_page_request, read_body, requ
 from adjudication.api.errors import LATE, Refusal
 from adjudication.api.operations import operation
 from adjudication.api.review import bodies
-from adjudication.blinding.visibility import RecordRow, are_sides_swapped, swap_answer
-from adjudication.models import Assignment, Decision, ItemMark, Packet, PacketItem
+from adjudication.blinding.visibility import RecordRow
+from adjudication.models import Assignment, Packet, PacketItem
 from adjudication.review import decisions, slots
 from adjudication.review.history import AnswerLine, load_own_answers
-from adjudication.review.items import blind_item, load_blinded_rows
+from adjudication.review.items import load_blinded_rows
 from adjudication.review.opening import (
+    OpenItem,
+    TypedAnswer,
     closed_words,
-    decision_draft,
     find_own_assignment,
     find_own_item,
+    open_item,
 )
 from adjudication.review.practice import check_practised
 from adjudication.review.trail import ROWS, record_answers, record_item
@@ -48,12 +49,7 @@ class ReviewView(ApiView):
         """Respond 409 with the page's message for a closed or signed review."""
         if isinstance(exc, InvalidTransition):
             code = exc.state if exc.state in ("closed", "signed", "withdrawn") else "not_now"
-            words = (
-                closed_words(exc)
-                if exc.state != "working"
-                else "There is no signature to withdraw."
-            )
-            exc = Refusal(HTTPStatus.CONFLICT, code, words)
+            exc = Refusal(HTTPStatus.CONFLICT, code, closed_words(exc))
         return super().handle_exception(exc)
 
 
@@ -94,7 +90,7 @@ class NextItem(ReviewView):
 
 class Item(ReviewView):
     @review_operation("review_item", bodies.ReviewItem, refuses=(403, 409))
-    def get(self, request: Request, public_id: str, item_id: str) -> dict[str, Any]:
+    def get(self, request: Request, public_id: str, item_id: str) -> OpenItem:
         """Return one item: decided by you, or leased to you.
 
         409 `taken` if others have all its slots.
@@ -105,7 +101,7 @@ class Item(ReviewView):
         decided = slot.decision if slot else None
         if decided is None and slots.claim(assignment=assignment, item=item) is None:
             raise Refusal(HTTPStatus.CONFLICT, "taken", "Another reviewer has this item now.")
-        return _describe_item(assignment, item, decided)
+        return open_item(assignment, item, decided)
 
 
 class ItemSeries(ReviewView):
@@ -124,8 +120,7 @@ class Draft(ReviewView):
     @review_operation("review_draft", bodies.Held, refuses=(403, 422), takes=bodies.DraftRequest)
     def put(self, request: Request, public_id: str, item_id: str) -> dict[str, bool]:
         """Store what you have chosen and typed, and renew the lease."""
-        assignment, item = _find_item(request, public_id, item_id)
-        return {"held": _save_draft(assignment, item, read_body(bodies.DraftRequest, request))}
+        return {"held": _read_draft(request, public_id, item_id).save_draft()}
 
 
 class Skip(ReviewView):
@@ -134,10 +129,10 @@ class Skip(ReviewView):
     )
     def post(self, request: Request, public_id: str, item_id: str) -> slots.Progress:
         """Set the item aside with what was typed; it comes again after all others."""
-        assignment, item = _find_item(request, public_id, item_id)
-        _save_draft(assignment, item, read_body(bodies.DraftRequest, request))
-        slots.skip(assignment=assignment, item=item)
-        return slots.progress(assignment=assignment)
+        typed = _read_draft(request, public_id, item_id)
+        typed.save_draft()
+        slots.skip(assignment=typed.assignment, item=typed.item)
+        return slots.progress(assignment=typed.assignment)
 
 
 class Flag(ReviewView):
@@ -164,10 +159,11 @@ class Decide(ReviewView):
         `standing`. The same token again gets the same response and stores nothing.
         """
         assignment, item = _find_item(request, public_id, item_id, withdrawn=True)
-        values = read_body(bodies.DecideRequest, request)
-        return _describe_decision(
-            assignment, decisions.decide(**_convert_answer(request, assignment, item, values))
-        )
+        values = dict(read_body(bodies.DecideRequest, request))
+        token = values.pop("token")
+        typed = TypedAnswer.from_shown(assignment, item, **values)
+        made = decisions.decide(token=token, by=require_person(request), **typed.arguments())
+        return _describe_decision(assignment, made)
 
 
 class Amend(ReviewView):
@@ -180,13 +176,11 @@ class Amend(ReviewView):
         409 `conflict` if another decision is current.
         """
         assignment, item = _find_item(request, public_id, item_id)
-        values = read_body(bodies.AmendRequest, request)
-        return _describe_decision(
-            assignment,
-            decisions.amend(
-                expects=values["expects"], **_convert_answer(request, assignment, item, values)
-            ),
-        )
+        values = dict(read_body(bodies.AmendRequest, request))
+        named = {name: values.pop(name) for name in ("token", "expects")}
+        typed = TypedAnswer.from_shown(assignment, item, **values)
+        made = decisions.amend(by=require_person(request), **named, **typed.arguments())
+        return _describe_decision(assignment, made)
 
 
 class Undo(ReviewView):
@@ -228,36 +222,8 @@ def describe_progress(assignment: Assignment) -> dict[str, Any]:
 
 
 def _describe_next_item(assignment: Assignment, item: PacketItem | None) -> dict[str, Any]:
-    shown = None if item is None else _describe_item(assignment, item)
+    shown = None if item is None else open_item(assignment, item)
     return {"item": shown, "progress": slots.progress(assignment=assignment)}
-
-
-def _describe_item(
-    assignment: Assignment, item: PacketItem, decided: Decision | None = None
-) -> dict[str, Any]:
-    """Return the blinded item with one's own draft or decision.
-
-    The trail records it. Raises NoteChanged.
-    """
-    draft = (
-        decision_draft(decided) if decided else slots.load_draft(assignment=assignment, item=item)
-    )
-    swapped = are_sides_swapped(assignment.seed, item.public_id)
-    marks = ItemMark.objects.filter(assignment=assignment, item=item, flagged=True)
-    flagged, shown = marks.exists(), blind_item(assignment=assignment, item=item)
-    record_item(assignment=assignment, item=item)
-    return {
-        "item": shown,
-        # Stored in the judge's labels.
-        "draft": {
-            "answer": swap_answer(str(draft.get("answer") or ""), swapped),
-            "own_time": draft.get("own_time"),
-            "comment": str(draft.get("comment") or ""),
-            "active_seconds": float(draft.get("active_seconds") or 0.0),
-        },
-        "flagged": flagged,
-        "decision": decided,
-    }
 
 
 def _find_practised_assignment(request: Request, public_id: str) -> Assignment:
@@ -275,23 +241,9 @@ def _find_item(
     return assignment, item
 
 
-def _convert_answer(
-    request: Request, assignment: Assignment, item: PacketItem, values: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the stored form of an answer; A and B become the judge's."""
-    swapped = are_sides_swapped(assignment.seed, item.public_id)
-    fields = {
-        name: values[name] for name in ("token", "own_time", "comment", "flagged", "active_seconds")
-    }
-    answer = swap_answer(values["answer"], swapped)
-    return {
-        "assignment": assignment,
-        "item": item,
-        "by": require_person(request),
-        "answer": answer,
-        "shown_swapped": swapped,
-        **fields,
-    }
+def _read_draft(request: Request, public_id: str, item_id: str) -> TypedAnswer:
+    assignment, item = _find_item(request, public_id, item_id)
+    return TypedAnswer.from_shown(assignment, item, **read_body(bodies.DraftRequest, request))
 
 
 def _describe_decision(assignment: Assignment, made: decisions.StoredDecision) -> dict[str, Any]:
@@ -299,11 +251,3 @@ def _describe_decision(assignment: Assignment, made: decisions.StoredDecision) -
         raise Refusal(HTTPStatus.CONFLICT, "late", LATE)
     progress = slots.progress(assignment=assignment)
     return {"decision": made.decision.public_id, "progress": progress}
-
-
-def _save_draft(assignment: Assignment, item: PacketItem, values: Mapping[str, Any]) -> bool:
-    answer = swap_answer(values["answer"], are_sides_swapped(assignment.seed, item.public_id))
-    draft = {"answer": answer, "own_time": values["own_time"], "comment": values["comment"]}
-    return slots.save_draft(
-        assignment=assignment, item=item, draft=draft, active_seconds=values["active_seconds"]
-    ).leased

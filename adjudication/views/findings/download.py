@@ -18,7 +18,7 @@ def findings_download(request: StudyRequest, public_id: str, format: str) -> Htt
 
     `text=1` adds words of note, timelines, record and judge. "dictionary" returns the columns.
     """
-    return findings_file(request, find_judge_run(request, public_id), format)
+    return findings_file(request, find_judge_run(request.user, public_id), format)
 
 
 @require_GET
@@ -28,4 +28,4 @@ def games_download(request: StudyRequest, public_id: str, format: str) -> HttpRe
 
     With or without findings. "dictionary" returns the columns.
     """
-    return games_file(request, find_judge_run(request, public_id), format)
+    return games_file(request, find_judge_run(request.user, public_id), format)

@@ -9,21 +9,19 @@ from urllib.parse import urlencode
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.permissions import CASE_READERS
-from accounts.scoping import StudyRequest, filter_by_role, study_role_required
+from accounts.scoping import StudyRequest, study_role_required
 from adjudication.access.closed import (
     ClosedObjects,
-    check_judge_run_is_open,
     exclude_closed_findings,
-    find_closed_objects,
 )
 from adjudication.access.exposure import record_exposure
-from adjudication.access.games import check_user_may_see_game
-from adjudication.access.judge_runs import find_judge_run
+from adjudication.access.games import find_finding
+from adjudication.access.judge_runs import find_open_judge_run
 from adjudication.domain import Grounding
 from adjudication.findings.evidence import build_quote, build_sides, load_cited_series
 from adjudication.findings.listing import (
@@ -85,8 +83,7 @@ def findings(request: StudyRequest, public_id: str) -> HttpResponse:
 
     Filters are in the address as ids and names of kinds; a case id is sent in the body only.
     """
-    run, closed = find_judge_run(request, public_id), find_closed_objects(request.user)
-    check_judge_run_is_open(run, closed)
+    run, closed = find_open_judge_run(request.user, public_id)
     sources = list_run_sources(run)
     wanted = FindingFilter.from_query(request.GET.dict(), len(sources))
     if request.method == "POST":
@@ -193,28 +190,6 @@ def finding(request: StudyRequest, public_id: str) -> HttpResponse:
     }
     record_exposure(user=request.user, encounters=[encounter], page="finding")
     return render(request, "adjudication/findings/page.html", context)
-
-
-def find_finding(request: StudyRequest, public_id: str) -> Finding:
-    """Return the finding if the person may see its case and both timelines.
-
-    Raises Http404, NotAllowed, CaseClosed.
-    """
-    related = (
-        "game__run__study",
-        "game__comparison__encounter__dataset__study",
-        "game__comparison__first",
-        "game__comparison__second",
-    )
-    rows = Finding.objects.select_related(
-        *related, "series", "a_entry__occurrence", "b_entry__occurrence"
-    )
-    found = get_object_or_404(
-        filter_by_role(rows, request.user, "game__run__study", roles=CASE_READERS),
-        public_id=public_id,
-    )
-    check_user_may_see_game(request, found.game)
-    return found
 
 
 def _redirect_to_case(request: HttpRequest, run: JudgeRun, closed: ClosedObjects) -> HttpResponse:

@@ -32,7 +32,7 @@ CHANGES_PER_PAGE = 50
 @study_role_required(*CASE_READERS)
 def judge_changes(request: StudyRequest, public_id: str, later_id: str) -> HttpResponse:
     """Compare a judge run with a later one. `change` and `type` filter."""
-    earlier, later = find_judge_run(request, public_id), find_judge_run(request, later_id)
+    earlier, later = find_judge_run(request.user, public_id), find_judge_run(request.user, later_id)
     if earlier.pk == later.pk or earlier.study_id != later.study_id:
         raise Http404
     wanted, closed = ChangeFilter.from_query(request.GET.dict()), find_closed_objects(request.user)

@@ -11,9 +11,9 @@ from django.views.decorators.http import require_GET, require_POST
 
 from accounts.models import Role
 from accounts.permissions import CASE_READERS, STUDY_ADMINS, user_can_manage_study
-from accounts.scoping import StudyRequest, filter_by_role, study_role_required
+from accounts.scoping import StudyRequest, study_role_required
 from adjudication.access.exposure import record_exposure
-from adjudication.access.games import check_user_may_see_game
+from adjudication.access.games import find_game
 from adjudication.findings.listing import finding_line
 from adjudication.judge_runs import actions
 from adjudication.judge_runs.calls import find_calls, find_side_labels, source_names
@@ -23,13 +23,6 @@ from llm_runtime.accounting import spent_by_owner, total
 from llm_runtime.ledger import parse_reply, request_messages
 from llm_runtime.models import ModelCall
 from timelines.cases.way_back import link_back_to_draft
-
-_RELATED = (
-    "run__study",
-    "comparison__encounter__dataset__study",
-    "comparison__first",
-    "comparison__second",
-)
 
 
 @require_GET
@@ -62,18 +55,9 @@ def judge_game(request: StudyRequest, public_id: str, game_id: str) -> HttpRespo
 @study_role_required(Role.ADMIN)
 def judge_game_again(request: StudyRequest, public_id: str, game_id: str) -> HttpResponse:
     """Retry one failed, cancelled or unjudged game."""
-    games = filter_by_role(
-        Game.objects.select_related("run__study"), request.user, "run__study", roles=STUDY_ADMINS
-    )
-    game = get_object_or_404(
-        games.select_related(*_RELATED), public_id=game_id, run__public_id=public_id
-    )
-    check_user_may_see_game(request, game)
+    game = find_game(request, game_id, run_id=public_id, roles=STUDY_ADMINS)
     if not actions.judge_again(game=game, by=request.user):
-        messages.warning(
-            request,
-            "This game is judged or being judged. Only failed or unjudged games can be repeated.",
-        )
+        messages.warning(request, actions.NOT_REPEATED)
     return redirect("adjudication:judge_run", public_id)
 
 
@@ -103,19 +87,6 @@ def judge_call(request: StudyRequest, public_id: str) -> HttpResponse:
         "reply": parse_reply(call.response) if call.response is not None else None,
     }
     return render(request, "adjudication/judge_runs/call.html", context)
-
-
-def find_game(request: StudyRequest, game_id: str, *, run_id: str) -> Game:
-    """Return the game if the person may see its case, findings and timelines.
-
-    Raises Http404, NotAllowed, CaseClosed.
-    """
-    games = filter_by_role(
-        Game.objects.select_related(*_RELATED), request.user, "run__study", roles=CASE_READERS
-    )
-    game = get_object_or_404(games, public_id=game_id, run__public_id=run_id)
-    check_user_may_see_game(request, game)
-    return game
 
 
 def _record_exposure(request: HttpRequest, game: Game, page: str) -> None:

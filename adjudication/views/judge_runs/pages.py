@@ -22,7 +22,7 @@ from adjudication.access.closed import (
     exclude_closed_runs,
     find_closed_objects,
 )
-from adjudication.access.judge_runs import _open_run, find_judge_run
+from adjudication.access.judge_runs import find_judge_run, find_open_judge_run
 from adjudication.findings.changes import find_comparable_runs
 from adjudication.judge_runs import actions
 from adjudication.judge_runs.calls import sum_run_calls
@@ -101,7 +101,7 @@ def judge_run(request: StudyRequest, public_id: str) -> HttpResponse:
 
     htmx gets that part, which polls while anything is under way.
     """
-    run, closed = _open_run(request, public_id)
+    run, closed = find_open_judge_run(request.user, public_id)
     context = _build_live_context(request, run, closed)
     if not request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
         context |= _facts(run, closed)
@@ -128,7 +128,7 @@ def _facts(run: JudgeRun, closed: ClosedObjects) -> dict[str, Any]:
 @study_role_required(*CASE_READERS)
 def judge_run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show the calls of a run; the part polls while games are under way."""
-    run, closed = _open_run(request, public_id)
+    run, closed = find_open_judge_run(request.user, public_id)
     context = {
         "run": run,
         "spent": sum_run_calls(run, closed),
@@ -141,7 +141,7 @@ def judge_run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
 @study_role_required(Role.ADMIN)
 def judge_run_action(request: StudyRequest, public_id: str, action: str) -> HttpResponse:
     """Pause, resume, cancel, retry failed games, or judge unjudged ones again."""
-    run = find_judge_run(request, public_id, roles=STUDY_ADMINS)
+    run = find_judge_run(request.user, public_id, roles=STUDY_ADMINS)
     act = actions.STEPS.get(action)
     if act is None:
         raise Http404

@@ -58,14 +58,14 @@ def review_queue(request: StudyRequest) -> HttpResponse:
 def review_packet(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show one packet from practice to signature: what is done and what next."""
     assignment = find_own_assignment(request, public_id)
-    progress = progress_words(slots.progress(assignment=assignment))
+    progress = slots.progress(assignment=assignment)
     own = Decision.objects.filter(assignment=assignment)
     context = {
         "assignment": assignment,
         "packet": assignment.packet,
         "is_open": assignment.packet.state == Packet.State.OPEN,
-        "progress": progress,
-        "complete": progress["done"] > 0 and progress["done"] >= progress["total"],
+        "progress": progress_words(progress),
+        "complete": progress.complete,
         "practice": len(practice_cases()),
         "guessed": own.filter(kind=Decision.Kind.GUESS, detail__question=CLINICIAN).exists(),
         "signature": own.filter(kind=Decision.Kind.SIGN).order_by("-sequence").first()

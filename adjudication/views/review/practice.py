@@ -5,7 +5,7 @@ After each one it shows the right answer and why.
 
 from __future__ import annotations
 
-from django.http import Http404, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
@@ -13,9 +13,9 @@ from django.views.decorators.http import require_GET, require_POST
 from accounts.requests.json_bodies import json_body, read_text
 from accounts.scoping import StudyRequest, study_role_required
 from adjudication.blinding.page import ANSWER_WORDS, build_item_page
-from adjudication.blinding.practice import PracticeCase, practice_cases
+from adjudication.blinding.practice import practice_cases
 from adjudication.review.opening import find_own_assignment, handle_refusals
-from adjudication.review.practice import answer_practice, next_practice
+from adjudication.review.practice import answer_practice, find_case, next_practice
 
 
 @require_GET
@@ -31,7 +31,7 @@ def review_practice(request: StudyRequest, public_id: str) -> HttpResponseBase:
 def review_practice_case(request: StudyRequest, public_id: str, number: int) -> HttpResponse:
     """Show one case of the round."""
     assignment = find_own_assignment(request, public_id)
-    case = _case(number)
+    case = find_case(number)
     last = number == len(practice_cases())
     packet_url = reverse("adjudication:review_packet", args=[public_id])
     context = {
@@ -61,7 +61,7 @@ def review_practice_case(request: StudyRequest, public_id: str, number: int) -> 
 def review_practice_decide(request: StudyRequest, public_id: str, number: int) -> HttpResponseBase:
     """Store the answer; return the right one and why."""
     assignment = find_own_assignment(request, public_id)
-    case = _case(number)
+    case = find_case(number)
     right = answer_practice(
         assignment=assignment,
         number=number,
@@ -72,10 +72,3 @@ def review_practice_decide(request: StudyRequest, public_id: str, number: int) -
     return JsonResponse(
         {"right": right, "answer": case.answer, "title": title, "explanation": case.explanation}
     )
-
-
-def _case(number: int) -> PracticeCase:
-    found = next((case for case in practice_cases() if case.number == number), None)
-    if found is None:
-        raise Http404
-    return found

@@ -15,16 +15,16 @@ from accounts.audit.chain import Head
 from accounts.ids import new_public_id
 from accounts.scoping import StudyRequest, study_role_required
 from accounts.sign_in.password_check import WrongPassword
-from adjudication.blinding.visibility import are_sides_swapped, swap_answer
-from adjudication.models import Assignment, Packet
 from adjudication.review import decisions, slots
 from adjudication.review.decisions import DecisionRefused, NotFinished
-from adjudication.review.history import CLINICIAN, load_guess_lines
+from adjudication.review.history import load_guess_lines
 from adjudication.review.opening import (
+    CHECK_LATER,
     closed_words,
     find_own_assignment,
-    find_own_item,
     find_signature,
+    may_guess,
+    store_guess,
 )
 from adjudication.review.trail import record_answers
 from adjudication.states import InvalidTransition
@@ -38,15 +38,8 @@ def review_guess(request: StudyRequest, public_id: str) -> HttpResponseBase:
     Answers can be left out.
     """
     assignment = find_own_assignment(request, public_id)
-    progress = slots.progress(assignment=assignment)
-    if (
-        assignment.packet.state != Packet.State.OPEN
-        or not progress.done
-        or progress.done < progress.total
-    ):
-        messages.info(
-            request, "This check is available after the last item, while the packet is open."
-        )
+    if not may_guess(assignment):
+        messages.info(request, CHECK_LATER)
         return redirect("adjudication:review_packet", public_id)
     lines = load_guess_lines(assignment)
     if request.method == "GET":
@@ -59,7 +52,13 @@ def review_guess(request: StudyRequest, public_id: str) -> HttpResponseBase:
     chosen = {line.item: request.POST.get(f"guess-{line.item}", "") for line in lines}
     for item_id, guessed in chosen.items():
         if guessed in decisions.GUESSES:
-            _guess(request, assignment, item_id, guessed)
+            store_guess(
+                assignment=assignment,
+                item_id=item_id,
+                guess=guessed,
+                token=new_public_id(),
+                by=request.user,
+            )
     messages.success(request, "Your guesses are stored. Thank you.")
     return redirect("adjudication:review_packet", public_id)
 
@@ -74,11 +73,7 @@ def review_sign(request: StudyRequest, public_id: str) -> HttpResponseBase:
         return redirect("adjudication:review_receipt", public_id)
     error, status = "", 200
     progress = slots.progress(assignment=assignment)
-    if request.method == "GET" and (
-        assignment.packet.state != Packet.State.OPEN
-        or not progress.done
-        or progress.done < progress.total
-    ):
+    if request.method == "GET" and not may_guess(assignment):
         messages.info(request, "You can sign after the last item, while the packet is open.")
         return redirect("adjudication:review_packet", public_id)
     if request.method == "POST":
@@ -121,9 +116,7 @@ def review_unsign(request: StudyRequest, public_id: str) -> HttpResponseBase:
     except InvalidTransition as refused:
         messages.info(
             request,
-            closed_words(refused)
-            if refused.state != "working"
-            else "There is no signature to withdraw.",
+            closed_words(refused),
         )
     else:
         messages.success(
@@ -171,17 +164,4 @@ def review_receipt_file(request: StudyRequest, public_id: str) -> HttpResponse:
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return HttpResponse(
         "\n".join([*lines, ""]), content_type="text/plain; charset=utf-8", headers=headers
-    )
-
-
-def _guess(request: StudyRequest, assignment: Assignment, item_id: str, guessed: str) -> None:
-    swapped = are_sides_swapped(assignment.seed, item_id)
-    decisions.guess(
-        assignment=assignment,
-        question=CLINICIAN,
-        guessed=swap_answer(guessed, swapped),
-        token=new_public_id(),
-        by=request.user,
-        item=find_own_item(assignment, item_id),
-        shown_swapped=swapped,
     )

@@ -6,7 +6,6 @@ Each has its own token and is sent again until it is answered.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpResponseBase, JsonResponse
@@ -16,11 +15,11 @@ from django.views.decorators.http import require_POST
 from accounts.requests.json_bodies import BadBody, json_body, read_text
 from accounts.scoping import StudyRequest, study_role_required
 from adjudication.blinding.page import build_record_lines
-from adjudication.blinding.visibility import are_sides_swapped, swap_answer
 from adjudication.models import Assignment, PacketItem
 from adjudication.review import decisions, slots
 from adjudication.review.items import load_blinded_rows
 from adjudication.review.opening import (
+    TypedAnswer,
     find_own_assignment,
     find_own_item,
     handle_refusals,
@@ -29,22 +28,6 @@ from adjudication.review.opening import (
 )
 from adjudication.review.practice import check_practised
 from adjudication.review.trail import ROWS, record_item
-
-#: A page has one item on screen and a few unsent answers, never many.
-MOST_IN_HAND = 50
-LONGEST_ACTIVE = 86_400.0
-
-
-@dataclass(frozen=True, slots=True)
-class TypedAnswer:
-    """The page's values for an item, the answer already in the judge's labels."""
-
-    answer: str
-    shown_swapped: bool
-    own_time: float | None
-    comment: str
-    flagged: bool
-    active_seconds: float
 
 
 @require_POST
@@ -75,18 +58,7 @@ def review_decide(request: StudyRequest, public_id: str, item_id: str) -> HttpRe
     check_practised(assignment)
     body = json_body(request)
     typed = _read_answer(body, assignment, item)
-    values: dict[str, Any] = {
-        "assignment": assignment,
-        "item": item,
-        "by": request.user,
-        "token": read_text(body, "token"),
-        "answer": typed.answer,
-        "shown_swapped": typed.shown_swapped,
-        "own_time": typed.own_time,
-        "comment": typed.comment,
-        "flagged": typed.flagged,
-        "active_seconds": typed.active_seconds,
-    }
+    values = {**typed.arguments(), "by": request.user, "token": read_text(body, "token")}
     expects = read_text(body, "expects")
     made = decisions.amend(expects=expects, **values) if expects else decisions.decide(**values)
     return JsonResponse({"late": made.late, "progress": progress_json(assignment)})
@@ -101,7 +73,7 @@ def review_draft(request: StudyRequest, public_id: str, item_id: str) -> HttpRes
     item = find_own_item(assignment, item_id)
     check_practised(assignment)
     typed = _read_answer(json_body(request), assignment, item)
-    return JsonResponse({"held": _save_draft(assignment, item, typed)})
+    return JsonResponse({"held": typed.save_draft()})
 
 
 @require_POST
@@ -112,7 +84,7 @@ def review_skip(request: StudyRequest, public_id: str, item_id: str) -> HttpResp
     assignment = find_own_assignment(request, public_id)
     item = find_own_item(assignment, item_id)
     check_practised(assignment)
-    _save_draft(assignment, item, _read_answer(json_body(request), assignment, item))
+    _read_answer(json_body(request), assignment, item).save_draft()
     slots.skip(assignment=assignment, item=item)
     return JsonResponse({"progress": progress_json(assignment)})
 
@@ -179,18 +151,11 @@ def _read_item_ids(body: dict[str, Any]) -> list[str]:
     found = body.get("besides", [])
     if (
         isinstance(found, list)
-        and len(found) <= MOST_IN_HAND
+        and len(found) <= slots.MOST_IN_HAND
         and all(isinstance(one, str) and "\x00" not in one for one in found)
     ):
         return found
     raise BadBody("besides must be a short list of items.")
-
-
-def _save_draft(assignment: Assignment, item: PacketItem, typed: TypedAnswer) -> bool:
-    draft = {"answer": typed.answer, "own_time": typed.own_time, "comment": typed.comment}
-    return slots.save_draft(
-        assignment=assignment, item=item, draft=draft, active_seconds=typed.active_seconds
-    ).leased
 
 
 def _read_answer(body: dict[str, Any], assignment: Assignment, item: PacketItem) -> TypedAnswer:
@@ -198,14 +163,14 @@ def _read_answer(body: dict[str, Any], assignment: Assignment, item: PacketItem)
     flagged = body.get("flagged", False)
     if not isinstance(flagged, bool):
         raise BadBody("flagged must be true or false.")
-    swapped = are_sides_swapped(assignment.seed, item.public_id)
-    return TypedAnswer(
-        answer=swap_answer(read_text(body, "answer"), swapped),
-        shown_swapped=swapped,
+    return TypedAnswer.from_shown(
+        assignment,
+        item,
+        answer=read_text(body, "answer"),
         own_time=_number(body, "own_time"),
         comment=read_text(body, "comment"),
         flagged=flagged,
-        active_seconds=min(max(_number(body, "active_seconds") or 0.0, 0.0), LONGEST_ACTIVE),
+        active_seconds=min(max(_number(body, "active_seconds") or 0.0, 0.0), slots.LONGEST_ACTIVE),
     )
 
 
