@@ -1,14 +1,12 @@
 """The data contract of the structured record. Read this first.
 
-It defines a row, in memory and in columns. Every importer (`ehr.formats`) turns its files into
-these columns, `ehr.ingest.cases` stores them, `ehr.summarise` reads them. No Django here: a
-notebook can use this module.
+It defines the columns of a row. Every importer (`ehr.formats`) turns its files into these columns,
+`ehr.ingest.cases` stores them, `ehr.summarise` reads them. No Django here: a notebook can use this
+module.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 
 import pyarrow as pa
@@ -30,38 +28,19 @@ class TimeKind(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row of the structured record.
-
-    `row_index` is its 0-based position in the case's record and with the case its identity. `time`
-    is a naive local clock time, None if the record has none (billing codes). `event` is
-    `category:subcategory:detail` in lower case; rows with exactly the same event form one series.
-    `value` is the text of the source; `numeric_value` the number it states, None for words.
-    """
-
-    row_index: int
-    time: datetime | None
-    event: str
-    value: str = ""
-    unit: str = ""
-    source: str = ""
-    time_kind: TimeKind = TimeKind.UNKNOWN
-    numeric_value: float | None = None
-
-
 CLOCK = pa.timestamp("us")
 
 #: The columns of a block of rows. Text columns have no nulls (nothing is ""), so that "no value"
-#: has one spelling.
+#: has one spelling. Rows with exactly the same event form one series.
 ROWS = pa.schema(
     [
+        # 0-based position in the case's record; with the case, the row's identity
         pa.field("row_index", pa.int32(), nullable=False),
-        pa.field("time", CLOCK),  # naive local; null if the record has none
+        pa.field("time", CLOCK),  # naive local; null if the record has none (billing codes)
         # when the value became known (storetime), if the source has such a time
         pa.field("result_time", CLOCK),
-        pa.field("event", pa.string(), nullable=False),
-        pa.field("value", pa.string(), nullable=False),
+        pa.field("event", pa.string(), nullable=False),  # category:subcategory:detail, lower case
+        pa.field("value", pa.string(), nullable=False),  # the text of the source
         pa.field("numeric_value", pa.float64()),  # null if the value is not a finite number
         pa.field("unit", pa.string(), nullable=False),
         pa.field("source", pa.string(), nullable=False),  # table of the source the row came from

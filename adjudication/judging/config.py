@@ -93,8 +93,3 @@ def parse_source(text: str, known: Sequence[SourceKey]) -> SourceKey:
         there = ", ".join(k.written for k in known) or "none yet"
         raise SourceUnknown(f"no timeline has the source {text.strip()!r}; there are: {there}")
     return min(fits, key=lambda k: order.index(TimelineKind(k.kind)))
-
-
-def pairing(first: SourceKey, second: SourceKey) -> str:
-    """Name a pair on unblinded pages: "rules · revised | reference"."""
-    return f"{first.label} | {second.label}"

@@ -50,10 +50,10 @@ class BackgroundAct:
 
 
 def has_waiting_connection() -> bool:
-    """Whether another connection to this database waits for a lock."""
-    waiting = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database())"
+    """Whether another connection waits for a lock."""
     with connection.cursor() as cursor:
-        cursor.execute(waiting)
+        # Inside a transaction, pg_stat_activity would give its first answer again.
+        cursor.execute("SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted)")
         return bool(cursor.fetchone()[0])
 
 

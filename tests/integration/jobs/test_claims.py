@@ -4,7 +4,6 @@ Only the winner can write.
 """
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -13,10 +12,12 @@ from django.db import connection, transaction
 
 from jobs.actions import fail, finish
 from jobs.errors import LostLease
+from jobs.leases import claims
 from jobs.leases.claims import claim
 from jobs.leases.clock import database_time
 from jobs.leases.hold import assert_fence, write_guard
 from jobs.leases.holding import keep_lease, make_hold
+from tests.support.beside import BackgroundAct, has_waiting_connection
 from tests.worlds.job_rows import expire_lease, stage_row
 from timelines.models import StageBatch, StageRun
 
@@ -190,27 +191,21 @@ def test_racing_reclaims_of_an_expired_lease_have_one_winner():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_lease_that_ends_inside_the_guard_lets_the_write_pass_before_anyone_takes_over():
-    job = claim(StageRun, stage_row().pk, lease=timedelta(seconds=3))
-    hold, taken, expired = make_hold(job), [], threading.Event()
+def test_a_lease_that_ends_inside_the_guard_lets_the_write_pass_before_anyone_takes_over(
+    monkeypatch,
+):
+    job = claim(StageRun, stage_row().pk)
+    hold = make_hold(job)
+    # For whoever claims from here on, an hour has passed: the lease has ended.
+    monkeypatch.setattr(
+        claims, "database_time", lambda delay=timedelta(): database_time(delay + timedelta(hours=1))
+    )
 
-    def take_over() -> None:
-        try:
-            expired.wait(timeout=120)
-            taken.append(claim(StageRun, job.pk))
-        finally:
-            connection.close()
-
-    thread = threading.Thread(target=take_over)
-    thread.start()
     with write_guard(hold):
-        time.sleep(3.1)
-        expired.set()
-        thread.join(timeout=0.5)
-        assert thread.is_alive(), "the other worker waits for the row"
+        other = BackgroundAct(lambda: claim(StageRun, job.pk)).settle()
+        assert has_waiting_connection()
         StageBatch.objects.create(stage_run_id=job.pk, ordinal=0, payload={})
-    thread.join(timeout=120)
-    assert [other.fence for other in taken] == [hold.fence + 1]
+    assert other.answer().fence == hold.fence + 1
     assert StageBatch.objects.count() == 1
     with pytest.raises(LostLease):
         finish(hold=hold)

@@ -5,6 +5,7 @@ It opens at once and never waits long for a server.
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import sys
 import time
@@ -156,19 +157,21 @@ def test_a_model_that_the_server_does_not_serve_is_told():
     assert (line.reachable, "does not serve the model small" in line.trouble) == (False, True)
 
 
-def test_loading_the_client_takes_none_of_the_servers_time(monkeypatch):
-    class Slow(OpenAIModel):
+def test_the_client_is_loaded_before_the_servers_time_counts(monkeypatch):
+    timed = []
+
+    class Watched(OpenAIModel):
         @cached_property
         def _library(self):
-            time.sleep(4.0)
+            timed.append(asyncio._get_running_loop() is not None)
             return super()._library
 
-    monkeypatch.setitem(roles_module.PROVIDERS, "openai", (__name__, "Slow"))
-    monkeypatch.setitem(globals(), "Slow", Slow)
-    monkeypatch.setattr(health, "PATIENCE", 3.5)
+    monkeypatch.setitem(roles_module.PROVIDERS, "openai", (__name__, "Watched"))
+    monkeypatch.setitem(globals(), "Watched", Watched)
     with ModelServer(silent, model="large") as server:
         (line,) = check_health(ModelRoles({"judge": server.options()}), ("judge",))
     assert (line.reachable, line.trouble) == (True, "")
+    assert timed == [False], "servers are asked, and timed, inside a loop of asyncio"
 
 
 def test_a_client_library_that_is_missing_is_told(monkeypatch):

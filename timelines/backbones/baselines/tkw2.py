@@ -35,7 +35,6 @@ from timelines.backbones.prompted.tables import hours_text
 from timelines.backbones.prompted.timer import anchor_words
 from timelines.domain import NamedTime, SourceRow, Window
 
-NAME = "tkw2"
 #: At most this many tokens of an answer for each event in it.
 EVENT_TOKENS = 60
 
