@@ -11,7 +11,7 @@ from enum import StrEnum
 
 
 class FindingPolarity(StrEnum):
-    """Whether the event of a finding happened; a judge knows no other polarity."""
+    """Whether the event happened; a judge knows no other polarity."""
 
     PRESENT = "present"
     ABSENT = "absent"

@@ -1,4 +1,4 @@
-"""Where a model thinks before it answers: nowhere, on its own, or in the answer.
+"""Where a model thinks: nowhere, by itself, or in its answer.
 
 One switch decides prompts, schemas and the tokens of an answer, so no model is asked to think
 twice.
@@ -22,7 +22,7 @@ def choose_thinking(
 ) -> Thinking:
     """Return where the model thinks.
 
-    Without a setting it is nowhere for 0 tokens, on its own if `extra` turns that on, and else in
+    Without a setting it is nowhere for 0 tokens, by itself if `extra` turns that on, and else in
     the answer. Raises ProviderError for an unknown value and for settings that contradict each
     other.
     """
@@ -55,7 +55,7 @@ def thinking_tokens(thinking: Thinking, reasoning: int) -> dict[str, int]:
 
 
 def _native_switch(extra: Mapping[str, Any]) -> bool | None:
-    """Whether the server's fields turn the model's own thinking on; None if they say nothing."""
+    """Whether `extra` turns the model's own thinking on; None if unsaid."""
     template = extra.get(TEMPLATE)
     fields = {**extra, **(template if isinstance(template, Mapping) else {})}
     for name in _SWITCHES:

@@ -176,7 +176,10 @@ def list_names(names: Sequence[str], most: int) -> Shown:
 
 
 def _split_name(name: str) -> tuple[str, str, str]:
-    """(source, name, ending) of `med:heparin:start`; a name without colons has no source."""
+    """Split `med:heparin:start` into (source, name, ending).
+
+    A name without colons has no source.
+    """
     parts = [" ".join(part.split()) for part in name.split(":")]
     if len(parts) == 1:
         return "other", parts[0], ""
@@ -186,7 +189,10 @@ def _split_name(name: str) -> tuple[str, str, str]:
 
 
 def _cut_names(group: str, names: Sequence[str], most: int) -> str:
-    """Return the line of a group in about `most` characters, at least one name of it."""
+    """Return the line of a group in about `most` characters.
+
+    It has at least one name.
+    """
     shown = list(names[:1])
     length = len(group) + len(shown[0])
     for name in names[1:]:

@@ -38,7 +38,7 @@ TOKENS_A_CHARACTER = 2.5
 
 
 class Event(Strict):
-    """An occurrence: words of the sentence, the mention that names it, and its kind."""
+    """An occurrence: its words in the sentence, and what it is."""
 
     quote: Annotated[str, FaultMessage("is no text")]
     mention: Annotated[str, FaultMessage("is no text")]

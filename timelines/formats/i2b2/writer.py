@@ -99,7 +99,8 @@ def _event(note: str, line: Line, number: int) -> str:
     text = _attribute(note[line.start : line.end])
     place = f'start="{line.start + 1}" end="{line.end + 1}" text={text}'
     polarity = "NEG" if line.polarity == Polarity.ABSENT else "POS"
-    modality = "PROPOSED" if line.lane == Lane.PLAN else "FACTUAL"
+    planned = line.lane == Lane.PLAN or line.polarity == Polarity.PLANNED
+    modality = "PROPOSED" if planned else "FACTUAL"
     kind = TYPES.get(Lane(line.lane or Lane.FINDING), "PROBLEM")
     return (
         f'<EVENT id="E{number}" {place} modality="{modality}" polarity="{polarity}"'

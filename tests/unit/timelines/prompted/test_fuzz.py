@@ -327,7 +327,9 @@ def check_times(backbone: Backbone) -> None:
 
 def check_queries(backbone: Backbone) -> None:
     note = make_tagged_note()
-    found = complete_queries(note.inventory, backbone.query_writer.write(note), CONFIG)
+    found = complete_queries(
+        note.inventory, backbone.query_writer.write(note, ["lab:lactate:blood"]), CONFIG
+    )
     assert {q.uid for q in found} == set(note.inventory.uids)
 
 
