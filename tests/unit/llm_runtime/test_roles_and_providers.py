@@ -1,6 +1,8 @@
 """Roles resolve lazily; what is missing is explained."""
 
 import asyncio
+import json
+import re
 import subprocess
 import sys
 import traceback
@@ -9,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 
+from config.env import BASE_DIR
 from llm_runtime.base import Embedder, LanguageModel, Message, ModelRequest, ProviderError, Reranker
 from llm_runtime.calls.blocking import run_blocking
 from llm_runtime.providers.minilm import MiniLMEmbedder
@@ -25,6 +28,27 @@ def test_defaults_are_an_embedder_and_a_reranker_built_once() -> None:
     assert run_blocking(roles.embedder().dimension()) == 384
     assert isinstance(roles.reranker(), Reranker)
     assert set(DEFAULT_ROLES) == {"embedder", "reranker"}
+
+
+def test_the_entries_in_the_guide_to_gpus_can_be_built() -> None:
+    text = (BASE_DIR / "docs" / "gpu.md").read_text(encoding="utf-8")
+    blocks = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL)]
+    entries = {
+        name: entry
+        for block in blocks
+        for name, entry in block.items()
+        if entry["provider"] == "openai"
+    }
+    roles = ModelRoles({}, entries)
+    names = {roles.language_model("judge", name).name.partition("@")[0] for name in entries}
+    assert names == {
+        "zai-org/GLM-5.2-FP8",
+        "deepseek-ai/DeepSeek-V3.2",
+        "Qwen/Qwen3.5-397B-A17B-FP8",
+        "openai/gpt-oss-120b",
+        "mistralai/Mistral-Medium-3.5-128B",
+        "MiniMaxAI/MiniMax-M2.7",
+    }
 
 
 def test_the_preset_qwen3_sets_embedder_and_reranker_and_leaves_the_matcher(
