@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from django.db.models import Model, Q, QuerySet
-from django.http import Http404
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
@@ -21,6 +20,7 @@ from adjudication.findings.changes import ChangeLine, Changes
 from adjudication.models import Finding, Game, JudgeRun
 
 M = TypeVar("M", bound=Model)
+T = TypeVar("T")
 MOST = 500
 LIMIT = OpenApiParameter("limit", int, description=f"Items per page, at most {MOST}.")
 OFFSET = OpenApiParameter("offset", int, description="Items to skip.")
@@ -64,12 +64,8 @@ def load_game_page(
     """
     rows = games.order_by("pk")
     if after:
-        place = Game.objects.filter(run=run, public_id=after).values_list("pk", flat=True).first()
-        if place is None:
-            raise Http404
-        rows = rows.filter(pk__gt=place)
-    found = list(rows[: limit + 1])
-    return found[:limit], found[limit - 1].public_id if len(found) > limit else None
+        rows = rows.filter(pk__gt=get_object_or_404(Game, run=run, public_id=after).pk)
+    return _cut(list(rows[: limit + 1]), limit, lambda game: game.public_id)
 
 
 def load_finding_page(
@@ -81,17 +77,10 @@ def load_finding_page(
     """
     rows = findings.order_by("game_id", "ordinal")
     if after:
-        place = (
-            Finding.objects.filter(game__run=run, public_id=after)
-            .values_list("game_id", "ordinal")
-            .first()
-        )
-        if place is None:
-            raise Http404
-        game, ordinal = place
-        rows = rows.filter(Q(game_id__gt=game) | Q(ordinal__gt=ordinal), game_id__gte=game)
-    found = list(rows[: limit + 1])
-    return found[:limit], found[limit - 1].public_id if len(found) > limit else None
+        last = get_object_or_404(Finding, game__run=run, public_id=after)
+        later = Q(game_id__gt=last.game_id) | Q(ordinal__gt=last.ordinal)
+        rows = rows.filter(later, game_id__gte=last.game_id)
+    return _cut(list(rows[: limit + 1]), limit, lambda finding: finding.public_id)
 
 
 def load_change_page(
@@ -106,4 +95,9 @@ def load_change_page(
         findings = Finding.objects.select_related("game__comparison__encounter")
         place = get_object_or_404(findings, game__run__in=runs, public_id=after)
     found = changes.load_lines(place, limit + 1)
-    return found[:limit], found[limit - 1].either.finding.public_id if len(found) > limit else None
+    return _cut(found, limit, lambda line: line.either.finding.public_id)
+
+
+def _cut(found: list[T], limit: int, public_id: Callable[[T], str]) -> tuple[list[T], str | None]:
+    """Return the page, and its last public id if another page follows."""
+    return found[:limit], public_id(found[limit - 1]) if len(found) > limit else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.serializers import CharField, JSONField, ListField
@@ -21,6 +23,14 @@ class Table(Body):
     title = CharField()
     heads = ListField(child=CharField())
     rows = ListField(child=ListField(child=JSONField()))
+
+
+def build_form_parameter(formats: Iterable[str]) -> OpenApiParameter:
+    """Describe the part of an address that names the form of a file."""
+    words = "`dictionary`: the columns."
+    return OpenApiParameter(
+        "form", str, OpenApiParameter.PATH, enum=list(formats), description=words
+    )
 
 
 #: Tables as files, with the names of the report's own `tables`.

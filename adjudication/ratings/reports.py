@@ -50,14 +50,14 @@ def _table(request: StudyRequest, run: JudgeRun, name: str) -> Table:
     if name in tables.TABLES:
         return tables.TABLES[name](load_report(run))
     against = (
-        _choose_other_run(request, _find_other_runs(request, run)) if name == "agreement" else None
+        choose_other_run(request, find_other_runs(request, run)) if name == "agreement" else None
     )
     if against is None:
         raise Http404
     return agreement_table(run, against)[1]
 
 
-def _find_other_runs(request: StudyRequest, run: JudgeRun) -> list[JudgeRun]:
+def find_other_runs(request: StudyRequest, run: JudgeRun) -> list[JudgeRun]:
     """Return judge runs over the same comparisons, newest first.
 
     Leaves out those with games closed to the person.
@@ -66,7 +66,7 @@ def _find_other_runs(request: StudyRequest, run: JudgeRun) -> list[JudgeRun]:
     return [other for other in find_comparable_runs(run) if not has_closed_games(other, closed)]
 
 
-def _choose_other_run(request: StudyRequest, others: list[JudgeRun]) -> JudgeRun | None:
+def choose_other_run(request: StudyRequest, others: list[JudgeRun]) -> JudgeRun | None:
     """Return the requested other run, else the newest.
 
     Raises Http404 for one that cannot be compared.

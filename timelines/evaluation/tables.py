@@ -11,6 +11,7 @@ import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from timelines.evaluation.naming import split_source
 from timelines.evaluation.published import MARK, ablation_table, main_table
@@ -140,14 +141,14 @@ class Table:
             [f"% {' '.join(self.title.split())}", *lines, r"\bottomrule", r"\end{tabular}", ""]
         )
 
+    def plain(self) -> dict[str, Any]:
+        """Return heads, and rows of words, counts, or {value, low, high, why}."""
+        rows = [[_plain(cell) for cell in row] for row in self.rows]
+        return {"name": self.name, "title": self.title, "heads": self.heads, "rows": rows}
+
     def to_json(self) -> str:
-        """Heads, and rows of words, counts, or {value, low, high, why}."""
-        rows = [[_to_json(cell) for cell in row] for row in self.rows]
-        return json.dumps(
-            {"name": self.name, "title": self.title, "heads": self.heads, "rows": rows},
-            ensure_ascii=False,
-            indent=1,
-        )
+        """Return the plain values as JSON."""
+        return json.dumps(self.plain(), ensure_ascii=False, indent=1)
 
     def to_text(self) -> str:
         """For a terminal: columns aligned."""
@@ -450,7 +451,7 @@ def _verdict(estimate: Estimate) -> str:
     return "yes" if estimate.low > 0 or estimate.high < 0 else "no"
 
 
-def _to_json(content: Content) -> object:
+def _plain(content: Content) -> object:
     if not isinstance(content, Cell):
         return content
     why = content.why if content.value is None else ""

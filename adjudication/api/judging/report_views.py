@@ -5,7 +5,6 @@ They are unblinded: guards and exposure work as on the pages.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django.http import HttpResponse, StreamingHttpResponse
@@ -23,20 +22,14 @@ from adjudication.api.access import (
 )
 from adjudication.api.judging import bodies
 from adjudication.api.judging.views import judging_operation
-from adjudication.api.tables import TABLE_FILE, TABLE_FORM
+from adjudication.api.tables import TABLE_FILE, TABLE_FORM, build_form_parameter
 from adjudication.export_files import FORMATS
 from adjudication.findings.files import DICTIONARY, findings_file, games_file
 from adjudication.ratings.reports import export_table, load_report
 from adjudication.reports.league import tables
 
 NAMES = [*tables.TABLES, "agreement"]
-_FORM = OpenApiParameter(
-    "form",
-    str,
-    OpenApiParameter.PATH,
-    enum=[*FORMATS, DICTIONARY],
-    description="`dictionary`: the columns.",
-)
+_FORM = build_form_parameter([*FORMATS, DICTIONARY])
 _FILE = {
     (200, kind.partition(";")[0]): OpenApiTypes.BINARY if form == "parquet" else OpenApiTypes.STR
     for form, (kind, *_) in FORMATS.items()
@@ -61,7 +54,7 @@ class JudgeReport(ApiView):
         )
         return {
             "run": run.public_id,
-            "tables": [json.loads(build(report).to_json()) for build in tables.TABLES.values()],
+            "tables": [build(report).plain() for build in tables.TABLES.values()],
         }
 
 

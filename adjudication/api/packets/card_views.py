@@ -5,7 +5,6 @@ For study admins, and for reviewers if the closed packet reveals them.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django.http import HttpResponse, StreamingHttpResponse
@@ -16,7 +15,7 @@ from rest_framework.request import Request
 from adjudication.api.access import ApiView, build_page_request, require_person
 from adjudication.api.packets import bodies
 from adjudication.api.packets.views import packet_operation
-from adjudication.api.tables import TABLE_FILE, TABLE_FORM
+from adjudication.api.tables import TABLE_FILE, TABLE_FORM, build_form_parameter
 from adjudication.models import Packet
 from adjudication.packets import export as packet_export
 from adjudication.ratings.card.data import compute_card
@@ -28,13 +27,7 @@ from adjudication.ratings.card.page import (
 )
 from adjudication.reports.card import tables
 
-FORM = OpenApiParameter(
-    "form",
-    str,
-    OpenApiParameter.PATH,
-    enum=list(packet_export.FORMATS),
-    description="`dictionary`: the columns.",
-)
+FORM = build_form_parameter(packet_export.FORMATS)
 TEXT = OpenApiParameter(
     "text", str, enum=["1"], description="Add text of notes and reviewers' comments."
 )
@@ -58,7 +51,7 @@ class ReportCard(ApiView):
         return {
             "packet": packet.public_id,
             "state": packet.state,
-            "tables": [json.loads(table.to_json()) for table in found],
+            "tables": [table.plain() for table in found],
         }
 
 

@@ -90,7 +90,7 @@ def format_report(report: JudgeReport, found: list[Table], form: str | None) -> 
     """Return the tables in the requested form, for a terminal by default."""
     if form == "json":
         return json.dumps(
-            {**counts(report), "tables": [json.loads(t.to_json()) for t in found]},
+            {**counts(report), "tables": [t.plain() for t in found]},
             ensure_ascii=False,
             indent=1,
         )

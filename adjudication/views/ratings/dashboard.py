@@ -20,10 +20,10 @@ from adjudication.judging.finding_words import CATEGORY_WORDS
 from adjudication.models import JudgeRun
 from adjudication.ratings.card.page import FORMATS
 from adjudication.ratings.reports import (
-    _choose_other_run,
-    _find_other_runs,
     agreement_table,
+    choose_other_run,
     export_table,
+    find_other_runs,
     find_rated_run,
     load_report,
 )
@@ -49,8 +49,8 @@ def dashboard(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show the report on all games judged so far."""
     run = find_rated_run(request, public_id)
     report = load_report(run)
-    others = _find_other_runs(request, run) if report.games else []
-    against = _choose_other_run(request, others)
+    others = find_other_runs(request, run) if report.games else []
+    against = choose_other_run(request, others)
     compared, agreement = agreement_table(run, against) if against else (0, None)
     links = dashboard_tables.build_links(report)
     context: dict[str, Any] = {
