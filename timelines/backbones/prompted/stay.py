@@ -11,7 +11,7 @@ from timelines.backbones.prompted.tables import hours_text
 from timelines.domain import Window
 
 #: Days in the table if the discharge is not recorded, and at most.
-DAYS, MOST_DAYS = 14, 60
+DAYS, MOST_DAYS = 7, 60
 
 
 def stay_fields(window: Window) -> dict[str, str]:
