@@ -75,4 +75,5 @@ def build_judge(
         Asker(JUDGE, model, ledger or MemoryLedger(), seed=config.seed, round=round),
         config.tolerance,
         config.record_times,
+        config.repair,
     )

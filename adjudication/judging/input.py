@@ -136,11 +136,13 @@ class JudgedFinding:
 class Judged:
     """A judge's answer; no findings mean that it found no difference.
 
-    `series_shown`: summaries that the judge was given, fewer if more did not fit.
+    `series_shown`: summaries that the judge was given, fewer if more did not fit. `dropped` has the
+    faults of each finding that stayed invalid; if there are any, the game is judged in part.
     """
 
     findings: tuple[JudgedFinding, ...]
     series_shown: int
+    dropped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Validate a judge's answer (protocol section 4, "Finding"). No Django.
 
-Nothing is repaired: an answer is valid or rejected as a whole. Reasons name the finding's number
-and the rule. They never repeat the note, a row or the answer, because they are logged and shown.
+Nothing is repaired: a finding is valid or rejected. Reasons name the finding's number and the rule.
+They never repeat the note, a row or the answer, because they are logged and shown.
 """
 
 from __future__ import annotations
@@ -42,6 +42,19 @@ FIXED_TOLERANCE = Tolerance(share=0.0)
 TOLERANCE = Tolerance()
 
 
+@dataclass(frozen=True, slots=True)
+class InvalidFinding:
+    """A finding as answered, its number in the answer, and its faults."""
+
+    number: int
+    raw: object
+    reasons: tuple[str, ...]
+
+    @property
+    def numbered_reasons(self) -> list[str]:
+        return [f"finding {self.number}: {reason}" for reason in self.reasons]
+
+
 def validate_findings(
     raw: Sequence[object], given: JudgeInput, tolerance: Tolerance = TOLERANCE
 ) -> list[JudgedFinding]:
@@ -49,23 +62,40 @@ def validate_findings(
 
     Raises AnswerRejected with the faults of all findings.
     """
-    found: list[JudgedFinding] = []
-    faults: list[str] = []
-    seen: set[tuple[int | None, int | None]] = set()
+    valid, invalid = sort_findings(raw, given, tolerance)
+    if invalid:
+        raise AnswerRejected([reason for one in invalid for reason in one.numbered_reasons])
+    return valid
+
+
+def sort_findings(
+    raw: Sequence[object],
+    given: JudgeInput,
+    tolerance: Tolerance = TOLERANCE,
+    earlier: Sequence[JudgedFinding] = (),
+) -> tuple[list[JudgedFinding], list[InvalidFinding]]:
+    """Return the valid and the invalid findings of one answer.
+
+    Of two findings about one pair of rows the second is invalid; `earlier` ones come first.
+    """
+    valid: list[JudgedFinding] = []
+    invalid: list[InvalidFinding] = []
+    seen = {(one.finding.a_row, one.finding.b_row) for one in earlier}
     for number, one in enumerate(raw, start=1):
         try:
             judged = validate_finding(one, given, tolerance)
         except AnswerRejected as refused:
-            faults += [f"finding {number}: {reason}" for reason in refused.reasons]
+            invalid.append(InvalidFinding(number, one, refused.reasons))
             continue
         pair = (judged.finding.a_row, judged.finding.b_row)
         if pair in seen:
-            faults.append(f"finding {number}: the same pair of rows is reported twice")
+            invalid.append(
+                InvalidFinding(number, one, ("the same pair of rows is reported twice",))
+            )
+            continue
         seen.add(pair)
-        found.append(judged)
-    if faults:
-        raise AnswerRejected(faults)
-    return found
+        valid.append(judged)
+    return valid, invalid
 
 
 def validate_finding(

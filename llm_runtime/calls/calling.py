@@ -128,6 +128,15 @@ def too_large(errors: Collection[str]) -> TooLarge | None:
     return None
 
 
+def ask_again_whole(reasons: Sequence[str]) -> str:
+    """Return the request for a whole new answer, with the reasons."""
+    listed = "\n".join(f"- {reason}" for reason in reasons[:40])
+    return (
+        f"An earlier answer to this was refused by a program that checks it:\n{listed}\nAnswer"
+        " again, whole, without these faults."
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Asker:
     """One role's model with its ledger and policy.
@@ -154,10 +163,12 @@ class Asker:
         part: str,
         schema: Mapping[str, Any] | None = None,
         covers: Sequence[str] = (),
+        complain: Callable[[Sequence[str]], str] = ask_again_whole,
     ) -> T:
         """Return the first valid answer, as `validate` returns it.
 
-        `validate` refuses an answer by raising AnswerRejected.
+        `validate` refuses an answer by raising AnswerRejected. `complain` turns the reasons into
+        the message that asks again.
 
         Raises AttemptsExhausted after the last refused attempt; TooLarge if a smaller request is
         needed (also if the last attempt of a round was cut at `max_tokens`); Unavailable
@@ -170,7 +181,7 @@ class Asker:
         extra = {**self.model.extra, **self.extra}
         for number in range(1, self.attempts * (self.round + 1) + 1):
             request = ModelRequest(
-                messages=(*prompt.messages, *_complaint(refused)),
+                messages=(*prompt.messages, *_complaint(refused, complain)),
                 max_tokens=max_tokens,
                 schema=schema,
                 temperature=self.temperature,
@@ -282,19 +293,14 @@ async def _finish_saving(storing: Awaitable[None]) -> None:
         raise
 
 
-def _complaint(refused: Sequence[Sequence[str]]) -> tuple[Message, ...]:
+def _complaint(
+    refused: Sequence[Sequence[str]], complain: Callable[[Sequence[str]], str]
+) -> tuple[Message, ...]:
     """Return the message that shows the model why its last answer was invalid.
 
     It comes last, so that the prompt before it stays a shared prefix.
     """
-    if not refused:
-        return ()
-    reasons = "\n".join(f"- {reason}" for reason in refused[-1][:40])
-    complaint = (
-        f"An earlier answer to this was refused by a program that checks it:\n{reasons}\nAnswer"
-        " again, whole, without these faults."
-    )
-    return (Message("user", complaint),)
+    return (Message("user", complain(refused[-1])),) if refused else ()
 
 
 async def ask_in_parts(

@@ -6,10 +6,11 @@ name reaches the prompt: it renders only JudgeInput, which has none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from random import Random
+from typing import Any
 
 from adjudication.domain import Side
 from adjudication.judging.answers import Findings
@@ -23,6 +24,7 @@ from adjudication.judging.input import (
     format_one_line,
 )
 from adjudication.judging.prompted.answer_schema import answer_schema
+from adjudication.judging.prompted.repair import Repair
 from adjudication.judging.validation import TOLERANCE, Tolerance, validate_findings
 from llm_runtime.base import ModelReply
 from llm_runtime.calls.budget import limit_answer
@@ -62,6 +64,7 @@ class PromptedJudge:
     asker: Asker
     tolerance: Tolerance = TOLERANCE
     record_times: RecordTimes = "hours"
+    repair: bool = True
 
     @property
     def name(self) -> str:
@@ -87,7 +90,8 @@ class PromptedJudge:
         for limit in limits:
             smaller = replace(given, series_limit=limit)
             try:
-                return Judged(tuple(await self._ask_in_form(smaller)), len(smaller.series))
+                findings, dropped = await self._ask_in_form(smaller)
+                return Judged(tuple(findings), len(smaller.series), dropped)
             except AttemptsExhausted as error:
                 return Unjudged(
                     tuple(
@@ -101,14 +105,21 @@ class PromptedJudge:
                     return Unjudged((f"{type(error).__name__}: {error}",))
         raise AssertionError("a game has at least one limit")
 
-    async def _ask_in_form(self, given: JudgeInput) -> list[JudgedFinding]:
-        """Ask with a schema if the server takes it, else for a bare list."""
+    async def _ask_in_form(
+        self, given: JudgeInput
+    ) -> tuple[Sequence[JudgedFinding], tuple[str, ...]]:
+        """Ask with a schema if the server takes it, else for a bare list.
+
+        Returns the findings, and the faults of those that stayed invalid.
+        """
         if self.asker.model.limits.schema:
             with suppress(SchemaRefused):
                 return await self._ask(given, schema=True)
         return await self._ask(given, schema=False)
 
-    async def _ask(self, given: JudgeInput, *, schema: bool) -> list[JudgedFinding]:
+    async def _ask(
+        self, given: JudgeInput, *, schema: bool
+    ) -> tuple[Sequence[JudgedFinding], tuple[str, ...]]:
         model = self.asker.model
         prompt = render_game(given, self.tolerance, schema=schema)
         thinking = model.limits.reasoning
@@ -120,16 +131,31 @@ class PromptedJudge:
             model, prompt.messages, at_least=LEAST_TOKENS + thinking // 8, at_most=most
         )
 
+        repair = Repair(given, self.tolerance)
+
         def validate(reply: ModelReply) -> list[JudgedFinding]:
-            return read_answer(reply.text, given, self.tolerance, schema=schema)
+            raw = read_answer(reply.text, schema=schema)
+            return (
+                repair.validate(raw)
+                if self.repair
+                else validate_findings(raw, given, self.tolerance)
+            )
 
         wanted = answer_schema(given, thinking) if schema else None
         try:
-            return await self.asker.ask(
-                prompt, validate, max_tokens=tokens, part="judge", schema=wanted
+            findings = await self.asker.ask(
+                prompt,
+                validate,
+                max_tokens=tokens,
+                part="judge",
+                schema=wanted,
+                complain=repair.complain,
             )
-        except Truncated as error:
-            if tokens == most:
+            return findings, ()
+        except (AttemptsExhausted, Truncated) as error:
+            if repair.valid:
+                return repair.valid, repair.dropped
+            if isinstance(error, AttemptsExhausted) or tokens == most:
                 raise
             raise PromptTooLong(
                 f"{error}, and the prompt leaves no more tokens for an answer"
@@ -137,7 +163,7 @@ class PromptedJudge:
 
 
 def list_limits(given: JudgeInput) -> list[int]:
-    """Return the limit of the game, then each lower step that shows fewer series."""
+    """Return the game's limit, then each lower step that shows less."""
     shown = min(given.series_limit, len(given.series))
     return [given.series_limit, *(step for step in SERIES_STEPS if step < shown)]
 
@@ -234,11 +260,9 @@ def _uid_line(row: CandidateRow, note: str, shown: Mapping[str, str]) -> str:
     return " | ".join(str(cell) for cell in cells)
 
 
-def read_answer(
-    text: str, given: JudgeInput, tolerance: Tolerance = TOLERANCE, *, schema: bool
-) -> list[JudgedFinding]:
-    """Return the findings of a reply in either form, or raise AnswerRejected."""
-    if not schema:
-        return validate_findings(json_array(text), given, tolerance)
-    answer = parse_model(Findings, json_object(text))
-    return validate_findings(answer.findings, given, tolerance)
+def read_answer(text: str, *, schema: bool) -> list[Any]:
+    """Return the findings of a reply in either form, not yet validated.
+
+    Raises AnswerRejected.
+    """
+    return parse_model(Findings, json_object(text)).findings if schema else json_array(text)

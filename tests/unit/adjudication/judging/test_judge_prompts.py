@@ -1,4 +1,4 @@
-"""The judge's prompts: presets, the record's hours, and a worked example that is valid."""
+"""The judge's prompts: presets, hours, and a valid worked example."""
 
 from __future__ import annotations
 
