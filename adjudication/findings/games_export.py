@@ -82,7 +82,13 @@ COLUMNS = (
         " judged",
     ),
     Column("series_supplied", INT, "", "summaries of the record that the judge was given"),
-    Column("series_omitted", INT, "", "summaries that the limit left out"),
+    Column("series_omitted", INT, "", "summaries that the limit or the model's context left out"),
+    Column(
+        "dropped_findings",
+        INT,
+        "",
+        "findings that stayed invalid and were dropped; if any, the game is judged in part",
+    ),
 )
 _PATHS = {
     "game": "public_id",
@@ -93,6 +99,7 @@ _PATHS = {
     "decisive": "charged",
     "series_supplied": "series_supplied",
     "series_omitted": "series_omitted",
+    "dropped_findings": "dropped_findings",
 }
 
 

@@ -38,6 +38,8 @@ CALLS_OWNER = "adjudication.game"
 NOT_REPEATED = "This game is judged or being judged. Only failed or unjudged games can be repeated."
 #: A game without a valid answer: failed as a job, `unjudged` on pages.
 UNJUDGED = Q(state=JobState.FAILED, outcome=Game.Outcome.UNJUDGED)
+#: A judged game without the findings that stayed invalid.
+IN_PART = Q(outcome=Game.Outcome.JUDGED, dropped_findings__gt=0)
 
 
 class JudgingRefused(ValueError):
@@ -229,6 +231,8 @@ def _store(game: Game, judged: Judgement) -> None:
         a_is_first=loaded.given.a_is_first,
         outcome=outcome,
         unjudged_reasons=list(reasons),
+        dropped_findings=len(answer.dropped),
+        dropped_reasons=list(answer.dropped),
         input_sha256=loaded.input_sha256,
         series_supplied=answer.series_shown,
         series_omitted=len(loaded.given.summaries) - answer.series_shown,

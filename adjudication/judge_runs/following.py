@@ -8,7 +8,7 @@ from collections.abc import Callable
 from django.db import close_old_connections
 from django.db.models import Count, QuerySet
 
-from adjudication.judge_runs.actions import CALLS_OWNER, UNJUDGED, execute_game
+from adjudication.judge_runs.actions import CALLS_OWNER, IN_PART, UNJUDGED, execute_game
 from adjudication.judge_runs.preparing import execute_preparation
 from adjudication.models import JudgePreparation, JudgeRun
 from jobs.actions import end_abandoned_jobs
@@ -93,6 +93,7 @@ def progress_words(run: JudgeRun) -> str:
     failed = states.get(JobState.FAILED, 0) - unjudged
     rest = (
         ("running", states.get(JobState.RUNNING, 0)),
+        ("judged in part", run.games.filter(IN_PART).count()),
         ("unjudged", unjudged),
         ("failed", failed),
     )

@@ -14,6 +14,7 @@ from adjudication.judge_runs.tools import PROMPTED, RULES
 from adjudication.judging.config import SEED, JudgeConfig
 from adjudication.judging.validation import FIXED_TOLERANCE, TOLERANCE
 from ehr.models import Dataset, Encounter
+from ehr.presentation.rendering import JUDGE_SERIES
 from timelines.access.authoring import is_superseded
 from timelines.evaluation.naming import split_source
 from timelines.evaluation.values import SourceKey
@@ -36,6 +37,15 @@ JUDGES = (
 TOLERANCES = (
     ("scaled", "3 h, or a tenth of the distance from admission if that is more"),
     ("fixed", "3 h everywhere"),
+)
+SERIES_MOST = 10_000
+RECORD_TIMES = (
+    ("hours", "Hours from admission"),
+    ("iso", "Calendar moments, as published"),
+)
+REPAIRS = (
+    ("findings", "Ask again for the invalid findings; valid ones stay"),
+    ("answer", "Reject the whole answer, as published"),
 )
 
 
@@ -74,6 +84,27 @@ class JudgeForm(forms.Form):
     )
     tolerance = forms.ChoiceField(
         choices=TOLERANCES, initial="scaled", label="Times count as equal within"
+    )
+    record_times = forms.ChoiceField(
+        choices=RECORD_TIMES,
+        initial="hours",
+        required=False,
+        label="Times in the record",
+        help_text="For the language model judge, as are the next two.",
+    )
+    repair = forms.ChoiceField(
+        choices=REPAIRS,
+        initial="findings",
+        required=False,
+        label="If some findings of an answer are invalid",
+    )
+    series_limit = forms.IntegerField(
+        min_value=1,
+        max_value=SERIES_MOST,
+        initial=JUDGE_SERIES,
+        required=False,
+        label="Series of the record, at most",
+        help_text="Fewer are shown if they do not fit the model's context.",
     )
     seed = forms.IntegerField(
         min_value=0,
@@ -160,6 +191,9 @@ class JudgeForm(forms.Form):
                 swap=data["swap"],
                 uid_table=data["uid_table"],
                 tolerance=tolerance,
+                record_times=data["record_times"] or "hours",
+                repair=data["repair"] != "answer",
+                series_limit=data["series_limit"] or JUDGE_SERIES,
             ),
             "cases": data["cases"],
             "label": data["label"],

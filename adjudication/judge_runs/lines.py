@@ -16,6 +16,7 @@ from adjudication.judge_runs.progress import (
     derive_status,
     waiting_warning,
 )
+from adjudication.judging.config import JudgeConfig
 from adjudication.models import Game, JudgeRun
 from timelines.evaluation.values import SourceKey
 
@@ -45,12 +46,16 @@ class RunLine:
         return [dataset.public_id for dataset in self.run.datasets.all()]
 
     @property
+    def preset(self) -> str:
+        return JudgeConfig.from_dict(self.run.config).preset
+
+    @property
     def swap(self) -> bool:
         return bool(self.run.config.get("swap"))
 
 
 def run_lines(runs: Sequence[JudgeRun], closed: ClosedObjects) -> list[RunLine]:
-    """Return a line for each run; all of them together take three queries."""
+    """Return a line for each run; all of them together take four queries."""
     totals = count_games(runs, closed)
     return [RunLine(run, totals[run.pk]) for run in runs]
 

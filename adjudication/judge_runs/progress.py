@@ -77,6 +77,8 @@ class GameTotals:
 
     counts: Mapping[GameStatus, int] = field(default_factory=dict)
     findings: int = 0
+    #: Judged games in which invalid findings were dropped.
+    in_part: int = 0
     #: Time of the last change; None if anything of the run is closed to the person, because the
     #: time would reveal it.
     moved_at: datetime | None = None
@@ -146,6 +148,7 @@ def count_games(runs: Sequence[JudgeRun], closed: ClosedObjects = OPEN) -> dict[
     """
     counts: dict[int, Counter[GameStatus]] = {run.pk: Counter() for run in runs}
     findings: Counter[int] = Counter()
+    in_part = count_in_part(runs, closed)
     moved: dict[int, datetime] = {}
     stored = (
         JudgeCount.objects.filter(run__in=runs).order_by().values_list("run_id", "state", "outcome")
@@ -169,10 +172,22 @@ def count_games(runs: Sequence[JudgeRun], closed: ClosedObjects = OPEN) -> dict[
     }
     return {
         run: GameTotals(
-            dict(+found), findings[run], moved.get(run), describe_preparation(unprepared.get(run))
+            dict(+found),
+            findings[run],
+            in_part.get(run, 0),
+            moved.get(run),
+            describe_preparation(unprepared.get(run)),
         )
         for run, found in counts.items()
     }
+
+
+def count_in_part(runs: Sequence[JudgeRun], closed: ClosedObjects = OPEN) -> dict[int, int]:
+    """Map run ids to their games judged in part, without the closed games."""
+    games = Game.objects.filter(run__in=runs, dropped_findings__gt=0).order_by()
+    if closed:
+        games = games.exclude(closed.condition("comparison__"))
+    return dict(games.values_list("run_id").annotate(n=Count("pk")))
 
 
 def _subtract(

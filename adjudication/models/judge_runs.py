@@ -33,7 +33,7 @@ class JudgeRun(models.Model):
     judge_name = models.CharField(max_length=200)
     judge_version = models.CharField(max_length=64)
     #: `adjudication.judging.config.JudgeConfig` as plain values: seed, swap, uid_table, tolerance,
-    #: series limit.
+    #: series limit, times of the record, repair.
     config = models.JSONField(default=dict)
     #: As `timelines.Run.language_models`, for role "judge"; never a key.
     language_models = models.JSONField(default=dict)
@@ -92,10 +92,14 @@ class Game(ClaimableJob):
     a_is_first = models.BooleanField(null=True)
     outcome = models.CharField(max_length=10, choices=Outcome.choices, blank=True)
     unjudged_reasons = ArrayField(models.TextField(), default=list, blank=True)
+    #: Findings of a judged game that stayed invalid and were dropped, and the faults of each. If
+    #: there are any, the game is judged in part.
+    dropped_findings = models.PositiveIntegerField(default=0)
+    dropped_reasons = ArrayField(models.TextField(), default=list, blank=True)
     #: Of the judge's whole rendered input: shows whether note, rows or timelines have changed
     #: since.
     input_sha256 = models.CharField(max_length=64, blank=True)
-    #: Summaries supplied, and the number that the limit left out.
+    #: Summaries supplied, and the number that the limit or the model's context left out.
     series_supplied = models.PositiveIntegerField(null=True)
     series_omitted = models.PositiveIntegerField(null=True)
     #: How often a person requested it again: a language model then gets further attempts.
@@ -122,6 +126,10 @@ class Game(ClaimableJob):
                 | Q(outcome="unjudged", state__in=["running", "failed"]),
                 name="outcome_belongs_to_its_end",
             ),
+            models.CheckConstraint(
+                condition=Q(dropped_findings=0) | Q(outcome="judged"),
+                name="only_judged_game_drops_findings",
+            ),
         ]
         indexes = [
             *ClaimableJob.Meta.indexes,
@@ -129,6 +137,10 @@ class Game(ClaimableJob):
             # each.
             models.Index(fields=["run", "id"], name="game_in_order"),
             models.Index(fields=["run", "state", "outcome", "id"], name="game_by_state"),
+            # Games judged in part, which are few.
+            models.Index(
+                fields=["run"], condition=Q(dropped_findings__gt=0), name="game_judged_in_part"
+            ),
         ]
 
 

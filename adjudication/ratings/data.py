@@ -12,7 +12,7 @@ import numpy as np
 from django.db.models import Count, Q, QuerySet
 
 from adjudication.domain import FindingType, Verdict
-from adjudication.judge_runs.actions import UNJUDGED
+from adjudication.judge_runs.actions import IN_PART, UNJUDGED
 from adjudication.judge_runs.source_labels import find_label
 from adjudication.judge_runs.strata import strata
 from adjudication.models import Finding, Game, JudgeRun
@@ -82,6 +82,7 @@ def load_games(run: JudgeRun) -> Games:
         timing_far=np.array([_compute_magnitude(*t[2:]) for t in timing], dtype=np.float64),
         unjudged=_count_by_pair(run, labels, UNJUDGED),
         open=_count_by_pair(run, labels, ~UNJUDGED & ~Q(outcome=Game.Outcome.JUDGED)),
+        in_part=_count_by_pair(run, labels, IN_PART),
         keys=keys,
         tally=_tally(run),
         for_a=_count_for_a(run),

@@ -22,10 +22,11 @@ from adjudication.api.operations import Body, make_choices
 from adjudication.api.tables import Table
 from adjudication.domain import FindingPolarity, FindingType, Grounding, Relation, Verdict
 from adjudication.findings import changes
-from adjudication.judge_runs.forms import JUDGES, TOLERANCES
+from adjudication.judge_runs.forms import JUDGES, RECORD_TIMES, REPAIRS, SERIES_MOST, TOLERANCES
 from adjudication.judge_runs.progress import GameStatus
 from adjudication.judging.config import SEED
 from adjudication.scoring.errors import Category
+from ehr.presentation.rendering import JUDGE_SERIES
 
 
 class Page(Body):
@@ -55,6 +56,9 @@ class Counts(Body):
     waiting = IntegerField()
     running = IntegerField()
     judged = IntegerField()
+    in_part = IntegerField(
+        help_text="Judged games without findings that stayed invalid and were dropped."
+    )
     unjudged = IntegerField()
     failed = IntegerField()
     cancelled = IntegerField()
@@ -86,6 +90,7 @@ class JudgeRunDetail(JudgeRun):
     """A judge run with all settings that its answers depend on, as frozen."""
 
     config = DictField(source="run.config")
+    preset = CharField(help_text="default or published, with the settings that depart from it.")
     prompt_hashes = DictField(child=CharField(), source="run.prompt_hashes")
     language_models = DictField(
         source="run.language_models", help_text="The model of each role, without keys."
@@ -134,6 +139,9 @@ class JudgeStart(Body):
     swap = BooleanField(default=False)
     uid_table = BooleanField(default=False)
     tolerance = ChoiceField(TOLERANCES, default="scaled")
+    record_times = ChoiceField(RECORD_TIMES, default="hours")
+    repair = ChoiceField(REPAIRS, default="findings")
+    series_limit = IntegerField(default=JUDGE_SERIES, min_value=1, max_value=SERIES_MOST)
     seed = IntegerField(default=SEED, min_value=0, max_value=2**62)
     cases = ListField(
         child=CharField(max_length=200), default=list, max_length=100_000, help_text="Case ids."
@@ -217,6 +225,11 @@ class Game(Body):
     findings = IntegerField()
     unjudged_reasons = ListField(child=CharField())
     failures = ListField(child=CharField())
+    dropped_findings = IntegerField(
+        source="game.dropped_findings",
+        help_text="Findings that stayed invalid. If there are any, the game is judged in part.",
+    )
+    dropped_reasons = ListField(child=CharField(), source="game.dropped_reasons")
     series_supplied = IntegerField(allow_null=True, source="game.series_supplied")
     series_omitted = IntegerField(allow_null=True, source="game.series_omitted")
     rounds = IntegerField(source="game.rounds", help_text="Number of retries.")

@@ -81,11 +81,13 @@ class Repair:
             named[f"{side.lower()}_row"] = number
             if not isinstance(number, int) or number not in self.given.by_row:
                 named[f"{side.lower()}_event"] = said.get(f"{side.lower()}_event")
-        return json.dumps({k: v if isinstance(v, int) else _cut(v) for k, v in named.items()})
+        return json.dumps({name: _shorten(value) for name, value in named.items()})
 
 
-def _cut(value: object) -> str | None:
-    return None if value is None else str(value)[:MOST_CHARACTERS]
+def _shorten(value: object) -> int | str | None:
+    if value is None or (isinstance(value, int) and abs(value) < 10**9):
+        return value
+    return str(value)[:MOST_CHARACTERS]
 
 
 def _type_of(raw: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from argparse import BooleanOptionalAction
 from typing import Any
 
 from celery import current_app
@@ -29,9 +30,10 @@ from adjudication.judge_runs.following import (
     waiting_words,
 )
 from adjudication.judge_runs.tools import JUDGES, RULES, UnknownJudge
-from adjudication.judging.config import SEED, JudgeConfig, SourceUnknown, parse_source
+from adjudication.judging.config import PUBLISHED, SEED, JudgeConfig, SourceUnknown, parse_source
 from adjudication.judging.validation import FIXED_TOLERANCE, TOLERANCE
 from adjudication.models import Finding, Game, JudgeRun
+from ehr.presentation.rendering import JUDGE_SERIES
 from jobs.models import JobState
 from llm_runtime.base import ProviderError
 from timelines.cases.datasets import find_dataset
@@ -87,6 +89,29 @@ class Command(BaseCommand):
             help="times are equal within three hours, at any distance from admission",
         )
         parser.add_argument(
+            "--preset",
+            default="default",
+            choices=("default", "published"),
+            help="published: --record-times iso --no-repair (default: default)",
+        )
+        parser.add_argument(
+            "--record-times",
+            choices=("hours", "iso"),
+            help="times of the record: hours from admission or calendar moments",
+        )
+        parser.add_argument(
+            "--repair",
+            action=BooleanOptionalAction,
+            help="ask again for invalid findings alone, or reject the whole answer",
+        )
+        parser.add_argument(
+            "--series",
+            type=int,
+            default=JUDGE_SERIES,
+            metavar="N",
+            help=f"series of the record, at most (default: {JUDGE_SERIES})",
+        )
+        parser.add_argument(
             "--seed", type=int, default=SEED, help=f"seed of the choice of side A (default: {SEED})"
         )
         parser.add_argument("--label", default="", help="a name for the judge run")
@@ -130,11 +155,14 @@ class Command(BaseCommand):
             parse_source(name, known) for name in options["sources"].split(",") if name.strip()
         ]
         tolerance = FIXED_TOLERANCE if options["fixed_tolerance"] else TOLERANCE
+        chosen = {name: options[name] for name in PUBLISHED if options[name] is not None}
         config = JudgeConfig(
             seed=options["seed"],
             swap=options["swap"],
             uid_table=options["uid_table"],
             tolerance=tolerance,
+            series_limit=options["series"],
+            **{**(PUBLISHED if options["preset"] == "published" else {}), **chosen},
         )
         asked: dict[str, Any] = {
             "datasets": datasets,

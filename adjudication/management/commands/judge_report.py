@@ -100,7 +100,7 @@ def format_report(report: JudgeReport, found: list[Table], form: str | None) -> 
         return "\n".join(t.to_latex() for t in found)
     return "\n\n".join(
         [
-            ", ".join(f"{n} {name}" for name, n in counts(report).items()),
+            ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in counts(report).items()),
             *warnings(report),
             *(t.to_text() for t in found),
         ]
@@ -109,7 +109,7 @@ def format_report(report: JudgeReport, found: list[Table], form: str | None) -> 
 
 def counts(report: JudgeReport) -> dict[str, int]:
     """Return the numbers that the figures are based on."""
-    names = ("cases", "games", "unjudged", "open", "findings", "decisive", "flagged")
+    names = ("cases", "games", "in_part", "unjudged", "open", "findings", "decisive", "flagged")
     return {name: getattr(report, name) for name in names}
 
 

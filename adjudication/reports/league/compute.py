@@ -78,6 +78,7 @@ def judge_report(
         findings=int(games.findings.sum()),
         decisive=int(games.charges.sum()),
         flagged=int(games.flagged_findings.sum()),
+        in_part=sum(games.in_part.values()),
         unjudged=sum(games.unjudged.values()),
         open=sum(games.open.values()),
         rated=main,
@@ -172,6 +173,7 @@ def rate_sources(
             ties=record[at]["ties"],
             draws=record[at]["draws"],
             empty=record[at]["empty"],
+            in_part=sum(count for pair, count in games.in_part.items() if n in pair),
             unjudged=sum(count for pair, count in games.unjudged.items() if n in pair),
             flagged=record[at]["flagged"],
         )
@@ -244,7 +246,15 @@ def matchups(games: Games, *, resamples: int = RESAMPLES, seed: int = SEED) -> t
                 else (games.sources[i], games.sources[j])
             )
             found.append(
-                Matchup(*pair, result, int(games.findings[mine].sum()), unjudged, waiting, differ)
+                Matchup(
+                    *pair,
+                    result,
+                    int(games.findings[mine].sum()),
+                    games.in_part.get((i, j), 0),
+                    unjudged,
+                    waiting,
+                    differ,
+                )
             )
     return tuple(found)
 

@@ -97,7 +97,7 @@ def build_links(report: JudgeReport) -> dict[str, Links]:
     errors = dict(_errors(report))
     return {
         "ratings": {
-            (line, 8): _query(flagged=1, charged=_number(report, r.source))
+            (line, 9): _query(flagged=1, charged=_number(report, r.source))
             for line, r in enumerate(report.rated.ratings)
         },
         "profile": errors,

@@ -32,6 +32,7 @@ def ratings(report: JudgeReport) -> Table:
         "W–L–T",
         "Draws",
         "Empty",
+        "Judged in part",
         "Unjudged",
         "Flagged charges",
         "Without flagged",
@@ -51,6 +52,7 @@ def ratings(report: JudgeReport) -> Table:
                 f"{r.wins}–{r.losses}–{r.ties}",
                 r.draws,
                 r.empty,
+                r.in_part,
                 r.unjudged,
                 r.flagged,
                 without.get(r.source, Cell(None, why=EMPTY)),
@@ -169,12 +171,11 @@ def matchups(report: JudgeReport) -> Table:
             share,
             "yes" if c.separated else "no",
         )
-        rows.append(
-            (m.first, m.second, m.differ or "–", *counts, record, c.empty, m.unjudged, m.open)
-        )
+        others = (c.empty, m.in_part, m.unjudged, m.open)
+        rows.append((m.first, m.second, m.differ or "–", *counts, record, *others))
     heads = (
-        "First", "Second", "Differ in", "Games", "Findings", "Points", "First's share, %", "Separated", "W–L–T", "Empty", "Unjudged",
-        "Not judged yet",
+        "First", "Second", "Differ in", "Games", "Findings", "Points", "First's share, %", "Separated", "W–L–T", "Empty",
+        "Judged in part", "Unjudged", "Not judged yet",
     )  # fmt: skip
     return Table("matchups", "Pair by pair", heads, tuple(rows))
 

@@ -54,6 +54,8 @@ class Games:
     #: (first, second) → games without a valid answer; games that failed or have not ended.
     unjudged: Mapping[tuple[int, int], int]
     open: Mapping[tuple[int, int], int]
+    #: (first, second) → judged games in which invalid findings were dropped.
+    in_part: Mapping[tuple[int, int], int] = field(default_factory=dict)
     #: The same sources as keys, if known: they identify controlled comparisons.
     keys: tuple[SourceKey, ...] = ()
     #: (type, verdict, grounding, flagged) → findings; A_ONLY and B_ONLY are "one-sided", A and B
@@ -86,6 +88,7 @@ class Rating:
     ties: int
     draws: int
     empty: int
+    in_part: int
     unjudged: int
     flagged: int
 
@@ -128,7 +131,7 @@ class Profile:
 class Matchup:
     """Two sources over the cases both have: pooled points and their share.
 
-    It also counts games without an answer. `differ` names the one thing in which a controlled pair
+    It also counts games judged in part and games without an answer. `differ` names the one thing in which a controlled pair
     differs, and then the fuller source is first; "" for any other pair.
     """
 
@@ -136,6 +139,7 @@ class Matchup:
     second: str
     result: ControlledShare
     findings: int
+    in_part: int
     unjudged: int
     open: int
     differ: str = ""
@@ -239,6 +243,7 @@ class JudgeReport:
     findings: int
     decisive: int
     flagged: int
+    in_part: int
     unjudged: int
     open: int
     rated: SourceRatings

@@ -36,7 +36,7 @@ from adjudication.judge_runs.progress import (
     waiting_warning,
 )
 from adjudication.judge_runs.tools import UnknownJudge
-from adjudication.judging.config import SourceUnknown
+from adjudication.judging.config import JudgeConfig, SourceUnknown
 from adjudication.models import Finding, Game, JudgeRun
 from ehr.models import Dataset
 from llm_runtime.base import ProviderError
@@ -116,7 +116,9 @@ def _facts(run: JudgeRun, closed: ClosedObjects) -> dict[str, Any]:
     These are the run's settings, and other runs that judged the same.
     """
     return {
-        "config_items": sorted((name, value) for name, value in run.config.items()),
+        "config_items": sorted(
+            {"preset": JudgeConfig.from_dict(run.config).preset, **run.config}.items()
+        ),
         "prompt_items": sorted(run.prompt_hashes.items()),
         "model_items": sorted(run.language_models.items()),
         "sources": [SourceKey(*source).label for source in run.sources],

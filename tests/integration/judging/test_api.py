@@ -61,6 +61,7 @@ def test_a_run_is_told_with_what_it_froze(world, admin):
         "waiting": 0,
         "running": 0,
         "judged": 6,
+        "in_part": 0,
         "unjudged": 0,
         "failed": 0,
         "cancelled": 0,

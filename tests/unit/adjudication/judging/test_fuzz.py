@@ -182,7 +182,8 @@ def test_no_spoiled_answer_crashes_the_judge_or_lets_an_illegal_finding_in(spoil
     for seed, (schema, given) in product(SEEDS, GAMES.items()):
         text = spoil_answer(spoil, seed, schema, given)
         model = ScriptedModel([text], limits=Limits(context=128_000, schema=schema))
-        found = PromptedJudge(Asker("judge", model, MemoryLedger(), attempts=1)).judge(given)
+        asker = Asker("judge", model, MemoryLedger(), attempts=1)
+        found = PromptedJudge(asker, repair=False).judge(given)
         if isinstance(found, Unjudged):
             assert found.reasons
             assert not any(
@@ -209,3 +210,45 @@ def test_no_spoiled_answer_crashes_the_judge_or_lets_an_illegal_finding_in(spoil
         assert outcomes["harmless"] == 0
     if spoil.__name__ not in NEVER_REFUSED:
         assert outcomes["refused"] > 0
+
+
+@pytest.mark.parametrize("spoil", SPOILS, ids=lambda s: s.__name__)
+def test_no_repair_lets_an_illegal_finding_in(spoil: Spoil) -> None:
+    """The spoiled answer comes first, or comes as the repair of another."""
+    for seed, (schema, given) in product(SEEDS[::3], GAMES.items()):
+        good = make_good_findings(given)
+        started = answer_text([{**good[0], "note_evidence": "made up"}, good[1]], schema)
+        text = spoil_answer(spoil, seed, schema, given)
+        for replies in ([text, text, text], [started, text, text]):
+            model = ScriptedModel(replies, limits=Limits(context=128_000, schema=schema))
+            found = PromptedJudge(Asker("judge", model, MemoryLedger())).judge(given)
+            if isinstance(found, Unjudged):
+                continue
+            raw = [f for reply in replies for f in find_raw(reply)]
+            for judged in found.findings:
+                answers = [f for f in raw if is_about(f, judged)]
+                assert any(not list(find_breaks(judged, f, given)) for f in answers)
+            assert len({(j.finding.a_row, j.finding.b_row) for j in found.findings}) == len(
+                found.findings
+            )
+            assert not any(
+                words in reason
+                for reason in found.dropped
+                for words in ("Lactate", "chest pain", "rash", "SYSTEM")
+            )
+
+
+def find_raw(text: str) -> list[dict[str, Any]]:
+    """The raw findings of an answer, [] if it cannot be read."""
+    try:
+        return [f for f in read_findings(text) if isinstance(f, dict)]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return []
+
+
+def is_about(answer: dict[str, Any], judged: JudgedFinding) -> bool:
+    names = ("type", "verdict", "a_row", "b_row", "reason")
+    if not all(name in answer for name in names):
+        return False
+    f = judged.finding
+    return [answer["a_row"], answer["b_row"], answer["type"]] == [f.a_row, f.b_row, f.type]

@@ -156,9 +156,9 @@ def test_the_schema_answer_holds_findings_and_nothing_else() -> None:
         '{"findings": null}',
     ):
         with pytest.raises(AnswerRejected):
-            read_answer(text, GIVEN, schema=True)
+            read_answer(text, schema=True)
     with pytest.raises(AnswerRejected):
-        read_answer('{"findings": []}', GIVEN, schema=False)
+        read_answer('{"findings": []}', schema=False)
 
 
 def test_the_prompt_holds_the_complete_note_both_timelines_and_the_record_as_data() -> None:
