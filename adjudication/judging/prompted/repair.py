@@ -58,7 +58,10 @@ class Repair:
         return self.valid
 
     def complain(self, reasons: Sequence[str]) -> str:
-        """Return the message that asks again, for the invalid findings if some were valid."""
+        """Return the message that asks again.
+
+        It asks for the invalid findings alone if any were valid.
+        """
         if not self.invalid:
             return ask_again_whole(reasons)
         asked = self.invalid[:MOST_ASKED]
