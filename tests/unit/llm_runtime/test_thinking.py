@@ -1,4 +1,4 @@
-"""One switch for thinking: what the settings mean, and which contradict each other."""
+"""One switch for thinking: its values, and settings that contradict it."""
 
 from __future__ import annotations
 

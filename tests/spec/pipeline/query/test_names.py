@@ -1,4 +1,4 @@
-"""The table of names.md, row by row, and what happens to a list that is too long."""
+"""The table of names.md, row by row, and lists that are too long."""
 
 from __future__ import annotations
 
