@@ -90,12 +90,12 @@ def find_requested_studies(
     return narrowed
 
 
-def find_study(request: Request, public_id: str, roles: frozenset[Role] = ADMINS) -> Study:
-    """Return the named study, or the only one if none is named.
+def find_study(request: Request, public_id: str) -> Study:
+    """Return the named study of this admin, or the only one if none is named.
 
     Raises NotAllowed, Http404, ValidationError.
     """
-    found = require_studies(request, roles)
+    found = require_studies(request, ADMINS)
     if public_id:
         return get_object_or_404(found, public_id=public_id)
     several = list(found[:2])

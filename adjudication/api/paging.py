@@ -47,9 +47,9 @@ def load_page(
     return answer
 
 
-def read_limit(request: Request, default: int = 100) -> int:
+def read_limit(request: Request) -> int:
     """Return the requested number of rows. Raises ValidationError."""
-    asked = request.query_params.get("limit", str(default))
+    asked = request.query_params.get("limit", "100")
     if not asked.isascii() or not asked.isdigit() or not 1 <= int(asked[:9]) <= MOST:
         raise serializers.ValidationError({"limit": [f"A whole number from 1 to {MOST}."]})
     return int(asked)

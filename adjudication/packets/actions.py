@@ -139,44 +139,29 @@ def draw_packet(
 
 
 @transaction.atomic
-def draw_changed(
-    *,
-    packet: Packet,
-    judge_run: JudgeRun,
-    by: User,
-    label: str = "",
-    design: Design | None = None,
-    seed: int | None = None,
-) -> Packet:
+def draw_changed(*, packet: Packet, judge_run: JudgeRun, by: User) -> Packet:
     """Draw a draft packet of findings that a later run changed.
 
     Only cases of the earlier packet count; earlier decisions keep their versions. A finding is
     unchanged if the earlier run has one with the same subject, verdict and judge's input. All
-    changed ones are taken, or a sample by `design`. Raises NotAllowed, PacketRefused if none
-    changed.
+    changed ones are taken. Raises NotAllowed, PacketRefused if none changed.
     """
     eligible = find_changed_findings(packet, judge_run)
-    if design is None:
-        everything = {
-            s: max(1, sum(f.stratum == s for f in eligible.findings))
-            for s in {f.stratum for f in eligible.findings}
-        }
-        design = replace(
-            Design.from_plain(packet.design),
-            quotas=everything,
-            own_quotas={},
-            cases=None,
-            redistribute=False,
-        )
-    chosen = secrets.randbits(62) if seed is None else seed
+    design = replace(
+        Design.from_plain(packet.design),
+        quotas=dict(Counter(f.stratum for f in eligible.findings)),
+        own_quotas={},
+        cases=None,
+        redistribute=False,
+    )
     # reviewers read it, so it does not say that the judge now reports these differently
-    words = label or f"{packet.label}, continued"
+    words = f"{packet.label}, continued"
     drawn = _draw(
         packet.study,
         judge_run,
         words,
         design,
-        chosen,
+        secrets.randbits(62),
         by,
         packet.reveal,
         packet.lease_minutes,
