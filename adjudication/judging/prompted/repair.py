@@ -1,6 +1,6 @@
-"""Ask again for the invalid findings of an answer; the valid ones stay. No Django.
+"""Ask again for the invalid findings of an answer; valid ones stay.
 
-Protocol section 4, "Input".
+Protocol section 4, "Input". No Django.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Games judged in part and with a smaller record: what is stored and shown."""
+"""Games judged in part or with a smaller record, stored and shown."""
 
 from __future__ import annotations
 

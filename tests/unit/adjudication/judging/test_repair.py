@@ -1,4 +1,4 @@
-"""Invalid findings are asked for again alone; what stays invalid is dropped."""
+"""Invalid findings are asked for again alone, and dropped in the end."""
 
 from __future__ import annotations
 
