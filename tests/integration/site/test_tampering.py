@@ -65,7 +65,7 @@ FREE = {
     **{("adjudication_game", name): "the queue's own, and figures beside the findings" for name in (
         "attempt", "max_attempts", "worker", "fence", "heartbeat_at", "progress", "lease_expires_at", "hinted_at", "not_before",
         "outages", "reasons", "queued_at", "started_at", "finished_at", "cancel_requested", "unjudged_reasons",
-        "series_supplied", "series_omitted", "rounds",
+        "series_supplied", "series_omitted", "dropped_findings", "dropped_reasons", "rounds",
     )},
 }  # fmt: skip
 #: Who has an undecided slot in hand; of a decided one it is watched.
