@@ -212,9 +212,9 @@ def progress_words(found: Progress) -> dict[str, Any]:
 def open_item(
     assignment: Assignment, item: PacketItem, decided: Decision | None = None
 ) -> OpenItem:
-    """Return the item with the person's draft or decision; the trail records it.
+    """Return the item with the person's draft or decision.
 
-    Raises NoteChanged.
+    The trail records it. Raises NoteChanged.
     """
     draft = (
         decision_draft(decided) if decided else slots.load_draft(assignment=assignment, item=item)

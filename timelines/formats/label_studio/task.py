@@ -1,4 +1,4 @@
-"""The schema of Label Studio's JSON: a task, its annotations, the items of a result."""
+"""The schema of Label Studio's JSON: tasks, annotations, items."""
 
 from __future__ import annotations
 
