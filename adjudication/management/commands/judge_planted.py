@@ -125,8 +125,10 @@ class Command(BaseCommand):
                     f"{timeline.encounter.case_id}: unjudged: {'; '.join(answer.reasons)}"
                 )
                 continue
+            dropped = f", {len(answer.dropped)} dropped" if answer.dropped else ""
             self.stderr.write(
-                f"{timeline.encounter.case_id}: {len(twin.planted)} changes, {len(answer.findings)} findings"
+                f"{timeline.encounter.case_id}: {len(twin.planted)} changes,"
+                f" {len(answer.findings)} findings{dropped}"
             )
             yield tally(twin.planted, given, answer.findings)
 
