@@ -16,9 +16,10 @@ from django.urls import reverse
 
 from accounts.models import Role
 from adjudication.judge_runs.progress import count_games
+from adjudication.judging.config import JudgeConfig
 from adjudication.judging.input import Judged, JudgeInput, Unjudged
 from adjudication.judging.prompted.judge import PromptedJudge
-from adjudication.models import Game
+from adjudication.models import Game, JudgeRun
 from adjudication.ratings.data import compute_report
 from llm_runtime.base import Limits
 from llm_runtime.calls.calling import Asker, MemoryLedger
@@ -26,7 +27,7 @@ from llm_runtime.providers.scripted import ScriptedModel
 from tests import factories
 from tests.support.api import ApiClient
 from tests.support.pages import extract_text
-from tests.worlds.judged import FixedJudge, make_case, make_judged_run
+from tests.worlds.judged import KEYS, FixedJudge, make_case, make_judged_run, use_judge
 
 pytestmark = pytest.mark.django_db(transaction=True)
 FAULT = "TIMING: note_evidence is not copied word for word from the note"
@@ -132,3 +133,31 @@ def test_a_smaller_record_is_stored_with_the_game():
         assert game.series_supplied + game.series_omitted == shown
     nothing = make_judged_run(dataset, SpoiledJudge(context=4_000))
     assert set(nothing.games.values_list("outcome", flat=True)) == {"unjudged"}
+
+
+def test_the_published_preset_and_departures_are_set_at_launch_and_stored(client):
+    dataset = factories.make_dataset(name="cohort")
+    make_case(dataset, "one")
+    asked = {"dataset": ["cohort"], "sources": "author:vega,rules-orion", "stdout": StringIO()}
+
+    def latest() -> JudgeConfig:
+        return JudgeConfig.from_dict(JudgeRun.objects.latest("pk").config)
+
+    with use_judge(FixedJudge()):
+        call_command("judge", **asked)
+        assert latest() == JudgeConfig()
+        call_command("judge", preset="published", series=100, **asked)
+        assert latest() == JudgeConfig(record_times="iso", repair=False, series_limit=100)
+        call_command("judge", preset="published", repair=True, **asked)
+        assert latest().preset == "default, except record_times"
+        api = ApiClient(factories.make_user(dataset.study, Role.ADMIN))
+        status, made = api.post(
+            "judge-runs/",
+            datasets=[dataset.public_id],
+            sources=[key.written for key in KEYS],
+            record_times="iso",
+            repair="answer",
+            series_limit=40,
+        )
+    assert (status, made.get("preset")) == (201, "published"), made
+    assert latest() == JudgeConfig(record_times="iso", repair=False, series_limit=40)
