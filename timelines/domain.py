@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -78,6 +78,25 @@ class TimeKind(StrEnum):
     CHARTED = "charted"
     ADMINISTRATIVE = "administrative"
     UNKNOWN = "unknown"
+
+
+class RowLink(StrEnum):
+    """How a time was linked to the rows that it rests on (protocol stage 6)."""
+
+    #: The model named the row's number.
+    CITED = "cited"
+    #: The model names no rows (published preset): the hour of the row equals the time.
+    INFERRED = "inferred"
+    #: A rule matched the row with the occurrence.
+    MATCHED = "matched"
+
+
+class NoRows(StrEnum):
+    """Why no row reached an occurrence (protocol stage 5)."""
+
+    NONE_FOUND = "none found"
+    BELOW_THRESHOLD = "below threshold"
+    OVER_BUDGET = "over budget"
 
 
 class TimelineKind(StrEnum):
@@ -240,6 +259,10 @@ class Entry:
     adopted_rows: tuple[int, ...] = ()
     #: The source's confidence, on its own scale; None if it gives none.
     confidence: float | None = None
+    #: row_index of rows of other things that the time leans on.
+    near_rows: tuple[int, ...] = ()
+    #: How `adopted_rows` were linked; None without rows, or if an imported file does not say.
+    link: RowLink | None = None
 
     def __post_init__(self) -> None:
         for name in ("time", "lower", "upper"):
@@ -277,6 +300,8 @@ class Timeline:
     entries: tuple[Entry, ...]
     kind: TimelineKind = TimelineKind.TEXT_ONLY
     alternative: int = 1
+    #: What the model wrote about it before its rows; empty without a model.
+    reasoning: str = ""
 
     @classmethod
     def complete(
@@ -285,6 +310,7 @@ class Timeline:
         entries: Sequence[Entry],
         kind: TimelineKind,
         alternative: int = 1,
+        reasoning: str = "",
     ) -> Timeline:
         """Order `entries` by inventory and check completeness.
 
@@ -305,7 +331,7 @@ class Timeline:
             if unknown:
                 parts.append(f"unknown UIDs {', '.join(unknown[:20])}")
             raise InvariantError("; ".join(parts))
-        return cls(tuple(by_uid[u] for u in inventory.uids), kind, alternative)
+        return cls(tuple(by_uid[u] for u in inventory.uids), kind, alternative, reasoning)
 
     @cached_property
     def by_uid(self) -> dict[str, Entry]:
@@ -366,7 +392,8 @@ class SourceRow:
 class Evidence:
     """A source row that reached an occurrence.
 
-    It has the query and candidate that returned it.
+    It has the query and candidate that returned it. `series` is the candidate's event if the row is
+    of another series: the start or the end of the same infusion, order or procedure.
     """
 
     uid: str
@@ -375,6 +402,36 @@ class Evidence:
     dense_rank: int
     dense_score: float
     rerank_score: float | None = None
+    series: str = ""
+
+    @property
+    def found_in(self) -> str:
+        """The event of the candidate through which the row came."""
+        return self.series or self.row.event
+
+    @property
+    def relevance(self) -> float:
+        """ρ if a reranker gave one, else the cosine."""
+        return self.dense_score if self.rerank_score is None else self.rerank_score
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """The rows that revision sees: those of each UID, by inventory and relevance.
+
+    `skeleton` are the rows of the stay itself; `without_evidence` says for each UID that no row
+    reached why.
+    """
+
+    evidence: tuple[Evidence, ...]
+    without_evidence: Mapping[str, NoRows] = field(default_factory=dict)
+    skeleton: tuple[SourceRow, ...] = ()
+
+    @cached_property
+    def by_index(self) -> dict[int, SourceRow]:
+        """Every row that revision sees, once."""
+        rows = [*self.skeleton, *(item.row for item in self.evidence)]
+        return {row.row_index: row for row in rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,7 +514,9 @@ class Reconstruction:
     """Everything the seven stages produced for one case.
 
     It includes the chain of provenance. `summaries` replace `evidence` if revision saw no rows,
-    `unidentified` replaces `revised` if it saw no identifiers.
+    `unidentified` replaces `revised` if it saw no identifiers. `skeleton` are the rows of the stay
+    itself, which revision sees next to what was found; `without_evidence` says for each UID without
+    rows why, if the run recorded it.
     """
 
     note: TaggedNote
@@ -466,6 +525,7 @@ class Reconstruction:
     candidates: tuple[Candidate, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     revised: tuple[Timeline, ...] = ()
-    without_evidence: tuple[str, ...] = field(default=())
+    without_evidence: Mapping[str, NoRows] = field(default_factory=dict)
     summaries: tuple[KeptSummary, ...] = ()
     unidentified: tuple[NamedTimeline, ...] = ()
+    skeleton: tuple[SourceRow, ...] = ()

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from timelines.domain import (
     Anchor,
-    Evidence,
+    Expansion,
     KeptSummary,
     NamedRow,
     NamedTime,
@@ -63,11 +63,11 @@ class Reviser(Protocol):
         self,
         note: TaggedNote,
         text_only: Timeline,
-        evidence: Sequence[Evidence],
+        found: Expansion,
         window: Window,
         alternatives: int,
     ) -> Sequence[Timeline]:
-        """Return exactly `alternatives` complete timelines.
+        """Return one to `alternatives` complete timelines.
 
         The first is primary. No UID is added, lost or renamed.
         """
@@ -125,10 +125,12 @@ class Backbone:
     timer: TextTimer
     query_writer: QueryWriter
     reviser: Reviser
-    #: Rows an occurrence may carry into revision, and rows a case may (None: no cap). Protocol
-    #: stage 5.
-    max_rows_per_occurrence: int | None = None
-    max_rows_per_case: int | None = 100
+    #: Rows an occurrence may carry into revision; None: the run's own number.
+    rows_per_occurrence: int | None = None
+    #: Whether rows cost context: then the run's budget or cap applies.
+    pays_for_rows: bool = True
+    #: Tokens of printed rows that its context has room for; None: no limit of its own.
+    evidence_tokens: int | None = None
     #: Revisers of variants; None: this backbone cannot run them.
     summary_reviser: SummaryReviser | None = None
     unidentified_reviser: UnidentifiedReviser | None = None

@@ -44,6 +44,16 @@ class QueryContext(StrEnum):
     BLIND = "blind"
 
 
+class Preset(StrEnum):
+    """A set of settings (protocol section 2, "Presets").
+
+    `published` reproduces the paper; `default` is ours.
+    """
+
+    DEFAULT = "default"
+    PUBLISHED = "published"
+
+
 #: Settings without effect that older runs recorded. Their numbers apply to every run: `MAX_CONTEXT`
 #: in `timelines.domain`, and the reranker's own option `max_tokens`.
 RETIRED = frozenset(("max_context_uids", "rerank_max_tokens"))
@@ -94,12 +104,23 @@ class PipelineConfig:
     top_k_rerank: Count = 3
     rows_per_summary: Count = 3
     discharge_grace_hours: Annotated[float, Number, Field(ge=0)] = 12.0
-    #: Rows a case may carry into revision when the backbone pays for context; a backbone may set
-    #: None.
+    #: Tokens that the printed rows of a case may take, less where the context is smaller. None: the
+    #: published selection, with `rows_per_summary` and `case_row_cap`.
+    evidence_tokens: Count | None = 24_000
+    #: Rows that an occurrence may carry; a start and its stop count once. History and plans carry
+    #: one.
+    rows_per_occurrence: Count = 8
+    #: Rows that a case may carry in the published selection if its backbone pays for context.
     case_row_cap: Count = 100
 
     # Stage 6: revise jointly
+    #: Timelines of a revision: the first, and as many further ones as the model can defend.
     alternatives: Count = 3
+    #: The model writes all of them, also where it sees no other course.
+    force_alternatives: Annotated[bool, Field(strict=True)] = False
+    #: Rows are printed once, with numbers, and the model names the numbers that a time rests on.
+    #: Otherwise the link is inferred from equal hours.
+    cite_rows: Annotated[bool, Field(strict=True)] = True
     revise_note_characters: Count = 30_000
     revise_local_characters: Count = 220
     evidence_field_characters: Count = 160
@@ -109,6 +130,20 @@ class PipelineConfig:
         if self.min_queries > self.max_queries:
             raise ValueError("min_queries exceeds max_queries")
         return self
+
+    @property
+    def preset(self) -> Preset:
+        """Return the preset that these settings follow: the one with fewer departures."""
+        return min(Preset, key=lambda preset: len(self.departures(preset)))
+
+    def departures(self, preset: Preset) -> dict[str, Any]:
+        """Return the settings that differ from the preset's; variant and seed belong to a run."""
+        usual = asdict(preset_config(preset))
+        return {
+            name: value
+            for name, value in self.to_dict().items()
+            if name not in ("variant", "seed") and value != usual[name]
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; `from_dict` restores the same config."""
@@ -133,6 +168,20 @@ class PipelineConfig:
             return _CONFIG.validate_python(known)
         except ValidationError as error:
             raise ConfigError("; ".join(map(str, field_faults(error)))) from None
+
+
+#: Settings of the published preset that differ from the defaults.
+PUBLISHED: Mapping[str, Any] = {
+    "evidence_tokens": None,
+    "force_alternatives": True,
+    "cite_rows": False,
+}
+
+
+def preset_config(preset: Preset, **settings: Any) -> PipelineConfig:
+    """Return a preset's settings, with those named replaced. Raises ConfigError."""
+    usual = PUBLISHED if preset is Preset.PUBLISHED else {}
+    return PipelineConfig.from_dict({**usual, **settings})
 
 
 _CONFIG = TypeAdapter(PipelineConfig)

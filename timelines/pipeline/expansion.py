@@ -1,59 +1,82 @@
 """Stage 5: expand retained summaries to the rows that revision sees.
 
-A summary is never evidence for a time; the rows behind it are. Order (protocol section 2, stage 5):
-retained summaries → rows → drop rows later than discharge + 12 h → at most 3 rows a summary → a row
-once per UID → the backbone's caps.
+A summary is never evidence for a time; the rows behind it are. Two ways (protocol section 2, stage
+5): by default a budget in tokens, filled in rounds over the occurrences; in the published preset at
+most 3 rows a summary and 100 a case.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
 
-from timelines.domain import Candidate, Entry, Evidence, Inventory, SourceRow, Timeline
+from timelines.domain import (
+    Candidate,
+    Entry,
+    Evidence,
+    Expansion,
+    Inventory,
+    Lane,
+    NoRows,
+    Occurrence,
+    SourceRow,
+    Timeline,
+)
+from timelines.pipeline.backbone import Backbone
 from timelines.pipeline.config import PipelineConfig
+from timelines.pipeline.preferences import Wanted, distance_to_bounds, records_act
+from timelines.pipeline.retrieval import BELOW_THRESHOLD, relevance
+from timelines.pipeline.skeleton import select_skeleton
 from timelines.pipeline.values import states_value
+
+_T = TypeVar("_T")
+
+#: Rows of history and plans say little of when (demographics, family history, follow-up).
+ONE_ROW_LANES = frozenset((Lane.HISTORY, Lane.PLAN))
+#: Rows of one series that an occurrence may carry.
+MOST_OF_SERIES = 12
+#: A row that states the mention's value goes this many places before its neighbours in the series.
+VALUE_LEAD = 2
+#: Characters of a printed row for one token: numbers and codes take more tokens than prose.
+CHARACTERS_PER_TOKEN = 2.5
+_ENDS_OF = {":start": (":end", ":stop"), ":end": (":start",), ":stop": (":start",)}
 
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """The limits of rows that reach revision; None: no limit.
+    """What limits the rows that reach revision; None: no limit.
 
-    A case retains its best rows by ρ, ties by inventory order, query ordinal, dense rank, place
-    within the summary. An occurrence with a cap of its own counts a row's place within its summary,
-    one more if it does not state the mention's value, and retains the lowest, then by ρ: three rows
-    of one summary would hide the others (an administration behind its order).
+    `per_occurrence` are rows of one occurrence; `tokens` is the budget of the printed rows, and
+    `per_case` the published cap of rows.
     """
 
     per_occurrence: int | None = None
-    per_case: int | None = 100
+    per_case: int | None = None
+    tokens: int | None = None
 
 
-@dataclass(frozen=True)
-class Expansion:
-    """The rows of each UID, in inventory order.
-
-    `without_evidence` are the UIDs that no row reached, in inventory order.
-    """
-
-    evidence: tuple[Evidence, ...]
-    without_evidence: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """An evidence row with what the caps sort by."""
-
-    evidence: Evidence
-    order: tuple[float, int, int, int, int]
-    rank: int
+def find_caps(backbone: Backbone, config: PipelineConfig) -> Caps:
+    """Return what limits the rows of a run: its settings, as far as the backbone needs them."""
+    published = config.evidence_tokens is None
+    per_occurrence = backbone.rows_per_occurrence
+    if per_occurrence is None and not published:
+        per_occurrence = config.rows_per_occurrence
+    if not backbone.pays_for_rows:
+        return Caps(per_occurrence)
+    if config.evidence_tokens is None:
+        return Caps(per_occurrence, per_case=config.case_row_cap)
+    room = backbone.evidence_tokens
+    tokens = config.evidence_tokens if room is None else min(room, config.evidence_tokens)
+    return Caps(per_occurrence, tokens=tokens)
 
 
 def expand(
     inventory: Inventory,
     text_only: Timeline,
-    candidates: Iterable[Candidate],
+    candidates: Sequence[Candidate],
     rows_of: Mapping[str, Sequence[SourceRow]],
     *,
     discharge: float | None,
@@ -67,50 +90,231 @@ def expand(
     omitted.
     """
     latest = None if discharge is None else discharge + config.discharge_grace_hours
+    timely = {
+        event: [r for r in rows if r.time is not None and (latest is None or r.time <= latest)]
+        for event, rows in rows_of.items()
+    }
+    found = [c for c in candidates if c.kept]
+    if config.evidence_tokens is None:
+        evidence = _published(inventory, text_only, found, timely, caps, config)
+        return Expansion(evidence, _explain(inventory, candidates, timely, evidence))
+    skeleton = select_skeleton(timely, latest)
+    evidence = _fill_budget(inventory, text_only, found, timely, skeleton, caps, config)
+    return Expansion(evidence, _explain(inventory, candidates, timely, evidence), skeleton)
+
+
+# ---------------------------------------------------------------------------------------------
+# The budget in tokens
+
+
+def _fill_budget(
+    inventory: Inventory,
+    text_only: Timeline,
+    candidates: Iterable[Candidate],
+    rows_of: Mapping[str, Sequence[SourceRow]],
+    skeleton: Sequence[SourceRow],
+    caps: Caps,
+    config: PipelineConfig,
+) -> tuple[Evidence, ...]:
+    by_uid: dict[str, list[Candidate]] = defaultdict(list)
+    for candidate in candidates:
+        by_uid[candidate.uid].append(candidate)
+    queues = {
+        o.uid: _units(Wanted.of(o.mention, text_only.by_uid[o.uid]), by_uid[o.uid], rows_of)[
+            : _most_rows(o, caps)
+        ]
+        for o in inventory
+    }
+    budget = math.inf if caps.tokens is None else caps.tokens
+    printed = _Printed(config.evidence_field_characters)
+    for row in skeleton:
+        printed.add(row)
+    kept = fill_rounds(queues, printed.price_of, budget)
+    return tuple(
+        item for o in inventory for item in _once([e for unit in kept[o.uid] for e in unit])
+    )
+
+
+def fill_rounds(
+    queues: Mapping[str, Sequence[_T]], price_of: Callable[[_T], float], budget: float
+) -> dict[str, list[_T]]:
+    """Return what fits the budget: the best of every queue first, then the second best, ….
+
+    `price_of` gives the price of one more item and may depend on what was bought before; it is
+    called once for each item in turn, and an item that is too dear is left out.
+    """
+    kept: dict[str, list[_T]] = {name: [] for name in queues}
+    for place in range(max(map(len, queues.values()), default=0)):
+        for name, queue in queues.items():
+            if place < len(queue):
+                price = price_of(queue[place])
+                if price <= budget:
+                    budget -= price
+                    kept[name].append(queue[place])
+    return kept
+
+
+class _Printed:
+    """Prices rows: a row that is printed already costs only its number."""
+
+    def __init__(self, most: int) -> None:
+        self._rows: set[int] = set()
+        self._series: set[str] = set()
+        self._most = most
+
+    def add(self, row: SourceRow) -> None:
+        self._rows.add(row.row_index)
+        self._series.add(row.event)
+
+    def price_of(self, unit: Sequence[Evidence]) -> float:
+        characters = 0
+        for item in unit:
+            characters += 5
+            if item.row.row_index not in self._rows:
+                characters += 14 + min(self._most, len(item.row.value) + len(item.row.unit))
+                if item.row.event not in self._series:
+                    characters += 12 + min(self._most, len(item.row.event))
+        return characters / CHARACTERS_PER_TOKEN
+
+
+def _most_rows(occurrence: Occurrence, caps: Caps) -> int | None:
+    return 1 if occurrence.lane in ONE_ROW_LANES else caps.per_occurrence
+
+
+def _units(
+    wanted: Wanted, candidates: Sequence[Candidate], rows_of: Mapping[str, Sequence[SourceRow]]
+) -> list[tuple[Evidence, ...]]:
+    """Return the rows of an occurrence, the best first, each with its other half.
+
+    A row's place within its series counts first, with a lead for the literal value, then the act
+    that the mention names, then ρ: the best rows of three series precede the second of the first.
+    """
+    best: dict[str, Candidate] = {}
+    for c in sorted(candidates, key=lambda c: (-relevance(c), c.query, c.dense_rank)):
+        best.setdefault(c.event, c)
+    ordered: list[tuple[tuple[float, ...], Evidence]] = []
+    for number, candidate in enumerate(best.values()):
+        best_rows = wanted.order_rows(rows_of.get(candidate.event, ()))[:MOST_OF_SERIES]
+        for place, row in enumerate(best_rows):
+            lead = VALUE_LEAD if wanted.states_value_of(row) else 0
+            order = (place - lead, not records_act(row, wanted.acts), number, place)
+            ordered.append((order, _evidence(candidate, row)))
+    units: list[tuple[Evidence, ...]] = []
+    seen: set[int] = set()
+    for _, item in sorted(ordered, key=lambda found: found[0]):
+        if item.row.row_index in seen:
+            continue
+        other = find_other_half(item.row, rows_of)
+        unit = (item,) if other is None else (item, _evidence(best[item.found_in], other))
+        seen.update(e.row.row_index for e in unit)
+        units.append(unit)
+    return units
+
+
+def find_other_half(row: SourceRow, rows_of: Mapping[str, Sequence[SourceRow]]) -> SourceRow | None:
+    """Return the stop of a start, or the start of a stop.
+
+    Both are of one infusion, order or procedure: events that differ in their last part (`:start`,
+    `:end`, `:stop`). A start goes with the first stop that is not earlier, a stop with the last
+    start that is not later.
+    """
+    suffix = row.event[row.event.rfind(":") :]
+    if row.time is None or suffix not in _ENDS_OF:
+        return None
+    stem, starts = row.event.removesuffix(suffix), suffix == ":start"
+    others = [r for end in _ENDS_OF[suffix] for r in rows_of.get(stem + end, ())]
+    timed = [(r.time, r.row_index, r) for r in others if r.time is not None]
+    if starts:
+        later = [t for t in timed if t[0] >= row.time]
+        return min(later)[2] if later else None
+    earlier = [t for t in timed if t[0] <= row.time]
+    return max(earlier, key=lambda t: (t[0], -t[1]))[2] if earlier else None
+
+
+def _evidence(candidate: Candidate, row: SourceRow) -> Evidence:
+    c = candidate
+    series = "" if row.event == c.event else c.event
+    return Evidence(c.uid, c.query, row, c.dense_rank, c.dense_score, c.rerank_score, series)
+
+
+def _once(found: Iterable[Evidence]) -> list[Evidence]:
+    """The first bringer of each row."""
+    seen: dict[int, Evidence] = {}
+    for item in found:
+        seen.setdefault(item.row.row_index, item)
+    return list(seen.values())
+
+
+def _explain(
+    inventory: Inventory,
+    candidates: Iterable[Candidate],
+    rows_of: Mapping[str, Sequence[SourceRow]],
+    evidence: Iterable[Evidence],
+) -> dict[str, NoRows]:
+    """Return for each UID without rows why it has none."""
+    reached = {item.uid for item in evidence}
+    reason = {uid: NoRows.NONE_FOUND for uid in inventory.uids if uid not in reached}
+    for candidate in candidates:
+        if candidate.uid not in reason:
+            continue
+        if candidate.kept and rows_of.get(candidate.event):
+            reason[candidate.uid] = NoRows.OVER_BUDGET
+        elif candidate.fate == BELOW_THRESHOLD and reason[candidate.uid] is not NoRows.OVER_BUDGET:
+            reason[candidate.uid] = NoRows.BELOW_THRESHOLD
+    return reason
+
+
+# ---------------------------------------------------------------------------------------------
+# The published preset
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """An evidence row with what the cap sorts by."""
+
+    evidence: Evidence
+    order: tuple[float, int, int, int, int] = field(compare=False)
+
+
+def _published(
+    inventory: Inventory,
+    text_only: Timeline,
+    candidates: Iterable[Candidate],
+    rows_of: Mapping[str, Sequence[SourceRow]],
+    caps: Caps,
+    config: PipelineConfig,
+) -> tuple[Evidence, ...]:
+    """Return at most 3 rows a summary, a row once per UID, and the case's best by ρ.
+
+    Ties go by inventory order, query ordinal, dense rank and place within the summary.
+    """
     chosen: dict[str, list[_Choice]] = defaultdict(list)
     for candidate in candidates:
-        if not candidate.kept:
-            continue
         occurrence = inventory.by_uid[candidate.uid]
-        rows = [
-            r
-            for r in rows_of.get(candidate.event, ())
-            if r.time is not None and (latest is None or r.time <= latest)
-        ]
         best = choose_rows(
-            rows,
+            rows_of.get(candidate.event, ()),
             occurrence.mention,
             text_only.by_uid[candidate.uid],
             config.rows_per_summary,
         )
         for place, row in enumerate(best):
-            evidence = Evidence(
-                candidate.uid,
+            evidence = _evidence(candidate, row)
+            order = (
+                -evidence.relevance,
+                occurrence.ordinal,
                 candidate.query,
-                row,
                 candidate.dense_rank,
-                candidate.dense_score,
-                candidate.rerank_score,
+                place,
             )
-            chosen[candidate.uid].append(
-                _Choice(
-                    evidence,
-                    _order(evidence, occurrence.ordinal, place),
-                    place + (not states_value(occurrence.mention, row.value)),
-                )
-            )
+            chosen[candidate.uid].append(_Choice(evidence, order))
     kept: list[_Choice] = []
     for uid in inventory.uids:
-        kept += sorted(_once_per_row(chosen[uid]), key=lambda c: (c.rank, c.order))[
-            : caps.per_occurrence
-        ]
+        by_order = sorted(chosen[uid], key=lambda c: c.order)
+        once = {c.evidence.row.row_index: c for c in reversed(by_order)}
+        kept += list(once.values())[::-1][: caps.per_occurrence]
     kept = sorted(kept, key=lambda c: c.order)[: caps.per_case]
     kept.sort(key=lambda c: (c.order[1], c.order))
-    with_evidence = {c.evidence.uid for c in kept}
-    return Expansion(
-        tuple(c.evidence for c in kept),
-        tuple(u for u in inventory.uids if u not in with_evidence),
-    )
+    return tuple(c.evidence for c in kept)
 
 
 def choose_rows(
@@ -132,30 +336,3 @@ def choose_rows(
         )
 
     return sorted(rows, key=key)[:limit]
-
-
-def distance_to_bounds(time: float, entry: Entry) -> float:
-    """Return the hours from `time` to the nearest bound; 0 inside.
-
-    A missing bound is taken from the point time, else open.
-    """
-    lower = entry.lower if entry.lower is not None else entry.time
-    upper = entry.upper if entry.upper is not None else entry.time
-    if lower is not None and time < lower:
-        return lower - time
-    if upper is not None and time > upper:
-        return time - upper
-    return 0.0
-
-
-def _order(evidence: Evidence, ordinal: int, place: int) -> tuple[float, int, int, int, int]:
-    rho = evidence.dense_score if evidence.rerank_score is None else evidence.rerank_score
-    return (-rho, ordinal, evidence.query, evidence.dense_rank, place)
-
-
-def _once_per_row(choices: list[_Choice]) -> list[_Choice]:
-    """The best-ranked bringer of each row."""
-    seen: dict[int, _Choice] = {}
-    for choice in sorted(choices, key=lambda c: c.order):
-        seen.setdefault(choice.evidence.row.row_index, choice)
-    return list(seen.values())

@@ -17,12 +17,13 @@ from timelines.domain import (
     Candidate,
     Entry,
     Evidence,
+    Expansion,
     Occurrence,
     Query,
     Reconstruction,
-    Timeline,
     TimelineKind,
 )
+from timelines.pipeline.revision import citation_faults
 from timelines.pipeline.tagging import parse_tagged, render_tagged
 from timelines.pipeline.uids import escape_mention, unescape_mention
 
@@ -88,8 +89,8 @@ def verify(result: Reconstruction, *, note_sha256: str, latest: float | None = N
     The note is the one that was imported; with markup put around every span and removed again it is
     the same note and gives the same spans; mentions are in their escaped form; every timeline has
     every UID once, in order; every candidate has its query and every row its retained candidate; no
-    row is later than `latest` (hours; discharge + 12, None without a discharge); every row a
-    revised time rests on is evidence of exactly that UID. For a timeline without identifiers
+    row is later than `latest` (hours; discharge + 12, None without a discharge); revision saw
+    every row that a revised time cites. For a timeline without identifiers
     (variant `no_uid`) only its numbering is checked: its lines check themselves, and no UID can be
     missing if none was shown.
     """
@@ -165,23 +166,15 @@ def _evidence_faults(result: Reconstruction, latest: float | None) -> Iterator[s
     if result.summaries and result.evidence:
         yield "rows are stored for a revision that saw summaries alone"
     for item in result.evidence:
-        if (item.uid, item.query, item.row.event) not in kept:
+        if (item.uid, item.query, item.found_in) not in kept:
             yield f"UID {item.uid}: row {item.row.row_index} without a kept candidate"
-        if item.row.time is None or (latest is not None and item.row.time > latest):
-            yield (
-                f"UID {item.uid}: row {item.row.row_index} has no time or is later than discharge"
-                " allows"
-            )
-    given = {(item.uid, item.row.row_index) for item in result.evidence}
-    for timeline in result.revised:
-        yield from _adoption_faults(timeline, given)
-
-
-def _adoption_faults(timeline: Timeline, given: set[tuple[str, int]]) -> Iterator[str]:
-    for entry in timeline:
-        for row in entry.adopted_rows:
-            if (entry.uid, row) not in given:
-                yield (
-                    f"UID {entry.uid}: alternative {timeline.alternative} rests on row {row}, which"
-                    " is not its evidence"
-                )
+    seen = Expansion(result.evidence, {}, result.skeleton)
+    for index, row in seen.by_index.items():
+        if row.time is None or (latest is not None and row.time > latest):
+            yield f"row {index} has no time or is later than discharge allows"
+    yield from (
+        f"alternative {timeline.alternative}: {fault}"
+        for timeline in result.revised
+        for entry in timeline
+        for fault in citation_faults(entry, seen)
+    )

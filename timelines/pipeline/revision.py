@@ -3,7 +3,8 @@
 A revision that breaks a rule is rejected with reasons, never repaired.
 
 Reasons (protocol section 2): wrong number of alternatives; missing, repeated or unknown UID;
-changed mention; bounds that exclude their time; too many, repeated or unknown context UIDs.
+changed mention; bounds that exclude their time; too many, repeated or unknown context UIDs; a cited
+row that revision did not see, or none of whose hours is the time.
 """
 
 from __future__ import annotations
@@ -14,15 +15,21 @@ from dataclasses import dataclass
 
 from timelines.domain import (
     Entry,
-    Evidence,
+    Expansion,
     InvariantError,
     Inventory,
+    RowLink,
     TaggedNote,
     Timeline,
     TimelineKind,
     Window,
 )
 from timelines.pipeline.backbone import Reviser
+
+#: Rows that one time may cite.
+MOST_CITED = 3
+#: A time equals the hour of a row that it cites within this (hours): answers have two decimals.
+SAME_HOUR = 0.02
 
 
 class RevisionRejected(ValueError):
@@ -53,78 +60,117 @@ class ProposedEntry:
     decided_by: str = ""
     reason: str = ""
     adopted_rows: tuple[int, ...] = ()
+    near_rows: tuple[int, ...] = ()
+    link: RowLink | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedTimeline:
+    """The rows of one alternative as they were returned, with its reasoning."""
+
+    rows: Sequence[ProposedEntry]
+    reasoning: str = ""
 
 
 def revise(
     reviser: Reviser,
     note: TaggedNote,
     text_only: Timeline,
-    evidence: Sequence[Evidence],
+    found: Expansion,
     window: Window,
     *,
     alternatives: int,
+    exactly: bool = True,
 ) -> tuple[Timeline, ...]:
     """Run a reviser and check its result. Raises RevisionRejected.
 
-    Rows a time rests on must have been given as evidence for exactly that UID.
+    Rows that a time rests on must be among those that the reviser saw. Unless `exactly`, fewer
+    timelines than `alternatives` are enough.
     """
     return accept_revision(
-        reviser.revise(note, text_only, evidence, window, alternatives),
+        reviser.revise(note, text_only, found, window, alternatives),
         note.inventory,
-        evidence,
+        found,
         alternatives,
+        exactly=exactly,
     )
 
 
 def accept_revision(
     timelines: Iterable[Timeline],
     inventory: Inventory,
-    evidence: Sequence[Evidence],
+    found: Expansion,
     alternatives: int,
+    *,
+    exactly: bool = True,
 ) -> tuple[Timeline, ...]:
     """Return a revision's result if it is valid.
 
-    `evidence` is what the revision was given. Raises RevisionRejected.
+    `found` is what the revision was given. Raises RevisionRejected.
     """
-    proposals = [[_make_proposal(e) for e in timeline] for timeline in timelines]
-    checked = validate_revision(inventory, proposals, alternatives)
-    given: dict[str, set[int]] = {}
-    for item in evidence:
-        given.setdefault(item.uid, set()).add(item.row.row_index)
+    proposals = [
+        ProposedTimeline([_make_proposal(e) for e in timeline], timeline.reasoning)
+        for timeline in timelines
+    ]
+    checked = validate_revision(inventory, proposals, alternatives, exactly=exactly)
     reasons = [
-        f"timeline {timeline.alternative}: UID {e.uid}: adopted row {row} was not among its"
-        " evidence"
+        f"timeline {timeline.alternative}: {fault}"
         for timeline in checked
         for e in timeline
-        for row in e.adopted_rows
-        if row not in given.get(e.uid, ())
+        for fault in citation_faults(e, found)
     ]
     if reasons:
         raise RevisionRejected(reasons)
     return checked
 
 
+def citation_faults(entry: Entry | ProposedEntry, found: Expansion) -> list[str]:
+    """Return what is wrong with the rows that an entry cites, as sentences without note text."""
+    cited, rows = entry.adopted_rows, found.by_index
+    unseen = sorted({r for r in (*cited, *entry.near_rows) if r not in rows})
+    if unseen:
+        return [f"UID {entry.uid}: cites row {row}, which revision did not see" for row in unseen]
+    if entry.link is not RowLink.CITED or not cited:
+        return []
+    if len(cited) > MOST_CITED:
+        return [f"UID {entry.uid}: cites {len(cited)} rows, at most {MOST_CITED}"]
+    if entry.time is None:
+        return [f"UID {entry.uid}: cites rows for N/A"]
+    hours = [rows[row].time for row in cited]
+    if not any(h is not None and abs(h - entry.time) <= SAME_HOUR + 1e-9 for h in hours):
+        return [f"UID {entry.uid}: the time equals the hour of none of the rows that it cites"]
+    return []
+
+
 def validate_revision(
     inventory: Inventory,
-    proposals: Sequence[Iterable[ProposedEntry]],
+    proposals: Sequence[ProposedTimeline],
     alternatives: int,
+    *,
+    exactly: bool = True,
 ) -> tuple[Timeline, ...]:
-    """Return exactly `alternatives` complete revised timelines.
+    """Return complete revised timelines: `alternatives`, or from 1 to that many.
 
     They are numbered from 1, with entries in inventory order. Raises RevisionRejected with the
     reasons of every alternative.
     """
     reasons: list[str] = []
-    if len(proposals) != alternatives:
+    if exactly and len(proposals) != alternatives:
         reasons.append(f"{len(proposals)} alternatives, exactly {alternatives} are asked for")
+    elif not 1 <= len(proposals) <= alternatives:
+        reasons.append(f"{len(proposals)} alternatives, from 1 to {alternatives} are asked for")
     timelines: list[Timeline] = []
     for number, proposal in enumerate(proposals, start=1):
-        rows = list(proposal)
+        rows = list(proposal.rows)
         faults = [f"timeline {number}: {fault}" for fault in _faults(inventory, rows)]
         reasons += faults
         if not faults:
             entries = [_entry(row) for row in rows]
-            timelines.append(Timeline.complete(inventory, entries, TimelineKind.REVISED, number))
+            timelines.append(
+                Timeline.complete(
+                    inventory, entries, TimelineKind.REVISED, number, proposal.reasoning
+                )
+            )
     if reasons:
         raise RevisionRejected(reasons)
     return tuple(timelines)
@@ -162,6 +208,8 @@ def _entry(row: ProposedEntry) -> Entry:
         decided_by=row.decided_by,
         reason=row.reason,
         adopted_rows=row.adopted_rows,
+        near_rows=row.near_rows,
+        link=row.link,
     )
 
 
@@ -176,4 +224,6 @@ def _make_proposal(entry: Entry) -> ProposedEntry:
         decided_by=entry.decided_by,
         reason=entry.reason,
         adopted_rows=entry.adopted_rows,
+        near_rows=entry.near_rows,
+        link=entry.link,
     )

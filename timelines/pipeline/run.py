@@ -14,9 +14,11 @@ from llm_runtime.base import Embedder, Reranker
 from timelines.domain import (
     Candidate,
     Evidence,
+    Expansion,
     Inventory,
     KeptSummary,
     NamedTimeline,
+    NoRows,
     Query,
     Reconstruction,
     SourceRow,
@@ -27,12 +29,16 @@ from timelines.domain import (
 )
 from timelines.pipeline.backbone import Backbone
 from timelines.pipeline.config import PipelineConfig, QueryContext, Variant
-from timelines.pipeline.expansion import Caps, expand
+from timelines.pipeline.expansion import expand, find_caps
 from timelines.pipeline.provenance import verify
 from timelines.pipeline.queries import complete_queries
 from timelines.pipeline.retrieval import SeriesSearch, retrieve
 from timelines.pipeline.revision import revise
-from timelines.pipeline.summaries import revise_by_summaries, select_summaries
+from timelines.pipeline.summaries import (
+    explain_summaries,
+    revise_by_summaries,
+    select_summaries,
+)
 from timelines.pipeline.tagging import tag
 from timelines.pipeline.text_inference import infer
 from timelines.pipeline.uids import InUse, assign_uids, find_identities, uid_rng
@@ -103,6 +109,7 @@ def reconstruct(case: Case, record: Record, tools: Tools) -> Reconstruction:
         found.without_evidence,
         found.summaries,
         revised.unidentified,
+        found.skeleton,
     )
     return check_chain(result, case, tools)
 
@@ -154,12 +161,13 @@ def search(queries: Sequence[Query], record: Record, tools: Tools) -> tuple[Cand
 class Expanded:
     """Input of revision: rows, or in variant `no_rows` summaries.
 
-    Also the UIDs that neither reached.
+    Also why some UIDs have neither, and the rows of the stay itself.
     """
 
     evidence: tuple[Evidence, ...]
     summaries: tuple[KeptSummary, ...]
-    without_evidence: tuple[str, ...]
+    without_evidence: Mapping[str, NoRows]
+    skeleton: tuple[SourceRow, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -183,16 +191,13 @@ def expand_rows(
 ) -> Expanded:
     """Stage 5: expand summaries to rows.
 
-    A backbone that does not pay for context has no case cap; every other one has the run's.
+    A backbone that does not pay for context has neither budget nor cap; every other one has the
+    run's.
     """
-    caps = Caps(
-        tools.backbone.max_rows_per_occurrence,
-        None if tools.backbone.max_rows_per_case is None else tools.config.case_row_cap,
-    )
+    caps = find_caps(tools.backbone, tools.config)
     if tools.config.variant is Variant.NO_ROWS:
         kept = select_summaries(inventory, candidates, record.summaries, caps)
-        reached = {s.uid for s in kept}
-        return Expanded((), kept, tuple(uid for uid in inventory.uids if uid not in reached))
+        return Expanded((), kept, explain_summaries(inventory, candidates, kept))
     found = expand(
         inventory,
         text_only,
@@ -202,7 +207,7 @@ def expand_rows(
         caps=caps,
         config=tools.config,
     )
-    return Expanded(found.evidence, (), found.without_evidence)
+    return Expanded(found.evidence, (), found.without_evidence, found.skeleton)
 
 
 def run_revision(
@@ -217,7 +222,13 @@ def run_revision(
         by_summaries = summary_reviser(tools.backbone)
         return Revised(
             revise_by_summaries(
-                by_summaries, note, text_only, found.summaries, window, alternatives=alternatives
+                by_summaries,
+                note,
+                text_only,
+                found.summaries,
+                window,
+                alternatives=alternatives,
+                exactly=tools.config.force_alternatives,
             )
         )
     if tools.config.variant is Variant.NO_UID:
@@ -231,9 +242,10 @@ def run_revision(
             tools.backbone.reviser,
             note,
             text_only,
-            found.evidence,
+            Expansion(found.evidence, found.without_evidence, found.skeleton),
             window,
             alternatives=alternatives,
+            exactly=tools.config.force_alternatives,
         )
     )
 

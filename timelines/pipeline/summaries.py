@@ -3,8 +3,8 @@
 Revision reads the retained summaries, and no row behind them.
 
 Order (protocol section 2, stage 5, its rules for summaries): retained candidates → the same summary
-once an occurrence → the backbone's caps, by ρ, ties by inventory order, query ordinal and dense
-rank.
+once an occurrence → the budget in tokens, in rounds over the occurrences; or the published cap, by
+ρ, ties by inventory order, query ordinal and dense rank.
 """
 
 from __future__ import annotations
@@ -12,10 +12,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from timelines.domain import Candidate, Inventory, KeptSummary, TaggedNote, Timeline, Window
+from timelines.domain import (
+    Candidate,
+    Expansion,
+    Inventory,
+    KeptSummary,
+    NoRows,
+    TaggedNote,
+    Timeline,
+    Window,
+)
 from timelines.pipeline.backbone import SummaryReviser
-from timelines.pipeline.expansion import Caps
-from timelines.pipeline.retrieval import relevance
+from timelines.pipeline.expansion import CHARACTERS_PER_TOKEN, Caps, fill_rounds
+from timelines.pipeline.retrieval import BELOW_THRESHOLD, relevance
 from timelines.pipeline.revision import accept_revision
 
 
@@ -34,12 +43,31 @@ def select_summaries(
     chosen: dict[str, dict[str, Candidate]] = defaultdict(dict)
     for candidate in sorted((c for c in candidates if c.kept), key=order):
         chosen[candidate.uid].setdefault(candidate.event, candidate)
-    kept = [c for found in chosen.values() for c in list(found.values())[: caps.per_occurrence]]
-    kept = sorted(kept, key=order)[: caps.per_case]
+    queues = {uid: list(found.values())[: caps.per_occurrence] for uid, found in chosen.items()}
+    if caps.tokens is not None:
+        queues = {uid: queues[uid] for uid in inventory.uids if uid in queues}
+        queues = fill_rounds(
+            queues, lambda c: len(summaries[c.event]) / CHARACTERS_PER_TOKEN, caps.tokens
+        )
+    kept = sorted((c for found in queues.values() for c in found), key=order)[: caps.per_case]
     return tuple(
         make_summary(c, summaries[c.event])
         for c in sorted(kept, key=lambda c: (ordinal[c.uid], order(c)))
     )
+
+
+def explain_summaries(
+    inventory: Inventory, candidates: Iterable[Candidate], kept: Iterable[KeptSummary]
+) -> dict[str, NoRows]:
+    """Return for each UID without a summary why it has none."""
+    reached = {summary.uid for summary in kept}
+    reason = {uid: NoRows.NONE_FOUND for uid in inventory.uids if uid not in reached}
+    for c in candidates:
+        if c.uid in reason and c.kept:
+            reason[c.uid] = NoRows.OVER_BUDGET
+        elif reason.get(c.uid) is NoRows.NONE_FOUND and c.fate == BELOW_THRESHOLD:
+            reason[c.uid] = NoRows.BELOW_THRESHOLD
+    return reason
 
 
 def make_summary(candidate: Candidate, text: str) -> KeptSummary:
@@ -56,10 +84,11 @@ def revise_by_summaries(
     window: Window,
     *,
     alternatives: int,
+    exactly: bool = True,
 ) -> tuple[Timeline, ...]:
     """Return complete timelines, none of whose times rests on a row.
 
     Otherwise as `revision.revise`. Raises RevisionRejected.
     """
     timelines = reviser.revise_by_summaries(note, text_only, summaries, window, alternatives)
-    return accept_revision(timelines, note.inventory, (), alternatives)
+    return accept_revision(timelines, note.inventory, Expansion(()), alternatives, exactly=exactly)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 #: A number that does not continue a word ("T2") or a decimal; a unit may follow at once ("38.5C",
 #: "20mg"), an ordinal ending not.
@@ -12,6 +13,9 @@ _NUMBER = re.compile(
 _WORD = re.compile(r"[a-z]+")
 
 
+@lru_cache(
+    maxsize=100_000
+)  # rows of a record repeat few values, and mentions are read for each row
 def find_numbers(text: str) -> frozenset[float]:
     """Return the separate numbers of a text.
 

@@ -12,7 +12,7 @@ NAME = "rules"
 VERSION = "4"
 #: Context costs nothing, so a case has no cap and an occurrence carries few rows (protocol
 #: section 2, stage 5).
-MAX_ROWS_PER_OCCURRENCE = 3
+ROWS_PER_OCCURRENCE = 3
 
 
 def rules_backbone(check: Check = never_stop) -> Backbone:
@@ -34,8 +34,8 @@ def rules_backbone(check: Check = never_stop) -> Backbone:
         timer=RuleTimer(check),
         query_writer=RuleQueryWriter(check),
         reviser=RuleReviser(check),
-        max_rows_per_occurrence=MAX_ROWS_PER_OCCURRENCE,
-        max_rows_per_case=None,
+        rows_per_occurrence=ROWS_PER_OCCURRENCE,
+        pays_for_rows=False,
         summary_reviser=SummaryRuleReviser(check),
         unidentified_reviser=UnidentifiedRuleReviser(check),
     )

@@ -15,7 +15,17 @@ from timelines.backbones.rules.querying.reading import PLAN_SECTIONS, Reading, r
 from timelines.backbones.rules.revision.assign import KEEP_COST, Choice, Link, Node, assign
 from timelines.backbones.rules.revision.judge import Judge, Verdict
 from timelines.backbones.rules.revision.propagate import Anchored, find_move
-from timelines.domain import Entry, Evidence, Inventory, TaggedNote, Timeline, TimelineKind, Window
+from timelines.domain import (
+    Entry,
+    Evidence,
+    Expansion,
+    Inventory,
+    RowLink,
+    TaggedNote,
+    Timeline,
+    TimelineKind,
+    Window,
+)
 from timelines.pipeline.backbone import Check, never_stop
 
 #: A row is accurate to about this many hours, because charting is rounded.
@@ -42,7 +52,7 @@ class RuleReviser:
         self,
         note: TaggedNote,
         text_only: Timeline,
-        evidence: Sequence[Evidence],
+        found: Expansion,
         window: Window,
         alternatives: int,
     ) -> list[Timeline]:
@@ -51,7 +61,7 @@ class RuleReviser:
         1: the best joint reading. 2: the next best rows if the first choice was close. 3: only rows
         beyond doubt. Further ones lower the demand step by step.
         """
-        case = _Case.build(note, text_only, evidence, window, self.check)
+        case = _Case.build(note, text_only, found.evidence, window, self.check)
         first = assign(case.nodes, case.links)
         timelines = []
         for number in range(1, alternatives + 1):
@@ -205,6 +215,7 @@ def _adopt(entry: Entry, choice: Verdict, node: Node) -> Entry:
         decided_by="rules: evidence row",
         reason=f"{choice.row.time_kind.value} row at {time:.1f} h: {choice.reason}; {before}",
         adopted_rows=rows,
+        link=RowLink.MATCHED,
     )
 
 

@@ -14,7 +14,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from timelines.backbones.rules.revision.reviser import RuleReviser
-from timelines.domain import Entry, Evidence, KeptSummary, SourceRow, TaggedNote, Timeline, Window
+from timelines.domain import (
+    Entry,
+    Evidence,
+    Expansion,
+    KeptSummary,
+    SourceRow,
+    TaggedNote,
+    Timeline,
+    Window,
+)
 from timelines.pipeline.backbone import Check, never_stop
 from timelines.pipeline.config import PipelineConfig
 
@@ -54,7 +63,9 @@ class SummaryRuleReviser:
                 for row in stated[s.event]
             ]
         rows = {row.row_index: row for found in stated.values() for row in found}
-        revised = RuleReviser(self.check).revise(note, text_only, evidence, window, alternatives)
+        revised = RuleReviser(self.check).revise(
+            note, text_only, Expansion(tuple(evidence)), window, alternatives
+        )
         return [replace(t, entries=tuple(_drop_rows(e, rows) for e in t)) for t in revised]
 
 
@@ -114,4 +125,4 @@ def _drop_rows(entry: Entry, stated: dict[int, SourceRow]) -> Entry:
     reason = (
         f"the summary of {row.event} states {what} at {row.time:.1f} h; no row behind it was seen"
     )
-    return replace(entry, adopted_rows=(), decided_by="rules: summary", reason=reason)
+    return replace(entry, adopted_rows=(), link=None, decided_by="rules: summary", reason=reason)

@@ -15,6 +15,7 @@ from timelines.backbones.rules.revision.reviser import RuleReviser
 from timelines.domain import (
     Entry,
     Evidence,
+    Expansion,
     Inventory,
     NamedRow,
     NamedTime,
@@ -53,7 +54,7 @@ class UnidentifiedRuleReviser:
             tagged.inventory, [e.entry for e in events.values()], TimelineKind.TEXT_ONLY
         )
         revised = RuleReviser(self.check).revise(
-            tagged, text_only, _evidence(events, evidence), window, alternatives
+            tagged, text_only, Expansion(tuple(_evidence(events, evidence))), window, alternatives
         )
         return [[_line(tagged.inventory, entry) for entry in timeline] for timeline in revised]
 
