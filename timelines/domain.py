@@ -91,6 +91,30 @@ class RowLink(StrEnum):
     MATCHED = "matched"
 
 
+class CitedAs(StrEnum):
+    """How a time was linked to one of its rows, as pages and exports say it.
+
+    A model may cite any row that it saw, also one found for another occurrence.
+    """
+
+    CITED = "cited"
+    CITED_ELSEWHERE = "cited_elsewhere"
+    INFERRED = "inferred"
+    MATCHED = "matched"
+
+
+def cited_as(link: str | None, *, own: bool) -> CitedAs | None:
+    """Return how one row was linked; `own` if it was found for the occurrence itself.
+
+    None if the link is not known.
+    """
+    if not link:
+        return None
+    if link == RowLink.CITED and not own:
+        return CitedAs.CITED_ELSEWHERE
+    return CitedAs(link)
+
+
 class NoRows(StrEnum):
     """Why no row reached an occurrence (protocol stage 5)."""
 

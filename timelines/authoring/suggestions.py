@@ -148,7 +148,7 @@ def _find_run_offers(encounter: Encounter, occurrence: DraftOccurrence) -> tuple
     if case_run is None:
         return [], ""
     evidence = Evidence.objects.filter(
-        candidate__query__case_run=case_run,
+        case_run=case_run,
         candidate__query__occurrence__start__lt=occurrence.end,
         candidate__query__occurrence__end__gt=occurrence.start,
     )

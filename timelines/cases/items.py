@@ -5,6 +5,7 @@ The number of queries (four) does not grow with the timeline.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 from timelines.cases.choices import Choice, Choices
@@ -145,16 +146,21 @@ def _reference_times(
     return {ours: (uid, times[uid]) for ours, uid in pairs.items()}
 
 
-def _evidence(choice: Choice) -> dict[int, list[tuple[int, float]]]:
-    """Occurrence id → its evidence rows as (row index, hours)."""
+def _evidence(choice: Choice) -> dict[int | None, dict[int, float]]:
+    """Occurrence id → its evidence rows as row index → hours.
+
+    Without an occurrence: every row that the revision saw.
+    """
+    found: dict[int | None, dict[int, float]] = defaultdict(dict)
     if choice.case_run_id is None:
-        return {}
-    found: dict[int, list[tuple[int, float]]] = {}
-    rows = Evidence.objects.filter(candidate__query__case_run_id=choice.case_run_id)
+        return found
+    rows = Evidence.objects.filter(case_run_id=choice.case_run_id)
     for occurrence, row, hours in rows.values_list(
         "candidate__query__occurrence_id", "row_index", "hours"
     ).distinct():
-        found.setdefault(occurrence, []).append((row, hours))
+        found[None][row] = hours
+        if occurrence is not None:
+            found[occurrence][row] = hours
     return found
 
 
@@ -164,12 +170,16 @@ def _item(
     kind: TimelineKind,
     text: dict[int, float | None],
     compared: dict[str, tuple[str, float | None]],
-    evidence: dict[int, list[tuple[int, float]]],
+    evidence: dict[int | None, dict[int, float]],
 ) -> Item:
     text_time = text.get(row.occurrence_id) if row.occurrence_id is not None else None
     has_text = row.occurrence_id in text
     reference_key, reference_time = compared.get(row.uid, ("", None))
-    ticks = evidence.get(row.occurrence_id, []) if row.occurrence_id is not None else []
+    seen = evidence.get(None, {})
+    ticks = {
+        **evidence.get(row.occurrence_id or 0, {}),
+        **{index: seen[index] for index in row.adopted if index in seen},
+    }
     return Item(
         key=row.uid,
         number=(row.ordinal if row.ordinal is not None else number) + 1,
@@ -186,7 +196,8 @@ def _item(
         reference_time=reference_time,
         reference_key=reference_key,
         evidence=tuple(
-            Tick(hours, index in row.adopted) for index, hours in sorted(ticks, key=lambda t: t[1])
+            Tick(hours, index in row.adopted)
+            for index, hours in sorted(ticks.items(), key=lambda t: t[1])
         ),
     )
 

@@ -118,6 +118,12 @@ FIELDS = (
         "Certainty of the source, on its own scale. Empty: not given.",
     ),
     Field(
+        "near_rows",
+        "list<int32>",
+        "",
+        "`row_index` of rows of other things that the time leans on (CSV: separated by spaces).",
+    ),
+    Field(
         "span_text",
         "string",
         "",
@@ -145,6 +151,13 @@ EVIDENCE_FIELDS = (
         "double",
         "0…1",
         "The reranker's relevance ρ. Scores of two rerankers are not comparable.",
+    ),
+    Field(
+        "link",
+        "string",
+        "",
+        "How the time is linked to the row: `cited` by the model, `cited_elsewhere` (cited though found"
+        " for another occurrence), `inferred` from equal hours, `matched` by a rule. Empty: not known.",
     ),
 )
 

@@ -31,7 +31,8 @@ class Stay(Protocol):
 class Cited:
     """A row that a time rests on.
 
-    Query and scores are None if no search returned it (references).
+    Query and scores are None if no search returned it (references, rows of the stay itself). `link`
+    says how the time was linked to it; empty if unknown.
     """
 
     row_index: int
@@ -44,6 +45,7 @@ class Cited:
     dense_rank: int | None = None
     dense_score: float | None = None
     rerank_score: float | None = None
+    link: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,8 @@ class Line:
     reason: str = ""
     decided_by: str = ""
     confidence: float | None = None
+    #: Rows of other things that the time leans on.
+    near_rows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,5 +121,6 @@ def line_values(line: Line, *, with_note_text: bool) -> dict[str, Any]:
         "reason": line.reason,
         "decided_by": line.decided_by,
         "confidence": line.confidence,
+        "near_rows": list(line.near_rows),
     }
     return {**values, "span_text": line.span_text} if with_note_text else values

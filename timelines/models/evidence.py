@@ -52,13 +52,16 @@ class Candidate(models.Model):
 
 
 class Evidence(models.Model):
-    """A source row that was supplied for an occurrence.
+    """A source row that a revision saw: found for an occurrence, or of the stay itself.
 
     It has the row's key (an SQL foreign key, see the migration) and a copy of the row at that time.
-    `hours` is the row's time from admission.
+    `hours` is the row's time from admission. `candidate` is null for a row of the stay's skeleton.
     """
 
-    candidate = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="evidence")
+    case_run = models.ForeignKey(CaseRun, on_delete=models.CASCADE, related_name="evidence")
+    candidate = models.ForeignKey(
+        Candidate, null=True, on_delete=models.CASCADE, related_name="evidence"
+    )
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="+", db_index=False)
     encounter = models.ForeignKey(
         Encounter, on_delete=models.CASCADE, related_name="+", db_index=False
@@ -78,7 +81,12 @@ class Evidence(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["candidate", "row_index"], name="row_once_per_candidate"
-            )
+            ),
+            models.UniqueConstraint(
+                fields=["case_run", "row_index"],
+                condition=Q(candidate__isnull=True),
+                name="row_once_in_skeleton",
+            ),
         ]
         indexes = [
             models.Index(fields=["dataset", "encounter", "row_index"], name="evidence_by_row")

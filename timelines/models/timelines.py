@@ -8,7 +8,7 @@ from django.db.models import F, Q
 
 from accounts.ids import PUBLIC_ID_LENGTH, new_public_id
 from ehr.models import Encounter
-from timelines.domain import MAX_CONTEXT, TimelineKind
+from timelines.domain import MAX_CONTEXT, RowLink, TimelineKind
 from timelines.models.inventories import Inventory, Occurrence
 from timelines.models.runs import CaseRun
 
@@ -37,6 +37,8 @@ class Timeline(models.Model):
     source = models.CharField(max_length=100)
     kind = models.CharField(max_length=20, choices=[(k.value, k.value) for k in TimelineKind])
     alternative = models.PositiveSmallIntegerField(default=1)
+    #: What the model wrote before its rows; empty without a model.
+    reasoning = models.TextField(blank=True, default="")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -86,6 +88,15 @@ class Entry(models.Model):
     reason = models.TextField(blank=True)
     #: row_index of the rows of this encounter that the time rests on.
     adopted_rows = ArrayField(models.IntegerField(), default=list, blank=True)
+    #: row_index of rows of other things that the time leans on.
+    near_rows = ArrayField(models.IntegerField(), default=list, blank=True)
+    #: How `adopted_rows` were linked; empty without rows, or if an imported file does not say.
+    link = models.CharField(
+        max_length=10,
+        blank=True,
+        default="",
+        choices=[(link.value, link.value) for link in RowLink],
+    )
     #: The source's confidence, on its own scale (single-step baselines: 1-9); null if it gives
     #: none.
     confidence = models.FloatField(null=True)

@@ -21,6 +21,7 @@ from timelines.domain import (
     Occurrence,
     Query,
     Reconstruction,
+    SourceRow,
     TimelineKind,
 )
 from timelines.pipeline.revision import citation_faults
@@ -56,6 +57,8 @@ class Chain:
     candidates: tuple[Candidate, ...]
     evidence: tuple[Evidence, ...]
     revised: tuple[Entry, ...]
+    #: Rows that a revised time cites or leans on though they were not found for this occurrence.
+    other_rows: tuple[SourceRow, ...] = ()
 
 
 def chains(result: Reconstruction) -> Iterator[Chain]:
@@ -69,7 +72,11 @@ def chains(result: Reconstruction) -> Iterator[Chain]:
         candidates[candidate.uid].append(candidate)
     for item in result.evidence:
         evidence[item.uid].append(item)
+    seen = Expansion(result.evidence, {}, result.skeleton).by_index
     for o in result.note.inventory:
+        revised = tuple(t.by_uid[o.uid] for t in result.revised)
+        named = {r for e in revised for r in (*e.adopted_rows, *e.near_rows)}
+        own = {item.row.row_index for item in evidence[o.uid]}
         yield Chain(
             occurrence=o,
             quote=None if o.start is None else result.note.text[o.start : o.end],
@@ -77,7 +84,8 @@ def chains(result: Reconstruction) -> Iterator[Chain]:
             queries=tuple(queries[o.uid]),
             candidates=tuple(candidates[o.uid]),
             evidence=tuple(evidence[o.uid]),
-            revised=tuple(t.by_uid[o.uid] for t in result.revised),
+            revised=revised,
+            other_rows=tuple(seen[row] for row in sorted(named - own) if row in seen),
         )
 
 

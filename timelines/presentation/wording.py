@@ -16,7 +16,7 @@ from ehr.presentation.wording import (
     hours_words,
     span_words,
 )
-from timelines.domain import Anchor, Lane
+from timelines.domain import Anchor, CitedAs, Lane, NoRows
 
 LANE_WORDS: dict[Lane, str] = {
     Lane.HISTORY: "History",
@@ -26,6 +26,22 @@ LANE_WORDS: dict[Lane, str] = {
     Lane.PROCEDURE: "Procedures, lines",
     Lane.TRANSFER: "Transfers",
     Lane.PLAN: "Plans",
+}
+
+
+CITED_WORDS: dict[CitedAs | None, str] = {
+    CitedAs.CITED: "cited by the model",
+    CitedAs.CITED_ELSEWHERE: "cited by the model, found for another occurrence",
+    CitedAs.INFERRED: "inferred link: same hour",
+    CitedAs.MATCHED: "matched by a rule",
+    None: "used",
+}
+
+
+NO_ROWS_WORDS: dict[NoRows, str] = {
+    NoRows.NONE_FOUND: "The search found no series with a row that has a time.",
+    NoRows.BELOW_THRESHOLD: "Every series that was found is below the relevance threshold.",
+    NoRows.OVER_BUDGET: "Rows were found, but the budget for printed rows was spent.",
 }
 
 

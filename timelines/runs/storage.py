@@ -152,6 +152,7 @@ def save_timeline(
         source=source,
         kind=timeline.kind.value,
         alternative=timeline.alternative,
+        reasoning=timeline.reasoning,
     )
     ids = occurrence_ids(inventory.pk)
     models.Entry.objects.bulk_create(
@@ -168,6 +169,8 @@ def save_timeline(
                 reason=e.reason,
                 adopted_rows=list(e.adopted_rows),
                 confidence=e.confidence,
+                near_rows=list(e.near_rows),
+                link=e.link or "",
             )
             for e in timeline
         ),
@@ -186,6 +189,7 @@ def load_timelines(
     )
     fields = (
         "timeline__alternative",
+        "timeline__reasoning",
         "occurrence__uid4",
         "time",
         "lower",
@@ -196,9 +200,13 @@ def load_timelines(
         "reason",
         "adopted_rows",
         "confidence",
+        "near_rows",
+        "link",
     )
+    thoughts: dict[int, str] = {}
     for (
         alternative,
+        reasoning,
         uid,
         time,
         lower,
@@ -209,6 +217,8 @@ def load_timelines(
         reason,
         adopted,
         confidence,
+        near,
+        link,
     ) in rows.order_by("timeline__alternative", "occurrence__ordinal").values_list(*fields):
         entry = domain.Entry(
             uid,
@@ -221,10 +231,14 @@ def load_timelines(
             reason,
             tuple(adopted),
             confidence,
+            tuple(near),
+            domain.RowLink(link) if link else None,
         )
         entries[alternative].append(entry)
+        thoughts[alternative] = reasoning
     return tuple(
-        domain.Timeline(tuple(found), kind, alternative) for alternative, found in entries.items()
+        domain.Timeline(tuple(found), kind, alternative, thoughts[alternative])
+        for alternative, found in entries.items()
     )
 
 
@@ -355,10 +369,14 @@ def load_candidates(case_run: models.CaseRun) -> tuple[domain.Candidate, ...]:
     return tuple(domain.Candidate(*row) for row in ordered.values_list(*fields))
 
 
-def save_evidence(case_run: models.CaseRun, evidence: Sequence[domain.Evidence]) -> None:
+def save_evidence(
+    case_run: models.CaseRun,
+    evidence: Sequence[domain.Evidence],
+    skeleton: Sequence[domain.SourceRow] = (),
+) -> None:
     """Store each row's key and a copy of its current values.
 
-    Rows without a time are not evidence (stage 5 omits them).
+    Rows without a time are not evidence (stage 5 omits them). Rows of the skeleton come first.
     """
     found = models.Candidate.objects.filter(query__case_run=case_run, kept=True)
     candidates = {
@@ -371,27 +389,31 @@ def save_evidence(case_run: models.CaseRun, evidence: Sequence[domain.Evidence])
     rows = SourceRow.objects.filter(
         dataset_id=encounter.dataset_id,
         encounter_id=encounter.pk,
-        row_index__in={e.row.row_index for e in evidence},
+        row_index__in={e.row.row_index for e in evidence} | {r.row_index for r in skeleton},
     )
     clock = dict(rows.values_list("row_index", "time"))
     models.Evidence.objects.bulk_create(
         (
             models.Evidence(
-                candidate_id=candidates[e.uid, e.query, e.row.event],
+                case_run=case_run,
+                candidate_id=candidate,
                 dataset_id=encounter.dataset_id,
                 encounter_id=encounter.pk,
-                row_index=e.row.row_index,
-                time=clock[e.row.row_index],
+                row_index=row.row_index,
+                time=clock[row.row_index],
                 hours=hours,
-                event=e.row.event,
-                value=e.row.value,
-                numeric_value=e.row.numeric_value,
-                unit=e.row.unit,
-                source=e.row.source,
-                time_kind=e.row.time_kind.value,
+                event=row.event,
+                value=row.value,
+                numeric_value=row.numeric_value,
+                unit=row.unit,
+                source=row.source,
+                time_kind=row.time_kind.value,
             )
-            for e in evidence
-            if (hours := e.row.time) is not None
+            for candidate, row in [
+                *((None, row) for row in skeleton),
+                *((candidates[e.uid, e.query, e.found_in], e.row) for e in evidence),
+            ]
+            if (hours := row.time) is not None
         ),
         batch_size=BATCH_ROWS,
     )
@@ -402,28 +424,51 @@ def load_evidence(case_run: models.CaseRun) -> tuple[domain.Evidence, ...]:
 
     Revision sees it in the same order.
     """
-    rows = models.Evidence.objects.filter(candidate__query__case_run=case_run).order_by("pk")
-    related = rows.select_related("candidate__query__occurrence")
+    rows = models.Evidence.objects.filter(case_run=case_run, candidate__isnull=False)
+    related = rows.order_by("pk").select_related(
+        "candidate__query__occurrence", "candidate__series"
+    )
     return tuple(
         domain.Evidence(
-            e.candidate.query.occurrence.uid4,
-            e.candidate.query.ordinal,
-            domain.SourceRow(
-                e.row_index,
-                e.hours,
-                e.event,
-                e.value,
-                e.unit,
-                e.source,
-                domain.TimeKind(e.time_kind),
-                e.numeric_value,
-            ),
-            e.candidate.dense_rank,
-            e.candidate.dense_score,
-            e.candidate.rerank_score,
+            c.query.occurrence.uid4,
+            c.query.ordinal,
+            _source_row(e),
+            c.dense_rank,
+            c.dense_score,
+            c.rerank_score,
+            "" if c.series.event == e.event else c.series.event,
         )
-        for e in related
+        for e in related.defer("candidate__series__row_indices", "candidate__series__summary")
+        if (c := e.candidate) is not None
     )
+
+
+def load_skeleton(case_run: models.CaseRun) -> tuple[domain.SourceRow, ...]:
+    """Return the rows of the stay itself that revision sees, in the order stored."""
+    rows = models.Evidence.objects.filter(case_run=case_run, candidate__isnull=True)
+    return tuple(_source_row(e) for e in rows.order_by("pk"))
+
+
+def _source_row(e: models.Evidence) -> domain.SourceRow:
+    return domain.SourceRow(
+        e.row_index,
+        e.hours,
+        e.event,
+        e.value,
+        e.unit,
+        e.source,
+        domain.TimeKind(e.time_kind),
+        e.numeric_value,
+    )
+
+
+def load_reasons(case_run: models.CaseRun) -> dict[str, domain.NoRows]:
+    """Return why no row reached some UIDs, as the expansion stored it."""
+    batch = models.StageBatch.objects.filter(
+        stage_run__case_run=case_run, stage_run__stage=models.Stage.EXPAND, ordinal=0
+    ).first()
+    stored = batch.payload.get("without_evidence", {}) if batch else {}
+    return {uid: domain.NoRows(reason) for uid, reason in dict(stored).items()}
 
 
 def list_summaries(summaries: Iterable[domain.KeptSummary]) -> list[list[str | int]]:
@@ -463,19 +508,17 @@ def load_reconstruction(case_run: models.CaseRun, text: str) -> domain.Reconstru
     """
     inventory = load_inventory(_inventory_id(case_run))
     (text_only,) = load_timelines(case_run, domain.TimelineKind.TEXT_ONLY)
-    evidence = load_evidence(case_run)
-    summaries = load_summaries(case_run)
-    reached = {e.uid for e in evidence} | {s.uid for s in summaries}
     return domain.Reconstruction(
         note=domain.TaggedNote(text, inventory),
         text_only=text_only,
         queries=load_queries(case_run),
         candidates=load_candidates(case_run),
-        evidence=evidence,
+        evidence=load_evidence(case_run),
         revised=load_timelines(case_run, domain.TimelineKind.REVISED),
-        without_evidence=tuple(uid for uid in inventory.uids if uid not in reached),
-        summaries=summaries,
+        without_evidence=load_reasons(case_run),
+        summaries=load_summaries(case_run),
         unidentified=load_named_timelines(case_run),
+        skeleton=load_skeleton(case_run),
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -15,7 +15,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from ehr.models import Dataset, Encounter, Note, SourceRow
 from jobs.models import JobState
 from timelines.access.authoring import SUPERSEDED_TIMELINES
-from timelines.domain import Anchor, TimelineKind
+from timelines.domain import Anchor, TimelineKind, cited_as
 from timelines.formats.lines import CaseLines, Cited, Line
 from timelines.models import Entry, Evidence, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
@@ -195,6 +195,7 @@ def _line(
         reason=entry.reason,
         decided_by=entry.decided_by,
         confidence=entry.confidence,
+        near_rows=tuple(entry.near_rows),
     )
 
 
@@ -215,34 +216,38 @@ def _load_cited(
     for entry in entries:
         case_run = run_of[entry.timeline_id]
         for row in entry.adopted_rows:
-            item = (
-                copies.get((case_run, entry.occurrence_id or 0, row)) if case_run else rows.get(row)
-            )
+            if case_run:
+                own = copies.get((case_run, entry.occurrence_id, row))
+                item = own or copies.get((case_run, None, row))
+                link = cited_as(entry.link, own=own is not None)
+            else:
+                item, link = rows.get(row), None
             if item is not None:
-                found[entry.pk, row] = item
+                found[entry.pk, row] = replace(item, link=link or "")
     return found
 
 
-def _evidence(case_runs: Sequence[int]) -> dict[tuple[int, int, int], Cited]:
-    """(case run, occurrence, row index) → the stored evidence."""
-    stored = Evidence.objects.filter(candidate__query__case_run_id__in=case_runs).select_related(
-        "candidate__query"
-    )
-    return {
-        (e.candidate.query.case_run_id, e.candidate.query.occurrence_id, e.row_index): Cited(
-            e.row_index,
-            e.event,
-            e.value,
-            e.unit,
-            e.hours,
-            e.time_kind,
-            e.candidate.query.text,
-            e.candidate.dense_rank,
-            e.candidate.dense_score,
-            e.candidate.rerank_score,
-        )
-        for e in stored
-    }
+def _evidence(case_runs: Sequence[int]) -> dict[tuple[int, int | None, int], Cited]:
+    """(case run, occurrence, row index) → the stored evidence.
+
+    Without an occurrence: the row as any occurrence of the case, or the stay itself, brought it.
+    """
+    stored = Evidence.objects.filter(case_run_id__in=case_runs).select_related("candidate__query")
+    found: dict[tuple[int, int | None, int], Cited] = {}
+    for e in stored.order_by("pk"):
+        c = e.candidate
+        cited = Cited(e.row_index, e.event, e.value, e.unit, e.hours, e.time_kind)
+        if c is not None:
+            cited = replace(
+                cited,
+                query=c.query.text,
+                dense_rank=c.dense_rank,
+                dense_score=c.dense_score,
+                rerank_score=c.rerank_score,
+            )
+            found[e.case_run_id, c.query.occurrence_id, e.row_index] = cited
+        found.setdefault((e.case_run_id, None, e.row_index), cited)
+    return found
 
 
 def _rows(encounter: Encounter, indices: set[int]) -> dict[int, Cited]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ehr.models import Encounter
-from timelines.domain import Entry, TimelineKind
+from timelines.domain import Entry, TimelineKind, cited_as
 from timelines.formats.files import replace_file
 from timelines.models import CaseRun, Stage, StageRun
 from timelines.pipeline.provenance import Chain, chains
@@ -112,8 +112,8 @@ def _trail(
         entity[name] = {"series": c.event, **scores, "kept": c.kept, "fate": c.fate}
         made.append((name, Stage.RETRIEVE))
         derived.append((name, f"query/{c.query}"))
-    for e in chain.evidence:
-        name, row = f"row/{e.row.row_index}", e.row
+    for row in (*(e.row for e in chain.evidence), *chain.other_rows):
+        name = f"row/{row.row_index}"
         entity[name] = {
             "event": row.event,
             "value": row.value,
@@ -122,12 +122,17 @@ def _trail(
             "time_kind": row.time_kind.value,
         }
         made.append((name, Stage.EXPAND))
-        derived.append((name, f"candidate/{e.query}/{e.dense_rank}"))
+    derived += [
+        (f"row/{e.row.row_index}", f"candidate/{e.query}/{e.dense_rank}") for e in chain.evidence
+    ]
+    own = {e.row.row_index for e in chain.evidence}
     for alternative, entry in enumerate(chain.revised, start=1):
         name = f"z{alternative}"
-        entity[name] = _estimate(entry)
+        links = {str(row): cited_as(entry.link, own=row in own) for row in entry.adopted_rows}
+        entity[name] = {**_estimate(entry), "links": links}
         made.append((name, Stage.REVISE))
         derived += [(name, "z0"), *((name, f"row/{row}") for row in entry.adopted_rows)]
+        derived += [(name, f"row/{row}") for row in entry.near_rows]
     return {
         "case_id": case_run.encounter.case_id,
         "run": run.public_id,

@@ -206,21 +206,28 @@ def _expand(work: StageWork) -> None:
         )
         payload: dict[str, Any] = {
             "rows": len(found.evidence),
-            "without_evidence": list(found.without_evidence),
+            "without_evidence": dict(found.without_evidence),
         }
         if work.tools.config.variant is Variant.NO_ROWS:
             payload |= {
                 "summaries": len(found.summaries),
                 "given": storage.list_summaries(found.summaries),
             }
-        work.store(0, payload, lambda: storage.save_evidence(work.case_run, found.evidence))
+
+        def save() -> None:
+            storage.save_evidence(work.case_run, found.evidence, found.skeleton)
+
+        work.store(0, payload, save)
 
 
 def _revise(work: StageWork) -> None:
     if work.has(0):
         return
     found = Expanded(
-        storage.load_evidence(work.case_run), storage.load_summaries(work.case_run), ()
+        storage.load_evidence(work.case_run),
+        storage.load_summaries(work.case_run),
+        storage.load_reasons(work.case_run),
+        storage.load_skeleton(work.case_run),
     )
     revised = run_revision(found, work.tagged, work.text_only, work.case.window, work.tools)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from django.db.models import Q
 from django.http import Http404, HttpResponse
 from django.template.loader import render_to_string
 from django.views.decorators.http import require_GET
@@ -14,7 +15,7 @@ from django.views.decorators.http import require_GET
 from accounts.audit.trail import record
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
-from ehr.models import Encounter
+from ehr.models import Encounter, SourceRow
 from ehr.presentation.wording import event_words, hours_words, time_kind_words, value_words
 from llm_runtime.models import ModelCall
 from timelines.access.authoring import hidden_timelines
@@ -22,15 +23,22 @@ from timelines.cases.choices import Choice, Choices, load_choices
 from timelines.cases.items import find_occurrence
 from timelines.cases.opening import chosen_timeline, open_case, stay
 from timelines.cases.way_back import link_back_to_draft
-from timelines.domain import Anchor, Lane, TimelineKind
+from timelines.domain import Anchor, Lane, TimelineKind, cited_as
 from timelines.models import Candidate, CaseRun, Entry, Evidence, Occurrence, Query
 from timelines.presentation.pairing import pair_spans
 from timelines.presentation.segments import Span
 from timelines.presentation.sentence import find_sentence
 from timelines.presentation.status import Status, find_status
-from timelines.presentation.wording import LANE_WORDS, bounds_words, moment_words, shift_words
+from timelines.presentation.wording import (
+    CITED_WORDS,
+    LANE_WORDS,
+    NO_ROWS_WORDS,
+    bounds_words,
+    moment_words,
+    shift_words,
+)
 from timelines.runs.calls import deciding_calls
-from timelines.runs.storage import checked_text
+from timelines.runs.storage import checked_text, load_reasons
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,9 @@ class Estimate:
     shown: bool
     shift: str = ""
     adopted: tuple[int, ...] = ()
+    near: tuple[int, ...] = ()
+    link: str = ""
+    reasoning: str = ""
     context: tuple[ContextLine, ...] = ()
 
 
@@ -71,8 +82,9 @@ class RowLine:
     when: str
     time_kind: str
     used: bool
-    query: int
-    rank: int
+    how: str
+    #: Which query of this occurrence brought it, "" if none did.
+    through: str
 
 
 @dataclass(frozen=True)
@@ -123,7 +135,8 @@ def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
         "reference": _reference(occurrence, chosen, choices, anchor),
         "queries": queries,
         "candidate_count": sum(len(q.candidates) for q in queries),
-        "rows": _rows(occurrence, chosen, anchor, shown.adopted if shown else ()),
+        "rows": _rows(occurrence, chosen, anchor, shown),
+        "no_rows": _why_no_rows(occurrence, chosen),
         "calls": _calls(occurrence, chosen),
         "own_rows": _own_rows(encounter, shown, anchor) if chosen.case_run_id is None else [],
     }
@@ -164,7 +177,7 @@ def _estimates(
         e.timeline_id: e
         for e in Entry.objects.filter(
             occurrence=occurrence, timeline_id__in=[c.pk for c in members]
-        )
+        ).select_related("timeline")
     }
     text = entries.get(group.text_only.pk) if group and group.text_only else None
     lines = _context_lines(occurrence, list(entries.values()), chosen)
@@ -206,6 +219,9 @@ def _estimate(
             else ""
         ),
         adopted=tuple(entry.adopted_rows),
+        near=tuple(entry.near_rows),
+        link=entry.link,
+        reasoning=entry.timeline.reasoning,
         context=tuple(lines[uid] for uid in entry.context if uid in lines),
     )
 
@@ -259,38 +275,67 @@ def _queries(occurrence: Occurrence, chosen: Choice) -> list[QueryLine]:
 
 
 def _rows(
-    occurrence: Occurrence, chosen: Choice, anchor: Anchor, adopted: tuple[int, ...]
+    occurrence: Occurrence, chosen: Choice, anchor: Anchor, shown: Estimate | None
 ) -> list[RowLine]:
     """Return the rows that reached the occurrence, in order of time.
 
-    Each appears once, by its best query.
+    Each appears once, by its best query; rows that its time cites or leans on are among them, also
+    if they were found for another occurrence.
     """
     if chosen.case_run_id is None:
         return []
+    cited, near = (shown.adopted, shown.near) if shown else ((), ())
+    of_it = Q(candidate__query__occurrence=occurrence)
     evidence = Evidence.objects.filter(
-        candidate__query__case_run_id=chosen.case_run_id, candidate__query__occurrence=occurrence
+        of_it | Q(row_index__in=[*cited, *near]), case_run_id=chosen.case_run_id
     )
-    found: dict[int, RowLine] = {}
+    own: dict[int, RowLine] = {}
+    others: dict[int, RowLine] = {}
+    link = shown.link if shown else ""
     for e in evidence.select_related("candidate__query").order_by(
         "hours", "candidate__query__ordinal", "candidate__dense_rank"
     ):
-        query, rank = e.candidate.query.ordinal + 1, e.candidate.dense_rank
-        found.setdefault(e.row_index, _row_line(e, anchor, e.row_index in adopted, query, rank))
-    return list(found.values())
+        query = e.candidate.query if e.candidate else None
+        mine = query is not None and query.occurrence_id == occurrence.pk
+        through = ""
+        if e.candidate and query and mine:
+            through = f"query {query.ordinal + 1}, rank {e.candidate.dense_rank}"
+        used = e.row_index in cited
+        how = CITED_WORDS[cited_as(link, own=mine)] if used else ""
+        if not used and e.row_index in near:
+            how = "leans on it"
+        (own if mine else others).setdefault(e.row_index, _row_line(e, anchor, used, how, through))
+    lines = {**others, **own}
+    hours = {e.row_index: e.hours for e in evidence}
+    return sorted(lines.values(), key=lambda line: (hours[line.index], line.index))
 
 
-def _row_line(e: Evidence, anchor: Anchor, used: bool, query: int, rank: int) -> RowLine:
-    words = moment_words(e.hours, anchor)
+def _row_line(
+    e: Evidence | SourceRow, anchor: Anchor, used: bool, how: str, through: str
+) -> RowLine:
+    if isinstance(e, Evidence):
+        hours: float | None = e.hours
+    else:
+        hours = None if e.time is None else anchor.hours(e.time)
     return RowLine(
         e.row_index,
         event_words(e.event),
         value_words(e.value, e.unit),
-        words,
+        moment_words(hours, anchor),
         time_kind_words(e.time_kind),
         used,
-        query,
-        rank,
+        how,
+        through,
     )
+
+
+def _why_no_rows(occurrence: Occurrence, chosen: Choice) -> str:
+    """Return why no row reached the occurrence, as its run recorded it; "" if unknown."""
+    if chosen.case_run_id is None:
+        return ""
+    reasons = load_reasons(CaseRun.objects.get(pk=chosen.case_run_id))
+    reason = reasons.get(occurrence.uid4)
+    return NO_ROWS_WORDS[reason] if reason else ""
 
 
 def _own_rows(encounter: Encounter, shown: Estimate | None, anchor: Anchor) -> list[RowLine]:
@@ -298,19 +343,7 @@ def _own_rows(encounter: Encounter, shown: Estimate | None, anchor: Anchor) -> l
     if shown is None or not shown.adopted:
         return []
     rows = encounter.rows.filter(dataset_id=encounter.dataset_id, row_index__in=shown.adopted)
-    return [
-        RowLine(
-            r.row_index,
-            event_words(r.event),
-            value_words(r.value, r.unit),
-            moment_words(None if r.time is None else anchor.hours(r.time), anchor),
-            time_kind_words(r.time_kind),
-            used=True,
-            query=0,
-            rank=0,
-        )
-        for r in rows
-    ]
+    return [_row_line(row, anchor, used=True, how="used", through="") for row in rows]
 
 
 def _reference(
