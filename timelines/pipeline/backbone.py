@@ -125,8 +125,6 @@ class Backbone:
     timer: TextTimer
     query_writer: QueryWriter
     reviser: Reviser
-    #: Rows an occurrence may carry into revision; None: the run's own number.
-    rows_per_occurrence: int | None = None
     #: Whether rows cost context: then the run's budget or cap applies.
     pays_for_rows: bool = True
     #: Tokens of printed rows that its context has room for; None: no limit of its own.

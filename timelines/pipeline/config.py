@@ -172,6 +172,8 @@ class PipelineConfig:
 
 #: Settings of the published preset that differ from the defaults.
 PUBLISHED: Mapping[str, Any] = {
+    "query_context": "blind",
+    "query_batch_size": 25,
     "evidence_tokens": None,
     "force_alternatives": True,
     "cite_rows": False,

@@ -60,17 +60,12 @@ class Caps:
 
 def find_caps(backbone: Backbone, config: PipelineConfig) -> Caps:
     """Return what limits the rows of a run: its settings, as far as the backbone needs them."""
-    published = config.evidence_tokens is None
-    per_occurrence = backbone.rows_per_occurrence
-    if per_occurrence is None and not published:
-        per_occurrence = config.rows_per_occurrence
-    if not backbone.pays_for_rows:
-        return Caps(per_occurrence)
     if config.evidence_tokens is None:
-        return Caps(per_occurrence, per_case=config.case_row_cap)
-    room = backbone.evidence_tokens
-    tokens = config.evidence_tokens if room is None else min(room, config.evidence_tokens)
-    return Caps(per_occurrence, tokens=tokens)
+        return Caps(per_case=config.case_row_cap if backbone.pays_for_rows else None)
+    tokens = None
+    if backbone.pays_for_rows:
+        tokens = min(backbone.evidence_tokens or config.evidence_tokens, config.evidence_tokens)
+    return Caps(config.rows_per_occurrence, tokens=tokens)
 
 
 def expand(

@@ -154,11 +154,7 @@ def validate_revision(
     They are numbered from 1, with entries in inventory order. Raises RevisionRejected with the
     reasons of every alternative.
     """
-    reasons: list[str] = []
-    if exactly and len(proposals) != alternatives:
-        reasons.append(f"{len(proposals)} alternatives, exactly {alternatives} are asked for")
-    elif not 1 <= len(proposals) <= alternatives:
-        reasons.append(f"{len(proposals)} alternatives, from 1 to {alternatives} are asked for")
+    reasons = _count_faults(len(proposals), alternatives, exactly=exactly)
     timelines: list[Timeline] = []
     for number, proposal in enumerate(proposals, start=1):
         rows = list(proposal.rows)
@@ -174,6 +170,20 @@ def validate_revision(
     if reasons:
         raise RevisionRejected(reasons)
     return tuple(timelines)
+
+
+def check_count(count: int, alternatives: int, *, exactly: bool) -> None:
+    """Raise RevisionRejected unless there are `alternatives`, or from 1 to that many."""
+    if faults := _count_faults(count, alternatives, exactly=exactly):
+        raise RevisionRejected(faults)
+
+
+def _count_faults(count: int, alternatives: int, *, exactly: bool) -> list[str]:
+    if exactly and count != alternatives:
+        return [f"{count} alternatives, exactly {alternatives} are asked for"]
+    if not 1 <= count <= alternatives:
+        return [f"{count} alternatives, from 1 to {alternatives} are asked for"]
+    return []
 
 
 def _faults(inventory: Inventory, rows: Sequence[ProposedEntry]) -> list[str]:

@@ -217,7 +217,8 @@ def run_revision(
 
     Raises RevisionRejected, VariantUnsupported.
     """
-    alternatives = tools.config.alternatives
+    alternatives, exactly = tools.config.alternatives, tools.config.force_alternatives
+    rows = Expansion(found.evidence, found.without_evidence, found.skeleton)
     if tools.config.variant is Variant.NO_ROWS:
         by_summaries = summary_reviser(tools.backbone)
         return Revised(
@@ -228,13 +229,19 @@ def run_revision(
                 found.summaries,
                 window,
                 alternatives=alternatives,
-                exactly=tools.config.force_alternatives,
+                exactly=exactly,
             )
         )
     if tools.config.variant is Variant.NO_UID:
         unidentified = unidentified_reviser(tools.backbone)
         tables = revise_unidentified(
-            unidentified, note, text_only, found.evidence, window, alternatives=alternatives
+            unidentified,
+            note,
+            text_only,
+            rows,
+            window,
+            alternatives=alternatives,
+            exactly=exactly,
         )
         return Revised(unidentified=tables)
     return Revised(
@@ -242,10 +249,10 @@ def run_revision(
             tools.backbone.reviser,
             note,
             text_only,
-            Expansion(found.evidence, found.without_evidence, found.skeleton),
+            rows,
             window,
             alternatives=alternatives,
-            exactly=tools.config.force_alternatives,
+            exactly=exactly,
         )
     )
 

@@ -9,10 +9,8 @@ exclude the time, numbers that are not finite) are rejected. Source: protocol se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from timelines.domain import (
-    Evidence,
+    Expansion,
     NamedRow,
     NamedTime,
     NamedTimeline,
@@ -22,17 +20,18 @@ from timelines.domain import (
     Window,
 )
 from timelines.pipeline.backbone import UnidentifiedReviser
-from timelines.pipeline.revision import RevisionRejected
+from timelines.pipeline.revision import check_count
 
 
 def revise_unidentified(
     reviser: UnidentifiedReviser,
     note: TaggedNote,
     text_only: Timeline,
-    evidence: Sequence[Evidence],
+    found: Expansion,
     window: Window,
     *,
     alternatives: int,
+    exactly: bool = True,
 ) -> tuple[NamedTimeline, ...]:
     """Let the reviser answer without identifiers.
 
@@ -43,14 +42,11 @@ def revise_unidentified(
         note.text,
         spans,
         named_table(note, text_only),
-        named_rows(note, evidence),
+        named_rows(note, found),
         window,
         alternatives,
     )
-    if len(tables) != alternatives:
-        raise RevisionRejected(
-            [f"{len(tables)} alternatives, exactly {alternatives} are asked for"]
-        )
+    check_count(len(tables), alternatives, exactly=exactly)
     return tuple(
         NamedTimeline(tuple(table), number) for number, table in enumerate(tables, start=1)
     )
@@ -77,12 +73,10 @@ def named_table(note: TaggedNote, text_only: Timeline) -> list[NamedTime]:
     ]
 
 
-def named_rows(note: TaggedNote, evidence: Sequence[Evidence]) -> list[NamedRow]:
-    """Return the evidence, each row with the mention that it reached."""
-    scores = [
-        item.dense_score if item.rerank_score is None else item.rerank_score for item in evidence
-    ]
+def named_rows(note: TaggedNote, found: Expansion) -> list[NamedRow]:
+    """Return the rows, each with the mention that it reached; "" for those of the stay itself."""
+    mention = {o.uid: o.mention for o in note.inventory}
     return [
-        NamedRow(note.inventory.by_uid[item.uid].mention, item.row, rho)
-        for item, rho in zip(evidence, scores, strict=True)
+        *(NamedRow("", row, 1.0) for row in found.skeleton),
+        *(NamedRow(mention[item.uid], item.row, item.relevance) for item in found.evidence),
     ]

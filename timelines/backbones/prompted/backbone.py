@@ -19,15 +19,19 @@ NAME = "prompted"
 ROLES = ("tagger", "timer", "query_writer", "reviser")
 PROMPTS = (
     *("tag", "tag_table", "infer", "infer_table", "query", "query_names"),
-    *("revise", "revise_table", "revise_no_rows", "revise_no_rows_table", "revise_no_uid"),
+    *("revise", "revise_table", "revise_published", "revise_published_table"),
+    *("revise_no_rows", "revise_no_rows_table", "revise_no_uid", "revise_no_uid_published"),
 )
+
+#: The share of the reviser's context that printed rows may take.
+EVIDENCE_SHARE = 0.35
 
 
 def prompted_backbone(askers: Mapping[str, Asker], config: PipelineConfig) -> Backbone:
     """Return the stages over the askers of the four roles.
 
-    Context costs money, so the case cap of rows applies (protocol stage 5). Raises ValueError if a
-    role has no model.
+    Context costs money, so the budget of rows applies, and a small context takes fewer (protocol
+    stage 5). Raises ValueError if a role has no model.
     """
     missing = [role for role in ROLES if role not in askers]
     if missing:
@@ -40,6 +44,7 @@ def prompted_backbone(askers: Mapping[str, Asker], config: PipelineConfig) -> Ba
         timer=PromptedTimer(askers["timer"], config),
         query_writer=PromptedQueryWriter(askers["query_writer"], config),
         reviser=reviser,
+        evidence_tokens=int(askers["reviser"].model.limits.context * EVIDENCE_SHARE),
         summary_reviser=reviser,
         unidentified_reviser=PromptedUnidentifiedReviser(askers["reviser"], config),
     )

@@ -19,28 +19,58 @@ from llm_runtime.calls.budget import limit_answer
 from llm_runtime.calls.calling import Asker
 from llm_runtime.errors import AnswerRejected, TooLarge
 from llm_runtime.prompts import Rendered, load
-from llm_runtime.schema import FaultMessage, Strict, Thoughts
+from llm_runtime.schema import FaultMessage, Strict, Thoughts, grammar
 from llm_runtime.structured import (
     add_reasoning,
     append_words,
+    is_storable,
     json_object,
     object_schema,
     parse_model,
     set_reasoning,
 )
 from timelines.backbones.prompted.notes import show_note
-from timelines.backbones.prompted.rows import FIRST, KEEP, Standing
-from timelines.backbones.prompted.tables import hours_text, read_table, timeline_table
+from timelines.backbones.prompted.record import PrintedRecord, print_record
+from timelines.backbones.prompted.rows import FIRST, KEEP, CitingRowAnswer, RowAnswer, Standing
+from timelines.backbones.prompted.stay import stay_fields
+from timelines.backbones.prompted.tables import (
+    CITING_COLUMNS,
+    COLUMNS,
+    hours_text,
+    read_table,
+    timeline_table,
+)
 from timelines.backbones.prompted.timer import anchor_words, read_rows, row_schema
-from timelines.domain import Anchor, Evidence, KeptSummary, Occurrence, TaggedNote, Timeline, Window
+from timelines.domain import (
+    Anchor,
+    Evidence,
+    Expansion,
+    KeptSummary,
+    NoRows,
+    Occurrence,
+    RowLink,
+    TaggedNote,
+    Timeline,
+    Window,
+)
 from timelines.pipeline.config import PipelineConfig
-from timelines.pipeline.revision import ProposedEntry, RevisionRejected, validate_revision
+from timelines.pipeline.revision import (
+    ProposedEntry,
+    ProposedTimeline,
+    RevisionRejected,
+    citation_faults,
+    validate_revision,
+)
 
 #: At least and at most this many tokens for each row; a row of a schema answer may be one word.
 ROW_TOKENS = (30, 100)
 ROW_TOKENS_SCHEMA = (15, 90)
 #: A clock time of a summary (`ehr.presentation.rendering.clock`).
 _MOMENT = re.compile(r"\b(at|from|to) (\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(?![\d:])")
+#: Hours by which a rounded hour may differ.
+MINUTE_AND_A_HALF = 0.025
+#: Characters of the reason for one change.
+MOST_WHY = 120
 WORDS_KEPT = ""
 WORDS_KEPT_TABLE = " and with its mention unchanged"
 
@@ -49,27 +79,45 @@ WORDS_KEPT_TABLE = " and with its mention unchanged"
 class Material:
     """What every call of one revision shows.
 
-    `summaries` (variant `no_rows`) replace rows.
+    `summaries` (variant `no_rows`) replace rows. `record` has the printed rows that an answer
+    cites; None: an answer names no rows (published preset, variant `no_rows`).
     """
 
     note: TaggedNote
     text_only: Timeline
-    evidence: Sequence[Evidence]
+    found: Expansion
     window: Window
     summaries: Sequence[KeptSummary] | None = None
+    record: PrintedRecord | None = None
 
     @property
     def prompt(self) -> str:
-        return "timelines/revise" if self.summaries is None else "timelines/revise_no_rows"
+        if self.summaries is not None:
+            return "timelines/revise_no_rows"
+        return "timelines/revise_published" if self.record is None else "timelines/revise"
 
-    def lines(self, most: int) -> str:
+    def print_evidence(self, most: int) -> str:
         """Return the part of the record that revision sees, in hours.
 
         Fields of a row have at most `most` characters; summaries are not cut.
         """
-        if self.summaries is None:
-            return evidence_lines(self.evidence, most)
-        return summary_lines(self.summaries, self.window.anchor)
+        if self.summaries is not None:
+            return summary_lines(self.summaries, self.window.anchor)
+        if self.record is None:
+            return evidence_lines(self.found.evidence, most)
+        return self.record.text
+
+    def print_timeline(self) -> str:
+        """Return the text-only table, with the numbers of the rows found for each UID."""
+        inventory, entries = self.note.inventory, self.text_only.by_uid
+        if self.record is None:
+            return timeline_table(inventory, entries)
+        reasons = self.found.without_evidence
+        rows = {
+            uid: self.record.words_of(uid) or reasons.get(uid, NoRows.NONE_FOUND).value
+            for uid in inventory.uids
+        }
+        return timeline_table(inventory, entries, rows)
 
 
 class RevisionAnswer(Strict):
@@ -77,6 +125,13 @@ class RevisionAnswer(Strict):
 
     reasoning_summary: Thoughts
     timelines: Annotated[list[dict[str, Any]], FaultMessage("is not a list of objects")]
+
+
+class Why(Strict):
+    """Why one occurrence moved beyond tolerance, in a few words."""
+
+    uid4: str
+    words: str
 
 
 class TableAnswer(Strict):
@@ -96,17 +151,19 @@ class PromptedReviser:
         self,
         note: TaggedNote,
         text_only: Timeline,
-        evidence: Sequence[Evidence],
+        found: Expansion,
         window: Window,
         alternatives: int,
     ) -> Sequence[Timeline]:
-        """Return exactly `alternatives` complete timelines.
+        """Return the primary timeline, and others as far as they are asked for or defensible.
 
         Raises ModelError, AttemptsExhausted.
         """
-        return self.asker.run(
-            self.timelines, Material(note, text_only, evidence, window), alternatives
-        )
+        record = None
+        if self.config.cite_rows:
+            record = print_record(found, self.config.evidence_field_characters)
+        material = Material(note, text_only, found, window, record=record)
+        return self.asker.run(self.timelines, material, alternatives)
 
     def revise_by_summaries(
         self,
@@ -121,7 +178,9 @@ class PromptedReviser:
         No time rests on a row. Raises ModelError, AttemptsExhausted.
         """
         return self.asker.run(
-            self.timelines, Material(note, text_only, (), window, summaries), alternatives
+            self.timelines,
+            Material(note, text_only, Expansion(()), window, summaries),
+            alternatives,
         )
 
     async def timelines(self, material: Material, alternatives: int) -> Sequence[Timeline]:
@@ -129,18 +188,18 @@ class PromptedReviser:
         try:
             proposals = await self._ask(material, alternatives, alternatives, asked, "", "revise")
         except TooLarge:
-            proposals = [
-                await self._alternative(material, alternatives, n)
-                for n in range(1, alternatives + 1)
-            ]
-        return _validate(material, proposals, alternatives)
+            # Room for one timeline a call: the others are asked for only if they are required.
+            wanted = alternatives if self.config.force_alternatives else 1
+            proposals = [await self._alternative(material, wanted, n + 1) for n in range(wanted)]
+        return self._validate(material, proposals, alternatives)
 
     async def _alternative(
         self, material: Material, alternatives: int, number: int
-    ) -> list[ProposedEntry]:
+    ) -> ProposedTimeline:
         """Return one alternative, asked for in as many parts as needed."""
         waiting = [list(material.note.inventory.occurrences)]
         settled: list[ProposedEntry] = []
+        thoughts: list[str] = []
         while waiting:
             part = waiting.pop(0)
             words = (
@@ -148,13 +207,16 @@ class PromptedReviser:
             )
             scope = _scope(number, alternatives, part, settled, len(material.note.inventory))
             try:
-                settled += (await self._ask(material, alternatives, 1, part, scope, words))[0]
+                (answer,) = await self._ask(material, alternatives, 1, part, scope, words)
             except TooLarge:
                 if len(part) < 2:
                     raise
                 half = len(part) // 2
                 waiting = [part[:half], part[half:], *waiting]
-        return settled
+            else:
+                settled += answer.rows
+                thoughts.append(answer.reasoning)
+        return ProposedTimeline(settled, "\n".join(t for t in thoughts if t))
 
     async def _ask(
         self,
@@ -164,8 +226,8 @@ class PromptedReviser:
         asked: Sequence[Occurrence],
         scope: str,
         words: str,
-    ) -> list[list[ProposedEntry]]:
-        """Return the rows of `asked` in `count` timelines.
+    ) -> list[ProposedTimeline]:
+        """Return the rows of `asked` in at most `count` timelines.
 
         The model's limits decide the output protocol: schema or tables.
         """
@@ -181,36 +243,42 @@ class PromptedReviser:
         asked: Sequence[Occurrence],
         scope: str,
         words: str,
-    ) -> list[list[ProposedEntry]]:
-        prompt = self._prompt(
-            material.prompt, material, alternatives, WORDS_KEPT, asked=str(count), scope=scope
-        )
-        prompt = set_reasoning(prompt, self.asker.model.limits.reasoning)
+    ) -> list[ProposedTimeline]:
+        least = self._least(count)
+        prompt = self._prompt(material.prompt, material, alternatives, WORDS_KEPT, scope=scope)
+        thinking = self.asker.model.limits.reasoning
+        prompt = set_reasoning(prompt, thinking)
         tokens = await self._room(prompt, count, len(asked), ROW_TOKENS_SCHEMA)
         known = frozenset(material.note.inventory.uids)
-        by_uid = _group_by_uid(material.evidence)
+        kind = RowAnswer if material.record is None else CitingRowAnswer
 
-        def validate(reply: ModelReply) -> list[list[ProposedEntry]]:
+        def validate(reply: ModelReply) -> list[ProposedTimeline]:
             answer = json_object(reply.text)
-            timelines = read_timelines({"reasoning_summary": "", **answer}, count)
-            rows: list[list[ProposedEntry]] = []
+            summary, timelines = read_timelines({"reasoning_summary": "", **answer}, count, least)
+            found: list[list[ProposedEntry]] = []
+            read: list[ProposedTimeline] = []
             for number, timeline in enumerate(timelines, start=1):
-                timeline.pop("reasoning", None)
+                what = f"timeline {number}"
+                thoughts = _read_thoughts(timeline.pop("reasoning", ""))
+                why = read_whys(timeline.pop("why", []), known, what)
                 words: Standing = {
                     KEEP: material.text_only.by_uid,
-                    **({FIRST: {e.uid: e for e in rows[0]}} if rows else {}),
+                    **({FIRST: {e.uid: e for e in found[0]}} if found else {}),
                 }
-                found = read_rows(
-                    timeline, asked, known, self.asker.model.name, f"timeline {number}", words
+                found.append(
+                    read_rows(timeline, asked, known, self.asker.model.name, what, words, kind)
                 )
-                rows.append([_cite_rows(entry, material, by_uid) for entry in found])
-            return rows
+                rows = _link_rows(found[-1], material, what, why)
+                read.append(ProposedTimeline(rows, _join_thoughts(summary, thoughts)))
+            return read
 
         schema = revision_schema(
             [o.uid for o in asked],
             material.note.inventory.uids,
             count,
-            self.asker.model.limits.reasoning,
+            thinking,
+            least=least,
+            printed=None if material.record is None else len(material.record.rows),
         )
         return await self.asker.ask(
             prompt,
@@ -223,29 +291,48 @@ class PromptedReviser:
 
     async def _tables(
         self, material: Material, count: int, asked: Sequence[Occurrence], scope: str, words: str
-    ) -> list[list[ProposedEntry]]:
+    ) -> list[ProposedTimeline]:
         prompt = self._prompt(f"{material.prompt}_table", material, count, WORDS_KEPT_TABLE)
         prompt = append_words(prompt, scope) if scope else prompt
         tokens = await self._room(prompt, count, 2 * len(asked), ROW_TOKENS)
         inventory, known = material.note.inventory, frozenset(material.note.inventory.uids)
-        by_uid = _group_by_uid(material.evidence)
+        least = self._least(count)
+        columns = COLUMNS if material.record is None else CITING_COLUMNS
 
-        def validate(reply: ModelReply) -> list[list[ProposedEntry]]:
+        def validate(reply: ModelReply) -> list[ProposedTimeline]:
             proposals = []
-            for number, timeline in enumerate(
-                read_timelines(json_object(reply.text), count), start=1
-            ):
+            summary, timelines = read_timelines(json_object(reply.text), count, least)
+            for number, timeline in enumerate(timelines, start=1):
                 what = f"timeline {number}"
-                data = parse_model(TableAnswer, timeline, what).data
-                rows = read_table(data, asked, known, self.asker.model.name, what)
-                proposals.append([_cite_rows(entry, material, by_uid) for entry in rows])
+                answer = parse_model(TableAnswer, timeline, what)
+                rows = read_table(answer.data, asked, known, self.asker.model.name, what, columns)
+                linked = _link_rows(rows, material, what, {})
+                thoughts = _join_thoughts(summary, _read_thoughts(answer.reasoning))
+                proposals.append(ProposedTimeline(linked, thoughts))
             if len(asked) == len(inventory):
-                _validate(material, proposals, count)
+                self._validate(material, proposals, count)
             return proposals
 
         return await self.asker.ask(
             prompt, validate, max_tokens=tokens, part=words, covers=[o.uid for o in asked]
         )
+
+    def _least(self, count: int) -> int:
+        """Return how many of `count` timelines an answer must have."""
+        return count if self.config.force_alternatives else 1
+
+    def _validate(
+        self, material: Material, proposals: Sequence[ProposedTimeline], alternatives: int
+    ) -> Sequence[Timeline]:
+        try:
+            return validate_revision(
+                material.note.inventory,
+                proposals,
+                alternatives,
+                exactly=self.config.force_alternatives,
+            )
+        except RevisionRejected as rejection:
+            raise AnswerRejected(rejection.reasons) from None
 
     def _prompt(
         self, name: str, material: Material, alternatives: int, keeping: str, **more: str
@@ -257,18 +344,14 @@ class PromptedReviser:
             whole=self.config.revise_note_characters,
             local=self.config.revise_local_characters,
         )
-        discharge = material.window.discharge
-        clock = None if discharge is None else material.window.anchor.clock(discharge)
         prompt = load(name).render(
             note=shown.text,
-            alternatives=str(alternatives),
+            timelines=ask_timelines(alternatives, forced=self.config.force_alternatives),
             keeping=keeping,
-            admitted=anchor_words(material.window.anchor),
-            discharged="not recorded"
-            if discharge is None or clock is None
-            else f"{hours_text(discharge)} ({clock:%Y-%m-%d %H:%M})",
-            timeline=timeline_table(inventory, material.text_only.by_uid),
-            evidence=material.lines(self.config.evidence_field_characters),
+            anchor=anchor_words(material.window.anchor),
+            **stay_fields(material.window),
+            timeline=material.print_timeline(),
+            evidence=material.print_evidence(self.config.evidence_field_characters),
             **more,
         )
         return replace(prompt, shortened=shown.cut)
@@ -335,44 +418,107 @@ def convert_clocks(summary: str, anchor: Anchor) -> str:
 
 
 def revision_schema(
-    uids: Sequence[str], context: Sequence[str], timelines: int, thinking: int = 1
+    uids: Sequence[str],
+    context: Sequence[str],
+    timelines: int,
+    thinking: int = 1,
+    *,
+    least: int | None = None,
+    printed: int | None = None,
 ) -> dict[str, Any]:
-    """Return the schema of an answer with exactly that many timelines.
+    """Return the schema of an answer with `least` to `timelines` timelines.
 
-    The answer is `reasoning_summary`, then the timelines, each with `reasoning` and one required
-    row for each UID. Any row may be "keep"; from the second timeline on it may also be "first".
+    The answer is `reasoning_summary`, then the timelines, each with `reasoning`, one required row
+    for each UID and, if rows are `printed`, `why`. Any row may be "keep"; from the second timeline
+    on it may also be "first".
     """
-    rows = {"row": row_schema(context, (KEEP,)), "later_row": row_schema(context, (KEEP, FIRST))}
+    rows = {
+        "row": row_schema(context, (KEEP,), printed),
+        "later_row": row_schema(context, (KEEP, FIRST), printed),
+    }
+    why = {} if printed is None else {"why": {"$ref": "#/$defs/why"}}
     tables = [
         object_schema(
-            add_reasoning({uid: {"$ref": f"#/$defs/{row}"} for uid in uids}, "reasoning", thinking)
+            add_reasoning(
+                {**{uid: {"$ref": f"#/$defs/{row}"} for uid in uids}, **why}, "reasoning", thinking
+            )
         )
         for row in rows
     ]
     places = [{"$ref": "#/$defs/timeline"}, *[{"$ref": "#/$defs/later_timeline"}] * (timelines - 1)]
-    listed = {"type": "array", "prefixItems": places, "minItems": timelines, "maxItems": timelines}
+    listed = {
+        "type": "array",
+        "prefixItems": places,
+        "minItems": timelines if least is None else least,
+        "maxItems": timelines,
+    }
     defined = {**rows, "timeline": tables[0], "later_timeline": tables[1]}
     return {
         **object_schema(add_reasoning({"timelines": listed}, "reasoning_summary", thinking)),
         "$defs": {
-            name: rule
-            for name, rule in defined.items()
-            if timelines > 1 or not name.startswith("later_")
+            **{
+                name: rule
+                for name, rule in defined.items()
+                if timelines > 1 or not name.startswith("later_")
+            },
+            **({"why": {"type": "array", "items": grammar(Why)}} if why else {}),
         },
     }
 
 
-def read_timelines(answer: dict[str, Any], count: int) -> list[dict[str, Any]]:
-    """Return the list in an answer, of exactly that many objects.
+def read_timelines(
+    answer: dict[str, Any], most: int, least: int | None = None
+) -> tuple[str, list[dict[str, Any]]]:
+    """Return (reasoning, the list of objects in an answer): `least` to `most` of them.
 
     Raises AnswerRejected.
     """
-    timelines = parse_model(RevisionAnswer, answer, "answer").timelines
-    if len(timelines) != count:
-        raise AnswerRejected(
-            [f"there are {len(timelines)} timelines, exactly {count} are asked for"]
+    read = parse_model(RevisionAnswer, answer, "answer")
+    least = most if least is None else least
+    if not least <= len(read.timelines) <= most:
+        wanted = f"exactly {most}" if least == most else f"{least} to {most}"
+        raise AnswerRejected([f"there are {len(read.timelines)} timelines, {wanted} are asked for"])
+    return _read_thoughts(read.reasoning_summary), read.timelines
+
+
+def read_whys(value: object, known: frozenset[str], what: str) -> dict[str, str]:
+    """Return UID → why it moved, of an answer's list of {uid4, words}. Raises AnswerRejected."""
+    if not isinstance(value, list):
+        raise AnswerRejected([f"{what}: why is not a list"])
+    whys = [parse_model(Why, item, f"{what}: why") for item in value]
+    if any(why.uid4 not in known for why in whys):
+        raise AnswerRejected([f"{what}: why names an identifier that the case does not have"])
+    return {why.uid4: _shorten(why.words, MOST_WHY) for why in whys if is_storable(why.words)}
+
+
+def _read_thoughts(value: object) -> str:
+    """Return a reasoning text; "" for anything else, which the raw answer still has."""
+    return value.strip() if isinstance(value, str) and is_storable(value) else ""
+
+
+def _join_thoughts(*texts: str) -> str:
+    return "\n\n".join(text for text in texts if text)
+
+
+def _shorten(text: str, most: int) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= most else f"{words[: most - 1].rstrip()}…"
+
+
+def ask_timelines(most: int, *, forced: bool) -> str:
+    """Say how many timelines to write."""
+    if most == 1:
+        return "Write one complete revised timeline, the likeliest course."
+    if forced:
+        return (
+            f"Write {most} complete revised timelines. The first is the likeliest course; the others"
+            " are the next most plausible courses, and differ from it where the record leaves room."
         )
-    return timelines
+    return (
+        "Write one complete revised timeline, the likeliest course. Add a further timeline only if"
+        " the record leaves room for a different course that a colleague could defend; at most"
+        f" {most} timelines in all."
+    )
 
 
 def _scope(
@@ -395,64 +541,88 @@ def _scope(
     return " ".join(words)
 
 
-def _group_by_uid(evidence: Sequence[Evidence]) -> Mapping[str, Sequence[Evidence]]:
-    found: dict[str, list[Evidence]] = defaultdict(list)
-    for item in evidence:
-        found[item.uid].append(item)
-    return found
+def _link_rows(
+    entries: Sequence[ProposedEntry],
+    material: Material,
+    what: str,
+    whys: Mapping[str, str],
+) -> list[ProposedEntry]:
+    """Return the entries with the rows that they rest on, and a reason in words.
 
-
-def _cite_rows(
-    entry: ProposedEntry, material: Material, evidence: Mapping[str, Sequence[Evidence]]
-) -> ProposedEntry:
-    """Return the entry with the rows that its time rests on.
-
-    These are rows of its own evidence at the revised hour. If there are none, the reason says
-    whether the time changed. Models round to the minute or to the second decimal of the hour, hence
-    one minute and a half.
+    Numbers of printed rows become rows. Without them the link is inferred: rows that were found for
+    the occurrence at the revised hour. Raises AnswerRejected if a cited row does not fit.
     """
-    before = material.text_only.by_uid[entry.uid]
+    if material.record is None:
+        by_uid: dict[str, list[Evidence]] = defaultdict(list)
+        for item in material.found.evidence:
+            by_uid[item.uid].append(item)
+        return [_infer_link(entry, material, by_uid[entry.uid]) for entry in entries]
+    faults: list[str] = []
+    linked = []
+    for entry in entries:
+        cited, near = (
+            [material.record.row(number) for number in numbers]
+            for numbers in (entry.adopted_rows, entry.near_rows)
+        )
+        if None in cited or None in near:
+            faults.append(f"{what}: UID {entry.uid}: a row number that was not printed")
+            continue
+        found = replace(
+            entry,
+            adopted_rows=tuple(row.row_index for row in cited if row),
+            near_rows=tuple(row.row_index for row in near if row),
+            link=RowLink.CITED if cited else None,
+        )
+        faults += [f"{what}: {fault}" for fault in citation_faults(found, material.found)]
+        linked.append(replace(found, reason=whys.get(entry.uid) or _explain(found, material)))
+    if faults:
+        raise AnswerRejected(faults)
+    return linked
+
+
+def _infer_link(
+    entry: ProposedEntry, material: Material, evidence: Sequence[Evidence]
+) -> ProposedEntry:
+    """Link rows of its own evidence at the revised hour.
+
+    Models round to the minute or to the second decimal of the hour, hence one minute and a half.
+    """
     near = [
         item.row.row_index
-        for item in evidence.get(entry.uid, ())
+        for item in evidence
         if entry.time is not None
         and item.row.time is not None
-        and abs(item.row.time - entry.time) <= 0.025
+        and abs(item.row.time - entry.time) <= MINUTE_AND_A_HALF
     ]
-    moved = before.time != entry.time and (
-        before.time is None or entry.time is None or abs(before.time - entry.time) > 0.025
+    linked = replace(
+        entry,
+        adopted_rows=tuple(dict.fromkeys(near)),
+        link=RowLink.INFERRED if near else None,
     )
-    if near:
-        return replace(
-            entry,
-            adopted_rows=tuple(dict.fromkeys(near)),
-            reason="the revised hour is that of a row found for it",
+    return replace(linked, reason=_explain(linked, material))
+
+
+def _explain(entry: ProposedEntry, material: Material) -> str:
+    """Return why the entry has its time, as far as the answer shows it."""
+    if entry.link is RowLink.CITED:
+        return "the model cites the rows that record it"
+    if entry.link is RowLink.INFERRED:
+        return "the revised hour is that of a row found for it"
+    before = material.text_only.by_uid[entry.uid]
+    if before.time != entry.time and (
+        before.time is None
+        or entry.time is None
+        or abs(before.time - entry.time) > MINUTE_AND_A_HALF
+    ):
+        return (
+            "revised by the model without a row of its own"
+            if material.summaries is None
+            else "revised by the model from summaries of series"
         )
-    how = (
-        "revised by the model without a row of its own"
-        if material.summaries is None
-        else "revised by the model from summaries of series"
-    )
     whole = (entry.lower, entry.upper, entry.known, entry.context) == (
         before.lower,
         before.upper,
         before.known,
         before.context,
     )
-    return replace(
-        entry,
-        reason=how
-        if moved
-        else "kept as inferred from the text"
-        if whole
-        else "time kept as inferred from the text",
-    )
-
-
-def _validate(
-    material: Material, proposals: Sequence[Sequence[ProposedEntry]], alternatives: int
-) -> Sequence[Timeline]:
-    try:
-        return validate_revision(material.note.inventory, proposals, alternatives)
-    except RevisionRejected as rejection:
-        raise AnswerRejected(rejection.reasons) from None
+    return "kept as inferred from the text" if whole else "time kept as inferred from the text"

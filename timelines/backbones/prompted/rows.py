@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, WithJsonSchema
@@ -16,7 +17,7 @@ from llm_runtime.errors import AnswerRejected
 from llm_runtime.schema import FaultMessage, Strict
 from llm_runtime.structured import parse_model
 from timelines.domain import MAX_CONTEXT, UID_PATTERN, Entry, InvariantError
-from timelines.pipeline.revision import ProposedEntry
+from timelines.pipeline.revision import MOST_CITED, ProposedEntry
 
 #: No time of a patient is farther from the admission (228 years).
 MOST_HOURS = 2_000_000
@@ -42,8 +43,12 @@ Hours = Annotated[
 ]
 
 
-class RowAnswer(Strict):
-    """A row of an answer in JSON, there a list of these fields in this order."""
+Contexts = Annotated[list[str], FaultMessage("is not a list of identifiers")]
+Numbers = Annotated[list[int], FaultMessage("is not a list of row numbers")]
+
+
+class TimeAnswer(Strict):
+    """What every row of an answer begins with."""
 
     time: Hours
     lower: Hours
@@ -54,49 +59,98 @@ class RowAnswer(Strict):
         WithJsonSchema({"type": "integer", "enum": [0, 1]}),
         FaultMessage("is neither 0 nor 1"),
     ]
-    context: Annotated[list[str], FaultMessage("is not a list of identifiers")] = []
 
 
-FIELDS = tuple(RowAnswer.model_fields)
+class RowAnswer(TimeAnswer):
+    """A row of an answer in JSON, there a list of these fields in this order."""
+
+    context: Contexts = []
+
+
+class CitingRowAnswer(TimeAnswer):
+    """A row that names the numbers of printed rows: those it rests on, and those it leans on."""
+
+    rows: Numbers = []
+    near: Numbers = []
+    context: Contexts = []
+
+
+AnyRow = type[RowAnswer] | type[CitingRowAnswer]
+REQUIRED = len(TimeAnswer.model_fields)
+#: Rows that a time may lean on.
+MOST_NEAR = 5
 _NUMBER = re.compile(r"[+-]?\d{1,9}(?:\.\d{1,6})?\Z")
 _BOUNDS = re.compile(r"\[\s*([^,\[\]]*?)\s*,\s*([^,\[\]]*?)\s*\]\Z")
 _BAR = re.compile(r"(?<!\\)((?:\\\\)*)\|")
 
 
 def parse_row(
-    uid: str, value: object, context: frozenset[str], decided_by: str, words: Standing = NOTHING
+    uid: str,
+    value: object,
+    context: frozenset[str],
+    decided_by: str,
+    words: Standing = NOTHING,
+    kind: AnyRow = RowAnswer,
 ) -> tuple[ProposedEntry | None, list[str]]:
     """Return (entry, faults) of a row of a JSON answer.
 
-    The row is `[time, lower, upper, known]`, with or without a list of contexts; `context` are the
+    The row is a list of the fields of `kind`; lists at its end may be left out. `context` are the
     UIDs that it may name. A word of `words` may replace the row and copies the row that it refers
     to. A row without contexts has none, unless "keep" is allowed: then it has that row's contexts.
+    `adopted_rows` and `near_rows` of the entry are the numbers as the answer has them.
     """
+    fields = tuple(kind.model_fields)
     kept = {word: rows[uid] for word, rows in words.items() if uid in rows}
     if isinstance(value, str):
         if value not in kept:
             return None, [f"{uid}: a word instead of a row, and no row that it refers to"]
         return _check_answer(uid, kept[value], context, decided_by)
-    if not isinstance(value, list) or not len(FIELDS) - 1 <= len(value) <= len(FIELDS):
+    if not isinstance(value, list) or not REQUIRED <= len(value) <= len(fields):
+        further = " and ".join(fields[REQUIRED:])
         return None, [
-            f"{uid}: not a list of {', '.join(FIELDS[:-1])}, with or without a list of contexts"
+            f"{uid}: not a list of {', '.join(fields[:REQUIRED])}, with or without lists of"
+            f" {further}"
         ]
     try:
-        row = parse_model(RowAnswer, dict(zip(FIELDS, value, strict=False)), uid)
+        row = parse_model(kind, dict(zip(fields, value, strict=False)), uid)
     except AnswerRejected as rejected:
         return None, list(rejected.reasons)
     named: Sequence[str] = row.context
-    if len(value) < len(FIELDS) and KEEP in kept:
+    if len(value) < len(fields) and KEEP in kept:
         named = kept[KEEP].context
     hours = {"time": row.time, "lower": row.lower, "upper": row.upper}
-    return check_row(uid, hours, bool(row.known), named, context, decided_by)
+    entry, faults = check_row(uid, hours, bool(row.known), named, context, decided_by)
+    if entry is None or not isinstance(row, CitingRowAnswer):
+        return entry, faults
+    return cite_numbers(entry, row.rows, row.near)
+
+
+def cite_numbers(
+    entry: ProposedEntry, rows: Sequence[int], near: Sequence[int]
+) -> tuple[ProposedEntry | None, list[str]]:
+    """Return (entry, faults) with the numbers of the rows that it names."""
+    faults = []
+    if len(rows) > MOST_CITED:
+        faults.append(f"{entry.uid}: {len(rows)} rows, at most {MOST_CITED}")
+    if len(near) > MOST_NEAR:
+        faults.append(f"{entry.uid}: {len(near)} near rows, at most {MOST_NEAR}")
+    if len({*rows, *near}) != len(rows) + len(near):
+        faults.append(f"{entry.uid}: a row is named twice")
+    if rows and entry.time is None:
+        faults.append(f"{entry.uid}: rows for a time of N/A")
+    if faults:
+        return None, faults
+    return replace(entry, adopted_rows=tuple(rows), near_rows=tuple(near)), []
 
 
 def _check_answer(
     uid: str, row: Row, context: frozenset[str], decided_by: str
 ) -> tuple[ProposedEntry | None, list[str]]:
     hours = {"time": row.time, "lower": row.lower, "upper": row.upper}
-    return check_row(uid, hours, bool(row.known), row.context, context, decided_by)
+    entry, faults = check_row(uid, hours, bool(row.known), row.context, context, decided_by)
+    if entry is not None:
+        entry = replace(entry, adopted_rows=row.adopted_rows, near_rows=row.near_rows)
+    return entry, faults
 
 
 def check_row(

@@ -5,11 +5,13 @@ They are written for a prompt and read from an answer.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from llm_runtime.errors import AnswerRejected
 from timelines.backbones.prompted.rows import (
     check_row,
+    cite_numbers,
     read_bounds,
     read_context,
     read_hours,
@@ -19,7 +21,10 @@ from timelines.domain import Entry, Inventory, Occurrence
 from timelines.pipeline.revision import ProposedEntry
 
 COLUMNS = ("uid4", "mention", "time", "bounds", "known", "context uid4s")
+#: The columns of an answer that names printed rows.
+CITING_COLUMNS = (*COLUMNS[:-1], "rows", "near", COLUMNS[-1])
 HEADER = " | ".join(COLUMNS)
+_ROW_NUMBER = re.compile(r"r?(\d{1,6})")
 
 
 def mention_table(occurrences: Sequence[Occurrence]) -> str:
@@ -30,9 +35,19 @@ def mention_table(occurrences: Sequence[Occurrence]) -> str:
     return "\n".join(["uid4 | mention", *(f"{o.uid} | {o.mention}" for o in occurrences)])
 
 
-def timeline_table(inventory: Inventory, entries: Mapping[str, Entry]) -> str:
-    """The six columns for every occurrence, in inventory order."""
-    return "\n".join([HEADER, *(_line(o, entries[o.uid]) for o in inventory)])
+def timeline_table(
+    inventory: Inventory,
+    entries: Mapping[str, Entry],
+    rows: Mapping[str, str] | None = None,
+) -> str:
+    """Return the six columns for every occurrence, in inventory order.
+
+    `rows` adds a column with the numbers of the rows found for each UID, or why there are none.
+    """
+    if rows is None:
+        return "\n".join([HEADER, *(_line(o, entries[o.uid]) for o in inventory)])
+    lines = [f"{_line(o, entries[o.uid])} | {rows[o.uid]}" for o in inventory]
+    return "\n".join([f"{HEADER} | rows found for it", *lines])
 
 
 def _line(occurrence: Occurrence, entry: Entry) -> str:
@@ -53,23 +68,29 @@ def hours_text(hours: float | None) -> str:
 
 
 def read_table(
-    text: str, asked: Sequence[Occurrence], context: frozenset[str], decided_by: str, what: str
+    text: str,
+    asked: Sequence[Occurrence],
+    context: frozenset[str],
+    decided_by: str,
+    what: str,
+    columns: Sequence[str] = COLUMNS,
 ) -> list[ProposedEntry]:
     """Return the rows of a table for exactly the occurrences `asked`.
 
     The header must be the requested one (spaces, underscores and case do not matter). Each UID
     appears once, with its own mention. Raises AnswerRejected with every fault.
     """
+    header = " | ".join(columns)
     lines = [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()]
-    if not lines or _header(lines[0]) != _header(HEADER):
-        raise AnswerRejected([f"{what}: the first line must be the header {HEADER}"])
+    if not lines or _header(lines[0]) != _header(header):
+        raise AnswerRejected([f"{what}: the first line must be the header {header}"])
     mentions = {o.uid: o.mention for o in asked}
     seen: dict[str, ProposedEntry | None] = {}
     faults: list[str] = []
     for number, line in enumerate(lines[1:], start=1):
         cells = split_row(line)
-        if len(cells) != len(COLUMNS):
-            faults.append(f"{what}: row {number} has {len(cells)} columns, not {len(COLUMNS)}")
+        if len(cells) != len(columns):
+            faults.append(f"{what}: row {number} has {len(cells)} columns, not {len(columns)}")
             continue
         uid = cells[0]
         if uid not in mentions:
@@ -88,7 +109,7 @@ def read_table(
 def _entry(
     cells: Sequence[str], mention: str, context: frozenset[str], decided_by: str
 ) -> tuple[ProposedEntry | None, list[str]]:
-    uid, copied, time, bounds, known, named = cells
+    uid, copied, time, bounds, known, *numbers, named = cells
     hours, time_read = read_hours(time)
     lower, upper, bounds_read = read_bounds(bounds)
     contexts = read_context(named)
@@ -97,9 +118,11 @@ def _entry(
     faults += [f"{uid}: bounds are not of the form [lower, upper]"] * (not bounds_read)
     faults += [f"{uid}: known is neither 0 nor 1"] * (known not in ("0", "1"))
     faults += [f"{uid}: context is not a list of identifiers in brackets"] * (contexts is None)
+    cited = [read_row_numbers(cell) for cell in numbers]
+    faults += [f"{uid}: rows are not a list of row numbers in brackets"] * (None in cited)
     if faults or contexts is None:
         return None, faults
-    return check_row(
+    entry, found = check_row(
         uid,
         {"time": hours, "lower": lower, "upper": upper},
         known == "1",
@@ -108,6 +131,19 @@ def _entry(
         decided_by,
         mention,
     )
+    if entry is None or not cited:
+        return entry, found
+    rows, near = (list(row or ()) for row in cited)
+    return cite_numbers(entry, rows, near)
+
+
+def read_row_numbers(cell: str) -> list[int] | None:
+    """Return the numbers of `[r4, r17]` or `[4, 17]`, None for other text."""
+    text = cell.strip()
+    if not (text.startswith("[") and text.endswith("]")):
+        return None
+    found = [_ROW_NUMBER.fullmatch(p.strip()) for p in text[1:-1].split(",") if p.strip()]
+    return [int(m[1]) for m in found if m] if all(found) else None
 
 
 def _header(line: str) -> list[str]:

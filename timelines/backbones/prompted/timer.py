@@ -24,7 +24,16 @@ from llm_runtime.structured import (
     set_reasoning,
 )
 from timelines.backbones.prompted.notes import mark_uids
-from timelines.backbones.prompted.rows import NOTHING, RowAnswer, Standing, parse_row
+from timelines.backbones.prompted.rows import (
+    MOST_NEAR,
+    NOTHING,
+    REQUIRED,
+    AnyRow,
+    CitingRowAnswer,
+    RowAnswer,
+    Standing,
+    parse_row,
+)
 from timelines.backbones.prompted.stay import stay_fields
 from timelines.backbones.prompted.tables import mention_table, read_table
 from timelines.domain import (
@@ -39,7 +48,7 @@ from timelines.domain import (
     Window,
 )
 from timelines.pipeline.config import PipelineConfig
-from timelines.pipeline.revision import ProposedEntry
+from timelines.pipeline.revision import MOST_CITED, ProposedEntry
 
 #: Asks a model without a schema to think in its answer.
 THINK = "Think first, between <think> and </think>. "
@@ -140,20 +149,28 @@ def anchor_words(anchor: Anchor) -> str:
     return f"{what}, {anchor.at:%Y-%m-%d %H:%M}"
 
 
-def row_schema(context: Sequence[str], words: Sequence[str] = ()) -> dict[str, Any]:
+def row_schema(
+    context: Sequence[str], words: Sequence[str] = (), printed: int | None = None
+) -> dict[str, Any]:
     """Return the schema of one row.
 
-    A row is `[time, lower, upper, known]`, these and `[contexts]`, or one of the `words` that
-    replace a row. Contexts are limited to the UIDs of the case; every row refers to the same rule,
-    so the schema stays small. The grammars of the servers have lists of exact length without
-    `items` in common.
+    A row is `[time, lower, upper, known]`, these and further lists, or one of the `words` that
+    replace a row. The lists are contexts, limited to the UIDs of the case; before them, if rows are
+    `printed`, the numbers of rows. Every row refers to the same rule, so the schema stays small.
+    The grammars of the servers have lists of exact length without `items` in common.
     """
-    fields = list(grammar(RowAnswer)["properties"].values())
+    kind = RowAnswer if printed is None else CitingRowAnswer
+    fields = dict(grammar(kind)["properties"])
     of_the_case = {"items": {"type": "string", "enum": list(context)}, "maxItems": MAX_CONTEXT}
-    fields[-1] = {**fields[-1], **of_the_case}
+    fields["context"] = {**fields["context"], **of_the_case}
+    if printed is not None:
+        number = {"type": "integer", "minimum": 1, "maximum": max(printed, 1)}
+        for name, most in (("rows", MOST_CITED), ("near", MOST_NEAR)):
+            fields[name] = {"type": "array", "items": number, "maxItems": most if printed else 0}
+    ordered = list(fields.values())
     lists = [
-        {"type": "array", "prefixItems": f, "minItems": len(f), "maxItems": len(f)}
-        for f in (fields[:-1], fields)
+        {"type": "array", "prefixItems": ordered[:n], "minItems": n, "maxItems": n}
+        for n in range(REQUIRED, len(ordered) + 1)
     ]
     return {"anyOf": [*([{"type": "string", "enum": list(words)}] if words else []), *lists]}
 
@@ -191,16 +208,17 @@ def read_rows(
     decided_by: str,
     what: str,
     words: Standing = NOTHING,
+    kind: AnyRow = RowAnswer,
 ) -> list[ProposedEntry]:
     """Return one row for each UID asked for, and no other.
 
-    `words` as in `parse_row`. Raises AnswerRejected.
+    `words` and `kind` as in `parse_row`. Raises AnswerRejected.
     """
     faults = find_key_faults(answer, [o.uid for o in asked], what)
     entries: list[ProposedEntry] = []
     for o in asked:
         if o.uid in answer:
-            entry, found = parse_row(o.uid, answer[o.uid], context, decided_by, words)
+            entry, found = parse_row(o.uid, answer[o.uid], context, decided_by, words, kind)
             faults += [f"{what}: {fault}" for fault in found]
             if entry is not None:
                 entries.append(entry)

@@ -6,7 +6,7 @@ measures which occurrences are lost on the way, so only form and bounds are chec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from llm_runtime.base import ModelReply
@@ -16,14 +16,31 @@ from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import Rendered, load
 from llm_runtime.structured import is_storable, json_object, parse_model
 from timelines.backbones.prompted.notes import Shown, cut_around, shortened_words
-from timelines.backbones.prompted.reviser import ROW_TOKENS, TableAnswer, read_timelines
+from timelines.backbones.prompted.record import PrintedRecord, print_record
+from timelines.backbones.prompted.reviser import (
+    ROW_TOKENS,
+    TableAnswer,
+    ask_timelines,
+    read_timelines,
+)
 from timelines.backbones.prompted.rows import read_bounds, read_hours, split_row
-from timelines.backbones.prompted.tables import hours_text
+from timelines.backbones.prompted.stay import stay_fields
+from timelines.backbones.prompted.tables import hours_text, read_row_numbers
 from timelines.backbones.prompted.timer import anchor_words
-from timelines.domain import InvariantError, NamedRow, NamedTime, TaggedSpan, Window
+from timelines.domain import (
+    Evidence,
+    Expansion,
+    InvariantError,
+    NamedRow,
+    NamedTime,
+    TaggedSpan,
+    Window,
+)
 from timelines.pipeline.config import PipelineConfig
+from timelines.pipeline.revision import MOST_CITED, SAME_HOUR
 
 COLUMNS = ("mention", "time", "bounds", "known")
+CITING_COLUMNS = (*COLUMNS, "rows")
 
 
 @dataclass(frozen=True)
@@ -41,22 +58,25 @@ class PromptedUnidentifiedReviser:
         alternatives: int,
     ) -> Sequence[Sequence[NamedTime]]:
         """Exactly `alternatives` tables. Raises ModelError, AttemptsExhausted."""
-        discharge = window.discharge
-        clock = None if discharge is None else window.anchor.clock(discharge)
         shown = self._show_note(note, spans)
-        prompt = load("timelines/revise_no_uid").render(
+        most, record = self.config.evidence_field_characters, None
+        if self.config.cite_rows:
+            numbers = {event: str(n) for n, event in enumerate({line.event for line in table})}
+            record = print_record(_number_events(evidence, numbers), most)
+            rows = [record.words_of(numbers[line.event]) or "none found" for line in table]
+            shown_table, printed = named_table(table, rows), record.text
+        else:
+            shown_table, printed = named_table(table), named_rows(evidence, most)
+        prompt = load(f"timelines/revise_no_uid{'' if record else '_published'}").render(
             note=shown.text,
-            alternatives=str(alternatives),
-            admitted=anchor_words(window.anchor),
-            discharged="not recorded"
-            if discharge is None or clock is None
-            else f"{hours_text(discharge)} ({clock:%Y-%m-%d %H:%M})",
-            timeline=named_table(table),
-            evidence=named_rows(evidence, self.config.evidence_field_characters),
+            timelines=ask_timelines(alternatives, forced=self.config.force_alternatives),
+            anchor=anchor_words(window.anchor),
+            **stay_fields(window),
+            timeline=shown_table,
+            evidence=printed,
         )
-        return self.asker.run(
-            self._tables, replace(prompt, shortened=shown.cut), len(table), alternatives
-        )
+        prompt = replace(prompt, shortened=shown.cut)
+        return self.asker.run(self._tables, prompt, len(table), alternatives, record)
 
     def _show_note(self, note: str, spans: Sequence[TaggedSpan]) -> Shown:
         """The note, cut as it is for a revision with identifiers."""
@@ -69,7 +89,7 @@ class PromptedUnidentifiedReviser:
         )
 
     async def _tables(
-        self, prompt: Rendered, rows: int, alternatives: int
+        self, prompt: Rendered, rows: int, alternatives: int, record: PrintedRecord | None
     ) -> list[list[NamedTime]]:
         thinking = self.asker.model.limits.reasoning
         least = thinking // 6 + ROW_TOKENS[0] * alternatives * rows
@@ -77,19 +97,35 @@ class PromptedUnidentifiedReviser:
         tokens = await limit_answer(self.asker.model, prompt.messages, at_least=least, at_most=most)
 
         def validate(reply: ModelReply) -> list[list[NamedTime]]:
-            return read_unidentified(reply.text, alternatives, self.asker.model.name)
+            fewest = alternatives if self.config.force_alternatives else 1
+            return read_unidentified(
+                reply.text, alternatives, self.asker.model.name, fewest, record
+            )
 
         return await self.asker.ask(
             prompt, validate, max_tokens=tokens, part="revise without identifiers"
         )
 
 
-def named_table(table: Sequence[NamedTime]) -> str:
-    """`mention | time | bounds | known` a line."""
-    lines = [" | ".join(COLUMNS)]
-    for line in table:
+def _number_events(evidence: Sequence[NamedRow], numbers: Mapping[str, str]) -> Expansion:
+    """Return the rows under numbers that stand for event texts; they are never shown."""
+    return Expansion(
+        tuple(
+            Evidence(numbers[item.event], 0, item.row, 1, item.relevance)
+            for item in evidence
+            if item.event in numbers
+        ),
+        skeleton=tuple(item.row for item in evidence if not item.event),
+    )
+
+
+def named_table(table: Sequence[NamedTime], rows: Sequence[str] | None = None) -> str:
+    """`mention | time | bounds | known` a line, and the rows found for it if given."""
+    lines = [" | ".join((*COLUMNS, *(["rows found for it"] if rows else [])))]
+    for at, line in enumerate(table):
         bounds = f"[{hours_text(line.lower)}, {hours_text(line.upper)}]"
-        lines.append(f"{line.event} | {hours_text(line.time)} | {bounds} | {int(bool(line.known))}")
+        cells = [line.event, hours_text(line.time), bounds, str(int(bool(line.known)))]
+        lines.append(" | ".join([*cells, *([rows[at]] if rows else [])]))
     return "\n".join(lines)
 
 
@@ -101,6 +137,8 @@ def named_rows(evidence: Sequence[NamedRow], most: int) -> str:
     """
     lines = ["mention | event | value | hours | kind of moment | relevance"]
     for item in evidence:
+        if not item.event:
+            continue
         row = item.row
         value, kind = f"{row.value} {row.unit}".strip(), row.time_kind.value
         fields = (item.event, row.event, value, hours_text(row.time), kind, f"{item.relevance:.2f}")
@@ -108,26 +146,36 @@ def named_rows(evidence: Sequence[NamedRow], most: int) -> str:
     return "\n".join(lines) if evidence else "none found"
 
 
-def read_unidentified(text: str, alternatives: int, decided_by: str) -> list[list[NamedTime]]:
+def read_unidentified(
+    text: str,
+    alternatives: int,
+    decided_by: str,
+    fewest: int | None = None,
+    record: PrintedRecord | None = None,
+) -> list[list[NamedTime]]:
     """Return the lines of each table of the answer.
 
-    Raises AnswerRejected with every fault of form.
+    With a `record` the lines cite its rows. Raises AnswerRejected with every fault of form.
     """
+    _, answers = read_timelines(json_object(text), alternatives, fewest)
     return [
-        _table(answer, number, decided_by)
-        for number, answer in enumerate(read_timelines(json_object(text), alternatives), start=1)
+        _table(answer, number, decided_by, record) for number, answer in enumerate(answers, start=1)
     ]
 
 
-def _table(answer: dict[str, object], number: int, decided_by: str) -> list[NamedTime]:
+def _table(
+    answer: dict[str, object], number: int, decided_by: str, record: PrintedRecord | None
+) -> list[NamedTime]:
     what = f"timeline {number}"
+    columns = COLUMNS if record is None else CITING_COLUMNS
     lines = [
         line for line in parse_model(TableAnswer, answer, what).data.split("\n") if line.strip()
     ]
-    if not lines or [cell.casefold() for cell in split_row(lines[0])] != list(COLUMNS):
-        raise AnswerRejected([f"{what}: the first line must be the header {'|'.join(COLUMNS)}"])
+    if not lines or [cell.casefold() for cell in split_row(lines[0])] != list(columns):
+        raise AnswerRejected([f"{what}: the first line must be the header {'|'.join(columns)}"])
     read = [
-        _line(line, f"{what}: row {at}", decided_by) for at, line in enumerate(lines[1:], start=1)
+        _line(line, f"{what}: row {at}", decided_by, record)
+        for at, line in enumerate(lines[1:], start=1)
     ]
     faults = [fault for _, fault in read if fault]
     if faults or not read:
@@ -135,20 +183,37 @@ def _table(answer: dict[str, object], number: int, decided_by: str) -> list[Name
     return [line for line, _ in read if line is not None]
 
 
-def _line(text: str, where: str, decided_by: str) -> tuple[NamedTime | None, str]:
+def _line(
+    text: str, where: str, decided_by: str, record: PrintedRecord | None
+) -> tuple[NamedTime | None, str]:
     cells = split_row(text)
+    columns = COLUMNS if record is None else CITING_COLUMNS
     if (
-        len(cells) != len(COLUMNS)
+        len(cells) != len(columns)
         or not cells[0]
         or not is_storable(cells[0])
         or cells[3] not in ("0", "1")
     ):
-        return None, f"{where} is not {'|'.join(COLUMNS)}"
+        return None, f"{where} is not {'|'.join(columns)}"
     time, time_read = read_hours(cells[1])
     lower, upper, bounds_read = read_bounds(cells[2])
     if not (time_read and bounds_read):
         return None, f"{where}: time or bounds are not hours"
+    if record is not None and (fault := _citation_fault(cells[4], time, record)):
+        return None, f"{where}: {fault}"
     try:
         return NamedTime(cells[0], time, lower, upper, cells[3] == "1", decided_by), ""
     except InvariantError:
         return None, f"{where}: the bounds do not contain the time"
+
+
+def _citation_fault(cell: str, time: float | None, record: PrintedRecord) -> str:
+    """Return what is wrong with the rows that a line cites, "" if nothing."""
+    numbers = read_row_numbers(cell)
+    rows = [record.row(number) for number in numbers or ()]
+    if numbers is None or None in rows or len(rows) > MOST_CITED:
+        return f"rows are not at most {MOST_CITED} numbers of printed rows in brackets"
+    hours = [row.time for row in rows if row and row.time is not None]
+    if rows and not any(time is not None and abs(h - time) <= SAME_HOUR + 1e-9 for h in hours):
+        return "the time equals the hour of none of the rows that it cites"
+    return ""

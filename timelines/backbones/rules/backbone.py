@@ -9,10 +9,7 @@ from timelines.pipeline.backbone import Backbone, Check, never_stop
 
 NAME = "rules"
 #: Increased whenever a rule or a vocabulary changes the output; recorded with every run.
-VERSION = "4"
-#: Context costs nothing, so a case has no cap and an occurrence carries few rows (protocol
-#: section 2, stage 5).
-ROWS_PER_OCCURRENCE = 3
+VERSION = "5"
 
 
 def rules_backbone(check: Check = never_stop) -> Backbone:
@@ -34,7 +31,6 @@ def rules_backbone(check: Check = never_stop) -> Backbone:
         timer=RuleTimer(check),
         query_writer=RuleQueryWriter(check),
         reviser=RuleReviser(check),
-        rows_per_occurrence=ROWS_PER_OCCURRENCE,
         pays_for_rows=False,
         summary_reviser=SummaryRuleReviser(check),
         unidentified_reviser=UnidentifiedRuleReviser(check),
