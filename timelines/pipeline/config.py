@@ -186,4 +186,14 @@ def preset_config(preset: Preset, **settings: Any) -> PipelineConfig:
     return PipelineConfig.from_dict({**usual, **settings})
 
 
+def describe_preset(values: Mapping[str, Any]) -> str:
+    """Return the preset of recorded settings and every departure from it, in words."""
+    config = PipelineConfig.from_dict(values)
+    departures = config.departures(config.preset)
+    if not departures:
+        return f"{config.preset}, no departures"
+    said = ", ".join(f"{name} = {value}" for name, value in departures.items())
+    return f"{config.preset}, with {said}"
+
+
 _CONFIG = TypeAdapter(PipelineConfig)

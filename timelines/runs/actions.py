@@ -22,7 +22,7 @@ from jobs.models import JobState
 from llm_runtime.base import ProviderError
 from timelines.case_state import ENDED
 from timelines.models import CaseRun, Run, RunPreparation, Stage, StageRun
-from timelines.pipeline.config import PipelineConfig, Variant
+from timelines.pipeline.config import PipelineConfig, Preset, Variant
 from timelines.pipeline.variants import VariantUnsupported
 from timelines.runs import tools
 from timelines.runs.bases import BaseRefused, check_base, select_base_cases
@@ -77,7 +77,9 @@ def start_run(
         study=dataset.study,
         dataset=dataset,
         label=label,
-        source=make_source(backbone, config.variant, config.rho_threshold, make_label(recorded)),
+        source=make_source(
+            backbone, config.variant, config.rho_threshold, make_label(recorded), config.preset
+        ),
         backbone=backbone,
         variant=config.variant.value,
         config=config.to_dict(),
@@ -95,14 +97,19 @@ def start_run(
 
 
 def make_source(
-    backbone: str, variant: Variant, rho_threshold: float | None = None, models: str = ""
+    backbone: str,
+    variant: Variant,
+    rho_threshold: float | None = None,
+    models: str = "",
+    preset: Preset = Preset.DEFAULT,
 ) -> str:
     """Return the name of such a run's timelines in pages and exports.
 
-    Examples: "rules", "rules/no_uid", "rules/rho=0.1", "prompted:GLM-4.6".
+    Examples: "rules", "rules/no_uid", "rules/rho=0.1", "prompted:GLM-4.6/published".
     """
     parts = [
         f"{backbone}:{models}" if models else backbone,
+        *([] if preset is Preset.DEFAULT else [preset.value]),
         *([] if variant is Variant.FULL else [variant.value]),
     ]
     return "/".join([*parts, *([] if rho_threshold is None else [f"rho={rho_threshold:g}"])])

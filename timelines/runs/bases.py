@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
+from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
@@ -18,12 +19,19 @@ from ehr.models import Dataset
 from jobs.models import JobState
 from timelines.case_state import UNDER_WAY, UNFINISHED, CaseState
 from timelines.models import CaseRun, Run, RunPreparation, Stage
-from timelines.pipeline.config import PipelineConfig, Variant
+from timelines.pipeline.config import PipelineConfig, Preset, Variant, preset_config
 from timelines.runs.baselines import BASELINES, is_baseline
 
 #: Settings in which a run may differ from its base: they act after the reused stages, or on the
 #: number of attempts.
-FREE_SETTINGS = frozenset({"variant", "rho_threshold", "alternatives", "max_attempts"})
+FREE_SETTINGS = frozenset(
+    {
+        *("variant", "max_attempts", "rho_threshold", "top_k_rerank", "rows_per_summary"),
+        *("discharge_grace_hours", "evidence_tokens", "rows_per_occurrence", "case_row_cap"),
+        *("alternatives", "force_alternatives", "cite_rows", "revise_note_characters"),
+        *("revise_local_characters", "evidence_field_characters"),
+    }
+)
 LATEST = "latest"
 
 
@@ -112,6 +120,12 @@ def based_config(base: Run, **settings: object) -> PipelineConfig:
     A threshold is never inherited.
     """
     return PipelineConfig.from_dict({**base.config, "rho_threshold": None, **settings})
+
+
+def late_settings(preset: Preset) -> dict[str, Any]:
+    """Return those of a preset's settings in which a run may differ from its base."""
+    settings = preset_config(preset).to_dict()
+    return {name: settings[name] for name in FREE_SETTINGS - {"variant", "rho_threshold"}}
 
 
 def check_base(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,10 +14,18 @@ from llm_runtime.base import ProviderError
 from llm_runtime.roles import LANGUAGE_MODEL
 from timelines.cases.datasets import find_dataset
 from timelines.models import Run
-from timelines.pipeline.config import PipelineConfig, Variant
+from timelines.pipeline.config import PipelineConfig, Preset, Variant, preset_config
+from timelines.pipeline.setting_words import SETTING_WORDS
 from timelines.runs import actions, tools
 from timelines.runs.baselines import BASELINES, is_baseline, usual_variant
-from timelines.runs.bases import LATEST, based_config, find_base, find_bases, finished_cases
+from timelines.runs.bases import (
+    LATEST,
+    based_config,
+    find_base,
+    find_bases,
+    finished_cases,
+    late_settings,
+)
 from timelines.runs.following import NoWorker, failures, follow, waiting_words, work_inline
 from timelines.runs.language_models import make_label
 from timelines.runs.tools import BACKBONES, UnknownBackbone
@@ -86,6 +95,22 @@ class Command(BaseCommand):
             type=int,
             default=None,
             help="complete revised timelines per case (default: the protocol's)",
+        )
+        parser.add_argument(
+            "--preset",
+            choices=list(Preset),
+            default=None,
+            help="published: as in the paper (default: default, or the base's settings)",
+        )
+        parser.add_argument(
+            "--set",
+            action="append",
+            default=[],
+            metavar="NAME=VALUE",
+            help=(
+                "a setting of the pipeline, as JSON; may be repeated: --set evidence_tokens=12000."
+                f" Names: {', '.join(SETTING_WORDS)}"
+            ),
         )
         parser.add_argument(
             "--model",
@@ -290,7 +315,10 @@ def _models(options: dict[str, Any]) -> dict[str, str] | None:
 def _source(options: dict[str, Any], variant: Variant) -> str:
     """Return the source of the requested runs."""
     recorded = tools.describe_models(options["backbone"], _models(options))
-    return actions.make_source(options["backbone"], variant, options["rho"], make_label(recorded))
+    config = _config(options, variant)
+    return actions.make_source(
+        options["backbone"], variant, config.rho_threshold, make_label(recorded), config.preset
+    )
 
 
 def _config(options: dict[str, Any], variant: Variant, base: Run | None = None) -> PipelineConfig:
@@ -298,10 +326,31 @@ def _config(options: dict[str, Any], variant: Variant, base: Run | None = None) 
 
     The others are the base's, or the protocol's.
     """
-    settings: dict[str, Any] = {"variant": variant.value, "rho_threshold": options["rho"]}
+    settings = _settings(options["set"])
+    settings |= {"variant": variant.value}
+    settings["rho_threshold"] = settings.get("rho_threshold", options["rho"])
     if options["alternatives"] is not None:
         settings["alternatives"] = options["alternatives"]
-    return PipelineConfig.from_dict(settings) if base is None else based_config(base, **settings)
+    preset = options["preset"]
+    if base is None:
+        return preset_config(Preset(preset or Preset.DEFAULT), **settings)
+    return based_config(base, **(late_settings(Preset(preset)) if preset else {}) | settings)
+
+
+def _settings(pairs: Sequence[str]) -> dict[str, Any]:
+    """Return the settings of `--set`. Raises ValueError, which names what cannot be read."""
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or name not in SETTING_WORDS:
+            raise ValueError(
+                f"--set takes NAME=VALUE, with one of these names: {', '.join(SETTING_WORDS)}"
+            )
+        try:
+            settings[name] = json.loads(text)
+        except ValueError:
+            settings[name] = text  # a word, such as blind
+    return settings
 
 
 def _missing(dataset: Dataset, source: str, cases: Sequence[str] | None) -> list[str]:

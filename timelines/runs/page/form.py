@@ -1,11 +1,13 @@
 """The launch form: an admin's choices for a run.
 
-Everything else is the protocol's default, recorded with the run.
+Every setting of the pipeline can be set; what is left empty is the preset's. All are recorded with
+the run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from enum import StrEnum
 from typing import Any
 
 from django import forms
@@ -16,9 +18,10 @@ from accounts.wording import format_count
 from ehr.models import Dataset, Encounter
 from llm_runtime.roles import LANGUAGE_MODEL
 from timelines.models import Run
-from timelines.pipeline.config import PipelineConfig, Variant
+from timelines.pipeline.config import ConfigError, PipelineConfig, Preset, Variant, preset_config
+from timelines.pipeline.setting_words import SETTING_WORDS
 from timelines.runs import tools
-from timelines.runs.bases import available_bases, based_config
+from timelines.runs.bases import available_bases, based_config, late_settings
 
 BACKBONES = (
     ("rules", "Rules (deterministic, on the CPU)"),
@@ -34,6 +37,13 @@ _VARIANT_WORDS = {
     Variant.NO_ROWS: "no rows: revision sees summaries, no source rows",
     Variant.NO_RERANKER: "no reranker: the nearest series are used",
 }
+
+_PRESET_WORDS = {
+    Preset.DEFAULT: "default: every row that fits a budget of tokens, cited by its number",
+    Preset.PUBLISHED: "published: as in the paper",
+}
+#: Before the name of a setting in the form.
+ADVANCED = "set_"
 
 
 class CohortField(forms.ModelChoiceField):
@@ -61,10 +71,42 @@ class BaseField(forms.ModelChoiceField):
         )
 
 
+def _setting_field(name: str, words: str) -> forms.Field:
+    """Return the optional field of one setting; empty means the preset's value."""
+    default = getattr(PipelineConfig(), name)
+    published = getattr(preset_config(Preset.PUBLISHED), name)
+    said = "the reranker's" if default is None else _say(default)
+    usual = (
+        f"Default {said}."
+        if default == published
+        else (f"Default {said}; published {_say(published)}.")
+    )
+    options = {"required": False, "label": name.replace("_", " "), "help_text": f"{words} {usual}"}
+    if isinstance(default, bool):
+        return forms.ChoiceField(
+            choices=[("", "as the preset"), ("yes", "yes"), ("no", "no")], **options
+        )
+    if isinstance(default, StrEnum):
+        choices = [(v.value, v.value) for v in type(default)]
+        return forms.ChoiceField(choices=[("", "as the preset"), *choices], **options)
+    if isinstance(default, float) or default is None:
+        return forms.FloatField(min_value=0, **options)
+    return forms.IntegerField(min_value=0 if name == "seed" else 1, **options)
+
+
+def _say(value: object) -> str:
+    """Return a setting's value as the form says it."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
 class LaunchForm(forms.Form):
     """The choices for one or more runs.
 
-    Cohort, backbone, variants, the base run, and the number of alternatives.
+    Cohort, backbone, variants, the base run, the preset and single settings.
     """
 
     dataset = CohortField(
@@ -95,11 +137,10 @@ class LaunchForm(forms.Form):
             " variants differ in the varied stage alone. Cases that failed there are left out."
         ),
     )
-    alternatives = forms.IntegerField(
-        min_value=1,
-        max_value=3,
-        initial=3,
-        help_text="Complete alternative timelines after revision. Timeline 1 is primary.",
+    preset = forms.ChoiceField(
+        choices=[(p.value, _PRESET_WORDS[p]) for p in Preset],
+        initial=Preset.DEFAULT.value,
+        help_text="Settings in the section “Advanced” replace those of the preset.",
     )
     cases = forms.CharField(
         required=False,
@@ -132,6 +173,8 @@ class LaunchForm(forms.Form):
             .exclude(cases__encounter__in=list(closed))
             .select_related("dataset")
         )
+        for name, words in SETTING_WORDS.items():
+            self.fields[f"{ADVANCED}{name}"] = _setting_field(name, words)
         field = self.fields["dataset"]
         assert isinstance(field, CohortField)
         field.queryset = (
@@ -155,6 +198,7 @@ class LaunchForm(forms.Form):
                     f"Not in this cohort: {', '.join(unknown[:10])}. Enter one id per line.",
                 )
         cleaned["cases"] = wanted
+        self._check_settings(cleaned)
         if len(cleaned.get("variant", [])) > 1 and not cleaned.get("based_on"):
             self.add_error(
                 "based_on",
@@ -162,6 +206,15 @@ class LaunchForm(forms.Form):
                 " variant first.",
             )
         return cleaned
+
+    def _check_settings(self, cleaned: dict[str, Any]) -> None:
+        """Add an error for settings that exclude each other."""
+        if self.errors:
+            return
+        try:
+            preset_config(Preset(cleaned["preset"]), **self._advanced())
+        except ConfigError as error:
+            self.add_error(None, f"These settings do not fit together: {error}.")
 
     def launch_arguments(self) -> list[dict[str, Any]]:
         """Return the keyword arguments of `start_run` for each run to start.
@@ -190,8 +243,31 @@ class LaunchForm(forms.Form):
         ]
 
     def _config(self, variant: str) -> PipelineConfig:
-        base, settings = (
-            self.cleaned_data["based_on"],
-            {"variant": variant, "alternatives": self.cleaned_data["alternatives"]},
-        )
-        return based_config(base, **settings) if base else PipelineConfig.from_dict(settings)
+        data = self.cleaned_data
+        preset = Preset(data["preset"])
+        settings = {"variant": variant, **self._advanced()}
+        if data["based_on"]:
+            return based_config(data["based_on"], **late_settings(preset) | settings)
+        return preset_config(preset, **settings)
+
+    def _advanced(self) -> dict[str, Any]:
+        """Return the settings that were filled in."""
+        found = {name: self.cleaned_data.get(f"{ADVANCED}{name}") for name in SETTING_WORDS}
+        filled = {name: value for name, value in found.items() if value not in (None, "")}
+        words = {"yes": True, "no": False}
+        return {name: words.get(value, value) for name, value in filled.items()}
+
+    @property
+    def main_fields(self) -> list[forms.BoundField]:
+        """The fields that every launch needs."""
+        return [field for field in self if not field.name.startswith(ADVANCED)]
+
+    @property
+    def advanced_errors(self) -> bool:
+        """Whether one of the settings has an error."""
+        return any(field.errors for field in self.advanced_fields)
+
+    @property
+    def advanced_fields(self) -> list[forms.BoundField]:
+        """One field for each setting of the pipeline."""
+        return [field for field in self if field.name.startswith(ADVANCED)]

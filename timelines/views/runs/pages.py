@@ -28,6 +28,7 @@ from timelines.access.closed import (
 )
 from timelines.case_state import CaseState
 from timelines.models import CaseRun, Run
+from timelines.pipeline.config import describe_preset
 from timelines.runs import actions
 from timelines.runs.page.controls import Choice, RunAction
 from timelines.runs.page.form import LaunchForm
@@ -120,6 +121,7 @@ def run(request: StudyRequest, public_id: str) -> HttpResponse:
     else:
         configuration = {
             "config_items": sorted(found.config.items()),
+            "preset_words": describe_preset(found.config),
             "tool_items": sorted(
                 (name, used)
                 for name, used in found.tools.items()
