@@ -131,7 +131,8 @@ def start_run(client: Client, dataset: Dataset, cases: str = "") -> None:
         "dataset": dataset.public_id,
         "backbone": "rules",
         "variant": "full",
-        "alternatives": "1",
+        "preset": "default",
+        "set_alternatives": "1",
         "cases": cases,
     }
     assert client.post(reverse("timelines:run_new"), form).status_code == 302

@@ -179,7 +179,9 @@ def _check_answers(case: Reconstruction, answers: Answers) -> None:
     """Both answers are valid and say what the timelines say."""
     inventory, known = case.note.inventory, frozenset(case.note.inventory.uids)
     first: Standing = {}
-    for number, answer in enumerate(read_timelines(json.loads(answers.schema), len(case.revised))):
+    for number, answer in enumerate(
+        read_timelines(json.loads(answers.schema), len(case.revised))[1]
+    ):
         answer.pop("reasoning")
         rows = read_rows(
             answer,
@@ -191,7 +193,9 @@ def _check_answers(case: Reconstruction, answers: Answers) -> None:
         )
         first = first or {FIRST: {row.uid: row for row in rows}}
         assert _values(rows) == _values(case.revised[number])
-    for number, answer in enumerate(read_timelines(json.loads(answers.table), len(case.revised))):
+    for number, answer in enumerate(
+        read_timelines(json.loads(answers.table), len(case.revised))[1]
+    ):
         assert _values(
             read_table(answer["data"], inventory.occurrences, known, "x", "timeline")
         ) == _values(case.revised[number])

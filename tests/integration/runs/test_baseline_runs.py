@@ -291,7 +291,8 @@ def test_from_the_launch_page(monkeypatch, client):
     client.force_login(factories.make_user(dataset.study, Role.ADMIN))
     wanted = {
         "dataset": dataset.public_id,
-        "alternatives": "3",
+        "preset": "default",
+        "set_alternatives": "3",
         "backbone": "llm_timeline",
         "variant": ["full"],
     }

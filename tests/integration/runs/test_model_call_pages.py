@@ -295,7 +295,8 @@ def test_an_admin_launches_a_run_by_a_model_of_the_catalogue(run, client):
         "dataset": run.dataset.public_id,
         "backbone": "prompted",
         "variant": "full",
-        "alternatives": "1",
+        "preset": "default",
+        "set_alternatives": "1",
         "model": "fake",
     }
     assert client.post(reverse("timelines:run_new"), data).status_code == 302

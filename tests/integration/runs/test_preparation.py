@@ -213,7 +213,8 @@ def test_launching_says_how_many_cases_there_will_be(client, dataset, admin):
         "dataset": dataset.public_id,
         "backbone": "rules",
         "variant": "unimodal",
-        "alternatives": "1",
+        "preset": "default",
+        "set_alternatives": "1",
     }
     assert "The run over 25 cases has started." in extract_text(
         client.post(reverse("timelines:run_new"), asked, follow=True)

@@ -492,7 +492,8 @@ def test_an_admin_launches_several_variants_on_one_run(backbone, hints, dataset,
     form = {
         "dataset": dataset.public_id,
         "backbone": "rules",
-        "alternatives": "2",
+        "preset": "default",
+        "set_alternatives": "2",
         "variant": ["no_uid", "no_rows"],
     }
     refused = reader.post(reverse("timelines:run_new"), form).content.decode()

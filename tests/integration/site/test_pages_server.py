@@ -361,7 +361,8 @@ def test_a_launch_is_in_the_trail_and_a_refused_one_says_why(web, study, admin):
         "dataset": dataset.public_id,
         "backbone": "rules",
         "variant": "unimodal",
-        "alternatives": "1",
+        "preset": "default",
+        "set_alternatives": "1",
         "label": "first",
     }
     refused = web.post(reverse("timelines:run_new"), asked)

@@ -81,7 +81,11 @@ def _setting_field(name: str, words: str) -> forms.Field:
         if default == published
         else (f"Default {said}; published {_say(published)}.")
     )
-    options = {"required": False, "label": name.replace("_", " "), "help_text": f"{words} {usual}"}
+    options: dict[str, Any] = {
+        "required": False,
+        "label": name.replace("_", " "),
+        "help_text": f"{words} {usual}",
+    }
     if isinstance(default, bool):
         return forms.ChoiceField(
             choices=[("", "as the preset"), ("yes", "yes"), ("no", "no")], **options

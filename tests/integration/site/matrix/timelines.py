@@ -33,7 +33,8 @@ def _launch(world: World) -> dict[str, str]:
         "dataset": dataset.public_id,
         "backbone": "rules",
         "variant": "full",
-        "alternatives": "1",
+        "preset": "default",
+        "set_alternatives": "1",
     }
 
 
