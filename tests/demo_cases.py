@@ -321,6 +321,7 @@ def _evidence(
 ) -> Evidence:
     found = source.rows[row]
     return Evidence(
+        case_run=candidate.query.case_run,
         candidate=candidate,
         dataset_id=encounter.dataset_id,
         encounter=encounter,

@@ -272,6 +272,7 @@ def make_evidence(candidate: Candidate, row: SourceRow) -> Evidence:
     encounter = candidate.series.encounter
     assert row.time is not None
     return Evidence.objects.create(
+        case_run=candidate.query.case_run,
         candidate=candidate,
         dataset=encounter.dataset,
         encounter=encounter,
