@@ -14,6 +14,7 @@ from timelines.domain import (
     Anchor,
     Entry,
     Evidence,
+    Expansion,
     Inventory,
     Occurrence,
     Polarity,
@@ -42,7 +43,9 @@ def test_adoption(reviser: Reviser, row: dict[str, str]) -> None:
     inventory = Inventory((Occurrence("0a1b", 0, span, start, start + len(span), polarity),))
     note = TaggedNote(row["note"].replace("[[", "").replace("]]", ""), inventory)
     text = Timeline.complete(inventory, [_entry(row["text"])], TimelineKind.TEXT_ONLY)
-    (timeline,) = revise(reviser, note, text, _evidence(row["rows"]), WINDOW, alternatives=1)
+    (timeline,) = revise(
+        reviser, note, text, Expansion(_evidence(row["rows"])), WINDOW, alternatives=1
+    )
     (entry,) = timeline
     assert entry.time == pytest.approx(float(row["time"]))
     assert sorted(entry.adopted_rows) == [int(i) for i in row["cites"].split() if i != "–"]
@@ -57,7 +60,7 @@ def _entry(cell: str) -> Entry:
     return Entry("0a1b", time, lower, upper)
 
 
-def _evidence(cell: str) -> list[Evidence]:
+def _evidence(cell: str) -> tuple[Evidence, ...]:
     found = []
     for rank, item in enumerate(cell.split("; "), start=1):
         match = re.fullmatch(r"(\d+) (.+?) = (.*?) ?@ (\S+) (\w+)", item.strip())
@@ -68,4 +71,4 @@ def _evidence(cell: str) -> list[Evidence]:
             int(index), float(hours), event, value, time_kind=TimeKind(kind), numeric_value=numeric
         )
         found.append(Evidence("0a1b", 0, row, rank, 0.8, 0.8))
-    return found
+    return tuple(found)

@@ -18,6 +18,7 @@ from timelines.domain import (
     Anchor,
     Entry,
     Evidence,
+    Expansion,
     Inventory,
     KeptSummary,
     Occurrence,
@@ -89,13 +90,13 @@ def test_unidentified(reviser: UnidentifiedReviser, row: dict[str, str]) -> None
     ]
     text = Timeline.complete(note.inventory, entries, TimelineKind.TEXT_ONLY)
     first, second = revise_unidentified(
-        reviser, note, text, _rows(row["rows"]), WINDOW, alternatives=2
+        reviser, note, text, Expansion(_rows(row["rows"])), WINDOW, alternatives=2
     )
     assert "; ".join(f"{line.event} @ {line.time:g}" for line in first) == row["lines"]
     assert (first.alternative, second.alternative) == (1, 2)
 
 
-def _rows(cell: str) -> list[Evidence]:
+def _rows(cell: str) -> tuple[Evidence, ...]:
     found = []
     for item in cell.split("; ") if cell != "–" else []:
         match = re.fullmatch(r"(\d+): (\d+) (\S.*?) = (\S*) @ (\S+) (\S+)", item)
@@ -110,4 +111,4 @@ def _rows(cell: str) -> list[Evidence]:
             numeric_value=float(value) if value else None,
         )
         found.append(Evidence(f"{int(place):04x}", 0, source, 1, 0.9))
-    return found
+    return tuple(found)

@@ -14,7 +14,7 @@ from tests.unit.timelines.pipeline.scripted_reranker import ScriptedReranker
 from timelines.domain import (
     Anchor,
     Entry,
-    Evidence,
+    Expansion,
     SourceRow,
     TaggedNote,
     TaggedSpan,
@@ -71,13 +71,13 @@ class ScriptedBackbone:
         self,
         note: TaggedNote,
         text_only: Timeline,
-        evidence: Sequence[Evidence],
+        found: Expansion,
         window: Window,
         alternatives: int,
     ) -> Sequence[Timeline]:
         self.calls.append("revise")
         rows: dict[str, SourceRow] = {}
-        for item in evidence:
+        for item in found.evidence:
             rows.setdefault(item.uid, item.row)
         entries = [self._moved(e, rows.get(e.uid)) for e in text_only]
         return [

@@ -1,18 +1,24 @@
-"""Stage 5: the rows that reach revision, in order; values by hand."""
+"""Stage 5 in both presets: the rows that reach revision, in order; values by hand."""
+
+import pytest
 
 from timelines.domain import (
     Candidate,
     Entry,
     Inventory,
+    NoRows,
     Occurrence,
     SourceRow,
     Timeline,
     TimelineKind,
 )
-from timelines.pipeline.config import PipelineConfig
-from timelines.pipeline.expansion import Caps, choose_rows, distance_to_bounds, expand
+from timelines.pipeline.config import PipelineConfig, Preset, preset_config
+from timelines.pipeline.expansion import Caps, choose_rows, expand
+from timelines.pipeline.preferences import distance_to_bounds
 
 A, B = "0a1b", "a5d3"
+DEFAULT, PUBLISHED = PipelineConfig(), preset_config(Preset.PUBLISHED)
+PRESETS = pytest.mark.parametrize("config", [DEFAULT, PUBLISHED], ids=list(Preset))
 INVENTORY = Inventory(
     (Occurrence(A, 0, "lactate 4.1", 0, 5), Occurrence(B, 1, "norepinephrine started", 6, 9))
 )
@@ -57,7 +63,10 @@ def test_distance_to_bounds() -> None:
     assert distance_to_bounds(9, Entry(A, None, upper=5)) == 4
 
 
-def test_rows_after_discharge_grace_and_rows_without_time_are_dropped() -> None:
+@PRESETS
+def test_rows_after_discharge_grace_and_rows_without_time_are_dropped(
+    config: PipelineConfig,
+) -> None:
     rows = {"e": [row(0, 112.0), row(1, 112.1), row(2, None), row(3, -3)]}
     for discharge, expected in ((100.0, [3, 0]), (None, [3, 0, 1])):
         found = expand(
@@ -67,13 +76,14 @@ def test_rows_after_discharge_grace_and_rows_without_time_are_dropped() -> None:
             rows,
             discharge=discharge,
             caps=Caps(),
-            config=PipelineConfig(),
+            config=config,
         )
         assert [e.row.row_index for e in found.evidence] == expected
-        assert found.without_evidence == (A,)
+        assert found.without_evidence == {A: NoRows.NONE_FOUND}
 
 
-def test_dropped_candidates_bring_no_rows() -> None:
+@PRESETS
+def test_dropped_candidates_bring_no_rows(config: PipelineConfig) -> None:
     dropped = Candidate(A, 0, "e", 1, 0.9, 0.01, kept=False, fate="below threshold")
     found = expand(
         INVENTORY,
@@ -82,26 +92,27 @@ def test_dropped_candidates_bring_no_rows() -> None:
         {"e": [row(0, 1)]},
         discharge=None,
         caps=Caps(),
-        config=PipelineConfig(),
+        config=config,
     )
     assert found.evidence == ()
-    assert found.without_evidence == (A, B)
+    assert found.without_evidence == {A: NoRows.BELOW_THRESHOLD, B: NoRows.NONE_FOUND}
 
 
-def test_a_row_counts_once_per_uid_by_its_best_bringer_and_may_serve_two_uids() -> None:
+@PRESETS
+def test_a_row_counts_once_per_uid_by_its_best_bringer_and_may_serve_two_uids(
+    config: PipelineConfig,
+) -> None:
     rows = {"e": [row(0, 9)]}
     candidates = [
         make_kept_candidate(A, 0, "e", 0.3),
         make_kept_candidate(A, 1, "e", 0.7),
         make_kept_candidate(B, 0, "e", 0.2),
     ]
-    found = expand(
-        INVENTORY, TEXT, candidates, rows, discharge=None, caps=Caps(), config=PipelineConfig()
-    )
+    found = expand(INVENTORY, TEXT, candidates, rows, discharge=None, caps=Caps(), config=config)
     assert [(e.uid, e.query, e.rerank_score) for e in found.evidence] == [(A, 1, 0.7), (B, 0, 0.2)]
 
 
-def test_caps_by_rho_then_inventory_then_query() -> None:
+def test_published_caps_by_rho_then_inventory_then_query() -> None:
     rows = {"e": [row(i, 9 + i) for i in range(3)], "f": [row(i + 10, 9 + i) for i in range(3)]}
     candidates = [
         make_kept_candidate(A, 0, "e", 0.4),
@@ -111,35 +122,9 @@ def test_caps_by_rho_then_inventory_then_query() -> None:
 
     def indices(caps: Caps) -> list[tuple[str, int]]:
         found = expand(
-            INVENTORY, TEXT, candidates, rows, discharge=None, caps=caps, config=PipelineConfig()
+            INVENTORY, TEXT, candidates, rows, discharge=None, caps=caps, config=PUBLISHED
         )
         return [(e.uid, e.row.row_index) for e in found.evidence]
 
-    assert indices(Caps(per_occurrence=3, per_case=None)) == [
-        (A, 10),
-        (A, 11),
-        (A, 0),
-        (B, 0),
-        (B, 1),
-        (B, 2),
-    ]
     assert indices(Caps(per_case=4)) == [(A, 10), (A, 11), (A, 12), (B, 0)]
     assert indices(Caps(per_case=7)) == [(A, 10), (A, 11), (A, 12), (A, 0), (B, 0), (B, 1), (B, 2)]
-
-
-def test_an_occurrences_own_cap_prefers_rows_that_state_its_value() -> None:
-    rows = {
-        "e": [row(i, 9 + i, "2.0") for i in range(3)],
-        "f": [row(10, 90, "4.1"), row(11, 9, "2.2")],
-    }
-    candidates = [make_kept_candidate(A, 0, "e", 0.9), make_kept_candidate(A, 1, "f", 0.3)]
-    found = expand(
-        INVENTORY,
-        TEXT,
-        candidates,
-        rows,
-        discharge=None,
-        caps=Caps(per_occurrence=2, per_case=None),
-        config=PipelineConfig(),
-    )
-    assert {e.row.row_index for e in found.evidence} == {10, 0}

@@ -12,6 +12,8 @@ from timelines.domain import (
     Inventory,
     Query,
     Reconstruction,
+    RowLink,
+    SourceRow,
     TaggedNote,
     Timeline,
     TimelineKind,
@@ -105,15 +107,46 @@ def test_candidates_without_query_and_rows_without_candidate(result):
 
 
 def test_a_row_after_the_last_hour(result):
-    assert reasons(result, latest=6.0) == [
-        f"UID {result.evidence[0].uid}: row 7 has no time or is later than discharge allows"
-    ]
+    assert reasons(result, latest=6.0) == ["row 7 has no time or is later than discharge allows"]
 
 
-def test_a_time_that_rests_on_a_row_of_something_else(result):
+def test_a_time_that_rests_on_a_row_that_revision_did_not_see(result):
     uid = result.note.inventory.uids[0]
-    entries = (Entry(uid, 6.5, adopted_rows=(7,)), *result.revised[0].entries[1:])
+    entries = (Entry(uid, 61.0, adopted_rows=(9,)), *result.revised[0].entries[1:])
     changed = Timeline(entries, TimelineKind.REVISED, 1)
     assert reasons(replace(result, revised=(changed, result.revised[1]))) == [
-        f"UID {uid}: alternative 1 rests on row 7, which is not its evidence"
+        f"alternative 1: UID {uid}: cites row 9, which revision did not see"
     ]
+
+
+def test_a_stored_citation_whose_hour_is_not_the_time(result):
+    uid = result.note.inventory.uids[0]
+    cited = Entry(uid, 6.53, adopted_rows=(7,), link=RowLink.CITED)
+    changed = Timeline((cited, *result.revised[0].entries[1:]), TimelineKind.REVISED, 1)
+    assert reasons(replace(result, revised=(changed, result.revised[1]))) == [
+        f"alternative 1: UID {uid}: the time equals the hour of none of the rows that it cites"
+    ]
+
+
+def test_a_row_found_for_another_occurrence_is_in_the_chain_of_the_time_that_cites_it(result):
+    uid = result.note.inventory.uids[0]
+    cited = Entry(uid, 6.5, adopted_rows=(7,), near_rows=(3,), link=RowLink.CITED)
+    changed = Timeline((cited, *result.revised[0].entries[1:]), TimelineKind.REVISED, 1)
+    whole = replace(result, revised=(changed, result.revised[1]))
+    verify(whole, note_sha256=case().sha256, latest=60.0)
+    first, second, _ = chains(whole)
+    assert first.evidence == ()
+    assert [row.row_index for row in first.other_rows] == [3, 7]
+    assert second.other_rows == (), "it was found for this one"
+
+
+def test_a_row_of_the_stay_may_be_cited_and_must_not_be_too_late(result):
+    uid = result.note.inventory.uids[0]
+    stay = SourceRow(20, 0.0, "admission:hospital admission")
+    cited = Entry(uid, 0.0, adopted_rows=(20,), link=RowLink.CITED)
+    changed = Timeline((cited, *result.revised[0].entries[1:]), TimelineKind.REVISED, 1)
+    whole = replace(result, revised=(changed, result.revised[1]), skeleton=(stay,))
+    verify(whole, note_sha256=case().sha256, latest=60.0)
+    assert [row.row_index for row in next(chains(whole)).other_rows] == [20]
+    late = replace(whole, skeleton=(replace(stay, time=60.5),), revised=result.revised)
+    assert reasons(late) == ["row 20 has no time or is later than discharge allows"]

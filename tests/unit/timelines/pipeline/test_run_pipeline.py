@@ -18,7 +18,7 @@ from tests.unit.timelines.pipeline.reconstruction import (
     script,
     tools,
 )
-from timelines.domain import TimelineKind
+from timelines.domain import NoRows, TimelineKind
 from timelines.pipeline.config import QueryContext, Variant
 from timelines.pipeline.run import reconstruct
 from timelines.pipeline.uids import assign_uids, find_identities, uid_rng
@@ -51,7 +51,7 @@ def test_the_reversal_agent_moves_to_its_row_and_keeps_its_identifier():
     assert [(e.uid, e.row.row_index) for e in result.evidence] == [(reversal, 7), (lactate, 3)], (
         "row 9 is after discharge + 12 h"
     )
-    assert result.without_evidence == (apixaban,)
+    assert result.without_evidence == {apixaban: NoRows.BELOW_THRESHOLD}
     assert [(t.kind, t.alternative) for t in result.revised] == [
         (TimelineKind.REVISED, 1),
         (TimelineKind.REVISED, 2),

@@ -12,7 +12,7 @@ from datetime import datetime
 import pytest
 
 from timelines.backbones.rules.backbone import rules_backbone
-from timelines.domain import Anchor, NamedTime, TaggedNote, Timeline, Window
+from timelines.domain import Anchor, Expansion, NamedTime, TaggedNote, Timeline, Window
 from timelines.pipeline.backbone import Backbone
 from timelines.pipeline.tagging import tag
 from timelines.pipeline.uids import assign_uids, uid_rng
@@ -71,7 +71,7 @@ PARTS: dict[str, Callable[[Backbone, TaggedNote], object]] = {
     "tag": lambda b, n: b.tagger.tag(n.text),
     "infer": lambda b, n: b.timer.infer(n, WINDOW.anchor),
     "queries": lambda b, n: b.query_writer.write(n),
-    "revise": lambda b, n: b.reviser.revise(n, timeline(n), [], WINDOW, 2),
+    "revise": lambda b, n: b.reviser.revise(n, timeline(n), Expansion(()), WINDOW, 2),
     "summaries": lambda b, n: (
         b.summary_reviser and b.summary_reviser.revise_by_summaries(n, timeline(n), [], WINDOW, 1)
     ),

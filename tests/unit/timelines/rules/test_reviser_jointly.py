@@ -15,6 +15,7 @@ from timelines.domain import (
     Anchor,
     Entry,
     Evidence,
+    Expansion,
     Inventory,
     Occurrence,
     SourceRow,
@@ -75,7 +76,7 @@ def test_two_doses_told_apart_do_not_share_one_row() -> None:
         for uid in ("0000", "0001")
         for i, t in ((1, 60.0), (2, 67.0))
     ]
-    (timeline,) = revise(RuleReviser(), note, text, rows, WINDOW, alternatives=1)
+    (timeline,) = revise(RuleReviser(), note, text, Expansion(tuple(rows)), WINDOW, alternatives=1)
     assert [e.adopted_rows for e in timeline] == [(1,), (2,)]
 
 
@@ -86,7 +87,7 @@ def test_an_occurrence_without_rows_moves_with_its_neighbour() -> None:
         [10.0, 10.0],
     )
     rows = [row("0000", 1, 14.0, "lab:lactate:blood", "4.1")]
-    (timeline,) = revise(RuleReviser(), note, text, rows, WINDOW, alternatives=1)
+    (timeline,) = revise(RuleReviser(), note, text, Expansion(tuple(rows)), WINDOW, alternatives=1)
     assert [e.time for e in timeline] == [14.0, 14.0]
     assert (timeline.entries[1].lower, timeline.entries[1].upper) == (8.0, 20.0)
     assert timeline.entries[1].adopted_rows == ()
@@ -100,7 +101,7 @@ def test_history_does_not_move() -> None:
         [-17520.0, 10.0],
     )
     rows = [row("0001", 1, 14.0, "lab:lactate:blood", "4.1")]
-    (timeline,) = revise(RuleReviser(), note, text, rows, WINDOW, alternatives=1)
+    (timeline,) = revise(RuleReviser(), note, text, Expansion(tuple(rows)), WINDOW, alternatives=1)
     assert timeline.entries[0].time == -17520.0
 
 
@@ -108,14 +109,16 @@ def test_discharge_takes_the_recorded_time() -> None:
     note, text = case(
         "She was discharged home on apixaban.", ["discharged home", "apixaban"], [140.0, 140.0]
     )
-    (timeline,) = revise(RuleReviser(), note, text, [], WINDOW, alternatives=1)
+    (timeline,) = revise(RuleReviser(), note, text, Expansion(()), WINDOW, alternatives=1)
     assert [e.time for e in timeline] == [120.0, 120.0]
     assert {e.decided_by for e in timeline} == {"rules: discharge time"}
 
 
 def test_without_a_recorded_discharge_the_text_time_stands() -> None:
     note, text = case("She was discharged home.", ["discharged home"], [140.0])
-    (timeline,) = revise(RuleReviser(), note, text, [], Window(WINDOW.anchor), alternatives=1)
+    (timeline,) = revise(
+        RuleReviser(), note, text, Expansion(()), Window(WINDOW.anchor), alternatives=1
+    )
     assert timeline.entries[0].time == 140.0
 
 
@@ -125,7 +128,7 @@ def test_alternatives_are_real_and_exactly_as_many_as_asked() -> None:
         row("0000", i, t, "med:furosemide (lasix):start", kind=TimeKind.ADMINISTRATION)
         for i, t in ((1, 10.0), (2, 11.0))
     ]
-    timelines = revise(RuleReviser(), note, text, rows, WINDOW, alternatives=5)
+    timelines = revise(RuleReviser(), note, text, Expansion(tuple(rows)), WINDOW, alternatives=5)
     assert [t.alternative for t in timelines] == [1, 2, 3, 4, 5]
     assert [t.entries[0].adopted_rows for t in timelines[:2]] == [(1,), (2,)]
 
@@ -147,7 +150,9 @@ def test_whatever_the_evidence_the_result_is_complete_and_consistent(
         times,
     )
     evidence = [row(f"{o:04x}", i, t, "lab:lactate:blood", v) for i, (o, t, v) in enumerate(rows)]
-    timelines = revise(RuleReviser(), note, text, evidence, WINDOW, alternatives=alternatives)
+    timelines = revise(
+        RuleReviser(), note, text, Expansion(tuple(evidence)), WINDOW, alternatives=alternatives
+    )
     assert len(timelines) == alternatives
     assert all([e.uid for e in t] == list(note.inventory.uids) for t in timelines)
 

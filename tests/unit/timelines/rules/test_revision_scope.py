@@ -17,6 +17,7 @@ from timelines.domain import (
     Anchor,
     Entry,
     Evidence,
+    Expansion,
     Inventory,
     Lane,
     Occurrence,
@@ -98,6 +99,6 @@ def test_a_static_state_stays_at_0_beside_a_moved_neighbour() -> None:
     )
     window = Window(Anchor(datetime(2150, 1, 1)), 100.0)
     (revised,) = RuleReviser().revise(
-        note, text, [Evidence("0001", 0, row, 1, 0.9, 0.9)], window, 1
+        note, text, Expansion((Evidence("0001", 0, row, 1, 0.9, 0.9),)), window, 1
     )
     assert [entry.time for entry in revised] == [0.0, 5.0]
