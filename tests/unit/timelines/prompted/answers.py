@@ -14,9 +14,11 @@ from llm_runtime.providers.scripted import ScriptedModel
 from timelines.backbones.prompted.rows import split_row
 from timelines.backbones.prompted.tables import HEADER
 
+#: Numbers and hours of printed rows.
+Found = tuple[tuple[int, float], ...]
 _BLOCK = r"<<<BEGIN {name} (?P<tag>[0-9a-f]{{8}})>>>\n(?P<body>.*?)\n<<<END {name} (?P=tag)>>>"
-_TIMELINE = "uid4|mention|time|bounds|known|context_uid4s"
-_UNIDENTIFIED = "mention|time|bounds|known"
+_ROWS_FOUND = "rows found for it"
+_MOST_TIMELINES = re.compile(r"at most (\d+) timelines in all|Write (\d+) complete revised")
 
 
 def block(request: ModelRequest, name: str) -> str:
@@ -61,7 +63,7 @@ def make_good_answer(request: ModelRequest) -> str:
         return f"<answer>{note.replace(word, f'{opening}{word}</tag_1>', 1)}</answer>"
     if "one to three search texts" in text:
         return json.dumps({uid: [f"rows of {mention}"] for uid, mention in mentions(request)})
-    if "complete revised timeline(s)" in text:
+    if "complete revised timeline" in text:
         return _revision(request)
     if request.schema is not None:
         rows = {uid: row(n) for n, (uid, _) in enumerate(mentions(request))}
@@ -77,49 +79,86 @@ def row(hour: float) -> list[object]:
     return [hour, hour - 1, None, 0]
 
 
-def make_revised_row(timeline: int, number: int, context: str | None) -> list[object] | str:
+def make_revised_row(
+    timeline: int, number: int, context: str | None, found: Found | None = None
+) -> list[object] | str:
     """Return every form of a row in turn.
 
-    A word for each fourth row, else four fields, or five with at most one context.
+    A word for each fourth row, else four fields, or all fields with at most one context. `found`:
+    the answer cites rows, and these were found for the occurrence.
     """
     if number % 4 == 3:
         return "first" if timeline and number % 8 == 3 else "keep"
     fields = row(number + timeline / 4)
-    return [*fields, [context] if context else []] if number % 4 == 2 else fields
+    named = [context] if context else []
+    if found is None:
+        return [*fields, named] if number % 4 == 2 else fields
+    if found:
+        cited, hour = found[0]
+        fields = [hour, hour, None, 1, [cited]]
+    if number % 4 == 2:
+        near = [n for n, _ in found[1:2]]
+        return [*fields[:4], *(fields[4:] or [[]]), near, named]
+    return fields
+
+
+def find_rows(request: ModelRequest) -> dict[str, Found] | None:
+    """Return UID (or mention) → the numbers and hours of the rows found for it.
+
+    None if the answer cites no rows.
+    """
+    header, *lines = (split_row(line) for line in block(request, "TIMELINE").split("\n"))
+    if header[-1] != _ROWS_FOUND:
+        return None
+    printed = re.findall(r"^r(\d+) \| (\S+) \|", block(request, "EVIDENCE"), re.MULTILINE)
+    hours = {f"r{number}": (int(number), float(hour)) for number, hour in printed}
+    return {
+        cells[0]: tuple(hours[number] for number in re.findall(r"\br\d+\b", cells[-1]))
+        for cells in lines
+    }
 
 
 def _revision(request: ModelRequest) -> str:
-    rows = [split_row(line) for line in block(request, "TIMELINE").split("\n")[1:]]
+    header, *rows = (split_row(line) for line in block(request, "TIMELINE").split("\n"))
+    found = find_rows(request)
     if request.schema is not None:
         timeline = request.schema["$defs"]["timeline"]["properties"]
-        count = request.schema["properties"]["timelines"]["minItems"]
-        uids = [name for name in timeline if name != "reasoning"]
+        count = request.schema["properties"]["timelines"]["maxItems"]
+        uids = [name for name in timeline if name not in ("reasoning", "why")]
+        why = {"why": [{"uid4": uids[0], "words": "a row"}]} if "why" in timeline else {}
         timelines = [
             {
                 "reasoning": "r",
                 **{
-                    uid: make_revised_row(k, n, uids[n - 1] if n else None)
+                    uid: make_revised_row(
+                        k, n, uids[n - 1] if n else None, None if found is None else found[uid]
+                    )
                     for n, uid in enumerate(uids)
                 },
+                **why,
             }
             for k in range(count)
         ]
         return json.dumps({"reasoning_summary": "r", "timelines": timelines})
-    count = int(re.search(r"list of exactly\s+(\d+)", request.messages[1].content)[1])  # type: ignore[index]
-    if part := re.search(
-        r"answer for these identifiers only: ([0-9a-f, ]+)\.", request.messages[1].content
-    ):
+    text = request.messages[1].content
+    most = _MOST_TIMELINES.search(text)
+    count = int(most[1] or most[2]) if most else 1
+    if part := re.search(r"answer for these identifiers only: ([0-9a-f, ]+)\.", text):
         rows = [row for row in rows if row[0] in part[1].split(", ")]
-    if len(rows[0]) == len(_UNIDENTIFIED.split("|")):
-        lines = [
-            _UNIDENTIFIED,
-            *(f"{mention}|{n}|[{n},{n}]|1" for n, (mention, *_) in enumerate(rows)),
-        ]
-    else:
-        lines = [
-            _TIMELINE,
-            *(f"{uid}|{mention}|{n}|[{n},{n}]|1|[]" for n, (uid, mention, *_) in enumerate(rows)),
-        ]
+    names = ["mention"] if header[0] == "mention" else ["uid4", "mention"]
+    columns = [*names, "time", "bounds", "known"]
+    columns += [] if found is None else ["rows"] if len(names) == 1 else ["rows", "near"]
+    columns += [] if len(names) == 1 else ["context_uid4s"]
+    lines = ["|".join(columns)]
+    for n, cells in enumerate(rows):
+        hour, cited = f"{n}", "[]"
+        if found and found[cells[0]]:
+            number, at = found[cells[0]][0]
+            hour, cited = f"{at:g}", f"[r{number}]"
+        values = {"time": hour, "bounds": f"[{hour},{hour}]", "known": "1", "rows": cited}
+        lines.append(
+            "|".join([*cells[: len(names)], *(values.get(c, "[]") for c in columns[len(names) :])])
+        )
     data = "\n".join(lines)
     timelines = [
         {"timeline_id": f"timeline_{k}", "data": data, "reasoning": "r"}

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from random import Random
+from typing import Any
 
 import pytest
 
 from llm_runtime.base import Limits, ModelReply, ModelRequest
 from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.errors import AttemptsExhausted, PromptTooLong, SchemaRefused
-from llm_runtime.prompts import load
 from llm_runtime.providers.scripted import ScriptedModel
 from llm_runtime.structured import UNREASONED
 from tests.unit.timelines.prompted.answers import (
@@ -33,7 +33,9 @@ from timelines.domain import (
     Anchor,
     Entry,
     Evidence,
+    Expansion,
     Inventory,
+    RowLink,
     SourceRow,
     TaggedNote,
     TaggedSpan,
@@ -43,7 +45,7 @@ from timelines.domain import (
     Window,
 )
 from timelines.pipeline.backbone import Backbone
-from timelines.pipeline.config import PipelineConfig
+from timelines.pipeline.config import PipelineConfig, Preset, preset_config
 from timelines.pipeline.revision import revise
 from timelines.pipeline.tagging import tag
 from timelines.pipeline.text_inference import infer
@@ -54,9 +56,9 @@ ANCHOR = Anchor(datetime(2180, 3, 4, 14, 38))
 WINDOW = Window(ANCHOR, 30.0)
 
 
-def backbone(model: ScriptedModel, ledger: MemoryLedger | None = None, **config: int) -> Backbone:
+def backbone(model: ScriptedModel, ledger: MemoryLedger | None = None, **config: Any) -> Backbone:
     kept = ledger or MemoryLedger()
-    settings = PipelineConfig(**config)  # type: ignore[arg-type]
+    settings = PipelineConfig(**config)
     return prompted_backbone({role: Asker(role, model, kept) for role in ROLES}, settings)
 
 
@@ -74,20 +76,10 @@ def text_only(inventory: Inventory) -> Timeline:
     )
 
 
-def evidence(inventory: Inventory, hours: float = 6.5) -> list[Evidence]:
+def evidence(inventory: Inventory, hours: float = 6.5) -> Expansion:
     uid = inventory.uids[1]
-    return [
-        Evidence(
-            uid,
-            0,
-            SourceRow(
-                7, hours, "lab:lactate:blood", "4.1", "mmol/L", time_kind=TimeKind.COLLECTION
-            ),
-            1,
-            0.7,
-            0.9,
-        )
-    ]
+    row = SourceRow(7, hours, "lab:lactate:blood", "4.1", "mmol/L", time_kind=TimeKind.COLLECTION)
+    return Expansion((Evidence(uid, 0, row, 1, 0.7, 0.9),))
 
 
 @pytest.mark.parametrize("schema", [True, False])
@@ -314,22 +306,32 @@ def test_a_prompt_that_fits_no_context_is_a_clear_failure() -> None:
         infer(backbone(make_good_model(context=300)).timer, make_tagged_note(), ANCHOR)
 
 
-def test_a_revision_too_large_for_one_answer_is_asked_for_by_alternative_and_part() -> None:
+@pytest.mark.parametrize("forced", [True, False])
+def test_a_revision_too_large_for_one_answer_is_asked_for_by_alternative_and_part(
+    forced: bool,
+) -> None:
     note = make_tagged_note()
 
     class Small(ScriptedModel):
         async def generate(self, request: ModelRequest) -> ModelReply:
             assert request.schema is not None
-            timelines = request.schema["properties"]["timelines"]["minItems"]
+            timelines = request.schema["properties"]["timelines"]["maxItems"]
             if timelines * len(request.schema["$defs"]["timeline"]["required"]) > 4:
                 raise SchemaRefused("too large")
             return await super().generate(request)
 
     model = Small(make_good_answer)
+    stages = backbone(model, force_alternatives=forced)
     timelines = revise(
-        backbone(model).reviser, note, text_only(note.inventory), [], WINDOW, alternatives=2
+        stages.reviser,
+        note,
+        text_only(note.inventory),
+        Expansion(()),
+        WINDOW,
+        alternatives=2,
+        exactly=forced,
     )
-    assert [len(t) for t in timelines] == [5, 5]
+    assert [len(t) for t in timelines] == [5] * (2 if forced else 1), "others only if required"
     prompts = [r.messages[1].content for r in model.requests]
     assert all("This call is for timeline" in text for text in prompts)
     assert any("Already decided in this timeline" in text for text in prompts)
@@ -357,7 +359,7 @@ def test_a_revision_as_a_table_is_asked_for_by_alternative_and_part_too(remedy: 
         Small(make_good_answer, limits=Limits(context=128_000, schema=False)),
         MemoryLedger(),
     )
-    stages = backbone(model, ledger)
+    stages = backbone(model, ledger, force_alternatives=True)
     timelines = revise(
         stages.reviser,
         note,
@@ -370,39 +372,45 @@ def test_a_revision_as_a_table_is_asked_for_by_alternative_and_part_too(remedy: 
     taken = [call for call in ledger.calls if call.reply is not None and not call.reasons]
     assert sorted(uid for call in taken for uid in call.covers) == sorted(2 * note.inventory.uids)
     prompts = [call.request.messages[1].content for call in taken]
-    assert all("list of exactly 1 object(s)" in " ".join(text.split()) for text in prompts)
+    assert all("Write one complete revised timeline, the likeliest" in text for text in prompts)
     assert all("answer for these identifiers only" in text for text in prompts)
     assert any("Already decided in this timeline" in text for text in prompts)
 
 
-def test_a_revision_as_a_table_that_fits_is_one_call_and_ends_as_its_prompt_file() -> None:
+def test_a_revision_as_a_table_that_fits_is_one_call_and_ends_with_the_record() -> None:
     note, ledger = make_tagged_note(), MemoryLedger()
     revise(
         backbone(make_good_model(schema=False), ledger).reviser,
         note,
         text_only(note.inventory),
-        [],
+        Expansion(()),
         WINDOW,
         alternatives=3,
     )
     (call,) = ledger.calls
     assert (call.part, call.covers) == ("revise", note.inventory.uids)
-    assert call.request.messages[1].content.endswith(
-        load("timelines/revise_table").parts[-1][1][-200:]
-    )
+    shown = call.request.messages[1].content.rstrip()
+    assert "<<<END EVIDENCE" in shown.split("\n")[-1], "what differs from call to call comes last"
 
 
-def test_revised_hours_cite_the_row_at_which_they_stand() -> None:
+@pytest.mark.parametrize("cites", [True, False])
+def test_revised_hours_are_linked_by_citation_or_in_the_published_preset_by_the_hour(
+    cites: bool,
+) -> None:
     note = make_tagged_note()
     uid = note.inventory.uids[1]
 
     def at_row(request: ModelRequest, text: str) -> str:
         answer = json.loads(text)
         for timeline in answer["timelines"]:
-            timeline[uid] = [6.5, 1, None, 0]
+            timeline[uid] = [6.5, 1, None, 0, *([[1]] if cites else [])]
         return json.dumps(answer)
 
-    stages = backbone(make_good_model(change=at_row))
+    preset = Preset.DEFAULT if cites else Preset.PUBLISHED
+    model = make_good_model(change=at_row)
+    stages = prompted_backbone(
+        {role: Asker(role, model, MemoryLedger()) for role in ROLES}, preset_config(preset)
+    )
     (timeline,) = revise(
         stages.reviser,
         note,
@@ -412,7 +420,9 @@ def test_revised_hours_cite_the_row_at_which_they_stand() -> None:
         alternatives=1,
     )
     assert timeline.by_uid[uid].adopted_rows == (7,)
-    assert all(e.adopted_rows == () for e in timeline if e.uid != uid)
+    assert timeline.by_uid[uid].link is (RowLink.CITED if cites else RowLink.INFERRED)
+    assert all((e.adopted_rows, e.link) == ((), None) for e in timeline if e.uid != uid)
+    assert ("rows found for it" in block(model.requests[0], "TIMELINE")) is cites
 
 
 def _revise(
@@ -460,7 +470,9 @@ def test_a_row_that_is_kept_is_the_texts_own_to_the_last_digit() -> None:
 
 def test_a_row_as_in_the_first_timeline_takes_over_what_it_rests_on_too() -> None:
     def change(timelines, uids):
-        timelines[0].update({uids[0]: [2, 1, 3, 0], uids[1]: [6.5, None, None, 1, [uids[0]]]})
+        timelines[0].update(
+            {uids[0]: [2, 1, 3, 0], uids[1]: [6.5, None, None, 1, [1], [], [uids[0]]]}
+        )
         timelines[1].update({uids[0]: "first", uids[1]: "first", uids[2]: "first"})
 
     note, before, (one, two), _ = _revise(change)
@@ -470,13 +482,14 @@ def test_a_row_as_in_the_first_timeline_takes_over_what_it_rests_on_too() -> Non
     )
     assert _values(one.by_uid[uids[1]]) == (6.5, None, None, True, (uids[0],))
     assert one.by_uid[uids[1]].adopted_rows == two.by_uid[uids[1]].adopted_rows == (7,)
+    assert one.by_uid[uids[1]].link is two.by_uid[uids[1]].link is RowLink.CITED
     assert [_values(e) for e in two] == [_values(e) for e in one]
     assert _values(two.by_uid[uids[2]]) == _values(before.by_uid[uids[2]])
 
 
 def test_a_revision_that_changes_all_but_the_time_says_so() -> None:
     note, _, (one,), _ = _revise(
-        lambda timelines, uids: timelines[0].update({uids[0]: [0.12, -1, None, 1, []]}),
+        lambda timelines, uids: timelines[0].update({uids[0]: [0.12, -1, None, 1, [], [], []]}),
         alternatives=1,
     )
     assert one.by_uid[note.inventory.uids[0]].context == ()
@@ -515,8 +528,8 @@ def test_the_schema_offers_no_word_where_there_is_nothing_to_take_over() -> None
     assert "later_row" not in revision_schema(uids, uids, 1)["$defs"]
 
 
-@pytest.mark.parametrize("count", [1, 2, 4])
-def test_the_wrong_number_of_alternatives_is_refused(count: int) -> None:
+def _answer_with(count: int, forced: bool) -> Sequence[Timeline]:
+    """Return a revision for which three timelines were asked and `count` are answered."""
     note = make_tagged_note()
 
     def other(request: ModelRequest, text: str) -> str:
@@ -524,15 +537,38 @@ def test_the_wrong_number_of_alternatives_is_refused(count: int) -> None:
         answer["timelines"] = (answer["timelines"] * 2)[:count]
         return json.dumps(answer)
 
-    with pytest.raises(AttemptsExhausted, match=f"there are {count} timelines, exactly 3"):
-        revise(
-            backbone(make_good_model(change=other)).reviser,
-            note,
-            text_only(note.inventory),
-            [],
-            WINDOW,
-            alternatives=3,
-        )
+    return revise(
+        backbone(make_good_model(change=other), force_alternatives=forced).reviser,
+        note,
+        text_only(note.inventory),
+        Expansion(()),
+        WINDOW,
+        alternatives=3,
+        exactly=forced,
+    )
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_one_to_three_timelines_are_accepted_if_they_are_not_forced(count: int) -> None:
+    assert [t.alternative for t in _answer_with(count, forced=False)] == [1, 2, 3][:count]
+
+
+@pytest.mark.parametrize(
+    ("count", "forced", "wanted"),
+    [
+        (0, False, "1 to 3"),
+        (4, False, "1 to 3"),
+        (0, True, "exactly 3"),
+        (1, True, "exactly 3"),
+        (2, True, "exactly 3"),
+        (4, True, "exactly 3"),
+    ],
+)
+def test_the_wrong_number_of_alternatives_is_rejected(
+    count: int, forced: bool, wanted: str
+) -> None:
+    with pytest.raises(AttemptsExhausted, match=f"there are {count} timelines, {wanted}"):
+        _answer_with(count, forced)
 
 
 def test_a_mention_changed_in_a_table_is_refused_and_not_mended() -> None:

@@ -9,6 +9,7 @@ import json
 import re
 from datetime import datetime
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -29,6 +30,7 @@ from timelines.domain import (
     Anchor,
     Entry,
     Evidence,
+    Expansion,
     KeptSummary,
     NamedTimeline,
     SourceRow,
@@ -39,7 +41,7 @@ from timelines.domain import (
     TimelineKind,
     Window,
 )
-from timelines.pipeline.config import PipelineConfig
+from timelines.pipeline.config import PipelineConfig, Preset, preset_config
 from timelines.pipeline.summaries import revise_by_summaries
 from timelines.pipeline.uids import assign_uids
 from timelines.pipeline.unidentified import revise_unidentified
@@ -75,41 +77,39 @@ def answer(*tables: str) -> str:
     return json.dumps({"reasoning_summary": "r", "timelines": listed})
 
 
+STAY = SourceRow(1, 0.0, "admission:hospital admission", time_kind=TimeKind.ADMINISTRATIVE)
+
+
 def revise_without_uids(
     model: ScriptedModel,
     ledger: MemoryLedger,
     note: TaggedNote,
     alternatives: int = 1,
-    **config: int,
+    **config: Any,
 ) -> list[NamedTimeline]:
+    """Revise in the published preset; settings may differ from it."""
     askers = {role: Asker(role, model, ledger) for role in ROLES}
-    reviser = prompted_backbone(askers, PipelineConfig(**config)).unidentified_reviser  # type: ignore[arg-type]
+    settings = preset_config(Preset.PUBLISHED, **config)
+    reviser = prompted_backbone(askers, settings).unidentified_reviser
     assert reviser is not None
     uid = note.inventory.uids[1]
-    rows = [
-        Evidence(
-            uid,
-            0,
-            SourceRow(7, 6.5, "lab:lactate:blood", "4.1", "mmol/L", time_kind=TimeKind.COLLECTION),
-            1,
-            0.7,
-            0.9,
-        ),
-        Evidence(
-            uid,
-            0,
-            SourceRow(8, 9.0, "lab:lactate|venous", "2.0", "", time_kind=TimeKind.RESULT),
-            2,
-            0.44,
-            None,
-        ),
-    ]
+    lactate = SourceRow(7, 6.5, "lab:lactate:blood", "4.1", "mmol/L", time_kind=TimeKind.COLLECTION)
+    venous = SourceRow(8, 9.0, "lab:lactate|venous", "2.0", "", time_kind=TimeKind.RESULT)
+    rows = (Evidence(uid, 0, lactate, 1, 0.7, 0.9), Evidence(uid, 0, venous, 2, 0.44, None))
     return list(
-        revise_unidentified(reviser, note, text_only(note), rows, WINDOW, alternatives=alternatives)
+        revise_unidentified(
+            reviser,
+            note,
+            text_only(note),
+            Expansion(rows, skeleton=(STAY,) if settings.cite_rows else ()),
+            WINDOW,
+            alternatives=alternatives,
+            exactly=settings.force_alternatives,
+        )
     )
 
 
-def test_without_identifiers_the_prompt_holds_none_and_asks_for_none() -> None:
+def test_without_identifiers_the_published_prompt_has_none_and_asks_for_none() -> None:
     model, note = ScriptedModel([answer(TABLE)]), make_tagged_note()
     (timeline,) = revise_without_uids(model, MemoryLedger(), note)
     shown = model.requests[0].messages[1].content
@@ -136,6 +136,98 @@ def test_without_identifiers_the_prompt_holds_none_and_asks_for_none() -> None:
         ("Lactate 4.1", 6.5, 6.5, 6.5, True),
         ("Sent home", None, None, 30, False),
     ]
+
+
+CITING = (
+    "mention|time|bounds|known|rows\nFever|-48|[-60,-40]|1|[]\nLactate 4.1|6.5|[6.5,6.5]|1|[r2]\n"
+    "Sent home|N/A|[N/A, 30]|0|[]"
+)
+
+
+def test_without_identifiers_the_default_prompt_prints_numbered_rows() -> None:
+    model, note = ScriptedModel([answer(CITING)]), make_tagged_note()
+    (timeline,) = revise_without_uids(model, MemoryLedger(), note, cite_rows=True)
+    shown = model.requests[0].messages[1].content
+    assert not [uid for uid in note.inventory.uids if uid in shown]
+    assert "identifier" not in shown
+    assert block(model.requests[0], "TIMELINE").split("\n") == [
+        "mention | time | bounds | known | rows found for it",
+        "Fever | 0 | [N/A, N/A] | 0 | none found",
+        "Lactate 4.1 | 1 | [N/A, N/A] | 0 | r2 r3",
+        "Sent home | 2 | [N/A, N/A] | 0 | none found",
+    ]
+    assert block(model.requests[0], "EVIDENCE").split("\n") == [
+        "== the stay",
+        "r1 | 0 | admission:hospital admission",
+        "",
+        "== lab:lactate:blood | mmol/L | collection",
+        "r2 | 6.5 | 4.1",
+        "",
+        "== lab:lactate/venous | result",
+        "r3 | 9 | 2.0",
+    ]
+    assert [(line.event, line.time) for line in timeline.entries] == [
+        ("Fever", -48),
+        ("Lactate 4.1", 6.5),
+        ("Sent home", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("Fever|0|[0,0]|1|[r1]", ""),
+        ("Fever|6.52|[0,9]|1|[2]", ""),
+        ("Fever|9|[0,9]|1|[r1, r2, r3]", ""),
+        ("Fever|6.53|[0,9]|1|[r2]", "the time equals the hour of none of the rows that it cites"),
+        ("Fever|N/A|[0,9]|1|[r2]", "the time equals the hour of none of the rows that it cites"),
+        ("Fever|9|[0,9]|1|[r4]", "rows are not at most 3 numbers of printed rows in brackets"),
+        ("Fever|0|[0,9]|1|[r0]", "rows are not at most 3 numbers of printed rows in brackets"),
+        ("Fever|9|[0,9]|1|r3", "rows are not at most 3 numbers of printed rows in brackets"),
+        (
+            "Fever|9|[0,9]|1|[r1,r2,r3,r3]",
+            "rows are not at most 3 numbers of printed rows in brackets",
+        ),
+    ],
+)
+def test_rows_are_cited_without_identifiers_by_the_same_rules(line: str, reason: str) -> None:
+    ledger, table = MemoryLedger(), f"mention|time|bounds|known|rows\n{line}"
+    model = ScriptedModel([answer(table)] * 3)
+    if not reason:
+        assert revise_without_uids(model, ledger, make_tagged_note(), cite_rows=True)
+        return
+    with pytest.raises(AttemptsExhausted):
+        revise_without_uids(model, ledger, make_tagged_note(), cite_rows=True)
+    assert [call.reasons for call in ledger.calls] == [(f"timeline 1: row 1: {reason}",)] * 3
+
+
+def test_a_line_that_cites_nothing_keeps_its_column() -> None:
+    with pytest.raises(AttemptsExhausted, match=r"row 1 is not mention\|time\|bounds\|known\|rows"):
+        revise_without_uids(
+            ScriptedModel([answer("mention|time|bounds|known|rows\nFever|0|[0,0]|1")] * 3),
+            MemoryLedger(),
+            make_tagged_note(),
+            cite_rows=True,
+        )
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_without_identifiers_fewer_timelines_are_enough_unless_forced(count: int) -> None:
+    def ask(forced: bool) -> list[NamedTimeline]:
+        return revise_without_uids(
+            ScriptedModel([answer(*[TABLE] * count)] * 3),
+            MemoryLedger(),
+            make_tagged_note(),
+            alternatives=3,
+            force_alternatives=forced,
+        )
+
+    assert [t.alternative for t in ask(forced=False)] == [1, 2, 3][:count]
+    if count == 3:
+        assert len(ask(forced=True)) == 3
+    else:
+        with pytest.raises(AttemptsExhausted, match=f"there are {count} timelines, exactly 3"):
+            ask(forced=True)
 
 
 def test_an_event_that_is_lost_is_what_the_variant_measures() -> None:
