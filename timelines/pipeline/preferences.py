@@ -101,7 +101,7 @@ class Wanted:
         timed = sorted((r for r in rows if r.time is not None), key=lambda r: (r.time, r.row_index))
         places = self._places(timed)
 
-        def key(row: SourceRow) -> tuple[bool, bool, float, float, float, int]:
+        def key(row: SourceRow) -> tuple[bool, bool, float, float, float, float, int]:
             time = row.time or 0.0
             point = self.entry.time
             return (
@@ -110,6 +110,7 @@ class Wanted:
                 places.get(row.row_index, 0.0),
                 distance_to_bounds(time, self.entry),
                 0.0 if point is None else abs(time - point),
+                time,
                 row.row_index,
             )
 
