@@ -122,21 +122,31 @@ def _fill_budget(
     }
     budget = math.inf if caps.tokens is None else caps.tokens
     printed = _Printed(config.evidence_field_characters)
-    for row in skeleton:
-        printed.add(row)
-    kept = fill_rounds(queues, printed.price_of, budget)
+    budget -= printed.price_of(skeleton)
+    printed.add(skeleton)
+    kept = fill_rounds(
+        queues,
+        lambda unit: printed.price_of(_rows_of(unit)),
+        budget,
+        bought=lambda unit: printed.add(_rows_of(unit)),
+    )
     return tuple(
         item for o in inventory for item in _once([e for unit in kept[o.uid] for e in unit])
     )
 
 
 def fill_rounds(
-    queues: Mapping[str, Sequence[_T]], price_of: Callable[[_T], float], budget: float
+    queues: Mapping[str, Sequence[_T]],
+    price_of: Callable[[_T], float],
+    budget: float,
+    *,
+    bought: Callable[[_T], None] = lambda item: None,
 ) -> dict[str, list[_T]]:
     """Return what fits the budget: the best of every queue first, then the second best, ….
 
-    `price_of` gives the price of one more item and may depend on what was bought before; it is
-    called once for each item in turn, and an item that is too dear is left out.
+    `price_of` gives the price of one more item; it is called once for each item in turn, and an
+    item that is too dear is left out. `bought` is called with every other one, so that prices may
+    depend on what was bought before.
     """
     kept: dict[str, list[_T]] = {name: [] for name in queues}
     for place in range(max(map(len, queues.values()), default=0)):
@@ -146,6 +156,7 @@ def fill_rounds(
                 if price <= budget:
                     budget -= price
                     kept[name].append(queue[place])
+                    bought(queue[place])
     return kept
 
 
@@ -157,19 +168,22 @@ class _Printed:
         self._series: set[str] = set()
         self._most = most
 
-    def add(self, row: SourceRow) -> None:
-        self._rows.add(row.row_index)
-        self._series.add(row.event)
+    def add(self, rows: Iterable[SourceRow]) -> None:
+        for row in rows:
+            self._rows.add(row.row_index)
+            self._series.add(row.event)
 
-    def price_of(self, unit: Sequence[Evidence]) -> float:
-        characters = 0
-        for item in unit:
-            characters += 5
-            if item.row.row_index not in self._rows:
-                characters += 14 + min(self._most, len(item.row.value) + len(item.row.unit))
-                if item.row.event not in self._series:
-                    characters += 12 + min(self._most, len(item.row.event))
+    def price_of(self, rows: Sequence[SourceRow]) -> float:
+        new = [row for row in rows if row.row_index not in self._rows]
+        characters = 5 * len(rows)
+        characters += sum(14 + min(self._most, len(r.value) + len(r.unit)) for r in new)
+        series = {row.event for row in new} - self._series
+        characters += sum(12 + min(self._most, len(event)) for event in series)
         return characters / CHARACTERS_PER_TOKEN
+
+
+def _rows_of(unit: Iterable[Evidence]) -> list[SourceRow]:
+    return [item.row for item in unit]
 
 
 def _most_rows(occurrence: Occurrence, caps: Caps) -> int | None:
