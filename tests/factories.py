@@ -269,10 +269,19 @@ def make_candidate(
 
 def make_evidence(candidate: Candidate, row: SourceRow) -> Evidence:
     """Create evidence: a copy of a source row for the candidate's occurrence."""
-    encounter = candidate.series.encounter
+    return _make_evidence(candidate.query.case_run, candidate, row)
+
+
+def make_stay_row(case_run: CaseRun, row: SourceRow) -> Evidence:
+    """Create a row of the stay itself that the case run's revision sees."""
+    return _make_evidence(case_run, None, row)
+
+
+def _make_evidence(case_run: CaseRun, candidate: Candidate | None, row: SourceRow) -> Evidence:
+    encounter = case_run.encounter
     assert row.time is not None
     return Evidence.objects.create(
-        case_run=candidate.query.case_run,
+        case_run=case_run,
         candidate=candidate,
         dataset=encounter.dataset,
         encounter=encounter,

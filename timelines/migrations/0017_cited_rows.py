@@ -58,6 +58,10 @@ BEGIN
         OR NOT (v.row_index = ANY (s.row_indices) OR (
             s.event ~ ':(start|end|stop)$'
             AND regexp_replace(s.event, ':(start|end|stop)$', '') = regexp_replace(v.event, ':(start|end|stop)$', '')
+            AND EXISTS (
+                SELECT 1 FROM ehr_eventseries p
+                WHERE p.encounter_id = v.encounter_id AND p.event = v.event AND v.row_index = ANY (p.row_indices)
+            )
         ))
     ) THEN
         PERFORM timelines_refuse('evidence_of_own_series', 'evidence names a row that is not of its candidate''s series');

@@ -188,8 +188,8 @@ def test_an_inventory_is_sealed_only_when_its_timelines_are_complete(world):
 
 def test_a_timeline_over_a_sealed_inventory_is_complete_or_not_stored(world):
     insert = (
-        "INSERT INTO timelines_timeline (public_id, encounter_id, inventory_id, case_run_id, source, kind, alternative, created_at)"
-        " VALUES ('x', %s, %s, %s, 'rules', 'revised', 2, now())"
+        "INSERT INTO timelines_timeline (public_id, encounter_id, inventory_id, case_run_id, source, kind, alternative, reasoning, created_at)"
+        " VALUES ('x', %s, %s, %s, 'rules', 'revised', 2, '', now())"
     )
     assert (
         refused(insert, world.inventory.encounter_id, world.inventory.pk, world.case_run.pk)
@@ -213,26 +213,24 @@ def test_entries_name_occurrences_of_their_own_inventory(world):
     mine = factories.make_occurrence(draft, "rash", uid4="00aa")
     timeline = factories.make_timeline(draft, {}, kind=TimelineKind.REFERENCE)
     insert = (
-        "INSERT INTO timelines_entry (timeline_id, occurrence_id, event, time, known, context, decided_by, reason, adopted_rows)"
-        " VALUES (%s, %s, 'x', 1, false, %s, '', '', %s)"
+        "INSERT INTO timelines_entry (timeline_id, occurrence_id, event, time, known, context, decided_by, reason, link, adopted_rows, near_rows)"
+        " VALUES (%s, %s, 'x', 1, false, %s, '', '', '', %s, %s)"
     )
-    assert refused(insert, timeline.pk, world.fever.pk, [], []) == "entry_of_own_inventory"
-    assert refused(insert, timeline.pk, None, [], []) == "entry_of_own_inventory"
+    assert refused(insert, timeline.pk, world.fever.pk, [], [], []) == "entry_of_own_inventory"
+    assert refused(insert, timeline.pk, None, [], [], []) == "entry_of_own_inventory"
     assert (
-        refused(insert, timeline.pk, mine.pk, [world.drug.uid4], []) == "context_of_own_inventory"
+        refused(insert, timeline.pk, mine.pk, [world.drug.uid4], [], [])
+        == "context_of_own_inventory"
     )
-    assert refused(insert, timeline.pk, mine.pk, [], [17]) == "adopted_row_is_evidence"
+    assert refused(insert, timeline.pk, mine.pk, [], [17], []) == "adopted_row_is_evidence"
+    assert refused(insert, timeline.pk, mine.pk, [], [], [17]) == "adopted_row_is_evidence"
 
 
-def test_a_revised_time_rests_on_evidence_of_its_very_occurrence(world):
-    entries = [
-        Entry(occurrence=world.fever, time=-5.0, adopted_rows=[0]),
-        Entry(occurrence=world.drug, time=4.0),
-    ]
-    with (
-        pytest.raises(IntegrityError, match="not evidence of its occurrence"),
-        transaction.atomic(),
-    ):
+@pytest.mark.parametrize("field", ["adopted_rows", "near_rows"])
+def test_a_revised_time_names_only_rows_that_its_revision_saw(world, field):
+    entries = [Entry(occurrence=world.fever, time=-5.0), Entry(occurrence=world.drug, time=5.0)]
+    setattr(entries[1], field, [world.other_row.row_index])
+    with pytest.raises(IntegrityError, match="did not see"), transaction.atomic():
         factories.make_timeline(
             world.inventory,
             entries,
@@ -240,6 +238,22 @@ def test_a_revised_time_rests_on_evidence_of_its_very_occurrence(world):
             case_run=world.case_run,
             alternative=2,
         )
+
+
+def test_a_time_may_cite_a_row_found_for_another_occurrence_or_of_the_stay(world):
+    factories.make_stay_row(world.case_run, world.other_row)
+    entries = [
+        Entry(occurrence=world.fever, time=4.0, adopted_rows=[0], near_rows=[1], link="cited"),
+        Entry(occurrence=world.drug, time=4.0, adopted_rows=[0], link="cited"),
+    ]
+    factories.make_timeline(
+        world.inventory,
+        entries,
+        kind=TimelineKind.REVISED,
+        case_run=world.case_run,
+        alternative=2,
+    )
+    check_deferred()
 
 
 def test_bounds_hold_their_time_in_the_database_too(world):
@@ -269,7 +283,8 @@ def test_bounds_hold_their_time_in_the_database_too(world):
 
 def test_evidence_is_a_row_that_exists_and_of_its_candidates_series(world):
     columns = (
-        "candidate_id, dataset_id, encounter_id, time, hours, event, value, unit, source, time_kind"
+        "case_run_id, candidate_id, dataset_id, encounter_id, time, hours, event, value, unit,"
+        " source, time_kind"
     )
     copy = f"INSERT INTO timelines_evidence (row_index, {columns}) SELECT %s, {columns} FROM timelines_evidence WHERE id = %s"
     assert refused(copy, world.other_row.row_index, world.evidence.pk) == "evidence_of_own_series"

@@ -43,7 +43,7 @@ KEYS = [
         "known",
         "context",
     ),
-    *("evidence", "polarity", "lane", "rows", "reason", "decided_by", "confidence"),
+    *("evidence", "polarity", "lane", "rows", "reason", "decided_by", "confidence", "near_rows"),
 ]
 
 
