@@ -30,6 +30,10 @@ def never_stop() -> None:
     """Let the work go on: the check of work that nobody interrupts."""
 
 
+def no_limit() -> None:
+    """Return that rows may take any number of tokens."""
+
+
 class Tagger(Protocol):
     def tag(self, note: str) -> Sequence[TaggedSpan]:
         """Return every event occurrence of the note, in order of start.
@@ -127,8 +131,9 @@ class Backbone:
     reviser: Reviser
     #: Whether rows cost context: then the run's budget or cap applies.
     pays_for_rows: bool = True
-    #: Tokens of printed rows that its context has room for; None: no limit of its own.
-    evidence_tokens: int | None = None
+    #: Returns the tokens of printed rows that its context has room for, None without a limit of its
+    #: own. It is asked when rows are chosen: only a running server knows its context.
+    room_for_rows: Callable[[], int | None] = no_limit
     #: Revisers of variants; None: this backbone cannot run them.
     summary_reviser: SummaryReviser | None = None
     unidentified_reviser: UnidentifiedReviser | None = None

@@ -64,7 +64,7 @@ def find_caps(backbone: Backbone, config: PipelineConfig) -> Caps:
         return Caps(per_case=config.case_row_cap if backbone.pays_for_rows else None)
     tokens = None
     if backbone.pays_for_rows:
-        tokens = min(backbone.evidence_tokens or config.evidence_tokens, config.evidence_tokens)
+        tokens = min(backbone.room_for_rows() or config.evidence_tokens, config.evidence_tokens)
     return Caps(config.rows_per_occurrence, tokens=tokens)
 
 

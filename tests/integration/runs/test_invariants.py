@@ -188,7 +188,8 @@ def test_an_inventory_is_sealed_only_when_its_timelines_are_complete(world):
 
 def test_a_timeline_over_a_sealed_inventory_is_complete_or_not_stored(world):
     insert = (
-        "INSERT INTO timelines_timeline (public_id, encounter_id, inventory_id, case_run_id, source, kind, alternative, reasoning, created_at)"
+        "INSERT INTO timelines_timeline (public_id, encounter_id, inventory_id, case_run_id, source,"
+        " kind, alternative, reasoning, created_at)"
         " VALUES ('x', %s, %s, %s, 'rules', 'revised', 2, '', now())"
     )
     assert (
@@ -213,7 +214,8 @@ def test_entries_name_occurrences_of_their_own_inventory(world):
     mine = factories.make_occurrence(draft, "rash", uid4="00aa")
     timeline = factories.make_timeline(draft, {}, kind=TimelineKind.REFERENCE)
     insert = (
-        "INSERT INTO timelines_entry (timeline_id, occurrence_id, event, time, known, context, decided_by, reason, link, adopted_rows, near_rows)"
+        "INSERT INTO timelines_entry (timeline_id, occurrence_id, event, time, known, context,"
+        " decided_by, reason, link, adopted_rows, near_rows)"
         " VALUES (%s, %s, 'x', 1, false, %s, '', '', '', %s, %s)"
     )
     assert refused(insert, timeline.pk, world.fever.pk, [], [], []) == "entry_of_own_inventory"

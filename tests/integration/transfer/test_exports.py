@@ -149,6 +149,7 @@ def test_jsonl_has_exactly_the_documented_keys_and_cites_adopted_rows(world, tmp
             "dense_rank": 1,
             "dense_score": 0.75,
             "rerank_score": 0.75,
+            "link": "",
         }
     ]
 

@@ -44,7 +44,7 @@ def prompted_backbone(askers: Mapping[str, Asker], config: PipelineConfig) -> Ba
         timer=PromptedTimer(askers["timer"], config),
         query_writer=PromptedQueryWriter(askers["query_writer"], config),
         reviser=reviser,
-        evidence_tokens=int(askers["reviser"].model.limits.context * EVIDENCE_SHARE),
+        room_for_rows=lambda: int(askers["reviser"].model.limits.context * EVIDENCE_SHARE),
         summary_reviser=reviser,
         unidentified_reviser=PromptedUnidentifiedReviser(askers["reviser"], config),
     )
