@@ -15,7 +15,7 @@ from timelines.domain import SourceRow, TimeKind
 MOST_ROWS = 60
 #: Rows of one series at most; the first ones.
 MOST_OF_SERIES = 12
-_PLACES = re.compile(r"(?:admission|transfer|service|encounter|visit|discharge)\b")
+_PLACES = re.compile(r"(?:admission|transfer|icu|services?|encounter|visit|discharge)\b")
 _ACTS = re.compile(
     r"(?:procedure|event|order|chart)\b.*\b(?:operating room|or (?:received|sent)|intubat\w*|extubat\w*"
     r"|(?:invasive|mechanical|non-?invasive) ventilation)"
