@@ -77,9 +77,11 @@ def _stay_line(row: SourceRow, most: int) -> str:
 def _series(stem: str, block: Sequence[SourceRow], most: int) -> tuple[str, _Line]:
     """Return the heading of a series and how to print one of its rows.
 
-    The heading has what is the same for all rows: unit and kind of moment.
+    The heading has what is the same for all rows: unit and kind of moment. A row without a value,
+    such as the end of an infusion, has no unit.
     """
-    unit = block[0].unit if len({row.unit for row in block}) == 1 else None
+    units = {row.unit for row in block if row.value or row.unit}
+    unit = units.pop() if len(units) == 1 else None
     kind = block[0].time_kind if len({row.time_kind for row in block}) == 1 else None
 
     def line(row: SourceRow, most: int) -> str:
