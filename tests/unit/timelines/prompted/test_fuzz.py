@@ -27,10 +27,14 @@ from timelines.backbones.prompted.backbone import ROLES, prompted_backbone
 from timelines.domain import (
     Anchor,
     Entry,
+    Evidence,
+    Expansion,
     Inventory,
     KeptSummary,
     Lane,
     Polarity,
+    RowLink,
+    SourceRow,
     TaggedNote,
     TaggedSpan,
     Timeline,
@@ -228,7 +232,7 @@ def _in_place_of_rows(text: str, change: Callable[[str], str], rng: random.Rando
     Rows are lists or words.
     """
     rows = list(
-        re.finditer(r'(?<="[0-9a-f]{4}": )(\[[^\[\]]*(?:\[[^\[\]]*\])?[^\[\]]*\]|"[a-z]*")', text)
+        re.finditer(r'(?<="[0-9a-f]{4}": )(\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]|"[a-z]*")', text)
     )
     if not rows:
         return text
@@ -290,9 +294,19 @@ def kinds(text: str, rng: random.Random) -> str:
     return text[: match.start()] + change + text[match.end() :]
 
 
+def citations(text: str, rng: random.Random) -> str:
+    """Replace a list of row numbers, as JSON or in a table."""
+    found = list(re.finditer(r"\[(?:r?\d(?:, ?)?)*\]", text))
+    if not found:
+        return text
+    match = rng.choice(found)
+    odd = "[0] [9] [-1] [1,1] [1,2,3,4] [r2] [3] 3 [] [[3]] [2.0] [null] [r1,r9] r3 [1,2,3,4,1,2]"
+    return text[: match.start()] + rng.choice(odd.split(" ")) + text[match.end() :]
+
+
 SPOILS: tuple[Spoil, ...] = (
     cut, drop_line, repeat_piece, rename_uid, swap_uids, prose, fence, entities, quotes, swap_columns, numbers, shuffle_keys, nest, think,
-    obeys_the_note, characters, fields, words, kinds,
+    obeys_the_note, characters, fields, words, kinds, citations,
 )  # fmt: skip
 SEEDS = range(18)
 
@@ -333,8 +347,42 @@ def check_queries(backbone: Backbone) -> None:
     assert {q.uid for q in found} == set(note.inventory.uids)
 
 
+def make_found(inventory: Inventory) -> Expansion:
+    """Rows of two occurrences, and one of the stay itself."""
+    first, _, third, *_ = inventory.uids
+    fever = SourceRow(4, -2.0, "chart:temperature:", "39", "°C")
+    lactates = [SourceRow(7, 6.5, "lab:lactate", "4.1"), SourceRow(8, 9.25, "lab:lactate", "2.0")]
+    return Expansion(
+        (
+            Evidence(first, 0, fever, 1, 0.5, 0.5),
+            *(Evidence(third, 0, row, 1, 0.5, 0.5) for row in lactates),
+        ),
+        skeleton=(SourceRow(1, 0.0, "admission:hospital admission:"),),
+    )
+
+
+def check_citations(timelines: Sequence[Timeline]) -> int:
+    """Return how many times cite rows; each has the hour of one of at most three that were shown."""
+    hours = {1: 0.0, 4: -2.0, 7: 6.5, 8: 9.25}
+    cited = 0
+    for e in (e for timeline in timelines for e in timeline):
+        named = [*e.adopted_rows, *e.near_rows]
+        assert set(named) <= set(hours)
+        assert len(named) == len(set(named))
+        assert len(e.adopted_rows) <= 3
+        assert len(e.near_rows) <= 5
+        assert e.link is (RowLink.CITED if e.adopted_rows else None)
+        if e.adopted_rows:
+            cited += 1
+            assert e.time is not None
+            assert min(abs(hours[row] - e.time) for row in e.adopted_rows) < 0.021
+    return cited
+
+
 def check_complete(timelines: Sequence[Timeline], note: TaggedNote) -> None:
-    for timeline in timelines:
+    assert 1 <= len(timelines) <= 2
+    for number, timeline in enumerate(timelines, start=1):
+        assert timeline.alternative == number
         assert tuple(e.uid for e in timeline) == note.inventory.uids
         for e in timeline:
             check_bounds(e.lower, e.time, e.upper)
@@ -350,17 +398,17 @@ def check_bounds(*hours: float | None) -> None:
 
 def check_revision(backbone: Backbone) -> None:
     note = make_tagged_note()
-    check_complete(
-        revise(
-            backbone.reviser,
-            note,
-            text_only(note.inventory),
-            [],
-            Window(ANCHOR, 30.0),
-            alternatives=2,
-        ),
+    found = revise(
+        backbone.reviser,
         note,
+        text_only(note.inventory),
+        make_found(note.inventory),
+        Window(ANCHOR, 30.0),
+        alternatives=2,
+        exactly=False,
     )
+    check_complete(found, note)
+    check_citations(found)
 
 
 def check_summaries(backbone: Backbone) -> None:
@@ -376,6 +424,7 @@ def check_summaries(backbone: Backbone) -> None:
         kept,
         Window(ANCHOR, 30.0),
         alternatives=2,
+        exactly=False,
     )
     check_complete(found, note)
     assert not any(e.adopted_rows for timeline in found for e in timeline)
@@ -385,8 +434,9 @@ def check_unidentified(backbone: Backbone) -> None:
     note = make_tagged_note()
     assert backbone.unidentified_reviser is not None
     reviser, before = backbone.unidentified_reviser, text_only(note.inventory)
-    found = revise_unidentified(reviser, note, before, [], Window(ANCHOR, 30.0), alternatives=2)
-    assert len(found) == 2
+    rows, window = make_found(note.inventory), Window(ANCHOR, 30.0)
+    found = revise_unidentified(reviser, note, before, rows, window, alternatives=2, exactly=False)
+    assert 1 <= len(found) <= 2
     for timeline in found:
         assert timeline.entries
         for line in timeline.entries:
@@ -427,6 +477,21 @@ def test_what_is_not_spoiled_is_let_in(check: Callable[[Backbone], None], schema
     assert counts["asked"] in (1, 2), "no attempt was refused"
 
 
+@pytest.mark.parametrize("schema", [True, False])
+def test_what_is_spoiled_cites_rows(schema: bool) -> None:
+    backbone, _ = stages(lambda text, rng: text, random.Random(0), schema)
+    note = make_tagged_note()
+    found = revise(
+        backbone.reviser,
+        note,
+        text_only(note.inventory),
+        make_found(note.inventory),
+        Window(ANCHOR, 30.0),
+        alternatives=2,
+    )
+    assert check_citations(found) == 4, "two occurrences have rows, in two timelines"
+
+
 def test_spoiled_tables_without_identifiers_are_refused_and_let_in_by_turns() -> None:
     outcomes: Counter[bool] = Counter()
     for spoil, seed, schema, check in corpus():
@@ -461,7 +526,7 @@ def test_no_spoiled_answer_crashes_a_stage_or_lets_a_broken_timeline_in(spoil: S
                 ) from error
             assert counts["asked"] >= 1
     assert sum(outcomes.values()) == len(SEEDS) * 2 * len(CHECKS)
-    if spoil in (obeys_the_note, nest, entities, fields, words, kinds):
+    if spoil in (obeys_the_note, nest, entities, fields, words, kinds, citations):
         assert outcomes["refused"] > 0
 
 
@@ -475,6 +540,7 @@ def test_no_spoiled_answer_crashes_a_stage_or_lets_a_broken_timeline_in(spoil: S
         "[0]",
         "[0, 0, 0]",
         "[0, 0, 0, 0, [], 0]",
+        "[0, 0, 0, 0, [], [], [], []]",
         "[[0, 0, 0, 0]]",
         "null",
         "7",
