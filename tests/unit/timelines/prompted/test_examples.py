@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import datetime
 
 import pytest
 
+from llm_runtime.base import Limits
+from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.prompts import load
+from llm_runtime.providers.scripted import ScriptedModel
+from timelines.backbones.prompted.backbone import ROLES, prompted_backbone
 from timelines.backbones.prompted.notes import Sentence
 from timelines.backbones.prompted.query_writer import query_answer, read_queries
+from timelines.backbones.prompted.record import print_record
+from timelines.backbones.prompted.reviser import MOST_WHY
 from timelines.backbones.prompted.stay import hospital_days, stay_fields
-from timelines.backbones.prompted.tables import read_table
+from timelines.backbones.prompted.tables import CITING_COLUMNS, hours_text, read_table
 from timelines.backbones.prompted.tagger import read_quotes
 from timelines.backbones.prompted.timer import read_entries
-from timelines.domain import Anchor, Lane, Occurrence, Polarity, TaggedSpan, Window
+from timelines.domain import (
+    Anchor,
+    Entry,
+    Evidence,
+    Expansion,
+    Inventory,
+    Lane,
+    Occurrence,
+    Polarity,
+    SourceRow,
+    TaggedNote,
+    TaggedSpan,
+    TimeKind,
+    Timeline,
+    TimelineKind,
+    Window,
+)
 from timelines.pipeline.config import PipelineConfig
-from timelines.pipeline.revision import ProposedEntry
+from timelines.pipeline.revision import ProposedEntry, revise
 from timelines.pipeline.tagging import parse_tagged, sort_spans
 
 TAG = re.compile(r"<([0-9a-f]{4})>(.*?)</\1>")
@@ -135,3 +158,113 @@ def test_the_examples_of_the_query_writer_are_valid_answers(name: str) -> None:
     )
     assert list(found) == uids
     assert len(uids) == 4
+
+
+EXAMPLE_UIDS = ("3f0c", "9b21", "b7a0", "44e1", "5d02", "e513", "0c9a")
+#: The rows of the revision's example: those of each occurrence, and of the stay.
+LACTATE, INFUSION = "lab:lactate:blood", "med:norepinephrine"
+ARRIVAL = SourceRow(1, -4.5, "transfer:ed", "Emergency Department")
+ADMISSION = SourceRow(2, 0.0, "admission:hospital admission")
+COLLECTED = [
+    SourceRow(3, -3.87, LACTATE, "4.2", "mmol/L", time_kind=TimeKind.COLLECTION),
+    SourceRow(4, 6.13, LACTATE, "1.8", "mmol/L", time_kind=TimeKind.COLLECTION),
+]
+INFUSED = [
+    SourceRow(n, hour, f"{INFUSION}:{moment}", rate, unit, time_kind=TimeKind.ADMINISTRATION)
+    for n, hour, moment, rate, unit in (
+        (5, 1.25, "start", "0.05", "mcg/kg/min"),
+        (6, 4.0, "start", "0.12", "mcg/kg/min"),
+        (7, 19.5, "end", "", ""),
+    )
+]
+DRAINED = SourceRow(8, 26.42, "procedure:thoracentesis:start", time_kind=TimeKind.PERFORMED)
+
+
+def shown_example() -> str:
+    """Note, table and rows of the example."""
+    return between(user_text("revise"), "## Example", "Answer:")
+
+
+def revision_example() -> tuple[TaggedNote, Timeline, Expansion]:
+    """The note, text-only table and rows of the example."""
+    words = TAG.findall(shown_example())
+    assert tuple(uid for uid, _ in words) == EXAMPLE_UIDS
+    occurrences = tuple(Occurrence(uid, n, w, None, None) for n, (uid, w) in enumerate(words))
+    note = TaggedNote("x", Inventory(occurrences))
+    times = dict(zip(EXAMPLE_UIDS, (0, -48, 3, 3, 9, 20, 20), strict=True))
+    context = {"5d02": ("44e1",), "0c9a": ("e513",)}
+    entries = [Entry(uid, t, context=context.get(uid, ())) for uid, t in times.items()]
+    found = [("44e1", COLLECTED), ("b7a0", INFUSED), ("e513", [DRAINED])]
+    evidence = [Evidence(uid, 0, row, 1, 0.5) for uid, rows in found for row in rows]
+    before = Timeline.complete(note.inventory, entries, TimelineKind.TEXT_ONLY)
+    return note, before, Expansion(tuple(evidence), skeleton=(ARRIVAL, ADMISSION))
+
+
+def test_the_record_in_the_revisions_example_is_what_the_code_prints() -> None:
+    _, _, found = revision_example()
+    shown = shown_example()
+    printed = print_record(found, 160).text.replace("\n\n", "\n")
+    assert shown[shown.index("== the stay") :].strip() == printed
+
+
+def test_the_table_in_the_revisions_example_is_the_one_that_is_revised() -> None:
+    _, before, _ = revision_example()
+    (line,) = re.findall(r"^Table: (.*)$", shown_example(), re.MULTILINE)
+    shown = [
+        f"{e.uid} {hours_text(e.time)}"
+        + (f", context [{', '.join(e.context)}]" if e.context else "")
+        for e in before
+    ]
+    assert line.split(" | ") == shown
+
+
+def revise_the_example(answer: str) -> Timeline:
+    note, before, found = revision_example()
+    model = ScriptedModel([answer], limits=Limits(context=128_000))
+    askers = {role: Asker(role, model, MemoryLedger()) for role in ROLES}
+    reviser = prompted_backbone(askers, PipelineConfig()).reviser
+    window = Window(Anchor(datetime(2170, 5, 2, 18, 30)), 65.5)
+    (timeline,) = revise(reviser, note, before, found, window, alternatives=3, exactly=False)
+    return timeline
+
+
+def test_the_answer_in_the_revisions_example_is_accepted() -> None:
+    answer = between(user_text("revise"), "Answer:\n", "## The record")
+    timeline = revise_the_example(answer)
+    cited = {e.uid: e.adopted_rows for e in timeline if e.adopted_rows}
+    assert cited == {
+        "3f0c": (1,),
+        "b7a0": (5,),
+        "44e1": (3,),
+        "5d02": (4,),
+        "e513": (8,),
+    }
+    assert {e.uid: e.near_rows for e in timeline if e.near_rows} == {"9b21": (1,), "0c9a": (8,)}
+
+
+def test_the_answer_in_the_revisions_example_gives_a_reason_for_every_change_that_needs_one() -> (
+    None
+):
+    answer = json.loads(between(user_text("revise"), "Answer:\n", "## The record"))
+    _, before, _ = revision_example()
+    (timeline,) = answer["timelines"]
+    moved = {e.uid for e in before if abs(timeline[e.uid][0] - (e.time or 0)) >= 3}
+    assert {why["uid4"] for why in timeline["why"]} == moved
+    assert all(len(why["words"]) <= MOST_WHY for why in timeline["why"])
+
+
+def test_the_table_in_the_revisions_example_is_read_and_says_the_same() -> None:
+    text = between(user_text("revise_table"), "Answer (its first lines):\n", "## The record")
+    (timeline,) = json.loads(text)["timelines"]
+    lines = timeline["data"].split("\n")[1:]
+    asked = [
+        Occurrence(uid, n, mention, None, None)
+        for n, (uid, mention, *_) in enumerate(line.split("|") for line in lines)
+    ]
+    known = frozenset(EXAMPLE_UIDS)
+    rows = read_table(timeline["data"], asked, known, "m", "table", CITING_COLUMNS)
+    answer = json.loads(between(user_text("revise"), "Answer:\n", "## The record"))
+    for row in rows:
+        listed = answer["timelines"][0][row.uid]
+        assert [row.time, row.lower, row.upper, int(bool(row.known))] == listed[:4]
+        assert [list(row.adopted_rows), list(row.near_rows)] == [*listed[4:6], []][:2]
