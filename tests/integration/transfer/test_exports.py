@@ -22,7 +22,7 @@ from ehr.models import Dataset
 from tests import factories
 from timelines.domain import Lane, Polarity, TimelineKind
 from timelines.formats import dictionary
-from timelines.models import CaseRun, Entry, Stage, StageRun
+from timelines.models import CaseRun, Entry, Run, Stage, StageRun
 
 pytestmark = pytest.mark.django_db
 
@@ -294,6 +294,72 @@ def test_the_audit_trail_leads_from_the_note_to_the_row_and_the_revised_time(wor
     assert ("z1", "row/0") in derived
     assert (drug["entity"]["z0"]["time"], drug["entity"]["z1"]["time"]) == (1.0, 4.25)
     assert "text" not in drug["entity"]["span"]
+
+
+def make_citing_run(world: World) -> Run:
+    """A run whose model cites a row of its own, one of another occurrence and one of the stay."""
+    encounter = world.case_run.encounter
+    run = factories.make_run(world.dataset)
+    inventory = factories.make_inventory(encounter.notes.get(), run)
+    fever = factories.make_occurrence(inventory, "Fever", uid4="aaaa")
+    pain = factories.make_occurrence(inventory, "chest", uid4="bbbb")
+    drug = factories.make_occurrence(inventory, "Ceftriaxone", uid4="cccc")
+    factories.seal(inventory)
+    case_run = factories.make_case_run(run, encounter, inventory)
+    for stage in Stage:
+        StageRun.objects.create(case_run=case_run, stage=stage, state="succeeded")
+    query = factories.make_query(case_run, drug, "ceftriaxone start")
+    series = encounter.series.get(event="med:ceftriaxone:start")
+    dose = encounter.rows.get(event="med:ceftriaxone:start")
+    factories.make_evidence(factories.make_candidate(query, series, rerank=0.75), dose)
+    arrival = factories.make_row(encounter, "transfer:ed:", 0.5, value="ED")
+    factories.make_stay_row(case_run, arrival)
+    text = [Entry(occurrence=o, time=1.0) for o in (fever, pain, drug)]
+    factories.make_timeline(inventory, text, case_run=case_run)
+    own, stay = dose.row_index, arrival.row_index
+    cites = [
+        Entry(occurrence=fever, time=4.25, adopted_rows=[own], near_rows=[stay], link="cited"),
+        Entry(occurrence=pain, time=0.5, adopted_rows=[stay], link="cited"),
+        Entry(occurrence=drug, time=4.25, adopted_rows=[own], link="cited"),
+    ]
+    factories.make_timeline(inventory, cites, kind=TimelineKind.REVISED, case_run=case_run)
+    return run
+
+
+def test_each_row_says_how_the_time_is_linked_to_it(world, tmp_path):
+    run = make_citing_run(world)
+    export("jsonl", tmp_path / "t.jsonl", run=run.public_id)
+    fever, pain, drug = read_lines(tmp_path / "t.jsonl")[3:]
+    stay = fever["near_rows"][0]
+    linked = [
+        [(e["row_index"], e["link"], e["query"]) for e in line["evidence"]]
+        for line in (fever, pain, drug)
+    ]
+    assert linked == [
+        [(0, "cited_elsewhere", "ceftriaxone start")],
+        [(stay, "cited_elsewhere", None)],
+        [(0, "cited", "ceftriaxone start")],
+    ]
+    assert (pain["near_rows"], drug["near_rows"]) == ([], [])
+    export("parquet", tmp_path / "t.parquet", run=run.public_id)
+    assert pq.read_table(tmp_path / "t.parquet").to_pylist() == read_lines(tmp_path / "t.jsonl")
+    export("csv", tmp_path / "t.csv", run=run.public_id)
+    with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as file:
+        assert [row["near_rows"] for row in csv.DictReader(file)][3:] == [f"{stay}", "", ""]
+
+
+def test_the_audit_trail_has_rows_that_were_found_for_another_occurrence(world, tmp_path):
+    run = make_citing_run(world)
+    export("prov", tmp_path / "t.prov.jsonl", run=run.public_id)
+    fever, pain, drug = read_lines(tmp_path / "t.prov.jsonl")
+    (stay,) = (int(name.removeprefix("row/")) for name in pain["entity"] if name[:4] == "row/")
+    assert fever["entity"]["z1"]["links"] == {"0": "cited_elsewhere"}
+    assert pain["entity"]["z1"]["links"] == {str(stay): "cited_elsewhere"}
+    assert drug["entity"]["z1"]["links"] == {"0": "cited"}
+    derived = {tuple(pair) for pair in fever["wasDerivedFrom"]}
+    assert {("z1", "row/0"), ("z1", f"row/{stay}")} <= derived, "it cites one and leans on another"
+    assert not [pair for pair in derived if pair[0] == "row/0"], "no query of its own brought it"
+    assert ("row/0", "candidate/0/1") in {tuple(pair) for pair in drug["wasDerivedFrom"]}
 
 
 def test_only_finished_timelines_leave_and_the_latest_of_a_source(world, tmp_path):
