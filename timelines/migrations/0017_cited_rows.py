@@ -36,7 +36,7 @@ BEGIN
         CROSS JOIN LATERAL unnest(e.adopted_rows || e.near_rows) AS a(row_index)
         WHERE CASE WHEN t.case_run_id IS NULL THEN NOT EXISTS (
             SELECT 1 FROM ehr_sourcerow r WHERE r.dataset_id = n.dataset_id AND r.encounter_id = n.id AND r.row_index = a.row_index
-        ) ELSE NOT EXISTS (
+        ) ELSE e.occurrence_id IS NULL OR NOT EXISTS (
             SELECT 1 FROM timelines_evidence v WHERE v.case_run_id = t.case_run_id AND v.row_index = a.row_index
         ) END
     ) THEN
