@@ -104,7 +104,7 @@ class CitedAs(StrEnum):
 
 
 def cited_as(link: str | None, *, own: bool) -> CitedAs | None:
-    """Return how one row was linked; `own` if it was found for the occurrence itself.
+    """Return how one row was linked; `own`: found for the occurrence itself.
 
     None if the link is not known.
     """
@@ -441,7 +441,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Expansion:
-    """The rows that revision sees: those of each UID, by inventory and relevance.
+    """The rows that revision sees, by inventory and relevance.
 
     `skeleton` are the rows of the stay itself; `without_evidence` says for each UID that no row
     reached why.

@@ -48,7 +48,7 @@ def filters(
     look: str = "",
     at_once: bool = False,
 ) -> str:
-    """Return a form that filters a list. The filters are in the page's address.
+    """Return a form that filters a list; the page's address has the filters.
 
     With `target`, the id of the list, each choice loads the list alone. With `at_once` each choice
     submits the form. Otherwise its button does.
@@ -60,7 +60,9 @@ def filters(
 
 @register.simple_block_tag(end_name="endsearch")
 def search(content: str, *, action: str, target: str, text: str, choices: str) -> str:
-    """Return a form that searches a list while one types. The words are in no address.
+    """Return a form that searches a list while one types.
+
+    No address has the words.
 
     `target` is the id of the list, `text` that of the field, `choices` those of the selects.
     """

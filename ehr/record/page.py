@@ -96,7 +96,7 @@ def find_series(
 
 
 def count_categories(encounter: Encounter) -> list[tuple[str, str]]:
-    """Return (category, words with the number of its series) in clinical priority."""
+    """Return (category, words with its number of series) by clinical priority."""
     named = (
         EventSeries.objects.filter(encounter=encounter)
         .annotate(category=_category())

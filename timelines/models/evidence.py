@@ -52,7 +52,7 @@ class Candidate(models.Model):
 
 
 class Evidence(models.Model):
-    """A source row that a revision saw: found for an occurrence, or of the stay itself.
+    """A source row that a revision saw, of an occurrence or the stay itself.
 
     It has the row's key (an SQL foreign key, see the migration) and a copy of the row at that time.
     `hours` is the row's time from admission. `candidate` is null for a row of the stay's skeleton.

@@ -133,11 +133,14 @@ class PipelineConfig:
 
     @property
     def preset(self) -> Preset:
-        """Return the preset that these settings follow: the one with fewer departures."""
+        """Return the preset of these settings: the one with fewer departures."""
         return min(Preset, key=lambda preset: len(self.departures(preset)))
 
     def departures(self, preset: Preset) -> dict[str, Any]:
-        """Return the settings that differ from the preset's; variant and seed belong to a run."""
+        """Return the settings that differ from the preset's.
+
+        Variant and seed belong to a run.
+        """
         usual = asdict(preset_config(preset))
         return {
             name: value
@@ -181,13 +184,13 @@ PUBLISHED: Mapping[str, Any] = {
 
 
 def preset_config(preset: Preset, **settings: Any) -> PipelineConfig:
-    """Return a preset's settings, with those named replaced. Raises ConfigError."""
+    """Return a preset's settings with some replaced. Raises ConfigError."""
     usual = PUBLISHED if preset is Preset.PUBLISHED else {}
     return PipelineConfig.from_dict({**usual, **settings})
 
 
 def describe_preset(values: Mapping[str, Any]) -> str:
-    """Return the preset of recorded settings and every departure from it, in words."""
+    """Return the preset of recorded settings and every departure, in words."""
     config = PipelineConfig.from_dict(values)
     departures = config.departures(config.preset)
     if not departures:

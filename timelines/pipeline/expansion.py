@@ -59,7 +59,7 @@ class Caps:
 
 
 def find_caps(backbone: Backbone, config: PipelineConfig) -> Caps:
-    """Return what limits the rows of a run: its settings, as far as the backbone needs them."""
+    """Return what limits the rows of a run: settings that the backbone needs."""
     if config.evidence_tokens is None:
         return Caps(per_case=config.case_row_cap if backbone.pays_for_rows else None)
     tokens = None
@@ -142,7 +142,7 @@ def fill_rounds(
     *,
     bought: Callable[[_T], None] = lambda item: None,
 ) -> dict[str, list[_T]]:
-    """Return what fits the budget: the best of every queue first, then the second best, ….
+    """Return what fits the budget: every best item first, then every second.
 
     `price_of` gives the price of one more item; it is called once for each item in turn, and an
     item that is too dear is left out. `bought` is called with every other one, so that prices may
@@ -193,7 +193,7 @@ def _most_rows(occurrence: Occurrence, caps: Caps) -> int | None:
 def _units(
     wanted: Wanted, candidates: Sequence[Candidate], rows_of: Mapping[str, Sequence[SourceRow]]
 ) -> list[tuple[Evidence, ...]]:
-    """Return the rows of an occurrence, the best first, each with its other half.
+    """Return the rows of an occurrence, best first, each with its other half.
 
     A row's place within its series counts first, with a lead for the literal value, then the act
     that the mention names, then ρ: the best rows of three series precede the second of the first.
@@ -293,7 +293,7 @@ def _published(
     caps: Caps,
     config: PipelineConfig,
 ) -> tuple[Evidence, ...]:
-    """Return at most 3 rows a summary, a row once per UID, and the case's best by ρ.
+    """Return at most 3 rows a summary, once per UID, and the case's best by ρ.
 
     Ties go by inventory order, query ordinal, dense rank and place within the summary.
     """

@@ -1,4 +1,4 @@
-"""Which rows of a series fit an occurrence best (protocol section 2, stage 5).
+"""Which rows of a series fit an occurrence best (protocol, stage 5).
 
 In this order: the literal value of the mention; the act that it names (given, ordered, stopped,
 collected); the place that it names (first, last, highest, lowest, repeated); nearness to the

@@ -125,7 +125,10 @@ def accept_revision(
 
 
 def citation_faults(entry: Entry | ProposedEntry, found: Expansion) -> list[str]:
-    """Return what is wrong with the rows that an entry cites, as sentences without note text."""
+    """Return what is wrong with the rows that an entry cites.
+
+    The sentences contain no note text.
+    """
     cited, rows = entry.adopted_rows, found.by_index
     unseen = sorted({r for r in (*cited, *entry.near_rows) if r not in rows})
     if unseen:
@@ -149,7 +152,7 @@ def validate_revision(
     *,
     exactly: bool = True,
 ) -> tuple[Timeline, ...]:
-    """Return complete revised timelines: `alternatives`, or from 1 to that many.
+    """Return complete revised timelines: `alternatives`, or 1 to that many.
 
     They are numbered from 1, with entries in inventory order. Raises RevisionRejected with the
     reasons of every alternative.
@@ -173,7 +176,10 @@ def validate_revision(
 
 
 def check_count(count: int, alternatives: int, *, exactly: bool) -> None:
-    """Raise RevisionRejected unless there are `alternatives`, or from 1 to that many."""
+    """Raise RevisionRejected for a wrong number of alternatives.
+
+    Unless `exactly`, from 1 to `alternatives` are enough.
+    """
     if faults := _count_faults(count, alternatives, exactly=exactly):
         raise RevisionRejected(faults)
 

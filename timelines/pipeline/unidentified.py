@@ -74,7 +74,10 @@ def named_table(note: TaggedNote, text_only: Timeline) -> list[NamedTime]:
 
 
 def named_rows(note: TaggedNote, found: Expansion) -> list[NamedRow]:
-    """Return the rows, each with the mention that it reached; "" for those of the stay itself."""
+    """Return the rows, each with the mention that it reached.
+
+    Rows of the stay itself have "".
+    """
     mention = {o.uid: o.mention for o in note.inventory}
     return [
         *(NamedRow("", row, 1.0) for row in found.skeleton),

@@ -123,7 +123,7 @@ def based_config(base: Run, **settings: object) -> PipelineConfig:
 
 
 def late_settings(preset: Preset) -> dict[str, Any]:
-    """Return those of a preset's settings in which a run may differ from its base."""
+    """Return the preset's settings in which a run may differ from its base."""
     settings = preset_config(preset).to_dict()
     return {name: settings[name] for name in FREE_SETTINGS - {"variant", "rho_threshold"}}
 

@@ -444,7 +444,7 @@ def load_evidence(case_run: models.CaseRun) -> tuple[domain.Evidence, ...]:
 
 
 def load_skeleton(case_run: models.CaseRun) -> tuple[domain.SourceRow, ...]:
-    """Return the rows of the stay itself that revision sees, in the order stored."""
+    """Return the rows of the stay itself, in the order stored."""
     rows = models.Evidence.objects.filter(case_run=case_run, candidate__isnull=True)
     return tuple(_source_row(e) for e in rows.order_by("pk"))
 

@@ -297,7 +297,7 @@ def test_the_audit_trail_leads_from_the_note_to_the_row_and_the_revised_time(wor
 
 
 def make_citing_run(world: World) -> Run:
-    """A run whose model cites a row of its own, one of another occurrence and one of the stay."""
+    """A run whose model cites rows of its own, of another and of the stay."""
     encounter = world.case_run.encounter
     run = factories.make_run(world.dataset)
     inventory = factories.make_inventory(encounter.notes.get(), run)

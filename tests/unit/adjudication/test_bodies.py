@@ -1,4 +1,4 @@
-"""Bodies of the API that a page's form validates too: both ask for the same.
+"""Bodies of the API and forms of the pages ask for the same.
 
 A body is typed and has no data of a study, so it is written beside the form.
 """
@@ -24,7 +24,7 @@ OTHERWISE = {"study", "quotas"}
 
 
 def limits(field: Any) -> dict[str, Any]:
-    """Return what a value must be, if the field says it without the data of a study."""
+    """Return what a value must be, as far as the field alone says it."""
     found: dict[str, Any] = {}
     if isinstance(field, forms.IntegerField | serializers.IntegerField):
         found |= {"least": field.min_value, "most": field.max_value}

@@ -21,7 +21,10 @@ _Line = Callable[[SourceRow, int], str]
 
 @dataclass(frozen=True)
 class PrintedRecord:
-    """The text of the record, its rows by number, and the numbers of each UID by relevance."""
+    """The text of the record, its rows by number, and the numbers of each UID.
+
+    The numbers of a UID are in order of relevance.
+    """
 
     text: str
     rows: tuple[SourceRow, ...]
@@ -32,7 +35,7 @@ class PrintedRecord:
         return self.rows[number - 1] if 1 <= number <= len(self.rows) else None
 
     def words_of(self, uid: str) -> str:
-        """Return "r4 r17" for the rows that were found for the UID; "" without any."""
+        """Return "r4 r17" for the rows found for the UID; "" without any."""
         return " ".join(f"r{number}" for number in self.numbers_of.get(uid, ()))
 
 
@@ -96,7 +99,10 @@ def _series(stem: str, block: Sequence[SourceRow], most: int) -> tuple[str, _Lin
 
 
 def _stem(event: str) -> tuple[str, str]:
-    """Return (the event without its moment, the moment): "med:heparin:start" → "start"."""
+    """Return (the event without its moment, the moment).
+
+    "med:heparin:start" → ("med:heparin", "start").
+    """
     for suffix, moment in _MOMENTS.items():
         if event.endswith(suffix):
             return event.removesuffix(suffix), moment

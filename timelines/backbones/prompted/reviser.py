@@ -108,7 +108,7 @@ class Material:
         return self.record.text
 
     def print_timeline(self) -> str:
-        """Return the text-only table, with the numbers of the rows found for each UID."""
+        """Return the text-only table with the numbers of the rows found."""
         inventory, entries = self.note.inventory, self.text_only.by_uid
         if self.record is None:
             return timeline_table(inventory, entries)
@@ -155,7 +155,7 @@ class PromptedReviser:
         window: Window,
         alternatives: int,
     ) -> Sequence[Timeline]:
-        """Return the primary timeline, and others as far as they are asked for or defensible.
+        """Return the primary timeline and, as asked or defensible, others.
 
         Raises ModelError, AttemptsExhausted.
         """
@@ -469,7 +469,7 @@ def revision_schema(
 def read_timelines(
     answer: dict[str, Any], most: int, least: int | None = None
 ) -> tuple[str, list[dict[str, Any]]]:
-    """Return (reasoning, the list of objects in an answer): `least` to `most` of them.
+    """Return (reasoning, the objects of an answer): `least` to `most` of them.
 
     Raises AnswerRejected.
     """
@@ -482,7 +482,10 @@ def read_timelines(
 
 
 def read_whys(value: object, known: frozenset[str], what: str) -> dict[str, str]:
-    """Return UID → why it moved, of an answer's list of {uid4, words}. Raises AnswerRejected."""
+    """Return UID → why it moved, of a list of {uid4, words}.
+
+    Raises AnswerRejected.
+    """
     if not isinstance(value, list):
         raise AnswerRejected([f"{what}: why is not a list"])
     whys = [parse_model(Why, item, f"{what}: why") for item in value]
@@ -492,7 +495,10 @@ def read_whys(value: object, known: frozenset[str], what: str) -> dict[str, str]
 
 
 def _read_thoughts(value: object) -> str:
-    """Return a reasoning text; "" for anything else, which the raw answer still has."""
+    """Return a reasoning text; "" for anything else.
+
+    The raw answer still has it.
+    """
     return value.strip() if isinstance(value, str) and is_storable(value) else ""
 
 
@@ -547,7 +553,7 @@ def _link_rows(
     what: str,
     whys: Mapping[str, str],
 ) -> list[ProposedEntry]:
-    """Return the entries with the rows that they rest on, and a reason in words.
+    """Return the entries with the rows that they rest on and a reason.
 
     Numbers of printed rows become rows. Without them the link is inferred: rows that were found for
     the occurrence at the revised hour. Raises AnswerRejected if a cited row does not fit.

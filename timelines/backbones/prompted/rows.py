@@ -68,7 +68,7 @@ class RowAnswer(TimeAnswer):
 
 
 class CitingRowAnswer(TimeAnswer):
-    """A row that names the numbers of printed rows: those it rests on, and those it leans on."""
+    """A row that names printed rows: those it rests on, and those it leans on."""
 
     rows: Numbers = []
     near: Numbers = []

@@ -108,7 +108,10 @@ class PromptedUnidentifiedReviser:
 
 
 def _number_events(evidence: Sequence[NamedRow], numbers: Mapping[str, str]) -> Expansion:
-    """Return the rows under numbers that stand for event texts; they are never shown."""
+    """Return the rows under numbers that stand for event texts.
+
+    These numbers are never shown.
+    """
     return Expansion(
         tuple(
             Evidence(numbers[item.event], 0, item.row, 1, item.relevance)
@@ -120,7 +123,7 @@ def _number_events(evidence: Sequence[NamedRow], numbers: Mapping[str, str]) -> 
 
 
 def named_table(table: Sequence[NamedTime], rows: Sequence[str] | None = None) -> str:
-    """`mention | time | bounds | known` a line, and the rows found for it if given."""
+    """`mention | time | bounds | known` a line, and its rows if given."""
     lines = [" | ".join((*COLUMNS, *(["rows found for it"] if rows else [])))]
     for at, line in enumerate(table):
         bounds = f"[{hours_text(line.lower)}, {hours_text(line.upper)}]"

@@ -338,7 +338,7 @@ def _config(options: dict[str, Any], variant: Variant, base: Run | None = None) 
 
 
 def _settings(pairs: Sequence[str]) -> dict[str, Any]:
-    """Return the settings of `--set`. Raises ValueError, which names what cannot be read."""
+    """Return the settings of `--set`. Raises ValueError, naming a fault."""
     settings: dict[str, Any] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")

@@ -72,7 +72,7 @@ class BaseField(forms.ModelChoiceField):
 
 
 def _setting_field(name: str, words: str) -> forms.Field:
-    """Return the optional field of one setting; empty means the preset's value."""
+    """Return the field of one setting; empty means the preset's value."""
     default = getattr(PipelineConfig(), name)
     published = getattr(preset_config(Preset.PUBLISHED), name)
     said = "the reranker's" if default is None else _say(default)

@@ -330,7 +330,7 @@ def _row_line(
 
 
 def _why_no_rows(occurrence: Occurrence, chosen: Choice) -> str:
-    """Return why no row reached the occurrence, as its run recorded it; "" if unknown."""
+    """Return why no row reached the occurrence; "" if unknown."""
     if chosen.case_run_id is None:
         return ""
     reasons = load_reasons(CaseRun.objects.get(pk=chosen.case_run_id))

@@ -224,7 +224,10 @@ STAY = row(90, 0.0, event="admission:hospital admission", kind=TimeKind.ADMINIST
 def test_a_row_that_two_occurrences_want_is_paid_once(
     tokens: int, expected: list[tuple[str, int]]
 ) -> None:
-    """(5 + 14 + 3 + 12 + 17) / 2.5 = 20.4; the second occurrence pays its number: 5 / 2.5 = 2."""
+    """(5 + 14 + 3 + 12 + 17) / 2.5 = 20.4.
+
+    The second occurrence pays its number: 5 / 2.5 = 2.
+    """
     candidates = [kept(A, LAB), kept(B, LAB)]
     found = run(
         {A: "lactate", B: "acidosis"}, candidates, [row(1, 2.0, "4.1", LAB)], Caps(8, tokens=tokens)
@@ -271,7 +274,10 @@ def test_a_row_of_the_stay_costs_an_occurrence_only_its_number() -> None:
 def test_the_best_row_of_every_occurrence_precedes_the_second_of_any(
     tokens: int, expected: list[int]
 ) -> None:
-    """(5 + 14 + 12 + 1) / 2.5 = 12.8 for the first row of a series, 19 / 2.5 = 7.6 for a further."""
+    """(5 + 14 + 12 + 1) / 2.5 = 12.8 for the first row of a series.
+
+    19 / 2.5 = 7.6 for a further one.
+    """
     rows = [
         row(10 * n + i, i + 1.0, event=event) for n, event in enumerate("efg") for i in range(3)
     ]
@@ -292,7 +298,12 @@ def test_rounds_never_exceed_the_budget_and_leave_out_only_what_is_too_dear(
 ) -> None:
     queues = {name: list(enumerate(found)) for name, found in prices.items()}
     asked: list[tuple[int, int]] = []
-    found = fill_rounds(queues, lambda item: asked.append(item) or item[1], budget)
+
+    def price_of(item: tuple[int, int]) -> int:
+        asked.append(item)
+        return item[1]
+
+    found = fill_rounds(queues, price_of, budget)
     bought = {(name, place) for name, items in found.items() for place, _ in items}
     assert sum(price for items in found.values() for _, price in items) <= budget
     in_turn = sorted(

@@ -1,4 +1,7 @@
-"""Stage 5 in both presets: the rows that reach revision, in order; values by hand."""
+"""Stage 5 in both presets: the rows that reach revision, in order.
+
+Values by hand.
+"""
 
 import pytest
 

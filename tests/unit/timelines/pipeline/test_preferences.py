@@ -1,4 +1,7 @@
-"""Which rows of one series an occurrence prefers; every order is derived by hand."""
+"""Which rows of one series an occurrence prefers.
+
+Every order is derived by hand.
+"""
 
 from __future__ import annotations
 

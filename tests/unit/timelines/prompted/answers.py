@@ -103,7 +103,7 @@ def make_revised_row(
 
 
 def find_rows(request: ModelRequest) -> dict[str, Found] | None:
-    """Return UID (or mention) → the numbers and hours of the rows found for it.
+    """Return UID (or mention) → numbers and hours of the rows found for it.
 
     None if the answer cites no rows.
     """

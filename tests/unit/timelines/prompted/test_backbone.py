@@ -529,7 +529,7 @@ def test_the_schema_offers_no_word_where_there_is_nothing_to_take_over() -> None
 
 
 def _answer_with(count: int, forced: bool) -> Sequence[Timeline]:
-    """Return a revision for which three timelines were asked and `count` are answered."""
+    """Return a revision that was asked for three timelines and has `count`."""
     note = make_tagged_note()
 
     def other(request: ModelRequest, text: str) -> str:

@@ -1,4 +1,6 @@
-"""Thousands of revisions with spoiled citations: what is illegal is rejected, all else accepted.
+"""Thousands of revisions with spoiled citations.
+
+What is illegal is rejected, all else accepted.
 
 `is_legal` judges an answer from protocol stage 6 alone. It shares no code with the validator. Every
 answer begins legal, with words, citations and contexts at random, and is spoiled up to four times.
@@ -86,7 +88,9 @@ def is_legal_row(uid: str, row: object, *, later: bool, table: bool) -> bool:
         return not table and (row == "keep" or (row == "first" and later))
     if not isinstance(row, list) or len(row) not in ((7,) if table else (4, 5, 6, 7)):
         return False
-    time, lower, upper, known, rows, near, context = (*row, *[[], [], []][len(row) - 4 :])
+    lists: list[object] = [[], [], []]
+    filled: list[object] = [*row, *lists[len(row) - 4 :]]
+    time, lower, upper, known, rows, near, context = filled
     if not all(h is None or (is_number(h) and abs(h) <= 2_000_000) for h in (time, lower, upper)):
         return False
     if not is_count(known) or known not in (0, 1):
@@ -239,7 +243,10 @@ def spoil(answer: Answer, rng: random.Random) -> None:
 
 
 def mark_words(value: Any) -> Any:
-    """Return the value for a table, whose cells have no types: no string looks like a number."""
+    """Return the value for a table, whose cells have no types.
+
+    No string looks like a number.
+    """
     if isinstance(value, dict):
         return {key: mark_words(item) for key, item in value.items()}
     if isinstance(value, list):

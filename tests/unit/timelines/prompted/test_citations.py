@@ -1,4 +1,4 @@
-"""A revision that cites printed rows: what it is shown, and which answers are accepted.
+"""A revision that cites printed rows: what it sees, and what is accepted.
 
 Lactate 4.1 (the second occurrence) has rows r3 at 6.5 h and r4 at 8 h, the fever row r5; r1 and r2
 are the stay itself.
@@ -92,7 +92,7 @@ def answer(*timelines: dict[str, Any], **more: Any) -> str:
 def revise_by(
     text: str, alternatives: int = 3, preset: Preset = Preset.DEFAULT, **settings: Any
 ) -> tuple[tuple[Timeline, ...], ScriptedModel, MemoryLedger]:
-    """Return the revision that a model answers with `text`, three times if need be."""
+    """Return the revision of a model that answers `text`, up to three times."""
     schema = settings.pop("schema", True)
     model = ScriptedModel([text] * 3, limits=Limits(context=128_000, schema=schema))
     ledger, config = MemoryLedger(), preset_config(preset, **settings)

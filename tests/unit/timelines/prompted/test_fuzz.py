@@ -362,7 +362,10 @@ def make_found(inventory: Inventory) -> Expansion:
 
 
 def check_citations(timelines: Sequence[Timeline]) -> int:
-    """Return how many times cite rows; each has the hour of one of at most three that were shown."""
+    """Return how many times cite rows.
+
+    Each has the hour of one of at most three that were shown.
+    """
     hours = {1: 0.0, 4: -2.0, 7: 6.5, 8: 9.25}
     cited = 0
     for e in (e for timeline in timelines for e in timeline):
