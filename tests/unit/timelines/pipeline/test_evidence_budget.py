@@ -357,7 +357,7 @@ def test_every_occurrence_without_rows_has_its_reason() -> None:
 
 def _backbone(pays: bool, tokens: int | None = None) -> Backbone:
     part: object = object()
-    return Backbone("b", "1", part, part, part, part, pays, tokens)  # type: ignore[arg-type]
+    return Backbone("b", "1", part, part, part, part, pays, lambda: tokens)  # type: ignore[arg-type]
 
 
 def test_caps_are_the_settings_as_far_as_the_backbone_needs_them() -> None:

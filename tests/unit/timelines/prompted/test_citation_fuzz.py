@@ -88,8 +88,8 @@ def is_legal_row(uid: str, row: object, *, later: bool, table: bool) -> bool:
         return not table and (row == "keep" or (row == "first" and later))
     if not isinstance(row, list) or len(row) not in ((7,) if table else (4, 5, 6, 7)):
         return False
-    lists: list[object] = [[], [], []]
-    filled: list[object] = [*row, *lists[len(row) - 4 :]]
+    lists: list[Any] = [[], [], []]
+    filled: list[Any] = [*row, *lists[len(row) - 4 :]]
     time, lower, upper, known, rows, near, context = filled
     if not all(h is None or (is_number(h) and abs(h) <= 2_000_000) for h in (time, lower, upper)):
         return False

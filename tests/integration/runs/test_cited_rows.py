@@ -1,0 +1,106 @@
+"""Rows that a model cites, from the stored evidence to the page of an occurrence."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.urls import reverse
+
+from accounts.models import Role
+from llm_runtime.base import ModelRequest
+from tests import factories
+from tests.unit.timelines.prompted.answers import block, find_rows, make_good_answer
+from tests.worlds.prompted import finish_run, make_server, small_dataset
+from timelines.domain import NoRows, RowLink
+from timelines.models import CaseRun, Entry, Evidence, Run, Timeline
+from timelines.pipeline.config import PipelineConfig, Preset, preset_config
+from timelines.runs import actions, storage
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+DOSE, ADMISSION = "med:vancomycin:administered", "admission:hospital admission:"
+
+
+def cite(request: ModelRequest, number: int) -> str:
+    """Answer one revision in which the first occurrence cites the stay, and leans on the dose."""
+    text = make_good_answer(request)
+    if "rows found for it" not in request.messages[1].content:
+        return text
+    answer = json.loads(text)
+    lines = block(request, "EVIDENCE").split("\n")
+    stay, dose = (
+        int(next(x for x in lines if f"{words}" in x).split(" ")[0][1:])
+        for words in ("admission:hospital", "| 6.5 |")
+    )
+    (timeline, *_) = answer["timelines"]
+    found = find_rows(request)
+    assert found is not None
+    others = [uid for uid in timeline if uid in found and not found[uid]]
+    timeline[others[0]] = [0, 0, 0, 1, [stay], [dose]]
+    timeline[others[1]] = [6.5, 6.5, 6.5, 1, [dose]]
+    timeline["reasoning"] = "The dose has a row."
+    timeline["why"] = [{"uid4": others[1], "words": "the row of the dose"}]
+    return json.dumps({**answer, "timelines": [timeline]})
+
+
+def run_case(monkeypatch: pytest.MonkeyPatch, config: PipelineConfig) -> CaseRun:
+    dataset = small_dataset()
+    encounter = dataset.encounters.get()
+    row = factories.make_row(encounter, ADMISSION, 0.0, time_kind="administrative")
+    factories.make_series(encounter, ADMISSION, [row], summary="hospital admission at 0 h")
+    with make_server(monkeypatch, cite):
+        run = actions.start_run(dataset=dataset, backbone="prompted", config=config, by=None)
+        run = finish_run(run)
+    assert isinstance(run, Run)
+    case_run = run.cases.get()
+    assert {s.state for s in case_run.stages.all()} == {"succeeded"}
+    return case_run
+
+
+def test_a_revision_that_cites_rows_is_stored_whole_and_shown(monkeypatch, client):
+    case_run = run_case(monkeypatch, PipelineConfig(rho_threshold=0.0))
+    (revised,) = Timeline.objects.filter(case_run=case_run, kind="revised")
+    assert revised.reasoning == "r\n\nThe dose has a row."
+    stay = Evidence.objects.get(case_run=case_run, candidate=None)
+    assert (stay.event, stay.hours) == (ADMISSION, 0.0)
+    dose = Evidence.objects.filter(case_run=case_run, event=DOSE).first()
+    assert dose is not None
+    first = revised.entries.get(adopted_rows=[stay.row_index])
+    assert (first.link, first.near_rows, first.time) == ("cited", [dose.row_index], 0.0)
+    second = revised.entries.get(reason="the row of the dose")
+    assert (second.link, second.adopted_rows, second.time) == ("cited", [dose.row_index], 6.5)
+    assert set(revised.entries.values_list("link", flat=True)) == {"", "cited"}
+
+    note = case_run.encounter.notes.get()
+    stored = storage.load_reconstruction(case_run, note.text)
+    assert [row.row_index for row in stored.skeleton] == [stay.row_index]
+    assert {e.row.row_index for e in stored.evidence} >= {dose.row_index}
+    assert first.occurrence is not None
+    assert second.occurrence is not None
+    entry = stored.revised[0].by_uid[first.occurrence.uid4]
+    assert (entry.link, entry.near_rows) == (RowLink.CITED, (dose.row_index,))
+    assert stored.revised[0].reasoning == revised.reasoning
+    reached = {e.uid for e in stored.evidence}
+    assert set(stored.without_evidence) == set(stored.note.inventory.uids) - reached
+    assert stored.without_evidence[first.occurrence.uid4] in tuple(NoRows)
+
+    client.force_login(factories.make_user(case_run.run.study, Role.ADMIN))
+    where = {"public_id": case_run.encounter.public_id, "uid4": first.occurrence.uid4}
+    page = client.get(reverse("timelines:chain", kwargs=where)).content.decode()
+    assert "cited by the model, found for another occurrence" in page
+    assert "leans on it" in page
+    assert "The dose has a row." in page
+
+
+def test_the_published_preset_stores_inferred_links_and_no_stay(monkeypatch):
+    config = preset_config(Preset.PUBLISHED, alternatives=2, rho_threshold=0.0)
+    case_run = run_case(monkeypatch, config)
+    assert Timeline.objects.filter(case_run=case_run, kind="revised").count() == 2
+    assert not Evidence.objects.filter(case_run=case_run, candidate=None).exists()
+    links = set(
+        Entry.objects.filter(timeline__case_run=case_run, timeline__kind="revised").values_list(
+            "link", flat=True
+        )
+    )
+    assert links <= {"", "inferred"}
