@@ -23,11 +23,20 @@ DOSE, ADMISSION = "med:vancomycin:administered", "admission:hospital admission:"
 
 
 def cite(request: ModelRequest, number: int) -> str:
-    """Answer one revision in which the first occurrence cites the stay, and leans on the dose."""
+    """Answer one revision in which an occurrence cites the stay, and leans on the dose.
+
+    In the published preset the occurrence with the dose's row takes its hour.
+    """
     text = make_good_answer(request)
-    if "rows found for it" not in request.messages[1].content:
+    if "<<<BEGIN EVIDENCE" not in request.messages[1].content:
         return text
     answer = json.loads(text)
+    if find_rows(request) is None:
+        shown = block(request, "EVIDENCE").split("\n")
+        uid = next(line for line in shown if "| 6.5 |" in line).split(" | ")[0]
+        for timeline in answer["timelines"]:
+            timeline[uid] = [6.5, 6.5, 6.5, 1]
+        return json.dumps(answer)
     lines = block(request, "EVIDENCE").split("\n")
     stay, dose = (
         int(next(x for x in lines if f"{words}" in x).split(" ")[0][1:])
@@ -59,7 +68,7 @@ def run_case(monkeypatch: pytest.MonkeyPatch, config: PipelineConfig) -> CaseRun
 
 
 def test_a_revision_that_cites_rows_is_stored_whole_and_shown(monkeypatch, client):
-    case_run = run_case(monkeypatch, PipelineConfig(rho_threshold=0.0))
+    case_run = run_case(monkeypatch, PipelineConfig(rho_threshold=0.01))
     (revised,) = Timeline.objects.filter(case_run=case_run, kind="revised")
     assert revised.reasoning == "r\n\nThe dose has a row."
     stay = Evidence.objects.get(case_run=case_run, candidate=None)
@@ -94,7 +103,7 @@ def test_a_revision_that_cites_rows_is_stored_whole_and_shown(monkeypatch, clien
 
 
 def test_the_published_preset_stores_inferred_links_and_no_stay(monkeypatch):
-    config = preset_config(Preset.PUBLISHED, alternatives=2, rho_threshold=0.0)
+    config = preset_config(Preset.PUBLISHED, alternatives=2, rho_threshold=0.01)
     case_run = run_case(monkeypatch, config)
     assert Timeline.objects.filter(case_run=case_run, kind="revised").count() == 2
     assert not Evidence.objects.filter(case_run=case_run, candidate=None).exists()
@@ -103,4 +112,4 @@ def test_the_published_preset_stores_inferred_links_and_no_stay(monkeypatch):
             "link", flat=True
         )
     )
-    assert links <= {"", "inferred"}
+    assert links == {"", "inferred"}
