@@ -1,4 +1,4 @@
-"""Rows that a model cites, from the stored evidence to the page of an occurrence."""
+"""Rows that a model cites, from stored evidence to the page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DOSE, ADMISSION = "med:vancomycin:administered", "admission:hospital admission:"
 
 
 def cite(request: ModelRequest, number: int) -> str:
-    """Answer one revision in which an occurrence cites the stay, and leans on the dose.
+    """Let an occurrence cite the stay and lean on the dose.
 
     In the published preset the occurrence with the dose's row takes its hour.
     """

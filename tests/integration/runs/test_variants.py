@@ -221,7 +221,7 @@ def test_without_identifiers_entries_carry_their_own_words_and_no_row(backbone, 
     ]
     timeline = timelines[0]
     with (
-        pytest.raises(IntegrityError, match="not evidence of its occurrence"),
+        pytest.raises(IntegrityError, match="a row that its revision did not see"),
         transaction.atomic(),
     ):
         Entry.objects.create(timeline=timeline, event="x", time=1.0, adopted_rows=[0])
