@@ -83,7 +83,7 @@ class RowLine:
     time_kind: str
     used: bool
     how: str
-    #: Which query of this occurrence brought it, "" if none did.
+    #: Which query of this occurrence brought it, or what else did; "" for an author's row.
     through: str
 
 
@@ -297,7 +297,7 @@ def _rows(
     ):
         query = e.candidate.query if e.candidate else None
         mine = query is not None and query.occurrence_id == occurrence.pk
-        through = ""
+        through = "another occurrence" if e.candidate else "the stay itself"
         if e.candidate and query and mine:
             through = f"query {query.ordinal + 1}, rank {e.candidate.dense_rank}"
         used = e.row_index in cited
