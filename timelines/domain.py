@@ -22,6 +22,11 @@ WEEK = 168.0
 MONTH = 720.0
 YEAR = 8760.0
 
+#: Two times are the same below max(hours, share of the larger distance from admission) (protocol
+#: section 4, "Stages").
+LEAST_TOLERANCE = 3.0
+TOLERANCE_SHARE = 0.1
+
 MAX_CONTEXT = 5
 UID_PATTERN = re.compile(r"[0-9a-f]{4}")
 
@@ -31,6 +36,21 @@ class InvariantError(ValueError):
 
     The message names the invariant and the UID.
     """
+
+
+def tolerance(first: float, second: float) -> float:
+    """Return the hours from which two times differ."""
+    return max(LEAST_TOLERANCE, TOLERANCE_SHARE * max(abs(first), abs(second)))
+
+
+def differs(first: float | None, second: float | None) -> bool:
+    """Return whether two times (hours) differ beyond tolerance.
+
+    A time and a missing time always differ.
+    """
+    if first is None or second is None:
+        return first is not second
+    return abs(first - second) >= tolerance(first, second)
 
 
 class Polarity(StrEnum):

@@ -17,7 +17,7 @@ from adjudication.judging.quotes import NOT_FOUND, locate_quote, normalise_text
 from adjudication.judging.table_evidence import read_table_evidence
 from llm_runtime.errors import AnswerRejected
 from llm_runtime.structured import parse_model
-from timelines.evaluation.strata import LEAST_TOLERANCE, TOLERANCE_SHARE
+from timelines.domain import LEAST_TOLERANCE, TOLERANCE_SHARE
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,12 @@ from timelines.evaluation.figures import (
     errors_by_distance,
     metrics,
 )
+from timelines.evaluation.funnel import FunnelCounts, follow
 from timelines.evaluation.resamples import Resamples
 from timelines.evaluation.scoring import Paired, has_span, list_matches
 from timelines.evaluation.values import (
     Basis,
+    CaseFunnel,
     CaseResult,
     CaseSource,
     Estimate,
@@ -81,11 +83,15 @@ def evaluate(
     if by_vectors and embed is None:
         raise ValueError("the basis embedding needs an embedder")
     scored, swept = Collected(settings), rho or {}
+    funnel = FunnelCounts()
     for case in cases:
         found = scored.add(
             case, embed_mentions(case, embed) if by_vectors and embed is not None else None
         )
-        on_case(_case_result(case, found, scored, settings, swept))
+        result = _case_result(case, found, scored, settings, swept)
+        for each in result.funnel:
+            funnel.add(each.key, each.lines)
+        on_case(result)
     resamples = Resamples.draw(len(scored.sizes), settings.resamples, settings.seed)
     s_max = {basis.value: scored.s_max(basis) for basis in settings.bases}
     by_key = {
@@ -116,6 +122,7 @@ def evaluate(
         alternatives=_alternatives(main, settings),
         strata=_strata(main, ordered, scored, settings, s_max),
         rho=_rho(by_key, rho_runs or {}, swept, settings),
+        funnel=funnel.results(sorted(funnel.keys, key=_order)),
         warnings=_warnings(scored, swept),
     )
 
@@ -258,7 +265,7 @@ def _case_result(
     settings: EvaluationSettings,
     swept: Mapping[SourceKey, tuple[str, float]],
 ) -> CaseResult:
-    sources = []
+    sources, funnel = [], []
     for (key, basis), paired in found.items():
         # Without a span in it a timeline was not paired by spans, which is not the same as finding
         # none.
@@ -271,7 +278,10 @@ def _case_result(
             sources.append(
                 CaseSource(key, basis, True, *sizes, pairs, _case_metrics(at, len(case.reference)))
             )
-    return CaseResult(case.case_id, case.stratum, tuple(sources))
+            if basis is settings.bases[0] and key in case.trails:
+                lines = follow(at, case, key)
+                funnel.append(CaseFunnel(key, case.trails[key].timeline, lines))
+    return CaseResult(case.case_id, case.stratum, tuple(sources), tuple(funnel))
 
 
 def _case_metrics(paired: Paired, size: int) -> dict[str, Estimate]:

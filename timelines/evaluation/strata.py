@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from timelines.domain import LEAST_TOLERANCE, TOLERANCE_SHARE
+
 #: (words, hours). A month is 720 hours and a year 8760 (protocol section 1).
 HORIZONS: tuple[tuple[str, float], ...] = (
     ("1 hour", 1.0),
@@ -28,10 +30,6 @@ BANDS: tuple[str, ...] = (
     "1 month to 1 year",
     "more than 1 year",
 )
-#: Times closer than this are equal however early they are, in hours.
-LEAST_TOLERANCE = 3.0
-#: Further out, the tolerance is this share of the larger distance from admission.
-TOLERANCE_SHARE = 0.1
 
 
 def cumulative_shares(errors: ArrayLike) -> list[tuple[str, float | None]]:

@@ -15,7 +15,16 @@ from typing import Any
 
 from timelines.evaluation.naming import split_source
 from timelines.evaluation.published import MARK, ablation_table, main_table
-from timelines.evaluation.values import METRICS, Basis, Estimate, Report, SourceKey, SourceResult
+from timelines.evaluation.values import (
+    METRICS,
+    Basis,
+    Estimate,
+    Lost,
+    Report,
+    SourceKey,
+    SourceResult,
+    Step,
+)
 from timelines.pipeline.config import Variant
 
 #: Figures in hours have two decimals, shares and indices three.
@@ -23,6 +32,23 @@ HOURS = ("median_error", "median_error_common")
 EXTRA_WORDS = {
     "median_error_common": "Median error on common events, h",
     "mean_log_error_common": "Mean ln(1 + error) on common events",
+}
+STEP_WORDS: Mapping[Step, str] = {
+    Step.CANDIDATE: "Right series a candidate",
+    Step.RETAINED: "Right series retained",
+    Step.PRINTED: "Right row printed",
+    Step.CITED: "Right row cited",
+    Step.IN_TIME: "Time within tolerance",
+}
+LOST_WORDS: Mapping[Lost, str] = {
+    Lost.NOT_FOUND: "Not among the candidates",
+    Lost.BELOW_THRESHOLD: "Below threshold",
+    Lost.OUTSIDE_TOP: "Outside the top series",
+    Lost.OVER_BUDGET: "Rows over budget",
+    Lost.NOT_SELECTED: "Rows not selected",
+    Lost.NOT_CITED: "Printed but not cited",
+    Lost.OTHER_ROW: "Another row cited",
+    Lost.TIME_DIFFERS: "Time differs",
 }
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _TEX = str.maketrans(
@@ -386,6 +412,32 @@ def rho(report: Report, basis: Basis) -> Table:
     )
 
 
+def funnel(report: Report, basis: Basis) -> Table:
+    """Return the evidence funnel: shares of the steps, then counts of reasons.
+
+    It is made on the report's first basis, for any requested basis.
+    """
+    first = report.settings.bases[0]
+    rows: list[TableRow] = [
+        (
+            r.key.source,
+            r.key.kind.replace("_", "-"),
+            r.kind or "all",
+            r.occurrences,
+            *(Cell(r.reached[step] / r.occurrences) for step in STEP_WORDS),
+            *(r.lost[reason] for reason in LOST_WORDS),
+        )
+        for r in report.funnel
+    ]
+    heads = ("Source", "Timeline", "Kind", "Occurrences")
+    return Table(
+        "funnel",
+        f"Evidence funnel against {report.reference}, {_basis_words(report, first)}",
+        (*heads, *STEP_WORDS.values(), *LOST_WORDS.values()),
+        tuple(rows),
+    )
+
+
 #: Name in addresses and files → how the table is made.
 TABLES: Mapping[str, Callable[[Report, Basis], Table]] = {
     "main": main,
@@ -395,7 +447,10 @@ TABLES: Mapping[str, Callable[[Report, Basis], Table]] = {
     "alternatives": alternatives,
     "datasets": datasets,
     "rho": rho,
+    "funnel": funnel,
 }
+#: Made on the report's first basis alone.
+_OF_FIRST_BASIS = ("rho", "funnel")
 
 
 def backbones(report: Report) -> list[str]:
@@ -415,12 +470,12 @@ def backbones(report: Report) -> list[str]:
 def all_tables(report: Report, basis: Basis) -> list[Table]:
     """Return every table of the report that has rows.
 
-    Ablations are included; the only ρ sweep is that of the first basis.
+    Ablations are included; the ρ sweep and the evidence funnel are those of the first basis.
     """
     found = [
         make(report, basis)
         for name, make in TABLES.items()
-        if name != "rho" or basis is report.settings.bases[0]
+        if name not in _OF_FIRST_BASIS or basis is report.settings.bases[0]
     ]
     found[1:1] = [
         table

@@ -57,7 +57,7 @@ class EvaluationSettings:
 class PlacedEvent:
     """One occurrence of one timeline as evaluation sees it.
 
-    `rows` are the row indices its time rests on.
+    `rows` are the row indices its time rests on; `lane` is its kind, empty if it has none.
     """
 
     key: str
@@ -66,6 +66,7 @@ class PlacedEvent:
     start: int | None = None
     end: int | None = None
     rows: tuple[int, ...] = ()
+    lane: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +102,35 @@ class SourceKey:
 
 
 @dataclass(frozen=True)
+class Trail:
+    """What retrieval did for a revised timeline, as far as the reference's rows are concerned.
+
+    `timeline` is its public id.
+    """
+
+    timeline: str
+    #: Key of an occurrence → series among its candidates → what became of it.
+    fates: Mapping[str, Mapping[str, str]]
+    #: Rows that the reference cites and the revision saw.
+    printed: frozenset[int]
+    #: Key of an occurrence without rows → the reason.
+    without_rows: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class EvaluatedCase:
     """One case with its reference and the timelines to compare.
 
-    `stratum` is its dataset.
+    `stratum` is its dataset. `row_series` names the series of each row that the reference cites;
+    with `trails` it is all that the evidence funnel needs.
     """
 
     case_id: str
     stratum: str
     reference: tuple[PlacedEvent, ...]
     timelines: Mapping[SourceKey, tuple[PlacedEvent, ...]]
+    trails: Mapping[SourceKey, Trail] = field(default_factory=dict)
+    row_series: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +235,66 @@ class CaseSource:
     metrics: Mapping[str, Estimate] = field(default_factory=dict)
 
 
+class Step(StrEnum):
+    """A step of the evidence funnel, in order."""
+
+    CANDIDATE = "candidate"
+    RETAINED = "retained"
+    PRINTED = "printed"
+    CITED = "cited"
+    IN_TIME = "in-time"
+
+
+class Lost(StrEnum):
+    """Why an occurrence failed a step of the evidence funnel, in order of the steps."""
+
+    NOT_FOUND = "not-found"
+    BELOW_THRESHOLD = "below-threshold"
+    OUTSIDE_TOP = "outside-top"
+    OVER_BUDGET = "over-budget"
+    NOT_SELECTED = "not-selected"
+    NOT_CITED = "not-cited"
+    OTHER_ROW = "other-row"
+    TIME_DIFFERS = "time-differs"
+
+
+@dataclass(frozen=True, slots=True)
+class FunnelLine:
+    """A matched occurrence whose reference cites rows.
+
+    `reached` are the steps that succeeded, `lost` is the reason for the first that failed. `kind`
+    is the kind of the reference occurrence.
+    """
+
+    reference: str
+    predicted: str
+    kind: str
+    reference_time: float | None
+    predicted_time: float | None
+    reached: tuple[Step, ...]
+    lost: Lost | None
+
+
+@dataclass(frozen=True)
+class CaseFunnel:
+    """The evidence funnel of one timeline of a case; `timeline` is its public id."""
+
+    key: SourceKey
+    timeline: str
+    lines: tuple[FunnelLine, ...]
+
+
+@dataclass(frozen=True)
+class FunnelResult:
+    """The evidence funnel of a source, for one kind of event or, if `kind` is empty, for all."""
+
+    key: SourceKey
+    kind: str
+    occurrences: int
+    reached: Mapping[Step, int]
+    lost: Mapping[Lost, int]
+
+
 @dataclass(frozen=True)
 class CaseResult:
     """One case of a report, for the drill-down."""
@@ -222,6 +302,7 @@ class CaseResult:
     case_id: str
     stratum: str
     sources: tuple[CaseSource, ...]
+    funnel: tuple[CaseFunnel, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -265,6 +346,8 @@ class Report:
     alternatives: tuple[SourceResult, ...] = ()
     strata: tuple[StratumResult, ...] = ()
     rho: tuple[RhoPoint, ...] = ()
+    #: The evidence funnel on the first basis, by source and kind.
+    funnel: tuple[FunnelResult, ...] = ()
     #: Cautions for a reader who quotes a figure ("the annotator knew the rows").
     warnings: tuple[str, ...] = ()
 

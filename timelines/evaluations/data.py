@@ -17,6 +17,7 @@ from ehr.models import Dataset, Encounter
 from timelines.domain import TimelineKind
 from timelines.evaluation.values import EvaluatedCase, PlacedEvent, SourceKey
 from timelines.evaluations.rho import is_swept, revise_case
+from timelines.evaluations.trails import load_row_series, load_trails
 from timelines.models import Entry, Timeline
 from timelines.pipeline.uids import unescape_mention
 from timelines.transfer.lines import Selection, chosen_timelines
@@ -94,8 +95,20 @@ def _load(encounter: Encounter, chosen: Chosen) -> LoadedCase:
         if primary.case_run is not None and is_swept(primary.case_run.run):
             timelines |= revise_case(encounter, primary, chosen.rho)
     own = events[reference.pk] if reference is not None else ()
+    row_series = load_row_series(encounter, {row for event in own for row in event.rows})
+    revised = {
+        make_key(t): t for t in others if (t.kind, t.alternative) == (TimelineKind.REVISED, 1)
+    }
     return LoadedCase(
-        encounter, EvaluatedCase(encounter.case_id, encounter.dataset.name, own, timelines)
+        encounter,
+        EvaluatedCase(
+            encounter.case_id,
+            encounter.dataset.name,
+            own,
+            timelines,
+            load_trails(revised, row_series),
+            row_series,
+        ),
     )
 
 
@@ -125,10 +138,12 @@ def load_events(timelines: Sequence[Timeline]) -> Mapping[int, tuple[PlacedEvent
         "occurrence__start",
         "occurrence__end",
         "adopted_rows",
+        "occurrence__lane",
     )
-    for timeline, uid, mention, event, time, start, end, adopted in rows.values_list(*fields):
+    for timeline, uid, mention, event, time, start, end, adopted, lane in rows.values_list(*fields):
         key = uid or f"#{len(found[timeline]) + 1}"
+        words = unescape_mention(mention or event)
         found[timeline].append(
-            PlacedEvent(key, unescape_mention(mention or event), time, start, end, tuple(adopted))
+            PlacedEvent(key, words, time, start, end, tuple(adopted), lane or "")
         )
     return {t.pk: tuple(found[t.pk]) for t in timelines}

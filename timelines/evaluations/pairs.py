@@ -12,11 +12,10 @@ from django.db.models import Q
 
 from ehr.models import Encounter
 from timelines.access.authoring import SOURCE
-from timelines.domain import TimelineKind
+from timelines.domain import TimelineKind, tolerance
 from timelines.evaluation.values import Basis, CaseResult, CaseSource, PlacedEvent, SourceKey
 from timelines.evaluations.data import load_events
 from timelines.models import Evaluation, Timeline
-from timelines.presentation.status import TOLERANCE_HOURS, TOLERANCE_SHARE
 
 
 @dataclass(frozen=True)
@@ -106,10 +105,8 @@ def _time_key(event: PlacedEvent) -> tuple[bool, float]:
 def _row(reference: PlacedEvent, predicted: PlacedEvent, distance: float) -> PairRow:
     if reference.time is None or predicted.time is None:
         return PairRow(reference, predicted, distance, None, None)
-    tolerance = max(
-        TOLERANCE_HOURS, TOLERANCE_SHARE * max(abs(reference.time), abs(predicted.time))
-    )
-    return PairRow(reference, predicted, distance, abs(predicted.time - reference.time), tolerance)
+    error = abs(predicted.time - reference.time)
+    return PairRow(reference, predicted, distance, error, tolerance(reference.time, predicted.time))
 
 
 def _load_compared(

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ehr.presentation.wording import hours_words
-from timelines.domain import Anchor, Lane
+from timelines.domain import Anchor, Lane, differs
 from timelines.presentation.plots import ZERO, Axis, LaneRows, Mark, build_axis, density, lanes
-from timelines.presentation.status import Status, differs
+from timelines.presentation.status import Status
 from timelines.presentation.wording import LANE_WORDS, bounds_words, clock_words, shift_words
 
 DENSITY_BINS = 120

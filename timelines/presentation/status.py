@@ -10,11 +10,6 @@ from enum import StrEnum
 
 from timelines.domain import TimelineKind
 
-#: Two times are the same below max(hours, share of the larger distance from admission) (protocol
-#: section 4, "Stages").
-TOLERANCE_HOURS = 3.0
-TOLERANCE_SHARE = 0.1
-
 
 class Status(StrEnum):
     EXPLICIT = "explicit"
@@ -35,18 +30,6 @@ _LABELS = {
     Status.UNPLACED: "not placed",
     Status.UNSPECIFIED: "basis not given",
 }
-
-
-def differs(first: float | None, second: float | None) -> bool:
-    """Return whether two times (hours) differ beyond tolerance.
-
-    A time and a missing time always differ.
-    """
-    if first is None or second is None:
-        return first is not second
-    return abs(first - second) >= max(
-        TOLERANCE_HOURS, TOLERANCE_SHARE * max(abs(first), abs(second))
-    )
 
 
 def find_status(

@@ -15,9 +15,8 @@ from llm_runtime.roles import ModelRoles
 from tests import factories
 from tests.paths import DEMO
 from tests.worlds.reconstructed import import_folder, run_inline
-from timelines.domain import TimelineKind
+from timelines.domain import TimelineKind, differs
 from timelines.models import Entry, Timeline
-from timelines.presentation.status import differs
 from timelines.runs import tools
 
 pytestmark = pytest.mark.django_db(transaction=True)

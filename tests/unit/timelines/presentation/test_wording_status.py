@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from timelines.domain import TimelineKind
-from timelines.presentation.status import Status, differs, find_status
+from timelines.domain import TimelineKind, differs
+from timelines.presentation.status import Status, find_status
 
 
 @pytest.mark.parametrize(
