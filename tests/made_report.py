@@ -11,16 +11,21 @@ from dataclasses import replace
 
 from timelines.evaluation.values import (
     Basis,
+    CaseFunnel,
     CaseResult,
     CaseSource,
     Difference,
     Estimate,
     EvaluationSettings,
+    FunnelLine,
+    FunnelResult,
+    Lost,
     MatchedPair,
     Report,
     RhoPoint,
     SourceKey,
     SourceResult,
+    Step,
     StratumResult,
 )
 
@@ -131,6 +136,14 @@ def _difference(basis: Basis, first: SourceKey, second: SourceKey) -> Difference
     return Difference(first, second, basis, values)
 
 
+def make_funnel(key: SourceKey, kind: str, *counts: int) -> FunnelResult:
+    """A funnel with so many occurrences, then reached at each step; the rest was lost."""
+    occurrences, *reached = counts
+    lost = dict.fromkeys(Lost, 0)
+    lost[Lost.NOT_SELECTED] = occurrences - min(reached)
+    return FunnelResult(key, kind, occurrences, dict(zip(Step, reached, strict=True)), lost)
+
+
 def make_report(**changes: object) -> Report:
     """The whole report; `changes` replace fields."""
     bases = (Basis.SPAN, Basis.EMBEDDING)
@@ -161,6 +174,12 @@ def make_report(**changes: object) -> Report:
         ),
         strata=tuple(strata),
         rho=tuple(rho),
+        funnel=(
+            make_funnel(REVISED, "", 40, 36, 34, 30, 24, 28),
+            make_funnel(REVISED, "lab", 25, 24, 23, 20, 18, 21),
+            make_funnel(REVISED, "medication", 15, 12, 11, 10, 6, 7),
+            make_funnel(NO_ROWS, "", 40, 36, 34, 0, 0, 22),
+        ),
         warnings=(
             "The annotator of the reference knew the rows of the record: figures of revised timelines favour evidence.",
         ),
@@ -184,4 +203,6 @@ def make_case(
         for key in (TEXT, REVISED)
     ]
     missing = [CaseSource(OTHER, basis, False, 10, 0) for basis in (Basis.SPAN, Basis.EMBEDDING)]
-    return CaseResult(case_id, stratum, (*sources, *missing))
+    line = FunnelLine("a0", "b0", "lab", 7.25, 1.5, (Step.CANDIDATE,), Lost.BELOW_THRESHOLD)
+    funnel = CaseFunnel(REVISED, "deleted", (line,))
+    return CaseResult(case_id, stratum, (*sources, *missing), (funnel,))

@@ -17,11 +17,15 @@ from tests.made_report import REVISED, TEXT, make_case, make_figures, make_repor
 from timelines.evaluation.plain import case_to_plain, report_to_plain, settings_to_plain
 from timelines.evaluation.values import (
     Basis,
+    CaseFunnel,
     CaseResult,
     CaseSource,
     EvaluationSettings,
+    FunnelLine,
+    Lost,
     MatchedPair,
     Report,
+    Step,
 )
 from timelines.models import Entry, Evaluation, EvaluationCase, Timeline
 
@@ -79,9 +83,29 @@ def evaluate_world(world: World) -> Evaluation:
     store_case(
         evaluation,
         world.encounter,
-        CaseResult(world.encounter.case_id, world.encounter.dataset.name, tuple(sources)),
+        CaseResult(
+            world.encounter.case_id,
+            world.encounter.dataset.name,
+            tuple(sources),
+            (CaseFunnel(REVISED, world.revised.public_id, _lines(world)),),
+        ),
     )
     return evaluation
+
+
+def _lines(world: World) -> tuple[FunnelLine, ...]:
+    """Return one occurrence that passed every step, and one for each of two reasons."""
+    ours, theirs = _uids(world.revised), _uids(world.reference)
+    made: tuple[tuple[str, str, float, tuple[Step, ...], Lost | None], ...] = (
+        ("andexanet", "medication", 6.5, tuple(Step), None),
+        ("fall", "finding", 2.0, (Step.CANDIDATE, Step.IN_TIME), Lost.BELOW_THRESHOLD),
+        ("ct", "procedure", 1.0, tuple(Step)[:3], Lost.NOT_CITED),
+    )
+    mentions = {name: world.occurrences[name].mention for name, *_ in made}
+    return tuple(
+        FunnelLine(theirs[mentions[name]], ours[mentions[name]], kind, hours, 4.5, reached, lost)
+        for name, kind, hours, reached, lost in made
+    )
 
 
 def _pairs(world: World, timeline: Timeline) -> tuple[MatchedPair, ...]:

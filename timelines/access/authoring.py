@@ -34,7 +34,14 @@ UNAIDED_REFUSAL = (
     " you submit it. You can open the record, and your draft under Authoring."
 )
 #: Audit events of a person who has seen timelines of a case.
-EXPOSING = ("case.open", "case.chain", "agreement.open", "evaluation.case", "case.unblinded")
+EXPOSING = (
+    "case.open",
+    "case.chain",
+    "agreement.open",
+    "evaluation.case",
+    "evaluation.funnel",
+    "case.unblinded",
+)
 
 
 class CaseClosed(NotAllowed):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from django.urls import URLPattern, path
 
 from timelines.views.evaluations import case as evaluation_case
+from timelines.views.evaluations import funnel as evaluation_funnel
 from timelines.views.evaluations import listing as evaluations
 from timelines.views.evaluations import report as evaluation
 
@@ -24,6 +25,11 @@ urlpatterns: list[URLPattern] = [
         "evaluations/<public_id:public_id>/cases/<public_id:case_id>/",
         evaluation_case.evaluation_case,
         name="evaluation_case",
+    ),
+    path(
+        "evaluations/<public_id:public_id>/funnel/",
+        evaluation_funnel.evaluation_funnel,
+        name="evaluation_funnel",
     ),
     path(
         "evaluations/<public_id:public_id>/<slug:action>/",

@@ -192,6 +192,34 @@ function bands(data, look, size) {
   };
 }
 
+// One bar per source and step. Bars have no markers, so each source has a label in the legend.
+function funnel(data, look, size) {
+  if (!data.funnel.length) return null;
+  const traces = data.funnel.map((series) => ({
+    type: "bar",
+    name: Look.text(Look.name(series)),
+    x: data.funnelSteps.map((_, at) => at),
+    y: series.points.map((p) => p[0]),
+    marker: { color: Look.tone(look, series) },
+    hoverinfo: "text",
+    hovertext: series.points.map((p, at) =>
+      `${Look.text(Look.name(series))}<br>${data.funnelSteps[at]}: ${p[1]} of ${p[2]}`
+    ),
+  }));
+  const made = Look.layout(look, size, {
+    legend: true,
+    x: {
+      words: "",
+      range: [-0.5, data.funnelSteps.length - 0.5],
+      tickvals: data.funnelSteps.map((_, at) => at),
+      ticktext: data.funnelSteps.map((words) => Look.text(words).replace(/ (?=\S+$)/, "<br>")),
+      showgrid: false,
+    },
+    y: { words: "Share of occurrences", range: [0, 1.02] },
+  });
+  return { data: traces, layout: { ...made, barmode: "group", bargap: 0.3 } };
+}
+
 function rho(metric) {
   return (data, look, size) => {
     const drawn = data.rho.map((series) => ({
@@ -235,6 +263,7 @@ export const PLOTS = {
   "sweep-aultc": sweep(3, "AULTC"),
   errors,
   bands,
+  funnel,
   "rho-concordance": rho("concordance"),
   "rho-aultc": rho("aultc"),
 };

@@ -9,8 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from timelines.evaluation.tables import metric_words
-from timelines.evaluation.values import Basis, Estimate, Report, RhoPoint, SourceKey, SourceResult
+from timelines.evaluation.tables import STEP_WORDS, metric_words
+from timelines.evaluation.values import (
+    Basis,
+    Estimate,
+    FunnelResult,
+    Report,
+    RhoPoint,
+    SourceKey,
+    SourceResult,
+    Step,
+)
 from timelines.presentation.evaluation.tables import kind_words, main_results
 
 #: The five spans of time that cumulative error curves are read at: (hours, words).
@@ -44,6 +53,8 @@ def payload(report: Report, basis: Basis) -> dict[str, Any]:
         "bands": _bands(results, tones),
         "rho": _rho(report.rho, tones),
         "rhoMetrics": [[metric, metric_words(metric, basis)] for metric in RHO_METRICS],
+        "funnel": _funnel(report.funnel, tones),
+        "funnelSteps": list(STEP_WORDS.values()),
         "recovery": metric_words("match_rate", basis),
     }
 
@@ -101,6 +112,21 @@ def _rho(points: Sequence[RhoPoint], tones: dict[str, int]) -> list[dict[str, An
             }
         )
     return found
+
+
+def _funnel(results: Sequence[FunnelResult], tones: dict[str, int]) -> list[dict[str, Any]]:
+    """Return the steps of each source over all kinds: [share, count, all]."""
+    return [
+        {
+            **_describe_source(r.key, tones),
+            "points": [
+                [_round(r.reached[step] / r.occurrences), r.reached[step], r.occurrences]
+                for step in Step
+            ],
+        }
+        for r in results
+        if not r.kind
+    ]
 
 
 def _three(estimate: Estimate) -> list[float | None]:

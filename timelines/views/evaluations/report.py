@@ -7,6 +7,7 @@ from typing import Any
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.html import json_script
 from django.views.decorators.http import require_GET
 
@@ -21,6 +22,7 @@ from timelines.evaluations.opening import ACTIVE, chosen_basis, open_evaluation
 from timelines.models import Evaluation
 from timelines.pipeline.config import Variant
 from timelines.presentation.evaluation import tables as shown
+from timelines.presentation.evaluation.funnel import funnel_rows
 from timelines.presentation.evaluation.plots import payload
 
 CASES_PER_PAGE = 100
@@ -141,7 +143,11 @@ def _report_context(request: StudyRequest, found: Evaluation, report: Report) ->
             for s in report.strata
         ],
         "alternatives": _alternatives(report, basis),
-        "rho_basis": shown.BASIS_WORDS[report.settings.bases[0]].lower(),
+        "first_basis": shown.BASIS_WORDS[report.settings.bases[0]].lower(),
+        "funnel": funnel_rows(report),
+        "funnel_steps": list(tables.STEP_WORDS.values()),
+        "funnel_lost": list(tables.LOST_WORDS.values()),
+        "funnel_page": reverse("timelines:evaluation_funnel", args=[found.public_id]),
         "rho_heads": [shown.metric_words(m, basis) for m in RHO_METRICS],
         "rho": shown.rho_rows(report.rho, RHO_METRICS),
         "errors": [

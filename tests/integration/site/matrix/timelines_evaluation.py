@@ -101,6 +101,7 @@ ROWS = [
         CASE_PAGE,
         path=lambda world: {**_path(world), "case_id": find_encounter(world).public_id},
     ),
+    Row("timelines:evaluation_funnel", CASE_PAGE, path=_path),
     Row(
         "timelines:evaluation_action", STEER, method="post", path=_acting("cancel", JobState.QUEUED)
     ),
