@@ -124,3 +124,24 @@ Deno.test("uphold rates: totals are diamonds", () => {
   assert.deepEqual([trace.error_x.array, trace.error_x.arrayminus], [[15, 0], [15, 0]]);
   assert.equal(uphold({ rows: [] }, PAPER, SIZE), null);
 });
+
+Deno.test("the funnel has a bar for each source and step, with its counts", () => {
+  const points = [[0.9, 36, 40], [0.6, 24, 40]];
+  const data = {
+    funnel: [
+      { ...series(), points },
+      { ...series({ source: "<b>", label: "<b> · revised", tone: 1 }), points },
+    ],
+    funnelSteps: ["Right row printed", "Right row cited"],
+  };
+  const made = PLOTS.funnel(data, PAPER, SIZE);
+  assert.deepEqual(made.data.map((trace) => [trace.type, trace.name, trace.y]), [
+    ["bar", "rules · revised", [0.9, 0.6]],
+    ["bar", "&lt;b&gt; · revised", [0.9, 0.6]],
+  ]);
+  assert.equal(made.data[0].hovertext[1], "rules · revised<br>Right row cited: 24 of 40");
+  assert.notEqual(made.data[0].marker.color, made.data[1].marker.color);
+  assert.deepEqual(made.layout.xaxis.ticktext, ["Right row<br>printed", "Right row<br>cited"]);
+  assert.equal(made.layout.barmode, "group");
+  assert.equal(PLOTS.funnel({ funnel: [], funnelSteps: [] }, PAPER, SIZE), null);
+});

@@ -112,7 +112,8 @@ class ListedOccurrences(Sequence[Listed]):
         if isinstance(at, int):
             return self[at : at + 1][0]
         start, stop, _ = at.indices(len(self))
-        chosen, before, skipped = [], 0, 0
+        chosen: list[int] = []
+        before = skipped = 0
         for pk, size in self._counts:
             if before + size > start and before < stop:
                 if not chosen:

@@ -5,6 +5,7 @@ Text must stay text.
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from dataclasses import replace
@@ -25,6 +26,7 @@ from tests.support.pages import extract_text
 from tests.worlds.evaluated import evaluate_world, make_evaluation, store_case
 from timelines.access.authoring import make_source
 from timelines.domain import TimelineKind
+from timelines.evaluation.plain import case_from_plain
 from timelines.evaluation.values import Basis, CaseResult, CaseSource, MatchedPair, SourceKey
 from timelines.models import Authoring, Evaluation
 
@@ -531,3 +533,89 @@ def test_markup_in_any_text_stays_text(web, world, evaluation):
         assert "<script>window.hit" not in body
         assert "<img src=x" not in body
         assert "{{ 7|add:1 }}" in body
+
+
+# The evidence funnel
+
+
+def test_each_figure_of_the_funnel_opens_its_occurrences(web, world, evaluation):
+    page = web.get(build_address(evaluation)).content.decode()
+    section = page[page.index('<section id="funnel"') :]
+    section = section[: section.index("</section>")]
+    links = re.findall(r'href="([^"]+/funnel/[^"]*)">\s*([^<]+?)\s*</a>', section)
+    shown = {html.unescape(link).partition("?")[2]: words for link, words in links}
+    number = list(make_report().keys).index(REVISED)
+    assert shown[f"s={number}"] == "40"
+    assert shown[f"s={number}&step=cited"] == "0.600"
+    assert shown[f"s={number}&kind=lab&step=in-time"] == "0.840"
+    assert shown[f"s={number}&lost=not-selected"] == "16"
+    assert f"s={number}&lost=not-cited" not in shown, "no occurrence, no link"
+    for link, _ in links:
+        assert web.get(html.unescape(link)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("", ["ct", "fall", "andexanet"]),
+        ("kind=lab", []),
+        ("step=candidate", ["ct", "fall", "andexanet"]),
+        ("step=in-time", ["fall", "andexanet"]),
+        ("step=cited", ["andexanet"]),
+        ("lost=not-cited", ["ct"]),
+        ("lost=below-threshold", ["fall"]),
+        ("lost=time-differs", []),
+    ],
+)
+def test_a_cell_lists_its_occurrences_each_with_its_place_on_the_case_page(
+    web, world, evaluation, query, names
+):
+    page = web.get(f"{build_address(evaluation, name='evaluation_funnel')}?{query}")
+    links = re.findall(r'href="([^"]*/cases/[^"]*&amp;o=[^"]*)">([^<]+)</a>', page.content.decode())
+    assert [words for _, words in links] == [
+        html.escape(world.occurrences[name].mention) for name in names
+    ]
+    for link, words in links:
+        case = web.get(html.unescape(link))
+        assert case.status_code == 200
+        assert words in case.content.decode()
+    events = AuditEvent.objects.filter(action="evaluation.funnel")
+    opened = [world.encounter.public_id] if names else []
+    assert list(events.values_list("object_id", flat=True)) == opened
+
+
+@pytest.mark.parametrize(
+    "query", ["s=99", "s=x", "kind=nothing", "step=nothing", "lost=x", "step=cited&lost=not-cited"]
+)
+def test_a_cell_that_the_funnel_lacks_is_not_found(web, evaluation, query):
+    address = build_address(evaluation, name="evaluation_funnel")
+    assert web.get(f"{address}?{query}").status_code == 404
+
+
+def test_an_evaluation_without_a_funnel_shows_none(web, world):
+    bare = make_evaluation(world.study, [world.encounter.dataset], report=make_report(funnel=()))
+    assert 'id="funnel"' not in web.get(build_address(bare)).content.decode()
+    assert web.get(build_address(bare, name="evaluation_funnel")).status_code == 404
+
+
+def test_an_occurrence_of_a_deleted_timeline_is_listed_without_a_link(web, world):
+    evaluation = make_evaluation(world.study, [world.encounter.dataset], report=make_report())
+    store_case(evaluation, world.encounter)
+    shown = extract_text(web.get(build_address(evaluation, name="evaluation_funnel")))
+    assert "timeline deleted Labs" in shown
+
+
+def test_a_long_list_is_paged_by_few_queries(web, world, evaluation):
+    one = case_from_plain(evaluation.cases.get().result)
+    for n in range(45):
+        encounter = factories.make_encounter(world.encounter.dataset, case_id=f"x{n:02}")
+        store_case(evaluation, encounter, replace(one, case_id=f"x{n:02}"))
+    address = build_address(evaluation, name="evaluation_funnel")
+    listed = []
+    for number in (1, 2, 3):
+        with CaptureQueriesContext(connection) as asked:
+            page = web.get(f"{address}?page={number}").content.decode()
+        assert len(asked) < 25
+        listed += re.findall(r'/cases/[\w-]+/">([\w-]+)</a>', page)
+    cases = sorted([world.encounter.case_id, *(f"x{n:02}" for n in range(45))])
+    assert listed == [case for case in cases for _ in range(3)]
