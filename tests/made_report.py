@@ -137,7 +137,10 @@ def _difference(basis: Basis, first: SourceKey, second: SourceKey) -> Difference
 
 
 def make_funnel(key: SourceKey, kind: str, *counts: int) -> FunnelResult:
-    """A funnel with so many occurrences, then reached at each step; the rest was lost."""
+    """Return the funnel of one source and kind.
+
+    `counts` are all occurrences and those that reach each step.
+    """
     occurrences, *reached = counts
     lost = dict.fromkeys(Lost, 0)
     lost[Lost.NOT_SELECTED] = occurrences - min(reached)

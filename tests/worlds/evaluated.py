@@ -94,7 +94,10 @@ def evaluate_world(world: World) -> Evaluation:
 
 
 def _lines(world: World) -> tuple[FunnelLine, ...]:
-    """Return one occurrence that passed every step, and one for each of two reasons."""
+    """Return three occurrences.
+
+    One passed every step; the others were lost for two reasons.
+    """
     ours, theirs = _uids(world.revised), _uids(world.reference)
     made: tuple[tuple[str, str, float, tuple[Step, ...], Lost | None], ...] = (
         ("andexanet", "medication", 6.5, tuple(Step), None),

@@ -1,4 +1,6 @@
-"""Show at which step evidence is lost (protocol section 3, "Evidence funnel").
+"""Show at which step evidence is lost.
+
+Source: protocol section 3, "Evidence funnel".
 
 Each step is checked for every matched occurrence whose reference cites rows. The steps have one
 denominator and need not be monotone: a row that was found for another occurrence is printed, too.

@@ -103,9 +103,9 @@ class SourceKey:
 
 @dataclass(frozen=True)
 class Trail:
-    """What retrieval did for a revised timeline, as far as the reference's rows are concerned.
+    """What a run did with the rows that the reference cites.
 
-    `timeline` is its public id.
+    It is the run of a revised timeline; `timeline` is the timeline's public id.
     """
 
     timeline: str
@@ -246,7 +246,7 @@ class Step(StrEnum):
 
 
 class Lost(StrEnum):
-    """Why an occurrence failed a step of the evidence funnel, in order of the steps."""
+    """Why an occurrence failed a step of the evidence funnel."""
 
     NOT_FOUND = "not-found"
     BELOW_THRESHOLD = "below-threshold"
@@ -277,7 +277,10 @@ class FunnelLine:
 
 @dataclass(frozen=True)
 class CaseFunnel:
-    """The evidence funnel of one timeline of a case; `timeline` is its public id."""
+    """The evidence funnel of one timeline of a case.
+
+    `timeline` is its public id.
+    """
 
     key: SourceKey
     timeline: str
@@ -286,7 +289,10 @@ class CaseFunnel:
 
 @dataclass(frozen=True)
 class FunnelResult:
-    """The evidence funnel of a source, for one kind of event or, if `kind` is empty, for all."""
+    """The evidence funnel of a source, for one kind of event.
+
+    An empty `kind` means every kind.
+    """
 
     key: SourceKey
     kind: str

@@ -27,9 +27,9 @@ _OF_SOURCE = (
 
 @dataclass(frozen=True)
 class FunnelCell:
-    """Which occurrences to list: reached `step`, or lost by `lost`, or all if both are None.
+    """Which occurrences to list.
 
-    An empty `kind` means every kind of event.
+    They reached `step` or were lost by `lost`; without both, all are listed. An empty `kind` means every kind of event.
     """
 
     key: SourceKey

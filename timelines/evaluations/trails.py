@@ -1,4 +1,4 @@
-"""Load what the evidence funnel needs of the runs behind revised timelines.
+"""Load what the evidence funnel needs of the runs of revised timelines.
 
 Four queries a case, and only what concerns rows that the reference cites.
 """
@@ -18,7 +18,10 @@ _RANKS = {BELOW_THRESHOLD: 0, OUTSIDE_TOP: 1, KEPT: 2}
 
 
 def load_row_series(encounter: Encounter, rows: Collection[int]) -> dict[int, str]:
-    """Return the series of each of these rows; rows that were deleted are omitted."""
+    """Return the series of each of these rows.
+
+    Rows that were deleted are omitted.
+    """
     if not rows:
         return {}
     found = SourceRow.objects.filter(

@@ -17,7 +17,10 @@ from timelines.presentation.wording import LANE_WORDS
 
 @dataclass(frozen=True, slots=True)
 class FunnelCell:
-    """A share or a count; `query` leads to its occurrences, empty if there are none."""
+    """A share or a count.
+
+    `query` leads to its occurrences; it is empty if there are none.
+    """
 
     words: str
     count: int
@@ -26,7 +29,10 @@ class FunnelCell:
 
 @dataclass(frozen=True)
 class FunnelRow:
-    """One kind of event of one source; `first` of a source carries its name over `span` rows."""
+    """One kind of event of one source.
+
+    The `first` row of a source has the source's name over `span` rows.
+    """
 
     source: str
     kind: str

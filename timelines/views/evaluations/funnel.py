@@ -31,7 +31,10 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 @dataclass(frozen=True)
 class OccurrenceLine:
-    """One occurrence in words; `link` leads to it on the case page, empty if it was deleted."""
+    """One occurrence in words.
+
+    `link` leads to it on the case page; it is empty if the timeline was deleted.
+    """
 
     encounter: str
     case_id: str
@@ -82,7 +85,10 @@ def evaluation_funnel(request: StudyRequest, public_id: str) -> HttpResponse:
 
 
 def _cell(request: StudyRequest, report: Report) -> FunnelCell:
-    """Return the cell that the address names. Raises Http404 if the report has none."""
+    """Return the cell that the address names.
+
+    Raises Http404 if the report has no such cell.
+    """
     known, keys = [(r.key, r.kind) for r in report.funnel], list(report.keys)
     if not known:
         raise Http404

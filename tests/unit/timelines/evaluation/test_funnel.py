@@ -48,7 +48,10 @@ def follow_one(
     why: NoRows | None = None,
     times: tuple[float | None, float | None] = (6.0, 6.5),
 ) -> FunnelLine:
-    """Return the line of one occurrence; without arguments it passes every step."""
+    """Return the line of one occurrence.
+
+    Without arguments it passes every step.
+    """
     reference = PlacedEvent("aaaa", "lactate", times[0], 0, 7, rows, "lab")
     predicted = PlacedEvent("bbbb", "lactate", times[1], 0, 7, cited, "finding")
     trail = Trail(
@@ -134,7 +137,10 @@ def test_steps_and_the_first_that_fails(given, reached, lost) -> None:
 
 
 def make_case(case_id: str, *occurrences: tuple[str, tuple[int, ...], tuple[int, ...]]):
-    """Return a case; an occurrence has its kind, the reference's rows, and those it cites."""
+    """Return a case of occurrences.
+
+    Each has its kind, the reference's rows, and the rows that it cites.
+    """
     spans = [(10 * n, 10 * n + 5) for n in range(len(occurrences))]
     reference = tuple(
         PlacedEvent(f"{n:04x}", "words", 1.0, *span, rows, kind)
