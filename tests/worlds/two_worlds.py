@@ -477,6 +477,7 @@ QUERIES: Mapping[str, Sequence[str]] = {
     "adjudication_api:judge_games": ("status=judged",),
     "adjudication_api:findings": ("type=TIMING",),
     "timelines:evaluation": ("sort=aultc",),
+    "timelines:evaluation_funnel": ("kind=lab&step=candidate", "lost=below-threshold"),
 }
 #: Maximum number of ids of one kind to try in an address.
 OPEN_OF_EACH = 4

@@ -29,7 +29,8 @@ _OF_SOURCE = (
 class FunnelCell:
     """Which occurrences to list.
 
-    They reached `step` or were lost by `lost`; without both, all are listed. An empty `kind` means every kind of event.
+    They reached `step` or were lost by `lost`; without both, all are listed. An empty `kind` means
+    every kind of event.
     """
 
     key: SourceKey

@@ -296,6 +296,7 @@ OPENED = {
     "home", "accounts:audit_trail", "ehr:record", "timelines:cases", "timelines:case", "timelines:chain", "timelines:runs", "timelines:run",
     "timelines:run_calls", "timelines:case_calls", "timelines:model_call", "timelines:run_new", "timelines:authorings",
     "timelines:evaluations", "timelines:evaluation", "timelines:evaluation_case", "timelines:evaluation_new", "adjudication:judge_runs",
+    "timelines:evaluation_funnel",
     "adjudication:judge_run", "adjudication:judge_run_calls", "adjudication:judge_game", "adjudication:judge_call",
     "adjudication:findings", "adjudication:finding", "adjudication:compare", "adjudication:dashboard", "adjudication:judge_changes",
     "adjudication:findings_download", "adjudication:packets", "adjudication:packet_new", "adjudication:review_item",
