@@ -185,6 +185,7 @@ def test_axe_finds_nothing_and_pictures_are_taken(opened, world, evaluation, the
     paths = {
         "list": "/evaluations/",
         "new": "/evaluations/new/",
+        "funnel": f"{one}funnel/",
         "one": f"{one}?basis=embedding&published=1",
         "spans": one,
     }
@@ -199,6 +200,20 @@ def test_axe_finds_nothing_and_pictures_are_taken(opened, world, evaluation, the
                 f"{name} scrolls sideways"
             )
             whole_picture(page, f"evaluation-{name}-{size['width']}-{theme}")
+
+
+def test_a_figure_of_the_funnel_leads_to_an_occurrence_on_the_case_page(opened, world, evaluation):
+    page = opened(f"/evaluations/{evaluation.public_id}/")
+    wait_until_drawn(page)
+    figure = page.locator("[data-figure=funnel]")
+    expect(figure.locator(".bars .point")).to_have_count(10)
+    lost = page.get_by_role("region", name="Table: Steps of the evidence funnel")
+    lost.get_by_role("link", name="0.600").first.click()
+    expect(page.get_by_role("heading", name="Reached: right row cited")).to_be_visible()
+    expect(page.locator("tbody tr")).to_have_count(1)
+    mention = world.occurrences["andexanet"].mention
+    page.get_by_role("link", name=mention).click()
+    expect(page.get_by_role("heading", name=mention)).to_be_visible()
 
 
 @pytest.mark.deep
