@@ -42,6 +42,7 @@ EVALUATED = (
     "alternatives",
     "datasets",
     "rho",
+    "funnel",
 )
 RATED = (
     *(
