@@ -35,19 +35,31 @@ _KINDS = ("", *(lane.value for lane in Lane), NO_KIND)
 def follow(paired: Paired, case: EvaluatedCase, key: SourceKey) -> tuple[FunnelLine, ...]:
     """Return the funnel of one timeline of a case, in the order of its pairs.
 
-    The timeline has a trail in the case.
+    The timeline has a trail in the case. Files of references name no kinds, so their occurrences
+    are all stored as findings; they take the kinds of the occurrences that they are paired with.
     """
     predicted = case.timelines[key]
+    kinds_known = any(e.lane not in ("", Lane.FINDING) for e in case.reference)
     pairs = zip(paired.references.tolist(), paired.predictions.tolist(), strict=True)
     return tuple(
-        _line(case.reference[r], predicted[p], case.trails[key], case.row_series)
+        _line(
+            case.reference[r],
+            predicted[p],
+            case.reference[r].lane if kinds_known else predicted[p].lane,
+            case.trails[key],
+            case.row_series,
+        )
         for r, p in pairs
         if case.reference[r].rows
     )
 
 
 def _line(
-    reference: PlacedEvent, predicted: PlacedEvent, trail: Trail, row_series: Mapping[int, str]
+    reference: PlacedEvent,
+    predicted: PlacedEvent,
+    kind: str,
+    trail: Trail,
+    row_series: Mapping[int, str],
 ) -> FunnelLine:
     series = {row_series[row] for row in reference.rows if row in row_series}
     fates = trail.fates.get(predicted.key, {})
@@ -63,7 +75,7 @@ def _line(
     return FunnelLine(
         reference.key,
         predicted.key,
-        reference.lane or NO_KIND,
+        kind or NO_KIND,
         reference.time,
         predicted.time,
         tuple(step for step, passed in checks.items() if passed),

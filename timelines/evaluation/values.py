@@ -263,7 +263,7 @@ class FunnelLine:
     """A matched occurrence whose reference cites rows.
 
     `reached` are the steps that succeeded, `lost` is the reason for the first that failed. `kind`
-    is the kind of the reference occurrence.
+    is the kind of the reference occurrence, or of the predicted one if the reference has no kinds.
     """
 
     reference: str

@@ -182,6 +182,31 @@ def test_counts_are_of_occurrences_whose_reference_cites_rows() -> None:
     assert [f.timeline for r in results for f in r.funnel] == ["timeline-1", "timeline-2"]
 
 
+@pytest.mark.parametrize(
+    ("lanes", "kinds"),
+    [
+        (("finding", "finding"), ("medication", "unknown")),
+        (("", ""), ("medication", "unknown")),
+        (("finding", "lab"), ("finding", "lab")),
+    ],
+)
+def test_a_reference_without_kinds_takes_those_of_its_pairs(lanes, kinds) -> None:
+    spans = ((0, 5), (10, 15))
+    reference = tuple(
+        PlacedEvent(f"r{n}", "words", 1.0, *span, (1,), lane)
+        for n, (span, lane) in enumerate(zip(spans, lanes, strict=True))
+    )
+    predicted = tuple(
+        PlacedEvent(f"p{n}", "words", 1.0, *span, (1,), lane)
+        for n, (span, lane) in enumerate(zip(spans, ("medication", ""), strict=True))
+    )
+    trail = Trail("public", {}, frozenset({1}), {})
+    _, (result,) = run(
+        EvaluatedCase("1", "demo", reference, {KEY: predicted}, {KEY: trail}, SERIES)
+    )
+    assert tuple(line.kind for line in result.funnel[0].lines) == kinds
+
+
 def test_results_survive_json() -> None:
     report, results = run(*COHORT)
     assert report_from_plain(json.loads(json.dumps(report_to_plain(report)))) == report
