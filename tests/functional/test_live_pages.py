@@ -79,8 +79,11 @@ def test_a_run_that_ends_can_be_chosen_without_a_reload(enter, page, world, admi
     expect(page.get_by_text("The run is not finished.")).to_be_visible()
     StageRun.objects.update(state=JobState.SUCCEEDED, attempt=1)
     expect(page.get_by_role("button", name="Make it the study timeline")).to_be_visible()
+    costs = page.locator("#run-calls")
+    expect(costs).to_contain_text("Tag occurrences")
     live = text(page)
     page.reload()
+    expect(costs).to_contain_text("Tag occurrences")
     assert text(page) == live
     page.get_by_label("Why this run becomes the study timeline").fill("first complete run")
     page.get_by_role("button", name="Make it the study timeline").click()

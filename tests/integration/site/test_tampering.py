@@ -59,6 +59,7 @@ FREE = {
     ("adjudication_slot", "active_seconds"): "the decision has its own",
     ("adjudication_finding", "series_id"): "set to null when the record is indexed anew; the finding quotes its row",
     ("timelines_timeline", "created_at"): DISPLAY,
+    ("timelines_timeline", "reasoning"): DISPLAY,
     **{("adjudication_judgerun", name): DISPLAY for name in (
         "label", "language_models", "prompt_hashes", "code_revision", "created_by_id", "created_at", "paused_at",
     )},
