@@ -81,11 +81,18 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the tests in a browser last.
+    """Run groups that one worker does alone first, and tests in a browser last.
 
-    From the first of them on, Playwright's event loop runs.
+    A group takes a minute: at the end the other worker would wait for it. From the first browser
+    test on, Playwright's event loop runs.
     """
-    items.sort(key=lambda item: "browser" in getattr(item, "fixturenames", ()))
+
+    def place(item: pytest.Item) -> int:
+        if "browser" in getattr(item, "fixturenames", ()):
+            return 2
+        return 0 if item.get_closest_marker("xdist_group") else 1
+
+    items.sort(key=place)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
