@@ -81,7 +81,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run groups that one worker does alone first, and tests in a browser last.
+    """Run groups that one worker does alone first, browser tests last.
 
     A group takes a minute: at the end the other worker would wait for it. From the first browser
     test on, Playwright's event loop runs.
