@@ -29,12 +29,13 @@ def run_inline(
     variant: Variant = Variant.FULL,
     by: User | None = None,
     cases: Sequence[str] | None = None,
+    config: PipelineConfig | None = None,
 ) -> Run:
     """A run by the rules backbone, done in this process to its end."""
     run = start_run(
         dataset=dataset,
         backbone="rules",
-        config=PipelineConfig(variant=variant),
+        config=config or PipelineConfig(variant=variant),
         cases=cases,
         by=by,
     )

@@ -21,6 +21,7 @@ from tests.paths import DEMO
 from tests.worlds.job_rows import expire_lease
 from tests.worlds.reconstructed import import_folder, run_inline
 from timelines.models import Candidate, Entry, Evidence, Query, Run, Stage, StageBatch, StageRun
+from timelines.pipeline.config import PipelineConfig
 from timelines.runs import tools
 from timelines.runs.actions import start_run
 from timelines.runs.stages.execution import execute_stage
@@ -116,7 +117,7 @@ def counts(run: Run) -> tuple[int, int, int, int]:
         len(entries(run)),
         Query.objects.filter(case_run__run=run).count(),
         Candidate.objects.filter(**mine).count(),
-        Evidence.objects.filter(**{f"candidate__{k}": v for k, v in mine.items()}).count(),
+        Evidence.objects.filter(case_run__run=run).count(),
     )
 
 
@@ -124,12 +125,13 @@ def counts(run: Run) -> tuple[int, int, int, int]:
 def test_a_worker_killed_in_each_stage_loses_nothing_and_repeats_nothing(
     dataset, process_environment
 ):
-    undisturbed = run_inline(dataset)
+    config = PipelineConfig(query_batch_size=25)
+    undisturbed = run_inline(dataset, config=config)
     batches = StageBatch.objects.filter(
         stage_run__case_run__run=undisturbed, stage_run__stage=Stage.RETRIEVE
     ).count()
     assert batches >= 3, "the searches of this case are more than one batch"
-    run = start_run(dataset=dataset, backbone="rules", by=None)
+    run = start_run(dataset=dataset, backbone="rules", config=config, by=None)
     for name in STAGES:
         stage = StageRun.objects.get(case_run__run=run, stage=name)
         last = batches - 1 if name == Stage.RETRIEVE else 0
