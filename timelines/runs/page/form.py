@@ -83,7 +83,7 @@ def _setting_field(name: str, words: str) -> forms.Field:
     )
     options: dict[str, Any] = {
         "required": False,
-        "label": name.replace("_", " "),
+        "label": name.replace("_", " ").capitalize(),
         "help_text": f"{words} {usual}",
     }
     if isinstance(default, bool):
