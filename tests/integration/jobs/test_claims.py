@@ -196,7 +196,7 @@ def test_a_lease_that_ends_inside_the_guard_lets_the_write_pass_before_anyone_ta
 ):
     job = claim(StageRun, stage_row().pk)
     hold = make_hold(job)
-    # For whoever claims from here on, an hour has passed: the lease has ended.
+    # The next claim is an hour later, after the end of the lease.
     monkeypatch.setattr(
         claims, "database_time", lambda delay=timedelta(): database_time(delay + timedelta(hours=1))
     )

@@ -151,7 +151,7 @@ def number_sentences(note: str, sentences: Sequence[Sentence]) -> str:
 def list_names(names: Sequence[str], most: int) -> Shown:
     """Return the names of series in groups, so that each word is written once.
 
-    A line is `source (ending): name; name`. The source is what stands before the first colon of a
+    A line is `source (ending): name; name`. The source is the part before the first colon of a
     name, the ending what follows the last one. A name with several endings is listed once, with all
     of them. If the lines have more than `most` characters, each keeps its share of them, and says
     how many names it left out.
