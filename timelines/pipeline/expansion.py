@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
 
 from timelines.domain import (
@@ -19,6 +19,7 @@ from timelines.domain import (
     Evidence,
     Expansion,
     Inventory,
+    KeptSummary,
     Lane,
     NoRows,
     Occurrence,
@@ -30,7 +31,7 @@ from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.preferences import Wanted, distance_to_bounds, records_act
 from timelines.pipeline.retrieval import BELOW_THRESHOLD, relevance
 from timelines.pipeline.skeleton import select_skeleton
-from timelines.pipeline.values import states_value
+from timelines.pipeline.values import split_moment, states_value
 
 _T = TypeVar("_T")
 
@@ -42,7 +43,7 @@ MOST_OF_SERIES = 12
 VALUE_LEAD = 2
 #: Characters of a printed row for one token: numbers and codes take more tokens than prose.
 CHARACTERS_PER_TOKEN = 2.5
-_ENDS_OF = {":start": (":end", ":stop"), ":end": (":start",), ":stop": (":start",)}
+_OTHER_HALF = {"start": ("end", "stop"), "end": ("start",), "stop": ("start",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +93,11 @@ def expand(
     found = [c for c in candidates if c.kept]
     if config.evidence_tokens is None:
         evidence = _published(inventory, text_only, found, timely, caps, config)
-        return Expansion(evidence, _explain(inventory, candidates, timely, evidence))
-    skeleton = select_skeleton(timely, latest)
+        return Expansion(evidence, explain_missing(inventory, candidates, evidence, timely))
+    skeleton = select_skeleton(rows_of, latest)
     evidence = _fill_budget(inventory, text_only, found, timely, skeleton, caps, config)
-    return Expansion(evidence, _explain(inventory, candidates, timely, evidence), skeleton)
+    missing = explain_missing(inventory, candidates, evidence, timely)
+    return Expansion(evidence, missing, skeleton)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -227,13 +229,12 @@ def find_other_half(row: SourceRow, rows_of: Mapping[str, Sequence[SourceRow]]) 
     `:end`, `:stop`). A start goes with the first stop that is not earlier, a stop with the last
     start that is not later.
     """
-    suffix = row.event[row.event.rfind(":") :]
-    if row.time is None or suffix not in _ENDS_OF:
+    stem, moment = split_moment(row.event)
+    if row.time is None or not moment:
         return None
-    stem, starts = row.event.removesuffix(suffix), suffix == ":start"
-    others = [r for end in _ENDS_OF[suffix] for r in rows_of.get(stem + end, ())]
+    others = [r for other in _OTHER_HALF[moment] for r in rows_of.get(f"{stem}:{other}", ())]
     timed = [(r.time, r.row_index, r) for r in others if r.time is not None]
-    if starts:
+    if moment == "start":
         later = [t for t in timed if t[0] >= row.time]
         return min(later)[2] if later else None
     earlier = [t for t in timed if t[0] <= row.time]
@@ -254,35 +255,28 @@ def _once(found: Iterable[Evidence]) -> list[Evidence]:
     return list(seen.values())
 
 
-def _explain(
+def explain_missing(
     inventory: Inventory,
     candidates: Iterable[Candidate],
-    rows_of: Mapping[str, Sequence[SourceRow]],
-    evidence: Iterable[Evidence],
+    given: Iterable[Evidence | KeptSummary],
+    available: Mapping[str, object],
 ) -> dict[str, NoRows]:
-    """Return for each UID without rows why it has none."""
-    reached = {item.uid for item in evidence}
+    """Return for each UID that nothing was given for why.
+
+    `available` maps event → what revision could have seen of it (rows, or its summary).
+    """
+    reached = {item.uid for item in given}
     reason = {uid: NoRows.NONE_FOUND for uid in inventory.uids if uid not in reached}
-    for candidate in candidates:
-        if candidate.uid not in reason:
-            continue
-        if candidate.kept and rows_of.get(candidate.event):
-            reason[candidate.uid] = NoRows.OVER_BUDGET
-        elif candidate.fate == BELOW_THRESHOLD and reason[candidate.uid] is not NoRows.OVER_BUDGET:
-            reason[candidate.uid] = NoRows.BELOW_THRESHOLD
+    for c in candidates:
+        if c.uid in reason and c.kept and available.get(c.event):
+            reason[c.uid] = NoRows.OVER_BUDGET
+        elif reason.get(c.uid) is NoRows.NONE_FOUND and c.fate == BELOW_THRESHOLD:
+            reason[c.uid] = NoRows.BELOW_THRESHOLD
     return reason
 
 
 # ---------------------------------------------------------------------------------------------
 # The published preset
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """An evidence row with what the cap sorts by."""
-
-    evidence: Evidence
-    order: tuple[float, int, int, int, int] = field(compare=False)
 
 
 def _published(
@@ -297,7 +291,7 @@ def _published(
 
     Ties go by inventory order, query ordinal, dense rank and place within the summary.
     """
-    chosen: dict[str, list[_Choice]] = defaultdict(list)
+    chosen: dict[tuple[str, int], tuple[tuple[float, int, int, int, int], Evidence]] = {}
     for candidate in candidates:
         occurrence = inventory.by_uid[candidate.uid]
         best = choose_rows(
@@ -315,15 +309,12 @@ def _published(
                 candidate.dense_rank,
                 place,
             )
-            chosen[candidate.uid].append(_Choice(evidence, order))
-    kept: list[_Choice] = []
-    for uid in inventory.uids:
-        by_order = sorted(chosen[uid], key=lambda c: c.order)
-        once = {c.evidence.row.row_index: c for c in reversed(by_order)}
-        kept += list(once.values())[::-1][: caps.per_occurrence]
-    kept = sorted(kept, key=lambda c: c.order)[: caps.per_case]
-    kept.sort(key=lambda c: (c.order[1], c.order))
-    return tuple(c.evidence for c in kept)
+            key = candidate.uid, row.row_index
+            if key not in chosen or order < chosen[key][0]:
+                chosen[key] = order, evidence
+    kept = sorted(chosen.values(), key=lambda choice: choice[0])[: caps.per_case]
+    kept.sort(key=lambda choice: (choice[0][1], choice[0]))
+    return tuple(evidence for _, evidence in kept)
 
 
 def choose_rows(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from timelines.domain import Entry, SourceRow, TimeKind
-from timelines.pipeline.values import states_value
+from timelines.pipeline.values import split_moment, states_value
 
 
 class Act(Enum):
@@ -29,10 +29,6 @@ class Act(Enum):
     RESULTED = re.compile(r"\b(?:result|return|grew|grow|final)\w*")
 
 
-_ENDS = (":end", ":stop")
-_STARTS = (":start",)
-
-
 def named_acts(mention: str) -> frozenset[Act]:
     """Return the acts that a mention names."""
     words = mention.lower()
@@ -45,7 +41,8 @@ def records_act(row: SourceRow, acts: frozenset[Act]) -> bool:
 
 
 def _records(row: SourceRow, act: Act) -> bool:
-    ends, order = row.event.endswith(_ENDS), row.time_kind is TimeKind.ORDER
+    moment, order = split_moment(row.event)[1], row.time_kind is TimeKind.ORDER
+    ends = moment in ("end", "stop")
     if act is Act.STOPPED:
         return ends
     if act is Act.ORDERED:
@@ -56,7 +53,7 @@ def _records(row: SourceRow, act: Act) -> bool:
         return row.time_kind is TimeKind.RESULT
     given = row.time_kind in (TimeKind.ADMINISTRATION, TimeKind.PERFORMED)
     if act is Act.STARTED:
-        return not ends and (given or row.event.endswith(_STARTS))
+        return not ends and (given or moment == "start")
     return given and not ends
 
 

@@ -19,6 +19,7 @@ from timelines.domain import (
     InvariantError,
     Inventory,
     RowLink,
+    SourceRow,
     TaggedNote,
     Timeline,
     TimelineKind,
@@ -139,10 +140,16 @@ def citation_faults(entry: Entry | ProposedEntry, found: Expansion) -> list[str]
         return [f"UID {entry.uid}: cites {len(cited)} rows, at most {MOST_CITED}"]
     if entry.time is None:
         return [f"UID {entry.uid}: cites rows for N/A"]
-    hours = [rows[row].time for row in cited]
-    if not any(h is not None and abs(h - entry.time) <= SAME_HOUR + 1e-9 for h in hours):
+    if not has_hour_of(entry.time, [rows[row] for row in cited]):
         return [f"UID {entry.uid}: the time equals the hour of none of the rows that it cites"]
     return []
+
+
+def has_hour_of(time: float | None, rows: Iterable[SourceRow]) -> bool:
+    """Return whether the time is the hour of one of the rows, as rounded."""
+    return time is not None and any(
+        row.time is not None and abs(row.time - time) <= SAME_HOUR + 1e-9 for row in rows
+    )
 
 
 def validate_revision(

@@ -29,13 +29,12 @@ from timelines.domain import (
 )
 from timelines.pipeline.backbone import Backbone
 from timelines.pipeline.config import PipelineConfig, QueryContext, Variant
-from timelines.pipeline.expansion import expand, find_caps
+from timelines.pipeline.expansion import expand, explain_missing, find_caps
 from timelines.pipeline.provenance import verify
 from timelines.pipeline.queries import complete_queries
 from timelines.pipeline.retrieval import SeriesSearch, retrieve
 from timelines.pipeline.revision import revise
 from timelines.pipeline.summaries import (
-    explain_summaries,
     revise_by_summaries,
     select_summaries,
 )
@@ -197,7 +196,8 @@ def expand_rows(
     caps = find_caps(tools.backbone, tools.config)
     if tools.config.variant is Variant.NO_ROWS:
         kept = select_summaries(inventory, candidates, record.summaries, caps)
-        return Expanded((), kept, explain_summaries(inventory, candidates, kept))
+        missing = explain_missing(inventory, candidates, kept, record.summaries)
+        return Expanded((), kept, missing)
     found = expand(
         inventory,
         text_only,

@@ -17,14 +17,13 @@ from timelines.domain import (
     Expansion,
     Inventory,
     KeptSummary,
-    NoRows,
     TaggedNote,
     Timeline,
     Window,
 )
 from timelines.pipeline.backbone import SummaryReviser
 from timelines.pipeline.expansion import CHARACTERS_PER_TOKEN, Caps, fill_rounds
-from timelines.pipeline.retrieval import BELOW_THRESHOLD, relevance
+from timelines.pipeline.retrieval import relevance
 from timelines.pipeline.revision import accept_revision
 
 
@@ -54,20 +53,6 @@ def select_summaries(
         make_summary(c, summaries[c.event])
         for c in sorted(kept, key=lambda c: (ordinal[c.uid], order(c)))
     )
-
-
-def explain_summaries(
-    inventory: Inventory, candidates: Iterable[Candidate], kept: Iterable[KeptSummary]
-) -> dict[str, NoRows]:
-    """Return for each UID without a summary why it has none."""
-    reached = {summary.uid for summary in kept}
-    reason = {uid: NoRows.NONE_FOUND for uid in inventory.uids if uid not in reached}
-    for c in candidates:
-        if c.uid in reason and c.kept:
-            reason[c.uid] = NoRows.OVER_BUDGET
-        elif reason.get(c.uid) is NoRows.NONE_FOUND and c.fate == BELOW_THRESHOLD:
-            reason[c.uid] = NoRows.BELOW_THRESHOLD
-    return reason
 
 
 def make_summary(candidate: Candidate, text: str) -> KeptSummary:

@@ -1,4 +1,4 @@
-"""Literal value match: does a mention state the value of a row?"""
+"""What rows say: a value that a mention states, and a moment."""
 
 from __future__ import annotations
 
@@ -11,11 +11,20 @@ _NUMBER = re.compile(
     r"(?<![\w.])(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?![\d.,]*\d)(?!(?:st|nd|rd|th)\b)"
 )
 _WORD = re.compile(r"[a-z]+")
+_MOMENTS = ("start", "end", "stop")
 
 
-@lru_cache(
-    maxsize=100_000
-)  # rows of a record repeat few values, and mentions are read for each row
+def split_moment(event: str) -> tuple[str, str]:
+    """Return (the event without its moment, the moment).
+
+    "med:heparin:start" → ("med:heparin", "start"); the moment is "" if the event names none.
+    """
+    stem, _, last = event.rpartition(":")
+    return (stem, last) if last in _MOMENTS else (event, "")
+
+
+# Rows of a record repeat few values, and a mention is read for each row.
+@lru_cache(maxsize=100_000)
 def find_numbers(text: str) -> frozenset[float]:
     """Return the separate numbers of a text.
 

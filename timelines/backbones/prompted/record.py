@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 from timelines.backbones.prompted.tables import hours_text
 from timelines.domain import Expansion, SourceRow, TimeKind
+from timelines.pipeline.values import split_moment
 
-#: The last part of an event that is one moment of an infusion, order or procedure.
-_MOMENTS = {":start": "start", ":end": "end", ":stop": "stop"}
 #: Words of a row behind its hour, with at most that many characters a field.
 _Line = Callable[[SourceRow, int], str]
 
@@ -60,7 +59,7 @@ def print_record(found: Expansion, most: int) -> PrintedRecord:
     series: dict[str, dict[int, SourceRow]] = defaultdict(dict)
     for item in found.evidence:
         if item.row.row_index not in printed:
-            series[_stem(item.row.event)[0]][item.row.row_index] = item.row
+            series[split_moment(item.row.event)[0]][item.row.row_index] = item.row
     for stem in sorted(series):
         block = sorted(series[stem].values(), key=lambda r: (r.time or 0.0, r.row_index))
         heading, line = _series(stem, block, most)
@@ -88,7 +87,7 @@ def _series(stem: str, block: Sequence[SourceRow], most: int) -> tuple[str, _Lin
     kind = block[0].time_kind if len({row.time_kind for row in block}) == 1 else None
 
     def line(row: SourceRow, most: int) -> str:
-        moment = _stem(row.event)[1]
+        moment = split_moment(row.event)[1]
         value = row.value if row.unit == unit else f"{row.value} {row.unit}"
         words = (moment, _amount(row, moment) if row.value else "", _field(value, most))
         said = " ".join(word for word in words if word) or "–"
@@ -96,17 +95,6 @@ def _series(stem: str, block: Sequence[SourceRow], most: int) -> tuple[str, _Lin
 
     facts = (_field(stem.rstrip(":"), most), unit or "", kind.value if kind else "")
     return "== " + " | ".join(fact for fact in facts if fact), line
-
-
-def _stem(event: str) -> tuple[str, str]:
-    """Return (the event without its moment, the moment).
-
-    "med:heparin:start" → ("med:heparin", "start").
-    """
-    for suffix, moment in _MOMENTS.items():
-        if event.endswith(suffix):
-            return event.removesuffix(suffix), moment
-    return event, ""
 
 
 def _amount(row: SourceRow, moment: str) -> str:

@@ -375,14 +375,13 @@ def evidence_lines(evidence: Sequence[Evidence], most: int) -> str:
     for item in evidence:
         row = item.row
         value = f"{row.value} {row.unit}".strip()
-        score = item.rerank_score if item.rerank_score is not None else item.dense_score
         fields = (
             item.uid,
             row.event,
             value,
             hours_text(row.time),
             row.time_kind.value,
-            f"{score:.2f}",
+            f"{item.relevance:.2f}",
         )
         lines.append(" | ".join(" ".join(str(f).split()).replace("|", "/")[:most] for f in fields))
     return "\n".join(lines) if evidence else "none found"

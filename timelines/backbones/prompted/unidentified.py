@@ -37,7 +37,7 @@ from timelines.domain import (
     Window,
 )
 from timelines.pipeline.config import PipelineConfig
-from timelines.pipeline.revision import MOST_CITED, SAME_HOUR
+from timelines.pipeline.revision import MOST_CITED, has_hour_of
 
 COLUMNS = ("mention", "time", "bounds", "known")
 CITING_COLUMNS = (*COLUMNS, "rows")
@@ -216,7 +216,6 @@ def _citation_fault(cell: str, time: float | None, record: PrintedRecord) -> str
     rows = [record.row(number) for number in numbers or ()]
     if numbers is None or None in rows or len(rows) > MOST_CITED:
         return f"rows are not at most {MOST_CITED} numbers of printed rows in brackets"
-    hours = [row.time for row in rows if row and row.time is not None]
-    if rows and not any(time is not None and abs(h - time) <= SAME_HOUR + 1e-9 for h in hours):
+    if rows and not has_hour_of(time, [row for row in rows if row]):
         return "the time equals the hour of none of the rows that it cites"
     return ""
