@@ -1,4 +1,4 @@
-"""A preset and single settings, chosen in the browser and on the command line."""
+"""A preset and single settings, in the browser and on the command line."""
 
 from __future__ import annotations
 
