@@ -44,6 +44,7 @@ def test_the_valid_input_is_taken_whole(format, tmp_path):
     assert rejected == {"mimic_iv": 2}.get(format, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", WORLDS)
 def test_mutated_inputs(format):
     taken = [check(format, BASE_SEED + i) for i in range(MUTATIONS)]

@@ -320,6 +320,7 @@ def test_together_they_are_more_than_two_thousand() -> None:
     assert SCHEMA_ANSWERS + TABLE_ANSWERS >= 2000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", [False, True], ids=["schema", "table"])
 def test_an_answer_is_accepted_if_and_only_if_it_is_legal(table: bool) -> None:
     rng, outcomes = random.Random(20260904 + table), Counter[bool]()
