@@ -35,7 +35,7 @@ from tests.network import block_network
 from tests.services import VAR_VARIABLE, remove_dead_sessions, remove_session
 
 # The same examples in every run, however slow the machine. `make test-deep` looks for new ones.
-for profile, same, most in (("same", True, 50), ("random", False, 200)):
+for profile, same, most in (("same", True, 30), ("random", False, 200)):
     examples.register_profile(
         profile,
         deadline=None,
@@ -81,16 +81,15 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run groups that one worker does alone first, browser tests last.
+    """Run groups that one worker does alone first, browser tests last, long ones before short ones.
 
-    A group takes a minute: at the end the other worker would wait for it. From the first browser
+    Otherwise a worker would wait for another one's long test at the end. From the first browser
     test on, Playwright's event loop runs.
     """
 
-    def place(item: pytest.Item) -> int:
-        if "browser" in getattr(item, "fixturenames", ()):
-            return 2
-        return 0 if item.get_closest_marker("xdist_group") else 1
+    def place(item: pytest.Item) -> tuple[bool, bool]:
+        long = item.get_closest_marker("xdist_group") or item.get_closest_marker("long")
+        return "browser" in getattr(item, "fixturenames", ()), not long
 
     items.sort(key=place)
 

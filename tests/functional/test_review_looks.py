@@ -24,6 +24,7 @@ TOO_WIDE = "[...document.querySelectorAll('*')].filter((e) => e.getBoundingClien
 
 
 @pytest.mark.parametrize("theme", ["light", *deep("dark")])
+@pytest.mark.long
 def test_axe_finds_nothing_at_any_width(reviewing, packed, page, theme, complaints):
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     foreign: list[str] = []

@@ -317,6 +317,7 @@ def decide_all(page: Page, packed: PacketWorld) -> None:
     expect(page.get_by_role("heading", name="All items are decided")).to_be_visible()
 
 
+@pytest.mark.long
 def test_from_the_last_item_to_the_receipt_and_back(reviewing, packed, page):
     reviewing()
     decide_all(page, packed)

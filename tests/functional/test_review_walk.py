@@ -43,6 +43,7 @@ def person(study, role: Role, name: str) -> User:
     return made
 
 
+@pytest.mark.long
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
 def test_from_the_draw_to_the_report_card(enter, new_window, complaints):

@@ -62,7 +62,13 @@ def measure_recall(folders: Sequence[Path], view: View) -> Tally:
     return pool_tallies(tallies)
 
 
-@pytest.mark.parametrize("folders", [DEMO, QUALITY], ids=["demo", "quality"])
+@pytest.mark.parametrize(
+    "folders",
+    [
+        pytest.param(QUALITY, id="quality"),
+        pytest.param(DEMO, id="demo", marks=pytest.mark.deep),
+    ],
+)
 @pytest.mark.parametrize("view", [return_unchanged, *deep(other_inventory, drop_places)])
 def test_planted_differences_are_found_and_little_else(folders: Sequence[Path], view: View) -> None:
     counts = measure_recall(folders, view)
