@@ -151,7 +151,7 @@ def count_messages(queue: str) -> int:
 
     Raises OperationalError, OSError.
     """
-    with current_app.connection_for_write() as broker:
+    with current_app.connection_or_acquire() as broker:
         try:
             with broker.channel() as channel:
                 return int(channel.queue_declare(queue, passive=True).message_count)

@@ -81,7 +81,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run groups that one worker does alone first, browser tests last, long ones before short ones.
+    """Run long tests and groups before short ones, and browser tests last.
 
     Otherwise a worker would wait for another one's long test at the end. From the first browser
     test on, Playwright's event loop runs.

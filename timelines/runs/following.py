@@ -81,25 +81,28 @@ def work_inline(run: Run, say: Callable[[str], None]) -> None:
 
     Return early if all wait for answers from outside. Other workers may help.
     """
-    last = ""
-    while (counts := _load_totals(run)).active:
-        if (words := progress_words(counts)) != last:
-            say(words)
-            last = words
-        run.refresh_from_db(fields=["paused_at"])
-        waiting = StageRun.objects.filter(
-            due_condition() | expired_condition(), case_run__run=run
-        ).order_by("case_run_id", "pk")
-        if counts.preparing and execute_preparation(run.preparation.pk) is not None:
-            continue
-        stage = waiting.first() if run.paused_at is None else None
+    waiting = StageRun.objects.filter(
+        due_condition() | expired_condition(), case_run__run=run, case_run__run__paused_at=None
+    ).order_by("case_run_id", "pk")
+    last, counted = "", -POLL_SECONDS
+    while True:
+        stage = waiting.first()
+        # Counting all stages takes as long as a short one: not after each.
+        if stage is None or time.monotonic() - counted >= POLL_SECONDS:
+            counts, counted = _load_totals(run), time.monotonic()
+            if (words := progress_words(counts)) != last:
+                say(words)
+                last = words
+            if not counts.active:
+                return
+            if counts.preparing and execute_preparation(run.preparation.pk) is not None:
+                continue
         if stage is None and (words := waiting_words(run)):
             say(words)
             return
         if stage is None or execute_stage(stage.pk) is None:
             time.sleep(POLL_SECONDS)
         close_old_connections()
-    say(progress_words(count_run(run)))
 
 
 def asking_run(run: Run) -> exchange.AskingRun:

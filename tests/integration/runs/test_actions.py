@@ -21,7 +21,7 @@ from tests.unit.timelines.pipeline.reconstruction import NOTE, ScriptedBackbone,
 from tests.worlds.job_rows import expire_lease
 from timelines.models import CaseRun, Run, StageBatch, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
-from timelines.runs import actions, tools
+from timelines.runs import actions, following, tools
 from timelines.runs.stages import execution as stages
 from timelines.runs.stages.execution import execute_stage
 
@@ -302,7 +302,8 @@ def command(*arguments: str) -> str:
     return said.getvalue()
 
 
-def test_the_command_works_inline_and_tells_how_far_it_is(backbone, hints, dataset):
+def test_the_command_works_inline_and_tells_how_far_it_is(backbone, hints, dataset, monkeypatch):
+    monkeypatch.setattr(following, "POLL_SECONDS", 0)  # counts after every stage
     said = command("--dataset", "cohort", "--cases", "a", "--alternatives", "1", "--inline")
     run = Run.objects.get()
     assert said.splitlines()[0] == f"run {run.public_id}: 1 case by rules"

@@ -28,7 +28,7 @@ from tests.unit.timelines.prompted.baseline_answers import baseline_answer
 from tests.worlds.prompted import LOCAL_ROLES, NOTE, finish_run, small_dataset
 from timelines.models import Run, StageBatch, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
-from timelines.runs import actions, tools
+from timelines.runs import actions, following, tools
 from timelines.runs.calls import run_spent
 from timelines.runs.following import waiting_words
 from timelines.runs.stages.execution import execute_stage
@@ -289,7 +289,8 @@ def test_the_launch_command_leaves_a_run_that_waits(tmp_path):
     assert "finished or in progress" in out.getvalue()
 
 
-def test_without_workers_the_import_goes_on_by_itself(tmp_path):
+def test_without_workers_the_import_goes_on_by_itself(tmp_path, monkeypatch):
+    monkeypatch.setattr(following, "POLL_SECONDS", 0)  # counts after every stage
     run = finish_run(start_run("llm_timeline", Variant.UNIMODAL))
     exchange("export", run, tmp_path)
     answer_all(tmp_path, baseline_answer)
