@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timelines.backbones.rules.timing.daypart import find_part
-from timelines.backbones.rules.timing.expressions import find_expressions
-from timelines.backbones.rules.timing.quantities import parse_quantity
-from timelines.backbones.rules.timing.terms import Anchoring, Basis, Kind
+from timelines.backbones.rules.timing.phrases.daypart import find_part
+from timelines.backbones.rules.timing.phrases.expressions import find_expressions
+from timelines.backbones.rules.timing.phrases.quantities import parse_quantity
+from timelines.backbones.rules.timing.phrases.terms import Anchoring, Basis, Kind
 
 
 @pytest.mark.parametrize(

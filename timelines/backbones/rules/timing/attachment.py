@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from timelines.backbones.rules.timing.clauses import Clause
-from timelines.backbones.rules.timing.points import Moment
-from timelines.backbones.rules.timing.terms import Anchoring, Kind, TimeExpression
+from timelines.backbones.rules.timing.anchors.points import Moment
+from timelines.backbones.rules.timing.phrases.clauses import Clause
+from timelines.backbones.rules.timing.phrases.terms import Anchoring, Kind, TimeExpression
 
 
 @dataclass

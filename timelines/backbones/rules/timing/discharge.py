@@ -6,13 +6,13 @@ import re
 from dataclasses import replace
 
 from timelines.backbones.rules.sections import Section
-from timelines.backbones.rules.timing.clock import Calendar
-from timelines.backbones.rules.timing.concepts import concepts, numbers
+from timelines.backbones.rules.timing.anchors.clock import Calendar
+from timelines.backbones.rules.timing.anchors.concepts import concepts, numbers
+from timelines.backbones.rules.timing.anchors.kinds import is_lab
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
 from timelines.backbones.rules.timing.frames import Frame, find_frame
-from timelines.backbones.rules.timing.kinds import is_lab
 from timelines.backbones.rules.timing.narrative import Narrator
-from timelines.backbones.rules.timing.terms import Basis, Kind, TimeExpression
+from timelines.backbones.rules.timing.phrases.terms import Basis, Kind, TimeExpression
 
 #: Usual clock hour of leaving, and its range.
 _HOUR, _EARLY, _LATE = 14.5, 10.0, 19.0

@@ -13,33 +13,33 @@ from functools import cached_property
 
 from timelines.backbones.rules.sections import Section
 from timelines.backbones.rules.text import Analysis, Sentence
+from timelines.backbones.rules.timing.anchors.cursor import Cursor
+from timelines.backbones.rules.timing.anchors.kinds import is_lab, usual_hour, usual_morning
+from timelines.backbones.rules.timing.anchors.milestones import (
+    Place,
+    find_arrival,
+    find_place,
+    find_setting,
+)
+from timelines.backbones.rules.timing.anchors.operations import states_operation
+from timelines.backbones.rules.timing.anchors.points import Moment
+from timelines.backbones.rules.timing.anchors.resolver import Resolver
 from timelines.backbones.rules.timing.attachment import Dated, attach
-from timelines.backbones.rules.timing.clauses import Clause, clauses
-from timelines.backbones.rules.timing.cursor import Cursor
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
 from timelines.backbones.rules.timing.frames import (
     begins_presentation,
     describes_patient,
     is_negative,
 )
-from timelines.backbones.rules.timing.kinds import is_lab, usual_hour, usual_morning
-from timelines.backbones.rules.timing.milestones import (
-    Place,
-    find_arrival,
-    find_place,
-    find_setting,
-)
-from timelines.backbones.rules.timing.operations import states_operation
-from timelines.backbones.rules.timing.passages import (
+from timelines.backbones.rules.timing.phrases.clauses import Clause, clauses
+from timelines.backbones.rules.timing.phrases.passages import (
     PASSAGE,
     ends_state,
     is_copied,
     is_demographic,
     next_named_day,
 )
-from timelines.backbones.rules.timing.points import Moment
-from timelines.backbones.rules.timing.resolver import Resolver
-from timelines.backbones.rules.timing.terms import Anchoring, Basis, Kind, TimeExpression
+from timelines.backbones.rules.timing.phrases.terms import Anchoring, Basis, Kind, TimeExpression
 from timelines.domain import DAY, Occurrence
 from timelines.pipeline.backbone import Check, never_stop
 

@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 
 from timelines.backbones.rules.sections import Section
 from timelines.backbones.rules.text import Sentence
-from timelines.backbones.rules.timing.cursor import Cursor
+from timelines.backbones.rules.timing.anchors.cursor import Cursor
+from timelines.backbones.rules.timing.anchors.milestones import Place, find_place
+from timelines.backbones.rules.timing.anchors.points import Moment
+from timelines.backbones.rules.timing.anchors.resolver import Resolver
 from timelines.backbones.rules.timing.discharge import counts_days, names_days
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
 from timelines.backbones.rules.timing.frames import Frame, find_frame
-from timelines.backbones.rules.timing.milestones import Place, find_place
 from timelines.backbones.rules.timing.narrative import OPENING, Narrator
-from timelines.backbones.rules.timing.points import Moment
-from timelines.backbones.rules.timing.resolver import Resolver
+from timelines.backbones.rules.timing.phrases.terms import Basis
 from timelines.backbones.rules.timing.results import place_results
-from timelines.backbones.rules.timing.terms import Basis
 
 _UNIT_NAMED = re.compile(r"\b(?:[A-Z]{0,4}ICU|CCU|intensive care)\b")
 _EXAM_LABEL = re.compile(r"\s*([^:\n]{3,40}):")

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from timelines.backbones.rules.sections import Section
+from timelines.backbones.rules.timing.anchors.references import ReferenceIndex
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
 from timelines.backbones.rules.timing.frames import Frame, find_frame
 from timelines.backbones.rules.timing.narrative import Narrator
-from timelines.backbones.rules.timing.references import ReferenceIndex
 from timelines.domain import Occurrence, TaggedNote
 
 _RETOLD = re.compile(r"summary|carried|recap", re.IGNORECASE)

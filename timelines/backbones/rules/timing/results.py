@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from timelines.backbones.rules.sections import Section
 from timelines.backbones.rules.text import Sentence
-from timelines.backbones.rules.timing.cursor import Cursor
+from timelines.backbones.rules.timing.anchors.cursor import Cursor
+from timelines.backbones.rules.timing.anchors.milestones import Place, find_place
+from timelines.backbones.rules.timing.anchors.points import Moment
+from timelines.backbones.rules.timing.anchors.resolver import Resolver
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
-from timelines.backbones.rules.timing.milestones import Place, find_place
 from timelines.backbones.rules.timing.narrative import Narrator
-from timelines.backbones.rules.timing.points import Moment
-from timelines.backbones.rules.timing.resolver import Resolver
 
 _LABEL = re.compile(r"\s*([^\s:][^:\n]{0,40}?)(?::|\s{3,})")
 _OTHER_LABEL = re.compile(r"[^\s:][^:\n]{0,30}:\s")

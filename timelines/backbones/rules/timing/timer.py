@@ -13,21 +13,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from timelines.backbones.rules.text import Analysis, analyse
-from timelines.backbones.rules.timing.bare_dates import bare_dates
-from timelines.backbones.rules.timing.clock import Calendar
-from timelines.backbones.rules.timing.cursor import Cursor
+from timelines.backbones.rules.timing.anchors.clock import Calendar
+from timelines.backbones.rules.timing.anchors.cursor import Cursor
+from timelines.backbones.rules.timing.anchors.milestones import Milestones, Place, find_unit
+from timelines.backbones.rules.timing.anchors.operations import operation
+from timelines.backbones.rules.timing.anchors.references import ReferenceIndex
+from timelines.backbones.rules.timing.anchors.resolver import Resolver
 from timelines.backbones.rules.timing.discharge import discharge_estimate
 from timelines.backbones.rules.timing.estimate import Estimate, Strength, entry
-from timelines.backbones.rules.timing.expressions import find_expressions
 from timelines.backbones.rules.timing.frames import Frame, find_frame
-from timelines.backbones.rules.timing.milestones import Milestones, Place, find_unit
 from timelines.backbones.rules.timing.narrative import Narrator
-from timelines.backbones.rules.timing.operations import operation
+from timelines.backbones.rules.timing.phrases.bare_dates import bare_dates
+from timelines.backbones.rules.timing.phrases.expressions import find_expressions
+from timelines.backbones.rules.timing.phrases.terms import Day, TimeExpression
 from timelines.backbones.rules.timing.placement import Placement
-from timelines.backbones.rules.timing.references import ReferenceIndex
 from timelines.backbones.rules.timing.repeats import link_repeats
-from timelines.backbones.rules.timing.resolver import Resolver
-from timelines.backbones.rules.timing.terms import Day, TimeExpression
 from timelines.domain import Anchor, Occurrence, TaggedNote, Timeline, TimelineKind
 from timelines.pipeline.backbone import Check, never_stop
 
@@ -74,7 +74,7 @@ class _Reading:
         self.calendar = Calendar(anchor)
         self.milestones = Milestones(anchor)
         self.expressions = _locate_expressions(
-            self.analysis, bare_dates(note.text, self.calendar), check
+            self.analysis, bare_dates(note.text, self.calendar.date_day), check
         )
         spanned = [o for o in note.inventory if o.start is not None]
         self.occurrences = tuple(sorted(spanned, key=lambda o: (o.start or 0, o.ordinal)))

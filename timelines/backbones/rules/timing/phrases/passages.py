@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from timelines.backbones.rules.timing.terms import Basis, TimeExpression
+from timelines.backbones.rules.timing.phrases.terms import Basis, TimeExpression
 from timelines.domain import Occurrence
 
 #: How far ahead a passage is read for the day that it names next (characters).

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 
-from timelines.backbones.rules.timing.quantities import (
+from timelines.backbones.rules.timing.phrases.quantities import (
     BARE_QUANTITY,
     QUANTITY,
     Quantity,
     parse_quantity,
 )
-from timelines.backbones.rules.timing.terms import Anchoring, Kind, TimeExpression
+from timelines.backbones.rules.timing.phrases.terms import Anchoring, Kind, TimeExpression
 
 _I = re.IGNORECASE
 #: The phrase that an offset or relation refers to, up to the end of its clause.

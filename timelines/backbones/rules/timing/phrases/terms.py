@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from timelines.backbones.rules.timing.daypart import Part
-from timelines.backbones.rules.timing.quantities import Quantity
+from timelines.backbones.rules.timing.phrases.daypart import Part
+from timelines.backbones.rules.timing.phrases.quantities import Quantity
 
 
 class Kind(StrEnum):

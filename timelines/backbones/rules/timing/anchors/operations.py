@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
-from timelines.backbones.rules.timing.clock import Calendar
+from timelines.backbones.rules.timing.anchors.clock import Calendar
+from timelines.backbones.rules.timing.anchors.references import ReferenceIndex
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
-from timelines.backbones.rules.timing.references import ReferenceIndex
 from timelines.domain import Occurrence
 
 _OPERATION = re.compile(

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from timelines.backbones.rules.timing.cursor import Cursor
+from timelines.backbones.rules.timing.anchors.cursor import Cursor
+from timelines.backbones.rules.timing.anchors.milestones import Place, find_place, find_unit
+from timelines.backbones.rules.timing.anchors.operations import refers_to_operation
+from timelines.backbones.rules.timing.anchors.points import Moment, PointResolver
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
-from timelines.backbones.rules.timing.milestones import Place, find_place, find_unit
-from timelines.backbones.rules.timing.operations import refers_to_operation
-from timelines.backbones.rules.timing.points import Moment, PointResolver
-from timelines.backbones.rules.timing.terms import Anchoring, Kind, TimeExpression
+from timelines.backbones.rules.timing.phrases.terms import Anchoring, Kind, TimeExpression
 from timelines.domain import DAY, YEAR
 
 #: Offsets count from the last stated time while undated clauses have moved the cursor by less than

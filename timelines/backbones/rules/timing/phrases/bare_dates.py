@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from timelines.backbones.rules.timing.clock import Calendar
-from timelines.backbones.rules.timing.terms import Basis, Day
+from timelines.backbones.rules.timing.phrases.terms import Basis, Day
 
 #: Month and day without a year, nothing numeric around them.
 BARE_DATE = re.compile(
@@ -49,14 +48,15 @@ _EARLIEST, _LATEST = -10, 60
 _MANNER = 2
 
 
-def bare_dates(text: str, calendar: Calendar) -> Callable[[Day], bool] | None:
+def bare_dates(text: str, find_day: Callable[[Day], int | None]) -> Callable[[Day], bool] | None:
     """Return a test for bare dates of this note.
 
-    None if the note does not write dates this way.
+    None if the note does not write dates this way. `find_day` returns the number of days from
+    t = 0 to a named day.
     """
 
     def about_stay(day: Day) -> bool:
-        found = calendar.date_day(day)
+        found = find_day(day)
         return found is not None and _EARLIEST <= found <= _LATEST
 
     written = [

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from timelines.backbones.rules.timing.bare_dates import BARE_DATE, is_share, parse_day
-from timelines.backbones.rules.timing.daypart import BASE, find_part
-from timelines.backbones.rules.timing.quantities import number
-from timelines.backbones.rules.timing.terms import Basis, Day, Kind, TimeExpression
+from timelines.backbones.rules.timing.phrases.bare_dates import BARE_DATE, is_share, parse_day
+from timelines.backbones.rules.timing.phrases.daypart import BASE, find_part
+from timelines.backbones.rules.timing.phrases.quantities import number
+from timelines.backbones.rules.timing.phrases.terms import Basis, Day, Kind, TimeExpression
 
 _I = re.IGNORECASE
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")

@@ -11,16 +11,20 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from timelines.backbones.rules.timing.daypart import find_part
-from timelines.backbones.rules.timing.grammar.amounts import find_ages, find_offsets, find_spans
-from timelines.backbones.rules.timing.grammar.clocks import (
+from timelines.backbones.rules.timing.phrases.daypart import find_part
+from timelines.backbones.rules.timing.phrases.grammar.amounts import (
+    find_ages,
+    find_offsets,
+    find_spans,
+)
+from timelines.backbones.rules.timing.phrases.grammar.clocks import (
     find_clocks,
     find_parts,
     find_quantified_clocks,
 )
-from timelines.backbones.rules.timing.grammar.days import find_dates, find_days
-from timelines.backbones.rules.timing.grammar.events import find_events
-from timelines.backbones.rules.timing.terms import Basis, Day, Kind, TimeExpression
+from timelines.backbones.rules.timing.phrases.grammar.days import find_dates, find_days
+from timelines.backbones.rules.timing.phrases.grammar.events import find_events
+from timelines.backbones.rules.timing.phrases.terms import Basis, Day, Kind, TimeExpression
 
 #: In order of precedence, after ages and dates: a later finder does not change the matches of an
 #: earlier one.

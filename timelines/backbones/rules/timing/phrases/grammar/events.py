@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
-from timelines.backbones.rules.timing.grammar.amounts import REFERENCE
-from timelines.backbones.rules.timing.quantities import Quantity
-from timelines.backbones.rules.timing.terms import Anchoring, Kind, TimeExpression
+from timelines.backbones.rules.timing.phrases.grammar.amounts import REFERENCE
+from timelines.backbones.rules.timing.phrases.quantities import Quantity
+from timelines.backbones.rules.timing.phrases.terms import Anchoring, Kind, TimeExpression
 
 _I = re.IGNORECASE
 _PLACE = (

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
-from timelines.backbones.rules.timing.daypart import BASE, clock_part, find_part
-from timelines.backbones.rules.timing.quantities import QUANTITY, number, parse_quantity
-from timelines.backbones.rules.timing.terms import Kind, TimeExpression
+from timelines.backbones.rules.timing.phrases.daypart import BASE, clock_part, find_part
+from timelines.backbones.rules.timing.phrases.quantities import QUANTITY, number, parse_quantity
+from timelines.backbones.rules.timing.phrases.terms import Kind, TimeExpression
 
 _I = re.IGNORECASE
 _PART = re.compile(

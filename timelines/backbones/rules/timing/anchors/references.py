@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from timelines.backbones.rules.timing.concepts import concepts, numbers
+from timelines.backbones.rules.timing.anchors.concepts import concepts, numbers
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
 from timelines.domain import Lane, Occurrence, TaggedNote
 

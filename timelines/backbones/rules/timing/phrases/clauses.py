@@ -10,7 +10,7 @@ import itertools
 import re
 from dataclasses import dataclass
 
-from timelines.backbones.rules.timing.terms import Anchoring, Kind, TimeExpression
+from timelines.backbones.rules.timing.phrases.terms import Anchoring, Kind, TimeExpression
 
 _BREAK = re.compile(
     r"[;,:](?=\s|$)|\s(?:->|→|=>|–>|-->)\s*|[()]|\[(?!\*\*)|(?<!\*)\]|\s[-–—]{1,2}\s|\.(?=\s)|\n|\s(?:but|then|"

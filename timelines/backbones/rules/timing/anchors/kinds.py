@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from timelines.backbones.rules.timing.daypart import Part
+from timelines.backbones.rules.timing.phrases.daypart import Part
 from timelines.domain import Lane, Occurrence
 
 _ANALYTE = re.compile(

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from timelines.backbones.rules.timing.daypart import Part
-from timelines.backbones.rules.timing.terms import Day
+from timelines.backbones.rules.timing.phrases.daypart import Part
+from timelines.backbones.rules.timing.phrases.terms import Day
 from timelines.domain import DAY, YEAR, Anchor
 
 #: A year this far from the anchor's cannot be meant on a de-identified calendar.

@@ -8,14 +8,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from timelines.backbones.rules.timing.clock import Calendar
-from timelines.backbones.rules.timing.cursor import Cursor
-from timelines.backbones.rules.timing.daypart import Part
+from timelines.backbones.rules.timing.anchors.clock import Calendar
+from timelines.backbones.rules.timing.anchors.cursor import Cursor
+from timelines.backbones.rules.timing.anchors.milestones import Milestones, Place, find_place
+from timelines.backbones.rules.timing.anchors.operations import (
+    assumed_operation,
+    refers_to_operation,
+)
+from timelines.backbones.rules.timing.anchors.references import ReferenceIndex
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
-from timelines.backbones.rules.timing.milestones import Milestones, Place, find_place
-from timelines.backbones.rules.timing.operations import assumed_operation, refers_to_operation
-from timelines.backbones.rules.timing.references import ReferenceIndex
-from timelines.backbones.rules.timing.terms import Basis, Day, TimeExpression
+from timelines.backbones.rules.timing.phrases.daypart import Part
+from timelines.backbones.rules.timing.phrases.terms import Basis, Day, TimeExpression
 from timelines.domain import DAY
 
 #: How far before the cursor a part of the day may be and still mean the same day.
