@@ -277,7 +277,7 @@ def build_packet() -> tuple[str, str]:
 
     Returns its reviewer's session and the address of the current item.
     """
-    from tests.functional.review_world import build_packet_world
+    from tests.functional.review.review_world import build_packet_world
 
     packed = build_packet_world(cases=4, series=None, quotas={"TIMING decisive": ITEMS})
     return create_session(packed.reviewer), packed.item_address

@@ -16,9 +16,14 @@ from django.test import Client
 from playwright.sync_api import BrowserContext, Page, expect
 
 from accounts.models import User
-from tests.functional.authoring_world import WIDE
-from tests.functional.case_world import build_world
-from tests.functional.review_world import SCREEN, PacketWorld, build_packet_world, wait_for_item
+from tests.functional.authoring.authoring_world import WIDE
+from tests.functional.cases.case_world import build_world
+from tests.functional.review.review_world import (
+    SCREEN,
+    PacketWorld,
+    build_packet_world,
+    wait_for_item,
+)
 from timelines.authoring.actions import start_authoring
 from timelines.models import Authoring
 

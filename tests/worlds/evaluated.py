@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.models import Study
 from ehr.models import Dataset, Encounter
 from jobs.models import JobState
-from tests.functional.case_world import World
+from tests.functional.cases.case_world import World
 from tests.made_report import REVISED, TEXT, make_case, make_figures, make_report
 from timelines.evaluation.plain import case_to_plain, report_to_plain, settings_to_plain
 from timelines.evaluation.values import (

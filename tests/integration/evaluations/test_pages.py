@@ -20,7 +20,7 @@ from django.utils import timezone
 from accounts.models import AuditEvent, Role
 from jobs.models import JobState
 from tests import factories
-from tests.functional.case_world import MARKUP, build_world
+from tests.functional.cases.case_world import MARKUP, build_world
 from tests.made_report import REVISED, TEXT, make_figures, make_report
 from tests.support.pages import extract_text
 from tests.worlds.evaluated import evaluate_world, make_evaluation, store_case

@@ -27,7 +27,7 @@ from adjudication.models import Finding, Game, JudgeRun
 from jobs.models import JobState
 from llm_runtime.models import ModelCall, ModelRequestText
 from tests import factories
-from tests.functional.case_world import MARKUP
+from tests.functional.cases.case_world import MARKUP
 from tests.support.pages import extract_text
 from tests.worlds.judged import (
     KEYS,

@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
-from tests.functional.case_world import World
+from tests.functional.cases.case_world import World
 from timelines.models import Occurrence
 
 WIDE: ViewportSize = {"width": 1440, "height": 900}

@@ -14,7 +14,7 @@ from adjudication.judging.input import whole_hours
 from adjudication.models import Comparison, Finding, Game, JudgeRun
 from adjudication.scoring.errors import charge
 from jobs.models import JobState
-from tests.functional.case_world import MARKUP, World
+from tests.functional.cases.case_world import MARKUP, World
 from timelines.models import Entry, Timeline
 
 REASON = f"The administration row is this very dose, five hours after arrival {MARKUP}"

@@ -15,8 +15,8 @@ from accounts.models import Role
 from adjudication.models import Game
 from jobs.models import JobState
 from tests import factories
-from tests.functional.case_world import build_world
-from tests.functional.judged_pages import judge_world
+from tests.functional.cases.case_world import build_world
+from tests.functional.judging.judged_pages import judge_world
 from tests.worlds.evaluated import make_evaluation
 from timelines.models import STAGE_ORDER, Evaluation, Run, StageRun
 

@@ -21,7 +21,7 @@ from adjudication.review import decisions, slots
 from jobs.leases.clock import database_time
 from tests import factories
 from tests.functional.lost_connection import press_try_now
-from tests.functional.review_world import (
+from tests.functional.review.review_world import (
     PacketWorld,
     assert_accessible,
     press_answer,

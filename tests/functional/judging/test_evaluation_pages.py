@@ -16,8 +16,8 @@ from playwright.sync_api import expect
 from accounts.models import Role
 from jobs.models import JobState
 from tests import factories
-from tests.functional.case_world import build_world
-from tests.functional.test_pages import assert_accessible
+from tests.functional.cases.case_world import build_world
+from tests.functional.site.test_pages import assert_accessible
 from tests.made_report import REVISED, TEXT
 from tests.marks import deep
 from tests.worlds.evaluated import evaluate_world, make_evaluation, store_case

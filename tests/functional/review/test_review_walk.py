@@ -16,8 +16,8 @@ from adjudication.blinding.page import ANSWERS
 from adjudication.blinding.practice import practice_cases
 from adjudication.models import Assignment, Decision, Packet
 from tests import factories
-from tests.functional.review_walk import PAGE, PICTURES, STEPS, Camera, build_page
-from tests.functional.review_world import (
+from tests.functional.review.review_walk import PAGE, PICTURES, STEPS, Camera, build_page
+from tests.functional.review.review_world import (
     PASSWORD,
     SCREEN,
     assert_accessible,

@@ -15,8 +15,8 @@ from playwright.sync_api import expect
 
 from accounts.models import Role
 from tests import factories
-from tests.functional.rated_pages import SOURCES, build_rated_world
-from tests.functional.test_pages import assert_accessible
+from tests.functional.judging.rated_pages import SOURCES, build_rated_world
+from tests.functional.site.test_pages import assert_accessible
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.functional.authoring_world import (
+from tests.functional.authoring.authoring_world import (
     assert_accessible,
     drag,
     drag_over,
@@ -22,7 +22,7 @@ from tests.functional.authoring_world import (
     take_picture,
     wait_until_saved,
 )
-from tests.functional.case_world import MARKUP
+from tests.functional.cases.case_world import MARKUP
 from timelines.models import AnchorSuggestion
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

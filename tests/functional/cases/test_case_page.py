@@ -17,7 +17,7 @@ from django.core.cache import cache
 from playwright.sync_api import expect
 
 from tests import demo_cases, factories
-from tests.functional.case_world import MARKUP, build_world
+from tests.functional.cases.case_world import MARKUP, build_world
 from timelines.domain import TimelineKind
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -16,7 +16,7 @@ from adjudication.blinding.visibility import ROWS_AT_ONCE, are_sides_swapped, sw
 from adjudication.models import Assignment, Decision, ItemMark, Packet, Slot
 from adjudication.packets import actions as packets
 from tests import factories
-from tests.functional.review_world import (
+from tests.functional.review.review_world import (
     PASSWORD,
     PacketWorld,
     press_answer,

@@ -17,9 +17,9 @@ from playwright.sync_api import expect
 
 from accounts.models import Role
 from tests import factories
-from tests.functional.case_world import build_world
-from tests.functional.judged_pages import judge_world
-from tests.functional.test_pages import assert_accessible
+from tests.functional.cases.case_world import build_world
+from tests.functional.judging.judged_pages import judge_world
+from tests.functional.site.test_pages import assert_accessible
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -16,7 +16,7 @@ from accounts.models import AuditEvent, Role
 from ehr.models import Note
 from jobs.models import JobState
 from tests import factories
-from tests.functional.case_world import MARKUP, NOTE, build_world
+from tests.functional.cases.case_world import MARKUP, NOTE, build_world
 from timelines.cases.choices import load_choices
 from timelines.models import Stage, StageRun
 

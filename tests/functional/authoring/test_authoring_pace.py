@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.functional.authoring_world import (
+from tests.functional.authoring.authoring_world import (
     drag_over,
     find_row,
     load_draft,

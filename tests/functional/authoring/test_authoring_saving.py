@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 
 from accounts.models import Role
 from tests import factories
-from tests.functional.authoring_world import (
+from tests.functional.authoring.authoring_world import (
     assert_accessible,
     enter_time,
     find_row,

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from accounts.models import User
 from tests import demo_cases
-from tests.functional.authoring_world import WIDE, assert_accessible, take_picture
+from tests.functional.authoring.authoring_world import WIDE, assert_accessible, take_picture
 from tests.marks import deep
 from timelines.authoring.actions import start_authoring
 from timelines.authoring.edits import Edit, apply_edit

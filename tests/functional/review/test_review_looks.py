@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.functional.review_world import (
+from tests.functional.review.review_world import (
     SCREEN,
     assert_accessible,
     press_answer,

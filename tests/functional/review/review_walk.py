@@ -1,7 +1,7 @@
 """The steps of a whole review, for a test and for `docs/review.md`.
 
 The page consists of these words and of pictures. `REVIEW_WALK=1 pytest
-tests/functional/test_review_walk.py` takes the pictures and writes the page.
+tests/functional/review/test_review_walk.py` takes the pictures and writes the page.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def build_page() -> str:
         " describes packets, slots and the chain of decisions."
     )
     foot = "---\n\n" + wrap_text(
-        "`REVIEW_WALK=1 pytest tests/functional/test_review_walk.py` takes the pictures and writes"
+        "`REVIEW_WALK=1 pytest tests/functional/review/test_review_walk.py` takes the pictures and writes"
         " this page."
     )
     return "\n".join([head + "\n", *blocks, foot]) + "\n"
