@@ -35,9 +35,42 @@ _DOTTED = re.compile(r"(?:[a-z]\.)+[a-z]")
 #: Characters. A longer piece of a note is not a sentence but text without punctuation.
 _MAX_SENTENCE = 1200
 _TERMINAL = re.compile(r"[.!?]+[\"')\]]*(?=\s|,\s*(?:\d{1,2}\.|[A-Z]))")
+#: Characters by which lines of a wrapped note may differ from the widest one.
+_RAGGED = 8
 _BULLET = re.compile(r"[ \t]*(?:[-*•·>+–]+\s|\d{1,2}[.)]\s|\(?[a-z][.)]\s|#)")
 _ITEM_AFTER_COMMA = re.compile(r"(?<=[.,:;)\w]),\s*(?=\d{1,2}\.\s*[A-Z])")
 _LIST_NUMBER = re.compile(r"(?:^|[\s,])\d{1,2}$")
+
+
+def unwrap_lines(text: str) -> str:
+    """Return the text with a space for each break that only keeps lines short.
+
+    Offsets do not change. A note is taken as wrapped if no line is long, and many lines of about
+    the same width end inside a sentence. A break is kept if the next word would have had room.
+    """
+    lines = list(re.finditer(r"[^\r\n]+", text))
+    width = max((len(m.group().rstrip()) for m in lines), default=0)
+    if not _is_wrapped([m.group().rstrip() for m in lines], width):
+        return text
+    parts, done = [], 0
+    for before, after in itertools.pairwise(lines):
+        gap = text[before.end() : after.start()]
+        if gap in ("\n", "\r", "\r\n") and _continues(before.group(), after.group(), width):
+            parts += [text[done : before.end()], " " * len(gap)]
+            done = after.start()
+    return "".join([*parts, text[done:]])
+
+
+def _is_wrapped(lines: list[str], width: int) -> bool:
+    long_lines = [line for line in lines if len(line) >= 55]
+    open_ended = sum(1 for line in long_lines if line[-1] not in ".:;!?")
+    return len(long_lines) >= 4 and width <= 110 and open_ended >= 0.4 * len(long_lines)
+
+
+def _continues(line: str, following: str, width: int) -> bool:
+    word = following.split(maxsplit=1)[:1]
+    full = len(line.rstrip()) + 1 + len("".join(word)) > width - _RAGGED
+    return full and not _BULLET.match(following) and line.rstrip()[-1:] not in (":", "!", "?")
 
 
 def sentence_spans(
@@ -81,33 +114,7 @@ def _cuts_of_long_pieces(text: str, cuts: list[int]) -> list[int]:
 
 
 def _line_cuts(text: str) -> list[int]:
-    lines = list(re.finditer(r"[^\r\n]+", text))
-    wrapped = _is_hard_wrapped([m.group() for m in lines])
-    cuts = []
-    for before, after in itertools.pairwise(lines):
-        gap = text[before.end() : after.start()]
-        blank = gap.count("\n") > 1 or (gap.count("\r") > 1 and "\n" not in gap)
-        if blank or not wrapped or not _continues(before.group(), after.group()):
-            cuts.append(after.start())
-    return cuts
-
-
-def _is_hard_wrapped(lines: list[str]) -> bool:
-    """Return whether the note breaks its lines at a fixed width.
-
-    If it does, a line break may be inside a sentence.
-    """
-    long_lines = [line for line in lines if len(line.rstrip()) >= 55]
-    if len(long_lines) < 4 or max(len(line) for line in lines) > 110:
-        return False
-    open_ended = sum(1 for line in long_lines if line.rstrip()[-1] not in ".:;!?")
-    return open_ended >= 0.4 * len(long_lines)
-
-
-def _continues(line: str, following: str) -> bool:
-    if _BULLET.match(following) or len(line.rstrip()) < 45:
-        return False
-    return line.rstrip()[-1:] not in (":", "!", "?")
+    return [m.start() for m in re.finditer(r"[^\r\n]+", text)]
 
 
 def _ends_sentence(text: str, match: re.Match[str]) -> bool:

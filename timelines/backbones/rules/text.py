@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from llm_runtime.model_files import SPACY_ENGLISH
 from timelines.backbones.rules.sections import Section, find_sections
-from timelines.backbones.rules.sentences import sentence_spans
+from timelines.backbones.rules.sentences import sentence_spans, unwrap_lines
 from timelines.pipeline.backbone import Check, never_stop
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class Line:
 class Analysis:
     """Everything known about a note's text before an occurrence is looked for.
 
+    In `text` a space stands for each line break that only keeps lines short; offsets are the note's.
     `doc` is one spaCy Doc over the whole note (`doc.text == text`, so `token.idx` is an offset of
     the note); its sentence boundaries are those of `sentences`. Sections partition the note.
     """
@@ -128,7 +129,7 @@ class _Request:
 
 @lru_cache(maxsize=16)
 def _analyse(asked: _Request) -> Analysis:
-    text = asked.text
+    text = unwrap_lines(asked.text)
     sections = find_sections(text)
     spans = sentence_spans(text, [s.start for s in sections], [s.body_start for s in sections])
     lines = _lines(text)

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from timelines.backbones.rules.sections import find_sections, kind_of_title
+from timelines.backbones.rules.sentences import unwrap_lines
 from timelines.backbones.rules.text import analyse
 
 
@@ -121,11 +122,22 @@ def test_a_hard_wrapped_paragraph_is_not_cut_at_its_line_breaks() -> None:
     assert len(sentences(note)) == 1
 
 
+def test_a_line_break_is_kept_if_the_next_word_had_room() -> None:
+    words = "the patient was seen in the clinic by a nurse who found her pale and"
+    wrapped = f"{words}\n" * 5
+    note = f"{wrapped}weak.\nHome\n- {words}\n- {words}\n\n{words}"
+    plain = unwrap_lines(note)
+    assert len(plain) == len(note)
+    assert plain == f"{words} " * 5 + f"weak.\nHome\n- {words}\n- {words}\n\n{words}"
+    assert unwrap_lines(f"{note}\n{'long ' * 30}") == f"{note}\n{'long ' * 30}"
+
+
 @settings(max_examples=80, deadline=None)
 @given(st.text(max_size=400))
 def test_sections_partition_any_text_and_the_parse_keeps_it(note: str) -> None:
     analysis = analyse(note)
-    assert analysis.doc.text == note
+    assert analysis.doc.text == analysis.text
+    assert len(analysis.text) == len(note)
     edges = [(s.start, s.end) for s in analysis.sections]
     assert "".join(note[a:b] for a, b in edges) == note
     assert all(s.start <= s.body_start <= s.end for s in analysis.sections)

@@ -135,7 +135,7 @@ def read_note(note: TaggedNote, check: Check = never_stop) -> dict[str, Reading]
     readings = {}
     for occurrence in note.inventory:
         check()
-        readings[occurrence.uid] = _read(occurrence, note.text, analysis)
+        readings[occurrence.uid] = _read(occurrence, analysis.text, analysis)
     return readings
 
 

@@ -68,9 +68,9 @@ class _Reading:
     """
 
     def __init__(self, note: TaggedNote, anchor: Anchor, check: Check) -> None:
-        self.note = note
         self.check = check
         self.analysis: Analysis = analyse(note.text, check)
+        note = self.note = replace(note, text=self.analysis.text)
         self.calendar = Calendar(anchor)
         self.milestones = Milestones(anchor)
         self.expressions = _locate_expressions(
