@@ -138,9 +138,10 @@ def test_reopening_needs_a_reason_and_keeps_uids_and_history(tab):
     tab.edit("redo")
     tab.edit("change", uid=uids[2], values={"time": 2.0})
     tab.post("submit", {"revision": tab.revision})
+    # Filtered first: otherwise the time would be any entry's.
     assert dict(
-        Timeline.objects.values_list("source", "entries__time").filter(
-            entries__occurrence__uid4=uids[2]
+        Timeline.objects.filter(entries__occurrence__uid4=uids[2]).values_list(
+            "source", "entries__time"
         )
     ) == {
         "author:ana": 2.0,
