@@ -87,8 +87,9 @@ class PipelineConfig:
     min_queries: Count = 1
     max_queries: Count = 3
     query_context: QueryContext = QueryContext.NAMES
-    #: Occurrences a call; at most 25 as published.
-    query_batch_size: Count = 60
+    #: Occurrences a call; at most 25 as published. More find as much for fewer tokens
+    #: (docs/quality.md).
+    query_batch_size: Count = 180
     #: Most characters of the names of series in a prompt.
     query_names_characters: Count = 20_000
     query_local_characters: Count = 700

@@ -29,7 +29,7 @@ def test_defaults_are_the_protocols() -> None:
     )
     assert (c.infer_batch_size, c.query_batch_size, c.embed_batch_size, c.rerank_batch_size) == (
         60,
-        60,
+        180,
         8,
         4,
     )
