@@ -38,6 +38,7 @@ def read(path: Path, content: bytes, **options) -> Found:
     return rows, rejected, offered
 
 
+@pytest.mark.slow
 def test_random_text_is_read_as_the_csv_module_reads_it_or_refused(tmp_path, monkeypatch):
     chance, whole, refused = random.Random(11), 0, []
     for _ in range(4000):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -117,6 +118,7 @@ def assert_legal(given: JudgeInput) -> None:
             assert given.note[judged.note_span[0] : judged.note_span[1]] == finding.note_evidence
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(TIMELINES, TIMELINES, st.integers(0, 9))
 def test_any_game_has_legal_findings_that_swapping_leaves_alone(
