@@ -286,7 +286,7 @@ def _finding(line: FindingLine) -> dict[str, str]:
     )
     return {
         "kind": line.difference,
-        "held": line.sided_verdict,
+        "verdict": line.sided_verdict,
         "charged": charged,
         "grounding": line.grounding,
         "reason": line.finding.reason,

@@ -19,7 +19,7 @@ COLUMNS = (
     Column("packet", TEXT, "", "public id of the packet"),
     Column("sequence", INT, "", "position in the packet's chain, from 1 without gaps"),
     Column("kind", TEXT, "", "answer, amendment, withdrawal, late, sign, unsign or guess"),
-    Column("stands", BOOL, "", "whether this is the decision that counts for its person and item"),
+    Column("counts", BOOL, "", "whether this is the decision that counts for its person and item"),
     Column("reviewer", TEXT, "", "user name", free=True),
     Column("role", TEXT, "", "reviewer or adjudicator (the third person)"),
     Column("item", TEXT, "", "public id of the item; empty for signatures"),
@@ -78,18 +78,18 @@ def lines(packet: Packet) -> Iterator[dict[str, Any]]:
     Values are not yet escaped for spreadsheets.
     """
     rows = Decision.objects.filter(packet=packet).select_related(*_JOINED).order_by("sequence")
-    stand = set(
+    counting = set(
         packet.items.filter(slots__decision__isnull=False).values_list("slots__decision", flat=True)
     )
     for d in rows.iterator(chunk_size=1000):
-        yield _line(d, stands=d.pk in stand)
+        yield _line(d, counts=d.pk in counting)
 
 
-def _line(d: Decision, *, stands: bool) -> dict[str, Any]:
+def _line(d: Decision, *, counts: bool) -> dict[str, Any]:
     finding = d.item.finding if d.item else None
     versions = d.item.versions if d.item else {}
     line = {
-        "packet": d.packet.public_id, "sequence": d.sequence, "kind": d.kind, "stands": stands,
+        "packet": d.packet.public_id, "sequence": d.sequence, "kind": d.kind, "counts": counts,
         "reviewer": d.assignment.person.get_username(), "role": d.assignment.role,
         "item": d.item.public_id if d.item else None,
         "case": finding.game.comparison.encounter.case_id if finding else None,

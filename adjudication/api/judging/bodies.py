@@ -238,7 +238,7 @@ class Game(Body):
 class GameDetail(Game):
     """A game with its findings."""
 
-    told = Finding(many=True)
+    finding_list = Finding(many=True)
 
 
 class GamePage(NextPage):

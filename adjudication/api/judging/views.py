@@ -66,7 +66,7 @@ def build_choice_parameter(name: str, values: Iterable[object], words: str) -> O
 class GameDetail(GameLine):
     """A game with its findings."""
 
-    told: tuple[FindingLine, ...]
+    finding_list: tuple[FindingLine, ...]
 
 
 class JudgeRuns(ApiView):

@@ -258,9 +258,9 @@ class Decided(Body):
 
 
 class Held(Body):
-    """`held`: whether you still have the item. The draft is stored either way."""
+    """`assigned`: whether you still have the item. The draft is stored either way."""
 
-    held = BooleanField()
+    assigned = BooleanField()
 
 
 class Rows(Body):

@@ -120,7 +120,7 @@ class Draft(ReviewView):
     @review_operation("review_draft", bodies.Held, refuses=(403, 422), takes=bodies.DraftRequest)
     def put(self, request: Request, public_id: str, item_id: str) -> dict[str, bool]:
         """Store what you have chosen and typed, and renew the lease."""
-        return {"held": _read_draft(request, public_id, item_id).save_draft()}
+        return {"assigned": _read_draft(request, public_id, item_id).save_draft()}
 
 
 class Skip(ReviewView):

@@ -68,12 +68,12 @@ def review_decide(request: StudyRequest, public_id: str, item_id: str) -> HttpRe
 @study_role_required()
 @handle_refusals
 def review_draft(request: StudyRequest, public_id: str, item_id: str) -> HttpResponseBase:
-    """Store the draft. `held`: whether the person still has the item."""
+    """Store the draft. `assigned`: whether the person still has the item."""
     assignment = find_own_assignment(request, public_id)
     item = find_own_item(assignment, item_id)
     check_practised(assignment)
     typed = _read_answer(json_body(request), assignment, item)
-    return JsonResponse({"held": typed.save_draft()})
+    return JsonResponse({"assigned": typed.save_draft()})
 
 
 @require_POST

@@ -65,7 +65,7 @@ function side(name, one) {
 function finding(one) {
   const box = element("article", "reported");
   const head = box.appendChild(element("p"));
-  head.append(element("b", "", one.kind), `: ${one.held}`);
+  head.append(element("b", "", one.kind), `: ${one.verdict}`);
   if (one.flag) head.append(element("span", "badge badge-plain", one.flag));
   box.append(
     element("p", "muted", `${one.charged || "no side is charged"} · based on ${one.grounding}`),

@@ -81,7 +81,7 @@ async function saveDraft() {
   if (status !== 200) return;
   [saved, savedAt] = [content, performance.now()];
   if (Review.item() !== item) return;
-  if (data.held === false) {
+  if (data.assigned === false) {
     Review.note(
       "Your time for this item ran out, and another reviewer has it now. Your answer will be stored as late.",
     );

@@ -283,7 +283,7 @@ def test_a_game_comes_with_its_findings(world, admin):
     game = Game.objects.first()
     status, body = admin.get(f"games/{game.public_id}/")
     assert status == 200
-    assert len(body["told"]) == body["findings"] == game.findings.count()
+    assert len(body["finding_list"]) == body["findings"] == game.findings.count()
     assert body["a"] in (body["first"], body["second"])
 
 

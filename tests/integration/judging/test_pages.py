@@ -653,7 +653,7 @@ def test_a_comparison_pairs_rows_marks_differences_and_puts_findings_in_place(we
     assert only["no chest pain"] == "only-a"
     assert only['pain "worst ever"'] == "only-b"
     (finding,) = items["fever"]["f"]
-    assert finding["held"] == "author:vega · revised right"
+    assert finding["verdict"] == "author:vega · revised right"
     assert finding["charged"] == "rules-orion · revised: wrong time, 2 points"
     assert len(data["items"]) == len({i["u"] for i in data["items"]})
 

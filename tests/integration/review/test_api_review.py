@@ -175,7 +175,7 @@ def test_a_draft_comes_again_in_the_labels_that_were_seen(reviewer):
     item = reviewer.item()
     path = f"{reviewer.path}items/{item['id']}/"
     kept = {"answer": "A", "own_time": 7.5, "comment": "half", "active_seconds": 4.0}
-    assert reviewer.api.put(path + "draft/", **kept) == (200, {"held": True})
+    assert reviewer.api.put(path + "draft/", **kept) == (200, {"assigned": True})
     assert reviewer.api.get(path)[1]["draft"] == kept
     assert reviewer.item()["id"] == item["id"]
 

@@ -210,7 +210,7 @@ def test_every_link_is_exported_with_and_without_text(client, judged):
     ), "a file with patients' text says so"
     rows = list(csv.DictReader(io.StringIO(read("csv"))))
     assert [r["sequence"] for r in rows] == ["1", "2", "3"]
-    assert {r["upheld"] for r in rows} == {r["stands"] for r in rows} == {"true"}
+    assert {r["upheld"] for r in rows} == {r["counts"] for r in rows} == {"true"}
     assert rows[1]["previous_hash"] == rows[0]["hash"]
     assert "note_evidence" not in rows[0]
     lines = [json.loads(line) for line in read("jsonl", text=True).splitlines()]

@@ -97,7 +97,7 @@ def test_a_draft_is_kept_and_shown_in_the_labels_of_the_page(reviewer, mine, rev
         comment='"quoted" <b>',
         active_seconds=31.5,
     )
-    assert response.json() == {"held": True}
+    assert response.json() == {"assigned": True}
     page = reviewer.get(reverse("adjudication:review_item", args=[mine.public_id])).content.decode()
     assert 'data-answer="B"' in page
     assert 'data-seconds="31.5"' in page

@@ -229,7 +229,7 @@ def _place_without_row(
             entry,
             recorded,
             "rules: discharge time",
-            f"told with the discharge, recorded at {recorded:.1f} h",
+            f"mentioned with the discharge, recorded at {recorded:.1f} h",
             known=True,
         )
     position = case.inventory.by_uid[entry.uid].start
@@ -256,7 +256,7 @@ def _explain_unchanged(entry: Entry) -> str:
     return (
         f"no row is the same occurrence; {entry.reason}"
         if entry.reason
-        else "no row is the same occurrence; the text time stands"
+        else "no row is the same occurrence; the time from the text is kept"
     )
 
 
@@ -275,7 +275,7 @@ def _shift(entry: Entry, shift: float, by: Sequence[str]) -> Entry:
         known=entry.known,
         context=tuple(c for c in context if c != entry.uid),
         decided_by="rules: moved with neighbours",
-        reason=f"no row of its own; moved {shift:+.1f} h with the occurrences it is told with",
+        reason=f"no row of its own; moved {shift:+.1f} h with the occurrences mentioned beside it",
     )
 
 

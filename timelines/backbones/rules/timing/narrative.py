@@ -62,7 +62,7 @@ _COMES = re.compile(
     re.IGNORECASE,
 )
 _AT_ADMISSION = Estimate(0.0, -2.0, 2.0, Strength.RELATIVE, "", "", known=True)
-_COMPLAINT = "the coming to hospital; how long is told of the complaint"
+_COMPLAINT = "the arrival at hospital; the duration is that of the complaint"
 
 
 @dataclass
@@ -172,7 +172,7 @@ class Narrator:
         reason = (
             "a fact about the patient: static, at 0"
             if demographic
-            else "an undated or chronic state stands at 0"
+            else "an undated or chronic state is placed at 0"
         )
         self._record(
             occurrence,
@@ -431,9 +431,9 @@ class Narrator:
 
     def _here(self, cursor: Cursor) -> Moment:
         source = (
-            f"told after “{cursor.source}”"
+            f"mentioned after “{cursor.source}”"
             if cursor.source
-            else "told at the beginning of its part of the note"
+            else "mentioned at the beginning of its part of the note"
         )
         estimate = Estimate(
             cursor.time,

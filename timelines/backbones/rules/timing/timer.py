@@ -116,7 +116,7 @@ class _Reading:
         if estimate is None:
             return self._estimate_outside(occurrence, estimates)
         if estimate.strength <= Strength.INHERITED and _PAST.match(occurrence.mention):
-            reason = "history without a date: it stands at 0"
+            reason = "history without a date: it is placed at 0"
             estimate = Estimate(0.0, None, 0.0, Strength.DEFAULT, "static", reason)
         return estimate.add_context(self._neighbours(occurrence))
 
@@ -135,7 +135,7 @@ class _Reading:
                 None, None, None, Strength.DEFAULT, "none", "the note gives this occurrence no time"
             )
         near = min(dated, key=lambda o: abs((o.start or 0) - (occurrence.start or 0)))
-        reason = f"told beside “{near.mention}”"
+        reason = f"mentioned beside “{near.mention}”"
         return replace(
             estimates[near.uid],
             strength=Strength.INHERITED,

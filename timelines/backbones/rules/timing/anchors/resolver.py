@@ -123,7 +123,7 @@ class Resolver(PointResolver):
         if past and e.direction < 0 and cursor.time > -DAY and e.quantity.hours >= DAY:
             base = replace(base, time=0.0, low=0.0, high=0.0)
         after = "after" if e.direction > 0 else "before"
-        source = f" “{cursor.source}”" if cursor.source else " what was told last"
+        source = f" “{cursor.source}”" if cursor.source else " what was mentioned last"
         moment = self._move(
             base,
             e,
@@ -231,7 +231,7 @@ class Resolver(PointResolver):
         return replace(
             estimate,
             strength=Strength.RELATIVE,
-            reason=f"“{occurrence.mention}” stands at {_hours(estimate.time)}",
+            reason=f"“{occurrence.mention}” is at {_hours(estimate.time)}",
             rule="event",
             known=False,
             context=(occurrence.uid,),
