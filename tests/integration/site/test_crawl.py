@@ -38,6 +38,7 @@ PEOPLE = {
 #: Where an answer of 400 or above is right: (shape, person) → (status, why).
 EXPECTED: dict[tuple[str, str], tuple[int, str]] = {
     ("/cases/{id}/", "author"): (403, "the author's own unaided draft closes the case to them"),
+    ("/cases/{id}/", "both"): (403, "the record stays open to a reviewer, the case is closed"),
     ("/cases/{id}/agreement/", "author"): (
         403,
         "one author alone has submitted; a sentence says so",
