@@ -39,7 +39,7 @@ REVIEWERS = 50
 SLEEPERS = 5
 CSRF = "c" * 32
 ANSWERS = ("A", "B", "BOTH", "NEITHER", "UNCLEAR", "NOT_A_FINDING")
-ITEM = re.compile(r'data-item="([^"]+)" data-url="([^"]+)"')
+ITEM = re.compile(r'data-item="([^"]+)"\s+data-url="([^"]+)"')
 
 
 @dataclass
