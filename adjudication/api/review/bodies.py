@@ -258,7 +258,7 @@ class Decided(Body):
 
 
 class Held(Body):
-    """`assigned`: whether you still have the item. The draft is stored either way."""
+    """`assigned`: whether you still have the item. The draft is stored."""
 
     assigned = BooleanField()
 
