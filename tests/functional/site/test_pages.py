@@ -197,7 +197,7 @@ def test_open_reasons_scroll_and_focus_outlive_the_polls(admin_of, live_server):
     page.set_viewport_size({"width": 700, "height": 700})
     page.goto(f"{live_server.url}/runs/{run.public_id}/")
     page.get_by_text("Earlier attempts (2)").click()
-    page.locator(".table-wrap").evaluate("e => { e.scrollLeft = 200 }")
+    page.locator(".table-wrap:has(#stage-table)").evaluate("e => { e.scrollLeft = 200 }")
     page.locator("#run-pause").focus()
     StageRun.objects.filter(case_run__run=run, state=JobState.RUNNING).update(
         progress={"done": 5, "total": 9, "words": "batch 6 of 9"}
@@ -206,7 +206,7 @@ def test_open_reasons_scroll_and_focus_outlive_the_polls(admin_of, live_server):
     expect(page.locator("#stage-table")).to_contain_text("batch 6 of 9")
     expect(page.locator("#stage-table")).to_contain_text("failed after 4 attempts")
     assert page.locator("details[id^=reasons]").first.evaluate("e => e.open")
-    assert page.locator(".table-wrap").evaluate("e => e.scrollLeft") == 200
+    assert page.locator(".table-wrap:has(#stage-table)").evaluate("e => e.scrollLeft") == 200
     expect(page.locator("#run-pause")).to_be_focused()
     with page.expect_request("**/runs/**") as asked:
         pass
@@ -219,6 +219,8 @@ def test_a_poll_after_the_session_ended_leads_to_the_sign_in_page(admin_of, live
     run = make_unfinished_run()
     page = admin_of(run.study)
     page.goto(f"{live_server.url}/runs/{run.public_id}/")
+    # A response under way would bring the session's cookie back.
+    page.wait_for_load_state("networkidle")
     page.context.clear_cookies()
     page.wait_for_url("**/sign-in/**")
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
