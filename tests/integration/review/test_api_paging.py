@@ -75,7 +75,7 @@ def copy_findings(run):
             Finding(**values, ordinal=last.ordinal + n) for n in range(1, MANY + 1)
         )
     with connection.cursor() as cursor:
-        cursor.execute("ANALYZE adjudication_finding, adjudication_game, adjudication_comparison")
+        cursor.execute("ANALYZE")
 
 
 def scans(plan):

@@ -20,11 +20,12 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db.models import F
 from django.test import Client
 from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
 
 from accounts.models import Role, User
-from adjudication.models import Assignment, Finding, Game, PacketItem
+from adjudication.models import Assignment, Finding, Game, PacketItem, Slot
 from adjudication.packets import actions as packets
 from adjudication.review import decisions, slots
 from tests import factories
@@ -195,9 +196,12 @@ def pool(review: Review, mine: Assignment) -> list[str]:
         "public_id", flat=True
     )[:1]
     found += Timeline.objects.filter(encounter=encounter).values_list("public_id", flat=True)[:1]
-    found += PacketItem.objects.filter(packet=review.packet, slots__assignment=mine).values_list(
-        "public_id", flat=True
-    )[:2]
+    # One that may be decided, and one that is.
+    own = Slot.objects.filter(assignment=mine).order_by(
+        F("decision").asc(nulls_first=True), F("lease_expires_at").desc(nulls_last=True)
+    )
+    own_items = list(own.values_list("item__public_id", flat=True))
+    found += [*own_items[:1], *own_items[-1:]]
     found += PacketItem.objects.filter(packet=review.packet).values_list("public_id", flat=True)[:1]
     return list(dict.fromkeys(found))
 
