@@ -8,11 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from django.conf import settings
 from django.core.cache import cache
 from django.core.signals import request_finished, request_started
 from django.db import connection
-from django.test import Client
 from playwright.sync_api import BrowserContext, Page, expect
 
 from accounts.models import User
@@ -24,6 +22,7 @@ from tests.functional.review.review_world import (
     build_packet_world,
     wait_for_item,
 )
+from tests.support.windows import collect_complaints, sign_in
 from timelines.authoring.actions import start_authoring
 from timelines.models import Authoring
 
@@ -116,18 +115,9 @@ def enter(live_server, complaints):
         # session back.
         page.goto("about:blank")
         page.wait_for_load_state("networkidle")
-        client = Client()
-        client.force_login(person)
-        session = client.cookies["sessionid"].value
-        page.context.add_cookies(
-            [{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": live_server.url}]
-        )
+        sign_in(page.context, person, live_server.url)
         page.set_viewport_size(WIDE)
-        page.on(
-            "console",
-            lambda message: complaints.append(message.text) if message.type == "error" else None,
-        )
-        page.on("pageerror", lambda error: complaints.append(str(error)))
+        collect_complaints(page, complaints)
         page.goto(f"{live_server.url}{path}")
         return page
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from django.conf import settings
 from playwright.sync_api import expect
 
 from accounts.models import Role
@@ -24,6 +23,7 @@ from tests.functional.authoring.authoring_world import (
     wait_until_saved,
 )
 from tests.functional.lost_connection import press_try_now
+from tests.support.windows import sign_in
 from timelines.authoring.actions import start_authoring
 from timelines.models import Authoring, AuthoringEdit
 
@@ -107,16 +107,7 @@ def test_after_signing_in_again_in_another_tab_the_waiting_changes_are_saved(
         "target", "_blank"
     )
     client.logout()
-    client.force_login(world.clinician)
-    page.context.add_cookies(
-        [
-            {
-                "name": settings.SESSION_COOKIE_NAME,
-                "value": client.cookies["sessionid"].value,
-                "url": live_server.url,
-            }
-        ]
-    )
+    sign_in(page.context, world.clinician, live_server.url)
     banner.get_by_role("button", name="I have signed in").click()
     wait_until_saved(page)
     assert load_draft(world)["Fell at home"].draft.time == -72.0

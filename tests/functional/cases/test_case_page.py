@@ -18,6 +18,7 @@ from playwright.sync_api import expect
 
 from tests import demo_cases, factories
 from tests.functional.cases.case_world import MARKUP, build_world
+from tests.support.windows import collect_complaints, sign_in
 from timelines.domain import TimelineKind
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -33,28 +34,14 @@ def world():
 
 
 @pytest.fixture
-def opened(world, live_server, page, client):
+def opened(world, live_server, page, complaints):
     """Open a path of the case signed in, at the wide size.
 
     It collects the console's errors.
     """
-    client.force_login(world.clinician)
-    page.context.add_cookies(
-        [
-            {
-                "name": settings.SESSION_COOKIE_NAME,
-                "value": client.cookies["sessionid"].value,
-                "url": live_server.url,
-            }
-        ]
-    )
+    sign_in(page.context, world.clinician, live_server.url)
     page.set_viewport_size(WIDE)
-    page.complaints = []
-    page.on(
-        "console",
-        lambda message: page.complaints.append(message.text) if message.type == "error" else None,
-    )
-    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    collect_complaints(page, complaints)
 
     def open_(path: str = ""):
         page.goto(f"{live_server.url}{world.address}{path}")
@@ -278,7 +265,7 @@ def test_the_note_is_shown_with_exactly_its_stored_characters(opened, world):
     assert "\r\n" in shown
 
 
-def test_markup_of_the_record_runs_nowhere(opened, world):
+def test_markup_of_the_record_runs_nowhere(opened, world, complaints):
     page = opened(f"?o={world.uid('markup')}")
     expect(page.locator(f"{PANEL} h2")).to_have_text(MARKUP)
     page.keyboard.press("[")
@@ -286,7 +273,7 @@ def test_markup_of_the_record_runs_nowhere(opened, world):
     page.locator("#tab-table").click()
     expect(page.locator(".case-table")).to_contain_text(MARKUP)
     assert page.evaluate("window.hit") is None
-    assert page.complaints == []
+    assert complaints == []
 
 
 @pytest.mark.deep
@@ -366,7 +353,9 @@ def test_on_a_tablet_the_chain_is_a_drawer(opened, world):
 
 @pytest.mark.deep
 @pytest.mark.parametrize("theme", ["dark", "light"])
-def test_axe_finds_nothing_and_pictures_are_taken(opened, world, live_server, page, theme):
+def test_axe_finds_nothing_and_pictures_are_taken(
+    opened, world, live_server, page, theme, complaints
+):
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     built = demo_cases.build(world.encounter.dataset, demo_cases.load_shipped())
     for name, size in (("wide", WIDE), ("tablet", TABLET)):
@@ -382,7 +371,7 @@ def test_axe_finds_nothing_and_pictures_are_taken(opened, world, live_server, pa
         page.keyboard.press("[")
         page.wait_for_selector("#step-8")
         picture(page, f"{name}-{theme}")
-    assert page.complaints == []
+    assert complaints == []
 
 
 @pytest.mark.deep

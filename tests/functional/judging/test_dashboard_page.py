@@ -17,6 +17,7 @@ from accounts.models import Role
 from tests import factories
 from tests.functional.judging.rated_pages import SOURCES, build_rated_world
 from tests.functional.site.test_pages import assert_accessible
+from tests.support.windows import collect_complaints, sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -30,28 +31,18 @@ def rated():
 
 
 @pytest.fixture
-def opened(rated, live_server, page, client):
+def opened(rated, live_server, page, complaints):
     """Open the ratings of the first run signed in as an admin.
 
     It collects the console's errors.
     """
-    client.force_login(factories.make_user(rated.study, Role.ADMIN, username="the-admin"))
-    page.context.add_cookies(
-        [
-            {
-                "name": settings.SESSION_COOKIE_NAME,
-                "value": client.cookies["sessionid"].value,
-                "url": live_server.url,
-            }
-        ]
+    sign_in(
+        page.context,
+        factories.make_user(rated.study, Role.ADMIN, username="the-admin"),
+        live_server.url,
     )
     page.set_viewport_size(WIDE)
-    complaints: list[str] = []
-    page.on(
-        "console",
-        lambda message: complaints.append(message.text) if message.type == "error" else None,
-    )
-    page.on("pageerror", lambda error: complaints.append(str(error)))
+    collect_complaints(page, complaints)
 
     def open_(run=None, size=WIDE):
         page.set_viewport_size(size)

@@ -20,6 +20,7 @@ from tests.functional.cases.case_world import build_world
 from tests.functional.site.test_pages import assert_accessible
 from tests.made_report import REVISED, TEXT
 from tests.marks import deep
+from tests.support.windows import collect_complaints, sign_in
 from tests.worlds.evaluated import evaluate_world, make_evaluation, store_case
 from timelines.evaluation.values import Basis, CaseResult, CaseSource
 from timelines.models import Evaluation
@@ -44,35 +45,21 @@ def evaluation(world):
 
 
 @pytest.fixture
-def opened(world, live_server, page, client):
+def opened(world, live_server, page, complaints):
     """Open a path signed in as an admin, at the wide size.
 
     It collects the console's errors.
     """
-    client.force_login(factories.make_user(world.study, Role.ADMIN))
-    page.context.add_cookies(
-        [
-            {
-                "name": settings.SESSION_COOKIE_NAME,
-                "value": client.cookies["sessionid"].value,
-                "url": live_server.url,
-            }
-        ]
-    )
+    sign_in(page.context, factories.make_user(world.study, Role.ADMIN), live_server.url)
     page.set_viewport_size(WIDE)
-    page.complaints = []
-    page.on(
-        "console",
-        lambda message: page.complaints.append(message.text) if message.type == "error" else None,
-    )
-    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    collect_complaints(page, complaints)
 
     def open_(path: str):
         page.goto(f"{live_server.url}{path}")
         return page
 
     yield open_
-    assert page.complaints == []
+    assert complaints == []
 
 
 def wait_until_drawn(page) -> None:

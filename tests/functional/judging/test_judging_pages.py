@@ -20,6 +20,7 @@ from tests import factories
 from tests.functional.cases.case_world import build_world
 from tests.functional.judging.judged_pages import judge_world
 from tests.functional.site.test_pages import assert_accessible
+from tests.support.windows import collect_complaints, sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -38,32 +39,22 @@ def judged(world):
 
 
 @pytest.fixture
-def opened(world, judged, live_server, page, client):
+def opened(world, judged, live_server, page, complaints):
     """Open a path signed in as an admin; collect the console's errors."""
-    client.force_login(factories.make_user(world.study, Role.ADMIN, username="the-admin"))
-    page.context.add_cookies(
-        [
-            {
-                "name": settings.SESSION_COOKIE_NAME,
-                "value": client.cookies["sessionid"].value,
-                "url": live_server.url,
-            }
-        ]
+    sign_in(
+        page.context,
+        factories.make_user(world.study, Role.ADMIN, username="the-admin"),
+        live_server.url,
     )
     page.set_viewport_size(WIDE)
-    page.complaints = []
-    page.on(
-        "console",
-        lambda message: page.complaints.append(message.text) if message.type == "error" else None,
-    )
-    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    collect_complaints(page, complaints)
 
     def open_(path: str):
         page.goto(f"{live_server.url}{path}")
         return page
 
     yield open_
-    assert page.complaints == []
+    assert complaints == []
     assert page.evaluate("window.hit") is None, "nothing of the data ran"
 
 

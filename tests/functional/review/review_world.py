@@ -15,7 +15,6 @@ from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
-from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import Page, ViewportSize, expect
 
@@ -214,21 +213,6 @@ def _judge_dataset(dataset: Dataset) -> JudgeRun:
         for pk in Game.objects.filter(run=run, state=JobState.QUEUED).values_list("pk", flat=True):
             actions.execute_game(pk)
     return run
-
-
-def sign_in(page: Page, person: User, url: str) -> None:
-    """Give the browser a session of this person."""
-    client = Client()
-    client.force_login(person)
-    page.context.add_cookies(
-        [
-            {
-                "name": settings.SESSION_COOKIE_NAME,
-                "value": client.cookies["sessionid"].value,
-                "url": url,
-            }
-        ]
-    )
 
 
 def wait_for_item(page: Page) -> None:

@@ -10,7 +10,6 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.conf import settings
 from playwright.sync_api import Page, Route, expect
 
 from accounts.models import Role
@@ -30,6 +29,7 @@ from tests.functional.review.review_world import (
     wait_for_item,
     wait_until_saved,
 )
+from tests.support.windows import sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -121,16 +121,7 @@ def test_an_ended_session_costs_a_sign_in(reviewing, packed, client, live_server
         "target", "_blank"
     )
     page.keyboard.press("6")
-    client.force_login(packed.reviewer)
-    page.context.add_cookies(
-        [
-            {
-                "name": settings.SESSION_COOKIE_NAME,
-                "value": client.cookies["sessionid"].value,
-                "url": live_server.url,
-            }
-        ]
-    )
+    sign_in(page.context, packed.reviewer, live_server.url)
     signed_out.get_by_role("button", name="I have signed in").click()
     wait_until_saved(page)
     expect(signed_out).to_be_hidden()

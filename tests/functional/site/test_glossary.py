@@ -9,7 +9,6 @@ import os
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 from playwright.sync_api import expect
 
 from accounts.models import Role
@@ -17,6 +16,7 @@ from tests import factories
 from tests.functional.cases.case_world import build_world
 from tests.functional.site.test_pages import assert_accessible
 from tests.marks import deep
+from tests.support.windows import sign_in
 from tests.worlds.evaluated import evaluate_world
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -32,18 +32,9 @@ def test_a_term_opens_its_definition_inside_the_window(
 ):
     world = build_world()
     evaluation = evaluate_world(world)
-    client.force_login(factories.make_user(world.study, Role.ADMIN))
     context = browser.new_context(viewport=SIZES[size], color_scheme=scheme, has_touch=True)
     request.addfinalizer(context.close)
-    context.add_cookies(
-        [
-            {
-                "name": settings.SESSION_COOKIE_NAME,
-                "value": client.cookies["sessionid"].value,
-                "url": live_server.url,
-            }
-        ]
-    )
+    sign_in(context, factories.make_user(world.study, Role.ADMIN), live_server.url)
     page = context.new_page()
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text))

@@ -25,6 +25,7 @@ from jobs.models import JobState
 from tests import factories
 from tests.marks import deep
 from tests.paths import DEMO
+from tests.support.windows import collect_complaints, sign_in
 from tests.worlds.reconstructed import import_folder
 from timelines.models import STAGE_ORDER, StageRun
 
@@ -37,29 +38,18 @@ RUN_SECONDS = 600_000
 
 
 @pytest.fixture
-def admin_of(live_server, page, client):
+def admin_of(live_server, page, complaints):
     """Sign the browser in as a study's admin; collect the console's errors."""
     cache.clear()
     page.set_viewport_size(WIDE)
-    page.complaints = []
-    page.on(
-        "console",
-        lambda message: page.complaints.append(message.text) if message.type == "error" else None,
-    )
-    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    collect_complaints(page, complaints)
 
-    def sign_in(study):
-        client.force_login(factories.make_user(study, Role.ADMIN))
-        cookie = {
-            "name": settings.SESSION_COOKIE_NAME,
-            "value": client.cookies["sessionid"].value,
-            "url": live_server.url,
-        }
-        page.context.add_cookies([cookie])
+    def enter_(study):
+        sign_in(page.context, factories.make_user(study, Role.ADMIN), live_server.url)
         return page
 
-    yield sign_in
-    assert page.complaints == []
+    yield enter_
+    assert complaints == []
 
 
 @pytest.fixture
@@ -211,6 +201,8 @@ def test_open_reasons_scroll_and_focus_outlive_the_polls(admin_of, live_server):
     with page.expect_request("**/runs/**") as asked:
         pass
     assert asked.value.headers["x-background-poll"] == "1"
+    assert "seen=" in asked.value.url
+    assert "csrf" not in asked.value.url
     assert page.evaluate("window.hit") is None
 
 
