@@ -224,7 +224,7 @@ def format_lines(foreign: Foreign, note: str) -> tuple[Line, ...]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cases=cohorts())
 @example(
     cases=[
