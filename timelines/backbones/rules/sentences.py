@@ -68,8 +68,8 @@ def _is_wrapped(lines: list[str], width: int) -> bool:
 
 
 def _continues(line: str, following: str, width: int) -> bool:
-    word = following.split(maxsplit=1)[:1]
-    full = len(line.rstrip()) + 1 + len("".join(word)) > width - _RAGGED
+    word = following.lstrip().partition(" ")[0]
+    full = len(line.rstrip()) + 1 + len(word) > width - _RAGGED
     return full and not _BULLET.match(following) and line.rstrip()[-1:] not in (":", "!", "?")
 
 

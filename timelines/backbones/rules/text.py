@@ -51,7 +51,7 @@ class Line:
 class Analysis:
     """Everything known about a note's text before an occurrence is looked for.
 
-    In `text` a space stands for each line break that only keeps lines short; offsets are the note's.
+    `text` has a space for each line break that only keeps lines short. Offsets are the note's.
     `doc` is one spaCy Doc over the whole note (`doc.text == text`, so `token.idx` is an offset of
     the note); its sentence boundaries are those of `sentences`. Sections partition the note.
     """
