@@ -1,6 +1,6 @@
 """The skeleton of a stay: the rows that say where the patient was.
 
-Emergency department, admission, transfers, services, operating room, ventilation, discharge
+Emergency department, admission, transfers, services, operating room, ventilation, discharge, death
 (protocol section 2, stage 5). Revision always sees them.
 """
 
@@ -8,18 +8,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from enum import IntEnum
 
 from timelines.domain import SourceRow, TimeKind
 
 #: Rows of a skeleton at most: a stay has few, and a record may chart ventilation every hour.
 MOST_ROWS = 60
-#: Rows of one series at most; the first ones.
+#: Rows of one series at most; the first ones, of a series that ends the stay the last ones.
 MOST_OF_SERIES = 12
-_PLACES = re.compile(r"(?:admission|transfer|icu|services?|encounter|visit|discharge)\b")
-_ACTS = re.compile(
-    r"(?:procedure|event|order|chart)\b.*\b(?:operating room|or (?:received|sent)|intubat\w*|extubat\w*"
-    r"|(?:invasive|mechanical|non-?invasive) ventilation)"
+_PLACES = re.compile(r"(?:admission|transfer|icu|services?|encounter|visit|discharge|death)\b")
+_ENDS = re.compile(r"\b(?:discharge|death)\b|^(?:encounter|visit):end\b")
+_ACT = r"(?:procedure|event|order|chart)\b.*\b"
+_OPERATING_ROOM = re.compile(_ACT + r"(?:operating room|or (?:received|sent))")
+_VENTILATION = re.compile(
+    _ACT + r"(?:intubat\w*|extubat\w*|(?:invasive|mechanical|non-?invasive) ventilation)"
 )
+
+
+class _Need(IntEnum):
+    """Which rows come first if a stay has more than the skeleton may have."""
+
+    END = 0
+    PLACE = 1
+    VENTILATION = 2
 
 
 def select_skeleton(
@@ -28,19 +39,32 @@ def select_skeleton(
     """Return the skeleton's rows in order of time.
 
     `rows_of` maps event → its rows; rows later than `latest` (hours) and repetitions of the same
-    event, value and hour are left out.
+    event, value and hour are left out. Discharge and death come first, then the other places, and
+    ventilation fills the rest.
     """
-    chosen: list[SourceRow] = []
+    chosen: list[tuple[_Need, SourceRow]] = []
     for event in sorted(rows_of):
-        if _is_place(event, rows_of[event]) or _ACTS.match(event.lower()):
-            chosen += _distinct(rows_of[event], latest)[:MOST_OF_SERIES]
-    return tuple(sorted(chosen, key=lambda r: (r.time or 0.0, r.row_index))[:MOST_ROWS])
+        need = _need(event.lower(), rows_of[event])
+        if need is not None:
+            rows = _distinct(rows_of[event], latest)
+            rows = rows[-MOST_OF_SERIES:] if need is _Need.END else rows[:MOST_OF_SERIES]
+            chosen += [(need, row) for row in rows]
+    chosen.sort(key=lambda c: (c[0], *_moment(c[1])))
+    return tuple(sorted((row for _, row in chosen[:MOST_ROWS]), key=_moment))
 
 
-def _is_place(event: str, rows: Sequence[SourceRow]) -> bool:
-    return bool(_PLACES.match(event.lower())) and any(
-        r.time_kind in (TimeKind.ADMINISTRATIVE, TimeKind.UNKNOWN) for r in rows
-    )
+def _need(event: str, rows: Sequence[SourceRow]) -> _Need | None:
+    """Return how much a stay needs the series, None if it is no part."""
+    where = (TimeKind.ADMINISTRATIVE, TimeKind.UNKNOWN)
+    if _PLACES.match(event) and any(r.time_kind in where for r in rows):
+        return _Need.END if _ENDS.search(event) else _Need.PLACE
+    if _OPERATING_ROOM.match(event):
+        return _Need.PLACE
+    return _Need.VENTILATION if _VENTILATION.match(event) else None
+
+
+def _moment(row: SourceRow) -> tuple[float, int]:
+    return (row.time or 0.0, row.row_index)
 
 
 def _distinct(rows: Iterable[SourceRow], latest: float | None) -> list[SourceRow]:

@@ -388,16 +388,14 @@ def evidence_lines(evidence: Sequence[Evidence], most: int) -> str:
 
 
 def summary_lines(summaries: Sequence[KeptSummary], anchor: Anchor) -> str:
-    """Return lines `uid4 | relevance | summary`, in the order given.
+    """Return lines `uid4 | summary`, of an occurrence by relevance.
 
     Each summary is on one line, with its moments in hours.
     """
-    lines = ["uid4 | relevance | summary"]
-    for item in summaries:
-        score = item.rerank_score if item.rerank_score is not None else item.dense_score
-        lines.append(
-            f"{item.uid} | {score:.2f} | {' '.join(convert_clocks(item.text, anchor).split())}"
-        )
+    lines = ["uid4 | summary"]
+    lines += [
+        f"{item.uid} | {' '.join(convert_clocks(item.text, anchor).split())}" for item in summaries
+    ]
     return "\n".join(lines) if summaries else "none found"
 
 

@@ -34,6 +34,8 @@ def select(*rows: SourceRow, latest: float | None = None) -> list[int]:
         ("service:service:", WHERE, True),
         ("services:curr:", WHERE, True),
         ("visit:start:", TimeKind.UNKNOWN, True),
+        ("admission:death:", WHERE, True),
+        ("death:", WHERE, True),
         ("procedure:or received:start", DONE, True),
         ("procedure:intubation:start", DONE, True),
         ("procedure:extubation:end", DONE, True),
@@ -77,3 +79,36 @@ def test_a_series_that_is_charted_every_hour_does_not_fill_it() -> None:
     assert select(*charted) == list(range(MOST_OF_SERIES))
     many = [row(i, float(i), f"transfer:{i % 20}:") for i in range(400)]
     assert select(*many) == list(range(MOST_ROWS))
+
+
+def test_a_long_ventilation_leaves_room_for_every_place_and_the_discharge() -> None:
+    ventilated = [
+        row(i, i + 1.0, f"procedure:invasive ventilation {i // 10}:start", kind=DONE)
+        for i in range(200)
+    ]
+    places = [
+        row(200, -4.0, "transfer:ed:"),
+        row(201, 0.0, "admission:hospital admission:"),
+        row(202, 150.0, "procedure:or received:start", kind=DONE),
+        row(203, 160.0, "services:curr:", "MED"),
+        row(204, 210.0, "admission:discharge:", "Died"),
+        row(205, 209.0, "admission:death:"),
+    ]
+    chosen = select(*ventilated, *places)
+    assert chosen[:2] == [200, 201]
+    assert chosen[2:-4] == list(range(MOST_ROWS - 6)), "ventilation fills the rest in order of time"
+    assert chosen[-4:] == [202, 203, 205, 204]
+
+
+@pytest.mark.parametrize(
+    "end",
+    ["admission:discharge:", "transfer:discharge:", "discharge:", "admission:death:", "visit:end:"],
+)
+def test_many_transfers_do_not_displace_the_end_of_the_stay(end: str) -> None:
+    moves = [row(i, float(i), f"transfer:{i % 20}:") for i in range(400)]
+    assert select(*moves, row(400, 500.0, end)) == [*range(MOST_ROWS - 1), 400]
+
+
+def test_the_last_discharge_of_a_series_is_the_one_of_the_stay() -> None:
+    left = [row(i, float(i), "icu:medical intensive care unit discharge:") for i in range(20)]
+    assert select(*left) == list(range(20 - MOST_OF_SERIES, 20))

@@ -296,9 +296,10 @@ def test_by_summaries_no_time_rests_on_a_row(schema: bool) -> None:
         reviser, note, text_only(note, 20.0), [summary], WINDOW, alternatives=2
     )
     assert block(model.requests[0], "EVIDENCE").split("\n") == [
-        "uid4 | relevance | summary",
-        f"{note.inventory.uids[1]} | 0.93 | lab:lactate count 2, from 6.5 h to 8.01 h first 4.1 at 6.5 h",
+        "uid4 | summary",
+        f"{note.inventory.uids[1]} | lab:lactate count 2, from 6.5 h to 8.01 h first 4.1 at 6.5 h",
     ]
+    assert "relevance (" not in model.requests[0].messages[1].content
     assert [t.alternative for t in found] == [1, 2]
     assert [e.adopted_rows for t in found for e in t] == [()] * 6
     assert {e.reason for e in found[0]} == {"revised by the model from summaries of series"}
