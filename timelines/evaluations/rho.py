@@ -49,7 +49,9 @@ def load_run_points(datasets: Sequence[Dataset]) -> Points:
     for run in runs:
         own = _rho(run) is None and run.source in {base for base, _ in found.values()}
         if own and reranker is not None and run.tools.get("reranker") == reranker.name:
-            found[_revised_key(run.source)] = (run.source, reranker.threshold)
+            set_by_preset = PipelineConfig.from_dict(run.config).rho_threshold
+            usual = reranker.threshold if set_by_preset is None else set_by_preset
+            found[_revised_key(run.source)] = (run.source, usual)
     return found
 
 
@@ -103,11 +105,12 @@ def _full_runs(datasets: Sequence[Dataset]) -> Iterable[Run]:
 
 
 def _rho(run: Run) -> float | None:
-    return PipelineConfig.from_dict(run.config).rho_threshold
+    """Return the threshold of the run if it departs from its preset's."""
+    return PipelineConfig.from_dict(run.config).own_rho
 
 
 def _base(run: Run) -> str:
-    """The source of the same run at the reranker's own threshold."""
+    """The source of the same run at the usual threshold."""
     return run.source.removesuffix(f"/rho={_rho(run):g}")
 
 

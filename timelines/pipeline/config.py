@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
@@ -70,9 +70,11 @@ class PipelineConfig:
     `None` for a cap or threshold means the backbone's or the reranker's own.
     """
 
+    #: The preset that was chosen; single settings may depart from it.
+    preset: Preset = Preset.DEFAULT
     variant: Variant = Variant.FULL
     seed: Annotated[int, Number] = 0
-    #: Attempts a stage has before its case fails; attempt k uses seed + k.
+    #: Attempts of a stage, and of a model at one request; attempt k uses seed + k.
     max_attempts: Count = 3
 
     # Stage 1: tag
@@ -99,8 +101,7 @@ class PipelineConfig:
     rerank_batch_size: Count = 4
 
     # Stage 5: expand
-    #: ρ below which a summary is dropped; None takes the reranker's own threshold (0.05 belongs to
-    #: Qwen3's P(yes)).
+    #: ρ below which a summary is dropped; None takes the reranker's own threshold.
     rho_threshold: Rho | None = None
     top_k_rerank: Count = 3
     rows_per_summary: Count = 3
@@ -108,9 +109,10 @@ class PipelineConfig:
     #: Tokens that the printed rows of a case may take, less where the context is smaller. None: the
     #: published selection, with `rows_per_summary` and `case_row_cap`.
     evidence_tokens: Count | None = 24_000
-    #: Rows that an occurrence may carry; a start and its stop count once. History and plans carry
-    #: one.
+    #: Rows that an occurrence may carry; a start and its stop count once.
     rows_per_occurrence: Count = 8
+    #: The same for history and plans, whose rows say little of when.
+    rows_per_history: Count = 1
     #: Rows that a case may carry in the published selection if its backbone pays for context.
     case_row_cap: Count = 100
 
@@ -122,9 +124,22 @@ class PipelineConfig:
     #: Rows are printed once, with numbers, and the model names the numbers that a time rests on.
     #: Otherwise the link is inferred from equal hours.
     cite_rows: Annotated[bool, Field(strict=True)] = True
+    #: Rows that one time may cite.
+    cited_rows: Count = 3
+    #: A time equals the hour of a cited row within this (hours): answers have two decimals.
+    cited_hours: Annotated[float, Number, Field(ge=0)] = 0.02
     revise_note_characters: Count = 30_000
     revise_local_characters: Count = 220
     evidence_field_characters: Count = 160
+
+    # Baselines
+    #: The answer of `llm_timeline` may have at least this many tokens. If the context leaves less,
+    #: the prompt is too long for this baseline.
+    single_step_tokens: Count = 16_000
+    #: Rows that TKW2 retrieves for an event.
+    tkw2_rows: Count = 5
+    #: Times that TKW2 lists of a row, equally spaced, the last always included.
+    tkw2_times: Count = 5
 
     @model_validator(mode="after")
     def _queries_in_order(self) -> Self:
@@ -133,26 +148,28 @@ class PipelineConfig:
         return self
 
     @property
-    def preset(self) -> Preset:
-        """Return the preset of these settings: the one with fewer departures."""
-        return min(Preset, key=lambda preset: len(self.departures(preset)))
+    def own_rho(self) -> float | None:
+        """Return the threshold of ρ if it departs from the preset's."""
+        usual = preset_config(self.preset).rho_threshold
+        return None if self.rho_threshold == usual else self.rho_threshold
 
-    def departures(self, preset: Preset) -> dict[str, Any]:
-        """Return the settings that differ from the preset's.
+    def departures(self, preset: Preset | None = None) -> dict[str, Any]:
+        """Return the settings that differ from the preset's; None: its own.
 
         Variant and seed belong to a run.
         """
-        usual = asdict(preset_config(preset))
+        usual = asdict(preset_config(self.preset if preset is None else preset))
         return {
             name: value
             for name, value in self.to_dict().items()
-            if name not in ("variant", "seed") and value != usual[name]
+            if name not in ("preset", "variant", "seed") and value != usual[name]
         }
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; `from_dict` restores the same config."""
         return {
             **asdict(self),
+            "preset": self.preset.value,
             "variant": self.variant.value,
             "query_context": self.query_context.value,
         }
@@ -165,19 +182,25 @@ class PipelineConfig:
     def from_dict(cls, values: Mapping[str, Any]) -> PipelineConfig:
         """Build a config; missing settings take their default.
 
-        Raises ConfigError naming the field of every wrong value.
+        Older runs did not record their preset: it is the one with fewer departures. Raises
+        ConfigError naming the field of every wrong value.
         """
         known = {name: value for name, value in values.items() if name not in RETIRED}
         try:
-            return _CONFIG.validate_python(known)
+            config = _CONFIG.validate_python(known)
         except ValidationError as error:
             raise ConfigError("; ".join(map(str, field_faults(error)))) from None
+        if "preset" in known:
+            return config
+        nearest = min(Preset, key=lambda preset: len(config.departures(preset)))
+        return replace(config, preset=nearest)
 
 
 #: Settings of the published preset that differ from the defaults.
 PUBLISHED: Mapping[str, Any] = {
     "query_context": "blind",
     "query_batch_size": 25,
+    "rho_threshold": 0.05,
     "evidence_tokens": None,
     "force_alternatives": True,
     "cite_rows": False,
@@ -187,17 +210,21 @@ PUBLISHED: Mapping[str, Any] = {
 def preset_config(preset: Preset, **settings: Any) -> PipelineConfig:
     """Return a preset's settings with some replaced. Raises ConfigError."""
     usual = PUBLISHED if preset is Preset.PUBLISHED else {}
-    return PipelineConfig.from_dict({**usual, **settings})
+    return PipelineConfig.from_dict({**usual, "preset": preset.value, **settings})
 
 
 def describe_preset(values: Mapping[str, Any]) -> str:
     """Return the preset of recorded settings and every departure, in words."""
     config = PipelineConfig.from_dict(values)
-    departures = config.departures(config.preset)
+    departures = config.departures()
     if not departures:
         return f"{config.preset}, no departures"
-    said = ", ".join(f"{name} = {value}" for name, value in departures.items())
+    said = ", ".join(
+        f"{name} = {'none' if value is None else value}" for name, value in departures.items()
+    )
     return f"{config.preset}, with {said}"
 
 
 _CONFIG = TypeAdapter(PipelineConfig)
+#: The protocol's defaults.
+PROTOCOL = PipelineConfig()

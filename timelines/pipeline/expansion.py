@@ -36,7 +36,7 @@ from timelines.pipeline.values import split_moment, states_value
 _T = TypeVar("_T")
 
 #: Rows of history and plans say little of when (demographics, family history, follow-up).
-ONE_ROW_LANES = frozenset((Lane.HISTORY, Lane.PLAN))
+HISTORY_LANES = frozenset((Lane.HISTORY, Lane.PLAN))
 #: Rows of one series that an occurrence may carry.
 MOST_OF_SERIES = 12
 #: A row that states the mention's value goes this many places before its neighbours in the series.
@@ -118,7 +118,7 @@ def _fill_budget(
         by_uid[candidate.uid].append(candidate)
     queues = {
         o.uid: _units(Wanted.of(o.mention, text_only.by_uid[o.uid]), by_uid[o.uid], rows_of)[
-            : _most_rows(o, caps)
+            : _most_rows(o, caps, config)
         ]
         for o in inventory
     }
@@ -188,8 +188,8 @@ def _rows_of(unit: Iterable[Evidence]) -> list[SourceRow]:
     return [item.row for item in unit]
 
 
-def _most_rows(occurrence: Occurrence, caps: Caps) -> int | None:
-    return 1 if occurrence.lane in ONE_ROW_LANES else caps.per_occurrence
+def _most_rows(occurrence: Occurrence, caps: Caps, config: PipelineConfig) -> int | None:
+    return config.rows_per_history if occurrence.lane in HISTORY_LANES else caps.per_occurrence
 
 
 def _units(

@@ -24,6 +24,7 @@ from timelines.domain import (
     SourceRow,
     TimelineKind,
 )
+from timelines.pipeline.config import PROTOCOL, PipelineConfig
 from timelines.pipeline.revision import citation_faults
 from timelines.pipeline.tagging import parse_tagged, render_tagged
 from timelines.pipeline.uids import escape_mention, unescape_mention
@@ -89,7 +90,13 @@ def chains(result: Reconstruction) -> Iterator[Chain]:
         )
 
 
-def verify(result: Reconstruction, *, note_sha256: str, latest: float | None = None) -> None:
+def verify(
+    result: Reconstruction,
+    *,
+    note_sha256: str,
+    latest: float | None = None,
+    config: PipelineConfig = PROTOCOL,
+) -> None:
     """Raise BrokenChain unless the chain is complete and consistent.
 
     The error has every reason.
@@ -105,7 +112,7 @@ def verify(result: Reconstruction, *, note_sha256: str, latest: float | None = N
     reasons = [
         *_note_faults(result, note_sha256),
         *_timeline_faults(result),
-        *_evidence_faults(result, latest),
+        *_evidence_faults(result, latest, config),
     ]
     if reasons:
         raise BrokenChain(reasons)
@@ -153,7 +160,9 @@ def _timeline_faults(result: Reconstruction) -> Iterator[str]:
         yield "timelines with and without identifiers are stored for one revision"
 
 
-def _evidence_faults(result: Reconstruction, latest: float | None) -> Iterator[str]:
+def _evidence_faults(
+    result: Reconstruction, latest: float | None, config: PipelineConfig
+) -> Iterator[str]:
     queries = {(q.uid, q.ordinal) for q in result.queries}
     yield from (
         f"UID {uid}: a query of no occurrence"
@@ -184,5 +193,5 @@ def _evidence_faults(result: Reconstruction, latest: float | None) -> Iterator[s
         f"alternative {timeline.alternative}: {fault}"
         for timeline in result.revised
         for entry in timeline
-        for fault in citation_faults(entry, seen)
+        for fault in citation_faults(entry, seen, config)
     )

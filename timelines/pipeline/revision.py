@@ -26,11 +26,7 @@ from timelines.domain import (
     Window,
 )
 from timelines.pipeline.backbone import Reviser
-
-#: Rows that one time may cite.
-MOST_CITED = 3
-#: A time equals the hour of a row that it cites within this (hours): answers have two decimals.
-SAME_HOUR = 0.02
+from timelines.pipeline.config import PROTOCOL, PipelineConfig
 
 
 class RevisionRejected(ValueError):
@@ -82,11 +78,12 @@ def revise(
     *,
     alternatives: int,
     exactly: bool = True,
+    config: PipelineConfig = PROTOCOL,
 ) -> tuple[Timeline, ...]:
     """Run a reviser and check its result. Raises RevisionRejected.
 
     Rows that a time rests on must be among those that the reviser saw. Unless `exactly`, fewer
-    timelines than `alternatives` are enough.
+    timelines than `alternatives` are enough. `config` has the limits of citations.
     """
     return accept_revision(
         reviser.revise(note, text_only, found, window, alternatives),
@@ -94,6 +91,7 @@ def revise(
         found,
         alternatives,
         exactly=exactly,
+        config=config,
     )
 
 
@@ -104,6 +102,7 @@ def accept_revision(
     alternatives: int,
     *,
     exactly: bool = True,
+    config: PipelineConfig = PROTOCOL,
 ) -> tuple[Timeline, ...]:
     """Return a revision's result if it is valid.
 
@@ -118,14 +117,16 @@ def accept_revision(
         f"timeline {timeline.alternative}: {fault}"
         for timeline in checked
         for e in timeline
-        for fault in citation_faults(e, found)
+        for fault in citation_faults(e, found, config)
     ]
     if reasons:
         raise RevisionRejected(reasons)
     return checked
 
 
-def citation_faults(entry: Entry | ProposedEntry, found: Expansion) -> list[str]:
+def citation_faults(
+    entry: Entry | ProposedEntry, found: Expansion, config: PipelineConfig = PROTOCOL
+) -> list[str]:
     """Return what is wrong with the rows that an entry cites.
 
     The sentences contain no note text.
@@ -136,19 +137,19 @@ def citation_faults(entry: Entry | ProposedEntry, found: Expansion) -> list[str]
         return [f"UID {entry.uid}: cites row {row}, which revision did not see" for row in unseen]
     if entry.link is not RowLink.CITED or not cited:
         return []
-    if len(cited) > MOST_CITED:
-        return [f"UID {entry.uid}: cites {len(cited)} rows, at most {MOST_CITED}"]
+    if len(cited) > config.cited_rows:
+        return [f"UID {entry.uid}: cites {len(cited)} rows, at most {config.cited_rows}"]
     if entry.time is None:
         return [f"UID {entry.uid}: cites rows for N/A"]
-    if not has_hour_of(entry.time, [rows[row] for row in cited]):
+    if not has_hour_of(entry.time, [rows[row] for row in cited], config.cited_hours):
         return [f"UID {entry.uid}: the time equals the hour of none of the rows that it cites"]
     return []
 
 
-def has_hour_of(time: float | None, rows: Iterable[SourceRow]) -> bool:
-    """Return whether the time is the hour of one of the rows, as rounded."""
+def has_hour_of(time: float | None, rows: Iterable[SourceRow], within: float) -> bool:
+    """Return whether the time is `within` hours of one of the rows."""
     return time is not None and any(
-        row.time is not None and abs(row.time - time) <= SAME_HOUR + 1e-9 for row in rows
+        row.time is not None and abs(row.time - time) <= within + 1e-9 for row in rows
     )
 
 

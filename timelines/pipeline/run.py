@@ -253,6 +253,7 @@ def run_revision(
             window,
             alternatives=alternatives,
             exactly=exactly,
+            config=tools.config,
         )
     )
 
@@ -267,5 +268,6 @@ def check_chain(result: Reconstruction, case: Case, tools: Tools) -> Reconstruct
         result,
         note_sha256=case.sha256,
         latest=None if discharge is None else discharge + tools.config.discharge_grace_hours,
+        config=tools.config,
     )
     return result

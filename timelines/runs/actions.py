@@ -78,7 +78,7 @@ def start_run(
         dataset=dataset,
         label=label,
         source=make_source(
-            backbone, config.variant, config.rho_threshold, make_label(recorded), config.preset
+            backbone, config.variant, config.own_rho, make_label(recorded), config.preset
         ),
         backbone=backbone,
         variant=config.variant.value,
@@ -99,12 +99,13 @@ def start_run(
 def make_source(
     backbone: str,
     variant: Variant,
-    rho_threshold: float | None = None,
+    rho: float | None = None,
     models: str = "",
     preset: Preset = Preset.DEFAULT,
 ) -> str:
     """Return the name of such a run's timelines in pages and exports.
 
+    `rho` is a threshold that departs from the preset's.
     Examples: "rules", "rules/no_uid", "rules/rho=0.1", "prompted:GLM-4.6/published".
     """
     parts = [
@@ -112,7 +113,7 @@ def make_source(
         *([] if preset is Preset.DEFAULT else [preset.value]),
         *([] if variant is Variant.FULL else [variant.value]),
     ]
-    return "/".join([*parts, *([] if rho_threshold is None else [f"rho={rho_threshold:g}"])])
+    return "/".join([*parts, *([] if rho is None else [f"rho={rho:g}"])])
 
 
 def missing_cases(dataset: Dataset, source: str) -> list[str]:

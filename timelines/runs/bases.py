@@ -26,8 +26,9 @@ from timelines.runs.baselines import BASELINES, is_baseline
 #: number of attempts.
 FREE_SETTINGS = frozenset(
     {
-        *("variant", "max_attempts", "rho_threshold", "top_k_rerank", "rows_per_summary"),
+        *("preset", "variant", "max_attempts", "rho_threshold", "top_k_rerank", "rows_per_summary"),
         *("discharge_grace_hours", "evidence_tokens", "rows_per_occurrence", "case_row_cap"),
+        *("rows_per_history", "cited_rows", "cited_hours"),
         *("alternatives", "force_alternatives", "cite_rows", "revise_note_characters"),
         *("revise_local_characters", "evidence_field_characters"),
     }
@@ -117,15 +118,18 @@ def _full_runs_without(states: Collection[CaseState]) -> QuerySet[Run]:
 def based_config(base: Run, **settings: object) -> PipelineConfig:
     """Return the base's settings, updated with the given ones.
 
-    A threshold is never inherited.
+    A threshold is never inherited: it is that of the base's preset. A base that did not record its
+    preset ran at the reranker's own.
     """
-    return PipelineConfig.from_dict({**base.config, "rho_threshold": None, **settings})
+    theirs = PipelineConfig.from_dict(base.config)
+    usual = preset_config(theirs.preset).rho_threshold if "preset" in base.config else None
+    return PipelineConfig.from_dict({**theirs.to_dict(), "rho_threshold": usual, **settings})
 
 
 def late_settings(preset: Preset) -> dict[str, Any]:
     """Return the preset's settings in which a run may differ from its base."""
     settings = preset_config(preset).to_dict()
-    return {name: settings[name] for name in FREE_SETTINGS - {"variant", "rho_threshold"}}
+    return {name: settings[name] for name in FREE_SETTINGS - {"variant"}}
 
 
 def check_base(

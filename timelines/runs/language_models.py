@@ -99,7 +99,14 @@ def make_askers(
         model = find_model(role, calls.choices, roles)
         if calls.check is not None:
             model = StoppableModel(model, calls.check)
-        askers[role] = Asker(role, model, calls.ledger, seed=config.seed, round=calls.round)
+        askers[role] = Asker(
+            role,
+            model,
+            calls.ledger,
+            seed=config.seed,
+            attempts=config.max_attempts,
+            round=calls.round,
+        )
     return askers
 
 

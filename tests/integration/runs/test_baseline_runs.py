@@ -69,6 +69,18 @@ def test_single_step_makes_one_text_only_timeline_with_confidence_in_one_call(mo
     assert find_queue("llm_timeline", "provenance") == "pipeline"
 
 
+def test_a_run_sets_attempts_and_the_room_for_the_answer(monkeypatch):
+    config = PipelineConfig(variant=Variant.UNIMODAL, max_attempts=2, single_step_tokens=100)
+    with make_server(monkeypatch, lambda request, number: "no table") as server:
+        run = finish_run(
+            actions.start_run(
+                dataset=small_dataset(), backbone="llm_timeline", config=config, by=None
+            )
+        )
+    assert states(run)["infer"] == "failed"
+    assert [request.max_tokens for request in server.requests] == [200, 200]
+
+
 def test_tkw2_makes_both_timelines_and_pays_for_shared_steps_once(monkeypatch):
     with make_server(monkeypatch, good) as server:
         run = finish_run(start_run("tkw2", Variant.FULL))

@@ -19,12 +19,10 @@ from timelines.backbones.prompted.rows import read_hours, split_row
 from timelines.backbones.prompted.stay import stay_fields
 from timelines.backbones.prompted.timer import anchor_words
 from timelines.domain import NamedTime, Window
+from timelines.pipeline.config import PROTOCOL
 
 NAME = "llm_timeline"
 HEADER = ("event", "time", "confidence")
-#: The answer may have at least this many tokens. If the context leaves less, the prompt is too long
-#: for this baseline.
-OUTPUT_TOKENS = 16_000
 #: A longer cell is not an event.
 EVENT_CHARACTERS = 500
 
@@ -33,11 +31,13 @@ EVENT_CHARACTERS = 500
 class SingleStep:
     """One call that answers with the whole timeline.
 
+    The answer may have at least `output_tokens`. If the context leaves less, the prompt is too long
+    for this baseline.
     A truncated answer is marked as truncated and retried; it never becomes a shorter timeline.
     """
 
     asker: Asker
-    output_tokens: int = OUTPUT_TOKENS
+    output_tokens: int = PROTOCOL.single_step_tokens
 
     def timeline(self, note: str, window: Window) -> tuple[NamedTime, ...]:
         """Return the whole timeline of a note, in the model's order.

@@ -34,6 +34,7 @@ from timelines.backbones.baselines.tkw2_rows import Embed, RowDocument, build_do
 from timelines.backbones.prompted.tables import hours_text
 from timelines.backbones.prompted.timer import anchor_words
 from timelines.domain import NamedTime, SourceRow, Window
+from timelines.pipeline.config import PROTOCOL, PipelineConfig
 
 #: At most this many tokens of an answer for each event in it.
 EVENT_TOKENS = 60
@@ -45,6 +46,7 @@ class Tkw2:
 
     asker: Asker
     embed: Embed | None = None
+    config: PipelineConfig = PROTOCOL
 
     def text_only(self, note: str) -> tuple[NamedTime, ...]:
         """The unimodal timeline. Raises ModelError, AttemptsExhausted."""
@@ -71,20 +73,20 @@ class Tkw2:
     async def _build_multimodal(
         self, note: str, rows: Sequence[SourceRow], window: Window, embed: Embed
     ) -> tuple[NamedTime, ...]:
-        documents = build_documents(rows)
+        documents = build_documents(rows, self.config.tkw2_times)
         central = await self.central_events(note)
         scaffold = await self.scaffold(note, central, await self.offsets(note, central))
         scaffold = await self.calibrate(
             note,
             central,
             scaffold,
-            nearest(central, documents, embed),
+            nearest(central, documents, embed, self.config.tkw2_rows),
             window,
             "calibrate scaffold",
         )
         full = assemble(central, scaffold, await self.attach(note, central, scaffold))
         events, hours = [event for event, _ in full], [time for _, time in full]
-        found = nearest(events, documents, embed)
+        found = nearest(events, documents, embed, self.config.tkw2_rows)
         return self._name_times(
             zip(
                 events,

@@ -1,8 +1,8 @@
 """Retrieval of rows for the TKW2 baseline (protocol section 2).
 
-Rows are documents `event,value`, the bare event is the query, and the five nearest are taken
-without a threshold. Rows with the same event and value are one document that lists at most five of
-their times, equally spaced, always including the last.
+Rows are documents `event,value`, the bare event is the query, and the nearest are taken without a
+threshold. Rows with the same event and value are one document that lists some of their times,
+equally spaced, always including the last.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timelines.domain import SourceRow
-
-TOP = 5
-MOST_TIMES = 5
+from timelines.pipeline.config import PROTOCOL
 
 #: Texts → (n, d) unit vectors, mean-pooled; the same for queries and documents.
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]
@@ -38,40 +36,47 @@ class RowDocument:
         return f"{self.event},{self.value}"
 
 
-def build_documents(rows: Sequence[SourceRow]) -> tuple[RowDocument, ...]:
+def build_documents(
+    rows: Sequence[SourceRow], most_times: int = PROTOCOL.tkw2_times
+) -> tuple[RowDocument, ...]:
     """Return the record's documents in order of first appearance.
 
-    Rows without a time give none.
+    Each lists at most `most_times` times. Rows without a time give none.
     """
     times: dict[tuple[str, str], list[float]] = {}
     for row in rows:
         if row.time is not None:
             times.setdefault((row.event, row.value), []).append(row.time)
     return tuple(
-        RowDocument(event, value, select_times(sorted(found)))
+        RowDocument(event, value, select_times(sorted(found), most_times))
         for (event, value), found in times.items()
     )
 
 
-def select_times(times: Sequence[float]) -> tuple[float, ...]:
-    """Return at most five times, equally spaced by position.
+def select_times(times: Sequence[float], most: int = PROTOCOL.tkw2_times) -> tuple[float, ...]:
+    """Return at most `most` times, equally spaced by position.
 
-    The first and the last are always included.
+    The last is always included, and the first if `most` is more than one.
     """
-    if len(times) <= MOST_TIMES:
+    if len(times) <= most:
         return tuple(times)
-    step = (len(times) - 1) / (MOST_TIMES - 1)
-    return tuple(times[round(k * step)] for k in range(MOST_TIMES))
+    if most == 1:
+        return (times[-1],)
+    step = (len(times) - 1) / (most - 1)
+    return tuple(times[round(k * step)] for k in range(most))
 
 
 def nearest(
-    events: Sequence[str], documents: Sequence[RowDocument], embed: Embed
+    events: Sequence[str],
+    documents: Sequence[RowDocument],
+    embed: Embed,
+    most: int = PROTOCOL.tkw2_rows,
 ) -> list[list[RowDocument]]:
-    """Return the five nearest documents of each event, by cosine.
+    """Return the `most` nearest documents of each event, by cosine.
 
     The earlier document wins a tie. Lists are empty for an empty record.
     """
     if not documents or not events:
         return [[] for _ in events]
     scores = embed(list(events)) @ embed([d.text for d in documents]).T
-    return [[documents[i] for i in np.argsort(-row, kind="stable")[:TOP]] for row in scores]
+    return [[documents[i] for i in np.argsort(-row, kind="stable")[:most]] for row in scores]

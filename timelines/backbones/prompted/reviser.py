@@ -53,7 +53,7 @@ from timelines.domain import (
     Timeline,
     Window,
 )
-from timelines.pipeline.config import PipelineConfig
+from timelines.pipeline.config import PROTOCOL, PipelineConfig
 from timelines.pipeline.revision import (
     ProposedEntry,
     ProposedTimeline,
@@ -268,7 +268,7 @@ class PromptedReviser:
                 found.append(
                     read_rows(timeline, asked, known, self.asker.model.name, what, words, kind)
                 )
-                rows = _link_rows(found[-1], material, what, why)
+                rows = _link_rows(found[-1], material, what, why, self.config)
                 read.append(ProposedTimeline(rows, _join_thoughts(summary, thoughts)))
             return read
 
@@ -279,6 +279,7 @@ class PromptedReviser:
             thinking,
             least=least,
             printed=None if material.record is None else len(material.record.rows),
+            cited=self.config.cited_rows,
         )
         return await self.asker.ask(
             prompt,
@@ -306,7 +307,7 @@ class PromptedReviser:
                 what = f"timeline {number}"
                 answer = parse_model(TableAnswer, timeline, what)
                 rows = read_table(answer.data, asked, known, self.asker.model.name, what, columns)
-                linked = _link_rows(rows, material, what, {})
+                linked = _link_rows(rows, material, what, {}, self.config)
                 thoughts = _join_thoughts(summary, _read_thoughts(answer.reasoning))
                 proposals.append(ProposedTimeline(linked, thoughts))
             if len(asked) == len(inventory):
@@ -344,6 +345,7 @@ class PromptedReviser:
             whole=self.config.revise_note_characters,
             local=self.config.revise_local_characters,
         )
+        limits = {} if material.record is None else {"cited": str(self.config.cited_rows)}
         prompt = load(name).render(
             note=shown.text,
             timelines=ask_timelines(alternatives, forced=self.config.force_alternatives),
@@ -352,6 +354,7 @@ class PromptedReviser:
             **stay_fields(material.window),
             timeline=material.print_timeline(),
             evidence=material.print_evidence(self.config.evidence_field_characters),
+            **limits,
             **more,
         )
         return replace(prompt, shortened=shown.cut)
@@ -422,16 +425,17 @@ def revision_schema(
     *,
     least: int | None = None,
     printed: int | None = None,
+    cited: int = PROTOCOL.cited_rows,
 ) -> dict[str, Any]:
     """Return the schema of an answer with `least` to `timelines` timelines.
 
     The answer is `reasoning_summary`, then the timelines, each with `reasoning`, one required row
-    for each UID and, if rows are `printed`, `why`. Any row may be "keep"; from the second timeline
-    on it may also be "first".
+    for each UID, which cites at most `cited` of the `printed` rows, and then `why`. Any row may be
+    "keep"; from the second timeline on it may also be "first".
     """
     rows = {
-        "row": row_schema(context, (KEEP,), printed),
-        "later_row": row_schema(context, (KEEP, FIRST), printed),
+        "row": row_schema(context, (KEEP,), printed, cited),
+        "later_row": row_schema(context, (KEEP, FIRST), printed, cited),
     }
     why = {} if printed is None else {"why": {"$ref": "#/$defs/why"}}
     tables = [
@@ -549,6 +553,7 @@ def _link_rows(
     material: Material,
     what: str,
     whys: Mapping[str, str],
+    config: PipelineConfig,
 ) -> list[ProposedEntry]:
     """Return the entries with the rows that they rest on and a reason.
 
@@ -576,7 +581,7 @@ def _link_rows(
             near_rows=tuple(row.row_index for row in near if row),
             link=RowLink.CITED if cited else None,
         )
-        faults += [f"{what}: {fault}" for fault in citation_faults(found, material.found)]
+        faults += [f"{what}: {fault}" for fault in citation_faults(found, material.found, config)]
         linked.append(replace(found, reason=whys.get(entry.uid) or _explain(found, material)))
     if faults:
         raise AnswerRejected(faults)

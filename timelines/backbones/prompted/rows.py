@@ -17,7 +17,7 @@ from llm_runtime.errors import AnswerRejected
 from llm_runtime.schema import FaultMessage, Strict
 from llm_runtime.structured import parse_model
 from timelines.domain import MAX_CONTEXT, UID_PATTERN, Entry, InvariantError
-from timelines.pipeline.revision import MOST_CITED, ProposedEntry
+from timelines.pipeline.revision import ProposedEntry
 
 #: No time of a patient is farther from the admission (228 years).
 MOST_HOURS = 2_000_000
@@ -128,10 +128,11 @@ def parse_row(
 def cite_numbers(
     entry: ProposedEntry, rows: Sequence[int], near: Sequence[int]
 ) -> tuple[ProposedEntry | None, list[str]]:
-    """Return (entry, faults) with the numbers of the rows that it names."""
+    """Return (entry, faults) with the numbers of the rows that it names.
+
+    How many it may cite is checked with the rows (`citation_faults`).
+    """
     faults = []
-    if len(rows) > MOST_CITED:
-        faults.append(f"{entry.uid}: {len(rows)} rows, at most {MOST_CITED}")
     if len(near) > MOST_NEAR:
         faults.append(f"{entry.uid}: {len(near)} near rows, at most {MOST_NEAR}")
     if len({*rows, *near}) != len(rows) + len(near):

@@ -47,8 +47,8 @@ from timelines.domain import (
     TimelineKind,
     Window,
 )
-from timelines.pipeline.config import PipelineConfig
-from timelines.pipeline.revision import MOST_CITED, ProposedEntry
+from timelines.pipeline.config import PROTOCOL, PipelineConfig
+from timelines.pipeline.revision import ProposedEntry
 
 #: Asks a model without a schema to think in its answer.
 THINK = "Think first, between <think> and </think>. "
@@ -150,14 +150,18 @@ def anchor_words(anchor: Anchor) -> str:
 
 
 def row_schema(
-    context: Sequence[str], words: Sequence[str] = (), printed: int | None = None
+    context: Sequence[str],
+    words: Sequence[str] = (),
+    printed: int | None = None,
+    cited: int = PROTOCOL.cited_rows,
 ) -> dict[str, Any]:
     """Return the schema of one row.
 
     A row is `[time, lower, upper, known]`, these and further lists, or one of the `words` that
     replace a row. The lists are contexts, limited to the UIDs of the case; before them, if rows are
-    `printed`, the numbers of rows. Every row refers to the same rule, so the schema stays small.
-    The grammars of the servers have lists of exact length without `items` in common.
+    `printed`, the numbers of rows, at most `cited` of those that record the event. Every row refers
+    to the same rule, so the schema stays small. The grammars of the servers have lists of exact
+    length without `items` in common.
     """
     kind = RowAnswer if printed is None else CitingRowAnswer
     fields = dict(grammar(kind)["properties"])
@@ -165,7 +169,7 @@ def row_schema(
     fields["context"] = {**fields["context"], **of_the_case}
     if printed is not None:
         number = {"type": "integer", "minimum": 1, "maximum": max(printed, 1)}
-        for name, most in (("rows", MOST_CITED), ("near", MOST_NEAR)):
+        for name, most in (("rows", cited), ("near", MOST_NEAR)):
             fields[name] = {"type": "array", "items": number, "maxItems": most if printed else 0}
     ordered = list(fields.values())
     lists = [

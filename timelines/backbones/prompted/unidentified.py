@@ -36,8 +36,8 @@ from timelines.domain import (
     TaggedSpan,
     Window,
 )
-from timelines.pipeline.config import PipelineConfig
-from timelines.pipeline.revision import MOST_CITED, has_hour_of
+from timelines.pipeline.config import PROTOCOL, PipelineConfig
+from timelines.pipeline.revision import has_hour_of
 
 COLUMNS = ("mention", "time", "bounds", "known")
 CITING_COLUMNS = (*COLUMNS, "rows")
@@ -74,6 +74,7 @@ class PromptedUnidentifiedReviser:
             **stay_fields(window),
             timeline=shown_table,
             evidence=printed,
+            **({"cited": str(self.config.cited_rows)} if record else {}),
         )
         prompt = replace(prompt, shortened=shown.cut)
         return self.asker.run(self._tables, prompt, len(table), alternatives, record)
@@ -99,7 +100,7 @@ class PromptedUnidentifiedReviser:
         def validate(reply: ModelReply) -> list[list[NamedTime]]:
             fewest = alternatives if self.config.force_alternatives else 1
             return read_unidentified(
-                reply.text, alternatives, self.asker.model.name, fewest, record
+                reply.text, alternatives, self.asker.model.name, fewest, record, self.config
             )
 
         return await self.asker.ask(
@@ -155,6 +156,7 @@ def read_unidentified(
     decided_by: str,
     fewest: int | None = None,
     record: PrintedRecord | None = None,
+    config: PipelineConfig = PROTOCOL,
 ) -> list[list[NamedTime]]:
     """Return the lines of each table of the answer.
 
@@ -162,12 +164,17 @@ def read_unidentified(
     """
     _, answers = read_timelines(json_object(text), alternatives, fewest)
     return [
-        _table(answer, number, decided_by, record) for number, answer in enumerate(answers, start=1)
+        _table(answer, number, decided_by, record, config)
+        for number, answer in enumerate(answers, start=1)
     ]
 
 
 def _table(
-    answer: dict[str, object], number: int, decided_by: str, record: PrintedRecord | None
+    answer: dict[str, object],
+    number: int,
+    decided_by: str,
+    record: PrintedRecord | None,
+    config: PipelineConfig,
 ) -> list[NamedTime]:
     what = f"timeline {number}"
     columns = COLUMNS if record is None else CITING_COLUMNS
@@ -177,7 +184,7 @@ def _table(
     if not lines or [cell.casefold() for cell in split_row(lines[0])] != list(columns):
         raise AnswerRejected([f"{what}: the first line must be the header {'|'.join(columns)}"])
     read = [
-        _line(line, f"{what}: row {at}", decided_by, record)
+        _line(line, f"{what}: row {at}", decided_by, record, config)
         for at, line in enumerate(lines[1:], start=1)
     ]
     faults = [fault for _, fault in read if fault]
@@ -187,7 +194,7 @@ def _table(
 
 
 def _line(
-    text: str, where: str, decided_by: str, record: PrintedRecord | None
+    text: str, where: str, decided_by: str, record: PrintedRecord | None, config: PipelineConfig
 ) -> tuple[NamedTime | None, str]:
     cells = split_row(text)
     columns = COLUMNS if record is None else CITING_COLUMNS
@@ -202,7 +209,7 @@ def _line(
     lower, upper, bounds_read = read_bounds(cells[2])
     if not (time_read and bounds_read):
         return None, f"{where}: time or bounds are not hours"
-    if record is not None and (fault := _citation_fault(cells[4], time, record)):
+    if record is not None and (fault := _citation_fault(cells[4], time, record, config)):
         return None, f"{where}: {fault}"
     try:
         return NamedTime(cells[0], time, lower, upper, cells[3] == "1", decided_by), ""
@@ -210,12 +217,14 @@ def _line(
         return None, f"{where}: the bounds do not contain the time"
 
 
-def _citation_fault(cell: str, time: float | None, record: PrintedRecord) -> str:
+def _citation_fault(
+    cell: str, time: float | None, record: PrintedRecord, config: PipelineConfig
+) -> str:
     """Return what is wrong with the rows that a line cites, "" if nothing."""
     numbers = read_row_numbers(cell)
     rows = [record.row(number) for number in numbers or ()]
-    if numbers is None or None in rows or len(rows) > MOST_CITED:
-        return f"rows are not at most {MOST_CITED} numbers of printed rows in brackets"
-    if rows and not has_hour_of(time, [row for row in rows if row]):
+    if numbers is None or None in rows or len(rows) > config.cited_rows:
+        return f"rows are not at most {config.cited_rows} numbers of printed rows in brackets"
+    if rows and not has_hour_of(time, [row for row in rows if row], config.cited_hours):
         return "the time equals the hour of none of the rows that it cites"
     return ""

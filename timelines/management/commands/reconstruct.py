@@ -88,7 +88,7 @@ class Command(BaseCommand):
             "--rho",
             type=float,
             default=None,
-            help="rerank score below which a series is dropped (default: the reranker's)",
+            help="rerank score below which a series is dropped (default: the preset's)",
         )
         parser.add_argument(
             "--alternatives",
@@ -108,7 +108,8 @@ class Command(BaseCommand):
             default=[],
             metavar="NAME=VALUE",
             help=(
-                "a setting of the pipeline, as JSON; may be repeated: --set evidence_tokens=12000."
+                "a setting of the pipeline, as JSON or none; may be repeated:"
+                " --set evidence_tokens=12000."
                 f" Names: {', '.join(SETTING_WORDS)}"
             ),
         )
@@ -317,7 +318,7 @@ def _source(options: dict[str, Any], variant: Variant) -> str:
     recorded = tools.describe_models(options["backbone"], _models(options))
     config = _config(options, variant)
     return actions.make_source(
-        options["backbone"], variant, config.rho_threshold, make_label(recorded), config.preset
+        options["backbone"], variant, config.own_rho, make_label(recorded), config.preset
     )
 
 
@@ -328,7 +329,8 @@ def _config(options: dict[str, Any], variant: Variant, base: Run | None = None) 
     """
     settings = _settings(options["set"])
     settings |= {"variant": variant.value}
-    settings["rho_threshold"] = settings.get("rho_threshold", options["rho"])
+    if options["rho"] is not None:
+        settings.setdefault("rho_threshold", options["rho"])
     if options["alternatives"] is not None:
         settings["alternatives"] = options["alternatives"]
     preset = options["preset"]
@@ -340,6 +342,7 @@ def _config(options: dict[str, Any], variant: Variant, base: Run | None = None) 
 def _settings(pairs: Sequence[str]) -> dict[str, Any]:
     """Return the settings of `--set`. Raises ValueError, naming a fault."""
     settings: dict[str, Any] = {}
+    words = {"none": None, "yes": True, "no": False}
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals or name not in SETTING_WORDS:
@@ -349,7 +352,7 @@ def _settings(pairs: Sequence[str]) -> dict[str, Any]:
         try:
             settings[name] = json.loads(text)
         except ValueError:
-            settings[name] = text  # a word, such as blind
+            settings[name] = words.get(text, text)  # a word, such as blind
     return settings
 
 

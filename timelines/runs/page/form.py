@@ -6,6 +6,7 @@ the run.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from enum import StrEnum
 from typing import Any
@@ -44,6 +45,8 @@ _PRESET_WORDS = {
 }
 #: Before the name of a setting in the form.
 ADVANCED = "set_"
+#: A setting without a value: no budget, or no threshold but the reranker's.
+NONE = "none"
 
 
 class CohortField(forms.ModelChoiceField):
@@ -71,15 +74,35 @@ class BaseField(forms.ModelChoiceField):
         )
 
 
+class NumberOrNoneField(forms.CharField):
+    """A positive number, or the word "none"; empty means the preset's value."""
+
+    def __init__(self, kind: type[int] | type[float], **options: Any) -> None:
+        super().__init__(**options)
+        self.kind = kind
+
+    def clean(self, value: Any) -> Any:
+        text = super().clean(value).casefold()
+        if text in ("", NONE):
+            return text
+        try:
+            number = self.kind(text)
+        except ValueError:
+            number = self.kind(-1)
+        if not 0 <= number < math.inf:
+            what = "a whole number" if self.kind is int else "a number from 0"
+            raise forms.ValidationError(f"Enter {what}, or none.")
+        return number
+
+
 def _setting_field(name: str, words: str) -> forms.Field:
     """Return the field of one setting; empty means the preset's value."""
     default = getattr(PipelineConfig(), name)
     published = getattr(preset_config(Preset.PUBLISHED), name)
-    said = "the reranker's" if default is None else _say(default)
     usual = (
-        f"Default {said}."
+        f"Default {_say(default)}."
         if default == published
-        else (f"Default {said}; published {_say(published)}.")
+        else (f"Default {_say(default)}; published {_say(published)}.")
     )
     options: dict[str, Any] = {
         "required": False,
@@ -93,7 +116,9 @@ def _setting_field(name: str, words: str) -> forms.Field:
     if isinstance(default, StrEnum):
         choices = [(v.value, v.value) for v in type(default)]
         return forms.ChoiceField(choices=[("", "as the preset"), *choices], **options)
-    if isinstance(default, float) or default is None:
+    if None in (default, published):
+        return NumberOrNoneField(type(published if default is None else default), **options)
+    if isinstance(default, float):
         return forms.FloatField(min_value=0, **options)
     return forms.IntegerField(min_value=0 if name == "seed" else 1, **options)
 
@@ -101,7 +126,7 @@ def _setting_field(name: str, words: str) -> forms.Field:
 def _say(value: object) -> str:
     """Return a setting's value as the form says it."""
     if value is None:
-        return "none"
+        return NONE
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -258,7 +283,7 @@ class LaunchForm(forms.Form):
         """Return the settings that were filled in."""
         found = {name: self.cleaned_data.get(f"{ADVANCED}{name}") for name in SETTING_WORDS}
         filled = {name: value for name, value in found.items() if value not in (None, "")}
-        words = {"yes": True, "no": False}
+        words = {"yes": True, "no": False, NONE: None}
         return {name: words.get(value, value) for name, value in filled.items()}
 
     @property

@@ -31,7 +31,9 @@ def infer(work: StageWork) -> None:
         return
     asker = _asker(work)
     if work.case_run.run.backbone == single_step.NAME:
-        found = single_step.SingleStep(asker).timeline(work.case.note, work.case.window)
+        found = single_step.SingleStep(asker, _config(work).single_step_tokens).timeline(
+            work.case.note, work.case.window
+        )
     else:
         found = tkw2.Tkw2(asker).text_only(work.case.note)
     _store(work, found)
@@ -53,7 +55,7 @@ def revise(work: StageWork) -> None:
         )
     _store(
         work,
-        tkw2.Tkw2(_asker(work), _alike(embedder)).multimodal(
+        tkw2.Tkw2(_asker(work), _alike(embedder), _config(work)).multimodal(
             work.case.note, rows, work.case.window
         ),
     )
@@ -82,9 +84,11 @@ def _asker(work: StageWork) -> Asker:
     """The one model that a baseline asks, through the ledger."""
     run = work.case_run.run
     (role,) = BASELINES[run.backbone].roles
-    return make_askers([role], PipelineConfig.from_dict(run.config), work.calls, tools.roles())[
-        role
-    ]
+    return make_askers([role], _config(work), work.calls, tools.roles())[role]
+
+
+def _config(work: StageWork) -> PipelineConfig:
+    return PipelineConfig.from_dict(work.case_run.run.config)
 
 
 def _alike(embedder: Embedder) -> Callable[[Sequence[str]], Vectors]:

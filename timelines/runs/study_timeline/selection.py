@@ -57,7 +57,7 @@ def run_words(run: Run) -> str:
 
     Example: "rules, 2026-11-22 14:05 UTC, ρ 0.2".
     """
-    rho = run.config.get("rho_threshold")
+    rho = _own_rho(run)
     name = run.label or run.source.split("/rho=")[0]
     return f"{name}, {run.created_at:%Y-%m-%d %H:%M} UTC{'' if rho is None else f', ρ {rho:g}'}"
 
@@ -68,7 +68,14 @@ def fallback_order(run: Run) -> tuple[bool, bool, int]:
     Full runs come first, then those with a ρ of their own, oldest first. A newer run therefore
     never replaces what pages show.
     """
-    return not is_full(run), run.config.get("rho_threshold") is not None, run.pk
+    return not is_full(run), _own_rho(run) is not None, run.pk
+
+
+def _own_rho(run: Run) -> float | None:
+    try:
+        return PipelineConfig.from_dict(run.config).own_rho
+    except ConfigError:
+        return None
 
 
 def is_full(run: Run) -> bool:

@@ -28,7 +28,7 @@ from timelines.domain import (
     TimelineKind,
 )
 from timelines.pipeline.backbone import Backbone
-from timelines.pipeline.config import PipelineConfig, Preset, preset_config
+from timelines.pipeline.config import PROTOCOL, PipelineConfig, Preset, preset_config
 from timelines.pipeline.expansion import (
     MOST_OF_SERIES,
     Caps,
@@ -64,6 +64,7 @@ def run(
     rows: Sequence[SourceRow],
     caps: Caps = DEFAULT_CAPS,
     lanes: dict[str, Lane] | None = None,
+    config: PipelineConfig = PROTOCOL,
 ) -> Expansion:
     """Expand for occurrences at hour 0, in the order given."""
     inventory = Inventory(
@@ -83,7 +84,7 @@ def run(
         by_event,
         discharge=None,
         caps=caps,
-        config=PipelineConfig(),
+        config=config,
     )
 
 
@@ -134,6 +135,14 @@ def test_history_and_plans_carry_one_row_and_every_other_kind_eight() -> None:
         found = run({A: "fever"}, [kept(A, "e")], rows, lanes={A: lane})
         most = 1 if lane in (Lane.HISTORY, Lane.PLAN) else 8
         assert len(found.evidence) == most, lane
+        two = run(
+            {A: "fever"},
+            [kept(A, "e")],
+            rows,
+            lanes={A: lane},
+            config=PipelineConfig(rows_per_history=2),
+        )
+        assert len(two.evidence) == (2 if most == 1 else 8), lane
 
 
 # ---------------------------------------------------------------------------------------------

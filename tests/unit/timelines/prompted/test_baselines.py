@@ -37,6 +37,7 @@ from timelines.backbones.baselines.tkw2_rows import (
     select_times,
 )
 from timelines.domain import Anchor, SourceRow, Window
+from timelines.pipeline.config import Preset, preset_config
 
 NOTE = "Fever for two days. Lactate 4.1. Sent home."
 WINDOW = Window(Anchor(datetime(2180, 3, 4, 14, 38)), 30.0)
@@ -200,6 +201,22 @@ def test_rows_alike_are_one_document_with_five_times_equally_spaced_and_the_last
     assert select_times([1.0, 2.0]) == (1.0, 2.0)
     # positions 0, 1.25, 2.5, 3.75, 5 of six times, rounded half to even
     assert select_times([0.0, 1.0, 2.0, 3.0, 4.0, 5.0]) == (0.0, 1.0, 2.0, 4.0, 5.0)
+
+
+def test_how_many_rows_and_times_are_retrieved_are_settings() -> None:
+    rows = [SourceRow(n, float(n), "chart:hr:", "90") for n in range(9)]
+    assert build_documents(rows, 3)[0].times == (0.0, 4.0, 8.0)
+    assert build_documents(rows, 1)[0].times == (8.0,)
+    documents = [RowDocument(c * 3, "", (0.0,)) for c in "abcdefg"]
+    assert [len(found) for found in nearest(["a"], documents, embed_letters, 2)] == [2]
+
+
+def test_the_calibration_of_a_run_has_the_runs_numbers() -> None:
+    model = ScriptedModel(answers)
+    config = preset_config(Preset.DEFAULT, tkw2_rows=1, tkw2_times=1)
+    Tkw2(asker(model), embed_letters, config).multimodal(NOTE, ROWS, WINDOW)
+    rows = model.requests[-1].messages[1].content.split("BEGIN ROWS")[1]
+    assert re.findall(r"^(\d) \| (?!row)", rows, re.M) == ["1", "2", "3"]
 
 
 def test_five_nearest_documents_and_none_of_an_empty_record() -> None:

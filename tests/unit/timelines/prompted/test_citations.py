@@ -106,6 +106,7 @@ def revise_by(
         WINDOW,
         alternatives=alternatives,
         exactly=config.force_alternatives,
+        config=config,
     )
     return timelines, model, ledger
 
@@ -192,7 +193,7 @@ def test_rows_that_revision_saw_may_be_cited(
             [6.47, None, None, 1, [3, 4]],
             f"UID {LACTATE}: the time equals the hour of none of the rows that it cites",
         ),
-        ([6.5, None, None, 1, [1, 2, 3, 4]], f"{LACTATE}: 4 rows, at most 3"),
+        ([6.5, None, None, 1, [1, 2, 3, 4]], f"UID {LACTATE}: cites 4 rows, at most 3"),
         ([6.5, None, None, 1, [], [1, 2, 3, 4, 5, 6]], f"{LACTATE}: 6 near rows, at most 5"),
         ([6.5, None, None, 1, [3, 3]], f"{LACTATE}: a row is named twice"),
         ([6.5, None, None, 1, [3], [3]], f"{LACTATE}: a row is named twice"),
@@ -316,6 +317,20 @@ def test_the_schema_allows_only_numbers_that_were_printed() -> None:
     assert context["items"]["enum"] == list(UIDS)
     nothing = revision_schema(UIDS, UIDS, 1, printed=0)["$defs"]["row"]["anyOf"][-1]
     assert [rule["maxItems"] for rule in nothing["prefixItems"][4:]] == [0, 0, 5]
+
+
+def test_how_many_rows_a_time_cites_and_how_near_it_is_are_settings() -> None:
+    row = [6.6, None, None, 1, [3, 4]]
+    assert "cites 2 rows, at most 1" in reject(answer({LACTATE: row}), cited_rows=1)
+    text = answer({LACTATE: [6.6, None, None, 1, [3]]})
+    assert "equals the hour of none" in reject(text)
+    ((found,), model, _) = revise_by(text, cited_hours=0.1, cited_rows=1)
+    assert found.by_uid[LACTATE].time == 6.6
+    request = model.requests[0]
+    assert "this very occurrence, at most 1. The time" in request.messages[1].content
+    assert request.schema is not None
+    row_of = request.schema["$defs"]["row"]["anyOf"][-1]
+    assert row_of["prefixItems"][4]["maxItems"] == 1
 
 
 def test_the_published_preset_infers_links_from_equal_hours() -> None:
