@@ -104,7 +104,7 @@ class Tkw2:
 
     async def offsets(self, note: str, central: Sequence[str]) -> list[Offset]:
         """Step 2."""
-        prompt = load("timelines/tkw2_offsets").render(note=note, events=_number_events(central))
+        prompt = load("timelines/tkw2_offsets").render(note=note, events=number_events(central))
         count = len(central)
         answer = await self._ask(prompt, offsets_answer(count), 6 * count, "offsets")
         offsets: list[Offset] = answer["offsets"]
@@ -117,15 +117,12 @@ class Tkw2:
 
         The higher confidence wins a conflict; the admission is at 0.
         """
-        lines = [
-            f"{o.first} | {o.second} | {hours_text(o.hours)} | {o.confidence:g}" for o in offsets
-        ]
         anchor = central.index(ADMISSION) + 1
         prompt = load("timelines/tkw2_scaffold").render(
             note=note,
-            events=_number_events(central),
+            events=number_events(central),
             admission=str(anchor),
-            offsets="\n".join(["first | second | hours | confidence", *lines]),
+            offsets=offset_lines(offsets),
         )
         return await self._times(prompt, len(central), anchor, "scaffold")
 
@@ -147,11 +144,8 @@ class Tkw2:
             note=note,
             admitted=anchor_words(window.anchor),
             discharged="not recorded" if discharge is None else hours_text(discharge),
-            timeline="\n".join(
-                f"{n} | {e} | {hours_text(h)}"
-                for n, (e, h) in enumerate(zip(events, hours, strict=True), start=1)
-            ),
-            rows=_row_lines(rows),
+            timeline=hour_lines(events, hours),
+            rows=row_lines(rows),
         )
         return await self._times(prompt, len(events), events.index(ADMISSION) + 1, part)
 
@@ -159,11 +153,8 @@ class Tkw2:
         self, note: str, central: Sequence[str], scaffold: Sequence[float]
     ) -> list[Attached]:
         """Step 5."""
-        lines = [
-            f"{n} | {e} | {hours_text(h)}"
-            for n, (e, h) in enumerate(zip(central, scaffold, strict=True), start=1)
-        ]
-        prompt = load("timelines/tkw2_attach").render(note=note, scaffold="\n".join(lines))
+        scaffolded = hour_lines(central, scaffold)
+        prompt = load("timelines/tkw2_attach").render(note=note, scaffold=scaffolded)
         expected = attached_answer(len(central))
         answer = await self._ask(prompt, expected, 50 + len(note) // 25, "attach")
         events: list[Attached] = answer["events"]
@@ -216,11 +207,25 @@ def assemble(
     return sorted(full, key=lambda pair: pair[1])
 
 
-def _number_events(events: Sequence[str]) -> str:
+def number_events(events: Sequence[str]) -> str:
+    """Return lines `number: event`."""
     return "\n".join(f"{n}: {event}" for n, event in enumerate(events, start=1))
 
 
-def _row_lines(rows: Sequence[Sequence[RowDocument]]) -> str:
+def hour_lines(events: Sequence[str], hours: Sequence[float]) -> str:
+    """Return lines `number | event | hours`."""
+    pairs = enumerate(zip(events, hours, strict=True), start=1)
+    return "\n".join(f"{n} | {event} | {hours_text(hour)}" for n, (event, hour) in pairs)
+
+
+def offset_lines(offsets: Sequence[Offset]) -> str:
+    """Return a table of offsets between numbered events."""
+    lines = [f"{o.first} | {o.second} | {hours_text(o.hours)} | {o.confidence:g}" for o in offsets]
+    return "\n".join(["first | second | hours | confidence", *lines])
+
+
+def row_lines(rows: Sequence[Sequence[RowDocument]]) -> str:
+    """Return the rows found for each event, under the event's number."""
     lines = [
         f"{n} | {document.event} | {document.value} |"
         f" {', '.join(hours_text(t) for t in document.times)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import datetime
+from typing import Any
 
 import pytest
 
@@ -12,15 +13,36 @@ from llm_runtime.base import Limits
 from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.prompts import load
 from llm_runtime.providers.scripted import ScriptedModel
+from llm_runtime.structured import json_object, parse_model
+from timelines.backbones.baselines.single_step import read_events
+from timelines.backbones.baselines.tkw2 import (
+    assemble,
+    hour_lines,
+    number_events,
+    offset_lines,
+    row_lines,
+)
+from timelines.backbones.baselines.tkw2_answers import (
+    ADMISSION as ADMITTED,
+)
+from timelines.backbones.baselines.tkw2_answers import (
+    Answer,
+    CentralEvents,
+    attached_answer,
+    offsets_answer,
+    times_answer,
+)
+from timelines.backbones.baselines.tkw2_rows import RowDocument
 from timelines.backbones.prompted.backbone import ROLES, prompted_backbone
-from timelines.backbones.prompted.notes import Sentence
+from timelines.backbones.prompted.notes import Sentence, list_names, mark_uids
 from timelines.backbones.prompted.query_writer import query_answer, read_queries
 from timelines.backbones.prompted.record import print_record
-from timelines.backbones.prompted.reviser import MOST_WHY
+from timelines.backbones.prompted.reviser import MOST_WHY, Material
+from timelines.backbones.prompted.rows import split_row
 from timelines.backbones.prompted.stay import hospital_days, stay_fields
-from timelines.backbones.prompted.tables import CITING_COLUMNS, hours_text, read_table
+from timelines.backbones.prompted.tables import COLUMNS, mention_table, read_table
 from timelines.backbones.prompted.tagger import read_quotes
-from timelines.backbones.prompted.timer import read_entries
+from timelines.backbones.prompted.timer import anchor_words, read_entries
 from timelines.domain import (
     Anchor,
     Entry,
@@ -28,6 +50,7 @@ from timelines.domain import (
     Expansion,
     Inventory,
     Lane,
+    NoRows,
     Occurrence,
     Polarity,
     SourceRow,
@@ -38,7 +61,7 @@ from timelines.domain import (
     TimelineKind,
     Window,
 )
-from timelines.pipeline.config import PipelineConfig
+from timelines.pipeline.config import PipelineConfig, Preset, preset_config
 from timelines.pipeline.revision import ProposedEntry, revise
 from timelines.pipeline.tagging import parse_tagged, sort_spans
 
@@ -149,22 +172,66 @@ def test_single_step_and_timer_see_the_same_stay() -> None:
     assert "Hour 0 is the hospital admission, 2170-05-02 18:30. Discharge is at hour 65.5." in stay
 
 
+def indented(text: str, label: str) -> str:
+    """Return the lines that are indented by two blanks behind a label."""
+    block = re.match(r"\n+((?:  .*(?:\n|$)|\n(?=  ))+)", text.split(f"{label}\n", 1)[1])
+    assert block, label
+    return re.sub("^  ", "", block[1], flags=re.MULTILINE).strip("\n")
+
+
+def example(name: str) -> str:
+    """Return what a prompt shows behind its rules, as an example."""
+    return user_text(name).split("## Example\n", 1)[1].split("## The record", 1)[0]
+
+
+def example_answer(name: str, end: str = "\0") -> str:
+    return re.split(r"\nThe answer[^\n]*:\n", example(name), maxsplit=1)[1].split(end)[0].strip()
+
+
 @pytest.mark.parametrize("name", ["query", "query_names"])
 def test_the_examples_of_the_query_writer_are_valid_answers(name: str) -> None:
-    text = between(user_text(name), "## Example", "Answer with compact JSON")
-    uids = re.findall(r"^  ([0-9a-f]{4}) \|", text, re.MULTILINE)
-    found = read_queries(
-        between(text, "gets the answer", "\0"), query_answer(uids, PipelineConfig())
-    )
-    assert list(found) == uids
-    assert len(uids) == 4
+    text = example(name)
+    note, table = indented(text, "The note:"), indented(text, "The table:")
+    marked = [uid for uid, _ in TAG.findall(note)]
+    occurrences = [
+        Occurrence(uid, n, mention, None, None)
+        for n, (uid, mention) in enumerate(line.split(" | ") for line in table.split("\n")[1:])
+    ]
+    assert table == mention_table(occurrences)
+    assert marked == [o.uid for o in occurrences]
+    assert len(marked) == 5
+    answer = query_answer(marked, PipelineConfig())
+    found = read_queries(example_answer(name, "Answer with compact JSON"), answer)
+    assert list(found) == marked
+    assert all(1 <= len(texts) <= 3 for texts in found.values())
 
 
-EXAMPLE_UIDS = ("3f0c", "9b21", "b7a0", "44e1", "5d02", "e513", "0c9a")
+def test_the_names_in_the_query_writers_example_are_listed_as_the_code_lists_them() -> None:
+    listed = indented(example("query_names"), "The names of the series:")
+    names = [
+        f"{source}:{name}:{ending}"
+        for line in listed.split("\n")
+        for source, endings, named in re.findall(r"^(\w+)(?: \((.*?)\))?: (.*)$", line)
+        for name in named.split("; ")
+        for ending in endings.split(", ")
+    ]
+    assert len(names) == 13
+    assert list_names(names, 1000).text == listed
+    answer = json.loads(example_answer("query_names", "Answer with compact JSON"))
+    texts = [text for uid, found in answer.items() if uid != "90fd" for text in found]
+    words = [set(re.findall(r"\w+", name)) for name in names]
+    for text in texts:
+        spoken = set(re.findall(r"[a-z]+", text))
+        assert any(spoken <= found for found in words), text
+
+
+EXAMPLE_UIDS = ("5e90", "3f0c", "9b21", "b7a0", "44e1", "5d02", "e513", "0c9a")
 #: The rows of the revision's example: those of each occurrence, and of the stay.
 LACTATE, INFUSION = "lab:lactate:blood", "med:norepinephrine"
-ARRIVAL = SourceRow(1, -4.5, "transfer:ed", "Emergency Department")
-ADMISSION = SourceRow(2, 0.0, "admission:hospital admission")
+ARRIVAL = SourceRow(
+    1, -4.5, "transfer:ed", "Emergency Department", time_kind=TimeKind.ADMINISTRATIVE
+)
+ADMISSION = SourceRow(2, 0.0, "admission:hospital admission", time_kind=TimeKind.ADMINISTRATIVE)
 COLLECTED = [
     SourceRow(3, -3.87, LACTATE, "4.2", "mmol/L", time_kind=TimeKind.COLLECTION),
     SourceRow(4, 6.13, LACTATE, "1.8", "mmol/L", time_kind=TimeKind.COLLECTION),
@@ -178,94 +245,219 @@ INFUSED = [
     )
 ]
 DRAINED = SourceRow(8, 26.42, "procedure:thoracentesis:start", time_kind=TimeKind.PERFORMED)
+FOUND = Expansion(
+    tuple(
+        Evidence(uid, 0, row, 1, 0.5)
+        for uid, rows in (
+            ("b7a0", INFUSED),
+            ("44e1", COLLECTED),
+            ("5d02", COLLECTED[::-1]),
+            ("e513", [DRAINED]),
+        )
+        for row in rows
+    ),
+    without_evidence={"0c9a": NoRows.OVER_BUDGET},
+    skeleton=(ARRIVAL, ADMISSION),
+)
+FOUND_PUBLISHED = Expansion(
+    tuple(
+        Evidence(uid, 0, row, 1, 0.5, relevance)
+        for uid, rows, relevance in (
+            ("3f0c", [ARRIVAL], 0.71),
+            ("b7a0", INFUSED[:2], 0.93),
+            ("44e1", COLLECTED, 0.9),
+            ("5d02", COLLECTED[::-1], 0.9),
+            ("e513", [DRAINED], 0.95),
+        )
+        for row in rows
+    )
+)
+PUBLISHED = preset_config(Preset.PUBLISHED)
+#: Prompt → settings, rows, whether a schema constrains the answer, timelines asked for.
+REVISIONS = {
+    "revise": (PipelineConfig(), FOUND, True, 3),
+    "revise_table": (PipelineConfig(), FOUND, False, 3),
+    "revise_published": (PUBLISHED, FOUND_PUBLISHED, True, 2),
+    "revise_published_table": (PUBLISHED, FOUND_PUBLISHED, False, 1),
+}
+WINDOW = Window(Anchor(datetime(2170, 5, 2, 18, 30)), 65.5)
+#: What the answers cite.
+CITED = {"3f0c": (1,), "b7a0": (5,), "44e1": (3,), "5d02": (4,), "0c9a": (8,), "e513": (8,)}
 
 
-def shown_example() -> str:
-    """Note, table and rows of the example."""
-    return between(user_text("revise"), "## Example", "Answer:")
+def revised_example(name: str) -> tuple[TaggedNote, Timeline]:
+    """Return the marked note and the text-only table of an example."""
+    text = example(name)
+    note, table = indented(text, "The note:"), indented(text, "The table:")
+    cells = [split_row(line) for line in table.split("\n")[1:]]
+    tags = dict(TAG.findall(note))
+    assert tuple(tags) == EXAMPLE_UIDS
+    clean = re.sub(r"</?[0-9a-f]{4}>", "", note)
+    occurrences = []
+    for n, (uid, mention, *_) in enumerate(cells):
+        start = clean.index(tags[uid])
+        occurrences.append(Occurrence(uid, n, mention, start, start + len(tags[uid])))
+    inventory = Inventory(tuple(occurrences))
+    entries = read_table(
+        "\n".join("|".join(line[:6]) for line in [list(COLUMNS), *cells]),
+        occurrences,
+        frozenset(EXAMPLE_UIDS),
+        "m",
+        "table",
+    )
+    listed = [Entry(e.uid, e.time, e.lower, e.upper, e.known, e.context) for e in entries]
+    return TaggedNote(clean, inventory), Timeline.complete(
+        inventory, listed, TimelineKind.TEXT_ONLY
+    )
 
 
-def revision_example() -> tuple[TaggedNote, Timeline, Expansion]:
-    """The note, text-only table and rows of the example."""
-    words = TAG.findall(shown_example())
-    assert tuple(uid for uid, _ in words) == EXAMPLE_UIDS
-    occurrences = tuple(Occurrence(uid, n, w, None, None) for n, (uid, w) in enumerate(words))
-    note = TaggedNote("x", Inventory(occurrences))
-    times = dict(zip(EXAMPLE_UIDS, (0, -48, 3, 3, 9, 20, 20), strict=True))
-    context = {"5d02": ("44e1",), "0c9a": ("e513",)}
-    entries = [Entry(uid, t, context=context.get(uid, ())) for uid, t in times.items()]
-    found = [("44e1", COLLECTED), ("b7a0", INFUSED), ("e513", [DRAINED])]
-    evidence = [Evidence(uid, 0, row, 1, 0.5) for uid, rows in found for row in rows]
-    before = Timeline.complete(note.inventory, entries, TimelineKind.TEXT_ONLY)
-    return note, before, Expansion(tuple(evidence), skeleton=(ARRIVAL, ADMISSION))
+@pytest.fixture(params=list(REVISIONS))
+def revision(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
-def test_the_record_in_the_revisions_example_is_what_the_code_prints() -> None:
-    _, _, found = revision_example()
-    shown = shown_example()
-    printed = print_record(found, 160).text.replace("\n\n", "\n")
-    assert shown[shown.index("== the stay") :].strip() == printed
+def test_the_examples_of_the_reviser_show_what_the_code_prints(revision: str) -> None:
+    config, found, _, _ = REVISIONS[revision]
+    note, before = revised_example(revision)
+    record = print_record(found, 160) if config.cite_rows else None
+    material = Material(note, before, found, WINDOW, record=record)
+    text = example(revision)
+    assert indented(text, "The note:") == mark_uids(note.text, note.inventory)
+    assert indented(text, "The table:") == material.print_timeline()
+    assert indented(text, "The rows:") == material.print_evidence(160)
 
 
-def test_the_table_in_the_revisions_example_is_the_one_that_is_revised() -> None:
-    _, before, _ = revision_example()
-    (line,) = re.findall(r"^Table: (.*)$", shown_example(), re.MULTILINE)
-    shown = [
-        f"{e.uid} {hours_text(e.time)}"
-        + (f", context [{', '.join(e.context)}]" if e.context else "")
-        for e in before
-    ]
-    assert line.split(" | ") == shown
+def test_the_examples_of_the_reviser_split_joined_events() -> None:
+    for name in REVISIONS:
+        _, before = revised_example(name)
+        assert {"came to hospital", "cough for two days"} <= {
+            o.mention for o in revised_example(name)[0].inventory
+        }
+        assert (before.by_uid["3f0c"].time, before.by_uid["9b21"].time) == (0, -48)
 
 
-def revise_the_example(answer: str) -> Timeline:
-    note, before, found = revision_example()
-    model = ScriptedModel([answer], limits=Limits(context=128_000))
-    askers = {role: Asker(role, model, MemoryLedger()) for role in ROLES}
-    reviser = prompted_backbone(askers, PipelineConfig()).reviser
-    window = Window(Anchor(datetime(2170, 5, 2, 18, 30)), 65.5)
-    (timeline,) = revise(reviser, note, before, found, window, alternatives=3, exactly=False)
-    return timeline
+def revise_the_example(name: str) -> tuple[Timeline, ...]:
+    """Return the timelines of the example's answer.
+
+    One attempt, with the checks that a model's answer passes.
+    """
+    config, found, schema, count = REVISIONS[name]
+    note, before = revised_example(name)
+    model = ScriptedModel([example_answer(name)], limits=Limits(context=128_000, schema=schema))
+    askers = {role: Asker(role, model, MemoryLedger(), attempts=1) for role in ROLES}
+    reviser = prompted_backbone(askers, config).reviser
+    timelines = revise(
+        reviser,
+        note,
+        before,
+        found,
+        WINDOW,
+        alternatives=count,
+        exactly=config.force_alternatives,
+    )
+    assert model.requests[0].messages[-1].content.startswith("Here is a discharge summary.")
+    return timelines
 
 
-def test_the_answer_in_the_revisions_example_is_accepted() -> None:
-    answer = between(user_text("revise"), "Answer:\n", "## The record")
-    timeline = revise_the_example(answer)
-    cited = {e.uid: e.adopted_rows for e in timeline if e.adopted_rows}
-    assert cited == {
-        "3f0c": (1,),
-        "b7a0": (5,),
-        "44e1": (3,),
-        "5d02": (4,),
-        "0c9a": (8,),
-        "e513": (8,),
+def test_the_answers_in_the_examples_of_the_reviser_are_accepted(revision: str) -> None:
+    config, _, _, _ = REVISIONS[revision]
+    first, *others = revise_the_example(revision)
+    assert {e.uid: e.adopted_rows for e in first if e.adopted_rows} == (
+        CITED if config.cite_rows else {u: r for u, r in CITED.items() if u != "0c9a"}
+    )
+    near = {e.uid: e.near_rows for e in first if e.near_rows}
+    assert near == ({"9b21": (1,)} if config.cite_rows else {})
+    assert [e.time for t in others for e in t if e.uid == "9b21"] == [-48] * len(others)
+
+
+def test_all_examples_of_the_reviser_come_to_the_same_timeline() -> None:
+    times = {
+        tuple((e.uid, e.time, e.lower, e.upper, e.known, e.context) for e in timelines[0])
+        for timelines in map(revise_the_example, REVISIONS)
     }
-    assert {e.uid: e.near_rows for e in timeline if e.near_rows} == {"9b21": (1,)}
+    assert len(times) == 1
 
 
 def test_the_answer_in_the_revisions_example_gives_a_reason_for_every_change_that_needs_one() -> (
     None
 ):
-    answer = json.loads(between(user_text("revise"), "Answer:\n", "## The record"))
-    _, before, _ = revision_example()
-    (timeline,) = answer["timelines"]
-    moved = {e.uid for e in before if abs(timeline[e.uid][0] - (e.time or 0)) >= 3}
+    _, before = revised_example("revise")
+    (timeline,) = json.loads(example_answer("revise"))["timelines"]
+    moved = {
+        e.uid
+        for e in before
+        if timeline[e.uid] != "keep" and abs(timeline[e.uid][0] - (e.time or 0)) >= 3
+    }
     assert {why["uid4"] for why in timeline["why"]} == moved
     assert all(len(why["words"]) <= MOST_WHY for why in timeline["why"])
 
 
-def test_the_table_in_the_revisions_example_is_read_and_says_the_same() -> None:
-    text = between(user_text("revise_table"), "Answer (its first lines):\n", "## The record")
-    (timeline,) = json.loads(text)["timelines"]
-    lines = timeline["data"].split("\n")[1:]
-    asked = [
-        Occurrence(uid, n, mention, None, None)
-        for n, (uid, mention, *_) in enumerate(line.split("|") for line in lines)
+def test_the_example_of_the_single_step_is_a_valid_answer() -> None:
+    events = read_events(example_answer("single_step", "\n\nAnswer with"), "m")
+    assert [e.event for e in events[:5]] == [
+        "71 years old",
+        "female sex",
+        "came to hospital",
+        "cough for two days",
+        "wheeze for two days",
     ]
-    known = frozenset(EXAMPLE_UIDS)
-    rows = read_table(timeline["data"], asked, known, "m", "table", CITING_COLUMNS)
-    answer = json.loads(between(user_text("revise"), "Answer:\n", "## The record"))
-    for row in rows:
-        listed = answer["timelines"][0][row.uid]
-        assert [row.time, row.lower, row.upper, int(bool(row.known))] == listed[:4]
-        assert [list(row.adopted_rows), list(row.near_rows)] == [*listed[4:6], []][:2]
+    assert len(events) == 9
+
+
+CENTRAL = (
+    "cough for two days",
+    "came to the emergency department",
+    ADMITTED,
+    "norepinephrine started",
+    "thoracentesis",
+    "discharged home",
+)
+#: Step of TKW2 → the type of its answer about the central events of its example.
+STEPS: dict[str, type[Answer]] = {
+    "tkw2_central": CentralEvents,
+    "tkw2_offsets": offsets_answer(len(CENTRAL)),
+    "tkw2_scaffold": times_answer(len(CENTRAL), 3),
+    "tkw2_calibrate": times_answer(len(CENTRAL), 3),
+    "tkw2_attach": attached_answer(len(CENTRAL)),
+}
+
+
+def step_answer(name: str) -> dict[str, Any]:
+    return dict(parse_model(STEPS[name], json_object(example_answer(name))))
+
+
+def test_the_examples_of_the_seven_steps_are_valid_and_follow_from_each_other() -> None:
+    assert step_answer("tkw2_central")["events"] == list(CENTRAL)
+    offsets = step_answer("tkw2_offsets")["offsets"]
+    pairs = {(o.first, o.second) for o in offsets}
+    assert {(n, n + 1) for n in range(1, 6)} <= pairs
+    assert {frozenset((3, n)) for n in (1, 2, 4, 5, 6)} <= {frozenset(pair) for pair in pairs}
+    scaffold = [hours for _, hours in step_answer("tkw2_scaffold")["times"]]
+    follows = [o for o in offsets if scaffold[o.second - 1] - scaffold[o.first - 1] == o.hours]
+    (against,) = [o for o in offsets if o not in follows]
+    assert against.confidence < 6, "the offset that was overruled is the less certain one"
+    full = assemble(CENTRAL, scaffold, step_answer("tkw2_attach")["events"])
+    assert len(full) == 10
+    calibrated = [hours for _, hours in step_answer("tkw2_calibrate")["times"]]
+    assert calibrated == [-52.5, -4.5, 0, 1.25, 26.42, 65.5]
+
+
+def test_the_examples_of_the_seven_steps_show_what_the_code_prints() -> None:
+    assert len({indented(example(name), "The note:") for name in STEPS}) == 1
+    scaffold = [hours for _, hours in step_answer("tkw2_scaffold")["times"]]
+    timed = hour_lines(CENTRAL, scaffold)
+    assert indented(example("tkw2_attach"), "Its central events:") == timed
+    calibrated = example("tkw2_calibrate")
+    assert f"Admission: {anchor_words(WINDOW.anchor)}. Discharge: 65.5.\n" in calibrated
+    assert indented(calibrated, "The timeline:") == timed
+    for name in ("tkw2_offsets", "tkw2_scaffold"):
+        assert indented(example(name), "The central events:") == number_events(CENTRAL)
+    offsets = step_answer("tkw2_offsets")["offsets"]
+    assert indented(example("tkw2_scaffold"), "The offsets:") == offset_lines(offsets)
+    rows = indented(calibrated, "The rows:")
+    found: list[list[RowDocument]] = [[] for _ in CENTRAL]
+    for line in rows.split("\n")[1:]:
+        number, event, value, times = split_row(line)
+        hours = tuple(float(hour) for hour in times.split(", "))
+        found[int(number) - 1].append(RowDocument(event, value, hours))
+    assert row_lines(found) == rows
