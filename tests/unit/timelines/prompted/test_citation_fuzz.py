@@ -2,16 +2,20 @@
 
 What is illegal is rejected, all else accepted.
 
-`is_legal` judges an answer from protocol stage 6 alone. It shares no code with the validator. Every
+`find_faults` judges an answer from protocol stage 6 alone. It shares no code with the validator. Every
 answer begins legal, with words, citations and contexts at random, and is spoiled up to four times.
+Every reason of a refusal is one of the faults, with its timeline and its occurrence.
 """
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
 import random
+import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +26,8 @@ from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.errors import AttemptsExhausted
 from llm_runtime.providers.scripted import ScriptedModel
 from timelines.backbones.prompted.backbone import ROLES, prompted_backbone
+from timelines.backbones.prompted.record import print_record
+from timelines.backbones.prompted.reviser import Material, PromptedReviser
 from timelines.domain import (
     Anchor,
     Entry,
@@ -38,7 +44,7 @@ from timelines.domain import (
     Window,
 )
 from timelines.pipeline.config import PipelineConfig
-from timelines.pipeline.revision import revise
+from timelines.pipeline.revision import accept_revision, revise
 
 UIDS = ("0a1b", "77de", "c0de")
 MENTIONS = ("came to hospital", "lactate 4.1", "norepinephrine started")
@@ -67,7 +73,10 @@ FOUND = Expansion(
         SourceRow(41, 0.0, "admission:hospital admission:", time_kind=TimeKind.ADMINISTRATIVE),
     ),
 )
-SCHEMA_ANSWERS, TABLE_ANSWERS = 1800, 900
+MATERIAL = Material(NOTE, BEFORE, FOUND, WINDOW, record=print_record(FOUND, 160))
+SCHEMA_ANSWERS, TABLE_ANSWERS = 2200, 1100
+#: Whether the answers are tables → how many illegal ones are refused at least.
+REFUSED = {False: 1400, True: 700}
 Answer = list[dict[str, Any]]
 
 
@@ -83,46 +92,100 @@ def is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def is_legal_row(uid: str, row: object, *, later: bool, table: bool) -> bool:
+#: Why a row is illegal, and the words in which the validator says so.
+REASONS = {
+    "why": r"why",
+    "form": r"not a list of time|a word instead of a row|has \d+ columns",
+    "time": r"time is neither",
+    "bounds": r"(?:lower|upper) is neither|bounds are not of the form|the bounds do not contain",
+    "known": r"known is neither 0 nor 1",
+    "numbers": r"(?:rows|near) (?:is|are) not a list of row numbers",
+    "unprinted": r"a row number that was not printed",
+    "many": r"\d+ (?:near )?rows, at most",
+    "twice": r"a row is named twice",
+    "N/A": r"rows for a time of N/A",
+    "hour": r"the time equals the hour of none of the rows that it cites",
+    "context": r"context (?:is|identifiers|identifier) ",
+    "missing": r"missing",
+    "unknown": r"keys that were not asked for|has an identifier that was not asked for",
+    "count": r"there are \d+ timelines, 1 to 3 are asked for",
+}
+#: (number of the timeline, UID, why): 0 and "" for all of them.
+Fault = tuple[int, str, str]
+
+
+def is_hours(value: Any) -> bool:
+    return value is None or (is_number(value) and abs(value) <= 2_000_000)
+
+
+def find_number_faults(row: Sequence[Any]) -> Iterator[str]:
+    """Yield why the numbers of a row, and its time beside them, are illegal."""
+    time, rows, near = row[0], row[4], row[5]
+    if not isinstance(rows, list) or not isinstance(near, list):
+        yield "numbers"
+        return
+    numbers = [*rows, *near]
+    if not all(is_count(n) for n in numbers):
+        yield "numbers"
+        return
+    if any(n < 0 for n in numbers):
+        yield "numbers"  # a cell of a table has no sign
+    if not all(1 <= n <= 6 for n in numbers):
+        yield "unprinted"
+    if len(rows) > 3 or len(near) > 5:
+        yield "many"
+    if len(set(numbers)) < len(numbers):
+        yield "twice"
+    if rows and time is None:
+        yield "N/A"
+    hours = [PRINTED[n][1] for n in rows if n in PRINTED]
+    if hours and is_number(time) and min(abs(hour - time) for hour in hours) > 0.02 + 1e-6:
+        yield "hour"
+
+
+def find_row_faults(uid: str, row: object, *, later: bool, table: bool) -> Iterator[str]:
     if isinstance(row, str):
-        return not table and (row == "keep" or (row == "first" and later))
+        if table or not (row == "keep" or (row == "first" and later)):
+            yield "form"
+        return
     if not isinstance(row, list) or len(row) not in ((7,) if table else (4, 5, 6, 7)):
-        return False
+        yield "form"
+        return
     lists: list[Any] = [[], [], []]
     filled: list[Any] = [*row, *lists[len(row) - 4 :]]
-    time, lower, upper, known, rows, near, context = filled
-    if not all(h is None or (is_number(h) and abs(h) <= 2_000_000) for h in (time, lower, upper)):
-        return False
+    time, lower, upper, known, _, _, context = filled
+    if not is_hours(time):
+        yield "time"
+    hours = [h for h in (lower, time, upper) if is_number(h)]
+    if not (is_hours(lower) and is_hours(upper)) or hours != sorted(hours):
+        yield "bounds"
     if not is_count(known) or known not in (0, 1):
-        return False
-    hours = [h for h in (lower, time, upper) if h is not None]
-    if hours != sorted(hours):
-        return False
-    for named in (rows, near, context):
-        if not isinstance(named, list):
-            return False
-    numbers = [*rows, *near]
-    if not all(is_count(n) and 1 <= n <= 6 for n in numbers) or len(set(numbers)) < len(numbers):
-        return False
-    if len(rows) > 3 or len(near) > 5:
-        return False
-    if rows and (time is None or min(abs(PRINTED[n][1] - time) for n in rows) > 0.02 + 1e-6):
-        return False
+        yield "known"
+    yield from find_number_faults(filled)
     others = {other for other in UIDS if other != uid}
-    return all(isinstance(c, str) and c in others for c in context) and (
-        len(context) == len(set(context))
-    )
+    if (
+        not isinstance(context, list)
+        or not all(isinstance(c, str) and c in others for c in context)
+        or len(context) != len(set(context))
+    ):
+        yield "context"
 
 
-def is_legal(answer: Answer, *, table: bool) -> bool:
+def find_faults(answer: Answer, *, table: bool) -> set[Fault]:
+    """Return why an answer is illegal; nothing if it is legal."""
     if not 1 <= len(answer) <= 3:
-        return False
-    for number, timeline in enumerate(answer):
+        return {(0, "", "count")}
+    found: set[Fault] = set()
+    for number, timeline in enumerate(answer, start=1):
         rows = {key: value for key, value in timeline.items() if key != "why"}
-        if set(rows) != set(UIDS):
-            return False
-        if not all(is_legal_row(u, r, later=number > 0, table=table) for u, r in rows.items()):
-            return False
+        found |= {(number, uid if table else "", "missing") for uid in UIDS if uid not in rows}
+        for uid, row in rows.items():
+            if uid not in UIDS:
+                found.add((number, "", "unknown"))
+            for why in find_row_faults(uid, row, later=number > 1, table=table):
+                found.add((number, "" if table and why == "form" else uid, why))
+                if table and why == "form":  # a line of another shape is no line of the UID
+                    found.add((number, uid, "missing"))
         why = timeline.get("why", [])
         if not isinstance(why, list) or not all(
             isinstance(w, dict)
@@ -131,8 +194,18 @@ def is_legal(answer: Answer, *, table: bool) -> bool:
             and isinstance(w["words"], str)
             for w in why
         ):
-            return False
-    return True
+            found.add((number, "", "why"))
+    return found
+
+
+def parse_reason(reason: str) -> Fault:
+    """Return the validator's words as a fault. Raises ValueError if unknown."""
+    timeline = re.match(r"timeline (\d+): ", reason)
+    rest = reason[timeline.end() :] if timeline else reason
+    uid = re.match(r"(?:UID )?([0-9a-f]{4})(?:: | (?=is missing))", rest)
+    rest = rest[uid.end() :] if uid else rest
+    (why, *_) = (why for why, words in REASONS.items() if re.match(rf".*?(?:{words})", rest))
+    return int(timeline[1]) if timeline else 0, uid[1] if uid else "", why
 
 
 # ---------------------------------------------------------------------------------------------
@@ -228,7 +301,7 @@ def spoil(answer: Answer, rng: random.Random) -> None:
     if kind == 0:
         timeline.pop(rng.choice(list(timeline)))
     elif kind == 1:
-        timeline["ffff"] = [1, None, None, 0]
+        timeline["ffff"] = [1, None, None, 0, [], [], []]
     elif kind == 2:
         answer.append(copy.deepcopy(timeline))
     elif kind == 3 and "why" in timeline:
@@ -284,15 +357,20 @@ def print_table(answer: Answer) -> str:
 # The check
 
 
-def ask(text: str, *, schema: bool) -> tuple[Timeline, ...] | None:
-    """Return the timelines that one attempt gives, None if it is rejected."""
+async def ask(text: str, *, schema: bool) -> tuple[tuple[Timeline, ...], tuple[str, ...]]:
+    """Return the timelines that one attempt gives, or the reasons.
+
+    All answers are asked for in one event loop, because a loop for each costs more than the rest.
+    """
     model = ScriptedModel([text], limits=Limits(context=128_000, schema=schema))
-    askers = {role: Asker(role, model, MemoryLedger(), attempts=1) for role in ROLES}
-    reviser = prompted_backbone(askers, PipelineConfig()).reviser
+    ledger = MemoryLedger()
+    reviser = PromptedReviser(Asker("reviser", model, ledger, attempts=1), PipelineConfig())
     try:
-        return revise(reviser, NOTE, BEFORE, FOUND, WINDOW, alternatives=3, exactly=False)
+        timelines = await reviser.timelines(MATERIAL, 3)
     except AttemptsExhausted:
-        return None
+        (call,) = ledger.calls
+        return (), call.reasons
+    return accept_revision(timelines, NOTE.inventory, FOUND, 3, exactly=False), ()
 
 
 def check_result(answer: Answer, timelines: tuple[Timeline, ...]) -> None:
@@ -317,28 +395,39 @@ def check_result(answer: Answer, timelines: tuple[Timeline, ...]) -> None:
 
 
 def test_together_they_are_more_than_two_thousand() -> None:
-    assert SCHEMA_ANSWERS + TABLE_ANSWERS >= 2000
+    assert sum(REFUSED.values()) >= 2000
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("table", [False, True], ids=["schema", "table"])
 def test_an_answer_is_accepted_if_and_only_if_it_is_legal(table: bool) -> None:
     rng, outcomes = random.Random(20260904 + table), Counter[bool]()
-    for number in range(TABLE_ANSWERS if table else SCHEMA_ANSWERS):
-        answer = make_answer(rng, table=table)
-        assert is_legal(answer, table=table)
-        for _ in range(rng.randint(1, 4)):
-            spoil(answer, rng)
-        answer = mark_words(answer) if table else answer
-        legal = is_legal(answer, table=table)
-        text = print_table(answer) if table else print_schema(answer)
-        found = ask(text, schema=not table)
-        assert (found is not None) == legal, (number, text)
-        if found is not None:
-            check_result(answer, found)
-        outcomes[legal] += 1
-    assert outcomes[False] >= 400
+    seen = Counter[str]()
+
+    async def check_all() -> None:
+        for number in range(TABLE_ANSWERS if table else SCHEMA_ANSWERS):
+            answer = make_answer(rng, table=table)
+            assert not find_faults(answer, table=table)
+            for _ in range(rng.randint(1, 4)):
+                spoil(answer, rng)
+            answer = mark_words(answer) if table else answer
+            expected = find_faults(answer, table=table)
+            text = print_table(answer) if table else print_schema(answer)
+            found, reasons = await ask(text, schema=not table)
+            assert bool(found) == (not expected), (number, text)
+            if found:
+                check_result(answer, found)
+            else:
+                given = {parse_reason(reason) for reason in reasons}
+                assert given, (number, text)
+                assert given <= expected, (number, text, given - expected)
+                seen.update({why for _, _, why in given})
+            outcomes[not expected] += 1
+
+    asyncio.run(check_all())
+    assert outcomes[False] >= REFUSED[table]
     assert outcomes[True] >= 60
+    assert set(seen) == set(REASONS) - ({"why"} if table else set())
 
 
 @pytest.mark.parametrize("table", [False, True], ids=["schema", "table"])
@@ -346,6 +435,9 @@ def test_every_answer_is_accepted_before_it_is_spoiled(table: bool) -> None:
     rng = random.Random(7 + table)
     for _ in range(100):
         answer = make_answer(rng, table=table)
-        found = ask(print_table(answer) if table else print_schema(answer), schema=not table)
-        assert found is not None
+        text = print_table(answer) if table else print_schema(answer)
+        model = ScriptedModel([text], limits=Limits(context=128_000, schema=not table))
+        askers = {role: Asker(role, model, MemoryLedger(), attempts=1) for role in ROLES}
+        reviser = prompted_backbone(askers, PipelineConfig()).reviser
+        found = revise(reviser, NOTE, BEFORE, FOUND, WINDOW, alternatives=3, exactly=False)
         check_result(answer, found)
