@@ -172,7 +172,7 @@ class Tkw2:
         Raises ModelError, AttemptsExhausted.
         """
         limits = self.asker.model.limits
-        prompt = set_reasoning(prompt, limits.reasoning) if limits.schema else prompt
+        prompt = set_reasoning(prompt, limits.reasoning)
         most = 200 + limits.reasoning + EVENT_TOKENS * events
         tokens = await limit_answer(
             self.asker.model,

@@ -123,7 +123,7 @@ class Material:
 class RevisionAnswer(Strict):
     """The timelines of one answer, each in the output protocol of the model."""
 
-    reasoning_summary: Thoughts
+    reasoning_summary: Thoughts = ""
     timelines: Annotated[list[dict[str, Any]], FaultMessage("is not a list of objects")]
 
 
@@ -139,7 +139,7 @@ class TableAnswer(Strict):
 
     timeline_id: Any
     data: str
-    reasoning: Thoughts
+    reasoning: Thoughts = ""
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,7 @@ class PromptedReviser:
 
         def validate(reply: ModelReply) -> list[ProposedTimeline]:
             answer = json_object(reply.text)
-            summary, timelines = read_timelines({"reasoning_summary": "", **answer}, count, least)
+            summary, timelines = read_timelines(answer, count, least)
             found: list[list[ProposedEntry]] = []
             read: list[ProposedTimeline] = []
             for number, timeline in enumerate(timelines, start=1):
@@ -295,6 +295,7 @@ class PromptedReviser:
     ) -> list[ProposedTimeline]:
         prompt = self._prompt(f"{material.prompt}_table", material, count, WORDS_KEPT_TABLE)
         prompt = append_words(prompt, scope) if scope else prompt
+        prompt = set_reasoning(prompt, self.asker.model.limits.reasoning)
         tokens = await self._room(prompt, count, 2 * len(asked), ROW_TOKENS)
         inventory, known = material.note.inventory, frozenset(material.note.inventory.uids)
         least = self._least(count)

@@ -14,7 +14,7 @@ from llm_runtime.calls.budget import limit_answer
 from llm_runtime.calls.calling import Asker
 from llm_runtime.errors import AnswerRejected
 from llm_runtime.prompts import Rendered, load
-from llm_runtime.structured import is_storable, json_object, parse_model
+from llm_runtime.structured import is_storable, json_object, parse_model, set_reasoning
 from timelines.backbones.prompted.notes import Shown, cut_around, shortened_words
 from timelines.backbones.prompted.record import PrintedRecord, print_record
 from timelines.backbones.prompted.reviser import (
@@ -77,6 +77,7 @@ class PromptedUnidentifiedReviser:
             **({"cited": str(self.config.cited_rows)} if record else {}),
         )
         prompt = replace(prompt, shortened=shown.cut)
+        prompt = set_reasoning(prompt, self.asker.model.limits.reasoning)
         return self.asker.run(self._tables, prompt, len(table), alternatives, record)
 
     def _show_note(self, note: str, spans: Sequence[TaggedSpan]) -> Shown:

@@ -98,11 +98,17 @@ def test_no_field_may_be_missing_added_or_of_another_kind() -> None:
     for fault in (
         {"extra": 1},
         {"reason": ""},
-        {"reason": "x" * 301},
         {"note_evidence": 4},
         {"polarity": None},
     ):
         assert not fits([{**good, **fault}])
+
+
+def test_no_text_of_a_finding_has_a_greatest_length() -> None:
+    """A grammar that ends a sentence cuts it in the middle of a word."""
+    assert '"maxLength"' not in json.dumps(answer_schema(GIVEN, 1))
+    good = make_good_findings(GIVEN)[0]
+    assert fits([{**good, "reason": "the summary dates it. " * 100}])
 
 
 def test_a_timeline_without_rows_has_no_findings_of_its_own() -> None:

@@ -677,5 +677,6 @@ def test_no_reasoning_is_asked_for_where_the_schema_has_none(schema: bool) -> No
             "everything before it is the same for every model"
         )
     else:
-        assert texts[0] == [text.replace(THINK, "") for text in texts[4000]]
+        tagged, inferred, revised = texts[4000]
+        assert texts[0] == [tagged, inferred.replace(THINK, ""), f"{revised}\n\n{UNREASONED}"]
         assert THINK in texts[4000][1]

@@ -388,6 +388,14 @@ def test_a_table_cites_rows_in_brackets(
     assert found.reasoning == "two lactates\n\nlikeliest"
 
 
+def test_a_model_that_thinks_elsewhere_leaves_the_reasoning_out_of_its_tables() -> None:
+    answer = json.loads(table("6.5|[6,7]|1|[r3]|[]|[]"))
+    del answer["reasoning_summary"], answer["timelines"][0]["reasoning"]
+    ((found,), _, _) = revise_by(json.dumps(answer), schema=False)
+    assert found.by_uid[LACTATE].adopted_rows == (7,)
+    assert found.reasoning == ""
+
+
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
