@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from timelines.backbones.rules.sections import find_sections
+from timelines.backbones.rules.sections.headings import find_sections
 
 
 @dataclass(frozen=True, slots=True)

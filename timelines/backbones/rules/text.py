@@ -14,7 +14,8 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from llm_runtime.model_files import SPACY_ENGLISH
-from timelines.backbones.rules.sections import Section, find_sections
+from timelines.backbones.rules.sections.headings import Section
+from timelines.backbones.rules.sections.structure import read_sections
 from timelines.backbones.rules.sentences import sentence_spans, unwrap_lines
 from timelines.pipeline.backbone import Check, never_stop
 
@@ -130,7 +131,7 @@ class _Request:
 @lru_cache(maxsize=16)
 def _analyse(asked: _Request) -> Analysis:
     text = unwrap_lines(asked.text)
-    sections = find_sections(text)
+    sections = read_sections(text)
     spans = sentence_spans(text, [s.start for s in sections], [s.body_start for s in sections])
     lines = _lines(text)
     starts = [line.start for line in lines]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from timelines.backbones.rules.sections import find_sections, kind_of_title
+from timelines.backbones.rules.sections.headings import find_sections, kind_of_title
 from timelines.backbones.rules.sentences import unwrap_lines
 from timelines.backbones.rules.text import analyse
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from timelines.backbones.rules.sections import Section
+from timelines.backbones.rules.sections.headings import Section
 from timelines.backbones.rules.timing.anchors.clock import Calendar
 from timelines.backbones.rules.timing.anchors.concepts import concepts, numbers
 from timelines.backbones.rules.timing.anchors.kinds import is_lab

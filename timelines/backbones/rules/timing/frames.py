@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-from timelines.backbones.rules.sections import Section
+from timelines.backbones.rules.sections.headings import Section
 
 
 class Frame(Enum):

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from timelines.backbones.rules.sections import Section
+from timelines.backbones.rules.sections.headings import Section
 from timelines.backbones.rules.text import Analysis, Sentence
 from timelines.backbones.rules.timing.anchors.cursor import Cursor
 from timelines.backbones.rules.timing.anchors.kinds import is_lab, usual_hour, usual_morning

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from timelines.backbones.rules.sections import Section
+from timelines.backbones.rules.sections.headings import Section
 from timelines.backbones.rules.text import Sentence
 from timelines.backbones.rules.timing.anchors.cursor import Cursor
 from timelines.backbones.rules.timing.anchors.milestones import Place, find_place

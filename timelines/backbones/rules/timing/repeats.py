@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from timelines.backbones.rules.sections import Section
+from timelines.backbones.rules.sections.headings import Section
 from timelines.backbones.rules.timing.anchors.references import ReferenceIndex
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
 from timelines.backbones.rules.timing.frames import Frame, find_frame

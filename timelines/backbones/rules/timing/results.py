@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from timelines.backbones.rules.sections import Section
+from timelines.backbones.rules.sections.headings import Section
 from timelines.backbones.rules.text import Sentence
 from timelines.backbones.rules.timing.anchors.cursor import Cursor
 from timelines.backbones.rules.timing.anchors.milestones import Place, find_place

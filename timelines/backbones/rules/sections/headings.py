@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 _KIND_OF_TITLE = {
     kind: re.compile("|".join(f"(?:{title})" for title in titles), re.IGNORECASE)
@@ -36,7 +38,7 @@ _HEADING = re.compile(
 _PROBLEM = re.compile(
     r"\s*#+\s*\d*[.)]?\s*(?:(?P<title>[^:\n]{2,80}?)\s*:|(?P<open>[^:\n.]{2,120}?)\s*(?:\.(?=\s|$)|$))"
 )
-_SYSTEM = re.compile(
+SYSTEM = re.compile(
     r"\s*(?P<title>neuro(?:logic(?:al)?)?(?:/psych)?|cv|cvs|cardiac|cardiovascular|cor|pulm(?:onary)?|resp(?:iratory)?|"
     r"gi|gi/nutrition|fen(?:/gi)?|nutrition|renal|gu|renal/gu|heme|heme/onc|hematology|id|infectious"
     r" disease|endo(?:crine)?|msk|skin|"
@@ -96,14 +98,21 @@ def kind_of_title(title: str) -> str | None:
     return None
 
 
-def find_sections(text: str) -> tuple[Section, ...]:
+def find_sections(
+    text: str, openings: Mapping[int, tuple[int, str, str]] = MappingProxyType({})
+) -> tuple[Section, ...]:
     """Return all sections of a note in order.
 
-    They cover `[0, len(text))` without gap or overlap.
+    They cover `[0, len(text))` without gap or overlap. `openings`: offsets at which a section
+    begins without a known heading, with the offset of its body, its kind and its title.
     """
     found: list[tuple[int, int, str, str]] = []
     current = ""
     for start, line in _lines(text):
+        for offset in range(start, start + len(line)) if openings else ():
+            if offset in openings:
+                found.append((offset, *openings[offset]))
+                current = openings[offset][1]
         hits = _line_headings(line, current)
         if (
             not hits
@@ -161,7 +170,7 @@ def _first_heading(line: str, current: str) -> tuple[int, int, str, str] | None:
             f"{base}_{'admission' if match['adm'] else 'discharge'}",
             match["title"].strip(),
         )
-    if current == "hospital_course" and (match := _SYSTEM.match(line)):
+    if current == "hospital_course" and (match := SYSTEM.match(line)):
         return begin, match.end(), "hospital_course", match["title"].strip()
     match = _HEADING.match(line)
     if not match or (match["end"].strip() in {"-", "–"} and not match["title"].isupper()):
