@@ -464,12 +464,14 @@ class Expansion:
     """The rows that revision sees, by inventory and relevance.
 
     `skeleton` are the rows of the stay itself; `without_evidence` says for each UID that no row
-    reached why.
+    reached why. `over_budget` are the row indices that were chosen for a UID and left out because
+    the budget was spent.
     """
 
     evidence: tuple[Evidence, ...]
     without_evidence: Mapping[str, NoRows] = field(default_factory=dict)
     skeleton: tuple[SourceRow, ...] = ()
+    over_budget: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @cached_property
     def by_index(self) -> dict[int, SourceRow]:

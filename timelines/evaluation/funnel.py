@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from timelines.domain import Lane, NoRows, differs
+from timelines.domain import Lane, differs
 from timelines.evaluation.scoring import Paired
 from timelines.evaluation.values import (
     EvaluatedCase,
@@ -79,18 +79,29 @@ def _line(
         reference.time,
         predicted.time,
         tuple(step for step, passed in checks.items() if passed),
-        None if failed is None else _reason(failed, right, predicted, trail),
+        None if failed is None else _reason(failed, right, reference.rows, predicted, trail),
     )
 
 
-def _reason(failed: Step, right: Collection[str], predicted: PlacedEvent, trail: Trail) -> Lost:
+def _reason(
+    failed: Step,
+    right: Collection[str],
+    rows: Collection[int],
+    predicted: PlacedEvent,
+    trail: Trail,
+) -> Lost:
+    """Return why the step failed.
+
+    `right` are the fates of the right series, `rows` the rows that the reference cites. A row that
+    is not printed is over budget only if it was chosen for the occurrence.
+    """
     if failed is Step.CANDIDATE:
         return Lost.NOT_FOUND
     if failed is Step.RETAINED:
         return Lost.OUTSIDE_TOP if OUTSIDE_TOP in right else Lost.BELOW_THRESHOLD
     if failed is Step.PRINTED:
-        over = trail.without_rows.get(predicted.key) == NoRows.OVER_BUDGET
-        return Lost.OVER_BUDGET if over else Lost.NOT_SELECTED
+        chosen = not set(rows).isdisjoint(trail.over_budget.get(predicted.key, ()))
+        return Lost.OVER_BUDGET if chosen else Lost.NOT_SELECTED
     if failed is Step.CITED:
         return Lost.OTHER_ROW if predicted.rows else Lost.NOT_CITED
     return Lost.TIME_DIFFERS

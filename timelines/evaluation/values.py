@@ -6,7 +6,7 @@ hours from admission. Source: protocol section 3.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Literal
@@ -113,8 +113,8 @@ class Trail:
     fates: Mapping[str, Mapping[str, str]]
     #: Rows that the reference cites and the revision saw.
     printed: frozenset[int]
-    #: Key of an occurrence without rows → the reason.
-    without_rows: Mapping[str, str]
+    #: Key of an occurrence → rows chosen for it that the budget left out.
+    over_budget: Mapping[str, Collection[int]]
 
 
 @dataclass(frozen=True)

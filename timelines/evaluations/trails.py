@@ -61,8 +61,8 @@ def load_trails(
     batches = StageBatch.objects.filter(
         stage_run__case_run__in=chosen, stage_run__stage=Stage.EXPAND, ordinal=0
     )
-    reasons = dict(batches.values_list("stage_run__case_run", "payload__without_evidence"))
+    left = dict(batches.values_list("stage_run__case_run", "payload__over_budget"))
     return {
-        key: Trail(public_id, fates[run], frozenset(printed[run]), reasons.get(run) or {})
+        key: Trail(public_id, fates[run], frozenset(printed[run]), left.get(run) or {})
         for run, (key, public_id) in chosen.items()
     }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from timelines.domain import (
@@ -28,10 +28,11 @@ from timelines.domain import (
 )
 from timelines.pipeline.backbone import Backbone
 from timelines.pipeline.config import PipelineConfig
+from timelines.pipeline.infusions import Runs, find_other_half
 from timelines.pipeline.preferences import Wanted, distance_to_bounds, records_act
 from timelines.pipeline.retrieval import BELOW_THRESHOLD, relevance
 from timelines.pipeline.skeleton import select_skeleton
-from timelines.pipeline.values import split_moment, states_value
+from timelines.pipeline.values import states_value
 
 _T = TypeVar("_T")
 
@@ -43,7 +44,6 @@ MOST_OF_SERIES = 12
 VALUE_LEAD = 2
 #: Characters of a printed row for one token: numbers and codes take more tokens than prose.
 CHARACTERS_PER_TOKEN = 2.5
-_OTHER_HALF = {"start": ("end", "stop"), "end": ("start",), "stop": ("start",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +92,25 @@ def expand(
     }
     found = [c for c in candidates if c.kept]
     if config.evidence_tokens is None:
-        evidence = _published(inventory, text_only, found, timely, caps, config)
-        return Expansion(evidence, explain_missing(inventory, candidates, evidence, timely))
-    skeleton = select_skeleton(rows_of, latest)
-    evidence = _fill_budget(inventory, text_only, found, timely, skeleton, caps, config)
+        skeleton: tuple[SourceRow, ...] = ()
+        evidence, chosen = _published(inventory, text_only, found, timely, caps, config)
+    else:
+        skeleton = select_skeleton(rows_of, latest)
+        evidence, chosen = _fill_budget(inventory, text_only, found, timely, skeleton, caps, config)
     missing = explain_missing(inventory, candidates, evidence, timely)
-    return Expansion(evidence, missing, skeleton)
+    result = Expansion(evidence, missing, skeleton)
+    return replace(result, over_budget=_list_left(chosen, result.by_index))
+
+
+def _list_left(
+    chosen: Iterable[Evidence], printed: Mapping[int, SourceRow]
+) -> dict[str, tuple[int, ...]]:
+    """Return UID → the rows chosen for it that are not printed."""
+    rows: dict[str, dict[int, None]] = defaultdict(dict)
+    for item in chosen:
+        if item.row.row_index not in printed:
+            rows[item.uid][item.row.row_index] = None
+    return {uid: tuple(found) for uid, found in rows.items()}
 
 
 # ---------------------------------------------------------------------------------------------
@@ -112,12 +125,14 @@ def _fill_budget(
     skeleton: Sequence[SourceRow],
     caps: Caps,
     config: PipelineConfig,
-) -> tuple[Evidence, ...]:
+) -> tuple[tuple[Evidence, ...], list[Evidence]]:
+    """Return the rows that fit the budget, and all that were chosen."""
     by_uid: dict[str, list[Candidate]] = defaultdict(list)
     for candidate in candidates:
         by_uid[candidate.uid].append(candidate)
+    runs = Runs(rows_of)
     queues = {
-        o.uid: _units(Wanted.of(o.mention, text_only.by_uid[o.uid]), by_uid[o.uid], rows_of)[
+        o.uid: _units(Wanted.of(o.mention, text_only.by_uid[o.uid]), by_uid[o.uid], rows_of, runs)[
             : _most_rows(o, caps, config)
         ]
         for o in inventory
@@ -132,9 +147,10 @@ def _fill_budget(
         budget,
         bought=lambda unit: printed.add(_rows_of(unit)),
     )
-    return tuple(
+    evidence = tuple(
         item for o in inventory for item in _once([e for unit in kept[o.uid] for e in unit])
     )
+    return evidence, [e for queue in queues.values() for unit in queue for e in unit]
 
 
 def fill_rounds(
@@ -193,9 +209,14 @@ def _most_rows(occurrence: Occurrence, caps: Caps, config: PipelineConfig) -> in
 
 
 def _units(
-    wanted: Wanted, candidates: Sequence[Candidate], rows_of: Mapping[str, Sequence[SourceRow]]
+    wanted: Wanted,
+    candidates: Sequence[Candidate],
+    rows_of: Mapping[str, Sequence[SourceRow]],
+    runs: Runs,
 ) -> list[tuple[Evidence, ...]]:
     """Return the rows of an occurrence, best first, each with its other half.
+
+    A row of an infusion also brings the first start and the last end of its run.
 
     A row's place within its series counts first, with a lead for the literal value, then the act
     that the mention names, then ρ: the best rows of three series precede the second of the first.
@@ -216,29 +237,12 @@ def _units(
         if item.row.row_index in seen:
             continue
         other = find_other_half(item.row, rows_of)
-        unit = (item,) if other is None else (item, _evidence(best[item.found_in], other))
+        rows = [*([] if other is None else [other]), *runs.find_ends(item.row)]
+        unit = (item, *(_evidence(best[item.found_in], row) for row in rows))
+        unit = tuple(_once(unit))
         seen.update(e.row.row_index for e in unit)
         units.append(unit)
     return units
-
-
-def find_other_half(row: SourceRow, rows_of: Mapping[str, Sequence[SourceRow]]) -> SourceRow | None:
-    """Return the stop of a start, or the start of a stop.
-
-    Both are of one infusion, order or procedure: events that differ in their last part (`:start`,
-    `:end`, `:stop`). A start goes with the first stop that is not earlier, a stop with the last
-    start that is not later.
-    """
-    stem, moment = split_moment(row.event)
-    if row.time is None or not moment:
-        return None
-    others = [r for other in _OTHER_HALF[moment] for r in rows_of.get(f"{stem}:{other}", ())]
-    timed = [(r.time, r.row_index, r) for r in others if r.time is not None]
-    if moment == "start":
-        later = [t for t in timed if t[0] >= row.time]
-        return min(later)[2] if later else None
-    earlier = [t for t in timed if t[0] <= row.time]
-    return max(earlier, key=lambda t: (t[0], -t[1]))[2] if earlier else None
 
 
 def _evidence(candidate: Candidate, row: SourceRow) -> Evidence:
@@ -286,10 +290,11 @@ def _published(
     rows_of: Mapping[str, Sequence[SourceRow]],
     caps: Caps,
     config: PipelineConfig,
-) -> tuple[Evidence, ...]:
-    """Return at most 3 rows a summary, once per UID, and the case's best by ρ.
+) -> tuple[tuple[Evidence, ...], list[Evidence]]:
+    """Return the case's best rows by ρ, and all that were chosen.
 
-    Ties go by inventory order, query ordinal, dense rank and place within the summary.
+    Chosen are at most 3 rows a summary, once per UID. Ties go by inventory order, query ordinal, dense rank and place
+    within the summary.
     """
     chosen: dict[tuple[str, int], tuple[tuple[float, int, int, int, int], Evidence]] = {}
     for candidate in candidates:
@@ -314,7 +319,7 @@ def _published(
                 chosen[key] = order, evidence
     kept = sorted(chosen.values(), key=lambda choice: choice[0])[: caps.per_case]
     kept.sort(key=lambda choice: (choice[0][1], choice[0]))
-    return tuple(evidence for _, evidence in kept)
+    return tuple(evidence for _, evidence in kept), [evidence for _, evidence in chosen.values()]
 
 
 def choose_rows(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from llm_runtime.base import Embedder, Reranker
@@ -160,13 +160,15 @@ def search(queries: Sequence[Query], record: Record, tools: Tools) -> tuple[Cand
 class Expanded:
     """Input of revision: rows, or in variant `no_rows` summaries.
 
-    Also why some UIDs have neither, and the rows of the stay itself.
+    Also why some UIDs have neither, the rows of the stay itself, and the rows left out (UID → row
+    indices).
     """
 
     evidence: tuple[Evidence, ...]
     summaries: tuple[KeptSummary, ...]
     without_evidence: Mapping[str, NoRows]
     skeleton: tuple[SourceRow, ...] = ()
+    over_budget: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -207,7 +209,7 @@ def expand_rows(
         caps=caps,
         config=tools.config,
     )
-    return Expanded(found.evidence, (), found.without_evidence, found.skeleton)
+    return Expanded(found.evidence, (), found.without_evidence, found.skeleton, found.over_budget)
 
 
 def run_revision(

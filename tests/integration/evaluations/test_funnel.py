@@ -120,14 +120,15 @@ def read_facts(encounter: Encounter, pairs: set[tuple[str, str]]) -> list[tuple]
         return [row for row in cursor.fetchall() if (row[0], row[2]) in pairs]
 
 
-def find_lost(fact: tuple, reasons: dict[str, str]) -> Lost | None:
-    _, _, uid, candidate, kept, outside, printed, right, any_row, in_time = fact
+def find_lost(fact: tuple) -> Lost | None:
+    """Return why it was lost in a run without a budget."""
+    _, _, _, candidate, kept, outside, printed, right, any_row, in_time = fact
     if not candidate:
         return Lost.NOT_FOUND
     if not kept:
         return Lost.OUTSIDE_TOP if outside else Lost.BELOW_THRESHOLD
     if not printed:
-        return Lost.OVER_BUDGET if reasons.get(uid) == "over budget" else Lost.NOT_SELECTED
+        return Lost.NOT_SELECTED
     if not right:
         return Lost.OTHER_ROW if any_row else Lost.NOT_CITED
     return None if in_time else Lost.TIME_DIFFERS
@@ -139,12 +140,7 @@ def test_the_counts_are_those_of_the_stored_rows(dataset: Dataset) -> None:
     (source,) = (s for s in stored.sources if s.key == REVISED)
     encounter = dataset.encounters.get()
     facts = read_facts(encounter, {(p.reference, p.predicted) for p in source.pairs})
-    batch = StageBatch.objects.get(stage_run__stage="expand", ordinal=0)
-    lost = Counter(
-        reason
-        for fact in facts
-        if (reason := find_lost(fact, batch.payload["without_evidence"])) is not None
-    )
+    lost = Counter(reason for fact in facts if (reason := find_lost(fact)) is not None)
     report = report_from_plain(evaluation.report)
     results = {r.kind: r for r in report.funnel if r.key == REVISED}
     every = results[""]
@@ -162,6 +158,16 @@ def test_the_counts_are_those_of_the_stored_rows(dataset: Dataset) -> None:
     assert {(line.reference, line.predicted) for line in case.lines} == {
         (fact[0], fact[2]) for fact in facts
     }
+
+
+def test_rows_over_budget_are_those_that_the_expansion_stored(dataset: Dataset) -> None:
+    chosen = Chosen([dataset], "reference", ("rules",))
+    batch = StageBatch.objects.get(stage_run__stage="expand", ordinal=0)
+    assert batch.payload["over_budget"] == {}, "the rules have no budget"
+    batch.payload["over_budget"] = {"0a1b": [3, 7]}
+    batch.save()
+    (loaded,) = load_cases(chosen)
+    assert loaded.case.trails[REVISED].over_budget == {"0a1b": [3, 7]}
 
 
 def test_trails_take_few_queries_however_many_occurrences(dataset: Dataset) -> None:

@@ -207,6 +207,7 @@ def _expand(work: StageWork) -> None:
         payload: dict[str, Any] = {
             "rows": len(found.evidence),
             "without_evidence": dict(found.without_evidence),
+            "over_budget": {uid: list(rows) for uid, rows in found.over_budget.items()},
         }
         if work.tools.config.variant is Variant.NO_ROWS:
             payload |= {

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 import pytest
 
-from timelines.domain import NoRows
 from timelines.evaluation.plain import (
     case_from_plain,
     case_to_plain,
@@ -45,7 +44,7 @@ def follow_one(
     cited: tuple[int, ...] = (1,),
     fates: Mapping[str, str] | None = None,
     printed: frozenset[int] = frozenset({1}),
-    why: NoRows | None = None,
+    left: tuple[int, ...] = (),
     times: tuple[float | None, float | None] = (6.0, 6.5),
 ) -> FunnelLine:
     """Return the line of one occurrence.
@@ -58,7 +57,7 @@ def follow_one(
         "public",
         {"bbbb": {LACTATE: KEPT} if fates is None else fates, "cccc": {HEPARIN: KEPT}},
         printed,
-        {} if why is None else {"bbbb": why.value},
+        {"bbbb": left, "cccc": (1,)},
     )
     _, (result,) = run(
         EvaluatedCase("1", "demo", (reference,), {KEY: (predicted,)}, {KEY: trail}, SERIES)
@@ -107,7 +106,7 @@ def run(*cases: EvaluatedCase) -> tuple[Report, list[CaseResult]]:
             Lost.OUTSIDE_TOP,
         ),
         (
-            {"printed": frozenset({3}), "cited": (), "why": NoRows.OVER_BUDGET},
+            {"printed": frozenset({3}), "cited": (), "left": (2, 1)},
             (Step.CANDIDATE, Step.RETAINED, Step.IN_TIME),
             Lost.OVER_BUDGET,
         ),
@@ -116,9 +115,21 @@ def run(*cases: EvaluatedCase) -> tuple[Report, list[CaseResult]]:
             (Step.CANDIDATE, Step.RETAINED, Step.IN_TIME),
             Lost.NOT_SELECTED,
         ),
+        # other rows of its series are printed; the right one was chosen, and too dear
+        (
+            {"printed": frozenset({2}), "cited": (2,), "left": (1,)},
+            (Step.CANDIDATE, Step.RETAINED, Step.IN_TIME),
+            Lost.OVER_BUDGET,
+        ),
+        # rows were too dear, but the right one was not among them
+        (
+            {"printed": frozenset(), "cited": (), "left": (2,)},
+            (Step.CANDIDATE, Step.RETAINED, Step.IN_TIME),
+            Lost.NOT_SELECTED,
+        ),
         # rows after the stay: retained, and no row is left
         (
-            {"printed": frozenset(), "cited": (), "why": NoRows.NONE_FOUND, "times": (6.0, 90.0)},
+            {"printed": frozenset(), "cited": (), "times": (6.0, 90.0)},
             (Step.CANDIDATE, Step.RETAINED),
             Lost.NOT_SELECTED,
         ),

@@ -35,8 +35,8 @@ from timelines.pipeline.expansion import (
     expand,
     fill_rounds,
     find_caps,
-    find_other_half,
 )
+from timelines.pipeline.infusions import find_other_half, split_runs
 
 A, B, C = "0a1b", "a5d3", "c0de"
 LAB = "lab:lactate:blood"
@@ -222,6 +222,80 @@ def test_a_stop_after_the_last_hour_is_no_other_half() -> None:
 
 
 # ---------------------------------------------------------------------------------------------
+# Runs of infusions
+
+
+def rate(index: int, start: float, end: float | None, value: str = "0.05") -> list[SourceRow]:
+    """Return the start of one rate, `index`, and its end, `index` + 1."""
+    given = TimeKind.ADMINISTRATION
+    ends = [] if end is None else [row(index + 1, end, event=END, kind=given)]
+    return [row(index, start, value, START, given), *ends]
+
+
+#: Nine rates without a pause, then, six hours later, a run of two.
+FIRST_RUN = [r for n in range(9) for r in rate(2 * n, float(n), n + 1.0, str(n))]
+SECOND_RUN = [*rate(20, 15.0, 16.0, "20"), *rate(22, 16.5, 20.0, "21")]
+RATES = [*FIRST_RUN, *SECOND_RUN]
+
+
+@pytest.mark.parametrize("mention", ["norepinephrine rate 4", "norepinephrine stopped", "pressors"])
+@pytest.mark.parametrize("most", [1, 2, 8])
+def test_a_run_is_printed_with_its_first_start_and_its_last_end(mention: str, most: int) -> None:
+    for event in (START, END):
+        found = run({A: mention}, [kept(A, event)], RATES, Caps(most))
+        printed = set(found.by_index)
+        for rows, ends in ((FIRST_RUN, {0, 17}), (SECOND_RUN, {20, 23})):
+            if printed & {r.row_index for r in rows}:
+                assert ends <= printed, (event, sorted(printed))
+        assert {e.found_in for e in found.evidence} == {event}
+
+
+def test_the_ends_of_a_run_are_paid_with_each_of_its_rows_and_printed_once() -> None:
+    """The row of rate 4 with its pair and the ends of its run.
+
+    Four rows of two series: (4·5 + 4·14 + 1 + 1 + 12 + 24 + 12 + 22) / 2.5 = 59.2. Row 7 is the end
+    at the hour at which rate 4 starts.
+    """
+    for tokens, expected in ((59, []), (60, [8, 7, 0, 17])):
+        mention = {A: "norepinephrine rate 4"}
+        found = run(mention, [kept(A, START)], RATES, Caps(1, tokens=tokens))
+        assert indices(found) == expected
+
+
+def test_a_run_ends_after_its_last_end_and_a_pause() -> None:
+    later = SECOND_RUN[-2:]
+    assert split_runs(RATES) == [sort_rows(FIRST_RUN), sort_rows(SECOND_RUN)]
+    # overlapping bags are one run, an end without a start begins none, a bolus starts and ends at once
+    bags = [*rate(0, 0.0, 10.0), *rate(2, 5.0, 30.0), *rate(4, 28.0, 29.0)]
+    assert split_runs(bags) == [sort_rows(bags)]
+    orphan = row(9, -30.0, event=END, kind=TimeKind.ADMINISTRATION)
+    bolus = rate(10, 3.0, 3.0)
+    assert [[r.row_index for r in found] for found in split_runs([*later, *bolus, orphan])] == [
+        [9],
+        [11, 10],
+        [22, 23],
+    ]
+
+
+def test_orders_and_procedures_are_pairs_and_no_runs() -> None:
+    for kind in (TimeKind.ORDER, TimeKind.PERFORMED):
+        rows = [replace(r, time_kind=kind) for r in RATES]
+        found = run({A: "norepinephrine rate 4"}, [kept(A, START)], rows, Caps(1))
+        assert indices(found) == [8, 7]
+
+
+def test_a_run_without_an_end_has_its_start_alone() -> None:
+    rows = [*rate(0, 0.0, 5.0), *rate(2, 5.0, None, "7")]
+    found = run({A: "norepinephrine rate 7"}, [kept(A, START)], rows, Caps(1))
+    assert indices(found) == [2, 1, 0]
+
+
+def sort_rows(rows: Sequence[SourceRow]) -> list[SourceRow]:
+    """In order of time, an end before a start."""
+    return sorted(rows, key=lambda r: (r.time or 0.0, r.event == START))
+
+
+# ---------------------------------------------------------------------------------------------
 # The budget
 
 STAY = row(90, 0.0, event="admission:hospital admission", kind=TimeKind.ADMINISTRATIVE)
@@ -362,6 +436,25 @@ def test_every_occurrence_without_rows_has_its_reason() -> None:
         found = run({A: "fever"}, candidates, rows, Caps(8, tokens=1))
         assert (found.evidence, found.without_evidence) == ((), {A: reason})
     assert run({A: "fever"}, [kept(A, "f")], rows).without_evidence == {}
+
+
+def test_a_row_that_was_chosen_and_too_dear_is_recorded() -> None:
+    rows = [row(i, float(i), "4.1", LAB) for i in range(1, 20)]
+    candidates = [kept(A, LAB), kept(B, LAB)]
+    mentions = {A: "lactate first", B: "lactate last"}
+    found = run(mentions, candidates, rows, Caps(2, tokens=32))
+    assert (indices(found, A), indices(found, B)) == ([1], [19])
+    assert found.without_evidence == {}
+    assert found.over_budget == {A: (2,), B: (18,)}, "row 3 was not chosen for anything"
+    assert run(mentions, candidates, rows, Caps(2)).over_budget == {}
+
+
+def test_a_row_that_another_occurrence_has_printed_is_not_over_budget() -> None:
+    mentions = {A: "lactate", B: "acidosis"}
+    found = run(
+        mentions, [kept(A, LAB), kept(B, LAB)], [row(1, 2.0, "4.1", LAB)], Caps(8, tokens=21)
+    )
+    assert (found.without_evidence, found.over_budget) == ({B: NoRows.OVER_BUDGET}, {})
 
 
 def _backbone(pays: bool, tokens: int | None = None) -> Backbone:
