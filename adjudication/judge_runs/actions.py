@@ -131,10 +131,11 @@ def find_equal_run(
         judge_name=judging.name,
         judge_version=judging.version,
         sources=[[k.source, k.kind, k.alternative] for k in sources],
-        config=config.to_dict(),
     )
     wanted = {(first.pk, second.pk) for first, second in load_pairs(datasets, sources, cases)}
     for run in runs.order_by("-created_at"):
+        if JudgeConfig.from_dict(run.config) != config:
+            continue
         games = run.games.exclude(state=JobState.CANCELLED)
         if wanted and will_add_cases(run, datasets, cases):
             return run

@@ -269,7 +269,8 @@ def input_digest(given: JudgeInput, config: JudgeConfig) -> str:
     That is what prompts show, and the places and source rows that rules read.
     """
     sides = [given.a_rows, given.b_rows] if given.a_is_first else [given.b_rows, given.a_rows]
-    settings = {k: v for k, v in config.to_dict().items() if k not in ("seed", "swap")}
+    unseen = ("seed", "swap", "preset_name", "attempts")
+    settings = {k: v for k, v in config.to_dict().items() if k not in unseen}
     timelines = [sorted(json.dumps(_row_content(r, config)) for r in side) for side in sides]
     record = [
         (r.row_index, r.time, r.event, r.value, r.unit, r.source, r.time_kind, r.numeric_value)

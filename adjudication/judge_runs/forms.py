@@ -11,8 +11,8 @@ from django.db.models import Count
 from accounts.models import Study
 from adjudication.judge_runs.data import find_sources
 from adjudication.judge_runs.tools import PROMPTED, RULES
-from adjudication.judging.config import SEED, JudgeConfig
-from adjudication.judging.validation import FIXED_TOLERANCE, TOLERANCE
+from adjudication.judging.config import SEED, JudgeConfig, preset_config
+from adjudication.judging.validation import FIXED_TOLERANCE, TOLERANCE, Tolerance
 from ehr.models import Dataset, Encounter
 from ehr.presentation.rendering import JUDGE_SERIES
 from timelines.access.authoring import is_superseded
@@ -39,13 +39,25 @@ TOLERANCES = (
     ("fixed", "3 h everywhere"),
 )
 SERIES_MOST = 10_000
+PRESETS = (
+    ("default", "default: hours from admission, invalid findings asked for again"),
+    ("published", "published: as in the paper"),
+)
+_AS_PRESET = ("", "as the preset")
 RECORD_TIMES = (
+    _AS_PRESET,
     ("hours", "Hours from admission"),
     ("iso", "Calendar moments, as published"),
 )
 REPAIRS = (
+    _AS_PRESET,
     ("findings", "Ask again for the invalid findings; valid ones stay"),
     ("answer", "Reject the whole answer, as published"),
+)
+#: Fields of the section "Advanced"; those that are left empty have the preset's value.
+ADVANCED = (
+    *("record_times", "repair", "series_limit", "attempts", "tolerance_hours", "tolerance_share"),
+    "seed",
 )
 
 
@@ -72,6 +84,12 @@ class JudgeForm(forms.Form):
         label="Language model",
         help_text="For the language model judge. The Models page shows which can be reached.",
     )
+    preset = forms.ChoiceField(
+        choices=PRESETS,
+        initial="default",
+        required=False,
+        help_text="Settings in the section “Advanced” replace those of the preset.",
+    )
     swap = forms.BooleanField(
         required=False,
         label="Judge every game a second time with A and B exchanged",
@@ -87,16 +105,37 @@ class JudgeForm(forms.Form):
     )
     record_times = forms.ChoiceField(
         choices=RECORD_TIMES,
-        initial="hours",
         required=False,
         label="Times in the record",
-        help_text="For the language model judge, as are the next two.",
+        help_text="Default hours; published calendar moments. For the language model judge.",
     )
     repair = forms.ChoiceField(
         choices=REPAIRS,
-        initial="findings",
         required=False,
         label="If some findings of an answer are invalid",
+        help_text=(
+            "Default: ask again for the invalid ones; published: reject the answer. For the"
+            " language model judge."
+        ),
+    )
+    attempts = forms.IntegerField(
+        min_value=1,
+        required=False,
+        label="Attempts at one game",
+        help_text=f"Default {JudgeConfig().attempts}. For the language model judge.",
+    )
+    tolerance_hours = forms.FloatField(
+        min_value=0,
+        required=False,
+        label="Tolerance in hours",
+        help_text=f"Times nearer than this count as equal. Default {TOLERANCE.least:g}.",
+    )
+    tolerance_share = forms.FloatField(
+        min_value=0,
+        max_value=1,
+        required=False,
+        label="Tolerance as a share of the distance from admission",
+        help_text=f"Default {TOLERANCE.share:g}; 0 with “3 h everywhere”.",
     )
     series_limit = forms.IntegerField(
         min_value=1,
@@ -180,24 +219,50 @@ class JudgeForm(forms.Form):
         See `adjudication.judge_runs.actions.start_judging`.
         """
         data = self.cleaned_data
-        tolerance = FIXED_TOLERANCE if data["tolerance"] == "fixed" else TOLERANCE
+        usual = FIXED_TOLERANCE if data["tolerance"] == "fixed" else TOLERANCE
+        least, share = data["tolerance_hours"], data["tolerance_share"]
+        tolerance = Tolerance(
+            usual.least if least is None else least, usual.share if share is None else share
+        )
+        chosen: dict[str, Any] = {}
+        if data["record_times"]:
+            chosen["record_times"] = data["record_times"]
+        if data["repair"]:
+            chosen["repair"] = data["repair"] == "findings"
+        if data["attempts"]:
+            chosen["attempts"] = data["attempts"]
         return {
             "datasets": list(data["datasets"]),
             "sources": data["sources"],
             "judge": data["judge"],
             "model": data["model"],
-            "config": JudgeConfig(
+            "config": preset_config(
+                data["preset"] or "default",
                 seed=data["seed"],
                 swap=data["swap"],
                 uid_table=data["uid_table"],
                 tolerance=tolerance,
-                record_times=data["record_times"] or "hours",
-                repair=data["repair"] != "answer",
                 series_limit=data["series_limit"] or JUDGE_SERIES,
+                **chosen,
             ),
             "cases": data["cases"],
             "label": data["label"],
         }
+
+    @property
+    def main_fields(self) -> list[forms.BoundField]:
+        """The fields that every judge run needs."""
+        return [field for field in self if field.name not in ADVANCED]
+
+    @property
+    def advanced_fields(self) -> list[forms.BoundField]:
+        """The settings, in order of ADVANCED."""
+        return [self[name] for name in ADVANCED]
+
+    @property
+    def advanced_errors(self) -> bool:
+        """Whether one of the settings has an error."""
+        return any(field.errors for field in self.advanced_fields)
 
     def _offer(self, name: str, choices: Sequence[tuple[str, str]]) -> None:
         field = self.fields[name]

@@ -72,7 +72,14 @@ def build_judge(
     if check is not None:
         model = StoppableModel(model, check)
     return PromptedJudge(
-        Asker(JUDGE, model, ledger or MemoryLedger(), seed=config.seed, round=round),
+        Asker(
+            JUDGE,
+            model,
+            ledger or MemoryLedger(),
+            seed=config.seed,
+            attempts=config.attempts,
+            round=round,
+        ),
         config.tolerance,
         config.record_times,
         config.repair,

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, field
+from typing import Annotated, Any, Literal
 
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from adjudication.judging.input import RecordTimes
 from adjudication.judging.validation import TOLERANCE, Tolerance
 from ehr.presentation.rendering import JUDGE_SERIES
-from llm_runtime.schema import SETTINGS
+from llm_runtime.schema import SETTINGS, Number
 from timelines.domain import TimelineKind
 from timelines.evaluation.values import SourceKey
 
@@ -20,6 +21,9 @@ from timelines.evaluation.values import SourceKey
 SEED = 20260904
 #: The values of the published preset that differ from the defaults (protocol, "Presets").
 PUBLISHED: Mapping[str, Any] = {"record_times": "iso", "repair": False}
+#: Settings that belong to a run and are in no preset.
+OF_THE_RUN = frozenset(("preset_name", "seed", "swap", "uid_table"))
+PresetName = Literal["", "default", "published"]
 
 
 class SourceUnknown(ValueError):
@@ -36,7 +40,8 @@ class JudgeConfig:
     `swap` judges every game a second time with exchanged positions. `uid_table` shows UIDs and
     spans to the judge. `record_times` and `repair` have values of their own in the published
     preset. With `repair`, invalid findings of an answer are asked for again and valid ones stay;
-    without it the whole answer is rejected.
+    without it the whole answer is rejected. `attempts` are those of a language model at one game.
+    `preset_name` is the preset that was chosen; "": none was named, as in older runs.
     """
 
     seed: int = SEED
@@ -46,10 +51,24 @@ class JudgeConfig:
     series_limit: int = JUDGE_SERIES
     record_times: RecordTimes = "hours"
     repair: bool = True
+    attempts: Annotated[int, Number, Field(ge=1)] = 3
+    preset_name: PresetName = field(default="", compare=False)
 
     @property
     def preset(self) -> str:
-        """Return the preset's name, with the settings that depart from it."""
+        """Return the preset's name, with the settings that depart from it.
+
+        If none was recorded, it is the published one for all of its values, else the default.
+        """
+        if self.preset_name:
+            usual = preset_config(self.preset_name).to_dict()
+            departures = [
+                name
+                for name, value in self.to_dict().items()
+                if name not in OF_THE_RUN and value != usual[name]
+            ]
+            words = f", except {', '.join(departures)}" if departures else ""
+            return f"{self.preset_name}{words}"
         published = [name for name, value in PUBLISHED.items() if getattr(self, name) == value]
         if len(published) == len(PUBLISHED):
             return "published"
@@ -65,6 +84,12 @@ class JudgeConfig:
         Runs from before `record_times` and `repair` were settings were judged as published.
         """
         return cls(**{**PUBLISHED, **plain})
+
+
+def preset_config(name: PresetName, **settings: Any) -> JudgeConfig:
+    """Return a preset's settings with some replaced."""
+    usual = PUBLISHED if name == "published" else {}
+    return JudgeConfig(**{**usual, "preset_name": name, **settings})
 
 
 def game_seed(seed: int, *names: str) -> int:

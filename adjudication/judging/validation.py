@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 from adjudication.domain import Finding, FindingType, Grounding, IllegalFinding, Side
 from adjudication.judging.answers import N_A, NOT_ONE_ROW, FindingAnswer
@@ -29,6 +30,10 @@ class Tolerance:
 
     least: float = LEAST_TOLERANCE
     share: float = TOLERANCE_SHARE
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.least < inf and 0 <= self.share <= 1):
+            raise ValueError("a tolerance has hours from 0, and a share from 0 to 1")
 
     def equal(self, first: int | None, second: int | None) -> bool:
         """Return whether two times are equal: N/A equals N/A, and no other time."""

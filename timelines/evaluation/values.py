@@ -46,7 +46,8 @@ class EvaluationSettings:
     #: A pair counts when its distance is strictly below.
     threshold: Threshold = 0.1
     sweep: tuple[Threshold, ...] = tuple(round(n / 100, 2) for n in range(1, 51))
-    iou: float = 0.4
+    #: Spans pair from this share of overlap: intersection over union.
+    iou: Annotated[float, Number, Field(gt=0, le=1)] = 0.4
     resamples: Annotated[int, Number, Field(ge=1)] = 200
     seed: int = 20260904
     #: ρ values of the sensitivity sweep; empty leaves it out.

@@ -69,6 +69,17 @@ class EvaluationForm(forms.Form):
         initial=DEFAULTS.threshold,
         help_text="A pair of mentions counts below this distance.",
     )
+    iou = forms.FloatField(
+        min_value=0.01,
+        max_value=1,
+        initial=DEFAULTS.iou,
+        required=False,
+        label="Overlap of spans",
+        help_text=(
+            "Spans are paired if they share at least this part of their union. Default"
+            f" {DEFAULTS.iou:g}."
+        ),
+    )
     resamples = forms.IntegerField(
         min_value=1,
         max_value=MOST_RESAMPLES,
@@ -130,6 +141,7 @@ class EvaluationForm(forms.Form):
             bases=tuple(Basis(b) for b in data["bases"]),
             method=data["method"],
             threshold=data["threshold"],
+            iou=data["iou"] or DEFAULTS.iou,
             resamples=data["resamples"],
             rho_sweep=data["rho_sweep"],
         )

@@ -22,7 +22,14 @@ from adjudication.api.operations import Body, make_choices
 from adjudication.api.tables import Table
 from adjudication.domain import FindingPolarity, FindingType, Grounding, Relation, Verdict
 from adjudication.findings import changes
-from adjudication.judge_runs.forms import JUDGES, RECORD_TIMES, REPAIRS, SERIES_MOST, TOLERANCES
+from adjudication.judge_runs.forms import (
+    JUDGES,
+    PRESETS,
+    RECORD_TIMES,
+    REPAIRS,
+    SERIES_MOST,
+    TOLERANCES,
+)
 from adjudication.judge_runs.progress import GameStatus
 from adjudication.judging.config import SEED
 from adjudication.scoring.errors import Category
@@ -139,8 +146,12 @@ class JudgeStart(Body):
     swap = BooleanField(default=False)
     uid_table = BooleanField(default=False)
     tolerance = ChoiceField(TOLERANCES, default="scaled")
-    record_times = ChoiceField(RECORD_TIMES, default="hours")
-    repair = ChoiceField(REPAIRS, default="findings")
+    preset = ChoiceField(PRESETS, default="default")
+    record_times = ChoiceField(RECORD_TIMES, default="")
+    repair = ChoiceField(REPAIRS, default="")
+    attempts = IntegerField(default=None, allow_null=True, min_value=1)
+    tolerance_hours = FloatField(default=None, allow_null=True, min_value=0)
+    tolerance_share = FloatField(default=None, allow_null=True, min_value=0, max_value=1)
     series_limit = IntegerField(default=JUDGE_SERIES, min_value=1, max_value=SERIES_MOST)
     seed = IntegerField(default=SEED, min_value=0, max_value=2**62)
     cases = ListField(

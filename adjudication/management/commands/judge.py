@@ -30,8 +30,15 @@ from adjudication.judge_runs.following import (
     waiting_words,
 )
 from adjudication.judge_runs.tools import JUDGES, RULES, UnknownJudge
-from adjudication.judging.config import PUBLISHED, SEED, JudgeConfig, SourceUnknown, parse_source
-from adjudication.judging.validation import FIXED_TOLERANCE, TOLERANCE
+from adjudication.judging.config import (
+    PUBLISHED,
+    SEED,
+    JudgeConfig,
+    SourceUnknown,
+    parse_source,
+    preset_config,
+)
+from adjudication.judging.validation import FIXED_TOLERANCE, TOLERANCE, Tolerance
 from adjudication.models import Finding, Game, JudgeRun
 from ehr.presentation.rendering import JUDGE_SERIES
 from jobs.models import JobState
@@ -87,6 +94,27 @@ class Command(BaseCommand):
             "--fixed-tolerance",
             action="store_true",
             help="times are equal within three hours, at any distance from admission",
+        )
+        parser.add_argument(
+            "--tolerance-hours",
+            type=float,
+            metavar="H",
+            help=f"times nearer than this are equal (default: {TOLERANCE.least:g})",
+        )
+        parser.add_argument(
+            "--tolerance-share",
+            type=float,
+            metavar="S",
+            help=(
+                "or nearer than this share of the larger distance from admission (default:"
+                f" {TOLERANCE.share:g})"
+            ),
+        )
+        parser.add_argument(
+            "--attempts",
+            type=int,
+            default=JudgeConfig().attempts,
+            help=f"attempts of a language model at one game (default: {JudgeConfig().attempts})",
         )
         parser.add_argument(
             "--preset",
@@ -154,15 +182,21 @@ class Command(BaseCommand):
         sources = [
             parse_source(name, known) for name in options["sources"].split(",") if name.strip()
         ]
-        tolerance = FIXED_TOLERANCE if options["fixed_tolerance"] else TOLERANCE
+        usual = FIXED_TOLERANCE if options["fixed_tolerance"] else TOLERANCE
+        least, share = options["tolerance_hours"], options["tolerance_share"]
+        tolerance = Tolerance(
+            usual.least if least is None else least, usual.share if share is None else share
+        )
         chosen = {name: options[name] for name in PUBLISHED if options[name] is not None}
-        config = JudgeConfig(
+        config = preset_config(
+            options["preset"],
             seed=options["seed"],
             swap=options["swap"],
             uid_table=options["uid_table"],
             tolerance=tolerance,
             series_limit=options["series"],
-            **{**(PUBLISHED if options["preset"] == "published" else {}), **chosen},
+            attempts=options["attempts"],
+            **chosen,
         )
         asked: dict[str, Any] = {
             "datasets": datasets,

@@ -117,7 +117,7 @@ def _facts(run: JudgeRun, closed: ClosedObjects) -> dict[str, Any]:
     """
     return {
         "config_items": sorted(
-            {"preset": JudgeConfig.from_dict(run.config).preset, **run.config}.items()
+            {**run.config, "preset": JudgeConfig.from_dict(run.config).preset}.items()
         ),
         "prompt_items": sorted(run.prompt_hashes.items()),
         "model_items": sorted(run.language_models.items()),

@@ -121,7 +121,13 @@ def test_an_admin_starts_cancels_and_repeats_one(admin_web, world):
             "bases": ["span"],
             "method": "assignment",
         },
-        **{"threshold": "0.2", "resamples": "50", "rho_sweep": "0.1, 0, 0.1", "label": "mine"},
+        **{
+            "threshold": "0.2",
+            "iou": "0.5",
+            "resamples": "50",
+            "rho_sweep": "0.1, 0, 0.1",
+            "label": "mine",
+        },
     }
     answer = admin_web.post(reverse("timelines:evaluation_new"), asked)
     found = Evaluation.objects.get()
@@ -132,7 +138,7 @@ def test_an_admin_starts_cancels_and_repeats_one(admin_web, world):
         0.2,
         50,
     )
-    assert found.config["rho_sweep"] == [0.0, 0.1]
+    assert (found.config["rho_sweep"], found.config["iou"]) == ([0.0, 0.1], 0.5)
     assert (
         admin_web.post(build_address(found, "cancel", name="evaluation_action")).status_code == 302
     )

@@ -15,10 +15,12 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 
 from accounts.models import Role
+from adjudication.judge_runs.actions import find_equal_run
 from adjudication.judge_runs.progress import count_games
 from adjudication.judging.config import JudgeConfig
 from adjudication.judging.input import Judged, JudgeInput, Unjudged
 from adjudication.judging.prompted.judge import PromptedJudge
+from adjudication.judging.validation import Tolerance
 from adjudication.models import Game, JudgeRun
 from adjudication.ratings.data import compute_report
 from llm_runtime.base import Limits
@@ -149,15 +151,63 @@ def test_the_published_preset_and_departures_are_set_at_launch_and_stored(client
         call_command("judge", preset="published", series=100, **asked)
         assert latest() == JudgeConfig(record_times="iso", repair=False, series_limit=100)
         call_command("judge", preset="published", repair=True, **asked)
-        assert latest().preset == "default, except record_times"
+        assert latest().preset == "published, except repair"
         api = ApiClient(factories.make_user(dataset.study, Role.ADMIN))
         status, made = api.post(
             "judge-runs/",
             datasets=[dataset.public_id],
             sources=[key.written for key in KEYS],
-            record_times="iso",
-            repair="answer",
+            preset="published",
             series_limit=40,
         )
-    assert (status, made.get("preset")) == (201, "published"), made
+    assert (status, made.get("preset")) == (201, "published, except series_limit"), made
     assert latest() == JudgeConfig(record_times="iso", repair=False, series_limit=40)
+
+
+def test_every_number_of_the_judge_is_set_in_the_browser_and_by_the_command(client):
+    dataset = factories.make_dataset(name="cohort")
+    make_case(dataset, "one")
+    client.force_login(factories.make_user(dataset.study, Role.ADMIN))
+    asked = {
+        "datasets": [dataset.public_id],
+        "sources": [key.written for key in KEYS],
+        "judge": "rules",
+        "tolerance": "scaled",
+        "seed": 7,
+        "preset": "published",
+        "repair": "findings",
+        "attempts": 2,
+        "tolerance_hours": 6,
+        "tolerance_share": 0.2,
+    }
+    with use_judge(FixedJudge()):
+        page = client.post(reverse("adjudication:judge_run_new"), asked, follow=True)
+        run = JudgeRun.objects.latest("pk")
+        call_command(
+            "judge",
+            *("--dataset", "cohort", "--sources", "author:vega,rules-orion", "--seed", "7"),
+            *("--preset", "published", "--repair", "--attempts", "2"),
+            *("--tolerance-hours", "6", "--tolerance-share", "0.2"),
+            stdout=StringIO(),
+        )
+    config = JudgeConfig.from_dict(run.config)
+    assert (config.attempts, config.tolerance) == (2, Tolerance(6, 0.2))
+    assert run.config["preset_name"] == "published"
+    assert config.preset == "published, except tolerance, repair, attempts"
+    assert config.preset in extract_text(page)
+    assert JudgeRun.objects.latest("pk").config == run.config
+
+
+def test_a_run_from_before_the_preset_was_recorded_counts_as_equal(monkeypatch):
+    dataset = factories.make_dataset(name="cohort")
+    make_case(dataset, "one")
+    older = JudgeConfig().to_dict()
+    del older["preset_name"], older["attempts"]
+    with monkeypatch.context() as patch:
+        patch.setattr(JudgeConfig, "to_dict", lambda self: older)
+        run = make_judged_run(dataset, FixedJudge())
+    assert run.config == older
+    with use_judge(FixedJudge()):
+        equal = {"study": dataset.study, "datasets": [dataset], "sources": KEYS, "judge": run.judge}
+        assert find_equal_run(**equal) == run
+        assert find_equal_run(**equal, config=JudgeConfig(attempts=2)) is None

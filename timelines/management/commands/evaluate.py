@@ -67,6 +67,15 @@ class Command(BaseCommand):
             help="pair occurrences below this distance (default: 0.1)",
         )
         parser.add_argument(
+            "--iou",
+            type=float,
+            default=EvaluationSettings().iou,
+            help=(
+                "pair spans that overlap by this share of their union (default:"
+                f" {EvaluationSettings().iou:g})"
+            ),
+        )
+        parser.add_argument(
             "--method", choices=("greedy", "assignment"), default="greedy", help="default: greedy"
         )
         parser.add_argument(
@@ -192,6 +201,7 @@ def parse_settings(options: dict[str, Any]) -> EvaluationSettings:
             bases=bases,
             method=options["method"],
             threshold=options["threshold"],
+            iou=options["iou"],
             resamples=options["resamples"],
             rho_sweep=RHO if options["rho_sweep"] else (),
         )

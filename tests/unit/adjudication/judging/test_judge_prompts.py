@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from adjudication.domain import FindingType, Verdict
-from adjudication.judging.config import PUBLISHED, JudgeConfig
+from adjudication.judge_runs import tools
+from adjudication.judging.config import PUBLISHED, JudgeConfig, preset_config
 from adjudication.judging.input import (
     Candidate,
     CandidateRow,
@@ -28,7 +29,7 @@ from adjudication.judging.prompted.judge import (
     render_game,
 )
 from adjudication.judging.table_evidence import read_table_evidence
-from adjudication.judging.validation import validate_findings
+from adjudication.judging.validation import Tolerance, validate_findings
 from ehr.presentation.rendering import JUDGE_SERIES
 from ehr.summarise import summarise
 from llm_runtime.base import Limits
@@ -150,6 +151,27 @@ def test_a_preset_is_named_with_what_departs_from_it() -> None:
     assert JudgeConfig(**PUBLISHED).preset == "published"
     assert JudgeConfig(repair=False).preset == "default, except repair"
     assert JudgeConfig(record_times="iso").preset == "default, except record_times"
+
+
+def test_the_preset_that_was_chosen_is_recorded_with_every_departure() -> None:
+    published = preset_config("published", series_limit=100)
+    assert published.preset == "published, except series_limit"
+    assert preset_config("default", **PUBLISHED).preset == "default, except record_times, repair"
+    assert JudgeConfig.from_dict(published.to_dict()).preset_name == "published"
+
+
+@pytest.mark.parametrize("wrong", [{"least": -1.0}, {"share": 1.5}, {"least": float("nan")}])
+def test_a_tolerance_is_a_number_of_hours_and_a_share(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="a tolerance has hours from 0"):
+        Tolerance(**wrong)
+
+
+def test_a_run_sets_the_attempts_at_a_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = ScriptedModel(["no list"] * 3)
+    monkeypatch.setattr(tools, "find_model", lambda *_: model)
+    found = tools.build_judge("prompted", JudgeConfig(attempts=2), {}).judge(game())
+    assert isinstance(found, Unjudged)
+    assert len(model.requests) == 2
 
 
 def test_a_run_from_before_the_presets_was_judged_as_published() -> None:
