@@ -38,6 +38,7 @@ from timelines.backbones.prompted.tables import (
     COLUMNS,
     hours_text,
     read_table,
+    read_why,
     timeline_table,
 )
 from timelines.backbones.prompted.timer import anchor_words, read_rows, row_schema
@@ -69,8 +70,6 @@ ROW_TOKENS_SCHEMA = (15, 90)
 _MOMENT = re.compile(r"\b(at|from|to) (\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(?![\d:])")
 #: Hours by which a rounded hour may differ.
 MINUTE_AND_A_HALF = 0.025
-#: Characters of the reason for one change.
-MOST_WHY = 120
 WORDS_KEPT = ""
 WORDS_KEPT_TABLE = " and with its mention unchanged"
 
@@ -486,14 +485,15 @@ def read_timelines(
 def read_whys(value: object, known: frozenset[str], what: str) -> dict[str, str]:
     """Return UID → why it moved, of a list of {uid4, words}.
 
-    Raises AnswerRejected.
+    The prompt asks for at most 120 characters. Longer words are accepted whole: a cut loses the end
+    of the sentence, and a rejection costs a whole revision. Raises AnswerRejected.
     """
     if not isinstance(value, list):
         raise AnswerRejected([f"{what}: why is not a list"])
     whys = [parse_model(Why, item, f"{what}: why") for item in value]
     if any(why.uid4 not in known for why in whys):
         raise AnswerRejected([f"{what}: why names an identifier that the case does not have"])
-    return {why.uid4: _shorten(why.words, MOST_WHY) for why in whys if is_storable(why.words)}
+    return {why.uid4: read_why(why.words) for why in whys}
 
 
 def _read_thoughts(value: object) -> str:
@@ -506,11 +506,6 @@ def _read_thoughts(value: object) -> str:
 
 def _join_thoughts(*texts: str) -> str:
     return "\n\n".join(text for text in texts if text)
-
-
-def _shorten(text: str, most: int) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= most else f"{words[: most - 1].rstrip()}…"
 
 
 def ask_timelines(most: int, *, forced: bool) -> str:
@@ -583,7 +578,9 @@ def _link_rows(
             link=RowLink.CITED if cited else None,
         )
         faults += [f"{what}: {fault}" for fault in citation_faults(found, material.found, config)]
-        linked.append(replace(found, reason=whys.get(entry.uid) or _explain(found, material)))
+        linked.append(
+            replace(found, reason=whys.get(entry.uid) or entry.reason or _explain(found, material))
+        )
     if faults:
         raise AnswerRejected(faults)
     return linked

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from llm_runtime.errors import AnswerRejected
+from llm_runtime.structured import is_storable
 from timelines.backbones.prompted.rows import (
     check_row,
     cite_numbers,
@@ -23,6 +25,8 @@ from timelines.pipeline.revision import ProposedEntry
 COLUMNS = ("uid4", "mention", "time", "bounds", "known", "context uid4s")
 #: The columns of an answer that names printed rows.
 CITING_COLUMNS = (*COLUMNS[:-1], "rows", "near", COLUMNS[-1])
+#: An optional last column of such an answer: why an event moved.
+WHY = "why"
 HEADER = " | ".join(COLUMNS)
 _ROW_NUMBER = re.compile(r"r?(\d{1,6})")
 
@@ -78,17 +82,21 @@ def read_table(
     """Return the rows of a table for exactly the occurrences `asked`.
 
     The header must be the requested one (spaces, underscores and case do not matter). Each UID
-    appears once, with its own mention. Raises AnswerRejected with every fault.
+    appears once, with its own mention. An answer that names rows may have the column WHY, which a
+    line may leave out. Raises AnswerRejected with every fault.
     """
     header = " | ".join(columns)
     lines = [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()]
-    if not lines or _header(lines[0]) != _header(header):
+    first = _header(lines[0]) if lines else []
+    explained = columns == CITING_COLUMNS and first[-1:] == [WHY]
+    if first[: -1 if explained else None] != _header(header):
         raise AnswerRejected([f"{what}: the first line must be the header {header}"])
     mentions = {o.uid: o.mention for o in asked}
     seen: dict[str, ProposedEntry | None] = {}
     faults: list[str] = []
     for number, line in enumerate(lines[1:], start=1):
         cells = split_row(line)
+        why = cells.pop() if explained and len(cells) > len(columns) else ""
         if len(cells) != len(columns):
             faults.append(f"{what}: row {number} has {len(cells)} columns, not {len(columns)}")
             continue
@@ -98,7 +106,8 @@ def read_table(
         elif uid in seen:
             faults.append(f"{what}: {uid} occurs twice")
         else:
-            seen[uid], found = _entry(cells, mentions[uid], context, decided_by)
+            entry, found = _entry(cells, mentions[uid], context, decided_by)
+            seen[uid] = entry and replace(entry, reason=read_why(why))
             faults += [f"{what}: {fault}" for fault in found]
     faults += [f"{what}: {uid} is missing" for uid in mentions if uid not in seen]
     if faults:
@@ -135,6 +144,11 @@ def _entry(
         return entry, found
     rows, near = (list(row or ()) for row in cited)
     return cite_numbers(entry, rows, near)
+
+
+def read_why(words: str) -> str:
+    """Return why an event moved, on one line; "" if it cannot be stored."""
+    return " ".join(words.split()) if is_storable(words) else ""
 
 
 def read_row_numbers(cell: str) -> list[int] | None:

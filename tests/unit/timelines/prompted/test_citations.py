@@ -20,7 +20,7 @@ from llm_runtime.errors import AttemptsExhausted
 from llm_runtime.providers.scripted import ScriptedModel
 from tests.unit.timelines.prompted.answers import block
 from timelines.backbones.prompted.backbone import ROLES, prompted_backbone
-from timelines.backbones.prompted.reviser import MOST_WHY, revision_schema
+from timelines.backbones.prompted.reviser import revision_schema
 from timelines.domain import (
     Anchor,
     Entry,
@@ -243,21 +243,19 @@ def test_a_context_that_is_left_out_stays(row: list[object], context: tuple[str,
     assert entry(row).context == context
 
 
-def test_reasons_of_changes_are_stored_and_cut() -> None:
+def test_reasons_of_changes_are_stored_whole() -> None:
     long = "row of the act  \n" + "x" * 200
     why = [
         {"uid4": LACTATE, "words": "the row with 4.1"},
         {"uid4": RASH, "words": long},
-        {"uid4": HOME, "words": "x" * MOST_WHY},
+        {"uid4": HOME, "words": "a\ud800"},
     ]
     ((found,), _, _) = revise_by(
         answer({LACTATE: [6.5, None, None, 1, [3]], RASH: [9, None, None, 0], "why": why})
     )
-    assert MOST_WHY == 120
     assert found.by_uid[LACTATE].reason == "the row with 4.1"
-    assert found.by_uid[RASH].reason == "row of the act " + "x" * 104 + "…"
-    assert len(found.by_uid[RASH].reason) == 120
-    assert found.by_uid[HOME].reason == "x" * 120
+    assert found.by_uid[RASH].reason == "row of the act " + "x" * 200
+    assert found.by_uid[HOME].reason == "kept as inferred from the text"
     assert found.by_uid[FEVER].reason == "kept as inferred from the text"
 
 
@@ -386,6 +384,24 @@ def test_a_table_cites_rows_in_brackets(
     assert (entry.adopted_rows, entry.near_rows) == (cited, near)
     assert entry.link is (RowLink.CITED if cited else None)
     assert found.reasoning == "two lactates\n\nlikeliest"
+
+
+def test_a_table_may_say_why_in_a_last_column_as_long_as_it_is() -> None:
+    header = "uid4|mention|time|bounds|known|rows|near|context_uid4s|why"
+    long = "the row with 4.1, " + "x" * 200
+    ((found,), _, _) = revise_by(table(f"6.5|[6,7]|1|[r3]|[]|[]| {long} ", header), schema=False)
+    assert found.by_uid[LACTATE].reason == long
+    assert found.by_uid[FEVER].reason == "revised by the model without a row of its own"
+    found_bare = revise_by(table("6.5|[6,7]|1|[r3]|[]|[]", header), schema=False)[0][0]
+    assert found_bare.by_uid[LACTATE].reason == "the model cites the rows that record it"
+
+
+def test_a_last_column_of_another_name_or_a_further_one_is_rejected() -> None:
+    other = "uid4|mention|time|bounds|known|rows|near|context_uid4s|note"
+    assert "must be the header" in reject(table("6.5|[6,7]|1|[r3]|[]|[]|x", other), schema=False)
+    header = "uid4|mention|time|bounds|known|rows|near|context_uid4s|why"
+    found = reject(table("6.5|[6,7]|1|[r3]|[]|[]|x|y", header), schema=False)
+    assert "row 2 has 9 columns, not 8" in found
 
 
 def test_a_model_that_thinks_elsewhere_leaves_the_reasoning_out_of_its_tables() -> None:

@@ -37,7 +37,7 @@ from timelines.backbones.prompted.backbone import ROLES, prompted_backbone
 from timelines.backbones.prompted.notes import Sentence, list_names, mark_uids
 from timelines.backbones.prompted.query_writer import query_answer, read_queries
 from timelines.backbones.prompted.record import print_record
-from timelines.backbones.prompted.reviser import MOST_WHY, Material
+from timelines.backbones.prompted.reviser import Material
 from timelines.backbones.prompted.rows import split_row
 from timelines.backbones.prompted.stay import hospital_days, stay_fields
 from timelines.backbones.prompted.tables import COLUMNS, mention_table, read_table
@@ -389,7 +389,7 @@ def test_the_answer_in_the_revisions_example_gives_a_reason_for_every_change_tha
         if timeline[e.uid] != "keep" and abs(timeline[e.uid][0] - (e.time or 0)) >= 3
     }
     assert {why["uid4"] for why in timeline["why"]} == moved
-    assert all(len(why["words"]) <= MOST_WHY for why in timeline["why"])
+    assert all(len(why["words"]) <= 120 for why in timeline["why"])
 
 
 def test_the_example_of_the_single_step_is_a_valid_answer() -> None:
