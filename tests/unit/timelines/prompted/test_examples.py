@@ -9,11 +9,15 @@ from typing import Any
 
 import pytest
 
+from ehr.presentation.rendering import retrieval_text
+from ehr.summarise import summarise
 from llm_runtime.base import Limits
 from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.prompts import load
 from llm_runtime.providers.scripted import ScriptedModel
 from llm_runtime.structured import json_object, parse_model
+from tests.unit.ehr.rows import ADMITTED as RECORDED
+from tests.unit.ehr.rows import table as observed_rows
 from timelines.backbones.baselines.single_step import read_events
 from timelines.backbones.baselines.tkw2 import (
     assemble,
@@ -38,18 +42,22 @@ from timelines.backbones.prompted.notes import Sentence, list_names, mark_uids
 from timelines.backbones.prompted.query_writer import query_answer, read_queries
 from timelines.backbones.prompted.record import print_record
 from timelines.backbones.prompted.reviser import Material
-from timelines.backbones.prompted.rows import split_row
+from timelines.backbones.prompted.rows import read_bounds, read_hours, split_row
 from timelines.backbones.prompted.stay import hospital_days, stay_fields
 from timelines.backbones.prompted.tables import COLUMNS, mention_table, read_table
 from timelines.backbones.prompted.tagger import read_quotes
 from timelines.backbones.prompted.timer import anchor_words, read_entries
+from timelines.backbones.prompted.unidentified import named_rows, named_table, read_unidentified
 from timelines.domain import (
     Anchor,
     Entry,
     Evidence,
     Expansion,
     Inventory,
+    KeptSummary,
     Lane,
+    NamedRow,
+    NamedTime,
     NoRows,
     Occurrence,
     Polarity,
@@ -63,6 +71,7 @@ from timelines.domain import (
 )
 from timelines.pipeline.config import PipelineConfig, Preset, preset_config
 from timelines.pipeline.revision import ProposedEntry, revise
+from timelines.pipeline.summaries import revise_by_summaries
 from timelines.pipeline.tagging import parse_tagged, sort_spans
 
 TAG = re.compile(r"<([0-9a-f]{4})>(.*?)</\1>")
@@ -371,10 +380,7 @@ def test_the_answers_in_the_examples_of_the_reviser_are_accepted(revision: str) 
 
 
 def test_all_examples_of_the_reviser_come_to_the_same_timeline() -> None:
-    times = {
-        tuple((e.uid, e.time, e.lower, e.upper, e.known, e.context) for e in timelines[0])
-        for timelines in map(revise_the_example, REVISIONS)
-    }
+    times = {tuple(values(timelines[0])) for timelines in map(revise_the_example, REVISIONS)}
     assert len(times) == 1
 
 
@@ -390,6 +396,90 @@ def test_the_answer_in_the_revisions_example_gives_a_reason_for_every_change_tha
     }
     assert {why["uid4"] for why in timeline["why"]} == moved
     assert all(len(why["words"]) <= 120 for why in timeline["why"])
+
+
+#: Observations of the example, as its record would have them: hours to the minute.
+OBSERVED: list[tuple[float | None, str, str] | tuple[float | None, str, str, str]] = [
+    (-4.5, "transfer:ed", "Emergency Department"),
+    (1.25, f"{INFUSION}:start", "0.05", "mcg/kg/min"),
+    (4, f"{INFUSION}:start", "0.12", "mcg/kg/min"),
+    (-(3 + 52 / 60), LACTATE, "4.2", "mmol/L"),
+    (6 + 8 / 60, LACTATE, "1.8", "mmol/L"),
+    (26 + 25 / 60, "procedure:thoracentesis:start", ""),
+]
+
+
+def kept_summaries() -> list[KeptSummary]:
+    texts = {s.event: retrieval_text(s) for s in summarise(observed_rows(OBSERVED))}
+    found = {
+        "3f0c": "transfer:ed",
+        "b7a0": f"{INFUSION}:start",
+        "44e1": LACTATE,
+        "5d02": LACTATE,
+        "e513": "procedure:thoracentesis:start",
+    }
+    return [KeptSummary(uid, 0, event, texts[event], 1, 0.9) for uid, event in found.items()]
+
+
+@pytest.mark.parametrize("schema", [True, False], ids=["schema", "table"])
+def test_the_examples_of_the_variant_without_rows_are_those_of_the_published_preset(
+    schema: bool,
+) -> None:
+    form = "" if schema else "_table"
+    name = f"revise_no_rows{form}"
+    note, before = revised_example(name)
+    summaries, window = kept_summaries(), Window(Anchor(RECORDED), 65.5)
+    material = Material(note, before, Expansion(()), window, summaries)
+    assert indented(example(name), "The note:") == mark_uids(note.text, note.inventory)
+    assert indented(example(name), "The table:") == material.print_timeline()
+    assert indented(example(name), "The summaries:") == material.print_evidence(160)
+    answer = example_answer(name)
+    model = ScriptedModel([answer], limits=Limits(context=128_000, schema=schema))
+    askers = {role: Asker(role, model, MemoryLedger(), attempts=1) for role in ROLES}
+    reviser = prompted_backbone(askers, PipelineConfig()).summary_reviser
+    assert reviser is not None
+    timelines = revise_by_summaries(
+        reviser, note, before, summaries, window, alternatives=2, exactly=False
+    )
+    published = revise_the_example(f"revise_published{form}")
+    assert [values(t) for t in timelines] == [values(t) for t in published]
+
+
+def values(timeline: Timeline) -> list[tuple[Any, ...]]:
+    return [(e.uid, e.time, e.lower, e.upper, e.known, e.context) for e in timeline]
+
+
+def named_example(name: str) -> list[NamedTime]:
+    """Return the table of an example without identifiers."""
+    lines = [split_row(line) for line in indented(example(name), "The table:").split("\n")[1:]]
+    found = []
+    for mention, time, bounds, known, *_ in lines:
+        lower, upper, _ = read_bounds(bounds)
+        found.append(NamedTime(mention, read_hours(time)[0], lower, upper, known == "1"))
+    return found
+
+
+def test_the_published_example_without_identifiers_differs_in_identifiers_alone() -> None:
+    name = "revise_no_uid_published"
+    note, before = revised_example("revise_published")
+    assert indented(example(name), "The note:") == note.text
+    table = [
+        NamedTime(o.mention, e.time, e.lower, e.upper, e.known)
+        for o, e in zip(note.inventory, before, strict=True)
+    ]
+    assert named_example(name) == table
+    assert indented(example(name), "The table:") == named_table(table)
+    rows = [
+        NamedRow(note.inventory.by_uid[item.uid].mention, item.row, item.relevance)
+        for item in FOUND_PUBLISHED.evidence
+    ]
+    assert indented(example(name), "The rows:") == named_rows(rows, 160)
+    ((*revised,),) = read_unidentified(example_answer(name), 1, "m")
+    (timeline,) = revise_the_example("revise_published_table")
+    assert [(line.time, line.lower, line.upper, line.known) for line in revised] == [
+        row[1:5] for row in values(timeline)
+    ]
+    assert [line.event for line in revised] == [o.mention for o in note.inventory]
 
 
 def test_the_example_of_the_single_step_is_a_valid_answer() -> None:
