@@ -35,6 +35,7 @@ urlpatterns = [
         name="case_calls",
     ),
     path("runs/<public_id:public_id>/calls/", calls.run_calls, name="run_calls"),
+    path("runs/<public_id:public_id>/costs/", calls.case_costs, name="case_costs"),
     path("runs/<public_id:public_id>/costs/<slug:format>/", calls.run_costs, name="run_costs"),
     path("calls/<public_id:public_id>/", calls.call, name="model_call"),
     path(

@@ -9,12 +9,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 
+from django.db.models import QuerySet
+
 from ehr.presentation.wording import duration_words
 from jobs.models import JobState
 from llm_runtime.accounting import Spent, spent_by_owner, total
 from timelines.access.closed import exclude_closed
 from timelines.formats.tables.writer import safe_cell
-from timelines.models import STAGE_ORDER, Run, Stage, StageRun
+from timelines.models import STAGE_ORDER, CaseRun, Run, Stage, StageRun
 from timelines.runs.calls import find_calls
 
 #: Measures of a stage or a case: name in files → heading on the page.
@@ -54,6 +56,30 @@ class StageCost:
             "tokens_out": self.spent.tokens_out,
         }
 
+    @property
+    def label(self) -> str:
+        """The name of the stage, or of the whole case."""
+        return dict(Stage.choices).get(self.stage, self.stage) if self.stage else WHOLE_CASE
+
+    @property
+    def state_label(self) -> str:
+        """The state of the stage in words, "" for a whole case that is not done."""
+        return JobState(self.state).label if self.state else ""
+
+    @property
+    def cells(self) -> list[str]:
+        """Return each measure in words; "–" if nothing is known."""
+        return [_say(name, value) for name, value in self.values.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseCost:
+    """One case of a run with its stages; `whole` is their sum."""
+
+    case_run: CaseRun
+    stages: Sequence[StageCost]
+    whole: StageCost
+
 
 @dataclass(frozen=True, slots=True)
 class Range:
@@ -87,6 +113,23 @@ def load_costs(run: Run, closed: Collection[int] = ()) -> list[StageCost]:
     stages = exclude_closed(
         StageRun.objects.filter(case_run__run=run), closed, "case_run__encounter"
     )
+    return [cost for _, cost in _load_stages(stages)]
+
+
+def load_case_costs(case_runs: Sequence[CaseRun]) -> list[CaseCost]:
+    """Return the costs of these cases alone, in the order given."""
+    by_case: dict[int, list[StageCost]] = {case_run.pk: [] for case_run in case_runs}
+    for pk, cost in _load_stages(StageRun.objects.filter(case_run__in=case_runs)):
+        by_case[pk].append(cost)
+    return [
+        CaseCost(case_run, by_case[case_run.pk], whole)
+        for case_run in case_runs
+        for whole in sum_cases(by_case[case_run.pk])
+    ]
+
+
+def _load_stages(stages: QuerySet[StageRun]) -> list[tuple[int, StageCost]]:
+    """Return (primary key of the case run, stage), in order of both."""
     spent = spent_by_owner(find_calls(stages))
     order = {stage: n for n, stage in enumerate(STAGE_ORDER)}
     found = stages.values_list(
@@ -99,14 +142,17 @@ def load_costs(run: Run, closed: Collection[int] = ()) -> list[StageCost]:
         "finished_at",
     )
     return [
-        StageCost(
-            case_id,
-            stage,
-            state,
-            (finished - started).total_seconds() if started and finished else None,
-            spent.get(str(pk), Spent()),
+        (
+            case_run,
+            StageCost(
+                case_id,
+                stage,
+                state,
+                (finished - started).total_seconds() if started and finished else None,
+                spent.get(str(pk), Spent()),
+            ),
         )
-        for _, case_id, pk, stage, state, started, finished in sorted(
+        for case_run, case_id, pk, stage, state, started, finished in sorted(
             found, key=lambda row: (row[0], order[row[3]])
         )
     ]
@@ -213,9 +259,14 @@ def _sum_known(values: Sequence[float | None]) -> float | None:
 def _words(name: str, found: Range | None) -> str:
     if found is None:
         return "–"
-    say = duration_words if name == "wall_seconds" else _count_words
-    least, most = say(found.min), say(found.max)
-    return say(found.mean) if least == most else f"{say(found.mean)} ({least}–{most})"
+    mean, least, most = (_say(name, value) for value in (found.mean, found.min, found.max))
+    return mean if least == most else f"{mean} ({least}–{most})"
+
+
+def _say(name: str, value: float | None) -> str:
+    if value is None:
+        return "–"
+    return duration_words(value) if name == "wall_seconds" else _count_words(value)
 
 
 def _count_words(value: float) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterator
 from io import StringIO
 
@@ -26,11 +27,11 @@ from tests.model_server import Answer
 from tests.support.pages import extract_text, join_markup
 from tests.unit.timelines.prompted.answers import make_good_answer
 from tests.worlds.prompted import finish_run, make_server, small_dataset
-from timelines.models import STAGE_ORDER, Occurrence, Run
+from timelines.models import STAGE_ORDER, CaseRun, Occurrence, Run, Stage
 from timelines.pipeline.config import PipelineConfig
 from timelines.runs import actions
 from timelines.runs.calls import Shortened, find_calls, run_spent
-from timelines.runs.costs import Range, StageCost, summarise_costs
+from timelines.runs.costs import Range, StageCost, load_case_costs, summarise_costs
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -122,6 +123,45 @@ def test_time_and_cost_are_shown_by_stage_and_exported_by_case(run, client):
     assert (
         client.get(reverse("timelines:run_costs", args=[run.public_id, "xml"])).status_code == 404
     )
+
+
+def test_every_case_and_stage_has_its_time_and_cost_on_a_page(run, client):
+    linked = reverse("timelines:case_costs", args=[run.public_id])
+    part = client.get(reverse("timelines:run_calls", args=[run.public_id])).content.decode()
+    assert f'href="{linked}"' in part
+    made = ModelCall.objects.count()
+    shown = read_cost_rows(client.get(linked).content.decode())
+    assert [row[0] for row in shown] == ["case-0", *(Stage(stage).label for stage in STAGE_ORDER)]
+    (infer,) = [row for row in shown if row[0] == "Infer times from text"]
+    assert infer[1] == "Done"
+    assert infer[3:] == ["2", "200", "128", "40"]
+    assert shown[0][3:] == [f"{n * made:,}" for n in (1, 100, 64, 20)]
+    assert infer[2]
+
+
+def read_cost_rows(page: str) -> list[list[str]]:
+    """Return the words of each cell of the table, row by row."""
+    table = page[page.index('<table class="table cost-table"') : page.index("</table>")]
+    rows = re.findall(r"<tr.*?</tr>", table, re.S)[1:]
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S) for row in rows]
+    return [[" ".join(re.sub(r"<[^>]+>", " ", c).split()) for c in row] for row in cells]
+
+
+def test_costs_are_paged_and_read_for_the_cases_of_the_page_alone(
+    run, client, monkeypatch, django_assert_max_num_queries
+):
+    monkeypatch.setattr("timelines.views.runs.calls.CASES_PER_PAGE", 1)
+    other = factories.make_encounter(dataset=run.dataset)
+    CaseRun.objects.create(run=run, encounter=other)
+    costs = reverse("timelines:case_costs", args=[run.public_id])
+    page = client.get(costs).content.decode()
+    assert "Page 1 of 2" in page
+    assert read_cost_rows(page)[0][0] == "case-0"
+    assert other.case_id not in page
+    (case_run,) = CaseRun.objects.filter(run=run, encounter__case_id="case-0")
+    with django_assert_max_num_queries(3):
+        (found,) = load_case_costs([case_run])
+    assert found.whole.spent.calls == ModelCall.objects.count()
 
 
 def cost(case: str, stage: str, seconds: float | None, tokens: int | None, state="succeeded"):

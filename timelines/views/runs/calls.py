@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 
+from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
@@ -17,13 +18,21 @@ from accounts.scoping import StudyRequest, filter_by_role, study_role_required
 from llm_runtime.accounting import total
 from llm_runtime.ledger import parse_reply, request_messages
 from llm_runtime.models import ModelCall
-from timelines.access.closed import check_run_is_open, closed_encounters
+from timelines.access.closed import check_run_is_open, closed_encounters, exclude_closed
 from timelines.cases.opening import open_case
 from timelines.cases.way_back import link_back_to_draft
 from timelines.models import CaseRun, Run, Stage, StageRun
 from timelines.runs.calls import CALLS_OWNER, find_calls, run_spent, spent_by_stage
-from timelines.runs.costs import COST_FILES, MEASURES, load_costs, summarise_costs
+from timelines.runs.costs import (
+    COST_FILES,
+    MEASURES,
+    load_case_costs,
+    load_costs,
+    summarise_costs,
+)
 from timelines.runs.progress import count_run
+
+CASES_PER_PAGE = 20
 
 
 @require_GET
@@ -47,6 +56,26 @@ def run_calls(request: StudyRequest, public_id: str) -> HttpResponse:
         "active": count_run(run, closed).active,
     }
     return render(request, "timelines/calls/_run.html", context)
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def case_costs(request: StudyRequest, public_id: str) -> HttpResponse:
+    """Show time and cost of each case and stage, a page of cases at a time."""
+    run = get_object_or_404(
+        filter_by_role(Run.objects.all(), request.user, roles=CASE_READERS), public_id=public_id
+    )
+    closed = closed_encounters(request.user)
+    check_run_is_open(run, closed)
+    cases = exclude_closed(CaseRun.objects.filter(run=run), closed).select_related("encounter")
+    page = Paginator(cases.order_by("pk"), CASES_PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "run": run,
+        "page": page,
+        "measures": list(MEASURES.values()),
+        "cases": load_case_costs(list(page.object_list)),
+    }
+    return render(request, "timelines/calls/costs.html", context)
 
 
 @require_GET

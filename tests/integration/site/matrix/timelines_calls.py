@@ -47,6 +47,7 @@ def _call(world: World) -> dict[str, str]:
 
 ROWS = [
     Row("timelines:run_calls", CASE_PAGE, path=_run),
+    Row("timelines:case_costs", CASE_PAGE, path=_run),
     Row("timelines:run_costs", CASE_PAGE, path=_costs),
     Row("timelines:case_calls", CASE_PAGE, path=_case),
     Row("timelines:model_call", CASE_PAGE, path=_call),
