@@ -106,7 +106,7 @@ def _setting_field(name: str, words: str) -> forms.Field:
     )
     options: dict[str, Any] = {
         "required": False,
-        "label": name.replace("_", " ").capitalize(),
+        "label": name.replace("_", " ").capitalize().replace("Tkw2", "TKW2"),
         "help_text": f"{words} {usual}",
     }
     if isinstance(default, bool):
