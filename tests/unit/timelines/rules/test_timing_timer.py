@@ -28,9 +28,11 @@ def note(text: str, *mentions: str) -> TaggedNote:
     return TaggedNote(text, Inventory(tuple(occurrences)))
 
 
-def time_mentions(text: str, *mentions: str, anchor: Anchor = ANCHOR) -> dict[str, Entry]:
+def time_mentions(
+    text: str, *mentions: str, anchor: Anchor = ANCHOR, discharge: float | None = None
+) -> dict[str, Entry]:
     tagged = note(text, *mentions)
-    timeline = RuleTimer().infer(tagged, anchor)
+    timeline = RuleTimer().infer(tagged, anchor, discharge)
     assert timeline.kind is TimelineKind.TEXT_ONLY
     return {o.mention: timeline.by_uid[o.uid] for o in tagged.inventory}
 
@@ -346,3 +348,44 @@ def test_a_day_in_brackets_does_not_date_the_procedure_behind_it() -> None:
         "Stable",
     )
     assert found["lobectomy"].time == found["chest tube"].time == pytest.approx(2, abs=1)
+
+
+def test_a_given_discharge_is_the_hour_of_leaving() -> None:
+    found = time_mentions(
+        "HOSPITAL COURSE:\nExtubated on HD2. He was discharged home on HD 4.\n"
+        "DISCHARGE MEDICATIONS: furosemide\n",
+        "Extubated",
+        "discharged home",
+        "furosemide",
+        discharge=65.5,
+    )
+    assert found["furosemide"].time == found["furosemide"].upper == 65.5
+    assert found["discharged home"].time == 65.5
+    assert found["Extubated"].time == pytest.approx(15)
+
+
+def test_nothing_of_the_stay_is_after_the_discharge() -> None:
+    found = time_mentions(
+        "HOSPITAL COURSE:\nCultures were sent on HD2. Clear films followed on HD9. Afebrile.\n",
+        "Cultures",
+        "films",
+        "Afebrile",
+        discharge=48.0,
+    )
+    for entry in found.values():
+        assert (entry.time or 0) <= 48
+        assert (entry.upper or 0) <= 48
+
+
+def test_a_plan_is_made_in_the_stay_and_a_later_visit_is_not() -> None:
+    found = time_mentions(
+        "HOSPITAL COURSE:\nAt noon on HD3 chemotherapy in six weeks was discussed. She went home at "
+        "noon on HD4. Two weeks later she walked unaided.\n",
+        "chemotherapy",
+        "went home",
+        "walked",
+        discharge=62.0,
+    )
+    assert found["chemotherapy"].time == pytest.approx(38, abs=0.5)
+    assert found["went home"].time == pytest.approx(62)
+    assert found["walked"].time == pytest.approx(62 + 336)

@@ -28,7 +28,15 @@ from timelines.backbones.rules.timing.phrases.expressions import find_expression
 from timelines.backbones.rules.timing.phrases.terms import Day, TimeExpression
 from timelines.backbones.rules.timing.placement import Placement
 from timelines.backbones.rules.timing.repeats import link_repeats
-from timelines.domain import Anchor, Occurrence, TaggedNote, Timeline, TimelineKind
+from timelines.domain import (
+    DAY,
+    Anchor,
+    Occurrence,
+    Polarity,
+    TaggedNote,
+    Timeline,
+    TimelineKind,
+)
 from timelines.pipeline.backbone import Check, never_stop
 
 _PASSES = 3
@@ -50,10 +58,11 @@ class RuleTimer:
     def infer(self, note: TaggedNote, anchor: Anchor, discharge: float | None = None) -> Timeline:
         """Return a complete text-only timeline of the note.
 
-        Times are hours from `anchor`; the rules read the discharge from the note. Occurrences
-        without a span are N/A, because the note does not support a time.
+        Times are hours from `anchor`. Nothing of the stay is placed after `discharge`; without it
+        the rules read the discharge from the note. Occurrences without a span are N/A, because
+        the note does not support a time.
         """
-        reading = _Reading(note, anchor, self.check)
+        reading = _Reading(note, anchor, discharge, self.check)
         estimates: dict[str, Estimate] = {}
         for _ in range(_PASSES):
             estimates = reading.read(estimates)
@@ -67,12 +76,14 @@ class _Reading:
     Only the time of discharge is carried over.
     """
 
-    def __init__(self, note: TaggedNote, anchor: Anchor, check: Check) -> None:
+    def __init__(
+        self, note: TaggedNote, anchor: Anchor, discharge: float | None, check: Check
+    ) -> None:
         self.check = check
         self.analysis: Analysis = analyse(note.text, check)
         note = self.note = replace(note, text=self.analysis.text)
         self.calendar = Calendar(anchor)
-        self.milestones = Milestones(anchor)
+        self.milestones = Milestones(anchor, discharge)
         self.expressions = _locate_expressions(
             self.analysis, bare_dates(note.text, self.calendar.date_day), check
         )
@@ -102,8 +113,9 @@ class _Reading:
             placement.place(section, cursor)
             known.update(narrator.estimates)
         link_repeats(self.note, narrator, self.by_problem)
-        leaving = discharge_estimate(narrator, self.by_problem and self.numbered, self.course)
-        self.milestones.reached[Place.DISCHARGE] = leaving
+        if self.milestones.discharge is None:
+            leaving = discharge_estimate(narrator, self.by_problem and self.numbered, self.course)
+            self.milestones.reached[Place.DISCHARGE] = leaving
         return narrator.estimates
 
     def final(self, occurrence: Occurrence, estimates: dict[str, Estimate]) -> Estimate:
@@ -118,7 +130,21 @@ class _Reading:
         if estimate.strength <= Strength.INHERITED and _PAST.match(occurrence.mention):
             reason = "history without a date: it is placed at 0"
             estimate = Estimate(0.0, None, 0.0, Strength.DEFAULT, "static", reason)
-        return estimate.add_context(self._neighbours(occurrence))
+        return self._limit(occurrence, estimate).add_context(self._neighbours(occurrence))
+
+    def _limit(self, occurrence: Occurrence, estimate: Estimate) -> Estimate:
+        """Return the estimate within the stay, if its end is known.
+
+        Only a plan may be due later, and a follow-up visit may have happened later.
+        """
+        end = self.milestones.discharge
+        if end is None or estimate.time is None or estimate.time >= end + DAY:
+            return estimate
+        time, low, high = min(estimate.time, end), estimate.low, estimate.high
+        if occurrence.polarity is not Polarity.PLANNED:
+            high = end if high is None and time > 0 else high
+            high = None if high is None else min(high, end)
+        return replace(estimate, time=time, low=None if low is None else min(low, end), high=high)
 
     def _estimate_outside(self, occurrence: Occurrence, estimates: dict[str, Estimate]) -> Estimate:
         """Return the estimate of a span outside every sentence.

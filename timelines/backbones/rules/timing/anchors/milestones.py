@@ -77,13 +77,21 @@ _NOUN_AFTER = re.compile(r"\s*(?:arrival|admission|transfer)\b", re.IGNORECASE)
 
 @dataclass
 class Milestones:
-    """The known times of stations; `reached` grows while the note is read."""
+    """The known times of stations; `reached` grows while the note is read.
+
+    `discharge` is its hour if the stay is known to have ended then.
+    """
 
     anchor: Anchor
+    discharge: float | None = None
     reached: dict[Place, Estimate] = field(default_factory=dict)
 
     def at(self, place: Place) -> Estimate:
-        """When the station was reached: as the note says, else as usual."""
+        """When the station was reached: as given, as the note says, else as usual."""
+        if place is Place.DISCHARGE and self.discharge is not None:
+            at = self.discharge
+            reason = "the hour of discharge"
+            return Estimate(at, at, at, Strength.EXPLICIT, "discharge", reason, known=True)
         if place in self.reached:
             return self.reached[place]
         point, low, high = _USUAL[place]

@@ -23,6 +23,8 @@ _SMALL_DRIFT = 0.5
 _ARRIVED = -0.6
 #: How long after a stated arrival "on arrival" still means it (hours).
 _SINCE_ARRIVAL = 18.0
+#: Words of an amount of time that has passed, in contrast to "in two weeks".
+_FOLLOWED = re.compile(r"\b(?:later|after\w*|follow\w*)\b", re.IGNORECASE)
 
 
 @dataclass
@@ -42,7 +44,26 @@ class Resolver(PointResolver):
         if moment is None or moment.estimate.time is None:
             return None
         self.seen[expression.start] = (expression, moment.day, moment.estimate.time)
-        return moment
+        return self._within_stay(expression, moment, cursor)
+
+    def _within_stay(self, e: TimeExpression, moment: Moment, cursor: Cursor) -> Moment:
+        """Return the moment, or for a time after a known discharge the hour it was planned.
+
+        The planned time becomes the upper bound. "Two weeks later she walked" is a visit after the
+        stay and not a plan.
+        """
+        end, time = self.milestones.discharge, moment.estimate.time
+        low = moment.estimate.low
+        if end is None or time is None or (time if low is None else low) <= end:
+            return moment
+        if e.kind is Kind.OFFSET and _FOLLOWED.search(e.text) and time >= end + DAY:
+            return moment
+        made = min(cursor.time, end)
+        reason = f"{moment.estimate.reason}, after the discharge: a plan has the hour at which it was made"
+        estimate = replace(
+            moment.estimate, time=made, low=min(cursor.low, made), reason=reason, known=False
+        )
+        return Moment(estimate, self.calendar.day_of(made))
 
     def _moment(self, expression: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
         past = past and cursor.time < _ARRIVED
