@@ -16,6 +16,9 @@ TEST_WORKERS ?= logical
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# mypy's results are beside the environment, so that a new checkout does not check everything again.
+MYPY := $(PY) -m mypy --cache-dir "$(VENV)-mypy" .
+
 # An environment given as VENV=… is used unchanged.
 OWN_VENV := $(filter file,$(origin VENV))
 
@@ -38,7 +41,7 @@ stop: setup  ## stop the embedded PostgreSQL and broker
 check: setup  ## lint, format check, types, import rules
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
-	@$(PY) -m mypy .
+	@$(MYPY)
 	@$(VENV)/bin/lint-imports
 	@$(VENV)/bin/deno lint --quiet
 	@$(VENV)/bin/deno fmt --quiet --check
@@ -65,7 +68,7 @@ test: setup  ## every check and every test except deep ones, on TEST_WORKERS cor
 	@$(VENV)/bin/deno lint --quiet
 	@$(VENV)/bin/deno fmt --quiet --check
 	@output=$$(mktemp); trap 'rm -f "$$output" "$$output.json"' EXIT; \
-	  { $(PY) -m mypy . && $(VENV)/bin/lint-imports; } >"$$output" 2>&1 & types=$$!; \
+	  { $(MYPY) && $(VENV)/bin/lint-imports; } >"$$output" 2>&1 & types=$$!; \
 	  $(PY) $(MEASURED) --out "$$output.json" $(PYTEST) $(INTEGRATED) -m "not deep" $(PYTEST_ARGS); tests=$$?; \
 	  wait $$types; types=$$?; cat "$$output"; \
 	  $(PY) -m tests.coverage_floor "$$output.json" $(COVERAGE_FLOOR); covered=$$?; \
