@@ -14,7 +14,7 @@ import pyarrow as pa
 from ehr.formats.cases import read_case
 from ehr.presentation.rendering import retrieval_text
 from ehr.summarise import summarise
-from llm_runtime.base import Vectors
+from llm_runtime.base import Embedder, Vectors
 from llm_runtime.calls.blocking import run_blocking
 from llm_runtime.roles import ModelRoles
 from timelines.backbones.rules.backbone import rules_backbone
@@ -27,7 +27,7 @@ def reconstruct_cases(folders: Sequence[Path]) -> list[Reconstruction]:
     """Each case through all stages; seconds a case."""
     roles = ModelRoles()
     tools = Tools(rules_backbone(), roles.embedder(), roles.reranker(), PipelineConfig())
-    return [reconstruct(*_read(folder, tools), tools) for folder in folders]
+    return [reconstruct(*read_record(folder, tools.embedder), tools) for folder in folders]
 
 
 class _Search:
@@ -44,7 +44,8 @@ class _Search:
         ]
 
 
-def _read(folder: Path, tools: Tools) -> tuple[Case, Record]:
+def read_record(folder: Path, embedder: Embedder) -> tuple[Case, Record]:
+    """Return the note of a demo case, and its record with vectors."""
     found = read_case(folder)
     assert found.encounter is not None, folder
     assert found.rows is not None, folder
@@ -55,7 +56,7 @@ def _read(folder: Path, tools: Tools) -> tuple[Case, Record]:
     summaries = {s.event: retrieval_text(s) for s in series}
     search = _Search(
         list(summaries),
-        np.asarray(run_blocking(tools.embedder.embed_documents(list(summaries.values())))),
+        np.asarray(run_blocking(embedder.embed_documents(list(summaries.values())))),
     )
     record = Record(summaries, {s.event: [rows[i] for i in s.row_indices] for s in series}, search)
     return Case(

@@ -97,9 +97,10 @@ def parse_example(text: str) -> tuple[JudgeInput, list[dict[str, Any]], str]:
     return given, json.loads(answer[0]), record[0]
 
 
+@pytest.mark.parametrize("schema", [True, False])
 @pytest.mark.parametrize("times", TIMES)
-def test_the_worked_example_is_valid_and_shows_every_type(times: RecordTimes) -> None:
-    given, findings, record = parse_example(prompt(times))
+def test_the_worked_example_is_valid_and_shows_every_type(times: RecordTimes, schema: bool) -> None:
+    given, findings, record = parse_example(prompt(times, schema=schema))
     assert record == replace(given, record_times=times).record_text
     judged = [j.finding for j in validate_findings(findings, given)]
     assert {f.type for f in judged} == set(FindingType)

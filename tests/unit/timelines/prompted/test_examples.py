@@ -42,12 +42,11 @@ from timelines.backbones.prompted.notes import Sentence, list_names, mark_uids
 from timelines.backbones.prompted.query_writer import query_answer, read_queries
 from timelines.backbones.prompted.record import print_record
 from timelines.backbones.prompted.reviser import Material
-from timelines.backbones.prompted.rows import read_bounds, read_hours, split_row
+from timelines.backbones.prompted.rows import split_row
 from timelines.backbones.prompted.stay import hospital_days, stay_fields
 from timelines.backbones.prompted.tables import COLUMNS, mention_table, read_table
 from timelines.backbones.prompted.tagger import read_quotes
 from timelines.backbones.prompted.timer import anchor_words, read_entries
-from timelines.backbones.prompted.unidentified import named_rows, named_table, read_unidentified
 from timelines.domain import (
     Anchor,
     Entry,
@@ -56,8 +55,6 @@ from timelines.domain import (
     Inventory,
     KeptSummary,
     Lane,
-    NamedRow,
-    NamedTime,
     NoRows,
     Occurrence,
     Polarity,
@@ -73,6 +70,7 @@ from timelines.pipeline.config import PipelineConfig, Preset, preset_config
 from timelines.pipeline.revision import ProposedEntry, revise
 from timelines.pipeline.summaries import revise_by_summaries
 from timelines.pipeline.tagging import parse_tagged, sort_spans
+from timelines.pipeline.unidentified import revise_unidentified
 
 TAG = re.compile(r"<([0-9a-f]{4})>(.*?)</\1>")
 SENTENCES = re.compile(r"^  \d+: (.*)$", re.MULTILINE)
@@ -449,37 +447,37 @@ def values(timeline: Timeline) -> list[tuple[Any, ...]]:
     return [(e.uid, e.time, e.lower, e.upper, e.known, e.context) for e in timeline]
 
 
-def named_example(name: str) -> list[NamedTime]:
-    """Return the table of an example without identifiers."""
-    lines = [split_row(line) for line in indented(example(name), "The table:").split("\n")[1:]]
-    found = []
-    for mention, time, bounds, known, *_ in lines:
-        lower, upper, _ = read_bounds(bounds)
-        found.append(NamedTime(mention, read_hours(time)[0], lower, upper, known == "1"))
-    return found
+#: Prompt without identifiers → the one with identifiers, and their settings and rows.
+UNIDENTIFIED = {
+    "revise_no_uid_published": ("revise_published_table", PUBLISHED, FOUND_PUBLISHED),
+}
 
 
-def test_the_published_example_without_identifiers_differs_in_identifiers_alone() -> None:
-    name = "revise_no_uid_published"
-    note, before = revised_example("revise_published")
-    assert indented(example(name), "The note:") == note.text
-    table = [
-        NamedTime(o.mention, e.time, e.lower, e.upper, e.known)
-        for o, e in zip(note.inventory, before, strict=True)
-    ]
-    assert named_example(name) == table
-    assert indented(example(name), "The table:") == named_table(table)
-    rows = [
-        NamedRow(note.inventory.by_uid[item.uid].mention, item.row, item.relevance)
-        for item in FOUND_PUBLISHED.evidence
-    ]
-    assert indented(example(name), "The rows:") == named_rows(rows, 160)
-    ((*revised,),) = read_unidentified(example_answer(name), 1, "m")
-    (timeline,) = revise_the_example("revise_published_table")
-    assert [(line.time, line.lower, line.upper, line.known) for line in revised] == [
+@pytest.mark.parametrize("name", UNIDENTIFIED)
+def test_the_examples_without_identifiers_differ_in_identifiers_alone(name: str) -> None:
+    full, config, found = UNIDENTIFIED[name]
+    note, before = revised_example(full)
+    assert indented(example(name), "The note:").split() == note.text.split()
+    lines = [split_row(line) for line in indented(example(full), "The table:").split("\n")]
+    plain = [" | ".join([*cells[1:5], *cells[6:]]) for cells in lines]
+    assert indented(example(name), "The table:").split("\n") == plain
+    rows = indented(example(full), "The rows:")
+    for o in note.inventory:
+        rows = rows.replace(f"{o.uid} |", f"{o.mention} |").replace("uid4 |", "mention |")
+    assert indented(example(name), "The rows:") == rows
+
+    model = ScriptedModel([example_answer(name)], limits=Limits(context=128_000, schema=False))
+    askers = {role: Asker(role, model, MemoryLedger(), attempts=1) for role in ROLES}
+    reviser = prompted_backbone(askers, config).unidentified_reviser
+    assert reviser is not None
+    (revised,) = revise_unidentified(
+        reviser, note, before, found, WINDOW, alternatives=1, exactly=False
+    )
+    timeline, *_ = revise_the_example(full)
+    assert [line.event for line in revised.entries] == [o.mention for o in note.inventory]
+    assert [(e.time, e.lower, e.upper, e.known) for e in revised.entries] == [
         row[1:5] for row in values(timeline)
     ]
-    assert [line.event for line in revised] == [o.mention for o in note.inventory]
 
 
 def test_the_example_of_the_single_step_is_a_valid_answer() -> None:
