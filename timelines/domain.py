@@ -500,8 +500,8 @@ class KeptSummary:
 class NamedTime:
     """A line of a timeline without identifiers: an event and its time.
 
-    The event is named only by its own words. Times as in `Entry`. Nothing links the line to an
-    occurrence, so it has neither context nor rows.
+    The event is named only by its own words. Times, rows and link as in `Entry`. Nothing links the
+    line to an occurrence, so it has no context.
     """
 
     event: str
@@ -513,6 +513,9 @@ class NamedTime:
     reason: str = ""
     #: The source's confidence, on its own scale; None if it gives none.
     confidence: float | None = None
+    adopted_rows: tuple[int, ...] = ()
+    near_rows: tuple[int, ...] = ()
+    link: RowLink | None = None
 
     def __post_init__(self) -> None:
         if not self.event.strip():
@@ -534,6 +537,8 @@ class NamedTimeline:
     entries: tuple[NamedTime, ...]
     alternative: int = 1
     kind: TimelineKind = TimelineKind.REVISED
+    #: What the model wrote about it before its lines; empty without a model.
+    reasoning: str = ""
 
     def __iter__(self) -> Iterator[NamedTime]:
         return iter(self.entries)

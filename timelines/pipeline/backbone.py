@@ -15,6 +15,8 @@ from timelines.domain import (
     KeptSummary,
     NamedRow,
     NamedTime,
+    NamedTimeline,
+    NoRows,
     TaggedNote,
     TaggedSpan,
     Timeline,
@@ -105,16 +107,18 @@ class UnidentifiedReviser(Protocol):
         spans: Sequence[TaggedSpan],
         table: Sequence[NamedTime],
         evidence: Sequence[NamedRow],
+        missing: Mapping[str, NoRows],
         window: Window,
         alternatives: int,
-    ) -> Sequence[Sequence[NamedTime]]:
-        """Return exactly `alternatives` tables without identifiers.
+    ) -> Sequence[NamedTimeline]:
+        """Return one to `alternatives` timelines without identifiers.
 
-        A table has event, time, bounds and `known`; the first is primary.
+        A line has event, time, bounds, `known` and rows; the first timeline is primary.
 
         `spans` and `table` (the text-only estimates) are in narrative order, one line an
-        occurrence; `evidence` names the occurrence that a row reached by its mention. Nothing
-        carries an identifier, and the answer is not compared with any.
+        occurrence; `evidence` names the occurrence that a row reached by its mention, `missing`
+        gives the reason for mentions without rows. Nothing carries an identifier, and the events of
+        the answer are not compared with any.
         """
         ...
 

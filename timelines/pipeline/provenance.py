@@ -106,8 +106,8 @@ def verify(
     every UID once, in order; every candidate has its query and every row its retained candidate; no
     row is later than `latest` (hours; discharge + 12, None without a discharge); revision saw
     every row that a revised time cites. For a timeline without identifiers
-    (variant `no_uid`) only its numbering is checked: its lines check themselves, and no UID can be
-    missing if none was shown.
+    (variant `no_uid`) only its numbering and its rows are checked: its lines check themselves, and
+    no UID can be missing if none was shown.
     """
     reasons = [
         *_note_faults(result, note_sha256),
@@ -194,4 +194,10 @@ def _evidence_faults(
         for timeline in result.revised
         for entry in timeline
         for fault in citation_faults(entry, seen, config)
+    )
+    yield from (
+        f"alternative {timeline.alternative}: {fault}"
+        for timeline in result.unidentified
+        for line in timeline
+        for fault in citation_faults(line, seen, config)
     )

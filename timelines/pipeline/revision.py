@@ -18,6 +18,7 @@ from timelines.domain import (
     Expansion,
     InvariantError,
     Inventory,
+    NamedTime,
     RowLink,
     SourceRow,
     TaggedNote,
@@ -125,24 +126,25 @@ def accept_revision(
 
 
 def citation_faults(
-    entry: Entry | ProposedEntry, found: Expansion, config: PipelineConfig = PROTOCOL
+    entry: Entry | ProposedEntry | NamedTime, found: Expansion, config: PipelineConfig = PROTOCOL
 ) -> list[str]:
     """Return what is wrong with the rows that an entry cites.
 
-    The sentences contain no note text.
+    The sentences contain no note text, so a line without an identifier has no name.
     """
+    name = "a line" if isinstance(entry, NamedTime) else f"UID {entry.uid}"
     cited, rows = entry.adopted_rows, found.by_index
     unseen = sorted({r for r in (*cited, *entry.near_rows) if r not in rows})
     if unseen:
-        return [f"UID {entry.uid}: cites row {row}, which revision did not see" for row in unseen]
+        return [f"{name}: cites row {row}, which revision did not see" for row in unseen]
     if entry.link is not RowLink.CITED or not cited:
         return []
     if len(cited) > config.cited_rows:
-        return [f"UID {entry.uid}: cites {len(cited)} rows, at most {config.cited_rows}"]
+        return [f"{name}: cites {len(cited)} rows, at most {config.cited_rows}"]
     if entry.time is None:
-        return [f"UID {entry.uid}: cites rows for N/A"]
+        return [f"{name}: cites rows for N/A"]
     if not has_hour_of(entry.time, [rows[row] for row in cited], config.cited_hours):
-        return [f"UID {entry.uid}: the time equals the hour of none of the rows that it cites"]
+        return [f"{name}: the time equals the hour of none of the rows that it cites"]
     return []
 
 

@@ -236,7 +236,7 @@ def run_revision(
         )
     if tools.config.variant is Variant.NO_UID:
         unidentified = unidentified_reviser(tools.backbone)
-        tables = revise_unidentified(
+        timelines = revise_unidentified(
             unidentified,
             note,
             text_only,
@@ -244,8 +244,9 @@ def run_revision(
             window,
             alternatives=alternatives,
             exactly=exactly,
+            config=tools.config,
         )
-        return Revised(unidentified=tables)
+        return Revised(unidentified=timelines)
     return Revised(
         revise(
             tools.backbone.reviser,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import cast
 
 from django.db.models.functions import Now
@@ -255,6 +256,7 @@ def save_named_timeline(
         source=source,
         kind=timeline.kind.value,
         alternative=timeline.alternative,
+        reasoning=timeline.reasoning,
     )
     models.Entry.objects.bulk_create(
         (
@@ -268,6 +270,9 @@ def save_named_timeline(
                 decided_by=e.decided_by,
                 reason=e.reason,
                 confidence=e.confidence,
+                adopted_rows=list(e.adopted_rows),
+                near_rows=list(e.near_rows),
+                link=e.link or "",
             )
             for e in timeline
         ),
@@ -298,11 +303,22 @@ def load_named_timelines(case_run: models.CaseRun) -> tuple[domain.NamedTimeline
         "decided_by",
         "reason",
         "confidence",
+        "adopted_rows",
+        "near_rows",
+        "link",
     )
-    for timeline, *values in rows.values_list(*fields):
-        entries[timeline].append(domain.NamedTime(*values))
+    for timeline, *values, adopted, near, link in rows.values_list(*fields):
+        line = replace(
+            domain.NamedTime(*values),
+            adopted_rows=tuple(adopted),
+            near_rows=tuple(near),
+            link=domain.RowLink(link) if link else None,
+        )
+        entries[timeline].append(line)
     return tuple(
-        domain.NamedTimeline(tuple(entries[t.pk]), t.alternative, domain.TimelineKind(t.kind))
+        domain.NamedTimeline(
+            tuple(entries[t.pk]), t.alternative, domain.TimelineKind(t.kind), t.reasoning
+        )
         for t in found
     )
 

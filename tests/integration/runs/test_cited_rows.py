@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from django.core.management import call_command
+from django.db import IntegrityError
 from django.urls import reverse
 
 from accounts.models import Role
@@ -14,7 +16,7 @@ from tests.unit.timelines.prompted.answers import block, find_rows, make_good_an
 from tests.worlds.prompted import finish_run, make_server, small_dataset
 from timelines.domain import NoRows, RowLink
 from timelines.models import CaseRun, Entry, Evidence, Run, Timeline
-from timelines.pipeline.config import PipelineConfig, Preset, preset_config
+from timelines.pipeline.config import PipelineConfig, Preset, Variant, preset_config
 from timelines.runs import actions, storage
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -27,6 +29,8 @@ def cite(request: ModelRequest, number: int) -> str:
 
     In the published preset the occurrence with the dose's row takes its hour.
     """
+    if "mention|time|bounds|known" in request.messages[1].content:
+        return cite_without_identifiers(request)
     text = make_good_answer(request)
     if "<<<BEGIN EVIDENCE" not in request.messages[1].content:
         return text
@@ -51,6 +55,20 @@ def cite(request: ModelRequest, number: int) -> str:
     timeline["reasoning"] = "The dose has a row."
     timeline["why"] = [{"uid4": others[1], "words": "the row of the dose"}]
     return json.dumps({**answer, "timelines": [timeline]})
+
+
+def cite_without_identifiers(request: ModelRequest) -> str:
+    stay, dose = (
+        next(x for x in block(request, "EVIDENCE").split("\n") if words in x).split(" ")[0]
+        for words in ("admission:hospital", "| 6.5 |")
+    )
+    timeline = {
+        "timeline_id": "timeline_1",
+        "data": "mention|time|bounds|known|rows|near|why\n"
+        f"vancomycin given|6.5|[6.5,6.5]|1|[{dose}]|[{stay}]|the row of the dose",
+        "reasoning": "The dose has a row.",
+    }
+    return json.dumps({"reasoning_summary": "r", "timelines": [timeline]})
 
 
 def run_case(monkeypatch: pytest.MonkeyPatch, config: PipelineConfig) -> CaseRun:
@@ -100,6 +118,62 @@ def test_a_revision_that_cites_rows_is_stored_whole_and_shown(monkeypatch, clien
     assert "cited by the model, found for another occurrence" in page
     assert "leans on it" in page
     assert "The dose has a row." in page
+
+
+def test_without_identifiers_rows_reasons_and_reasoning_are_stored_and_shown(
+    monkeypatch, client, tmp_path
+):
+    config = PipelineConfig(rho_threshold=0.01, variant=Variant.NO_UID)
+    case_run = run_case(monkeypatch, config)
+    (revised,) = Timeline.objects.filter(case_run=case_run, kind="revised")
+    assert revised.reasoning == "r\n\nThe dose has a row."
+    stay = Evidence.objects.get(case_run=case_run, candidate=None)
+    dose = Evidence.objects.filter(case_run=case_run, event=DOSE).first()
+    assert dose is not None
+    line = revised.entries.get(event="vancomycin given")
+    assert (line.time, line.adopted_rows, line.near_rows, line.link, line.reason) == (
+        6.5,
+        [dose.row_index],
+        [stay.row_index],
+        "cited",
+        "the row of the dose",
+    )
+    note = case_run.encounter.notes.get()
+    (stored,) = storage.load_reconstruction(case_run, note.text).unidentified
+    assert stored.reasoning == revised.reasoning
+    assert [(e.event, e.adopted_rows, e.near_rows, e.link) for e in stored] == [
+        ("vancomycin given", (dose.row_index,), (stay.row_index,), RowLink.CITED)
+    ]
+    out = tmp_path / "out.jsonl"
+    call_command(
+        "export_timelines",
+        dataset=case_run.run.dataset.name,
+        source=[case_run.run.source],
+        format="jsonl",
+        out=out,
+    )
+    (exported,) = (
+        found for x in out.read_text().splitlines() if (found := json.loads(x))["kind"] == "revised"
+    )
+    assert [(e["row_index"], e["link"]) for e in exported["evidence"]] == [
+        (dose.row_index, "cited")
+    ]
+    client.force_login(factories.make_user(case_run.run.study, Role.ADMIN))
+    where = reverse("timelines:case", kwargs={"public_id": case_run.encounter.public_id})
+    page = client.get(where, {"t": revised.public_id}).content.decode()
+    assert "The dose has a row." in page
+    assert "the row of the dose" in page
+    assert f"Rests on row {dose.row_index}" in page
+
+
+def test_a_line_without_identifier_cannot_cite_a_row_that_its_revision_did_not_see(monkeypatch):
+    case_run = run_case(monkeypatch, PipelineConfig(rho_threshold=0.01, variant=Variant.NO_UID))
+    (line,) = Entry.objects.filter(timeline__case_run=case_run, timeline__kind="revised")
+    unseen = factories.make_row(case_run.encounter, "lab:lactate", 3.0)
+    with pytest.raises(IntegrityError, match="a row that its revision did not see"):
+        Timeline.objects.get(pk=line.timeline_id).entries.create(
+            event="lactate", time=3.0, adopted_rows=[unseen.row_index]
+        )
 
 
 def test_the_published_preset_stores_inferred_links_and_no_stay(monkeypatch):

@@ -141,7 +141,7 @@ def test_every_variant_on_a_finished_run(monkeypatch, variant):
             tables = [
                 {
                     "timeline_id": f"timeline_{n}",
-                    "data": "mention|time|bounds|known|rows\ncough|-48|[-60,-24]|1|[]",
+                    "data": "mention|time|bounds|known|rows|near\ncough|-48|[-60,-24]|1|[]|[]",
                     "reasoning": "r",
                 }
                 for n in (1, 2)

@@ -211,7 +211,9 @@ def test_without_rows_the_chain_shows_what_was_kept_and_holds_no_evidence(backbo
     assert payload["rows"] == 0
 
 
-def test_without_identifiers_entries_carry_their_own_words_and_no_row(backbone, hints, dataset):
+def test_without_identifiers_entries_have_their_own_words_and_only_rows_that_were_seen(
+    backbone, hints, dataset
+):
     run = finish_run(dataset, Variant.NO_UID, finish_run(dataset, Variant.FULL))
     timelines = Timeline.objects.filter(case_run__run=run, kind="revised")
     assert timelines.count() == 6
@@ -224,7 +226,7 @@ def test_without_identifiers_entries_carry_their_own_words_and_no_row(backbone, 
         pytest.raises(IntegrityError, match="a row that its revision did not see"),
         transaction.atomic(),
     ):
-        Entry.objects.create(timeline=timeline, event="x", time=1.0, adopted_rows=[0])
+        Entry.objects.create(timeline=timeline, event="x", time=1.0, adopted_rows=[99])
 
 
 def test_a_base_is_refused_with_what_is_wrong(backbone, hints, dataset, monkeypatch):

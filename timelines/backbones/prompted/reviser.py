@@ -70,6 +70,7 @@ ROW_TOKENS_SCHEMA = (15, 90)
 _MOMENT = re.compile(r"\b(at|from|to) (\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(?![\d:])")
 #: Hours by which a rounded hour may differ.
 MINUTE_AND_A_HALF = 0.025
+CITED_BY_MODEL = "the model cites the rows that record it"
 WORDS_KEPT = ""
 WORDS_KEPT_TABLE = " and with its mention unchanged"
 
@@ -258,7 +259,7 @@ class PromptedReviser:
             read: list[ProposedTimeline] = []
             for number, timeline in enumerate(timelines, start=1):
                 what = f"timeline {number}"
-                thoughts = _read_thoughts(timeline.pop("reasoning", ""))
+                thoughts = read_thoughts(timeline.pop("reasoning", ""))
                 why = read_whys(timeline.pop("why", []), known, what)
                 words: Standing = {
                     KEEP: material.text_only.by_uid,
@@ -268,7 +269,7 @@ class PromptedReviser:
                     read_rows(timeline, asked, known, self.asker.model.name, what, words, kind)
                 )
                 rows = _link_rows(found[-1], material, what, why, self.config)
-                read.append(ProposedTimeline(rows, _join_thoughts(summary, thoughts)))
+                read.append(ProposedTimeline(rows, join_thoughts(summary, thoughts)))
             return read
 
         schema = revision_schema(
@@ -308,7 +309,7 @@ class PromptedReviser:
                 answer = parse_model(TableAnswer, timeline, what)
                 rows = read_table(answer.data, asked, known, self.asker.model.name, what, columns)
                 linked = _link_rows(rows, material, what, {}, self.config)
-                thoughts = _join_thoughts(summary, _read_thoughts(answer.reasoning))
+                thoughts = join_thoughts(summary, read_thoughts(answer.reasoning))
                 proposals.append(ProposedTimeline(linked, thoughts))
             if len(asked) == len(inventory):
                 self._validate(material, proposals, count)
@@ -479,7 +480,7 @@ def read_timelines(
     if not least <= len(read.timelines) <= most:
         wanted = f"exactly {most}" if least == most else f"{least} to {most}"
         raise AnswerRejected([f"there are {len(read.timelines)} timelines, {wanted} are asked for"])
-    return _read_thoughts(read.reasoning_summary), read.timelines
+    return read_thoughts(read.reasoning_summary), read.timelines
 
 
 def read_whys(value: object, known: frozenset[str], what: str) -> dict[str, str]:
@@ -496,7 +497,7 @@ def read_whys(value: object, known: frozenset[str], what: str) -> dict[str, str]
     return {why.uid4: read_why(why.words) for why in whys}
 
 
-def _read_thoughts(value: object) -> str:
+def read_thoughts(value: object) -> str:
     """Return a reasoning text; "" for anything else.
 
     The raw answer still has it.
@@ -504,7 +505,7 @@ def _read_thoughts(value: object) -> str:
     return value.strip() if isinstance(value, str) and is_storable(value) else ""
 
 
-def _join_thoughts(*texts: str) -> str:
+def join_thoughts(*texts: str) -> str:
     return "\n\n".join(text for text in texts if text)
 
 
@@ -611,7 +612,7 @@ def _infer_link(
 def _explain(entry: ProposedEntry, material: Material) -> str:
     """Return why the entry has its time, as far as the answer shows it."""
     if entry.link is RowLink.CITED:
-        return "the model cites the rows that record it"
+        return CITED_BY_MODEL
     if entry.link is RowLink.INFERRED:
         return "the revised hour is that of a row found for it"
     before = material.text_only.by_uid[entry.uid]

@@ -1,7 +1,10 @@
 """Stage 6 of variant `no_uid` by a language model.
 
-The note, the table and the evidence carry no identifiers, and the answer is a table. The variant
-measures which occurrences are lost on the way, so only form and bounds are checked.
+The note, the table and the evidence carry no identifiers; rows, `near`, `why` and reasoning are those
+of `full`. The answer is a table, also if the server supports schemas (protocol section 2,
+"Variants"): a schema requires each occurrence once only because it has a property for each UID. An
+array of lines could not, and would be the same table in other brackets. The variant measures which
+occurrences are lost on the way, so only form, bounds and citations are checked.
 """
 
 from __future__ import annotations
@@ -18,14 +21,17 @@ from llm_runtime.structured import is_storable, json_object, parse_model, set_re
 from timelines.backbones.prompted.notes import Shown, cut_around, shortened_words
 from timelines.backbones.prompted.record import PrintedRecord, print_record
 from timelines.backbones.prompted.reviser import (
+    CITED_BY_MODEL,
     ROW_TOKENS,
     TableAnswer,
     ask_timelines,
+    join_thoughts,
+    read_thoughts,
     read_timelines,
 )
-from timelines.backbones.prompted.rows import read_bounds, read_hours, split_row
+from timelines.backbones.prompted.rows import MOST_NEAR, read_bounds, read_hours, split_row
 from timelines.backbones.prompted.stay import stay_fields
-from timelines.backbones.prompted.tables import hours_text, read_row_numbers
+from timelines.backbones.prompted.tables import WHY, hours_text, read_row_numbers, read_why
 from timelines.backbones.prompted.timer import anchor_words
 from timelines.domain import (
     Evidence,
@@ -33,14 +39,17 @@ from timelines.domain import (
     InvariantError,
     NamedRow,
     NamedTime,
+    NamedTimeline,
+    NoRows,
+    RowLink,
     TaggedSpan,
     Window,
 )
 from timelines.pipeline.config import PROTOCOL, PipelineConfig
-from timelines.pipeline.revision import has_hour_of
+from timelines.pipeline.revision import citation_faults
 
 COLUMNS = ("mention", "time", "bounds", "known")
-CITING_COLUMNS = (*COLUMNS, "rows")
+CITING_COLUMNS = (*COLUMNS, "rows", "near")
 
 
 @dataclass(frozen=True)
@@ -54,16 +63,23 @@ class PromptedUnidentifiedReviser:
         spans: Sequence[TaggedSpan],
         table: Sequence[NamedTime],
         evidence: Sequence[NamedRow],
+        missing: Mapping[str, NoRows],
         window: Window,
         alternatives: int,
-    ) -> Sequence[Sequence[NamedTime]]:
-        """Exactly `alternatives` tables. Raises ModelError, AttemptsExhausted."""
+    ) -> Sequence[NamedTimeline]:
+        """Return timelines as a revision with identifiers does.
+
+        Raises ModelError, AttemptsExhausted.
+        """
         shown = self._show_note(note, spans)
         most, record = self.config.evidence_field_characters, None
         if self.config.cite_rows:
             numbers = {event: str(n) for n, event in enumerate({line.event for line in table})}
             record = print_record(_number_events(evidence, numbers), most)
-            rows = [record.words_of(numbers[line.event]) or "none found" for line in table]
+            rows = [
+                record.words_of(numbers[line.event]) or missing.get(line.event, NoRows.NONE_FOUND)
+                for line in table
+            ]
             shown_table, printed = named_table(table, rows), record.text
         else:
             shown_table, printed = named_table(table), named_rows(evidence, most)
@@ -92,13 +108,13 @@ class PromptedUnidentifiedReviser:
 
     async def _tables(
         self, prompt: Rendered, rows: int, alternatives: int, record: PrintedRecord | None
-    ) -> list[list[NamedTime]]:
+    ) -> list[NamedTimeline]:
         thinking = self.asker.model.limits.reasoning
         least = thinking // 6 + ROW_TOKENS[0] * alternatives * rows
         most = 100 + thinking * (1 + alternatives) + ROW_TOKENS[1] * alternatives * rows
         tokens = await limit_answer(self.asker.model, prompt.messages, at_least=least, at_most=most)
 
-        def validate(reply: ModelReply) -> list[list[NamedTime]]:
+        def validate(reply: ModelReply) -> list[NamedTimeline]:
             fewest = alternatives if self.config.force_alternatives else 1
             return read_unidentified(
                 reply.text, alternatives, self.asker.model.name, fewest, record, self.config
@@ -158,16 +174,17 @@ def read_unidentified(
     fewest: int | None = None,
     record: PrintedRecord | None = None,
     config: PipelineConfig = PROTOCOL,
-) -> list[list[NamedTime]]:
-    """Return the lines of each table of the answer.
+) -> list[NamedTimeline]:
+    """Return the timelines of the answer with their reasoning.
 
     With a `record` the lines cite its rows. Raises AnswerRejected with every fault of form.
     """
-    _, answers = read_timelines(json_object(text), alternatives, fewest)
-    return [
+    summary, answers = read_timelines(json_object(text), alternatives, fewest)
+    read = [
         _table(answer, number, decided_by, record, config)
         for number, answer in enumerate(answers, start=1)
     ]
+    return [replace(t, reasoning=join_thoughts(summary, t.reasoning)) for t in read]
 
 
 def _table(
@@ -176,29 +193,39 @@ def _table(
     decided_by: str,
     record: PrintedRecord | None,
     config: PipelineConfig,
-) -> list[NamedTime]:
+) -> NamedTimeline:
     what = f"timeline {number}"
     columns = COLUMNS if record is None else CITING_COLUMNS
-    lines = [
-        line for line in parse_model(TableAnswer, answer, what).data.split("\n") if line.strip()
-    ]
-    if not lines or [cell.casefold() for cell in split_row(lines[0])] != list(columns):
+    table = parse_model(TableAnswer, answer, what)
+    lines = [line for line in table.data.split("\n") if line.strip()]
+    header = [cell.casefold() for cell in split_row(lines[0])] if lines else []
+    explained = record is not None and header[-1:] == [WHY]
+    if header[: -1 if explained else None] != list(columns):
         raise AnswerRejected([f"{what}: the first line must be the header {'|'.join(columns)}"])
     read = [
-        _line(line, f"{what}: row {at}", decided_by, record, config)
+        _line(line, f"{what}: row {at}", decided_by, record, config, explained=explained)
         for at, line in enumerate(lines[1:], start=1)
     ]
     faults = [fault for _, fault in read if fault]
     if faults or not read:
         raise AnswerRejected(faults or [f"{what} is empty"])
-    return [line for line, _ in read if line is not None]
+    named = tuple(line for line, _ in read if line is not None)
+    return NamedTimeline(named, number, reasoning=read_thoughts(table.reasoning))
 
 
 def _line(
-    text: str, where: str, decided_by: str, record: PrintedRecord | None, config: PipelineConfig
+    text: str,
+    where: str,
+    decided_by: str,
+    record: PrintedRecord | None,
+    config: PipelineConfig,
+    *,
+    explained: bool,
 ) -> tuple[NamedTime | None, str]:
+    """Return (line, fault); if `explained`, a last cell may say why it moved."""
     cells = split_row(text)
     columns = COLUMNS if record is None else CITING_COLUMNS
+    why = cells.pop() if explained and len(cells) > len(columns) else ""
     if (
         len(cells) != len(columns)
         or not cells[0]
@@ -210,22 +237,37 @@ def _line(
     lower, upper, bounds_read = read_bounds(cells[2])
     if not (time_read and bounds_read):
         return None, f"{where}: time or bounds are not hours"
-    if record is not None and (fault := _citation_fault(cells[4], time, record, config)):
-        return None, f"{where}: {fault}"
     try:
-        return NamedTime(cells[0], time, lower, upper, cells[3] == "1", decided_by), ""
+        line = NamedTime(cells[0], time, lower, upper, cells[3] == "1", decided_by)
     except InvariantError:
         return None, f"{where}: the bounds do not contain the time"
+    if record is None:
+        return line, ""
+    cited, fault = _cite(line, cells[4], cells[5], record, config)
+    if fault:
+        return None, f"{where}: {fault}"
+    return replace(cited, reason=read_why(why) or cited.reason), ""
 
 
-def _citation_fault(
-    cell: str, time: float | None, record: PrintedRecord, config: PipelineConfig
-) -> str:
-    """Return what is wrong with the rows that a line cites, "" if nothing."""
-    numbers = read_row_numbers(cell)
-    rows = [record.row(number) for number in numbers or ()]
-    if numbers is None or None in rows or len(rows) > config.cited_rows:
-        return f"rows are not at most {config.cited_rows} numbers of printed rows in brackets"
-    if rows and not has_hour_of(time, [row for row in rows if row], config.cited_hours):
-        return "the time equals the hour of none of the rows that it cites"
-    return ""
+def _cite(
+    line: NamedTime, rows: str, near: str, record: PrintedRecord, config: PipelineConfig
+) -> tuple[NamedTime, str]:
+    """Return (the line with its rows, what is wrong with them or "")."""
+    numbers, leaning = read_row_numbers(rows), read_row_numbers(near)
+    cited = [record.row(number) for number in numbers or ()]
+    near_rows = [record.row(number) for number in leaning or ()]
+    if numbers is None or None in cited or len(cited) > config.cited_rows:
+        return line, f"rows are not at most {config.cited_rows} numbers of printed rows in brackets"
+    if leaning is None or None in near_rows or len(near_rows) > MOST_NEAR:
+        return line, f"near are not at most {MOST_NEAR} numbers of printed rows in brackets"
+    if len({*numbers, *leaning}) != len(numbers) + len(leaning):
+        return line, "a row is named twice"
+    linked = replace(
+        line,
+        reason=CITED_BY_MODEL if cited else "",
+        adopted_rows=tuple(row.row_index for row in cited if row),
+        near_rows=tuple(row.row_index for row in near_rows if row),
+        link=RowLink.CITED if cited else None,
+    )
+    faults = citation_faults(linked, Expansion((), skeleton=record.rows), config)
+    return linked, "; ".join(faults).removeprefix("a line: ")

@@ -21,6 +21,7 @@ from timelines.access.authoring import hidden_timelines, is_agreement_open
 from timelines.cases.choices import Choices, load_choices
 from timelines.cases.drawing import drawn
 from timelines.cases.items import find_occurrence
+from timelines.cases.named import load_grounds
 from timelines.cases.opening import chosen_timeline, open_case, stay
 from timelines.cases.pairs import find_pairs
 from timelines.cases.way_back import link_back_to_draft
@@ -62,6 +63,7 @@ def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
             "group": group,
             "selected": selected,
             "pairs": pairs,
+            "named": load_grounds(chosen, stay(encounter)[0]),
         }
         context["notice"] = choices.notice(group)
         context["links"] = case_links(encounter, chosen.public_id, choices.count)

@@ -6,7 +6,7 @@ Their stages by hand-made values, and the whole pipeline with a scripted backbon
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -26,6 +26,8 @@ from tests.unit.timelines.pipeline.reconstruction import (
 from tests.unit.timelines.pipeline.scripted_reranker import ScriptedReranker
 from timelines.domain import (
     Candidate,
+    Evidence,
+    Expansion,
     InvariantError,
     Inventory,
     KeptSummary,
@@ -34,6 +36,8 @@ from timelines.domain import (
     NamedTimeline,
     NoRows,
     Occurrence,
+    RowLink,
+    SourceRow,
     TaggedNote,
     TaggedSpan,
     Timeline,
@@ -47,6 +51,7 @@ from timelines.pipeline.retrieval import reselect, select
 from timelines.pipeline.revision import RevisionRejected
 from timelines.pipeline.run import check_chain, reconstruct
 from timelines.pipeline.summaries import select_summaries
+from timelines.pipeline.unidentified import named_reasons
 from timelines.pipeline.variants import VariantUnsupported
 
 
@@ -81,12 +86,14 @@ class EveryVariant(ScriptedBackbone):
         spans: Sequence[TaggedSpan],
         table: Sequence[NamedTime],
         evidence: Sequence[NamedRow],
+        missing: Mapping[str, NoRows],
         window: Window,
         alternatives: int,
-    ) -> Sequence[Sequence[NamedTime]]:
+    ) -> Sequence[NamedTimeline]:
         self.calls.append("revise unidentified")
-        self.seen = (note, *spans, *table, *evidence)
-        return [list(self.answer)] * (alternatives if self.answer else alternatives + 1)
+        self.seen = (note, *spans, *table, *evidence, dict(missing))
+        made = NamedTimeline(self.answer, reasoning="thoughts")
+        return [made] * (alternatives if self.answer else alternatives + 1)
 
     def backbone(self) -> Backbone:
         return replace(super().backbone(), summary_reviser=self, unidentified_reviser=self)
@@ -133,15 +140,68 @@ def test_without_identifiers_nothing_that_revision_sees_holds_one():
     ]
     rows = [(e.event, e.row.row_index) for e in backbone.seen if isinstance(e, NamedRow)]
     assert rows == [("reversal agent given", 7), ('lactate \\"4.1\\"', 3)]
+    assert backbone.seen[-1] == {"apixaban taken": NoRows.BELOW_THRESHOLD}
 
 
 def test_without_identifiers_occurrences_may_be_lost_and_nothing_restores_them():
     result = reconstruct(case(), record(), tools(every(), Variant.NO_UID))
     line = NamedTime("apixaban taken", 1.5)
-    assert result.unidentified == (NamedTimeline((line,), 1), NamedTimeline((line,), 2))
+    assert result.unidentified == tuple(
+        NamedTimeline((line,), number, reasoning="thoughts") for number in (1, 2)
+    )
     assert result.revised == ()
     assert len(result.text_only) == 3
     assert len(result.evidence) == 2, "the chain keeps what retrieval brought"
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (NamedTime("a", 1.5, adopted_rows=(7,), near_rows=(3,), link=RowLink.MATCHED), ""),
+        (NamedTime("a", 1.5, adopted_rows=(9,)), "a line: cites row 9, which revision did not see"),
+        (NamedTime("a", 1.5, near_rows=(9,)), "a line: cites row 9, which revision did not see"),
+        (
+            NamedTime("a", 1.5, adopted_rows=(7,), link=RowLink.CITED),
+            "a line: the time equals the hour of none of the rows that it cites",
+        ),
+    ],
+)
+def test_without_identifiers_rows_are_checked_as_with_them(line, reason):
+    backbone = every()
+    backbone.answer = (line,)
+    if not reason:
+        first, _ = reconstruct(case(), record(), tools(backbone, Variant.NO_UID)).unidentified
+        assert first.entries == (line,)
+        return
+    with pytest.raises(RevisionRejected, match=reason):
+        reconstruct(case(), record(), tools(backbone, Variant.NO_UID))
+    backbone.answer = (NamedTime("a", 1.5),)
+    good = reconstruct(case(), record(), tools(backbone, Variant.NO_UID))
+    broken = replace(good, unidentified=(NamedTimeline((line,), 1),))
+    with pytest.raises(BrokenChain, match=reason):
+        check_chain(broken, case(), tools(backbone, Variant.NO_UID))
+
+
+def test_one_mention_has_one_reason_and_none_if_rows_reached_it():
+    inventory = Inventory(
+        tuple(
+            Occurrence(f"000{n}", n, mention, None, None)
+            for n, mention in enumerate(["fever", "fever", "rash", "rash", "cough"])
+        )
+    )
+    found = Expansion(
+        (Evidence("0003", 0, SourceRow(1, 2.0, "e"), 1, 0.5),),
+        {
+            "0000": NoRows.OVER_BUDGET,
+            "0001": NoRows.NONE_FOUND,
+            "0002": NoRows.BELOW_THRESHOLD,
+            "0004": NoRows.BELOW_THRESHOLD,
+        },
+    )
+    assert named_reasons(TaggedNote("", inventory), found) == {
+        "fever": NoRows.OVER_BUDGET,
+        "cough": NoRows.BELOW_THRESHOLD,
+    }
 
 
 def test_without_identifiers_the_number_of_alternatives_still_counts():

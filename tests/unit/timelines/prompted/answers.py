@@ -147,7 +147,7 @@ def _revision(request: ModelRequest) -> str:
         rows = [row for row in rows if row[0] in part[1].split(", ")]
     names = ["mention"] if header[0] == "mention" else ["uid4", "mention"]
     columns = [*names, "time", "bounds", "known"]
-    columns += [] if found is None else ["rows"] if len(names) == 1 else ["rows", "near"]
+    columns += [] if found is None else ["rows", "near"]
     columns += [] if len(names) == 1 else ["context_uid4s"]
     lines = ["|".join(columns)]
     for n, cells in enumerate(rows):

@@ -382,6 +382,46 @@ def test_all_examples_of_the_reviser_come_to_the_same_timeline() -> None:
     assert len(times) == 1
 
 
+def test_the_example_without_identifiers_is_that_of_the_table_without_them() -> None:
+    config, found, _, _ = REVISIONS["revise_table"]
+    note, before = revised_example("revise_table")
+    model = ScriptedModel([example_answer("revise_no_uid")], limits=Limits(context=128_000))
+    askers = {role: Asker(role, model, MemoryLedger(), attempts=1) for role in ROLES}
+    reviser = prompted_backbone(askers, config).unidentified_reviser
+    assert reviser is not None
+    (named,) = revise_unidentified(
+        reviser, note, before, found, WINDOW, alternatives=3, exactly=False
+    )
+    revised, *_ = revise_the_example("revise_table")
+    assert [
+        (
+            line.event,
+            line.time,
+            line.lower,
+            line.upper,
+            line.known,
+            line.adopted_rows,
+            line.near_rows,
+        )
+        for line in named
+    ] == [
+        (o.mention, e.time, e.lower, e.upper, e.known, e.adopted_rows, e.near_rows)
+        for o, e in zip(note.inventory, revised, strict=True)
+    ]
+    reasons = {o.mention: revised.by_uid[o.uid].reason for o in note.inventory}
+    assert {line.event: line.reason for line in named if line.reason} == {
+        event: reason for event, reason in reasons.items() if "as inferred" not in reason
+    }
+    assert named.reasoning == revised.reasoning != ""
+    shown = model.requests[0].messages[-1].content
+    example = between(shown, "## Example", "## The record")
+    asked = between(shown, "## The record", "\0")
+    table = indented(example, "The table:")
+    assert table in asked, "the example's table is printed by the code"
+    assert indented(example, "The rows:") in asked
+    assert indented(example, "The note:").split() == note.text.split()
+
+
 def test_the_answer_in_the_revisions_example_gives_a_reason_for_every_change_that_needs_one() -> (
     None
 ):

@@ -32,6 +32,7 @@ from timelines.domain import (
     Inventory,
     KeptSummary,
     Lane,
+    NamedTimeline,
     Polarity,
     RowLink,
     SourceRow,
@@ -361,7 +362,7 @@ def make_found(inventory: Inventory) -> Expansion:
     )
 
 
-def check_citations(timelines: Sequence[Timeline]) -> int:
+def check_citations(timelines: Sequence[Timeline | NamedTimeline]) -> int:
     """Return how many times cite rows.
 
     Each has the hour of one of at most three that were shown.
@@ -446,6 +447,7 @@ def check_unidentified(backbone: Backbone) -> None:
             assert line.event.strip()
             line.event.encode("utf-8")
             check_bounds(line.lower, line.time, line.upper)
+    check_citations(found)
 
 
 CHECKS = (

@@ -20,12 +20,14 @@ from ehr.summarise import summarise
 from llm_runtime.base import Limits
 from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.errors import AttemptsExhausted
+from llm_runtime.prompts import load
 from llm_runtime.providers.scripted import ScriptedModel
 from tests.unit.ehr.rows import table
 from tests.unit.timelines.prompted.answers import block, make_good_model
 from timelines.backbones.prompted.backbone import ROLES, prompted_backbone
 from timelines.backbones.prompted.reviser import convert_clocks
-from timelines.backbones.prompted.tables import hours_text
+from timelines.backbones.prompted.tables import CITING_COLUMNS, hours_text
+from timelines.backbones.prompted.unidentified import CITING_COLUMNS as NAMED_COLUMNS
 from timelines.domain import (
     Anchor,
     Entry,
@@ -33,6 +35,8 @@ from timelines.domain import (
     Expansion,
     KeptSummary,
     NamedTimeline,
+    NoRows,
+    RowLink,
     SourceRow,
     TaggedNote,
     TaggedSpan,
@@ -71,10 +75,10 @@ def text_only(note: TaggedNote, later: float = 0.0) -> Timeline:
 
 def answer(*tables: str) -> str:
     listed = [
-        {"timeline_id": f"timeline_{n}", "data": data, "reasoning": "r"}
+        {"timeline_id": f"timeline_{n}", "data": data, "reasoning": "weighed"}
         for n, data in enumerate(tables, start=1)
     ]
-    return json.dumps({"reasoning_summary": "r", "timelines": listed})
+    return json.dumps({"reasoning_summary": "compared", "timelines": listed})
 
 
 STAY = SourceRow(1, 0.0, "admission:hospital admission", time_kind=TimeKind.ADMINISTRATIVE)
@@ -101,7 +105,11 @@ def revise_without_uids(
             reviser,
             note,
             text_only(note),
-            Expansion(rows, skeleton=(STAY,) if settings.cite_rows else ()),
+            Expansion(
+                rows,
+                {note.inventory.uids[0]: NoRows.OVER_BUDGET},
+                (STAY,) if settings.cite_rows else (),
+            ),
             WINDOW,
             alternatives=alternatives,
             exactly=settings.force_alternatives,
@@ -138,21 +146,29 @@ def test_without_identifiers_the_published_prompt_has_none_and_asks_for_none() -
     ]
 
 
+CITING_HEADER = "mention|time|bounds|known|rows|near"
 CITING = (
-    "mention|time|bounds|known|rows\nFever|-48|[-60,-40]|1|[]\nLactate 4.1|6.5|[6.5,6.5]|1|[r2]\n"
-    "Sent home|N/A|[N/A, 30]|0|[]"
+    f"{CITING_HEADER}\nFever|-48|[-60,-40]|1|[]|[r1, r3]\nLactate 4.1|6.5|[6.5,6.5]|1|[r2]|[]\n"
+    "Sent home|N/A|[N/A, 30]|0|[]|[]"
 )
+LONG = "two days before the admission " + "x" * 100
+
+
+def explain(table: str, words: str) -> str:
+    """Give the first line of a table a reason; the others end without one."""
+    header, first, *others = table.split("\n")
+    return "\n".join([f"{header}|why", f"{first}|{words}", *others])
 
 
 def test_without_identifiers_the_default_prompt_prints_numbered_rows() -> None:
-    model, note = ScriptedModel([answer(CITING)]), make_tagged_note()
+    model, note = ScriptedModel([answer(explain(CITING, LONG))]), make_tagged_note()
     (timeline,) = revise_without_uids(model, MemoryLedger(), note, cite_rows=True)
     shown = model.requests[0].messages[1].content
     assert not [uid for uid in note.inventory.uids if uid in shown]
     assert "identifier" not in shown
     assert block(model.requests[0], "TIMELINE").split("\n") == [
         "mention | time | bounds | known | rows found for it",
-        "Fever | 0 | [N/A, N/A] | 0 | none found",
+        "Fever | 0 | [N/A, N/A] | 0 | over budget",
         "Lactate 4.1 | 1 | [N/A, N/A] | 0 | r2 r3",
         "Sent home | 2 | [N/A, N/A] | 0 | none found",
     ]
@@ -166,32 +182,70 @@ def test_without_identifiers_the_default_prompt_prints_numbered_rows() -> None:
         "== lab:lactate/venous | result",
         "r3 | 9 | 2.0",
     ]
+    fever, lactate, home = timeline.entries
     assert [(line.event, line.time) for line in timeline.entries] == [
         ("Fever", -48),
         ("Lactate 4.1", 6.5),
         ("Sent home", None),
     ]
+    assert (fever.adopted_rows, fever.near_rows, fever.link) == ((), (1, 8), None)
+    assert fever.reason == LONG, "whole, as in the full variant"
+    assert (lactate.adopted_rows, lactate.near_rows) == ((7,), ())
+    assert lactate.link is RowLink.CITED
+    assert lactate.reason == "the model cites the rows that record it"
+    assert (home.adopted_rows, home.near_rows, home.link, home.reason) == ((), (), None, "")
+    assert timeline.reasoning == "compared\n\nweighed"
+
+
+def test_without_identifiers_only_identifiers_differ_from_the_full_prompt() -> None:
+    """Rules, columns and keys are the same, but for those of identifiers."""
+    full, without = (
+        load(f"timelines/{name}").parts[-1][1] for name in ("revise_table", "revise_no_uid")
+    )
+    rules = re.compile(r"## Your task.*?(?=## What must not change)", re.DOTALL)
+    assert rules.search(full) is not None
+    assert rules.findall(full) == rules.findall(without)
+    assert [name for name in CITING_COLUMNS if name not in ("uid4", "context uid4s")] == list(
+        NAMED_COLUMNS
+    )
+    for words in ("with exactly two keys", "has exactly three keys", 'A last column, "why", gives'):
+        assert words in full
+        assert words in without
+    assert "uid4" not in without
+    assert "identifier" not in without
 
 
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("Fever|0|[0,0]|1|[r1]", ""),
-        ("Fever|6.52|[0,9]|1|[2]", ""),
-        ("Fever|9|[0,9]|1|[r1, r2, r3]", ""),
-        ("Fever|6.53|[0,9]|1|[r2]", "the time equals the hour of none of the rows that it cites"),
-        ("Fever|N/A|[0,9]|1|[r2]", "the time equals the hour of none of the rows that it cites"),
-        ("Fever|9|[0,9]|1|[r4]", "rows are not at most 3 numbers of printed rows in brackets"),
-        ("Fever|0|[0,9]|1|[r0]", "rows are not at most 3 numbers of printed rows in brackets"),
-        ("Fever|9|[0,9]|1|r3", "rows are not at most 3 numbers of printed rows in brackets"),
+        ("Fever|0|[0,0]|1|[r1]|[]", ""),
+        ("Fever|6.52|[0,9]|1|[2]|[]", ""),
+        ("Fever|9|[0,9]|1|[r1, r2, r3]|[]", ""),
         (
-            "Fever|9|[0,9]|1|[r1,r2,r3,r3]",
+            "Fever|6.53|[0,9]|1|[r2]|[]",
+            "the time equals the hour of none of the rows that it cites",
+        ),
+        ("Fever|N/A|[0,9]|1|[r2]|[]", "cites rows for N/A"),
+        ("Fever|9|[0,9]|1|[r4]|[]", "rows are not at most 3 numbers of printed rows in brackets"),
+        ("Fever|0|[0,9]|1|[r0]|[]", "rows are not at most 3 numbers of printed rows in brackets"),
+        ("Fever|9|[0,9]|1|r3|[]", "rows are not at most 3 numbers of printed rows in brackets"),
+        (
+            "Fever|9|[0,9]|1|[r1,r2,r3,r3]|[]",
             "rows are not at most 3 numbers of printed rows in brackets",
+        ),
+        ("Fever|0|[0,9]|1|[r1]|[r2,r3]", ""),
+        ("Fever|9|[0,9]|1|[]|[r1, 2, r3]", ""),
+        ("Fever|0|[0,9]|1|[r1]|[r1]", "a row is named twice"),
+        ("Fever|0|[0,9]|1|[]|[r2, r2]", "a row is named twice"),
+        ("Fever|0|[0,9]|1|[]|[r4]", "near are not at most 5 numbers of printed rows in brackets"),
+        (
+            "Fever|0|[0,9]|1|[]|[r1,r1,r1,r1,r1,r1]",
+            "near are not at most 5 numbers of printed rows in brackets",
         ),
     ],
 )
 def test_rows_are_cited_without_identifiers_by_the_same_rules(line: str, reason: str) -> None:
-    ledger, table = MemoryLedger(), f"mention|time|bounds|known|rows\n{line}"
+    ledger, table = MemoryLedger(), f"{CITING_HEADER}\n{line}"
     model = ScriptedModel([answer(table)] * 3)
     if not reason:
         assert revise_without_uids(model, ledger, make_tagged_note(), cite_rows=True)
@@ -202,9 +256,11 @@ def test_rows_are_cited_without_identifiers_by_the_same_rules(line: str, reason:
 
 
 def test_a_line_that_cites_nothing_keeps_its_column() -> None:
-    with pytest.raises(AttemptsExhausted, match=r"row 1 is not mention\|time\|bounds\|known\|rows"):
+    with pytest.raises(
+        AttemptsExhausted, match=r"row 1 is not mention\|time\|bounds\|known\|rows\|near"
+    ):
         revise_without_uids(
-            ScriptedModel([answer("mention|time|bounds|known|rows\nFever|0|[0,0]|1")] * 3),
+            ScriptedModel([answer(f"{CITING_HEADER}\nFever|0|[0,0]|1")] * 3),
             MemoryLedger(),
             make_tagged_note(),
             cite_rows=True,

@@ -77,7 +77,7 @@ PARTS: dict[str, Callable[[Backbone, TaggedNote], object]] = {
     ),
     "unidentified": lambda b, n: (
         b.unidentified_reviser
-        and b.unidentified_reviser.revise_unidentified(n.text, [], name_times(n), [], WINDOW, 1)
+        and b.unidentified_reviser.revise_unidentified(n.text, [], name_times(n), [], {}, WINDOW, 1)
     ),
 }
 

@@ -19,6 +19,8 @@ from timelines.domain import (
     Inventory,
     NamedRow,
     NamedTime,
+    NamedTimeline,
+    NoRows,
     Occurrence,
     TaggedNote,
     TaggedSpan,
@@ -41,10 +43,11 @@ class UnidentifiedRuleReviser:
         spans: Sequence[TaggedSpan],
         table: Sequence[NamedTime],
         evidence: Sequence[NamedRow],
+        missing: Mapping[str, NoRows],
         window: Window,
         alternatives: int,
-    ) -> list[list[NamedTime]]:
-        """Return tables with one line for each event text.
+    ) -> list[NamedTimeline]:
+        """Return timelines with one line for each event text.
 
         Lines are in the order in which the texts first appear.
         """
@@ -56,7 +59,10 @@ class UnidentifiedRuleReviser:
         revised = RuleReviser(self.check).revise(
             tagged, text_only, Expansion(tuple(_evidence(events, evidence))), window, alternatives
         )
-        return [[_line(tagged.inventory, entry) for entry in timeline] for timeline in revised]
+        return [
+            NamedTimeline(tuple(_line(tagged.inventory, entry) for entry in timeline))
+            for timeline in revised
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +122,17 @@ def _evidence(events: Mapping[str, _Event], rows: Sequence[NamedRow]) -> list[Ev
 
 
 def _line(inventory: Inventory, entry: Entry) -> NamedTime:
-    event = inventory.by_uid[entry.uid].mention
     return NamedTime(
-        event, entry.time, entry.lower, entry.upper, entry.known, entry.decided_by, entry.reason
+        inventory.by_uid[entry.uid].mention,
+        entry.time,
+        entry.lower,
+        entry.upper,
+        entry.known,
+        entry.decided_by,
+        entry.reason,
+        adopted_rows=entry.adopted_rows,
+        near_rows=entry.near_rows,
+        link=entry.link,
     )
 
 
