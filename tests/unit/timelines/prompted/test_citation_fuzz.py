@@ -76,7 +76,7 @@ FOUND = Expansion(
 MATERIAL = Material(NOTE, BEFORE, FOUND, WINDOW, record=print_record(FOUND, 160))
 SCHEMA_ANSWERS, TABLE_ANSWERS = 2200, 1100
 #: Whether the answers are tables → how many illegal ones are refused at least.
-REFUSED = {False: 1400, True: 700}
+REFUSED = {False: 1800, True: 1000}
 Answer = list[dict[str, Any]]
 
 

@@ -13,7 +13,7 @@ from ehr.presentation.rendering import retrieval_text
 from ehr.summarise import summarise
 from llm_runtime.base import Limits
 from llm_runtime.calls.calling import Asker, MemoryLedger
-from llm_runtime.prompts import load
+from llm_runtime.prompts import PROMPTS, load
 from llm_runtime.providers.scripted import ScriptedModel
 from llm_runtime.structured import json_object, parse_model
 from tests.unit.ehr.rows import ADMITTED as RECORDED
@@ -489,6 +489,7 @@ def values(timeline: Timeline) -> list[tuple[Any, ...]]:
 
 #: Prompt without identifiers → the one with identifiers, and their settings and rows.
 UNIDENTIFIED = {
+    "revise_no_uid": ("revise_table", PipelineConfig(), FOUND),
     "revise_no_uid_published": ("revise_published_table", PUBLISHED, FOUND_PUBLISHED),
 }
 
@@ -589,3 +590,13 @@ def test_the_examples_of_the_seven_steps_show_what_the_code_prints() -> None:
         hours = tuple(float(hour) for hour in times.split(", "))
         found[int(number) - 1].append(RowDocument(event, value, hours))
     assert row_lines(found) == rows
+
+
+def test_every_prompt_of_the_timelines_has_an_example_that_is_checked() -> None:
+    """A new prompt needs an example, and a test of its answer."""
+    read = {"tag", "tag_table", "infer", "infer_table", "query", "query_names", "single_step"}
+    checked = read | set(STEPS) | set(REVISIONS) | set(UNIDENTIFIED)
+    checked |= {"revise_no_rows", "revise_no_rows_table"}
+    assert {path.stem for path in (PROMPTS / "timelines").glob("*.md")} == checked
+    for name in checked:
+        assert "## Example\n" in user_text(name), name
