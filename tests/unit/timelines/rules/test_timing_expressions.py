@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from timelines.backbones.rules.timing.phrases.daypart import find_part
 from timelines.backbones.rules.timing.phrases.expressions import find_expressions
+from timelines.backbones.rules.timing.phrases.manner import Manner
 from timelines.backbones.rules.timing.phrases.quantities import parse_quantity
 from timelines.backbones.rules.timing.phrases.terms import Anchoring, Basis, Kind
 
@@ -86,6 +87,13 @@ def test_parts_of_the_day(modifier: str, base: str, point: float) -> None:
         ("[**3-14**]", Basis.DATE, 14, None),
         ("March 14, 2150", Basis.DATE, 14, None),
         ("on Tuesday", Basis.WEEKDAY, 1, None),
+        ("14 March 2150", Basis.DATE, 14, None),
+        ("14-MAR-2150 0810", Basis.DATE, 14, 8 + 1 / 6),
+        ("14-MAR 2100", Basis.DATE, 14, 21.0),
+        ("on the morning of the 14th", Basis.DATE, 14, 8.0),
+        ("on the last morning", Basis.EVENT, 0, 8.0),
+        ("at a quarter past six on HD2", Basis.HOSPITAL, 2, 6.25),
+        ("a few minutes before six that evening, HD2", Basis.HOSPITAL, 2, 17 + 55 / 60),
     ],
 )
 def test_named_days(text: str, basis: Basis, number: int, point: float | None) -> None:
@@ -190,3 +198,46 @@ def test_any_mixture_of_time_words_is_searched_without_overlap(text: str) -> Non
             assert e.part.low <= e.part.point <= e.part.high
         if e.quantity is not None:
             assert e.quantity.low <= e.quantity.hours
+
+
+@pytest.mark.parametrize(
+    ("text", "year", "month"),
+    [
+        ("in 2139", 2139, None),
+        ("(2145)", 2145, None),
+        ("last November", None, 11),
+        ("in the spring of 2109", 2109, 4),
+        ("since March 2149", 2149, 3),
+    ],
+)
+def test_years_months_and_seasons(text: str, year: int | None, month: int | None) -> None:
+    (expression,) = find_expressions(text)
+    assert expression.kind is Kind.YEAR
+    assert (expression.year, expression.month) == (year, month)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the 9th rib",
+        "after two doses",
+        "at four centimeters",
+        "ferritin 2139",
+        "she may march",
+        "in the fall he broke a wrist",
+        "1100 mL",
+        "through the 5th metatarsal",
+    ],
+)
+def test_numbers_that_are_not_times(text: str) -> None:
+    manner = Manner(is_year=lambda year: True, plain_clocks=True)
+    assert [e for e in find_expressions(text, manner) if e.kind in (Kind.POINT, Kind.YEAR)] == []
+
+
+def test_the_habit_of_a_note_decides_about_short_clock_times() -> None:
+    (full,) = find_expressions("8:22")
+    (half,) = find_expressions("8:22", Manner(full_day=False))
+    assert not full.ambiguous_clock
+    assert half.ambiguous_clock
+    assert find_expressions("vancomycin 2130") == []
+    assert len(find_expressions("vancomycin 2130", Manner(plain_clocks=True))) == 1

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from timelines.backbones.rules.text import Analysis, analyse
@@ -25,7 +24,12 @@ from timelines.backbones.rules.timing.frames import Frame, find_frame
 from timelines.backbones.rules.timing.narrative import Narrator
 from timelines.backbones.rules.timing.phrases.bare_dates import bare_dates
 from timelines.backbones.rules.timing.phrases.expressions import find_expressions
-from timelines.backbones.rules.timing.phrases.terms import Day, TimeExpression
+from timelines.backbones.rules.timing.phrases.manner import (
+    Manner,
+    writes_full_day,
+    writes_plain_clocks,
+)
+from timelines.backbones.rules.timing.phrases.terms import TimeExpression
 from timelines.backbones.rules.timing.placement import Placement
 from timelines.backbones.rules.timing.repeats import link_repeats
 from timelines.domain import (
@@ -45,6 +49,8 @@ _AGE = re.compile(r"\b(\d{1,3})[\s-]*(?:y/?o\b|yo\b|years?[\s-]*old|year-old|yr[
 _PAST = re.compile(
     r"(?:past |prior |remote |longstanding |known )?(?:medical )?history of\b|h/o\b", re.IGNORECASE
 )
+#: Sections in which a number may be a year of the patient's past.
+_PAST_FRAMES = (Frame.HISTORY, Frame.STATIC, Frame.RECAP)
 #: From this many sections on, a hospital course is ordered by problem or system, not by time.
 _BY_PROBLEM = 3
 
@@ -84,9 +90,7 @@ class _Reading:
         note = self.note = replace(note, text=self.analysis.text)
         self.calendar = Calendar(anchor)
         self.milestones = Milestones(anchor, discharge)
-        self.expressions = _locate_expressions(
-            self.analysis, bare_dates(note.text, self.calendar.date_day), check
-        )
+        self.expressions = _locate_expressions(self.analysis, self.calendar, check)
         spanned = [o for o in note.inventory if o.start is not None]
         self.occurrences = tuple(sorted(spanned, key=lambda o: (o.start or 0, o.ordinal)))
         self.starts = [o.start or 0 for o in self.occurrences]
@@ -203,12 +207,20 @@ class _Reading:
 
 
 def _locate_expressions(
-    analysis: Analysis, bare: Callable[[Day], bool] | None, check: Check
+    analysis: Analysis, calendar: Calendar, check: Check
 ) -> list[TimeExpression]:
     """Expressions of every sentence, with offsets of the note."""
+    usual = Manner(
+        is_date=bare_dates(analysis.text, calendar.date_day),
+        plain_clocks=writes_plain_clocks(analysis.text),
+        full_day=writes_full_day(analysis.text),
+    )
+    past = replace(usual, is_year=calendar.is_past_year, plain_clocks=False)
     found = []
     for sentence in analysis.sentences:
         check()
-        for e in find_expressions(analysis.text[sentence.start : sentence.end], bare):
+        history = find_frame(analysis.section_at(sentence.start)) in _PAST_FRAMES
+        text = analysis.text[sentence.start : sentence.end]
+        for e in find_expressions(text, past if history else usual):
             found.append(replace(e, start=e.start + sentence.start, end=e.end + sentence.start))
     return found

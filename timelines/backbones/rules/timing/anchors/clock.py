@@ -10,10 +10,14 @@ from datetime import date, timedelta
 
 from timelines.backbones.rules.timing.phrases.daypart import Part
 from timelines.backbones.rules.timing.phrases.terms import Day
-from timelines.domain import DAY, YEAR, Anchor
+from timelines.domain import DAY, MONTH, YEAR, Anchor
 
 #: A year this far from the anchor's cannot be meant on a de-identified calendar.
 _MAX_YEARS = 120
+#: Years that a patient's history reaches back.
+_LIFE = 100
+#: Days around the day spoken of in which a day of the month is looked for.
+_HALF_MONTH = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +49,15 @@ class Calendar:
         start = self.midnight(day)
         return start + part.point, start + part.low, start + part.high
 
-    def date_day(self, named: Day) -> int | None:
+    def date_day(self, named: Day, near: int = 0) -> int | None:
         """Return the calendar day of a date.
 
-        Without a year it is the day nearest to t = 0. None for impossible or distant dates.
+        Without a year it is the day nearest to t = 0, without a month ("the 9th") the day nearest
+        to calendar day `near`. None for impossible or distant dates.
         """
         origin = self.anchor.at.date()
+        if named.month is None:
+            return self._day_of_month(named.number, near)
         years = [origin.year - 1, origin.year, origin.year + 1]
         if named.year is not None:
             years = (
@@ -66,6 +73,15 @@ class Calendar:
         best = min(days, key=abs, default=None)
         return None if best is None or abs(best) > _MAX_YEARS * 366 else best
 
+    def _day_of_month(self, number: int, near: int) -> int | None:
+        try:
+            first = self.anchor.at.date() + timedelta(days=near - _HALF_MONTH)
+            dates = [first + timedelta(days=shift) for shift in range(2 * _HALF_MONTH + 1)]
+        except OverflowError:
+            return None
+        days = [(found - self.anchor.at.date()).days for found in dates if found.day == number]
+        return min(days, key=lambda day: abs(day - near), default=None)
+
     def weekday_day(self, weekday: int, near: int, forward: bool) -> int | None:
         """Return the next such weekday on or after calendar day `near`.
 
@@ -78,6 +94,10 @@ class Calendar:
         ahead = (weekday - today) % 7
         return near + ahead if forward or ahead == 0 else near + ahead - 7
 
+    def is_past_year(self, year: int) -> bool:
+        """Return whether a number may be a year of the patient's life up to t = 0."""
+        return 0 <= self.anchor.at.year - year <= _LIFE
+
     def year_hours(self, year: int) -> tuple[float, float, float] | None:
         """Return middle, beginning and end of a calendar year.
 
@@ -85,9 +105,24 @@ class Calendar:
         """
         if abs(year - self.anchor.at.year) > _MAX_YEARS:
             return None
-        begin = date(year, 1, 1)
+        return self._middle(date(year, 1, 1), YEAR)
+
+    def month_hours(self, month: int, year: int | None) -> tuple[float, float, float] | None:
+        """Return middle, beginning and end of a month.
+
+        Without a year it is the last such month that began before t = 0.
+        """
+        origin = self.anchor.at.date()
+        if year is None:
+            year = origin.year if month <= origin.month else origin.year - 1
+        if abs(year - origin.year) > _MAX_YEARS or year < 1:
+            return None
+        return self._middle(date(year, month, 1), MONTH)
+
+    def _middle(self, begin: date, length: float) -> tuple[float, float, float]:
         low = (begin - self.anchor.at.date()).days * DAY - self.clock
-        return min(low + YEAR / 2, 0.0), low, min(low + YEAR, 0.0) if low < 0 else low + YEAR
+        high = min(low + length, 0.0) if low < 0 else low + length
+        return min(low + length / 2, 0.0), low, high
 
 
 def _centuries(year: int) -> list[int]:

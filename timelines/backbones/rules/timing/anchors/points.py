@@ -133,7 +133,7 @@ class PointResolver:
             unit = self.milestones.at(Place.UNIT)
             return self.calendar.day_of(unit.time or 0.0) + named.number - 1
         if named.basis is Basis.DATE:
-            return self.calendar.date_day(named)
+            return self.calendar.date_day(named, near=cursor.day)
         if named.basis is Basis.WEEKDAY:
             return self.calendar.weekday_day(
                 named.number, 0 if past else cursor.day, forward=not past

@@ -303,12 +303,15 @@ class Resolver(PointResolver):
         return Moment(estimate, self.calendar.day_of((low + high) / 2))
 
     def _year(self, e: TimeExpression) -> Moment | None:
-        triple = None if e.year is None else self.calendar.year_hours(e.year)
+        if e.month is not None:
+            triple, words = self.calendar.month_hours(e.month, e.year), "month"
+        else:
+            triple = None if e.year is None else self.calendar.year_hours(e.year)
+            words = "year"
         if triple is None:
             return None
-        estimate = Estimate(
-            *triple, Strength.EXPLICIT, "year", f"“{e.text}”: the middle of the year", known=True
-        )
+        reason = f"“{e.text}”: the middle of the {words}"
+        estimate = Estimate(*triple, Strength.EXPLICIT, "year", reason, known=True)
         return Moment(estimate, self.calendar.day_of(triple[0]))
 
 

@@ -8,7 +8,7 @@ cursor, the anchor and other occurrences happens elsewhere; here only strings ar
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import replace
 
 from timelines.backbones.rules.timing.phrases.daypart import find_part
@@ -19,44 +19,57 @@ from timelines.backbones.rules.timing.phrases.grammar.amounts import (
 )
 from timelines.backbones.rules.timing.phrases.grammar.clocks import (
     find_clocks,
+    find_hours_past,
     find_parts,
+    find_plain_clocks,
     find_quantified_clocks,
 )
 from timelines.backbones.rules.timing.phrases.grammar.days import find_dates, find_days
 from timelines.backbones.rules.timing.phrases.grammar.events import find_events
-from timelines.backbones.rules.timing.phrases.terms import Basis, Day, Kind, TimeExpression
+from timelines.backbones.rules.timing.phrases.grammar.years import find_years
+from timelines.backbones.rules.timing.phrases.manner import Manner
+from timelines.backbones.rules.timing.phrases.terms import Basis, Kind, TimeExpression
 
-#: In order of precedence, after ages and dates: a later finder does not change the matches of an
-#: earlier one.
-_FINDERS = (
-    find_quantified_clocks,
-    find_offsets,
-    find_days,
-    find_clocks,
-    find_spans,
-    find_parts,
-    find_events,
-)
+_USUAL = Manner()
 _GLUE = re.compile(
     r"[\s]*[,(]?[\s]*(?:(?:of|on|in|at|the|that|by|until|into|into\s+the|around|about|from)\s+)*",
     re.IGNORECASE,
 )
 
 
-def find_expressions(text: str, bare: Callable[[Day], bool] | None = None) -> list[TimeExpression]:
+def find_expressions(text: str, manner: Manner = _USUAL) -> list[TimeExpression]:
     """Return all time expressions of `text` in order, without overlaps.
 
     Adjacent days, parts and clocks are joined. Any string is accepted. Offsets are code points of
-    `text`, end-exclusive. `bare` decides whether a date without a word before it ("12/4") is a
-    date; without it none is.
+    `text`, end-exclusive. `manner` says how the note writes times.
     """
     claimed: list[TimeExpression] = []
-    for found in (find_ages(text), find_dates(text, bare), *(finder(text) for finder in _FINDERS)):
+    for found in _find_all(text, manner):
         for expression in found:
             if not any(expression.start < c.end and c.start < expression.end for c in claimed):
                 claimed.append(expression)
     claimed.sort(key=lambda e: e.start)
     return [replace(e, text=text[e.start : e.end].strip()) for e in _join_neighbours(text, claimed)]
+
+
+def _find_all(text: str, manner: Manner) -> Iterator[list[TimeExpression]]:
+    """Yield what each finder returns.
+
+    They are in order of precedence: a later finder does not change the matches of an earlier one.
+    """
+    dates, days = find_dates(text, manner.is_date), find_days(text)
+    yield find_ages(text)
+    yield dates
+    yield find_plain_clocks(text, [*dates, *days], manner.plain_clocks)
+    yield find_years(text, manner.is_year)
+    yield find_quantified_clocks(text)
+    yield find_hours_past(text)
+    yield find_offsets(text)
+    yield days
+    yield find_clocks(text, manner.full_day)
+    yield find_spans(text)
+    yield find_parts(text)
+    yield find_events(text)
 
 
 def _join_neighbours(text: str, expressions: list[TimeExpression]) -> list[TimeExpression]:

@@ -232,3 +232,31 @@ def _count(text: str, unit: float) -> tuple[float, float, float] | None:
         return None
     margin = 0.5 if value >= 1 else value / 2
     return value, value - margin, value + margin
+
+
+_UNIT_AFTER = re.compile(
+    r"\s*(?:m[lg]s?\b|mcg|cc\b|units?\b|kg|g\b|l\b|liters?|litres?|k\b|/|%|x\s?\d|k?cal|mm|cm|ft\b|feet|"
+    r"meters?|metres?|steps|beats|cells|copies|iu\b|meq|mmol|ng|pg|u\b|bid\b|tid\b|qid\b|qd\b|q\s?\d|"
+    r"daily|po\b|iv\b|sc\b|cells|nucleated|range|\()",
+    re.IGNORECASE,
+)
+_THING_BEFORE = re.compile(
+    r"(?:\b(?:mrn|room|rm|bed|ext|pager|phone|acct|no|number|ivf|lr|ns|ebl|uop|output|urine|i/?o|bnp|"
+    r"ntprobnp|nt-probnp|ck|cpk|ldh|ast|alt|alk|ferritin|d-?dimer|plt|platelets?|wbc|dose|total|lipase|"
+    r"amylase|crp|trig\w*|glucose|osm\w*|to|peak|max|of|is|was|bolus|count|about|mean|nadir|fio2|"
+    r"tidal|volume|vt|weight|minus|plus|net|drained|removed|given|received|lost|over|under|than)|[#=<>≥≤+~$])\s*[:=]?\s*$",
+    re.IGNORECASE,
+)
+
+
+def is_amount(text: str, start: int, end: int) -> bool:
+    """Return whether a number is an amount, because of the words next to it.
+
+    Examples: "1100 mL", "LDH 2139".
+    """
+    return has_unit(text, end) or bool(_THING_BEFORE.search(text[max(0, start - 20) : start]))
+
+
+def has_unit(text: str, end: int) -> bool:
+    """Return whether a unit follows the number that ends at `end`."""
+    return _UNIT_AFTER.match(text, end) is not None

@@ -20,7 +20,7 @@ class Kind(StrEnum):
     EVENT = "event"  # before, after, at or during something named, without an amount
     SPAN = "span"  # the duration of a state
     AGE = "age"  # at an age of the patient
-    YEAR = "year"  # in a calendar year
+    YEAR = "year"  # in a calendar year, month or season
 
 
 class Basis(StrEnum):
@@ -81,3 +81,4 @@ class TimeExpression:
     reference: str = ""
     age: tuple[float, float] | None = None
     year: int | None = None
+    month: int | None = None

@@ -6,9 +6,15 @@ Examples: "at 0315", "shortly after three", "late that same afternoon".
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from timelines.backbones.rules.timing.phrases.daypart import BASE, clock_part, find_part
-from timelines.backbones.rules.timing.phrases.quantities import QUANTITY, number, parse_quantity
+from timelines.backbones.rules.timing.phrases.quantities import (
+    QUANTITY,
+    is_amount,
+    number,
+    parse_quantity,
+)
 from timelines.backbones.rules.timing.phrases.terms import Kind, TimeExpression
 
 _I = re.IGNORECASE
@@ -45,13 +51,33 @@ _MILITARY = re.compile(
 _COLON_CLOCK = re.compile(
     r"(?P<near>)(?<![\d:/.])\b(?P<h>[01]?\d|2[0-3]):(?P<min>[0-5]\d)(?![\d:])", _I
 )
+#: Words that make an hour of them a number of something ("after two doses").
+_COUNTED = (
+    r"(?!\s*[-–/%]|\s+(?:hours?|hrs?|days?|weeks?|months?|years?|minutes?|mins?|of|out|or|to|doses?|units?|"
+    r"m[lg]\b|l\b|lit(?:er|re)s?|percent|per|times|more|other|attempts?|runs?|beats?|cycles?|patients?|"
+    r"\w+s\b(?<!was)(?<!his)(?<!is)(?<!has))|\s+\d)"
+)
 _SPOKEN = re.compile(
-    rf"(?P<near>just\s+before|shortly\s+before|a\s+little\s+before|just\s+after|shortly\s+after|"
-    rf"soon\s+after|a\s+little\s+after|half\s+past|before|after|by|until|around|about|at)\s+(?:about\s+|"
-    rf"around\s+)?(?P<h>{_HOUR_WORD})"
-    rf"(?P<oclock>\s+o'?clock)?(?=\s*(?:[,.;]|$|\s(?:and|that|on|the|he|she|they|it|his|her|but|when|with)\b))",
+    rf"(?:(?P<near>just\s+before|shortly\s+before|a\s+little\s+before|just\s+after|shortly\s+after|"
+    rf"soon\s+after|a\s+little\s+after|half\s+past)\s+(?:about\s+|around\s+)?(?P<h>{_HOUR_WORD})\b{_COUNTED}|"
+    rf"(?P<near2>before|after|by|until|around|about|at|toward)\s+(?:about\s+|around\s+)?(?P<h2>{_HOUR_WORD})"
+    rf"(?P<oclock>\s+o'?clock)?(?=\s*(?:[,.;)]|$|\s(?:and|that|on|the|he|she|they|it|his|her|but|when|with|"
+    rf"for|from|was|were|had|showed|at|a|an|in\s+(?:the|his|her))\b)))",
     _I,
 )
+#: "a quarter past six", "ten to four", "a few minutes before six".
+_PAST_HOUR = re.compile(
+    rf"(?:\b(?:at|by|around|about|until|from)\s+)?\b(?P<q>(?:a\s+)?quarter|half|five|ten|twenty|twenty-five|"
+    rf"(?:a\s+few|{_HOUR_WORD}|twenty)\s+minutes)\s+(?P<rel>past|to|before|after|of)\s+"
+    rf"(?P<h>{_HOUR_WORD}|mid ?night|noon)\b{_COUNTED}",
+    _I,
+)
+#: Four digits without a colon; the note's habit decides whether they are a clock time.
+_PLAIN = re.compile(r"(?<![\w/.,:#+-])(?P<h>[01]\d|2[0-3])(?P<min>[0-5]\d)(?![\w/%:-]|[.,]\d)")
+_AFTER_DAY = re.compile(
+    r"[\s,]*(?:at\s+|@\s*|~\s*)?(?P<h>[01]\d|2[0-3])(?P<min>[0-5]\d)(?![\w/%:-]|[.,]\d)", _I
+)
+_UNIT_BEHIND = re.compile(r"\s*(?:ml|mg|cc|units?|kg|mcg|g\b|cal|kcal|l\b|meq)", _I)
 _QUANTIFIED_CLOCK = re.compile(
     rf"(?P<q>{QUANTITY})\s+(?P<rel>before|after|past|prior\s+to)\s+(?P<base>mid ?night|noon|mid"
     r" ?day|dawn|sun ?rise)\b",
@@ -77,29 +103,82 @@ def find_quantified_clocks(text: str) -> list[TimeExpression]:
     return found
 
 
-def find_clocks(text: str) -> list[TimeExpression]:
+def find_clocks(text: str, full_day: bool = True) -> list[TimeExpression]:
     """Return stated clock times.
 
-    A spoken hour without morning or evening is marked ambiguous.
+    A spoken hour without morning or evening is marked ambiguous, and "8:22" unless the note uses a
+    24-hour clock (`full_day`).
     """
     found: list[TimeExpression] = []
     for pattern in (_MERIDIAN_CLOCK, _MILITARY, _COLON_CLOCK, _SPOKEN):
         for m in pattern.finditer(text):
-            expression = _clock(m, pattern)
+            expression = _clock(m, pattern, full_day)
             if expression is not None:
                 found.append(expression)
     return found
 
 
-def _clock(m: re.Match[str], pattern: re.Pattern[str]) -> TimeExpression | None:
+def find_plain_clocks(
+    text: str, days: Sequence[TimeExpression], everywhere: bool
+) -> list[TimeExpression]:
+    """Return clock times of four digits without a colon.
+
+    Those directly behind one of `days` ("13-APR 2100"), those with a leading zero, and the others
+    if the note writes clock times this way (`everywhere`).
+    """
+    behind = [m for e in days if (m := _AFTER_DAY.match(text, e.end))]
+    behind += [
+        m
+        for m in _PLAIN.finditer(text)
+        if (everywhere or (m["h"].startswith("0"))) and not is_amount(text, m.start(), m.end())
+    ]
+    parts = [(m, int(m["h"]) + int(m["min"]) / 60) for m in behind]
+    return [
+        TimeExpression(
+            m.start("h"), m.end(), Kind.POINT, part=clock_part(hour, hour - 0.25, hour + 0.25)
+        )
+        for m, hour in parts
+        if not _UNIT_BEHIND.match(text, m.end())
+    ]
+
+
+def find_hours_past(text: str) -> list[TimeExpression]:
+    """Return clock times counted from an hour: "a quarter past six", "ten to four"."""
+    found: list[TimeExpression] = []
+    for m in _PAST_HOUR.finditer(text):
+        words = re.sub(r"\s+", " ", m["q"].lower())
+        minutes = (
+            15.0
+            if "quarter" in words
+            else 30.0
+            if words == "half"
+            else 5.0
+            if "few" in words
+            else number(words.split()[0])
+        )
+        base = find_part("", m["h"])
+        hour = base.point if base else number(m["h"])
+        if minutes is None or hour is None:
+            continue
+        sign = 1 if m["rel"].lower() in ("past", "after") else -1
+        point = hour + sign * minutes / 60
+        part = clock_part(point, point - 0.25, point + 0.25)
+        found.append(
+            TimeExpression(m.start(), m.end(), Kind.POINT, part=part, ambiguous_clock=base is None)
+        )
+    return found
+
+
+def _clock(m: re.Match[str], pattern: re.Pattern[str], full_day: bool) -> TimeExpression | None:
     groups = m.groupdict()
-    hour = number(m["h"])
+    spoken = groups.get("h") or groups.get("h2") or ""
+    hour = number(spoken)
     if hour is None:
         return None
     hour += int(groups.get("min") or 0) / 60
     if (
         (groups.get("day") or groups.get("night"))
-        and m["h"].isdigit()
+        and spoken.isdigit()
         and not groups.get("near")
         and ":" not in m.group()
     ):
@@ -109,10 +188,12 @@ def _clock(m: re.Match[str], pattern: re.Pattern[str]) -> TimeExpression | None:
     afternoon = (
         meridian == "pm" or day in ("afternoon", "evening") or (groups.get("night") and hour >= 6)
     )
-    ambiguous = pattern is _SPOKEN
+    short = pattern is _COLON_CLOCK and 1 <= hour < 13 and not spoken.startswith("0")
+    ambiguous = pattern is _SPOKEN or (short and not full_day)
     if pattern is _MERIDIAN_CLOCK:
         hour = hour % 12 + (12 if afternoon else 0)
-    near = re.sub(r"\s+", " ", (groups.get("near") or "").strip().lower())
+    near = groups.get("near") or groups.get("near2") or ""
+    near = re.sub(r"\s+", " ", near.strip().lower())
     if not near and re.match(r"\s*(?:about|around|~)", m.group(), _I):
         near = "around"
     shift, slack = _nearness(near)

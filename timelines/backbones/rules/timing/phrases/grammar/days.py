@@ -1,6 +1,6 @@
 """Named days and dates.
 
-Hospital and postoperative days, "the next day", weekdays, calendar dates and years.
+Hospital and postoperative days, "the next day", weekdays and calendar dates.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ from timelines.backbones.rules.timing.phrases.quantities import number
 from timelines.backbones.rules.timing.phrases.terms import Basis, Day, Kind, TimeExpression
 
 _I = re.IGNORECASE
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MONTH_NAME = (
+    r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
+    r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
+)
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _NUM = (
     r"(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen)"
@@ -78,15 +82,27 @@ _SLASH_CUE = re.compile(
     r"(?:\b(?:on|since|from|until|by|dated?|through|thru)\s+(?:the\s+)?|\[\*\*\s*|date:\s*)$", _I
 )
 _NAMED_DATE = re.compile(
-    rf"\b(?P<m>{'|'.join(_MONTHS)})[a-z]{{0,6}}\.?\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(?P<y>\d{{4}}))?\b",
+    rf"\b(?P<m>{'|'.join(MONTHS)})[a-z]{{0,6}}\.?\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(?P<y>\d{{4}}))?\b",
+    _I,
+)
+#: "6 November", "14 March 2180", "13-APR", "13-APR-2153". After a hyphenated month, four digits
+#: behind a space are a clock time.
+_DAY_FIRST_DATE = re.compile(
+    rf"(?<![\w/.:-])(?P<d>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?(?:"
+    rf"-(?P<hm>{'|'.join(MONTHS)})[a-z]{{0,6}}(?:-(?P<hy>\d{{4}}|\d{{2}}))?|"
+    rf"\s+(?:of\s+)?(?P<m>{MONTH_NAME})\.?(?:,?\s+(?P<y>(?:19|2[01])\d\d)(?!\s*(?:h\b|hours)))?)\b",
+    _I,
+)
+#: "on the 9th", "the morning of the 8th": a day of the month of the stay.
+_DAY_OF_MONTH = re.compile(
+    r"\b(?:on|of|since|from|until|till|into|by|through|to|between|and|before|after)\s+the\s+(?P<d>\d{1,2})(?:st|nd|rd|th)\b"
+    r"(?![\s-]+(?:hospital|hosp|post|day|dose|time|rib|nerve|cranial|intercostal|inter|meta|toe|finger|"
+    r"digit|ventricle|vertebra\w*|lumbar|thoracic|cervical|sacral|percentile|floor|grade|week|month|year|"
+    r"cycle|course|unit|admission|episode|degree|decade|century|generation|line|attempt|interspace|"
+    r"trimester|ray|proximal|distal|(?:and|or|to)\s+\d{1,2}(?:st|nd|rd|th)\s+(?:rib|toe|finger|digit|meta)))",
     _I,
 )
 _WEEKDAY = re.compile(rf"\b(?:on\s+|last\s+|this\s+)?(?P<w>{'|'.join(_WEEKDAYS)})s?\b", _I)
-_YEAR = re.compile(
-    r"\b(?:in|since|from|until|circa|dx'?d?|dxed|diagnosed|around|of)\s+(?:early\s+|late\s+)?(?P<y>(?:1[89]|"
-    r"2[01])\d\d)\b(?!\s*(?:m[lg]|cc|units?|kg|g\b|h\b))|\((?P<y2>(?:19|2[01])\d\d)\)",
-    _I,
-)
 _RELATIVE_DAY = re.compile(
     r"\b(?:(?:on\s+)?the\s+(?P<same>(?:very\s+)?same\s+day)|(?P<that>(?:on|later|earlier|late|"
     r"early)?\s*(?:that|this)\s+(?:same\s+)?day)|(?P<today>today)|(?P<tomorrow>tomorrow)|(?P<yest>yesterday|"
@@ -97,9 +113,11 @@ _RELATIVE_DAY = re.compile(
     r"previous)(?!\s+(?:admission|presentation|surgery|transfer|discharge|the\s))))",
     _I,
 )
-#: "final AM", "the discharge morning": the day of leaving.
+#: "final AM", "on the last morning", "the discharge morning": the day of leaving.
 _FINAL_DAY = re.compile(
-    r"\b(?:the\s+)?(?:final\s+(?P<what>day|am|morning|afternoon|evening|night)|discharge\s+(?P<part>am|morning))\b(?!\s+of)",
+    r"\b(?:(?:the\s+)?final\s+(?P<what>day|am|morning|afternoon|evening|night)|(?:on|by|until|from)\s+the\s+"
+    r"last\s+(?:hospital\s+)?(?P<last>day|morning|afternoon|evening)|(?:the\s+)?discharge\s+(?P<part>am|morning))\b"
+    r"(?!\s+(?:of|before|prior))",
     _I,
 )
 _EVENT_DAY_PATTERN = re.compile(
@@ -131,7 +149,7 @@ def find_days(text: str) -> list[TimeExpression]:
                     _add_modifier(text, m, Day(basis, value, int(until) if until else None))
                 )
     for m in _FINAL_DAY.finditer(text):
-        what = m["what"] or m["part"]
+        what = m["what"] or m["last"] or m["part"]
         part = None if what.lower() == "day" else find_part("", what)
         found.append(
             TimeExpression(
@@ -186,7 +204,7 @@ def _add_modifier(text: str, m: re.Match[str], day: Day) -> TimeExpression:
 
 
 def find_dates(text: str, bare: Callable[[Day], bool] | None = None) -> list[TimeExpression]:
-    """Return calendar dates, weekdays and years.
+    """Return calendar dates and weekdays.
 
     A bare "3/14" needs a word before it that makes it a date, or `bare` must accept it.
     """
@@ -196,6 +214,19 @@ def find_dates(text: str, bare: Callable[[Day], bool] | None = None) -> list[Tim
             m for m in BARE_DATE.finditer(text) if not is_share(text, m) and bare(parse_day(m))
         ]
         found += [TimeExpression(m.start(), m.end(), Kind.POINT, day=parse_day(m)) for m in dates]
+    for m in _DAY_FIRST_DATE.finditer(text):
+        month, year = (m["hm"] or m["m"]).lower(), m["hy"] or m["y"]
+        day = Day(
+            Basis.DATE,
+            int(m["d"]),
+            month=MONTHS.index(month[:3]) + 1,
+            year=int(year) if year else None,
+        )
+        found.append(TimeExpression(m.start(), m.end(), Kind.POINT, day=day))
+    for m in _DAY_OF_MONTH.finditer(text):
+        if 1 <= int(m["d"]) <= 31:
+            day = Day(Basis.DATE, int(m["d"]))
+            found.append(TimeExpression(m.start(), m.end(), Kind.POINT, day=day))
     for pattern in (_FULL_DATE, _NAMED_DATE, _SLASH_DATE):
         for m in pattern.finditer(text):
             if pattern is _SLASH_DATE and not (
@@ -204,7 +235,7 @@ def find_dates(text: str, bare: Callable[[Day], bool] | None = None) -> list[Tim
                 or _SLASH_CUE.search(text, max(0, m.start() - 12), m.start())
             ):
                 continue
-            month = _MONTHS.index(m["m"].lower()[:3]) + 1 if m["m"].isalpha() else int(m["m"])
+            month = MONTHS.index(m["m"].lower()[:3]) + 1 if m["m"].isalpha() else int(m["m"])
             year = None if not m["y"] else int(m["y"])
             if 1 <= month <= 12 and 1 <= int(m["d"]) <= 31:
                 found.append(
@@ -224,6 +255,4 @@ def find_dates(text: str, bare: Callable[[Day], bool] | None = None) -> list[Tim
                 day=Day(Basis.WEEKDAY, _WEEKDAYS.index(m["w"].lower())),
             )
         )
-    for m in _YEAR.finditer(text):
-        found.append(TimeExpression(m.start(), m.end(), Kind.YEAR, year=int(m["y"] or m["y2"])))
     return found
