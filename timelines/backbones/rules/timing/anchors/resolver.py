@@ -47,7 +47,7 @@ class Resolver(PointResolver):
         return self._within_stay(expression, moment, cursor)
 
     def _within_stay(self, e: TimeExpression, moment: Moment, cursor: Cursor) -> Moment:
-        """Return the moment, or for a time after a known discharge the hour it was planned.
+        """Return the moment; after a known discharge, the hour of its plan.
 
         The planned time becomes the upper bound. "Two weeks later she walked" is a visit after the
         stay and not a plan.
