@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -40,6 +41,7 @@ from timelines.backbones.rules.timing.phrases.passages import (
     next_named_day,
 )
 from timelines.backbones.rules.timing.phrases.terms import Anchoring, Basis, Kind, TimeExpression
+from timelines.backbones.rules.timing.remarks import Remark, read_remark, settle, spans_stay
 from timelines.domain import DAY, Occurrence
 from timelines.pipeline.backbone import Check, never_stop
 
@@ -104,9 +106,16 @@ class Narrator:
         return [e.start for e in self.expressions]
 
     def course(self, section: Section, cursor: Cursor) -> None:
-        """The stay in order: a clause without a time follows the one before it."""
-        for sentence in self.sentences(section):
-            self.next_sentence(sentence, cursor)
+        """The stay in order: a clause without a time follows the one before it.
+
+        Sentences about the patient's past, the family or the discharge do not belong to the order.
+        """
+        sentences = self.sentences(section)
+        for sentence, remark in zip(sentences, self._remarks(sentences), strict=True):
+            if remark is None:
+                self.next_sentence(sentence, cursor)
+            else:
+                self._remark(sentence, remark)
 
     def next_sentence(self, sentence: Sentence, cursor: Cursor) -> None:
         """Place one sentence of the stay after the one before it."""
@@ -119,7 +128,9 @@ class Narrator:
         Background comes first, then events in order, then the stations of arrival.
         """
         background = True
-        for sentence in self.sentences(section):
+        sentences = self.sentences(section)
+        remarks = self._remarks(sentences, presenting=True)
+        for sentence, remark in zip(sentences, remarks, strict=True):
             text = self.analysis.text[sentence.start : sentence.end]
             if is_negative(text) and not self.find_times(sentence.start, sentence.end):
                 self._negatives(sentence)
@@ -128,8 +139,47 @@ class Narrator:
             if background:
                 background = self._background(sentence, cursor)
                 continue
+            if remark is not None:
+                self._remark(sentence, remark)
+                continue
             self._advance(cursor, _SENTENCE_STEP)
             self._sentence(sentence, cursor, past=True)
+
+    def _remarks(
+        self, sentences: Sequence[Sentence], presenting: bool = False
+    ) -> list[Remark | None]:
+        text = self.analysis.text
+        return settle(
+            [
+                read_remark(
+                    text[s.start : s.end],
+                    self.analysis.tokens(s.start, s.end),
+                    self.find_times(s.start, s.end),
+                    presenting=presenting,
+                )
+                for s in sentences
+            ]
+        )
+
+    def _remark(self, sentence: Sentence, remark: Remark) -> None:
+        """Place a sentence that does not belong to the order of the story."""
+        if remark is Remark.HISTORY:
+            self.items(sentence)
+            return
+        for occurrence in self.find_occurrences(sentence.start, sentence.end):
+            if remark is Remark.FAMILY:
+                self.static(occurrence)
+            else:
+                self._record(occurrence, self._at_leaving())
+
+    def _at_leaving(self) -> Estimate:
+        leaving = self.resolver.milestones.at(Place.DISCHARGE)
+        return replace(
+            leaving,
+            rule="discharge",
+            reason=f"said of the discharge: {leaving.reason}",
+            strength=Strength.PLACE,
+        )
 
     def history(self, section: Section) -> None:
         """Past history: each item by its own time, else 0."""
@@ -192,8 +242,14 @@ class Narrator:
             self.analysis.text,
             lambda clause: not self.find_occurrences(clause.start, clause.end),
         )
+        whole_stay = False
         for item in dated:
+            words = self.analysis.text[item.clause.start : item.clause.end]
+            whole_stay = not past and not item.own and spans_stay(words, whole_stay)
             for occurrence in self.find_occurrences(item.clause.start, item.clause.end):
+                if whole_stay:
+                    self._record(occurrence, self._whole_stay())
+                    continue
                 moment = self.nearest(occurrence, item.own) if item.own else item.moment
                 estimate = self.estimate_moment(occurrence, moment)
                 if self._comes_with_complaint(occurrence, item.own):
@@ -209,6 +265,13 @@ class Narrator:
         spoken = self.find_occurrences(sentence.start, sentence.end)
         if spoken:
             cursor.uid, cursor.source = spoken[-1].uid, spoken[-1].mention
+
+    def _whole_stay(self) -> Estimate:
+        """Place what was so during the whole stay at its start (protocol section 1)."""
+        leaving = self.resolver.milestones.at(Place.DISCHARGE)
+        end = max(leaving.high or leaving.time or 0.0, 0.0)
+        reason = "said of the whole stay, which begins at 0"
+        return Estimate(0.0, 0.0, end, Strength.RELATIVE, "stay", reason)
 
     def _date(self, clause: Clause, cursor: Cursor, past: bool, first: bool) -> Dated:
         text = self.analysis.text[clause.start : clause.end]

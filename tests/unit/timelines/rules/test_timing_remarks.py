@@ -1,0 +1,85 @@
+"""Sentences of a story that do not belong to its order."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.timelines.rules.test_timing_timer import time_mentions
+from timelines.backbones.rules.timing.remarks import is_family, spans_stay
+
+STORY = "HOSPITAL COURSE:\nShe was extubated at noon on HD3. {remark} That evening she walked.\n"
+
+
+@pytest.mark.parametrize(
+    ("remark", "mention", "hours"),
+    [
+        ("She has had gout for about twelve years and takes allopurinol.", "gout", -105120),
+        ("There is no asthma. She never smoked.", "asthma", 0),
+        ("Her only operation was a hernia repair in 2140.", "hernia repair", -84774),
+        ("Sulfa gave her a rash as a child.", "rash", None),
+        ("Her mother died of a stroke at 70.", "stroke", 0),
+        ("She lives with her niece and drinks two beers a week.", "drinks two beers", 0),
+    ],
+)
+def test_history_and_family_do_not_move_the_story(
+    remark: str, mention: str, hours: float | None
+) -> None:
+    found = time_mentions(STORY.format(remark=remark), "extubated", mention, "walked")
+    if hours is not None:
+        assert found[mention].time == pytest.approx(hours, rel=0.05)
+    assert (found[mention].time or 0.0) <= 0
+    assert found["walked"].time == pytest.approx(45.5)
+
+
+def test_what_is_said_of_the_discharge_is_at_discharge() -> None:
+    found = time_mentions(
+        "HOSPITAL COURSE:\nHeparin was begun at noon on HD2. Discharged home on HD4 at noon. "
+        "The metformin is stopped, and he should lift nothing for six weeks. He sees me in two weeks.\n",
+        "Discharged",
+        "metformin",
+        "lift nothing",
+        "sees me",
+    )
+    assert {e.time for e in found.values()} == {found["Discharged"].time}
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [
+        "He never had a fever",
+        "She was never intubated",
+        "no arrhythmia during the hospital stay",
+        "in sinus rhythm throughout",
+        "at no time was he confused",
+    ],
+)
+def test_the_whole_stay_is_at_admission(clause: str) -> None:
+    assert spans_stay(clause, goes_on=False)
+    found = time_mentions(
+        f"HOSPITAL COURSE:\nExtubated at noon on HD3. {clause}. Discharged home at noon on HD5.\n",
+        clause,
+    )
+    assert found[clause].time == found[clause].lower == 0
+    assert (found[clause].upper or 0) >= 86
+
+
+@pytest.mark.parametrize(
+    "clause", ["never given", "a midline was never placed", "never febrile after that", "no fever"]
+)
+def test_part_of_the_stay_or_a_decision_is_not_the_whole_stay(clause: str) -> None:
+    assert not spans_stay(clause, goes_on=False)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "family"),
+    [
+        ("Her father died of lung cancer.", True),
+        ("A brother has epilepsy.", True),
+        ("There is no bleeding disorder in the family.", True),
+        ("Her daughter found her on the floor.", False),
+        ("A meeting with the family was had.", False),
+        ("His brother was updated.", False),
+    ],
+)
+def test_relatives_are_ill_or_take_part(sentence: str, family: bool) -> None:
+    assert is_family(sentence) is family
