@@ -83,3 +83,36 @@ def test_part_of_the_stay_or_a_decision_is_not_the_whole_stay(clause: str) -> No
 )
 def test_relatives_are_ill_or_take_part(sentence: str, family: bool) -> None:
     assert is_family(sentence) is family
+
+
+def test_a_plan_stands_at_the_hour_it_was_made() -> None:
+    found = time_mentions(
+        "HOSPITAL COURSE:\nHeparin was begun at noon on HD2. A scan was to be repeated in two months. "
+        "In two days he was walking.\n",
+        "Heparin",
+        "scan",
+        "walking",
+    )
+    assert found["scan"].time == pytest.approx(14, abs=0.5)
+    assert (found["scan"].upper or 0) > 1400
+    assert found["walking"].time == pytest.approx(62, abs=1)
+
+
+def test_follow_up_counts_from_discharge() -> None:
+    found = time_mentions(
+        "HOSPITAL COURSE:\nDischarged home on HD4 at noon. At 6-month follow-up she was walking.\n",
+        "Discharged",
+        "walking",
+    )
+    assert found["walking"].time == pytest.approx((found["Discharged"].time or 0) + 4320, abs=24)
+
+
+def test_how_long_a_complaint_lasted_is_not_when_the_patient_came() -> None:
+    found = time_mentions(
+        "HISTORY OF PRESENT ILLNESS:\nA 50 year old man was brought to the emergency department with three days "
+        "of cough. No chest pain.\n",
+        "cough",
+        "No chest pain",
+    )
+    assert found["cough"].time == pytest.approx(-72)
+    assert -6 <= (found["No chest pain"].time or 0) <= 0

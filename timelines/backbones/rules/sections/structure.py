@@ -19,6 +19,12 @@ from timelines.backbones.rules.sections.content import (
     passage_features,
 )
 from timelines.backbones.rules.sections.headings import SYSTEM, Section, find_sections
+from timelines.backbones.rules.sections.literature import (
+    LITERATURE,
+    Report,
+    is_literature,
+    read_report,
+)
 
 #: Kinds whose words are too alike, or that are too rare, are one kind of content.
 CONTENT = {
@@ -84,20 +90,39 @@ def read_sections(text: str) -> tuple[Section, ...]:
     They cover `[0, len(text))` without gap or overlap. Neighbours of one kind without a known
     heading between them are one section.
     """
-    headed = find_sections(text)
-    passages = [p for s in headed for p in _split(text, s)]
+    report = read_report(text) or Report()
+    openings: dict[int, tuple[int, str, str]] = {
+        start: (body, "hpi", title) for start, body, title in report.cases
+    }
+    headed = _set_apart(find_sections(text, openings), report)
+    passages = [p for s in headed if s.kind != LITERATURE for p in _split(text, s)]
     if len(text) < _SHORTEST_NOTE or all(p.is_known for p in passages):
         return headed
-    openings: dict[int, tuple[int, str, str]] = {}
     current = ""
     after_course = False
-    for passage, content in zip(passages, _choose(text, passages, content_model()), strict=True):
+    for passage, chosen in zip(passages, _choose(text, passages, content_model()), strict=True):
+        aside = not passage.headed and is_literature(text[passage.body_start : passage.end])
+        content = LITERATURE if aside else chosen
         if not passage.is_known and content != current:
             kind = "exam_discharge" if content == "exam" and after_course else content
             openings[passage.start] = (passage.body_start, kind, passage.title)
         current = content
         after_course = after_course or content == "hospital_course"
-    return find_sections(text, openings)
+    return _set_apart(find_sections(text, openings), report)
+
+
+def _set_apart(sections: tuple[Section, ...], report: Report) -> tuple[Section, ...]:
+    """Return the sections with each part of literature as one of its own."""
+    found = list(sections)
+    for start, end, body, title in report.literature:
+        cut = []
+        for s in found:
+            if s.start < start:
+                cut.append(replace(s, end=min(s.end, start), body_start=min(s.body_start, start)))
+            if s.end > end:
+                cut.append(replace(s, start=max(s.start, end), body_start=max(s.body_start, end)))
+        found = [*cut, Section(LITERATURE, title, start, end, body)]
+    return tuple(sorted((s for s in found if s.end > s.start), key=lambda s: s.start))
 
 
 def _split(text: str, section: Section) -> list[_Passage]:

@@ -5,6 +5,7 @@ Other chunks only name, date or place an occurrence.
 
 from __future__ import annotations
 
+from timelines.backbones.rules.sections.literature import LITERATURE, speaks_of_case
 from timelines.backbones.rules.tagging.chunks import (
     Chunk,
     Clause,
@@ -31,6 +32,14 @@ def is_advice(clause: Clause, section: Section) -> bool:
         if t.is_word and t.lower not in LEADING and t.lower not in {"you", "will", "should", "must"}
     )
     return next(opening, "") in CONDITIONAL
+
+
+def is_of_others(sentence: str, section: Section) -> bool:
+    """Return whether a sentence of a published report tells of no event of its patient.
+
+    Example: "In one series, 14 of 31 patients bled [3]".
+    """
+    return section.kind == LITERATURE and not speaks_of_case(sentence, section.title)
 
 
 def is_occurrence(clause: Clause, chunk: Chunk, section_kind: str, heading: bool) -> bool:

@@ -17,6 +17,7 @@ from timelines.backbones.rules.tagging.selection import (
     is_advice,
     is_lead_in,
     is_occurrence,
+    is_of_others,
 )
 from timelines.backbones.rules.tagging.spans import (
     absorb_parentheses,
@@ -89,6 +90,8 @@ def _tag_sentence(
     heading = sentence.start < section.body_start
     problem = heading and analysis.text[section.start : section.body_start].lstrip().startswith("#")
     if section.kind == "header" or (heading and not problem):
+        return []
+    if is_of_others(analysis.text[sentence.start : sentence.end], section):
         return []
     clause = read_clause(analysis, sentence.start, sentence.end)
     if is_advice(clause, section):

@@ -6,6 +6,7 @@ import re
 from enum import Enum
 
 from timelines.backbones.rules.sections.headings import Section
+from timelines.backbones.rules.sections.literature import LITERATURE
 
 
 class Frame(Enum):
@@ -37,6 +38,7 @@ _FRAMES: dict[str, Frame] = {
     "discharge_diagnosis": Frame.RECAP,
     "procedures": Frame.RECAP,
     "complications": Frame.RECAP,
+    LITERATURE: Frame.RECAP,
     "exam_admission": Frame.EXAM,
     "exam": Frame.EXAM,
     "results": Frame.RESULTS,

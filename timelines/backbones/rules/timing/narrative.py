@@ -41,7 +41,13 @@ from timelines.backbones.rules.timing.phrases.passages import (
     next_named_day,
 )
 from timelines.backbones.rules.timing.phrases.terms import Anchoring, Basis, Kind, TimeExpression
-from timelines.backbones.rules.timing.remarks import Remark, read_remark, settle, spans_stay
+from timelines.backbones.rules.timing.remarks import (
+    Remark,
+    is_planned,
+    read_remark,
+    settle,
+    spans_stay,
+)
 from timelines.domain import DAY, Occurrence
 from timelines.pipeline.backbone import Check, never_stop
 
@@ -282,7 +288,10 @@ class Narrator:
         working = cursor.copy() if clause.aside and not alone else cursor
         self._station(text, clause, working, past)
         own = self._resolve(clause, working, past)
-        self._register(text, own[-1][1] if own else self._here(working), past)
+        # How long a complaint has lasted does not say when the patient came.
+        lasted = bool(own) and own[-1][0].kind is Kind.SPAN
+        if not lasted:
+            self._register(text, own[-1][1] if own else self._here(working), past)
         here = own[-1][1] if own else self._here(working)
         if (
             self.resolver.told_surgery_day is None
@@ -344,10 +353,29 @@ class Narrator:
         moment = self.resolver.resolve(e, cursor, past)
         if moment is None or moment.estimate.time is None:
             return
+        if not past and is_planned(e, self._clause_text(e)):
+            moment = self._planned(cursor, moment)
         resolved.append((e, moment))
-        if not self._looks_back(e, moment, cursor, past):
+        if moment.estimate.rule != "plan" and not self._looks_back(e, moment, cursor, past):
             vague = cursor.day_only and e.kind is not Kind.POINT and moment.day == cursor.day
             cursor.set(moment.estimate, moment.day, moment.day_only or vague, e.text)
+
+    def _clause_text(self, e: TimeExpression) -> str:
+        sentence = self.analysis.sentence_at(e.start)
+        return "" if sentence is None else self.analysis.text[sentence.start : sentence.end]
+
+    def _planned(self, cursor: Cursor, moment: Moment) -> Moment:
+        """Place a plan at the hour it was made, its date in the upper bound (protocol section 1)."""
+        here = self._here(cursor)
+        high = moment.estimate.high or moment.estimate.time or cursor.time
+        estimate = replace(
+            here.estimate,
+            high=max(high, cursor.time),
+            strength=Strength.INHERITED,
+            rule="plan",
+            reason=f"a plan, made then; {here.estimate.reason}",
+        )
+        return Moment(estimate, here.day, here.day_only)
 
     def _looks_back(self, e: TimeExpression, moment: Moment, cursor: Cursor, past: bool) -> bool:
         """Return whether an expression should not move the narrative.

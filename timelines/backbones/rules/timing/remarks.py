@@ -87,6 +87,12 @@ _PLAN = re.compile(
     r"call\s+(?:for|if|us|me)|(?:is|are)\s+(?:held|stopped|continued|resumed|unchanged|new|pending))\b",
     re.IGNORECASE,
 )
+_PLANNED = re.compile(
+    r"\b(?:will|would|should|shall|to\s+be|(?:is|are|was|were)\s+to|planned|scheduled|arranged|due|"
+    r"repeat|recheck|follow\w*|sees?|clinic|appointment|discussed|recommended|advised)\b",
+    re.IGNORECASE,
+)
+_FINITE = re.compile(r"\b(?:was|were|had|did|became|began|felt|could|\w{3,}ed)\b", re.IGNORECASE)
 _PERFECT = re.compile(r"\b(?:has|have|had|'s)\b", re.IGNORECASE)
 #: The present illness may have begun long ago.
 _ONSET = re.compile(
@@ -173,6 +179,19 @@ def _is_history(sentence: str, times: Sequence[TimeExpression], presenting: bool
         if e.kind is Kind.SPAN and _PERFECT.search(sentence):
             return True
     return False
+
+
+def is_planned(e: TimeExpression, sentence: str) -> bool:
+    """Return whether an amount of time ahead is that of a plan.
+
+    "Clinic in two weeks" and "an INR was to be checked in two days" are plans, "in two days he was
+    well" is not.
+    """
+    if e.kind is not Kind.OFFSET or e.direction <= 0 or e.anchoring is not Anchoring.CURSOR:
+        return False
+    if not e.text.lower().startswith("in ") or e.quantity is None or e.quantity.hours < DAY:
+        return False
+    return _PLANNED.search(sentence) is not None or _FINITE.search(sentence) is None
 
 
 def settle(remarks: Sequence[Remark | None]) -> list[Remark | None]:

@@ -6,6 +6,7 @@ Examples: "two hours after intubation", "3-day history".
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from timelines.backbones.rules.timing.phrases.quantities import (
     BARE_QUANTITY,
@@ -50,6 +51,10 @@ _WITHIN = re.compile(
     _I,
 )
 _AFTER_AN = re.compile(rf"\bafter\s+(?P<q>{QUANTITY}|{BARE_QUANTITY})(?!\s+of)", _I)
+_FOLLOW_UP = re.compile(
+    rf"\b(?:at|by|on)\s+(?:(?:a|the|his|her|last)\s+)?(?P<q>{QUANTITY})(?:\s+of)?[\s-]+follow[\s-]?up\b",
+    _I,
+)
 _HISTORY = re.compile(
     rf"(?:\b(?:for|over|x|×|during|in(?=\s+the\s+(?:past|last|previous|preceding|prior)))\s*(?:the\s+)?(?:past|"
     rf"last|previous|preceding|prior)?\s*(?P<q1>{QUANTITY}|{BARE_QUANTITY})(?!\s*(?:later|ago|"
@@ -107,6 +112,9 @@ def find_offsets(text: str) -> list[TimeExpression]:
     ):
         for m in pattern.finditer(text):
             found.extend(_offset(m, direction, anchoring, loose=pattern is _WITHIN))
+    for m in _FOLLOW_UP.finditer(text):
+        for e in _offset(m, 1, Anchoring.REFERENCE, loose=False):
+            found.append(replace(e, reference="discharge"))
     return found
 
 
