@@ -389,3 +389,44 @@ def test_a_plan_is_made_in_the_stay_and_a_later_visit_is_not() -> None:
     assert found["chemotherapy"].time == pytest.approx(38, abs=0.5)
     assert found["went home"].time == pytest.approx(62)
     assert found["walked"].time == pytest.approx(62 + 336)
+
+
+def test_a_small_step_back_does_not_move_to_the_next_day() -> None:
+    found = time_mentions(
+        "HOSPITAL COURSE:\nOn HD2 at 0600 she woke. Lactate 3 was drawn at 10:05, a gas at 09:50, and "
+        "cultures at 08:15. Fluids followed at 11:00. On HD3 she walked.\n",
+        "woke",
+        "Lactate 3",
+        "gas",
+        "cultures",
+        "Fluids",
+    )
+    times = [entry.time for entry in found.values()]
+    assert times == pytest.approx([8, 2 + 10 + 1 / 12, 2 + 9 + 5 / 6, 2 + 8.25, 2 + 11], abs=0.01)
+
+
+def test_hours_without_half_of_the_day_suit_what_follows() -> None:
+    found = time_mentions(
+        "HOSPITAL COURSE:\nOn the morning of HD2 he was calm. At four he had pain, relieved by half "
+        "past eight. The film at eleven was clear. He was moved at 1:01 p.m. and walked at two.\n",
+        "pain",
+        "relieved",
+        "film",
+        "moved",
+        "walked",
+    )
+    times = [entry.time for entry in found.values()]
+    assert times == pytest.approx([2 + 4, 2 + 8.5, 2 + 11, 2 + 13 + 1 / 60, 2 + 14], abs=0.01)
+
+
+def test_clock_times_stay_within_the_stay() -> None:
+    found = time_mentions(
+        "HOSPITAL COURSE:\nHD1-2: febrile at 0810. Scan at 2200, walked at 0900, home at 1400.\n",
+        "febrile",
+        "Scan",
+        "walked",
+        "home",
+        discharge=40.0,
+    )
+    times = [entry.time for entry in found.values()]
+    assert times == pytest.approx([2 + 8 + 1 / 6, 2 + 22, 26 + 9, 26 + 14], abs=0.01)

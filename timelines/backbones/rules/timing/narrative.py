@@ -38,7 +38,7 @@ from timelines.backbones.rules.timing.phrases.passages import (
     ends_state,
     is_copied,
     is_demographic,
-    next_named_day,
+    same_line,
 )
 from timelines.backbones.rules.timing.phrases.terms import Anchoring, Basis, Kind, TimeExpression
 from timelines.backbones.rules.timing.remarks import (
@@ -347,9 +347,7 @@ class Narrator:
         resolved: list[tuple[TimeExpression, Moment]],
     ) -> None:
         ahead = [] if e.day is not None or past else self.find_times(e.end, e.end + PASSAGE)
-        self.resolver.next_named_day = next_named_day(
-            e, ahead, self.analysis.text, self.resolver.surgery_day
-        )
+        self.resolver.ahead = same_line(e, ahead, self.analysis.text)
         moment = self.resolver.resolve(e, cursor, past)
         if moment is None or moment.estimate.time is None:
             return

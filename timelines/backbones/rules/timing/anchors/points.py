@@ -6,6 +6,7 @@ Hospital days, postoperative days, dates, "that evening", "by noon".
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from timelines.backbones.rules.timing.anchors.clock import Calendar
@@ -16,15 +17,14 @@ from timelines.backbones.rules.timing.anchors.operations import (
     refers_to_operation,
 )
 from timelines.backbones.rules.timing.anchors.references import ReferenceIndex
+from timelines.backbones.rules.timing.anchors.sequence import Passage
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
 from timelines.backbones.rules.timing.phrases.daypart import Part
 from timelines.backbones.rules.timing.phrases.terms import Basis, Day, TimeExpression
 from timelines.domain import DAY
 
-#: How far before the cursor a part of the day may be and still mean the same day.
-_SLACK = 2.5
-#: The same day's morning may come this long after its noon, before the next day is named.
-_SAME_DAY_BACK = 8.0
+#: How long before the admission a time of its day may be (hours).
+_ARRIVING = 3.0
 _PRESENTATION = re.compile(r"presentation|presenting|arrival|admission|transfer", re.IGNORECASE)
 
 
@@ -58,8 +58,8 @@ class PointResolver:
     surgery: Estimate | None = None
     #: The calendar day on which the story first reports an operation.
     told_surgery_day: int | None = None
-    #: The calendar day that the passage names next; until then the story has not reached it.
-    next_named_day: int | None = None
+    #: The times that follow in the passage.
+    ahead: Sequence[TimeExpression] = ()
     #: The base of the last offset of the sentence: "a week before surgery … and two days
     #: before".
     shared_base: Estimate | None = None
@@ -75,10 +75,11 @@ class PointResolver:
             return None
         if e.part is None:
             return None if day is None else self._whole_day(day, e, cursor)
+        part = e.part
         if day is None:
-            day = self._day_for_part(e, e.part, cursor, past)
-        part = self._early_part(e, e.part)
-        time, low, high = self._clock(e, part, day, cursor)
+            day, part = self._day_for_part(e, part, cursor, past)
+        part = self._early_part(e, part)
+        time, low, high = self.calendar.at(day, part)
         if e.linked == "that" and part.point >= 20.5 and time < cursor.time - 3.0:
             time, high = cursor.time, max(high, cursor.time)
         if e.linked == "first":
@@ -99,14 +100,6 @@ class PointResolver:
         return Moment(
             Estimate(time, low, high, strength, "clock", reason, known=True), day, part=part
         )
-
-    def _clock(
-        self, e: TimeExpression, part: Part, day: int, cursor: Cursor
-    ) -> tuple[float, float, float]:
-        time, low, high = self.calendar.at(day, part)
-        if e.ambiguous_clock and part.point < 12 and not e.day and time < cursor.time - 3.0:
-            return time + 12, low + 12, high + 12
-        return time, low, high
 
     def _early_part(self, e: TimeExpression, part: Part) -> Part:
         """Return the part of the day, moved a day back for the early hours.
@@ -178,55 +171,54 @@ class PointResolver:
         time = self.milestones.at(place).time or 0.0
         return self.calendar.day_of(time) + named.number
 
-    def _day_for_part(self, e: TimeExpression, part: Part, cursor: Cursor, past: bool) -> int:
-        """Return the day of a part of the day.
+    def _day_for_part(
+        self, e: TimeExpression, part: Part, cursor: Cursor, past: bool
+    ) -> tuple[int, Part]:
+        """Return the day of a part of the day, and the part with its half of the day decided.
 
         Examples: "that evening", "the next morning" or a bare "by noon".
         """
+        if past:
+            return self._past_day(e, part, cursor), part
         midnight = self.calendar.midnight
         crossed = cursor.time >= midnight(cursor.day + 1) - 0.01
         today = cursor.day + 1 if crossed and part.point < 20.5 else cursor.day
-        if past:
-            return self._past_day(e, part, cursor)
-        if e.linked == "that":
-            return today
-        if e.linked == "next":
-            return cursor.day + 1
-        if e.linked == "previous":
-            return cursor.day - 1
+        named = {"that": today, "next": cursor.day + 1, "previous": cursor.day - 1}.get(e.linked)
+        if named is not None:
+            return named, self._half(e, part, named, cursor)
         if e.linked in ("first", "second"):
             day = 0
             while midnight(day) + part.high < 0.5:
                 day += 1
-            return day + (1 if e.linked == "second" else 0)
+            return day + (1 if e.linked == "second" else 0), part
         if cursor.day_only:
             # "HD 4: overnight she spiked": the first statement of a day is about the night that led
             # into it.
-            return cursor.day - 1 if part.point >= 24.5 else cursor.day
-        if (
-            part.point >= 26
-            and re.match(r"\W*over", e.text, re.IGNORECASE) is not None
-            and 3.5 <= self.calendar.hour_of_day(cursor.time) < 11
-        ):
-            return self.calendar.day_of(cursor.time) - 1
-        day = (today if not crossed else cursor.day) - 1
-        for _ in range(4):
-            hour = part.point + (12 if e.ambiguous_clock and part.point < 12 else 0)
-            earliest = cursor.time - (3.0 if e.ambiguous_clock else _SLACK)
-            if not crossed_bounds(cursor):
-                earliest = min(earliest, cursor.low)
-            late_enough = midnight(day) + hour >= earliest
-            if late_enough:
-                break
-            day += 1
-        limit = self.next_named_day
-        if (
-            limit is not None
-            and day >= limit > cursor.day
-            and midnight(limit - 1) + part.point >= cursor.time - _SAME_DAY_BACK
-        ):
-            return limit - 1
-        return day
+            day = cursor.day - 1 if part.point >= 24.5 else cursor.day
+            if day == 0 and midnight(day) + part.high < -_ARRIVING:
+                day += 1
+            return day, self._half(e, part, day, cursor)
+        low = cursor.time if crossed_bounds(cursor) else min(cursor.low, cursor.time)
+        passage = Passage(self.calendar, self._counted_day, self.milestones.discharge, self.ahead)
+        choice = passage.choose(e, part, cursor.time, low)
+        return choice.day, choice.part
+
+    def _half(self, e: TimeExpression, part: Part, day: int, cursor: Cursor) -> Part:
+        """Return the half of the day that an hour without one means on a known day."""
+        if not e.ambiguous_clock or part.point >= 12:
+            return part
+        late = self.calendar.midnight(day) + part.point < cursor.time - 3.0
+        return part.shift(12.0) if late and not cursor.day_only else part
+
+    def _counted_day(self, named: Day) -> int | None:
+        """Return the calendar day of a hospital or postoperative day or a date."""
+        if named.basis is Basis.HOSPITAL:
+            return named.number - 1
+        if named.basis is Basis.POSTOP:
+            return None if self.surgery_day is None else self.surgery_day + named.number
+        if named.basis is Basis.DATE and named.month is not None:
+            return self.calendar.date_day(named)
+        return None
 
     def _past_day(self, e: TimeExpression, part: Part, cursor: Cursor) -> int:
         """Return the day of a part of the day before admission.

@@ -1,7 +1,7 @@
 """Small readings of a passage.
 
-They find times that only end a state, the day that is named next, text copied forward, and facts
-about the patient.
+They find times that only end a state, the times of a line, text copied forward, and facts about the
+patient.
 """
 
 from __future__ import annotations
@@ -45,22 +45,12 @@ def ends_state(e: TimeExpression, text: str) -> bool:
     return until and _NOT_BEFORE.search(text[max(0, e.start - 60) : e.start]) is None
 
 
-def next_named_day(
-    e: TimeExpression, ahead: Sequence[TimeExpression], text: str, surgery_day: int | None
-) -> int | None:
-    """Return the calendar day that is named next on the same line.
-
-    Day 0 is that of admission; only counted days of `ahead` are considered. In "… at noon.
-    Furosemide in the morning. On POD 2 …" the furosemide is still of POD 1.
-    """
-    for later in ahead:
-        if "\n" in text[e.end : later.start]:
-            return None
-        if later.day is not None and later.day.basis is Basis.HOSPITAL:
-            return later.day.number - 1
-        if later.day is not None and later.day.basis is Basis.POSTOP and surgery_day is not None:
-            return surgery_day + later.day.number
-    return None
+def same_line(
+    e: TimeExpression, ahead: Sequence[TimeExpression], text: str
+) -> list[TimeExpression]:
+    """Return the times of `ahead` that are on the same line as `e`."""
+    end = text.find("\n", e.end)
+    return [later for later in ahead if end < 0 or later.start < end]
 
 
 def is_copied(clause: str) -> bool:
