@@ -17,6 +17,7 @@ from llm_runtime.model_files import SPACY_ENGLISH
 from timelines.backbones.rules.sections.headings import Section
 from timelines.backbones.rules.sections.structure import read_sections
 from timelines.backbones.rules.sentences import sentence_spans, unwrap_lines
+from timelines.backbones.rules.tables import Row, find_rows
 from timelines.pipeline.backbone import Check, never_stop
 
 if TYPE_CHECKING:
@@ -88,6 +89,17 @@ class Analysis:
             ]
         )
 
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """The lines of tables whose values carry a date."""
+        return find_rows(self.text)
+
+    def row_at(self, offset: int) -> Row | None:
+        """Return the line of a table at `offset`, if there is one."""
+        index = bisect_right(self._row_starts, offset) - 1
+        row = self.rows[index] if index >= 0 else None
+        return row if row is not None and offset < row.end else None
+
     def tokens(self, start: int, end: int) -> list[Token]:
         """Return tokens that begin inside `[start, end)`, without white space."""
         first, last = (
@@ -99,6 +111,10 @@ class Analysis:
     @cached_property
     def _section_starts(self) -> list[int]:
         return [s.start for s in self.sections]
+
+    @cached_property
+    def _row_starts(self) -> list[int]:
+        return [row.start for row in self.rows]
 
     @cached_property
     def _sentence_starts(self) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from timelines.backbones.rules.sections.literature import LITERATURE
 from timelines.backbones.rules.tagging.chunks import Chunk, Clause, read_clause
 from timelines.backbones.rules.tagging.demographics import demographic_spans, heading_sex
 from timelines.backbones.rules.tagging.lanes import find_lane
@@ -52,12 +53,30 @@ class RuleTagger:
         analysis = analyse(note, self.check)
         spans = _demographics(analysis)
         thread, section = Thread(), None
+        spans.extend(_tag_rows(analysis))
         for sentence in analysis.sentences:
             self.check()
+            if analysis.row_at(sentence.start) is not None:
+                continue
             if (current := analysis.section_at(sentence.start)) is not section:
                 section, thread = current, Thread()
             spans.extend(_tag_sentence(analysis, current, sentence, thread))
         return sorted(spans, key=lambda s: (s.start, -s.end))
+
+
+def _tag_rows(analysis: Analysis) -> list[TaggedSpan]:
+    """Return the entries of tables, each with its value and its date."""
+    spans = []
+    for item in (item for row in analysis.rows for item in row.items):
+        kind = analysis.section_at(item.start).kind
+        if kind in {"header", LITERATURE}:
+            continue
+        clause = read_clause(analysis, item.start, item.end)
+        lane = find_lane(clause, Chunk(0, len(clause.tokens)), kind, None)
+        spans.append(
+            TaggedSpan(item.start, item.end, item.mention, find_polarity(item.mention), lane)
+        )
+    return spans
 
 
 def _demographics(analysis: Analysis) -> list[TaggedSpan]:

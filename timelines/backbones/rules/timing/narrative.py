@@ -88,8 +88,9 @@ class Narrator:
     check: Check = never_stop
 
     def sentences(self, section: Section) -> list[Sentence]:
-        """Sentences whose text begins in the body of `section`."""
-        return self.analysis.sentences_in(section.body_start, section.end)
+        """Sentences whose text begins in the body of `section`, without lines of tables."""
+        inside = self.analysis.sentences_in(section.body_start, section.end)
+        return [s for s in inside if self.analysis.row_at(s.start) is None]
 
     def find_occurrences(self, start: int, end: int) -> list[Occurrence]:
         """Occurrences that begin in `[start, end)`, in order."""

@@ -19,7 +19,7 @@ from timelines.backbones.rules.timing.estimate import Estimate, Strength
 from timelines.backbones.rules.timing.frames import Frame, find_frame
 from timelines.backbones.rules.timing.narrative import OPENING, Narrator
 from timelines.backbones.rules.timing.phrases.terms import Basis
-from timelines.backbones.rules.timing.results import place_results
+from timelines.backbones.rules.timing.results import place_results, place_rows
 
 _UNIT_NAMED = re.compile(r"\b(?:[A-Z]{0,4}ICU|CCU|intensive care)\b")
 _EXAM_LABEL = re.compile(r"\s*([^:\n]{3,40}):")
@@ -67,6 +67,7 @@ class Placement:
         else:
             self._place_fixed(section, self._recap(section))
         self._heading(section)
+        place_rows(section, self.narrator, self.resolver)
 
     def fixed_sentence(
         self, sentence: Sentence, fixed: Moment, latest: float | None = None

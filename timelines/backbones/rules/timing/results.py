@@ -56,6 +56,38 @@ def place_results(
         place(sentence, moment)
 
 
+def place_rows(section: Section, narrator: Narrator, resolver: Resolver) -> None:
+    """Date the entries of tables by the date of their row or column.
+
+    An entry whose date cannot be read is undated.
+    """
+    default = _estimate_time(resolver, section.kind, "")
+    for row in narrator.analysis.rows:
+        if not section.start <= row.start < section.end:
+            continue
+        for item in row.items:
+            estimate = _row_moment(item.when, narrator, resolver) or default
+            for occurrence in narrator.find_occurrences(item.start, item.end):
+                narrator.estimates[occurrence.uid] = (
+                    narrator.estimate_moment(occurrence, estimate)
+                    if isinstance(estimate, Moment)
+                    else estimate
+                )
+
+
+def _row_moment(
+    when: tuple[tuple[int, int], ...], narrator: Narrator, resolver: Resolver
+) -> Moment | None:
+    """Return the moment of a date, perhaps with the clock time of another cell."""
+    times = [e for start, end in when for e in narrator.find_times(start, end)]
+    day = next((e for e in times if e.day is not None), None)
+    if day is None:
+        return None
+    if day.part is None:
+        day = replace(day, part=next((e.part for e in times if e.part is not None), None))
+    return resolver.resolve(day, Cursor(0.0, 0.0, None, 0), past=False)
+
+
 def _moment(resolver: Resolver, estimate: Estimate) -> Moment:
     return Moment(estimate, resolver.calendar.day_of(estimate.time or 0.0))
 
