@@ -20,10 +20,10 @@ ROW_DATES = """LABORATORY              RESULT  FLAG  COLLECTED
   ALBUMIN                 2.9     L     05-MAR 0600
 """
 COLUMN_DATES = """RESULTS
-             3/5/2150 3/6/2150
-             06:00    18:30
-Sodium       131 L    138
-Albumin      --       2.9
+             3/5/2150   3/6/2150
+             06:00      18:30
+Sodium       131 L      138
+Albumin      --         2.9
 """
 FIRST_DATES = """Date/Time          BP       Pulse
 3/5/2150 07:00     101/60   92
