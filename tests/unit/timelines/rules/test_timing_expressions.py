@@ -92,6 +92,9 @@ def test_parts_of_the_day(modifier: str, base: str, point: float) -> None:
         ("14-MAR 2100", Basis.DATE, 14, 21.0),
         ("on the morning of the 14th", Basis.DATE, 14, 8.0),
         ("on the last morning", Basis.EVENT, 0, 8.0),
+        ("the morning after the puncture", Basis.EVENT, 1, 8.0),
+        ("the evening after the puncture", Basis.EVENT, 0, 19.5),
+        ("on the first post-procedure day", Basis.POSTOP, 1, None),
         ("at a quarter past six on HD2", Basis.HOSPITAL, 2, 6.25),
         ("a few minutes before six that evening, HD2", Basis.HOSPITAL, 2, 17 + 55 / 60),
     ],
@@ -168,6 +171,9 @@ def test_what_is_no_time(text: str) -> None:
 def test_age_in_childhood() -> None:
     (expression,) = find_expressions("in childhood")
     assert expression.age == (4.0, 14.0)
+    for words in ("at the age of nineteen", "since age 19", "started smoking at nineteen"):
+        (nineteen,) = find_expressions(words)
+        assert nineteen.age == (19, 20)
     (twenties,) = find_expressions("since his 20s")
     assert twenties.age == (20.0, 30.0)
 
@@ -220,6 +226,7 @@ def test_years_months_and_seasons(text: str, year: int | None, month: int | None
     "text",
     [
         "the 9th rib",
+        "every morning",
         "after two doses",
         "at four centimeters",
         "ferritin 2139",

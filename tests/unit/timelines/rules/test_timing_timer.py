@@ -430,3 +430,30 @@ def test_clock_times_stay_within_the_stay() -> None:
     )
     times = [entry.time for entry in found.values()]
     assert times == pytest.approx([2 + 8 + 1 / 6, 2 + 22, 26 + 9, 26 + 14], abs=0.01)
+
+
+def test_yesterday_counts_from_the_day_of_writing() -> None:
+    found = time_mentions(
+        "HOSPITAL COURSE:\nTransfer note, written 7 March\nFilm at noon yesterday was clear. Her rate "
+        "was 90 this morning. Tube feeds begin tomorrow at 0900.\n",
+        "Film",
+        "rate",
+        "Tube feeds",
+    )
+    times = [entry.time for entry in found.values()]
+    assert times == pytest.approx([26 + 12, 50 + 8, 74 + 9], abs=0.01)
+
+
+def test_a_time_shortly_after_the_discharge_is_at_the_discharge() -> None:
+    found = time_mentions(
+        "HOSPITAL COURSE:\nOn HD3 she improved. She went home at 1600 on HD3. She is to weigh herself "
+        "every morning, with a visit within a week.\n",
+        "improved",
+        "went home",
+        "weigh",
+        "visit",
+        discharge=41.0,
+    )
+    assert found["went home"].time == 41
+    assert found["weigh"].time == pytest.approx(41, abs=0.5)
+    assert found["visit"].time == pytest.approx(41, abs=0.5)

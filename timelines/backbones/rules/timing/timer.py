@@ -29,7 +29,8 @@ from timelines.backbones.rules.timing.phrases.manner import (
     writes_full_day,
     writes_plain_clocks,
 )
-from timelines.backbones.rules.timing.phrases.terms import TimeExpression
+from timelines.backbones.rules.timing.phrases.passages import find_writing
+from timelines.backbones.rules.timing.phrases.terms import Basis, TimeExpression
 from timelines.backbones.rules.timing.placement import Placement
 from timelines.backbones.rules.timing.repeats import link_repeats
 from timelines.domain import (
@@ -93,6 +94,7 @@ class _Reading:
         self.expressions = _locate_expressions(self.analysis, self.calendar, check)
         spanned = [o for o in note.inventory if o.start is not None]
         self.occurrences = tuple(sorted(spanned, key=lambda o: (o.start or 0, o.ordinal)))
+        self.written = find_writing(note.text, self._dates())
         self.starts = [o.start or 0 for o in self.occurrences]
         match = _AGE.search(note.text)
         self.age = float(match[1]) if match and 0 < int(match[1]) < 120 else None
@@ -100,6 +102,17 @@ class _Reading:
         self.course = (course[0].start, course[-1].end) if course else (0, len(note.text))
         self.by_problem = len(course) >= _BY_PROBLEM
         self.numbered = any(note.text[s.start : s.start + 1] == "#" for s in course)
+
+    def _dates(self) -> list[tuple[TimeExpression, int]]:
+        """Return the dates of the note with their calendar days."""
+        named = [(e, e.day) for e in self.expressions if e.day is not None]
+        return [
+            (e, day)
+            for e, d in named
+            if d.basis is Basis.DATE
+            and d.month is not None
+            and (day := self.calendar.date_day(d)) is not None
+        ]
 
     def read(self, before: dict[str, Estimate]) -> dict[str, Estimate]:
         """Read the note once, with earlier estimates for references to later text."""
@@ -177,7 +190,12 @@ class _Reading:
 
     def _resolver(self, index: ReferenceIndex) -> Resolver:
         resolver = Resolver(
-            self.calendar, self.milestones, index, self.age, unit_name=find_unit(self.note.text)
+            self.calendar,
+            self.milestones,
+            index,
+            self.age,
+            unit_name=find_unit(self.note.text),
+            written=self.written,
         )
         surgery = operation(index, self.course)
         if surgery is not None:

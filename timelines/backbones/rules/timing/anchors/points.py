@@ -58,6 +58,8 @@ class PointResolver:
     surgery: Estimate | None = None
     #: The calendar day on which the story first reports an operation.
     told_surgery_day: int | None = None
+    #: Days of writing that the note states, by the offset from which they are meant.
+    written: Sequence[tuple[int, int]] = ()
     #: The times that follow in the passage.
     ahead: Sequence[TimeExpression] = ()
     #: The base of the last offset of the sentence: "a week before surgery … and two days
@@ -80,7 +82,7 @@ class PointResolver:
             day, part = self._day_for_part(e, part, cursor, past)
         part = self._early_part(e, part)
         time, low, high = self.calendar.at(day, part)
-        if e.linked == "that" and part.point >= 20.5 and time < cursor.time - 3.0:
+        if e.linked in ("that", "this") and part.point >= 20.5 and time < cursor.time - 3.0:
             time, high = cursor.time, max(high, cursor.time)
         if e.linked == "first":
             reached = self.milestones.at(Place.UNIT).time or 0.0
@@ -132,13 +134,16 @@ class PointResolver:
                 named.number, 0 if past else cursor.day, forward=not past
             )
         if named.basis is Basis.CURRENT:
+            written = self._written_day(e) if named.writing else None
+            if written is not None:
+                return written + named.number
             if past and named.number < 0:
                 return (
                     self.calendar.day_of(self.milestones.at(Place.EMERGENCY).time or 0.0)
                     + named.number
                 )
             return cursor.day + named.number
-        return self._event_day(named, e, past)
+        return self._event_day(named, e, cursor, past)
 
     def _guessed_surgery(self, cursor: Cursor, number: int) -> int:
         """Return the day of surgery from the first postoperative day named.
@@ -157,7 +162,7 @@ class PointResolver:
         """The operation of this stay, as stated or assumed."""
         return self.surgery or assumed_operation(self.calendar, self.surgery_day)
 
-    def _event_day(self, named: Day, e: TimeExpression, past: bool) -> int | None:
+    def _event_day(self, named: Day, e: TimeExpression, cursor: Cursor, past: bool) -> int | None:
         if refers_to_operation(named.reference):
             return self.calendar.day_of(self.operation().time or 0.0) + named.number
         place = find_place(named.reference)
@@ -166,7 +171,9 @@ class PointResolver:
         if place is None:
             found = self.index.find(named.reference, e.start)
             if found is None or found[1].time is None:
-                return 0 + named.number if past else None
+                if past:
+                    return named.number
+                return cursor.day + named.number if named.number > 0 else None
             return self.calendar.day_of(found[1].time) + named.number
         time = self.milestones.at(place).time or 0.0
         return self.calendar.day_of(time) + named.number
@@ -178,12 +185,20 @@ class PointResolver:
 
         Examples: "that evening", "the next morning" or a bare "by noon".
         """
+        written = self._written_day(e) if e.linked == "this" else None
+        if written is not None:
+            return written, self._half(e, part, written, cursor)
         if past:
             return self._past_day(e, part, cursor), part
         midnight = self.calendar.midnight
         crossed = cursor.time >= midnight(cursor.day + 1) - 0.01
         today = cursor.day + 1 if crossed and part.point < 20.5 else cursor.day
-        named = {"that": today, "next": cursor.day + 1, "previous": cursor.day - 1}.get(e.linked)
+        named = {
+            "that": today,
+            "this": today,
+            "next": cursor.day + 1,
+            "previous": cursor.day - 1,
+        }.get(e.linked)
         if named is not None:
             return named, self._half(e, part, named, cursor)
         if e.linked in ("first", "second"):
@@ -202,6 +217,11 @@ class PointResolver:
         passage = Passage(self.calendar, self._counted_day, self.milestones.discharge, self.ahead)
         choice = passage.choose(e, part, cursor.time, low)
         return choice.day, choice.part
+
+    def _written_day(self, e: TimeExpression) -> int | None:
+        """Return the day of writing of the text around an expression, if it is stated."""
+        days = [day for offset, day in self.written if offset <= e.start]
+        return days[-1] if days else None
 
     def _half(self, e: TimeExpression, part: Part, day: int, cursor: Cursor) -> Part:
         """Return the half of the day that an hour without one means on a known day."""

@@ -23,6 +23,8 @@ _SMALL_DRIFT = 0.5
 _ARRIVED = -0.6
 #: How long after a stated arrival "on arrival" still means it (hours).
 _SINCE_ARRIVAL = 18.0
+#: Hours after the discharge that a time of the stay may be stated to have.
+_SHORTLY = 12.0
 #: Words of an amount of time that has passed, in contrast to "in two weeks".
 _FOLLOWED = re.compile(r"\b(?:later|after\w*|follow\w*)\b", re.IGNORECASE)
 
@@ -47,21 +49,24 @@ class Resolver(PointResolver):
         return self._within_stay(expression, moment, cursor)
 
     def _within_stay(self, e: TimeExpression, moment: Moment, cursor: Cursor) -> Moment:
-        """Return the moment; after a known discharge, the hour of its plan.
+        """Return the moment, or for a time after a known discharge the hour it was planned.
 
-        The planned time becomes the upper bound. "Two weeks later she walked" is a visit after the
-        stay and not a plan.
+        The planned time becomes the upper bound. Times shortly after the discharge are at the
+        discharge. "Two weeks later she walked" is a visit after the stay and not a plan.
         """
-        end, time = self.milestones.discharge, moment.estimate.time
-        low = moment.estimate.low
-        if end is None or time is None or (time if low is None else low) <= end:
+        end, estimate, time = self.milestones.discharge, moment.estimate, moment.estimate.time
+        if end is None or time is None or time <= end:
             return moment
+        low: float = time if estimate.low is None else estimate.low
+        if e.kind is Kind.POINT and (low <= end or time < end + _SHORTLY):
+            estimate = replace(estimate, time=end, low=min(low, end))
+            return Moment(estimate, self.calendar.day_of(end))
         if e.kind is Kind.OFFSET and _FOLLOWED.search(e.text) and time >= end + DAY:
             return moment
         made = min(cursor.time, end)
-        reason = f"{moment.estimate.reason}, after the discharge: a plan has the hour at which it was made"
+        reason = f"{estimate.reason}, after the discharge: a plan has the hour at which it was made"
         estimate = replace(
-            moment.estimate, time=made, low=min(cursor.low, made), reason=reason, known=False
+            estimate, time=made, low=min(cursor.low, made), reason=reason, known=False
         )
         return Moment(estimate, self.calendar.day_of(made))
 

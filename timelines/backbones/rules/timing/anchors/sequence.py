@@ -23,6 +23,8 @@ from timelines.domain import DAY
 
 #: Cost of a step back: a fixed part, and hours that count more than hours forward.
 _BACK, _BACK_RATE = 1.0, 1.5
+#: A part of the day of more hours than this is not stepped back to as readily.
+_WIDE, _WIDE_RATE = 3.0, 3.0
 #: Cost of a time of the stay before the admission, or after the discharge.
 _TOO_EARLY, _TOO_LATE = 12.0, 200.0
 #: Cost of reaching a day before the passage names it.
@@ -82,7 +84,8 @@ class Passage:
         if time < early:
             cost += early - time
         elif low > late:
-            cost += _BACK + _BACK_RATE * (low - late)
+            wide = choice.part.high - choice.part.low > _WIDE
+            cost += _BACK + (_WIDE_RATE if wide else _BACK_RATE) * (low - late)
         if point < -_BEFORE <= time:
             cost += _TOO_EARLY
         if self.end is not None and point > self.end + _AFTER:
@@ -127,6 +130,7 @@ class Passage:
         today = self.calendar.day_of(time)
         if e.day is not None:
             if e.day.basis is Basis.CURRENT:
-                return today + e.day.number
+                return None if e.day.writing else today + e.day.number
             return self.find_day(e.day)
-        return {"that": today, "next": today + 1, "previous": today - 1}.get(e.linked)
+        linked = {"that": today, "this": today, "next": today + 1, "previous": today - 1}
+        return linked.get(e.linked)

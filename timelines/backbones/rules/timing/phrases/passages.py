@@ -14,6 +14,13 @@ from timelines.domain import Occurrence
 
 #: How far ahead a passage is read for the day that it names next (characters).
 PASSAGE = 400
+#: A line longer than this is no header (characters).
+_HEADER = 120
+#: Words of a line that says when the text below it was written.
+_WRITTEN = re.compile(
+    r"\b(?:written|dictated|prepared|addendum|(?:note|summary)\s+(?:date|of)|date\s+of\s+(?:note|summary))\b",
+    re.IGNORECASE,
+)
 _UNTIL = re.compile(r"\b(?:until|till|'til)\b", re.IGNORECASE)
 #: "was not given until the next morning" dates the giving.
 _NOT_BEFORE = re.compile(
@@ -51,6 +58,22 @@ def same_line(
     """Return the times of `ahead` that are on the same line as `e`."""
     end = text.find("\n", e.end)
     return [later for later in ahead if end < 0 or later.start < end]
+
+
+def find_writing(text: str, dates: Sequence[tuple[TimeExpression, int]]) -> list[tuple[int, int]]:
+    """Return (offset, calendar day) of each line that states when the text was written.
+
+    `dates` are the dates of the note with their calendar days. "Yesterday" counts from the line
+    above it.
+    """
+    found: list[tuple[int, int]] = []
+    for e, day in dates:
+        start = text.rfind("\n", 0, e.start) + 1
+        end = text.find("\n", e.end)
+        line = text[start : end if end >= 0 else len(text)]
+        if len(line) < _HEADER and _WRITTEN.search(line[: e.start - start]):
+            found.append((start, day))
+    return found
 
 
 def is_copied(clause: str) -> bool:

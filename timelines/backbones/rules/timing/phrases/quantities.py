@@ -244,7 +244,7 @@ _THING_BEFORE = re.compile(
     r"(?:\b(?:mrn|room|rm|bed|ext|pager|phone|acct|no|number|ivf|lr|ns|ebl|uop|output|urine|i/?o|bnp|"
     r"ntprobnp|nt-probnp|ck|cpk|ldh|ast|alt|alk|ferritin|d-?dimer|plt|platelets?|wbc|dose|total|lipase|"
     r"amylase|crp|trig\w*|glucose|osm\w*|to|peak|max|of|is|was|bolus|count|about|mean|nadir|fio2|"
-    r"tidal|volume|vt|weight|minus|plus|net|drained|removed|given|received|lost|over|under|than)|[#=<>≥≤+~$])\s*[:=]?\s*$",
+    r"tidal|volume|vt|weight|minus|plus|net|drained|removed|given|received|lost|over|under|than)|[#=<>≥≤+$])\s*[:=]?\s*$",
     re.IGNORECASE,
 )
 

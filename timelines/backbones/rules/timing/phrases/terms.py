@@ -47,7 +47,8 @@ class Anchoring(StrEnum):
 class Day:
     """A named day, unresolved.
 
-    `until` is the last number of a range ("HD5-6").
+    `until` is the last number of a range ("HD5-6"). `writing`: it counts from the day of writing,
+    as "yesterday" does.
     """
 
     basis: Basis
@@ -56,6 +57,7 @@ class Day:
     month: int | None = None
     year: int | None = None
     reference: str = ""
+    writing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +65,8 @@ class TimeExpression:
     """One time expression, `[start, end)` in the searched text.
 
     `direction` is −1 before, 0 at, +1 after. `reference` is the phrase that an offset or event
-    expression refers to. `linked` marks anaphoric parts of the day: "that" (same day), "next",
-    "previous", "first" (the first one in hospital).
+    expression refers to. `linked` marks anaphoric parts of the day: "that" (same day), "this" (the
+    day of writing), "next", "previous", "first" (the first one in hospital).
     """
 
     start: int

@@ -12,6 +12,7 @@ from timelines.backbones.rules.timing.phrases.quantities import (
     BARE_QUANTITY,
     QUANTITY,
     Quantity,
+    number,
     parse_quantity,
 )
 from timelines.backbones.rules.timing.phrases.terms import Anchoring, Kind, TimeExpression
@@ -68,7 +69,9 @@ _HISTORY = re.compile(
 _FUTURE = re.compile(rf"\bin\s+(?P<q>{QUANTITY})(?!\s*(?:later|ago|prior|before|after))", _I)
 _AGE = re.compile(
     r"\b(?:at\s+(?:the\s+)?age\s+(?:of\s+)?|at\s+)(?P<n>\d{1,2})\s*(?:years?\s+(?:old|of\s+age)|"
-    r"y/?o)\b|\bat\s+(?:the\s+)?age\s+(?:of\s+)?(?P<n2>\d{1,2})\b|"
+    r"y/?o)\b|\b(?:at|since|from)\s+(?:the\s+)?age\s+(?:of\s+)?(?P<n2>\d{1,2}|[a-z]+(?:-[a-z]+)?)\b|"
+    r"\b(?:started|began|begun|start)\s+(?:smoking|drinking|menstruating|using\s+\w+)\s+at\s+(?P<n3>\d{1,2}|"
+    r"[a-z]+(?:-[a-z]+)?)\b|"
     r"\b(?:(?:in|since|from|during)\s+(?:his|her|their)|since)\s+(?:(?P<third>early|mid|late)[\s-]*)?(?P<decade>[2-8]0'?s|"
     r"twenties|thirties|forties|fifties|sixties|seventies|eighties|teens)\b|"
     r"\b(?:in|since|from|as\s+of|during)\s+(?:(?:his|her|their)\s+)?(?P<stage>childhood|infancy|adolescence|birth|youth)\b|"
@@ -178,10 +181,13 @@ def find_ages(text: str) -> list[TimeExpression]:
     """Ages and stages of life: "in childhood", "since his 20s", "at age 12"."""
     found = []
     for m in _AGE.finditer(text):
-        years = m["n"] or m["n2"]
+        words = m["n"] or m["n2"] or m["n3"]
+        years = number(words) if words else None
+        if words and years is None:
+            continue
         span = (
-            (float(years), float(years) + 1)
-            if years
+            (years, years + 1)
+            if years is not None
             else _AGES.get((m["as"] or m["stage"] or m["decade"] or "").lower())
         )
         if span is None and m["decade"]:

@@ -201,8 +201,10 @@ def _clock(m: re.Match[str], pattern: re.Pattern[str], full_day: bool) -> TimeEx
         hour, shift = hour + 0.5, 0.0
     point = hour + shift
     linked = (
-        "that"
-        if re.search(r"\b(?:that|this)\b", m.group(), _I)
+        "this"
+        if re.search(r"\bthis\b", m.group(), _I)
+        else "that"
+        if re.search(r"\bthat\b", m.group(), _I)
         else "next"
         if re.search(r"\b(?:next|following)\b", m.group(), _I)
         else ""
@@ -245,6 +247,8 @@ def find_parts(text: str) -> list[TimeExpression]:
             )
         ):
             continue
+        if re.fullmatch(r"each|every", m["link"] or "", _I):
+            continue
         modifier = re.sub(
             r"\s+", " ", (m["mod2"] or m["mod"] or "").replace("the middle", "middle").lower()
         )
@@ -275,4 +279,6 @@ def _link(words: str) -> str:
             return link
     if re.search(r"previous|prior|preceding", words):
         return "previous"
+    if re.match(r"this\b(?!.*same)", words):
+        return "this"
     return "that" if re.search(r"that|this|same", words) else ""

@@ -64,7 +64,13 @@ _DAY_PATTERNS: tuple[tuple[re.Pattern[str], Basis], ...] = (
         ),
         Basis.POSTOP,
     ),
-    (re.compile(rf"\b(?P<n>{_ORD})\s+post-?\s?op(?:erative)?\s+day\b", _I), Basis.POSTOP),
+    (
+        re.compile(
+            rf"\b(?P<n>{_ORD})\s+post-?\s?(?:op(?:erative)?|procedure|procedural|surgical)\s+day\b",
+            _I,
+        ),
+        Basis.POSTOP,
+    ),
     (re.compile(rf"\b{_UNIT_NAME}\s+day\s*#?\s*{_RANGE}\b", _I), Basis.UNIT),
     (re.compile(rf"\bon\s+(?:the\s+)?(?P<n>{_ORD})\s+day\b(?!\s+of)", _I), Basis.HOSPITAL),
     (
@@ -124,6 +130,13 @@ _EVENT_DAY_PATTERN = re.compile(
     rf"\b(?:the\s+)?(?P<what>day|{BASE})\s+(?P<rel>of|before|prior\s+to|after|following)\s+(?P<ref>{_EVENT_DAY})\b",
     _I,
 )
+#: "the morning after the puncture"; an evening after something is still of its day.
+_NEAR_EVENT = re.compile(
+    rf"\b(?:on\s+|by\s+)?the\s+(?P<what>day|{BASE})\s+(?P<rel>before|after|following)\s+"
+    rf"(?P<ref>(?:the|his|her|that|this)\s+(?!next\b|day\b|(?:{BASE})\b)[a-z][\w-]+(?:\s+(?:of\s+)?[\w-]+)?)",
+    _I,
+)
+_SAME_DAY_PARTS = re.compile(r"afternoon|evening|night|eve\b|dusk", _I)
 _SHIFTED_PART = re.compile(
     rf"\b(?:on\s+)?the\s+(?:(?P<mod>early|late)\s+)?(?P<base>{BASE})\s+(?P<rel>before|prior|"
     rf"after)\b(?!\s+(?:the|that|this|his|her|an?|\w+(?:ion|ed|ing))\b)",
@@ -175,9 +188,17 @@ def find_days(text: str) -> list[TimeExpression]:
                 part=part,
             )
         )
+    for m in _NEAR_EVENT.finditer(text):
+        if any(e.start < m.end() and m.start() < e.end for e in found):
+            continue
+        shift = -1 if m["rel"].lower() == "before" else 0 if _SAME_DAY_PARTS.match(m["what"]) else 1
+        part = None if m["what"].lower() == "day" else find_part("", m["what"])
+        day = Day(Basis.EVENT, shift, reference=m["ref"])
+        found.append(TimeExpression(m.start(), m.end(), Kind.POINT, day=day, part=part))
     for m in _RELATIVE_DAY.finditer(text):
         shift = 1 if m["next"] or m["tomorrow"] else -1 if m["prev"] or m["yest"] else 0
-        found.append(_add_modifier(text, m, Day(Basis.CURRENT, shift)))
+        writing = bool(m["today"] or m["tomorrow"] or m["yest"])
+        found.append(_add_modifier(text, m, Day(Basis.CURRENT, shift, writing=writing)))
     for m in _SHIFTED_PART.finditer(text):
         part = find_part(m["mod"] or "", m["base"])
         shift = 1 if m["rel"].lower() == "after" else -1
