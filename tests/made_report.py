@@ -11,6 +11,9 @@ from dataclasses import replace
 
 from timelines.evaluation.values import (
     Basis,
+    BoundsGroup,
+    BoundsOf,
+    BoundsResult,
     CaseFunnel,
     CaseResult,
     CaseSource,
@@ -27,6 +30,7 @@ from timelines.evaluation.values import (
     SourceResult,
     Step,
     StratumResult,
+    WidthGroup,
 )
 
 MARKUP = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>{{ 7|add:1 }}'
@@ -147,6 +151,46 @@ def make_funnel(key: SourceKey, kind: str, *counts: int) -> FunnelResult:
     return FunnelResult(key, kind, occurrences, dict(zip(Step, reached, strict=True)), lost)
 
 
+def make_bounds(key: SourceKey, basis: Basis, coverage: float) -> BoundsResult:
+    """Return bounds of five groups, one without any bound."""
+
+    def make_group(of: BoundsOf, way: str, occurrences: int, shift: float) -> BoundsGroup:
+        return BoundsGroup(
+            of,
+            way,
+            occurrences,
+            make_estimate(coverage + shift, n=occurrences),
+            make_estimate(14.0 - 40 * shift, 1.5, occurrences - 10),
+            make_estimate(0.125, n=occurrences),
+        )
+
+    unbounded = BoundsGroup(
+        BoundsOf.WAY,
+        "",
+        3,
+        make_estimate(None, why="no entry has a bound"),
+        make_estimate(None, why="no entry has bounds on both sides"),
+        Estimate(1.0, 1.0, 1.0, 3),
+    )
+    return BoundsResult(
+        key,
+        basis,
+        (
+            make_group(BoundsOf.ALL, "", 110, 0.0),
+            make_group(BoundsOf.STATED, "", 45, 0.06),
+            make_group(BoundsOf.NOT_STATED, "", 65, -0.04),
+            make_group(BoundsOf.WAY, "matched", 107, 0.05),
+            unbounded,
+        ),
+        tuple(
+            WidthGroup(
+                0.5 * 2**n, 0.9 * 2**n, 0.7 * 2**n, make_estimate(coverage - 0.2 + n / 30, n=10)
+            )
+            for n in range(9)
+        ),
+    )
+
+
 def make_report(**changes: object) -> Report:
     """The whole report; `changes` replace fields."""
     bases = (Basis.SPAN, Basis.EMBEDDING)
@@ -182,6 +226,11 @@ def make_report(**changes: object) -> Report:
             make_funnel(REVISED, "lab", 25, 24, 23, 20, 18, 21),
             make_funnel(REVISED, "medication", 15, 12, 11, 10, 6, 7),
             make_funnel(NO_ROWS, "", 40, 36, 34, 0, 0, 22),
+        ),
+        bounds=tuple(
+            make_bounds(key, basis, coverage)
+            for basis in bases
+            for key, coverage in ((TEXT, 0.62), (REVISED, 0.81), (NO_ROWS, 0.7), (OTHER, 0.55))
         ),
         warnings=(
             "The annotator of the reference knew the rows of the record: figures of revised timelines favour evidence.",

@@ -243,7 +243,7 @@ def cumulative_errors(cases: Cases) -> tuple[tuple[str, Estimate], ...]:
         value, samples, n, why = ratio(
             cases, [int((e <= hours).sum()) for e in cases.errors], sizes, NO_TIME
         )
-        found.append((words, _add_interval(cases, value, samples, n, why)))
+        found.append((words, add_interval(cases, value, samples, n, why)))
     return tuple(found)
 
 
@@ -267,12 +267,12 @@ def errors_by_distance(cases: Cases) -> tuple[tuple[str, int, Estimate, Estimate
         errors = [e[b == number] for e, b in zip(cases.errors, bands, strict=True)]
         pooled = _pool(errors)
         middle = float(np.median(pooled)) if pooled.size else None
-        median = _add_interval(
+        median = add_interval(
             cases, middle, cases.resamples.median_error(errors), pooled.size, NO_TIME
         )
         near = [int(r[b == number].sum()) for r, b in zip(right, bands, strict=True)]
         value, samples, n, why = ratio(cases, near, [e.size for e in errors], NO_TIME)
-        found.append((words, pooled.size, median, _add_interval(cases, value, samples, n, why)))
+        found.append((words, pooled.size, median, add_interval(cases, value, samples, n, why)))
     return tuple(found)
 
 
@@ -303,9 +303,8 @@ def mean_log_error(
     )
 
 
-def _add_interval(
-    cases: Cases, value: float | None, samples: Numbers, n: int, why: str
-) -> Estimate:
+def add_interval(cases: Cases, value: float | None, samples: Numbers, n: int, why: str) -> Estimate:
+    """Return a figure with its interval; without a value, the reason."""
     if value is None:
         return Estimate(None, n=n, why=why)
     low, high = cases.resamples.interval(samples)

@@ -15,6 +15,17 @@ VARIANTS = frozenset(v.value for v in Variant)
 _RHO = "rho="
 
 
+def name_way(source: str, decided_by: str, link: str) -> str:
+    """Return how a time was decided: the link to its rows, else the rule.
+
+    Empty if a model decided without a row, or if nothing is recorded.
+    """
+    if link:
+        return link
+    # A source that names models ("prompted:GLM-4.6") has no rules: its entries name a model.
+    return "" if ":" in source else decided_by
+
+
 def split_source(source: str) -> tuple[str, str]:
     """Split a source into (backbone, variant).
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from timelines.evaluation.aultc import aultc, aultc_ref
+from timelines.evaluation.bounds import evaluate_bounds
 from timelines.evaluation.collecting import Collected, Embed, embed_mentions
 from timelines.evaluation.comparisons import differences
 from timelines.evaluation.figures import (
@@ -123,6 +124,7 @@ def evaluate(
         strata=_strata(main, ordered, scored, settings, s_max),
         rho=_rho(by_key, rho_runs or {}, swept, settings),
         funnel=funnel.results(sorted(funnel.keys, key=_order)),
+        bounds=tuple(evaluate_bounds(*known, main[known]) for known in ordered),
         warnings=_warnings(scored, swept),
     )
 

@@ -44,6 +44,12 @@ class Paired:
     cites: NDArray[np.bool_]
     has_rows: NDArray[np.bool_]
     cites_right: NDArray[np.bool_]
+    #: Bounds of the predicted side, infinite if open; whether it is stated (1, 0, NaN if not
+    #: recorded), and its way of decision.
+    lowers: Numbers
+    uppers: Numbers
+    stated: Numbers
+    ways: NDArray[np.object_]
 
     @classmethod
     def from_triples(
@@ -67,6 +73,10 @@ class Paired:
                 [not set(a.rows).isdisjoint(b.rows) for a, b in zip(ours, theirs, strict=True)],
                 dtype=bool,
             ),
+            lowers=_numbers([e.lower for e in theirs], -np.inf),
+            uppers=_numbers([e.upper for e in theirs], np.inf),
+            stated=_numbers([e.stated for e in theirs], np.nan),
+            ways=np.array([e.way for e in theirs], dtype=object),
         )
 
     def __len__(self) -> int:
@@ -192,4 +202,8 @@ def _span(event: PlacedEvent) -> tuple[int, int] | None:
 
 
 def _times(events: Sequence[PlacedEvent]) -> Numbers:
-    return np.array([np.nan if e.time is None else e.time for e in events], dtype=np.float64)
+    return _numbers([e.time for e in events], np.nan)
+
+
+def _numbers(values: Sequence[float | None], missing: float) -> Numbers:
+    return np.array([missing if v is None else v for v in values], dtype=np.float64)

@@ -13,11 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from timelines.domain import RowLink
 from timelines.evaluation.naming import split_source
 from timelines.evaluation.published import MARK, ablation_table, main_table
 from timelines.evaluation.values import (
     METRICS,
     Basis,
+    BoundsGroup,
+    BoundsOf,
     Estimate,
     Lost,
     Report,
@@ -28,7 +31,7 @@ from timelines.evaluation.values import (
 from timelines.pipeline.config import Variant
 
 #: Figures in hours have two decimals, shares and indices three.
-HOURS = ("median_error", "median_error_common")
+HOURS = ("median_error", "median_error_common", "width")
 EXTRA_WORDS = {
     "median_error_common": "Median error on common events, h",
     "mean_log_error_common": "Mean ln(1 + error) on common events",
@@ -50,6 +53,20 @@ LOST_WORDS: Mapping[Lost, str] = {
     Lost.OTHER_ROW: "Another row cited",
     Lost.TIME_DIFFERS: "Time differs",
 }
+BOUNDS_WORDS: Mapping[BoundsOf, str] = {
+    BoundsOf.ALL: "All",
+    BoundsOf.STATED: "Stated",
+    BoundsOf.NOT_STATED: "Not stated",
+}
+WAY_WORDS: Mapping[str, str] = {
+    RowLink.CITED: "Row cited by the model",
+    RowLink.INFERRED: "Row inferred from the same hour",
+    RowLink.MATCHED: "Row matched by a rule",
+    "": "Without row or rule",
+}
+#: Columns of the figures of bounds, and of their tenths by width.
+BOUNDS_HEADS = ("Occurrences", "Coverage of bounds", "Median width, h", "Share open")
+WIDTH_HEADS = ("Narrowest, h", "Widest, h", "Occurrences", "Coverage of bounds")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _TEX = str.maketrans(
     {
@@ -438,6 +455,58 @@ def funnel(report: Report, basis: Basis) -> Table:
     )
 
 
+def bounds(report: Report, basis: Basis) -> Table:
+    """Return coverage and width of bounds, overall and in groups."""
+    rows: list[TableRow] = [
+        (
+            r.key.label,
+            group_words(g),
+            g.occurrences,
+            cell(g.coverage, "share"),
+            cell(g.width, "width"),
+            cell(g.open, "share"),
+        )
+        for r in report.bounds
+        if r.basis is basis
+        for g in r.groups
+    ]
+    return Table(
+        "bounds",
+        f"Coverage and width of bounds, {_basis_words(report, basis)}",
+        ("Source", "Group", *BOUNDS_HEADS),
+        tuple(rows),
+    )
+
+
+def reliability(report: Report, basis: Basis) -> Table:
+    """Return the coverage of closed bounds in tenths by width."""
+    rows: list[TableRow] = [
+        (
+            r.key.label,
+            Cell(w.narrowest, decimals=2),
+            Cell(w.widest, decimals=2),
+            w.coverage.n,
+            cell(w.coverage, "share"),
+        )
+        for r in report.bounds
+        if r.basis is basis
+        for w in r.widths
+    ]
+    return Table(
+        "reliability",
+        f"Coverage of closed bounds by width, {_basis_words(report, basis)}",
+        ("Source", *WIDTH_HEADS),
+        tuple(rows),
+    )
+
+
+def group_words(group: BoundsGroup) -> str:
+    """Return the name of a group; rules have the name that the chain shows."""
+    if group.of is not BoundsOf.WAY:
+        return BOUNDS_WORDS[group.of]
+    return WAY_WORDS.get(group.way) or f"Rule: {group.way.removeprefix('rules: ')}"
+
+
 #: Name in addresses and files → how the table is made.
 TABLES: Mapping[str, Callable[[Report, Basis], Table]] = {
     "main": main,
@@ -448,6 +517,8 @@ TABLES: Mapping[str, Callable[[Report, Basis], Table]] = {
     "datasets": datasets,
     "rho": rho,
     "funnel": funnel,
+    "bounds": bounds,
+    "reliability": reliability,
 }
 #: Made on the report's first basis alone.
 _OF_FIRST_BASIS = ("rho", "funnel")

@@ -58,7 +58,9 @@ class EvaluationSettings:
 class PlacedEvent:
     """One occurrence of one timeline as evaluation sees it.
 
-    `rows` are the row indices its time rests on; `lane` is its kind, empty if it has none.
+    `rows` are the row indices its time rests on; `lane` is its kind, empty if it has none. A bound
+    of None is open. `stated` is the entry's `known`; `way` is how its time was decided
+    (`naming.name_way`).
     """
 
     key: str
@@ -68,6 +70,10 @@ class PlacedEvent:
     end: int | None = None
     rows: tuple[int, ...] = ()
     lane: str = ""
+    lower: float | None = None
+    upper: float | None = None
+    stated: bool | None = None
+    way: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +308,55 @@ class FunnelResult:
     lost: Mapping[Lost, int]
 
 
+class BoundsOf(StrEnum):
+    """The occurrences of a source whose bounds are evaluated together."""
+
+    ALL = "all"
+    STATED = "stated"
+    NOT_STATED = "not-stated"
+    #: Those whose times were decided in one way.
+    WAY = "way"
+
+
+@dataclass(frozen=True, slots=True)
+class BoundsGroup:
+    """Coverage and width of the bounds of one group of occurrences.
+
+    `way` is set if the group is a way of decision. `width` is the median of closed bounds in hours,
+    over their number; `coverage` and `open` are shares of all occurrences.
+    """
+
+    of: BoundsOf
+    way: str
+    occurrences: int
+    coverage: Estimate
+    width: Estimate
+    open: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class WidthGroup:
+    """Coverage of closed bounds of similar width: about a tenth of them.
+
+    Widths in hours.
+    """
+
+    narrowest: float
+    widest: float
+    median: float
+    coverage: Estimate
+
+
+@dataclass(frozen=True)
+class BoundsResult:
+    """The bounds of one source under one basis."""
+
+    key: SourceKey
+    basis: Basis
+    groups: tuple[BoundsGroup, ...]
+    widths: tuple[WidthGroup, ...]
+
+
 @dataclass(frozen=True)
 class CaseResult:
     """One case of a report, for the drill-down."""
@@ -355,6 +410,8 @@ class Report:
     rho: tuple[RhoPoint, ...] = ()
     #: The evidence funnel on the first basis, by source and kind.
     funnel: tuple[FunnelResult, ...] = ()
+    #: Coverage and width of bounds, in the order of `results`. Reports of earlier versions have none.
+    bounds: tuple[BoundsResult, ...] = ()
     #: Cautions for a reader who quotes a figure ("the annotator knew the rows").
     warnings: tuple[str, ...] = ()
 

@@ -15,6 +15,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from ehr.models import Dataset, Encounter
 from timelines.domain import TimelineKind
+from timelines.evaluation.naming import name_way
 from timelines.evaluation.values import EvaluatedCase, PlacedEvent, SourceKey
 from timelines.evaluations.rho import is_swept, revise_case
 from timelines.evaluations.trails import load_row_series, load_trails
@@ -139,11 +140,28 @@ def load_events(timelines: Sequence[Timeline]) -> Mapping[int, tuple[PlacedEvent
         "occurrence__end",
         "adopted_rows",
         "occurrence__lane",
+        "lower",
+        "upper",
+        "known",
+        "decided_by",
+        "link",
     )
-    for timeline, uid, mention, event, time, start, end, adopted, lane in rows.values_list(*fields):
-        key = uid or f"#{len(found[timeline]) + 1}"
-        words = unescape_mention(mention or event)
+    sources = {t.pk: t.source for t in timelines}
+    for timeline, uid, mention, event, *values in rows.values_list(*fields):
+        time, start, end, adopted, lane, lower, upper, known, decided_by, link = values
         found[timeline].append(
-            PlacedEvent(key, words, time, start, end, tuple(adopted), lane or "")
+            PlacedEvent(
+                uid or f"#{len(found[timeline]) + 1}",
+                unescape_mention(mention or event),
+                time,
+                start,
+                end,
+                tuple(adopted),
+                lane or "",
+                lower,
+                upper,
+                known,
+                name_way(sources[timeline], decided_by, link),
+            )
         )
     return {t.pk: tuple(found[t.pk]) for t in timelines}

@@ -192,6 +192,65 @@ function bands(data, look, size) {
   };
 }
 
+// One point per tenth of the closed bounds, at their median width. The dashed line is the share
+// that bounds are meant to contain.
+function reliability(data, look, size) {
+  if (!data.reliability.length) return null;
+  const drawn = data.reliability.map((series) => ({
+    series,
+    points: series.points.map(([width, ...rest]) => [Math.max(width, LEAST_HOURS), ...rest]),
+  }));
+  const traces = drawn.map(({ series, points }) =>
+    line(look, series, points, {
+      mode: "lines+markers",
+      name: Look.text(Look.name(series)),
+      marker: { symbol: Look.shape(series), size: 8 },
+      hoverinfo: "text",
+      text: points.map((p) =>
+        `${Look.text(Look.name(series))}<br>${p[5].toPrecision(3)} to ${
+          p[6].toPrecision(3)
+        } h wide: ${p[1].toFixed(3)} of ${p[4]}`
+      ),
+      error_y: {
+        type: "data",
+        symmetric: false,
+        array: points.map((p) => (p[3] ?? p[1]) - p[1]),
+        arrayminus: points.map((p) => p[1] - (p[2] ?? p[1])),
+        color: Look.tone(look, series),
+        thickness: 1,
+        width: 0,
+      },
+    })
+  );
+  const widest = Math.max(24, ...drawn.flatMap((d) => d.points.map((p) => p[0])));
+  const shown = HOURS.filter((t) => t[0] <= widest * 1.2);
+  const made = Look.layout(look, size, {
+    legend: true,
+    x: {
+      words: "Median width of bounds",
+      type: "log",
+      range: [Math.log10(LEAST_HOURS * 0.8), Math.log10(widest * 1.2)],
+      tickvals: shown.map((t) => t[0]),
+      ticktext: shown.map((t) => t[1]),
+    },
+    y: {
+      words: "Coverage of bounds",
+      range: [0, 1.02],
+      tickvals: [0, 0.25, 0.5, 0.75, data.nominal],
+    },
+  });
+  made.shapes = [{
+    type: "line",
+    xref: "paper",
+    x0: 0,
+    x1: 1,
+    y0: data.nominal,
+    y1: data.nominal,
+    line: { color: look.soft, width: 1.25, dash: "dash" },
+  }];
+  return { data: traces, layout: made };
+}
+
 // One bar per source and step. Bars have no markers, so each source has a label in the legend.
 function funnel(data, look, size) {
   if (!data.funnel.length) return null;
@@ -263,6 +322,7 @@ export const PLOTS = {
   "sweep-aultc": sweep(3, "AULTC"),
   errors,
   bands,
+  reliability,
   funnel,
   "rho-concordance": rho("concordance"),
   "rho-aultc": rho("aultc"),

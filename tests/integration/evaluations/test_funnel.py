@@ -15,9 +15,6 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from ehr.models import Dataset, Encounter
-from llm_runtime.roles import ModelRoles
-from tests.paths import DEMO
-from tests.worlds.reconstructed import import_folder, run_inline
 from timelines.evaluation.plain import case_from_plain, report_from_plain
 from timelines.evaluation.tables import LOST_WORDS, STEP_WORDS
 from timelines.evaluation.values import Basis, EvaluationSettings, Lost, SourceKey, Step
@@ -28,7 +25,6 @@ from timelines.models import Evaluation, EvaluationCase, StageBatch, Timeline
 pytestmark = pytest.mark.django_db(transaction=True)
 
 REVISED = SourceKey("rules", "revised")
-CASE = "20338077"
 #: One line for each occurrence of the revised timeline (%s) and of the reference (%s): what the
 #: database has stored about it.
 FACTS = """
@@ -80,21 +76,6 @@ FACTS = """
         WHERE e.timeline_id = %s
     ) mine
 """
-
-
-@pytest.fixture
-def roles(monkeypatch) -> ModelRoles:
-    made = ModelRoles({"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}})
-    monkeypatch.setattr("timelines.runs.tools.roles", lambda: made)
-    return made
-
-
-@pytest.fixture
-def dataset(transactional_db, roles) -> Dataset:
-    """Return a demo case that the rules have reconstructed."""
-    found = import_folder(DEMO / "cohort", cases=[CASE])
-    run_inline(found)
-    return found
 
 
 def evaluate(dataset: Dataset) -> Evaluation:

@@ -625,3 +625,40 @@ def test_a_long_list_is_paged_by_few_queries(web, world, evaluation):
         listed += re.findall(r'/cases/[\w-]+/">([\w-]+)</a>', page)
     cases = sorted([world.encounter.case_id, *(f"x{n:02}" for n in range(45))])
     assert listed == [case for case in cases for _ in range(3)]
+
+
+# Bounds
+
+
+def test_bounds_are_shown_by_group_and_by_width(web, evaluation):
+    page = web.get(build_address(evaluation)).content.decode()
+    section = page[page.index('<section id="bounds"') :].partition("</section>")[0]
+    table, widths = section.split("<details")
+    assert table.count('scope="rowgroup"') == widths.count('scope="rowgroup"') == 3
+    words = " ".join(html.unescape(re.sub("<[^>]*>", " ", table)).split())
+    assert "Coverage of bounds Median width , h Share open" in words
+    assert "rules · revised All 110 0.810 0.780 to 0.840 14.0 12.5 to 15.5 0.125" in words
+    assert "Row matched by a rule 107 0.860" in words
+    assert "Without row or rule 3 – no entry has a bound – no entry has bounds on both" in words
+    assert "rules/no_rows" not in words
+    assert MARKUP not in section
+    assert 'data-figure="reliability"' in table
+    name = build_address(evaluation, "bounds", "csv", name="evaluation_table")
+    lines = web.get(name).content.decode().splitlines()
+    assert len(lines) == 1 + 4 * 5
+    assert lines[0].startswith("Source,Group,Occurrences,Coverage of bounds,Coverage of bounds low")
+    made = web.get(build_address(evaluation, "reliability", "json", name="evaluation_table"))
+    assert len(json.loads(made.content)["rows"]) == 4 * 9
+
+
+def test_an_evaluation_of_an_earlier_version_says_that_it_has_no_bounds(web, world):
+    report = make_report()
+    old = make_evaluation(world.study, [world.encounter.dataset], report=report)
+    assert old.report is not None
+    del old.report["bounds"]
+    old.save()
+    page = web.get(build_address(old)).content.decode()
+    section = page[page.index('<section id="bounds"') :].partition("</section>")[0]
+    assert "made before bounds were evaluated" in section
+    assert "<table" not in section
+    assert "data-figure" not in section

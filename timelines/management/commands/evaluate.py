@@ -30,6 +30,8 @@ from timelines.evaluations.actions import (
 from timelines.evaluations.data import Chosen
 from timelines.models import Evaluation
 
+#: Tables that are too long for a terminal; the files have them.
+UNPRINTED = ("sweep", "strata", "reliability")
 RHO = tuple(round(n / 20, 2) for n in range(11))
 
 
@@ -218,5 +220,5 @@ def format_report(report: Report, form: str | None) -> str:
         return "\n".join(f"{table.title}\n{table.to_csv()}" for table in tables)
     if form == "latex":
         return "\n".join(table.to_latex() for table in tables)
-    shown: list[Table] = [table for table in tables if table.name not in ("sweep", "strata")]
+    shown: list[Table] = [table for table in tables if table.name not in UNPRINTED]
     return "\n\n".join([*report.warnings, *(table.to_text() for table in shown)])

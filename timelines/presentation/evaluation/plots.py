@@ -12,6 +12,7 @@ from typing import Any
 from timelines.evaluation.tables import STEP_WORDS, metric_words
 from timelines.evaluation.values import (
     Basis,
+    BoundsResult,
     Estimate,
     FunnelResult,
     Report,
@@ -20,10 +21,12 @@ from timelines.evaluation.values import (
     SourceResult,
     Step,
 )
-from timelines.presentation.evaluation.tables import kind_words, main_results
+from timelines.presentation.evaluation.tables import is_primary, kind_words, main_results
 
 #: The five spans of time that cumulative error curves are read at: (hours, words).
 HORIZONS = ((1.0, "1 h"), (24.0, "1 d"), (168.0, "1 wk"), (720.0, "1 mo"), (8760.0, "1 y"))
+#: The share of reference times that bounds are meant to contain.
+NOMINAL_COVERAGE = 0.9
 RHO_METRICS = ("concordance", "aultc", "median_error")
 
 
@@ -53,6 +56,8 @@ def payload(report: Report, basis: Basis) -> dict[str, Any]:
         "bands": _bands(results, tones),
         "rho": _rho(report.rho, tones),
         "rhoMetrics": [[metric, metric_words(metric, basis)] for metric in RHO_METRICS],
+        "reliability": _reliability(report.bounds, basis, tones),
+        "nominal": NOMINAL_COVERAGE,
         "funnel": _funnel(report.funnel, tones),
         "funnelSteps": list(STEP_WORDS.values()),
         "recovery": metric_words("match_rate", basis),
@@ -126,6 +131,32 @@ def _funnel(results: Sequence[FunnelResult], tones: dict[str, int]) -> list[dict
         }
         for r in results
         if not r.kind
+    ]
+
+
+def _reliability(
+    results: Sequence[BoundsResult], basis: Basis, tones: dict[str, int]
+) -> list[dict[str, Any]]:
+    """Return coverage by width of bounds, for each timeline of the main table.
+
+    One list for each tenth: [median width, coverage, low, high, occurrences, narrowest, widest].
+    """
+    return [
+        {
+            **_describe_source(r.key, tones),
+            "points": [
+                [
+                    _round(w.median),
+                    *_three(w.coverage),
+                    w.coverage.n,
+                    _round(w.narrowest),
+                    _round(w.widest),
+                ]
+                for w in r.widths
+            ],
+        }
+        for r in results
+        if r.basis is basis and is_primary(r.key) and r.widths
     ]
 
 

@@ -22,6 +22,7 @@ from timelines.evaluations.opening import ACTIVE, chosen_basis, open_evaluation
 from timelines.models import Evaluation
 from timelines.pipeline.config import Variant
 from timelines.presentation.evaluation import tables as shown
+from timelines.presentation.evaluation.bounds import bounds_rows, width_rows
 from timelines.presentation.evaluation.funnel import funnel_rows
 from timelines.presentation.evaluation.plots import payload
 
@@ -150,6 +151,10 @@ def _report_context(request: StudyRequest, found: Evaluation, report: Report) ->
         "funnel_page": reverse("timelines:evaluation_funnel", args=[found.public_id]),
         "rho_heads": [shown.metric_words(m, basis) for m in RHO_METRICS],
         "rho": shown.rho_rows(report.rho, RHO_METRICS),
+        "bounds": bounds_rows(report, basis),
+        "bounds_heads": tables.BOUNDS_HEADS,
+        "widths": width_rows(report, basis),
+        "width_heads": tables.WIDTH_HEADS,
         "errors": [
             (r, [shown.figure("share", e) for _, e in r.cumulative])
             for r in results

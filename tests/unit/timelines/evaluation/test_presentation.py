@@ -215,6 +215,16 @@ def test_plots_have_one_colour_a_source_and_the_marker_at_the_threshold():
     ]
 
 
+def test_the_reliability_plot_has_each_tenth_and_the_nominal_share():
+    data = payload(make_report(), Basis.SPAN)
+    assert data["nominal"] == 0.9
+    assert [s["label"] for s in data["reliability"][:2]] == ["rules · text-only", "rules · revised"]
+    assert len(data["reliability"]) == 3
+    first = data["reliability"][1]["points"][0]
+    assert first == [0.7, 0.61, 0.58, 0.64, 10, 0.5, 0.9]
+    assert payload(make_report(bounds=()), Basis.SPAN)["reliability"] == []
+
+
 def test_a_band_without_data_is_a_gap_and_a_timeline_without_any_is_left_out():
     empty = replace(
         make_result(TEXT, Basis.SPAN, make_figures(0.7, 0.8, 0.7, 4.0)),
