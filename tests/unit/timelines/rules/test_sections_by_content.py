@@ -111,3 +111,34 @@ def test_transcribed_summaries_are_read_and_tagged(part: int) -> None:
         assert [s.start for s in sections] == [0, *(s.end for s in sections[:-1])]
         assert sections[-1].end == len(note)
         assert all(0 <= s.start < s.end <= len(note) for s in RuleTagger().tag(note))
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "body"),
+    [
+        ("COURSE. On arrival she was short of breath.", "hospital_course", "On arrival"),
+        ("Assessment - what we did here", "hospital_course", ""),
+        ("HPI {copied forward from the admission note}", "hpi", ""),
+        ("REASON FOR ADMISSION << from triage >>", "chief_complaint", ""),
+        ("TO DO @ the nursing home:", "transitional", ""),
+        ("WARD ADDENDUM, 5 May", "hospital_course", ""),
+    ],
+)
+def test_forms_of_a_known_heading(line: str, kind: str, body: str) -> None:
+    note = f"Allergies: none\n\n{line}\nHer sodium was 131 and she was given salt."
+    sections = read_sections(note)
+    assert [s.kind for s in sections] == ["allergies", kind]
+    assert note[sections[1].body_start :].lstrip().startswith(body or "Her sodium")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Assessment - sodium was 131.", "Events. None.", "Course - 3 units given, 2 more planned"],
+)
+def test_a_sentence_that_begins_with_a_title_word_is_no_heading(line: str) -> None:
+    assert len(read_sections(f"Allergies: none\n\n{line}\n")) == 1
+
+
+def test_systems_in_capitals_with_a_full_stop() -> None:
+    note = "Hospital Course:\n\nCIRCULATION / RHYTHM. Off pressors on HD2.\n\nINFECTIONS. Cultures grew nothing.\n"
+    assert [s.title for s in read_sections(note)][1:] == ["CIRCULATION / RHYTHM", "INFECTIONS"]

@@ -116,3 +116,27 @@ def test_how_long_a_complaint_lasted_is_not_when_the_patient_came() -> None:
     )
     assert found["cough"].time == pytest.approx(-72)
     assert -6 <= (found["No chest pain"].time or 0) <= 0
+
+
+@pytest.mark.parametrize("heading", ["REASON FOR ADMISSION", "BACKGROUND"])
+def test_a_story_under_another_heading_is_read_as_one(heading: str) -> None:
+    found = time_mentions(
+        f"{heading}:\nHe had been well. Three days before admission he developed a cough. He became confused. "
+        "He was brought in by ambulance. Gout for ten years.\n",
+        "cough",
+        "confused",
+        "Gout",
+    )
+    assert found["cough"].time == found["confused"].lower or found["confused"].time == (
+        pytest.approx(-72, abs=3)
+    )
+    assert found["Gout"].time == pytest.approx(-87600)
+
+
+def test_the_end_of_a_course_of_treatment_does_not_move_the_story() -> None:
+    found = time_mentions(
+        "HOSPITAL COURSE:\nOn 3/6/2150 cefazolin was given thru 3/12/2150. She walked.\n",
+        "cefazolin",
+        "walked",
+    )
+    assert (found["walked"].time or 0) < 60

@@ -29,23 +29,28 @@ _HEAD_FIELD = re.compile(
     r"attending|age|dictated by|primary care physician|pcp|referring physician|date)\s*:",
     re.IGNORECASE,
 )
-_PARENTHESIS = re.compile(r"\s{0,3}\([^()\n]{0,60}\)")
+#: A remark after a title: "(on arrival)", "{copied forward}", "<< from the admission note >>".
+_NOTE = r"\s{0,3}(?:\([^()\n]{1,60}\)|\{[^{}\n]{1,60}\}|<+[^<>\n]{1,60}>+)"
+_PARENTHESIS = re.compile(rf"{_NOTE}|\s{{0,3}}\(\)")
 _HEADING = re.compile(
     r"(?P<mark>[#*=>•\-–\s]*)(?P<title>[A-Za-z][A-Za-z0-9"
-    r" /&'.,\-]{0,70}?)(?P<note>\s{0,3}\([^()\n]{1,60}\))?"
-    r"\s*(?P<end>:|[=*]*$|\s[-–]\s)",
+    rf" /&'.,@\-]{{0,70}}?)(?P<note>{_NOTE})?"
+    r"\s*(?P<end>:|[=*]*$|\s[-–]\s|\.(?=\s+[A-Z0-9]))",
 )
 _PROBLEM = re.compile(
     r"\s*#+\s*\d*[.)]?\s*(?:(?P<title>[^:\n]{2,80}?)\s*:|(?P<open>[^:\n.]{2,120}?)\s*(?:\.(?=\s|$)|$))"
 )
 SYSTEM = re.compile(
-    r"\s*(?P<title>neuro(?:logic(?:al)?)?(?:/psych)?|cv|cvs|cardiac|cardiovascular|cor|pulm(?:onary)?|resp(?:iratory)?|"
+    r"\s*(?P<title>(?:neuro(?:logic(?:al)?)?(?:/psych)?|psychiatric|cv|cvs|cardiac|cardiovascular|circulation|cor|chest|"
+    r"pulm(?:onary)?|resp(?:iratory)?|musculoskeletal|metabolic|infections?|gastrointestinal|h(?:a)?ematologic(?:al)?|"
     r"gi|gi/nutrition|fen(?:/gi)?|nutrition|renal|gu|renal/gu|heme|heme/onc|hematology|id|infectious"
     r" disease|endo(?:crine)?|msk|skin|"
-    r"derm|psych|lines?|access|ppx|prophylaxis|dispo|code|comm(?:unication)?|onc|rheum|vascular|ortho|wounds?|tox|events?)"
-    r"\s*(?P<end>:)",
+    r"derm|psych|lines?|access|ppx|prophylaxis|dispo|code|comm(?:unication)?|onc|rheum|vascular|ortho|wounds?|tox|events?)(?:\s?/\s?[a-z]+)*)"
+    r"\s*(?P<end>:|(?-i:(?<=[A-Z]{3})\.)(?=\s))",
     re.IGNORECASE,
 )
+#: Most words of a subtitle.
+_SUBTITLE = 6
 _MOMENT = re.compile(
     r"\s*(?P<title>(?P<adm>adm(?:ission|it)?|ed|arrival|presentation|on admission|at"
     r" admission|initial)|"
@@ -173,7 +178,7 @@ def _first_heading(line: str, current: str) -> tuple[int, int, str, str] | None:
     if current == "hospital_course" and (match := SYSTEM.match(line)):
         return begin, match.end(), "hospital_course", match["title"].strip()
     match = _HEADING.match(line)
-    if not match or (match["end"].strip() in {"-", "–"} and not match["title"].isupper()):
+    if not match or not _ends_title(line, match):
         return None
     if _HEAD_FIELD.match(line.lstrip()):
         return (begin, begin, "header", "") if current in {"", "header"} else None
@@ -184,7 +189,25 @@ def _first_heading(line: str, current: str) -> tuple[int, int, str, str] | None:
     moment = _find_moment(f"{match['title']} {match['note'] or ''}")
     if kind in {"exam", "results"} and moment:
         kind = f"{kind}_{moment}"
-    return begin, match.end(), kind, match["title"].strip()
+    subtitled = match["end"].strip() in {"-", "–"} and not match["title"].isupper()
+    return begin, len(line) if subtitled else match.end(), kind, match["title"].strip()
+
+
+def _ends_title(line: str, match: re.Match[str]) -> bool:
+    """Return whether the mark after a title shows that it is one.
+
+    A full stop does if the title is in capitals ("COURSE. On arrival …"), a dash also if only a few
+    words follow ("Assessment - what happened here").
+    """
+    mark = match["end"].strip()
+    if mark == ".":
+        return match["title"].isupper() and len(match["title"]) > 3
+    if mark not in {"-", "–"}:
+        return True
+    rest = line[match.end() :].strip()
+    return match["title"].isupper() or (
+        len(rest.split()) <= _SUBTITLE and rest[-1:].isalpha() and rest[:1].islower()
+    )
 
 
 def _find_moment(note: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import Enum
 
 from timelines.backbones.rules.sections.headings import Section
@@ -80,6 +81,26 @@ def find_frame(section: Section) -> Frame:
     return _FRAMES.get(section.kind, Frame.COURSE)
 
 
+#: Fewest sentences of a story under a heading of complaints or past illnesses.
+_STORY = 3
+
+
+def reads_as_story(section: Section, sentences: Sequence[str]) -> bool:
+    """Return whether the text under another heading is the story up to admission.
+
+    Some notes have it under "Reason for admission", others under "Background".
+    """
+    if section.kind not in {"chief_complaint", "admission_diagnosis", "pmh"}:
+        return False
+    told = sum(_TELLS.search(s) is not None for s in sentences)
+    if len(sentences) < _STORY or told < 2:
+        return False
+    return section.kind != "pmh" or any(map(begins_presentation, sentences))
+
+
+_TELLS = re.compile(
+    r"\b(?:was|were|had|became|began|went|felt|came|took|fell|woke|\w{3,}ed)\b", re.IGNORECASE
+)
 _PATIENT = re.compile(
     r"\b(?:years?[\s-]*old|yr|y/?o|y\.o|\d{1,3}\s?[mf]|male|female|(?:wo)?man|gentleman|lady|boy|girl|history|h/o|pmhx?|hx|known|mrs?|ms)\b",
     re.IGNORECASE,

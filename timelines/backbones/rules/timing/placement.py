@@ -16,7 +16,7 @@ from timelines.backbones.rules.timing.anchors.points import Moment
 from timelines.backbones.rules.timing.anchors.resolver import Resolver
 from timelines.backbones.rules.timing.discharge import counts_days, names_days
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
-from timelines.backbones.rules.timing.frames import Frame, find_frame
+from timelines.backbones.rules.timing.frames import Frame, find_frame, reads_as_story
 from timelines.backbones.rules.timing.narrative import OPENING, Narrator
 from timelines.backbones.rules.timing.phrases.terms import Basis
 from timelines.backbones.rules.timing.results import place_results, place_rows
@@ -49,7 +49,9 @@ class Placement:
 
         The cursor carries the story from section to section.
         """
-        frame = find_frame(section)
+        text = self.narrator.analysis.text
+        said = [text[s.start : s.end] for s in self.narrator.sentences(section)]
+        frame = Frame.PRESENTING if reads_as_story(section, said) else find_frame(section)
         if frame is Frame.PRESENTING:
             self.narrator.place_presentation(section, cursor)
         elif frame in (Frame.STATIC, Frame.HISTORY):

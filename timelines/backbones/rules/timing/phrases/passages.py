@@ -22,6 +22,7 @@ _WRITTEN = re.compile(
     re.IGNORECASE,
 )
 _UNTIL = re.compile(r"\b(?:until|till|'til)\b", re.IGNORECASE)
+_THROUGH = re.compile(r"\b(?:thru|through)\s+$", re.IGNORECASE)
 #: "was not given until the next morning" dates the giving.
 _NOT_BEFORE = re.compile(
     r"\b(?:was|were|did|had|been|is)\s*(?:not|n't|never)\b[^.;]*$", re.IGNORECASE
@@ -44,6 +45,8 @@ def ends_state(e: TimeExpression, text: str) -> bool:
     "ran until the next morning" does. An interval takes its start, and the story goes on from
     there.
     """
+    if e.day is not None and e.day.basis is Basis.DATE:
+        return _THROUGH.search(text[max(0, e.start - 9) : e.start]) is not None
     if e.linked != "next" and (
         e.day is None or e.day.basis is not Basis.CURRENT or e.day.number <= 0
     ):
