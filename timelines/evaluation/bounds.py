@@ -28,8 +28,8 @@ from timelines.evaluation.values import (
 
 #: A time this close to a bound (hours) is within it: as close as a time is to the row it cites.
 BOUND_TOLERANCE = 0.02
-#: Far below any clinical time; sums of hours differ in their last bits.
-_ROUNDING = 1e-9
+#: Decimals of a width, and what a time may be off: differences of hours differ in their last bits.
+_DECIMALS, _ROUNDING = 6, 1e-9
 WIDTH_GROUPS = 10
 NO_TIMED = "no paired reference occurrence has a time"
 NO_BOUNDS = "no entry has a bound"
@@ -114,7 +114,7 @@ def _read(paired: Paired | None) -> _Bounds:
     lowers, uppers = paired.lowers[timed], paired.uppers[timed]
     return _Bounds(
         within_bounds(paired.reference_times[timed], lowers, uppers),
-        uppers - lowers,
+        np.round(uppers - lowers, _DECIMALS),
         np.isfinite(lowers) | np.isfinite(uppers),
         paired.stated[timed],
         paired.ways[timed],

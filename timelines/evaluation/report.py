@@ -124,7 +124,9 @@ def evaluate(
         strata=_strata(main, ordered, scored, settings, s_max),
         rho=_rho(by_key, rho_runs or {}, swept, settings),
         funnel=funnel.results(sorted(funnel.keys, key=_order)),
-        bounds=tuple(evaluate_bounds(*known, main[known]) for known in ordered),
+        bounds=tuple(
+            evaluate_bounds(*known, main[known]) for known in ordered if known[0].alternative == 1
+        ),
         warnings=_warnings(scored, swept),
     )
 

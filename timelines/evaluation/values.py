@@ -410,7 +410,8 @@ class Report:
     rho: tuple[RhoPoint, ...] = ()
     #: The evidence funnel on the first basis, by source and kind.
     funnel: tuple[FunnelResult, ...] = ()
-    #: Coverage and width of bounds, in the order of `results`. Reports of earlier versions have none.
+    #: Coverage and width of bounds, in the order of `results` without further alternatives. Reports
+    #: of earlier versions have none.
     bounds: tuple[BoundsResult, ...] = ()
     #: Cautions for a reader who quotes a figure ("the annotator knew the rows").
     warnings: tuple[str, ...] = ()

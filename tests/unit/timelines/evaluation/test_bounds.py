@@ -85,6 +85,9 @@ FIRST: tuple[Pair, ...] = (
 )
 SECOND: tuple[Pair, ...] = ((5.0, (6.0, 8.0), True, "matched"),)  # before it, 2 h wide
 
+#: Reference time and bounds.
+LIKE = ((0.2, 0.1, 0.4), (0.5, 0.3, 0.6))
+
 
 def make_case(name: str, *pairs: Pair) -> EvaluatedCase:
     """Return a case of these pairs, and an unpaired occurrence on each side."""
@@ -163,6 +166,24 @@ def test_coverage_by_width_has_closed_bounds_alone():
         for w in found.widths
     ] == [(2.0, 2.0, 2.0, 2), (4.0, 4.0, 4.0, 1)]
     assert [w.coverage.value for w in found.widths] == [0.5, 1.0]
+
+
+def test_widths_that_differ_by_rounding_are_one_group():
+    # 0.4 - 0.1 and 0.6 - 0.3 are two numbers
+    pairs = [(time, (low, high), True, "matched") for time, low, high in LIKE]
+    assert len({high - low for _, low, high in LIKE}) == 2
+    assert [w.coverage.n for w in evaluate_bounds_of(make_case("one", *pairs)).widths] == [2]
+
+
+def test_further_alternatives_are_left_out():
+    case = make_case("two", *SECOND)
+    second = SourceKey("rules", "revised", 2)
+    both = EvaluatedCase(
+        "two", "demo", case.reference, {**case.timelines, second: case.timelines[KEY]}
+    )
+    report = evaluate_cases(both)
+    assert [r.key for r in report.results] == [KEY, second]
+    assert [b.key for b in report.bounds] == [KEY]
 
 
 def test_a_single_way_is_no_group_of_its_own():
