@@ -140,3 +140,47 @@ def test_the_end_of_a_course_of_treatment_does_not_move_the_story() -> None:
         "walked",
     )
     assert (found["walked"].time or 0) < 60
+
+
+def test_lists_after_the_words_of_leaving_are_at_discharge() -> None:
+    found = time_mentions(
+        "HOSPITAL COURSE:\nHeparin was begun at noon on HD2. Discharged home at noon on HD4 with her niece. "
+        "Medicines: cefalexin 500 mg four times daily to 3/20/2150; lisinopril 5 mg. Chest film in six weeks.\n",
+        "Discharged",
+        "cefalexin",
+        "lisinopril",
+        "Chest film",
+    )
+    assert {e.time for e in found.values()} == {found["Discharged"].time}
+
+
+def test_a_list_before_the_story_goes_on_is_part_of_it() -> None:
+    found = time_mentions(
+        "HOSPITAL COURSE:\nDischarged home at noon on HD2. Aspirin 81 mg. She returned on HD4 at noon with fever.\n",
+        "Aspirin",
+        "fever",
+    )
+    assert found["Aspirin"].time == pytest.approx(14.2, abs=0.5)
+    assert found["fever"].time == pytest.approx(62)
+
+
+def test_a_present_discharge_with_an_earlier_day_in_it() -> None:
+    found = time_mentions(
+        "HOSPITAL COURSE:\nShe was extubated at noon on HD3. She left at noon on HD5. She goes out on aspirin, and "
+        "metoprolol, which was begun on the evening of HD2.\n",
+        "left",
+        "aspirin",
+        "begun",
+    )
+    assert found["aspirin"].time == pytest.approx(found["left"].time or 0, abs=6)
+    assert found["begun"].time == pytest.approx(21.5)
+
+
+def test_bounds_are_wider_if_another_sentence_names_the_time() -> None:
+    found = time_mentions(
+        "HOSPITAL COURSE:\nAt noon on HD3 she was extubated, then coughing. She ate. She sang.\n",
+        "coughing",
+        "sang",
+    )
+    near, far = found["coughing"], found["sang"]
+    assert (near.upper or 0) - (near.lower or 0) + 15 < (far.upper or 0) - (far.lower or 0)

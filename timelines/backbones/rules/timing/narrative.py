@@ -58,6 +58,8 @@ _CLAUSE_STEP, _SENTENCE_STEP = 0.05, 0.15
 #: How much earlier or later than its neighbour an undated clause may have happened, at least
 #: (hours).
 _EARLIER, _LATER = 1.0, 2.0
+#: The same if the time was named in another sentence: stories also go back and run ahead.
+_OTHER_SENTENCE = 12.0
 #: An offset this far ahead of the story is a plan ("chemotherapy in four weeks"), after which the
 #: story goes on (hours).
 _PLANNED = 10 * DAY
@@ -173,11 +175,30 @@ class Narrator:
         if remark is Remark.HISTORY:
             self.items(sentence)
             return
+        if remark is Remark.LEAVING:
+            self._leave(sentence)
+            return
         for occurrence in self.find_occurrences(sentence.start, sentence.end):
-            if remark is Remark.FAMILY:
-                self.static(occurrence)
-            else:
-                self._record(occurrence, self._at_leaving())
+            self.static(occurrence)
+
+    def _leave(self, sentence: Sentence) -> None:
+        """Place a sentence at discharge, its clauses with an earlier day of their own on that day."""
+        leaving = self._at_leaving()
+        time = leaving.time or 0.0
+        cursor = Cursor(time, time, None, self.resolver.calendar.day_of(time))
+        for clause in self.find_clauses(sentence):
+            named = [
+                e
+                for e in clause.expressions
+                if e.day is not None and e.day.basis is not Basis.CURRENT
+            ]
+            own = [(e, m) for e in named if (m := self.resolver.resolve(e, cursor, past=False))]
+            own = [(e, m) for e, m in own if (m.estimate.time or 0.0) < time]
+            for occurrence in self.find_occurrences(clause.start, clause.end):
+                moment = self.nearest(occurrence, own) if own else None
+                self._record(
+                    occurrence, self.estimate_moment(occurrence, moment) if moment else leaving
+                )
 
     def _at_leaving(self) -> Estimate:
         leaving = self.resolver.milestones.at(Place.DISCHARGE)
@@ -249,8 +270,9 @@ class Narrator:
             self.analysis.text,
             lambda clause: not self.find_occurrences(clause.start, clause.end),
         )
-        whole_stay = False
+        whole_stay = named_here = False
         for item in dated:
+            named_here = named_here or bool(item.own)
             words = self.analysis.text[item.clause.start : item.clause.end]
             whole_stay = not past and not item.own and spans_stay(words, whole_stay)
             for occurrence in self.find_occurrences(item.clause.start, item.clause.end):
@@ -267,7 +289,7 @@ class Narrator:
                     )
                     estimate = replace(came, rule="arrival", reason=_COMPLAINT)
                 if item.inherited:
-                    estimate = self._inherit(estimate)
+                    estimate = self._inherit(estimate, named_here)
                 self._record(occurrence, estimate)
         spoken = self.find_occurrences(sentence.start, sentence.end)
         if spoken:
@@ -503,14 +525,15 @@ class Narrator:
             return replace(estimate, time=estimate.time + usual_morning(occurrence, moment.part))
         return estimate
 
-    def _inherit(self, estimate: Estimate) -> Estimate:
+    def _inherit(self, estimate: Estimate, same_sentence: bool) -> Estimate:
         """Return a neighbour's estimate with wider bounds.
 
-        The next statement may have happened some hours later.
+        The next statement may have happened some hours later, in another sentence also earlier.
         """
         time = abs(estimate.time or 0.0)
-        low = None if estimate.low is None else estimate.low - max(_EARLIER, 0.05 * time)
-        high = None if estimate.high is None else estimate.high + max(_LATER, 0.1 * time)
+        before, after = (_EARLIER, _LATER) if same_sentence else (_OTHER_SENTENCE, _OTHER_SENTENCE)
+        low = None if estimate.low is None else estimate.low - max(before, 0.05 * time)
+        high = None if estimate.high is None else estimate.high + max(after, 0.1 * time)
         return replace(
             estimate,
             low=low,

@@ -25,9 +25,13 @@ class Remark(Enum):
     HISTORY = "history"  # the patient's past and habits
     FAMILY = "family"  # illness of relatives
     LEAVING = "leaving"  # the discharge, and plans made then
+    LEFT = "left"  # the patient leaves, at a time of its own: part of the story, its last
     UNSURE = "unsure"  # of the kind of its neighbour: nothing in it moves the story
+    LIST = "list"  # without a verb or a time: a plan if it follows the leaving to the end
 
 
+_GONE = frozenset({Remark.LEAVING, Remark.LEFT})
+_OF_STORY = frozenset({Remark.LEFT, Remark.UNSURE, Remark.LIST})
 #: Shortest duration or distance that is past history and not part of the present illness (hours).
 _LONG = 180 * DAY
 _RELATIVE = re.compile(
@@ -81,6 +85,12 @@ _LEAVES = re.compile(
     r"^\W*discharged\b",
     re.IGNORECASE,
 )
+#: Leaving in the present, which is when the note was written.
+_GOES = re.compile(
+    rf"\b(?:goes|is\s+going|is\s+(?:being\s+)?(?:sent|discharged)|leaves)\s+(?:back\s+)?(?:to\s+|out\s+(?:on|with)|{_AWAY})",
+    re.IGNORECASE,
+)
+_UNTIL = re.compile(r"\b(?:to|until|till|thru|through)\s+$", re.IGNORECASE)
 _PLAN = re.compile(
     r"\b(?:should|will|shall|must|needs?\s+to|(?:is|are)\s+(?:due\s+)?to\b|to\s+be\s+\w+ed\b|"
     r"sees?\s+(?:me|us|dr|his|her|the)|follow(?:s|ing)?[\s-]?up|appointments?|return\s+(?:for|if|to)|"
@@ -150,8 +160,10 @@ def read_remark(
         return Remark.HISTORY
     if presenting and begins_presentation(sentence):
         return None
-    if any(e.day is not None or e.part is not None for e in times):
-        return None
+    if not presenting and _GOES.search(sentence):
+        return Remark.LEAVING
+    if any((e.day is not None or e.part is not None) and not _ends(e, sentence) for e in times):
+        return Remark.LEFT if not presenting and _LEAVES.search(sentence) else None
     if _is_history(sentence, times, presenting):
         return Remark.HISTORY
     if presenting:
@@ -159,9 +171,17 @@ def read_remark(
     if _LEAVES.search(sentence):
         return Remark.LEAVING
     tags = {t.tag_ for t in tokens}
-    if "VBD" in tags or not tags & {"VBZ", "VBP", "MD"}:
+    if "VBD" in tags:
         return None
+    if not tags & {"VBZ", "VBP", "MD"}:
+        return Remark.LIST
     return Remark.LEAVING if _PLAN.search(sentence) else Remark.UNSURE
+
+
+def _ends(e: TimeExpression, sentence: str) -> bool:
+    """Return whether a time is the end of a treatment: "twice daily to 16 June"."""
+    at = sentence.find(e.text)
+    return at >= 0 and _UNTIL.search(sentence[:at]) is not None
 
 
 def _is_history(sentence: str, times: Sequence[TimeExpression], presenting: bool) -> bool:
@@ -206,10 +226,24 @@ def settle(remarks: Sequence[Remark | None]) -> list[Remark | None]:
         for i in order:
             if found[i] is Remark.UNSURE and before in (Remark.HISTORY, Remark.FAMILY):
                 found[i] = Remark.HISTORY
-            elif found[i] is Remark.UNSURE and before is Remark.LEAVING and order.step > 0:
+            elif found[i] is Remark.UNSURE and before in _GONE and order.step > 0:
                 found[i] = Remark.LEAVING
             before = found[i]
-    return [None if r is Remark.UNSURE else r for r in found]
+    for i in range(_last_leaving(found) + 1, len(found)):
+        if found[i] in (Remark.UNSURE, Remark.LIST):
+            found[i] = Remark.LEAVING
+    return [None if r in _OF_STORY else r for r in found]
+
+
+def _last_leaving(found: Sequence[Remark | None]) -> int:
+    """Return where the words of leaving begin after which the story does not go on."""
+    last = len(found) - 1
+    for i in range(len(found) - 1, -1, -1):
+        if found[i] is None:
+            break
+        if found[i] in _GONE:
+            last = i
+    return last
 
 
 def spans_stay(clause: str, goes_on: bool) -> bool:
