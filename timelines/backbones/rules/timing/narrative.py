@@ -58,8 +58,8 @@ _CLAUSE_STEP, _SENTENCE_STEP = 0.05, 0.15
 #: How much earlier or later than its neighbour an undated clause may have happened, at least
 #: (hours).
 _EARLIER, _LATER = 1.0, 2.0
-#: The same if the time was named in another sentence: stories also go back and run ahead.
-_OTHER_SENTENCE = 12.0
+#: The same if another sentence of the stay named the time: stories also go back and run ahead.
+_MUCH_EARLIER, _MUCH_LATER = 12.0, 6.0
 #: An offset this far ahead of the story is a plan ("chemotherapy in four weeks"), after which the
 #: story goes on (hours).
 _PLANNED = 10 * DAY
@@ -289,7 +289,7 @@ class Narrator:
                     )
                     estimate = replace(came, rule="arrival", reason=_COMPLAINT)
                 if item.inherited:
-                    estimate = self._inherit(estimate, named_here)
+                    estimate = self._inherit(estimate, near=named_here or past)
                 self._record(occurrence, estimate)
         spoken = self.find_occurrences(sentence.start, sentence.end)
         if spoken:
@@ -525,13 +525,13 @@ class Narrator:
             return replace(estimate, time=estimate.time + usual_morning(occurrence, moment.part))
         return estimate
 
-    def _inherit(self, estimate: Estimate, same_sentence: bool) -> Estimate:
+    def _inherit(self, estimate: Estimate, near: bool) -> Estimate:
         """Return a neighbour's estimate with wider bounds.
 
-        The next statement may have happened some hours later, in another sentence also earlier.
+        The next statement may have happened some hours later, if it is not `near` also earlier.
         """
         time = abs(estimate.time or 0.0)
-        before, after = (_EARLIER, _LATER) if same_sentence else (_OTHER_SENTENCE, _OTHER_SENTENCE)
+        before, after = (_EARLIER, _LATER) if near else (_MUCH_EARLIER, _MUCH_LATER)
         low = None if estimate.low is None else estimate.low - max(before, 0.05 * time)
         high = None if estimate.high is None else estimate.high + max(after, 0.1 * time)
         return replace(
