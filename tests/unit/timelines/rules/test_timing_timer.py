@@ -457,3 +457,15 @@ def test_a_time_shortly_after_the_discharge_is_at_the_discharge() -> None:
     assert found["went home"].time == 41
     assert found["weigh"].time == pytest.approx(41, abs=0.5)
     assert found["visit"].time == pytest.approx(41, abs=0.5)
+
+
+def test_postoperative_days_count_from_an_operation_dated_by_its_sentence() -> None:
+    found = time_mentions(
+        "HOSPITAL COURSE:\nOn 3/6 he was sent down, then open reduction. On 3/8 he sat out. On POD 1 "
+        "at noon he walked.\n",
+        "sent down",
+        "open reduction",
+        "walked",
+    )
+    assert found["open reduction"].time == pytest.approx(26 + 12, abs=3)
+    assert found["walked"].time == pytest.approx(50 + 12)

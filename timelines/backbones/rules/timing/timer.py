@@ -202,8 +202,7 @@ class _Reading:
             resolver.surgery = replace(
                 surgery[1], reason=f"“{surgery[0].mention}”", context=(surgery[0].uid,)
             )
-            if self.by_problem or surgery[1].strength >= Strength.RELATIVE:
-                resolver.surgery_day = self.calendar.day_of(surgery[1].time or 0.0)
+            resolver.surgery_day = self.calendar.day_of(surgery[1].time or 0.0)
         return resolver
 
     def _start(self) -> Cursor:

@@ -169,7 +169,7 @@ class PointResolver:
         if past and _PRESENTATION.search(named.reference):
             return self.calendar.day_of(0.0) + named.number
         if place is None:
-            found = self.index.find(named.reference, e.start)
+            found = self.index.find(named.reference, e.start, near=None if past else cursor.time)
             if found is None or found[1].time is None:
                 if past:
                     return named.number

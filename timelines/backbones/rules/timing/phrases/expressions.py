@@ -31,6 +31,7 @@ from timelines.backbones.rules.timing.phrases.manner import Manner
 from timelines.backbones.rules.timing.phrases.terms import Basis, Kind, TimeExpression
 
 _USUAL = Manner()
+_PAIR = re.compile(r"\s*(?:and|or|&)\s+(?:again\s+)?(?:at\s+|@\s*)?", re.IGNORECASE)
 _GLUE = re.compile(
     r"[\s]*[,(]?[\s]*(?:(?:of|on|in|at|the|that|by|until|into|into\s+the|around|about|from)\s+)*",
     re.IGNORECASE,
@@ -49,7 +50,8 @@ def find_expressions(text: str, manner: Manner = _USUAL) -> list[TimeExpression]
             if not any(expression.start < c.end and c.start < expression.end for c in claimed):
                 claimed.append(expression)
     claimed.sort(key=lambda e: e.start)
-    return [replace(e, text=text[e.start : e.end].strip()) for e in _join_neighbours(text, claimed)]
+    joined = _share_days(text, _join_neighbours(text, claimed))
+    return [replace(e, text=text[e.start : e.end].strip()) for e in joined]
 
 
 def _find_all(text: str, manner: Manner) -> Iterator[list[TimeExpression]]:
@@ -91,6 +93,25 @@ def _join_neighbours(text: str, expressions: list[TimeExpression]) -> list[TimeE
                 out[-1] = joined
                 continue
         out.append(expression)
+    return out
+
+
+def _share_days(text: str, expressions: list[TimeExpression]) -> list[TimeExpression]:
+    """Give the first clock time of a pair the day of the second.
+
+    Example: "at noon and at 1700 on 08/29".
+    """
+    out = list(expressions)
+    for n in range(len(out) - 2, -1, -1):
+        one, two = out[n], out[n + 1]
+        lone = one.kind is Kind.POINT and one.part is not None and not (one.day or one.linked)
+        if (
+            lone
+            and two.part is not None
+            and two.day is not None
+            and _PAIR.fullmatch(text, one.end, two.start)
+        ):
+            out[n] = replace(one, day=two.day)
     return out
 
 

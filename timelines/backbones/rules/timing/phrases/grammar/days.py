@@ -110,7 +110,7 @@ _DAY_OF_MONTH = re.compile(
 )
 _WEEKDAY = re.compile(rf"\b(?:on\s+|last\s+|this\s+)?(?P<w>{'|'.join(_WEEKDAYS)})s?\b", _I)
 _RELATIVE_DAY = re.compile(
-    r"\b(?:(?:on\s+)?the\s+(?P<same>(?:very\s+)?same\s+day)|(?P<that>(?:on|later|earlier|late|"
+    r"\b(?:(?:(?:on\s+)?the\s+)?(?P<same>(?:very\s+)?same\s+day)|(?P<that>(?:on|later|earlier|late|"
     r"early)?\s*(?:that|this)\s+(?:same\s+)?day)|(?P<today>today)|(?P<tomorrow>tomorrow)|(?P<yest>yesterday|"
     r"yest\b)|"
     r"(?:(?:on\s+|by\s+|late\s+|early\s+)?the\s+)?(?P<next>(?:next|following|subsequent)\s+day|"
@@ -133,7 +133,7 @@ _EVENT_DAY_PATTERN = re.compile(
 #: "the morning after the puncture"; an evening after something is still of its day.
 _NEAR_EVENT = re.compile(
     rf"\b(?:on\s+|by\s+)?the\s+(?P<what>day|{BASE})\s+(?P<rel>before|after|following)\s+"
-    rf"(?P<ref>(?:the|his|her|that|this)\s+(?!next\b|day\b|(?:{BASE})\b)[a-z][\w-]+(?:\s+(?:of\s+)?[\w-]+)?)",
+    rf"(?P<ref>(?:the|his|her|that|this)\s+(?!next\b|day\b|(?:{BASE})\b)[a-z][\w-]+(?:\s+(?:of\s+)?(?!(?:and|or|but|was|were|is|had|has|with|at|on|in|to|she|he|they)\b)[\w-]+)?)",
     _I,
 )
 _SAME_DAY_PARTS = re.compile(r"afternoon|evening|night|eve\b|dusk", _I)
