@@ -364,6 +364,16 @@ def test_a_given_discharge_is_the_hour_of_leaving() -> None:
     assert found["Extubated"].time == pytest.approx(15)
 
 
+def test_a_given_discharge_is_not_read_again_from_the_disposition() -> None:
+    found = time_mentions(
+        "HOSPITAL COURSE:\nExtubated on HD2.\nDISPOSITION: Morning bloods were fine. Lungs clear.\n",
+        "Extubated",
+        "Lungs clear",
+        discharge=65.5,
+    )
+    assert found["Lungs clear"].time == 65.5
+
+
 def test_nothing_of_the_stay_is_after_the_discharge() -> None:
     found = time_mentions(
         "HOSPITAL COURSE:\nCultures were sent on HD2. Clear films followed on HD9. Afebrile.\n",

@@ -295,10 +295,12 @@ class Placement:
         )
 
     def _find_stated_leaving(self, section: Section, leaving: Estimate) -> Estimate:
-        """Return the hour of leaving if the story states it.
+        """Return the hour of leaving if it is not given and the story states it.
 
         Example: "She went home late that afternoon".
         """
+        if self.resolver.milestones.discharge is not None:
+            return leaving
         sentences = self.narrator.sentences(section)
         day = self.resolver.calendar.day_of(leaving.time or 0.0)
         start = self.resolver.calendar.midnight(day)
