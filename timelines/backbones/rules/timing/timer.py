@@ -18,6 +18,7 @@ from timelines.backbones.rules.timing.anchors.milestones import Milestones, Plac
 from timelines.backbones.rules.timing.anchors.operations import operation
 from timelines.backbones.rules.timing.anchors.references import ReferenceIndex
 from timelines.backbones.rules.timing.anchors.resolver import Resolver
+from timelines.backbones.rules.timing.calibration import Margins, calibrate
 from timelines.backbones.rules.timing.discharge import discharge_estimate
 from timelines.backbones.rules.timing.estimate import Estimate, Strength, entry
 from timelines.backbones.rules.timing.frames import Frame, find_frame
@@ -61,6 +62,8 @@ class RuleTimer:
     """Text-only temporal inference by rules; deterministic."""
 
     check: Check = never_stop
+    #: Margins of the bounds by way of decision; those learned if None, none if empty.
+    margins: Mapping[str, Margins] | None = None
 
     def infer(self, note: TaggedNote, anchor: Anchor, discharge: float | None = None) -> Timeline:
         """Return a complete text-only timeline of the note.
@@ -73,7 +76,10 @@ class RuleTimer:
         estimates: dict[str, Estimate] = {}
         for _ in range(_PASSES):
             estimates = reading.read(estimates)
-        entries = [entry(o.uid, reading.final(o, estimates)) for o in note.inventory]
+        entries = [
+            entry(o.uid, calibrate(reading.final(o, estimates), discharge, self.margins))
+            for o in note.inventory
+        ]
         return Timeline.complete(note.inventory, entries, TimelineKind.TEXT_ONLY)
 
 

@@ -1,0 +1,65 @@
+"""Widen the bounds of text-only estimates until they contain the truth as often as they say.
+
+How far a rule misses was measured on notes of several styles (`calibration.toml`, written by
+`learn_calibration.py`). Each way of decision, stated or not, has two margins: how much earlier and
+how much later than its bounds the truth may be. Margins are in units of the time's scale: an hour,
+or a tenth of the distance from admission, whichever is more.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+from timelines.backbones.rules.timing.estimate import Estimate
+
+MARGINS = Path(__file__).with_name("calibration.toml")
+_SHARE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Margins:
+    """How much earlier and later than its bounds a time may be, in units of its scale."""
+
+    before: float
+    after: float
+
+
+def time_scale(hours: float) -> float:
+    """Return the unit of margins for a time (hours)."""
+    return max(1.0, _SHARE * abs(hours))
+
+
+def way_of(rule: str, known: bool) -> str:
+    """Name a way of decision in the table of margins."""
+    return f"{rule}, stated" if known else rule
+
+
+@lru_cache(maxsize=1)
+def learned_margins() -> Mapping[str, Margins]:
+    """The margins of every way of decision, read once a process."""
+    table = tomllib.loads(MARGINS.read_text(encoding="utf-8"))
+    return {way: Margins(**values) for way, values in table.items()}
+
+
+def calibrate(
+    estimate: Estimate, discharge: float | None, margins: Mapping[str, Margins] | None = None
+) -> Estimate:
+    """Return the estimate with bounds widened by the margins of its way of decision.
+
+    A bound that is open stays open. Bounds do not pass `discharge` (hours) if they did not before:
+    a note does not report what comes after it. `margins`: those learned if None.
+    """
+    table = learned_margins() if margins is None else margins
+    found = table.get(way_of(estimate.rule, estimate.known))
+    if found is None or estimate.time is None:
+        return estimate
+    unit = time_scale(estimate.time)
+    low = None if estimate.low is None else estimate.low - found.before * unit
+    high = None if estimate.high is None else estimate.high + found.after * unit
+    if high is not None and discharge is not None and (estimate.high or 0.0) <= discharge:
+        high = min(high, discharge)
+    return replace(estimate, low=low, high=high)
