@@ -1,6 +1,6 @@
-"""Measure the rules backbone on the cases of tests/data/quality.
+"""Measure the rules backbone on cases with a reference.
 
-The cases' references are the standard.
+The cases are those of tests/data/quality and tests/data/styles.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.run import Case, Record, Tools, reconstruct
 
 FOLDER = DATA / "quality"
+STYLES = DATA / "styles"
+#: Hours by which a bound may miss a reference that is rounded.
+_ROUNDING = 0.02
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,12 @@ class QualityFigures:
     """Figures over cases; times in hours.
 
     `evidence_precision`: the share of citing occurrences that cite a row of the reference.
+    `within`: the share with an error below max(3 h, 10 %). `coverage`: the share of text-only times
+    whose bounds contain the reference; `stated_coverage`: of those that are `known`.
     """
 
     span_recall: float
+    span_precision: float
     evidence_precision: float
     evidence_recall: float
     text_error: float
@@ -63,6 +69,12 @@ class QualityFigures:
     text_mean_log: float
     revised_mean_log: float
     concordance: float
+    text_within: float
+    revised_within: float
+    coverage: float
+    stated_coverage: float
+    #: Median width of closed bounds (hours).
+    width: float
 
 
 class _Search:
@@ -79,22 +91,23 @@ class _Search:
         return found
 
 
-def measure_cases(case_ids: Iterable[str]) -> QualityFigures:
-    """The rules backbone on the named cases, full variant, CPU models."""
+def measure_cases(folders: Iterable[Path]) -> QualityFigures:
+    """The rules backbone on the cases of these folders, full variant, CPU models."""
     roles = ModelRoles()
     tools = Tools(rules_backbone(), roles.embedder(), roles.reranker(), PipelineConfig())
     pairs: dict[str, list[Pair]] = {}
-    references = 0
-    for case_id in case_ids:
-        folder = FOLDER / case_id
+    references = tagged = 0
+    for folder in folders:
         reference = [
             json.loads(line)
             for line in (folder / "reference.jsonl").read_text(encoding="utf-8").splitlines()
         ]
         case, record = _read(folder, tools)
-        pairs[case_id] = _pair_rows(reference, reconstruct(case, record, tools))
+        result = reconstruct(case, record, tools)
+        pairs[folder.name] = _pair_rows(reference, result)
         references += len(reference)
-    return _figures(pairs, references)
+        tagged += len(list(result.note.inventory))
+    return _figures(pairs, references, tagged)
 
 
 def _read(folder: Path, tools: Tools) -> tuple[Case, Record]:
@@ -111,9 +124,11 @@ def _read(folder: Path, tools: Tools) -> tuple[Case, Record]:
     return Case(note, window), Record(summaries, by_event, _Search(list(summaries), vectors))
 
 
-def _table(rows: Sequence[Mapping[str, str]]) -> pa.Table:
+def _table(every: Sequence[Mapping[str, str]]) -> pa.Table:
+    """Rows with a time, under their index among all."""
+    rows = [r for r in every if r["t"]]
     columns = {
-        "row_index": list(range(len(rows))),
+        "row_index": [i for i, r in enumerate(every) if r["t"]],
         "time": [datetime.fromisoformat(r["t"]) for r in rows],
         "result_time": [None] * len(rows),
         "event": [r["event"] for r in rows],
@@ -158,18 +173,24 @@ def _pair_rows(reference: Sequence[Mapping[str, Any]], result: Reconstruction) -
     ]
 
 
-def _figures(pairs: Mapping[str, Sequence[Pair]], references: int) -> QualityFigures:
+def _figures(pairs: Mapping[str, Sequence[Pair]], references: int, tagged: int) -> QualityFigures:
     every = [p for found in pairs.values() for p in found]
     cited = [p for p in every if p.revised.adopted_rows]
     right = [p for p in cited if set(p.revised.adopted_rows) & set(p.reference["rows"])]
+    timed = [p for p in every if p.reference["time"] is not None and p.text.time is not None]
     errors: dict[str, list[float]] = defaultdict(list)
-    for p in every:
-        if p.text.time is not None and p.revised.time is not None:
-            errors["text"].append(abs(p.reference["time"] - p.text.time))
-            errors["revised"].append(abs(p.reference["time"] - p.revised.time))
+    near: dict[str, list[bool]] = defaultdict(list)
+    for p in timed:
+        truth = p.reference["time"]
+        for name, entry in (("text", p.text), ("revised", p.revised)):
+            if entry.time is not None:
+                errors[name].append(abs(truth - entry.time))
+                near[name].append(errors[name][-1] < max(3.0, 0.1 * abs(truth)))
+    inside = [(p.text.known, _contains(p.text, p.reference["time"])) for p in timed]
     in_order = [_concordance(found) for found in pairs.values()]
     return QualityFigures(
         span_recall=len(every) / references,
+        span_precision=len(every) / tagged,
         evidence_precision=len(right) / len(cited),
         evidence_recall=len(right) / sum(bool(p.reference["rows"]) for p in every),
         text_error=statistics.median(errors["text"]),
@@ -177,11 +198,29 @@ def _figures(pairs: Mapping[str, Sequence[Pair]], references: int) -> QualityFig
         text_mean_log=float(np.mean(np.log1p(errors["text"]))),
         revised_mean_log=float(np.mean(np.log1p(errors["revised"]))),
         concordance=statistics.median(in_order),
+        text_within=float(np.mean(near["text"])),
+        revised_within=float(np.mean(near["revised"])),
+        coverage=float(np.mean([c for _, c in inside])),
+        stated_coverage=float(np.mean([c for known, c in inside if known])),
+        width=statistics.median(
+            p.text.upper - p.text.lower
+            for p in timed
+            if p.text.lower is not None and p.text.upper is not None
+        ),
     )
 
 
+def _contains(entry: Entry, truth: float) -> bool:
+    low = entry.lower is None or entry.lower <= truth + _ROUNDING
+    return low and (entry.upper is None or truth - _ROUNDING <= entry.upper)
+
+
 def _concordance(pairs: Sequence[Pair]) -> float:
-    timed = [(p.reference["time"], p.revised.time) for p in pairs if p.revised.time is not None]
+    timed = [
+        (p.reference["time"], p.revised.time)
+        for p in pairs
+        if p.reference["time"] is not None and p.revised.time is not None
+    ]
     value = concordance_ref([r for r, _ in timed], [t for _, t in timed])
     assert value is not None
     return value

@@ -27,7 +27,7 @@ def test_every_case_belongs_to_one_part() -> None:
     ids=["blind", "tuned"],
 )
 def figures(request: pytest.FixtureRequest) -> QualityFigures:
-    return measure_cases(request.param)
+    return measure_cases([FOLDER / case for case in request.param])
 
 
 def test_floors(figures: QualityFigures) -> None:
