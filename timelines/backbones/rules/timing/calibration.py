@@ -3,7 +3,7 @@
 How far a rule misses was measured on notes of several styles (`calibration.toml`, written by
 `learn_calibration.py`). Each way of decision, stated or not, has two margins: how much earlier and
 how much later than its bounds the truth may be. Margins are in units of the time's scale: an hour,
-or a tenth of the distance from admission, whichever is more.
+or a tenth of the time before admission, whichever is more.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Margins:
 
 def time_scale(hours: float) -> float:
     """Return the unit of margins for a time (hours)."""
-    return max(1.0, _SHARE * abs(hours))
+    return max(1.0, -_SHARE * hours)
 
 
 def way_of(rule: str, known: bool) -> str:

@@ -25,6 +25,8 @@ from timelines.domain import DAY
 
 #: How long before the admission a time of its day may be (hours).
 _ARRIVING = 3.0
+#: Days that the note states outright.
+_STATED_DAYS = frozenset({Basis.HOSPITAL, Basis.DATE, Basis.POSTOP, Basis.WEEKDAY, Basis.UNIT})
 _PRESENTATION = re.compile(r"presentation|presenting|arrival|admission|transfer", re.IGNORECASE)
 
 
@@ -98,10 +100,11 @@ class PointResolver:
         reason = (
             f"“{e.text}”: {self._day_words(e, day)}, about {_hhmm(self.calendar.hour_of_day(time))}"
         )
-        strength = Strength.EXPLICIT
-        return Moment(
-            Estimate(time, low, high, strength, "clock", reason, known=True), day, part=part
-        )
+        # The day of a bare hour is inferred, that of "the next day" depends on the story: they miss
+        # more often than a date.
+        rule = "hour" if e.day is None else "clock" if e.day.basis in _STATED_DAYS else "next day"
+        estimate = Estimate(time, low, high, Strength.EXPLICIT, rule, reason, known=True)
+        return Moment(estimate, day, part=part)
 
     def _early_part(self, e: TimeExpression, part: Part) -> Part:
         """Return the part of the day, moved a day back for the early hours.
