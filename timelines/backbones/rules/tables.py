@@ -1,4 +1,6 @@
-"""Read tables whose values carry a date: by row, by column, or with start and stop.
+"""Read tables whose values have a date.
+
+The date is that of the row or the column, or a start and a stop.
 
 Columns are set apart by two spaces, tabs or bars. A row has its date in its first or last cell
 ("HEMOGLOBIN  7.2  L  12-APR 1540"), two of them are start and stop of an order, and a line of dates
@@ -73,7 +75,10 @@ def find_rows(text: str) -> tuple[Row, ...]:
 
 
 def _blocks(text: str) -> Iterator[list[list[Cell]]]:
-    """Yield neighbouring lines, each as its cells, up to an empty line or a line of text."""
+    """Yield neighbouring lines, each as its cells.
+
+    They end before an empty line or a line of text.
+    """
     block: list[list[Cell]] = []
     for line in re.finditer(r"[^\r\n]*(?:\r\n|\r|\n|$)", text):
         cells = _cells(text, line.start(), line.start() + len(line.group().rstrip("\r\n")))
@@ -125,7 +130,10 @@ class _Block:
         return rows
 
     def _items(self, cells: list[Cell]) -> list[Item] | None:
-        """Return the entries of a line, none for a line of headings, None for text."""
+        """Return the entries of a line.
+
+        A line of headings has none; None for text.
+        """
         if self._opens_columns(cells):
             return []
         dated = [i for i, cell in enumerate(cells) if self._is(_DATED, cell)]

@@ -49,7 +49,7 @@ def test_the_table_has_rows() -> None:
 
 @pytest.mark.parametrize(("section", "text", "hours", "lower", "upper", "known"), rows())
 def test_row(section: str, text: str, hours: str, lower: str, upper: str, known: str) -> None:
-    (entry,) = RuleTimer().infer(make_tagged_note(section, text), ANCHOR).entries
+    (entry,) = RuleTimer(margins={}).infer(make_tagged_note(section, text), ANCHOR).entries
     assert entry.time == pytest.approx(
         float(hours), abs=0.06 if abs(float(hours)) < 1000 else 25
     ), entry.reason

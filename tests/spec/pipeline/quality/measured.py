@@ -92,7 +92,7 @@ class _Search:
 
 
 def measure_cases(folders: Iterable[Path]) -> QualityFigures:
-    """The rules backbone on the cases of these folders, full variant, CPU models."""
+    """Measure the rules backbone on these cases (full variant, CPU models)."""
     roles = ModelRoles()
     tools = Tools(rules_backbone(), roles.embedder(), roles.reranker(), PipelineConfig())
     pairs: dict[str, list[Pair]] = {}

@@ -32,7 +32,7 @@ def time_mentions(
     text: str, *mentions: str, anchor: Anchor = ANCHOR, discharge: float | None = None
 ) -> dict[str, Entry]:
     tagged = note(text, *mentions)
-    timeline = RuleTimer().infer(tagged, anchor, discharge)
+    timeline = RuleTimer(margins={}).infer(tagged, anchor, discharge)
     assert timeline.kind is TimelineKind.TEXT_ONLY
     return {o.mention: timeline.by_uid[o.uid] for o in tagged.inventory}
 
@@ -202,7 +202,7 @@ def test_an_occurrence_without_a_span_is_not_available() -> None:
     tagged = TaggedNote(
         "HOSPITAL COURSE:\nFine.\n", Inventory((Occurrence("00aa", 0, "fever", None, None),))
     )
-    (entry,) = RuleTimer().infer(tagged, ANCHOR).entries
+    (entry,) = RuleTimer(margins={}).infer(tagged, ANCHOR).entries
     assert entry.time is None
     assert not entry.known
     assert entry.reason
@@ -214,7 +214,9 @@ def test_the_same_note_gives_the_same_timeline() -> None:
         "Intubated",
         "extubated",
     )
-    assert RuleTimer().infer(tagged, ANCHOR) == RuleTimer().infer(tagged, ANCHOR)
+    assert RuleTimer(margins={}).infer(tagged, ANCHOR) == RuleTimer(margins={}).infer(
+        tagged, ANCHOR
+    )
 
 
 _PIECES = st.sampled_from(
@@ -283,7 +285,7 @@ def notes(draw: st.DrawFn) -> TaggedNote:
 def test_any_note_gives_a_complete_timeline_with_ordered_bounds(
     tagged: TaggedNote, at: datetime, kind: str
 ) -> None:
-    timeline = RuleTimer().infer(
+    timeline = RuleTimer(margins={}).infer(
         tagged, Anchor(at, "admission" if kind == "admission" else "presentation")
     )
     assert [e.uid for e in timeline] == list(tagged.inventory.uids)
@@ -308,7 +310,9 @@ def test_the_duration_of_a_complaint_does_not_move_the_coming_to_hospital(senten
     note = f"HISTORY OF PRESENT ILLNESS\n\n{sentence}\n"
     start = note.index(mention)
     inventory = Inventory((Occurrence("0001", 0, mention, start, start + len(mention)),))
-    (entry,) = RuleTimer().infer(TaggedNote(note, inventory), Anchor(datetime(2150, 1, 1, 14, 0)))
+    (entry,) = RuleTimer(margins={}).infer(
+        TaggedNote(note, inventory), Anchor(datetime(2150, 1, 1, 14, 0))
+    )
     assert entry.time == time
 
 

@@ -54,7 +54,9 @@ _MANY = 3
 
 @dataclass(frozen=True)
 class Report:
-    """The parts of a published report: offsets of its literature and of its cases.
+    """The parts of a published report.
+
+    They are offsets of its literature and of its cases.
 
     Each part is `[start, end)` with the offset at which its text begins and its heading.
     """
@@ -94,7 +96,9 @@ def read_report(text: str) -> Report | None:
 
 
 def is_literature(passage: str) -> bool:
-    """Return whether a passage without a heading is general or about other patients.
+    """Return whether a passage without a heading is not about the patient.
+
+    It is general, or about other patients.
 
     It has citations or words of reviews, and most of its sentences speak neither of him nor of her.
     """
@@ -105,7 +109,7 @@ def is_literature(passage: str) -> bool:
 
 
 def speaks_of_case(sentence: str, title: str) -> bool:
-    """Return whether a sentence of the literature reports an event of the case.
+    """Return whether a sentence of the literature reports on the case.
 
     Example: "In our patient, digoxin halved the rate". An abstract repeats the case.
     """

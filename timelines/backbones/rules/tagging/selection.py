@@ -35,7 +35,7 @@ def is_advice(clause: Clause, section: Section) -> bool:
 
 
 def is_of_others(sentence: str, section: Section) -> bool:
-    """Return whether a sentence of a published report tells of no event of its patient.
+    """Return whether a sentence of a report has no event of its patient.
 
     Example: "In one series, 14 of 31 patients bled [3]".
     """

@@ -1,4 +1,4 @@
-"""Widen the bounds of text-only estimates until they contain the truth as often as they say.
+"""Widen the bounds of text-only estimates until they can be trusted.
 
 How far a rule misses was measured on notes of several styles (`calibration.toml`, written by
 `learn_calibration.py`). Each way of decision, stated or not, has two margins: how much earlier and
@@ -22,7 +22,10 @@ _SHARE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Margins:
-    """How much earlier and later than its bounds a time may be, in units of its scale."""
+    """How much earlier and later than its bounds a time may be.
+
+    In units of its scale.
+    """
 
     before: float
     after: float
@@ -48,7 +51,7 @@ def learned_margins() -> Mapping[str, Margins]:
 def calibrate(
     estimate: Estimate, discharge: float | None, margins: Mapping[str, Margins] | None = None
 ) -> Estimate:
-    """Return the estimate with bounds widened by the margins of its way of decision.
+    """Return the estimate with bounds widened by the margins of its way.
 
     A bound that is open stays open. Bounds do not pass `discharge` (hours) if they did not before:
     a note does not report what comes after it. `margins`: those learned if None.

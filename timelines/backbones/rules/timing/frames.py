@@ -86,7 +86,7 @@ _STORY = 3
 
 
 def reads_as_story(section: Section, sentences: Sequence[str]) -> bool:
-    """Return whether the text under another heading is the story up to admission.
+    """Return whether text under another heading is the presenting story.
 
     Some notes have it under "Reason for admission", others under "Background".
     """

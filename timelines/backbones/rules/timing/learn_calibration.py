@@ -41,7 +41,10 @@ Miss = tuple[float, float]
 
 
 def measure(folder: Path) -> list[tuple[Entry, float]]:
-    """Return the text-only entries of a case with the reference times of the same spans."""
+    """Return the text-only entries of a case with their reference times.
+
+    An entry and its reference have the same span.
+    """
     encounter = json.loads((folder / "encounter.json").read_text(encoding="utf-8"))
     anchor = Anchor(datetime.fromisoformat(encounter["admitted_at"]))
     discharge = anchor.hours(datetime.fromisoformat(encounter["discharged_at"]))
@@ -67,20 +70,22 @@ def measure(folder: Path) -> list[tuple[Entry, float]]:
 
 
 def learn(pairs: Iterable[tuple[Entry, float]]) -> dict[str, Margins]:
-    """Return the margins that reach the shares with the least width over all occurrences."""
+    """Return the margins that reach the shares with the least width."""
     misses: dict[str, list[Miss]] = defaultdict(list)
     for entry, truth in pairs:
         unit = time_scale(entry.time or 0.0)
         early = 0.0 if entry.lower is None else max(0.0, (entry.lower - truth) / unit)
         late = 0.0 if entry.upper is None else max(0.0, (truth - entry.upper) / unit)
-        misses[way_of(entry.decided_by, entry.known)].append((early, late))
+        misses[way_of(entry.decided_by, bool(entry.known))].append((early, late))
     stated = {way: m for way, m in misses.items() if way.endswith(", stated")}
     others = {way: m for way, m in misses.items() if way not in stated}
     return {**_share_out(stated, STATED), **_share_out(others, OTHERS)}
 
 
 def _share_out(misses: Mapping[str, Sequence[Miss]], share: float) -> dict[str, Margins]:
-    """Return margins for all ways, at the lowest price of a miss that reaches the share.
+    """Return the margins of all ways.
+
+    The price of a miss is the lowest that reaches the share.
 
     A miss is left where avoiding it would cost most width.
     """
@@ -98,7 +103,9 @@ def _share_out(misses: Mapping[str, Sequence[Miss]], share: float) -> dict[str, 
 
 
 def _cheapest(misses: np.ndarray, price: float) -> Margins:
-    """Return the margins with the least width for each occurrence plus `price` for each miss.
+    """Return the margins with the least cost.
+
+    The cost is the width, plus `price` for the share of misses.
 
     `misses`: (n, 2) how early and how late the reference is beyond the bounds.
     """

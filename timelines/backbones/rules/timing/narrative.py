@@ -90,7 +90,7 @@ class Narrator:
     check: Check = never_stop
 
     def sentences(self, section: Section) -> list[Sentence]:
-        """Sentences whose text begins in the body of `section`, without lines of tables."""
+        """Sentences that begin in the body of `section`, without tables."""
         inside = self.analysis.sentences_in(section.body_start, section.end)
         return [s for s in inside if self.analysis.row_at(s.start) is None]
 
@@ -182,7 +182,10 @@ class Narrator:
             self.static(occurrence)
 
     def _leave(self, sentence: Sentence) -> None:
-        """Place a sentence at discharge, its clauses with an earlier day of their own on that day."""
+        """Place a sentence at discharge.
+
+        Clauses that name an earlier day are placed on that day.
+        """
         leaving = self._at_leaving()
         time = leaving.time or 0.0
         cursor = Cursor(time, time, None, self.resolver.calendar.day_of(time))
@@ -296,7 +299,7 @@ class Narrator:
             cursor.uid, cursor.source = spoken[-1].uid, spoken[-1].mention
 
     def _whole_stay(self) -> Estimate:
-        """Place what was so during the whole stay at its start (protocol section 1)."""
+        """Place what was so during the whole stay at its start (protocol)."""
         leaving = self.resolver.milestones.at(Place.DISCHARGE)
         end = max(leaving.high or leaving.time or 0.0, 0.0)
         reason = "said of the whole stay, which begins at 0"
@@ -386,7 +389,10 @@ class Narrator:
         return "" if sentence is None else self.analysis.text[sentence.start : sentence.end]
 
     def _planned(self, cursor: Cursor, moment: Moment) -> Moment:
-        """Place a plan at the hour it was made, its date in the upper bound (protocol section 1)."""
+        """Place a plan at the hour it was made (protocol section 1).
+
+        Its date is the upper bound.
+        """
         here = self._here(cursor)
         high = moment.estimate.high or moment.estimate.time or cursor.time
         estimate = replace(

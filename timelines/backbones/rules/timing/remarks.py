@@ -150,7 +150,7 @@ def is_family(sentence: str) -> bool:
 def read_remark(
     sentence: str, tokens: Sequence[Token], times: Sequence[TimeExpression], *, presenting: bool
 ) -> Remark | None:
-    """Return what a sentence of a story remarks, None if it goes on with the story.
+    """Return what a sentence remarks, None if it goes on with the story.
 
     `presenting`: the story is that before admission, in which nothing is planned.
     """
@@ -179,7 +179,7 @@ def read_remark(
 
 
 def _ends(e: TimeExpression, sentence: str) -> bool:
-    """Return whether a time is the end of a treatment: "twice daily to 16 June"."""
+    """Return whether a time ends a treatment: "twice daily to 16 June"."""
     at = sentence.find(e.text)
     return at >= 0 and _UNTIL.search(sentence[:at]) is not None
 
@@ -236,7 +236,7 @@ def settle(remarks: Sequence[Remark | None]) -> list[Remark | None]:
 
 
 def _last_leaving(found: Sequence[Remark | None]) -> int:
-    """Return where the words of leaving begin after which the story does not go on."""
+    """Return where the words of leaving begin that end the story."""
     last = len(found) - 1
     for i in range(len(found) - 1, -1, -1):
         if found[i] is None:

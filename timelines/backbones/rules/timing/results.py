@@ -78,7 +78,7 @@ def place_rows(section: Section, narrator: Narrator, resolver: Resolver) -> None
 def _row_moment(
     when: tuple[tuple[int, int], ...], narrator: Narrator, resolver: Resolver
 ) -> Moment | None:
-    """Return the moment of a date, perhaps with the clock time of another cell."""
+    """Return the moment of a date, with the clock time of another cell."""
     times = [e for start, end in when for e in narrator.find_times(start, end)]
     day = next((e for e in times if e.day is not None), None)
     if day is None:

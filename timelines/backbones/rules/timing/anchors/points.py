@@ -184,7 +184,9 @@ class PointResolver:
     def _day_for_part(
         self, e: TimeExpression, part: Part, cursor: Cursor, past: bool
     ) -> tuple[int, Part]:
-        """Return the day of a part of the day, and the part with its half of the day decided.
+        """Return the day of a part of the day.
+
+        The part is returned with its half of the day decided.
 
         Examples: "that evening", "the next morning" or a bare "by noon".
         """
@@ -222,12 +224,12 @@ class PointResolver:
         return choice.day, choice.part
 
     def _written_day(self, e: TimeExpression) -> int | None:
-        """Return the day of writing of the text around an expression, if it is stated."""
+        """Return the stated day of writing of the text around an expression."""
         days = [day for offset, day in self.written if offset <= e.start]
         return days[-1] if days else None
 
     def _half(self, e: TimeExpression, part: Part, day: int, cursor: Cursor) -> Part:
-        """Return the half of the day that an hour without one means on a known day."""
+        """Return the half of a known day that an hour without one means."""
         if not e.ambiguous_clock or part.point >= 12:
             return part
         late = self.calendar.midnight(day) + part.point < cursor.time - 3.0

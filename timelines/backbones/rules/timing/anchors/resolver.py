@@ -49,7 +49,9 @@ class Resolver(PointResolver):
         return self._within_stay(expression, moment, cursor)
 
     def _within_stay(self, e: TimeExpression, moment: Moment, cursor: Cursor) -> Moment:
-        """Return the moment, or for a time after a known discharge the hour it was planned.
+        """Return the moment.
+
+        For a time after a known discharge it is the hour of the plan.
 
         The planned time becomes the upper bound. Times shortly after the discharge are at the
         discharge. "Two weeks later she walked" is a visit after the stay and not a plan.

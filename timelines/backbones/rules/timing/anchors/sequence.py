@@ -37,7 +37,7 @@ _AHEAD = 6
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A calendar day and the part of that day, with the half of the day decided."""
+    """A calendar day, and its part with the half of the day decided."""
 
     day: int
     part: Part
@@ -59,7 +59,10 @@ class Passage:
     _today: int = 0
 
     def choose(self, e: TimeExpression, part: Part, time: float, low: float) -> Choice:
-        """Return the day of `part` after the story has reached `time`, or `low` at the least."""
+        """Return the day of `part` after the story has reached `time`.
+
+        The story has reached `low` at the least.
+        """
         self._today = self.calendar.day_of(time)
         choices = self._choices(part, time, ambiguous=e.ambiguous_clock)
         return min(choices, key=lambda c: self._cost(c, time, low) + self._rest(0, self._at(c)))
@@ -126,7 +129,10 @@ class Passage:
         return min(costs) + (_NOT_NAMED if reached else 0.0)
 
     def _named(self, e: TimeExpression, time: float) -> int | None:
-        """Return the calendar day that an expression names, absolutely or by what came before."""
+        """Return the calendar day that an expression names.
+
+        It names it absolutely or by what came before.
+        """
         today = self.calendar.day_of(time)
         if e.day is not None:
             if e.day.basis is Basis.CURRENT:

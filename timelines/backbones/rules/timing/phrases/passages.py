@@ -64,7 +64,7 @@ def same_line(
 
 
 def find_writing(text: str, dates: Sequence[tuple[TimeExpression, int]]) -> list[tuple[int, int]]:
-    """Return (offset, calendar day) of each line that states when the text was written.
+    """Return (offset, calendar day) of each stated day of writing.
 
     `dates` are the dates of the note with their calendar days. "Yesterday" counts from the line
     above it.

@@ -143,7 +143,7 @@ def find_plain_clocks(
 
 
 def find_hours_past(text: str) -> list[TimeExpression]:
-    """Return clock times counted from an hour: "a quarter past six", "ten to four"."""
+    """Return clock times such as "a quarter past six", "ten to four"."""
     found: list[TimeExpression] = []
     for m in _PAST_HOUR.finditer(text):
         words = re.sub(r"\s+", " ", m["q"].lower())
