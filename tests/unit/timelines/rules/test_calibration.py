@@ -8,10 +8,12 @@ from timelines.backbones.rules.timing.calibration import (
     Margins,
     calibrate,
     learned_margins,
+    narrow,
     time_scale,
     way_of,
 )
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
+from timelines.backbones.rules.timing.estimate import entry as make_entry
 from timelines.backbones.rules.timing.learn_calibration import learn
 from timelines.domain import Entry
 
@@ -48,6 +50,27 @@ def test_bounds_are_widened_by_the_margins_of_their_way(
     widened = calibrate(given, discharge, MARGINS)
     assert (widened.low, widened.high) == (low, high)
     assert (widened.time, widened.reason) == (given.time, given.reason)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        estimate(10.0, 9.0, 11.0),
+        estimate(-100.0, -110.0, -90.0),
+        estimate(10.0, None, 11.0),
+        estimate(None, None, None),
+        estimate(10.0, 9.0, 11.0, rule="narrative"),
+    ],
+)
+def test_rows_are_judged_by_the_bounds_that_the_rule_read(given: Estimate) -> None:
+    read = make_entry("00aa", given)
+    assert narrow(make_entry("00aa", calibrate(given, None, MARGINS)), MARGINS) == read
+
+
+def test_narrowed_bounds_never_exclude_the_time() -> None:
+    cut = make_entry("00aa", calibrate(estimate(11.5, 9.0, 11.5), 11.5, MARGINS))
+    narrowed = narrow(cut, MARGINS)
+    assert (narrowed.lower, narrowed.time, narrowed.upper) == (9.0, 11.5, 11.5)
 
 
 def entry(rule: str, *, known: bool, low: float, high: float) -> Entry:

@@ -15,6 +15,7 @@ from timelines.backbones.rules.querying.reading import PLAN_SECTIONS, Reading, r
 from timelines.backbones.rules.revision.assign import KEEP_COST, Choice, Link, Node, assign
 from timelines.backbones.rules.revision.judge import Judge, Verdict
 from timelines.backbones.rules.revision.propagate import Anchored, find_move
+from timelines.backbones.rules.timing.calibration import narrow
 from timelines.domain import (
     Entry,
     Evidence,
@@ -101,7 +102,8 @@ class _Case:
         for occurrence in note.inventory:
             check()
             entry, reading = text_only.by_uid[occurrence.uid], readings[occurrence.uid]
-            verdicts = judge.verdicts(reading, entry, [e.row for e in rows[occurrence.uid]])
+            candidates = [e.row for e in rows[occurrence.uid]]
+            verdicts = judge.verdicts(reading, narrow(entry), candidates)
             nodes.append(Node(occurrence.uid, entry.time, tuple(verdicts), _topic(reading)))
         return cls(
             note.inventory,

@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from timelines.backbones.rules.timing.estimate import Estimate
+from timelines.domain import Entry
 
 MARGINS = Path(__file__).with_name("calibration.toml")
 _SHARE = 0.1
@@ -66,3 +67,19 @@ def calibrate(
     if high is not None and discharge is not None and (estimate.high or 0.0) <= discharge:
         high = min(high, discharge)
     return replace(estimate, low=low, high=high)
+
+
+def narrow(entry: Entry, margins: Mapping[str, Margins] | None = None) -> Entry:
+    """Return a text-only entry with the bounds that its rule read, without margins.
+
+    Rows are judged by what the text says, not by how far rules may miss. A bound that the discharge
+    has cut may become narrower than it was, but never excludes the time.
+    """
+    table = learned_margins() if margins is None else margins
+    found = table.get(way_of(entry.decided_by, bool(entry.known)))
+    if found is None or entry.time is None:
+        return entry
+    unit = time_scale(entry.time)
+    low = None if entry.lower is None else min(entry.lower + found.before * unit, entry.time)
+    high = None if entry.upper is None else max(entry.upper - found.after * unit, entry.time)
+    return replace(entry, lower=low, upper=high)
