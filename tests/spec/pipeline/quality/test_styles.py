@@ -1,0 +1,35 @@
+"""Quality of the rules backbone on notes in twelve styles.
+
+Floors are a little under the measured values (docs/quality.md).
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.spec.pipeline.quality.measured import STYLES, QualityFigures, measure_cases
+
+pytestmark = [pytest.mark.slow, pytest.mark.deep, pytest.mark.timeout(900)]
+
+
+@pytest.fixture(scope="module", params=["tuning", "blind"])
+def figures(request: pytest.FixtureRequest) -> QualityFigures:
+    folders = sorted(path for path in (STYLES / request.param).iterdir() if path.is_dir())
+    assert len(folders) == 12
+    return measure_cases(folders)
+
+
+def test_floors(figures: QualityFigures) -> None:
+    assert figures.span_recall >= 0.82
+    assert figures.span_precision >= 0.72
+    assert figures.text_within >= 0.66
+    assert figures.revised_within >= 0.70
+    assert figures.evidence_precision >= 0.79
+    assert figures.evidence_recall >= 0.54
+    assert figures.coverage >= 0.79
+    assert figures.stated_coverage >= 0.80
+
+
+def test_evidence_helps(figures: QualityFigures) -> None:
+    assert figures.revised_error <= figures.text_error
+    assert figures.revised_mean_log <= figures.text_mean_log - 0.1
