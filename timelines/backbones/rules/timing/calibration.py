@@ -70,7 +70,7 @@ def calibrate(
 
 
 def narrow(entry: Entry, margins: Mapping[str, Margins] | None = None) -> Entry:
-    """Return a text-only entry with the bounds that its rule read, without margins.
+    """Return a text-only entry with the bounds that its rule read.
 
     Rows are judged by what the text says, not by how far rules may miss. A bound that the discharge
     has cut may become narrower than it was, but never excludes the time.
