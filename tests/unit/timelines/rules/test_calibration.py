@@ -53,24 +53,29 @@ def test_bounds_are_widened_by_the_margins_of_their_way(
 
 
 @pytest.mark.parametrize(
-    "given",
+    ("given", "low", "high"),
     [
-        estimate(10.0, 9.0, 11.0),
-        estimate(-100.0, -110.0, -90.0),
-        estimate(10.0, None, 11.0),
-        estimate(None, None, None),
-        estimate(10.0, 9.0, 11.0, rule="narrative"),
+        # margins of 2 h and 1 h count whole
+        (estimate(10.0, 9.0, 11.0), 7.0, 12.0),
+        # of 20 h and 10 h, 2 h count
+        (estimate(-100.0, -110.0, -90.0), -112.0, -88.0),
+        (estimate(10.0, None, 11.0), None, 12.0),
+        (estimate(None, None, None), None, None),
+        # of 10 h and 5 h, 2 h count
+        (estimate(10.0, 9.0, 11.0, rule="narrative"), 7.0, 13.0),
     ],
 )
-def test_rows_are_judged_by_the_bounds_that_the_rule_read(given: Estimate) -> None:
-    read = make_entry("00aa", given)
-    assert narrow(make_entry("00aa", calibrate(given, None, MARGINS)), MARGINS) == read
+def test_rows_are_judged_with_two_hours_of_margin_at_most(
+    given: Estimate, low: float | None, high: float | None
+) -> None:
+    judged = narrow(make_entry("00aa", calibrate(given, None, MARGINS)), MARGINS)
+    assert (judged.lower, judged.upper, judged.time) == (low, high, given.time)
 
 
 def test_narrowed_bounds_never_exclude_the_time() -> None:
     cut = make_entry("00aa", calibrate(estimate(11.5, 9.0, 11.5), 11.5, MARGINS))
     narrowed = narrow(cut, MARGINS)
-    assert (narrowed.lower, narrowed.time, narrowed.upper) == (9.0, 11.5, 11.5)
+    assert (narrowed.lower, narrowed.time, narrowed.upper) == (7.0, 11.5, 11.5)
 
 
 def entry(rule: str, *, known: bool, low: float, high: float) -> Entry:

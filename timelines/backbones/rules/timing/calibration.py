@@ -19,6 +19,8 @@ from timelines.domain import Entry
 
 MARGINS = Path(__file__).with_name("calibration.toml")
 _SHARE = 0.1
+#: Hours of a margin that also count when rows are judged.
+_JUDGED = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +72,19 @@ def calibrate(
 
 
 def narrow(entry: Entry, margins: Mapping[str, Margins] | None = None) -> Entry:
-    """Return a text-only entry with the bounds that its rule read.
+    """Return a text-only entry with the bounds by which rows are judged.
 
-    Rows are judged by what the text says, not by how far rules may miss. A bound that the discharge
-    has cut may become narrower than it was, but never excludes the time.
+    They are those that its rule read, with at most `_JUDGED` hours of its margins: rows are judged
+    by what the text says, not by how far rules may miss. A bound that the discharge has cut may
+    become narrower than it was, but never excludes the time.
     """
     table = learned_margins() if margins is None else margins
     found = table.get(way_of(entry.decided_by, bool(entry.known)))
     if found is None or entry.time is None:
         return entry
     unit = time_scale(entry.time)
-    low = None if entry.lower is None else min(entry.lower + found.before * unit, entry.time)
-    high = None if entry.upper is None else max(entry.upper - found.after * unit, entry.time)
+    before = max(0.0, found.before * unit - _JUDGED)
+    after = max(0.0, found.after * unit - _JUDGED)
+    low = None if entry.lower is None else min(entry.lower + before, entry.time)
+    high = None if entry.upper is None else max(entry.upper - after, entry.time)
     return replace(entry, lower=low, upper=high)
