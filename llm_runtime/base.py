@@ -137,10 +137,8 @@ class ModelRequest:
 class ModelReply:
     """An unparsed reply.
 
-    `finish_reason` "length" means that the text is cut.
-
-    `reasoning` is what the server sent apart from the answer (reasoning models); it is
-    stored and never parsed.
+    `finish_reason` "length" means that the text is cut. `reasoning` is what the server sent apart
+    from the answer (reasoning models); it is stored and never parsed.
     """
 
     text: str

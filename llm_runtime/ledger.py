@@ -145,9 +145,7 @@ def classify_outcome(call: Call) -> Outcome:
 def parameters(request: ModelRequest) -> dict[str, Any]:
     """Return the settings of the request.
 
-    For a schema only whether it had one.
-
-    The stored text of the request contains the schema.
+    For a schema only whether it had one. The stored text of the request contains the schema.
     """
     values: dict[str, Any] = {
         "max_tokens": request.max_tokens,

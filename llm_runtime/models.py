@@ -1,9 +1,7 @@
 """Every call of a language model, as it was made and answered.
 
-The table is append-only: the database refuses changes.
-
-A call belongs to its owner (`owner_type`, `owner_id`: opaque to this app); it goes when its
-owner goes, and not before.
+The table is append-only: the database refuses changes. A call belongs to its owner (`owner_type`,
+`owner_id`: opaque to this app); it goes when its owner goes, and not before.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Roles, not model names.
 
-Code asks for "the embedder"; a mapping says which provider that is.
-
-The setting MODEL_ROLES is role → {"provider": name, **options}, or role → the name of an entry of
-MODEL_ENDPOINTS, which maps names to such options. `language_model` sets every role of a
-language model that has no entry of its own. Options go to the provider's constructor. Providers are
-imported when first asked for, and one instance serves a process.
+Code asks for "the embedder"; a mapping says which provider that is. The setting MODEL_ROLES is role
+→ {"provider": name, **options}, or role → the name of an entry of MODEL_ENDPOINTS, which maps names
+to such options. `language_model` sets every role of a language model that has no entry of its own.
+Options go to the provider's constructor. Providers are imported when first asked for, and one
+instance serves a process.
 """
 
 from __future__ import annotations

@@ -62,9 +62,8 @@ def filters(
 def search(content: str, *, action: str, target: str, text: str, choices: str) -> str:
     """Return a form that searches a list while one types.
 
-    No address has the words.
-
-    `target` is the id of the list, `text` that of the field, `choices` those of the selects.
+    No address has the words. `target` is the id of the list, `text` that of the field, `choices`
+    those of the selects.
     """
     # The change of the field itself is no trigger: it comes when one clicks into the list, which
     # would be replaced under the click.

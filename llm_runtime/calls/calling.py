@@ -1,8 +1,6 @@
 """Ask a model until its answer is valid.
 
-A fixed retry policy that stores every attempt.
-
-Source: protocol section 2, "Rejected output".
+A fixed retry policy that stores every attempt. Source: protocol section 2, "Rejected output".
 
 Three attempts; attempt k uses seed s + k; from the second on the validator's reasons are shown to
 the model. A call that the ledger already has is not made again: neither one that succeeded nor
@@ -308,10 +306,8 @@ async def ask_in_parts(
 ) -> dict[str, T]:
     """Ask for all items at once, and for halves if that is too large.
 
-    Too large for schema, context or answer.
-
-    Nothing is dropped: the result covers every item. Raises TooLarge if a single item does not
-    fit.
+    Too large for schema, context or answer. Nothing is dropped: the result covers every item.
+    Raises TooLarge if a single item does not fit.
     """
     try:
         return dict(await ask(items))

@@ -1,10 +1,9 @@
 """What servers said of prompts and of themselves.
 
-It is stored so that work whose answers are all stored needs no server.
-
-A request's token limit follows from the tokens of its prompt and the context of its model, and the
-limit is part of the digest under which the ledger finds the answer: without the same figures it
-would look for another request.
+It is stored so that work whose answers are all stored needs no server. A request's token limit
+follows from the tokens of its prompt and the context of its model, and the limit is part of the
+digest under which the ledger finds the answer: without the same figures it would look for another
+request.
 """
 
 from __future__ import annotations

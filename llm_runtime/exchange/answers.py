@@ -1,10 +1,8 @@
 """The ledger's requests to outside, and the answers that come back.
 
-See docs/reference/exchange.md.
-
-A request that is out is a call with the outcome `pending`; its answer is a row `answered`, whose
-endpoint is "exchange". The poster finds the answer in the ledger as it finds any other,
-checks it, and stores the call itself.
+See docs/reference/exchange.md. A request that is out is a call with the outcome `pending`; its
+answer is a row `answered`, whose endpoint is "exchange". The poster finds the answer in the ledger
+as it finds any other, checks it, and stores the call itself.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """What providers share that use the client library of OpenAI.
 
-The library, its three jittered attempts, addresses.
-
-The client's own retries are off. Error texts of a server may quote the prompt, so none of them is
-passed on.
+The library, its three jittered attempts, addresses. The client's own retries are off. Error texts
+of a server may quote the prompt, so none of them is passed on.
 """
 
 from __future__ import annotations
@@ -64,10 +62,9 @@ async def call_with_retries(
 ) -> Answer:
     """Return the answer to a call, with retries.
 
-    After connect, timeout, 429 and 5xx, never after 400.
-
-    `refusal` makes the error of a status and the server's words; `backoff` is seconds before the
-    second try, twice that before the third. Raises Unavailable, and what `refusal` makes.
+    After connect, timeout, 429 and 5xx, never after 400. `refusal` makes the error of a status and
+    the server's words; `backoff` is seconds before the second try, twice that before the third.
+    Raises Unavailable, and what `refusal` makes.
     """
     openai = client_library(name)
     for attempt in range(1, tries + 1):

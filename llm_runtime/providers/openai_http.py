@@ -1,9 +1,8 @@
 """Language models behind an OpenAI-compatible server.
 
-vLLM first; llama.cpp's server and others answer the same calls.
-
-Three jittered attempts on connect, timeout, 429 and 5xx, never on 400 (see `http_client`), and
-every outcome becomes one of `llm_runtime.errors`.
+vLLM first; llama.cpp's server and others answer the same calls. Three jittered attempts on connect,
+timeout, 429 and 5xx, never on 400 (see `http_client`), and every outcome becomes one of
+`llm_runtime.errors`.
 """
 
 from __future__ import annotations
@@ -167,10 +166,9 @@ class OpenAIModel:
     async def count_tokens(self, messages: Sequence[Message]) -> int:
         """Return the tokens of the chat as the server renders it.
 
-        An upper estimate if it does not offer that (other than vLLM).
-
-        Messages that were counted before are not sent again. Counting takes no slot: it would wait
-        for answers that others have begun to write.
+        An upper estimate if it does not offer that (other than vLLM). Messages that were counted
+        before are not sent again. Counting takes no slot: it would wait for answers that others
+        have begun to write.
         """
         digest = messages_sha256(messages)
         known = await self.facts.find(self.name, digest)

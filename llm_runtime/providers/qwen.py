@@ -1,11 +1,10 @@
 """Qwen3-Embedding and Qwen3-Reranker through transformers.
 
-They compute exactly as their references (protocol section 2, stage 4).
-
-Embedding: `Instruct: …\\nQuery:…` on queries only, left padding, the last token's state, L2.
-Reranker: the probability of "yes" between "yes" and "no" as the next token, at most 8192 tokens.
-Device and number format are chosen: a CUDA card with bfloat16 if there is one, else the CPU with
-float32. Weights are read at the first use, and computed with in a thread of the model's own.
+They compute exactly as their references (protocol section 2, stage 4). Embedding: `Instruct:
+…\\nQuery:…` on queries only, left padding, the last token's state, L2. Reranker: the probability of
+"yes" between "yes" and "no" as the next token, at most 8192 tokens. Device and number format are
+chosen: a CUDA card with bfloat16 if there is one, else the CPU with float32. Weights are read at
+the first use, and computed with in a thread of the model's own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Providers whose answers are known beforehand.
 
-For tests, demonstrations and dry runs.
-
-They are ordinary providers, chosen by role like any other, and none of them understands anything.
+For tests, demonstrations and dry runs. They are ordinary providers, chosen by role like any other,
+and none of them understands anything.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Sentence embedders of the BERT family through transformers.
 
-Mean pooling over the tokens, L2.
-
-For matching events in an evaluation (the PubMedBERT family) and for the baseline TKW2 (MedTE).
-`model` is a name or a folder; a machine without a network needs the folder. Queries and documents
-are embedded alike.
+Mean pooling over the tokens, L2. For matching events in an evaluation (the PubMedBERT family) and
+for the baseline TKW2 (MedTE). `model` is a name or a folder; a machine without a network needs the
+folder. Queries and documents are embedded alike.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """vLLM in the worker's own process.
 
-For a GPU worker that owns its card and needs no server.
-
-Requests that come while a batch is being computed wait and form the next one, so the engine's
-continuous batching stays full. vLLM fails a whole batch for one conversation that is too long, so
-every prompt is counted before it joins. Weights are read at the first use.
+For a GPU worker that owns its card and needs no server. Requests that come while a batch is being
+computed wait and form the next one, so the engine's continuous batching stays full. vLLM fails a
+whole batch for one conversation that is too long, so every prompt is counted before it joins.
+Weights are read at the first use.
 """
 
 from __future__ import annotations

@@ -40,11 +40,10 @@ def load_weights(
 ) -> LoadedModel:
     """Load weights and tokenizer of a model by name or folder.
 
-    For the class `kind` of transformers.
-
-    A CUDA card with bfloat16 if there is one, else the CPU with float32, unless said otherwise.
-    `padding` is the side: models that are read at their last token need "left", those with absolute
-    positions "right". Raises ProviderError if a package or the weights are missing.
+    For the class `kind` of transformers. A CUDA card with bfloat16 if there is one, else the CPU
+    with float32, unless said otherwise. `padding` is the side: models that are read at their last
+    token need "left", those with absolute positions "right". Raises ProviderError if a package or
+    the weights are missing.
     """
     torch, transformers = require_package("torch"), require_package("transformers")
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")

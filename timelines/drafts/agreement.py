@@ -1,10 +1,9 @@
 """Measure how far two authors of one case agree. No Django.
 
-It says which occurrences both have, and how their times compare.
-
-Occurrences pair by their spans (IoU ≥ 0.4, as in span recall), the remaining ones by their names
-(normalised Levenshtein distance below 0.1). Neither author is the truth: exchanging the two changes
-no figure, only the signs of differences. Source: protocol section 3.
+It says which occurrences both have, and how their times compare. Occurrences pair by their spans
+(IoU ≥ 0.4, as in span recall), the remaining ones by their names (normalised Levenshtein distance
+below 0.1). Neither author is the truth: exchanging the two changes no figure, only the signs of
+differences. Source: protocol section 3.
 """
 
 from __future__ import annotations

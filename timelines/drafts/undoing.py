@@ -1,9 +1,7 @@
 """Decide what can be undone and redone, from the edit log alone.
 
-So the history outlives the page. No Django.
-
-An undo names the edit that it undoes, a redo the edit that it restores; a new edit clears the redo
-stack.
+So the history outlives the page. No Django. An undo names the edit that it undoes, a redo the edit
+that it restores; a new edit clears the redo stack.
 """
 
 from __future__ import annotations

@@ -19,14 +19,12 @@ U = math.log(60 * 24 * 365.26)
 def aultc(errors: ArrayLike, s_max: float) -> float | None:
     """Return the area as the paper prints it, 0…1, larger is better.
 
-    None without errors.
-
-    With x(1) ≤ … ≤ x(k) the sorted log(1 + error), x(0) = 0 and L = log(1 + s_max): [Σ (x(i) −
-    x(i−1)) · i/k + (L − x(k))] / L. Summed by parts this is 1 − (Σ x − x(k)) / (k·L), which is
-    computed. The printed step counts i/k already before x(i), so the largest error costs nothing: a
-    single error of any size gives 1. `s_max` in hours is the largest error of the whole report. If
-    it is 0, every error is 0 and the area is 1. Raises ValueError for NaN, infinity or negative
-    errors, and for an `s_max` below the largest error.
+    None without errors. With x(1) ≤ … ≤ x(k) the sorted log(1 + error), x(0) = 0 and L = log(1 +
+    s_max): [Σ (x(i) − x(i−1)) · i/k + (L − x(k))] / L. Summed by parts this is 1 − (Σ x − x(k)) /
+    (k·L), which is computed. The printed step counts i/k already before x(i), so the largest error
+    costs nothing: a single error of any size gives 1. `s_max` in hours is the largest error of the
+    whole report. If it is 0, every error is 0 and the area is 1. Raises ValueError for NaN,
+    infinity or negative errors, and for an `s_max` below the largest error.
     """
     logs = log_errors(errors)
     check_s_max(logs, s_max)

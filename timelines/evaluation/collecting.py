@@ -1,8 +1,7 @@
 """Pair the cases of a report one by one.
 
-Only what the report's figures need is stored.
-
-No Django. Matching is done once a case, timeline and basis (protocol section 3).
+Only what the report's figures need is stored. No Django. Matching is done once a case, timeline and
+basis (protocol section 3).
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Differences between two timelines over the cases that both have.
 
-With paired intervals (protocol section 3).
-
-No Django. A report compares the text-only timeline of a source with its revised one, and the
-revised timeline of a full run with that of each of its variants.
+With paired intervals (protocol section 3). No Django. A report compares the text-only timeline of a
+source with its revised one, and the revised timeline of a full run with that of each of its
+variants.
 """
 
 from __future__ import annotations

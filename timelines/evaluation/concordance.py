@@ -103,10 +103,9 @@ def _equal_pairs(labels: NDArray[np.intp]) -> int:
 def _inversions(ranks: NDArray[np.intp]) -> int:
     """Count pairs of positions i < j with ranks[i] > ranks[j].
 
-    Ranks are whole numbers from 0.
-
-    Bit by bit from the highest: two ranks that agree in all higher bits are out of order if a 1
-    comes before a 0. The ranks are then sorted by that bit too, in linear time and stably.
+    Ranks are whole numbers from 0. Bit by bit from the highest: two ranks that agree in all higher
+    bits are out of order if a 1 comes before a 0. The ranks are then sorted by that bit too, in
+    linear time and stably.
     """
     found = 0
     for bit in range(int(ranks.max(initial=0)).bit_length() - 1, -1, -1):

@@ -80,10 +80,9 @@ def _edits(
 ) -> NDArray[np.int32]:
     """Count edits from one text to each row of `letters`.
 
-    Rows are padded; `lengths` says how much of each counts.
-
-    Wagner and Fischer's table, a row at a time. The cost of insertions runs along the row:
-    subtracting the column number turns it into a running minimum.
+    Rows are padded; `lengths` says how much of each counts. Wagner and Fischer's table, a row at a
+    time. The cost of insertions runs along the row: subtracting the column number turns it into a
+    running minimum.
     """
     columns = np.arange(letters.shape[1] + 1, dtype=np.int32)
     row = np.broadcast_to(columns, (len(letters), len(columns))).copy()

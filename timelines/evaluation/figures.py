@@ -1,10 +1,8 @@
 """Pooled figures of one source over cases.
 
-Each has its interval from the report's resamples.
-
-No Django. The available-case figure excludes cases without the timeline; the other counts their
-match rate and concordance as 0 and an error S_max for each of their timed reference events
-(protocol section 3).
+Each has its interval from the report's resamples. No Django. The available-case figure excludes
+cases without the timeline; the other counts their match rate and concordance as 0 and an error
+S_max for each of their timed reference events (protocol section 3).
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Pair reference and predicted events by the distance of their words.
 
-Each event is in one pair at most.
-
-No Django. Source: protocol section 3 ("Matching") and the paper's recursive best match (appendix,
-event match rate).
+Each event is in one pair at most. No Django. Source: protocol section 3 ("Matching") and the
+paper's recursive best match (appendix, event match rate).
 """
 
 from __future__ import annotations
@@ -28,15 +26,14 @@ def match_events(
 ) -> list[tuple[int, int]]:
     """Return the pairs with a distance strictly below the threshold.
 
-    Each is (reference index, predicted index).
-
-    `distance` has shape (n_ref, n_pred) and finite values; either side may be empty, which gives no
-    pairs. `greedy`: the globally closest pair of unmatched events again and again, ties (exactly
-    equal numbers) to the lower reference, then the lower predicted index; pairs come in the order
-    taken. The same, pair for pair, as the paper's recursion. `assignment`: as many pairs below the
-    threshold as there can be, and among those the smallest total distance; pairs come by reference
-    index. Other thresholds give other assignments, so a sweep needs one a threshold. Raises
-    ValueError for another shape, NaN or infinity, a threshold that is NaN, or an unknown method.
+    Each is (reference index, predicted index). `distance` has shape (n_ref, n_pred) and finite
+    values; either side may be empty, which gives no pairs. `greedy`: the globally closest pair of
+    unmatched events again and again, ties (exactly equal numbers) to the lower reference, then the
+    lower predicted index; pairs come in the order taken. The same, pair for pair, as the paper's
+    recursion. `assignment`: as many pairs below the threshold as there can be, and among those the
+    smallest total distance; pairs come by reference index. Other thresholds give other assignments,
+    so a sweep needs one a threshold. Raises ValueError for another shape, NaN or infinity, a
+    threshold that is NaN, or an unknown method.
     """
     matrix = _check(distance)
     if np.isnan(threshold):
@@ -81,12 +78,11 @@ def _check(distance: ArrayLike) -> NDArray[np.float64]:
 def _match_by_rounds(matrix: NDArray[np.float64]) -> list[Pair]:
     """Compute the greedy matching by rounds.
 
-    Two remaining events that are each other's closest are a greedy pair.
-
-    No other pair with either of them comes earlier in the order (distance, reference index,
-    predicted index), and `argmin` breaks ties as that order does. The closest remaining pair is
-    such a pair, so each round takes at least one. Most rounds take many. If one takes few, as among
-    duplicates, the rest is sorted as a whole, which bounds the work.
+    Two remaining events that are each other's closest are a greedy pair. No other pair with either
+    of them comes earlier in the order (distance, reference index, predicted index), and `argmin`
+    breaks ties as that order does. The closest remaining pair is such a pair, so each round takes
+    at least one. Most rounds take many. If one takes few, as among duplicates, the rest is sorted
+    as a whole, which bounds the work.
     """
     pairs: list[Pair] = []
     rows, columns = np.arange(matrix.shape[0]), np.arange(matrix.shape[1])

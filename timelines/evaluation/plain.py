@@ -1,8 +1,7 @@
 """Convert reports to plain JSON values and back without loss.
 
-A stored report of another form is refused.
-
-No Django. pydantic does the work from the types in `values.py`.
+A stored report of another form is refused. No Django. pydantic does the work from the types in
+`values.py`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Published figures for this method and the baselines.
 
-Their cohort is not here: they are context, never a result of ours.
-
-No Django. Source: the tables of the method's publication (`published.json`); 40 cases at the
-matching threshold 0.1.
+Their cohort is not here: they are context, never a result of ours. No Django. Source: the tables of
+the method's publication (`published.json`); 40 cases at the matching threshold 0.1.
 """
 
 from __future__ import annotations

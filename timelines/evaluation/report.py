@@ -1,10 +1,8 @@
 """Compare every source, kind and alternative with the reference.
 
-With intervals (protocol section 3).
-
-No Django: a notebook gives `evaluate` its cases and gets values back. Every interval of a report
-comes from the same resamples of its cases, so differences are paired; matching is done once a case
-and source, and everything else cuts or counts it.
+With intervals (protocol section 3). No Django: a notebook gives `evaluate` its cases and gets
+values back. Every interval of a report comes from the same resamples of its cases, so differences
+are paired; matching is done once a case and source, and everything else cuts or counts it.
 """
 
 from __future__ import annotations
@@ -73,12 +71,11 @@ def evaluate(
 ) -> Report:
     """Compare every timeline of `cases` with their references.
 
-    Cases are taken one by one and passed to `on_case` when paired.
-
-    `rho` names the timelines that are a source's revision at a reranker threshold; they give the ρ
-    sweep and no result of their own. `rho_runs` names those that are runs in their own right:
-    results, and points of the sweep if `rho` has none at that threshold. Raises ValueError if basis
-    `embedding` is requested without `embed`.
+    Cases are taken one by one and passed to `on_case` when paired. `rho` names the timelines that
+    are a source's revision at a reranker threshold; they give the ρ sweep and no result of their
+    own. `rho_runs` names those that are runs in their own right: results, and points of the sweep
+    if `rho` has none at that threshold. Raises ValueError if basis `embedding` is requested without
+    `embed`.
     """
     by_vectors = Basis.EMBEDDING in settings.bases
     if by_vectors and embed is None:

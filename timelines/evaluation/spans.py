@@ -18,12 +18,10 @@ def match_spans(
 ) -> list[tuple[int, int, float]]:
     """Return (reference index, predicted index, IoU) of matched spans.
 
-    In the order taken, each span in one pair at most.
-
-    The largest overlap first among pairs whose intersection over union is at least `iou` (not
-    strict), ties to the lower reference, then the lower predicted index. An occurrence without a
-    span (None) or with an empty one matches nothing. Raises ValueError for a span that ends before
-    it starts and for an `iou` outside 0 < iou ≤ 1.
+    In the order taken, each span in one pair at most. The largest overlap first among pairs whose
+    intersection over union is at least `iou` (not strict), ties to the lower reference, then the
+    lower predicted index. An occurrence without a span (None) or with an empty one matches nothing.
+    Raises ValueError for a span that ends before it starts and for an `iou` outside 0 < iou ≤ 1.
     """
     if not 0 < iou <= 1:
         raise ValueError(f"IoU of {iou} is not above 0 and at most 1")

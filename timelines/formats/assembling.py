@@ -177,11 +177,10 @@ def build_domain(
 ) -> tuple[domain.Inventory, domain.Timeline]:
     """Return inventory and timeline as they are stored.
 
-    Events without an identifier get one; the same `seed` gives the same.
-
-    An event whose identifier another inventory of the note has `in_use` for another occurrence gets
-    a new one, in contexts too. Raises InvariantError for identifiers that occur twice, contexts
-    that name none, spans outside the note.
+    Events without an identifier get one; the same `seed` gives the same. An event whose identifier
+    another inventory of the note has `in_use` for another occurrence gets a new one, in contexts
+    too. Raises InvariantError for identifiers that occur twice, contexts that name none, spans
+    outside the note.
     """
     uids = _uids(foreign.events, seed, in_use or {})
     renamed = {e.uid: uid for uid, e in zip(uids, foreign.events, strict=True) if e.uid}

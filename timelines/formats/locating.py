@@ -1,9 +1,8 @@
 """Find spans for mentions that come without offsets.
 
-By their exact words, never guessed.
-
-The rule. A mention matches a place if the note has its very characters there (a run of white
-space matches any run of white space), not inside a longer word. Then
+By their exact words, never guessed. The rule. A mention matches a place if the note has its very
+characters there (a run of white space matches any run of white space), not inside a longer word.
+Then
 
 1. a mention listed once that the note has once gets that place;
 2. a mention listed n > 1 times that the note has exactly n times gets its places in order,

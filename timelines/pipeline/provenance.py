@@ -1,9 +1,7 @@
 """Stage 7: build and verify the chain behind every time.
 
-Span → UID → z⁰ → queries → evidence → z¹…zᴬ.
-
-The stored values are verified: the task layer reads everything back first. Source: protocol section
-2, stage 7.
+Span → UID → z⁰ → queries → evidence → z¹…zᴬ. The stored values are verified: the task layer reads
+everything back first. Source: protocol section 2, stage 7.
 """
 
 from __future__ import annotations
@@ -99,15 +97,13 @@ def verify(
 ) -> None:
     """Raise BrokenChain unless the chain is complete and consistent.
 
-    The error has every reason.
-
-    The note is the one that was imported; with markup put around every span and removed again it is
-    the same note and gives the same spans; mentions are in their escaped form; every timeline has
-    every UID once, in order; every candidate has its query and every row its retained candidate; no
-    row is later than `latest` (hours; discharge + 12, None without a discharge); revision saw
-    every row that a revised time cites. For a timeline without identifiers
-    (variant `no_uid`) only its numbering and its rows are checked: its lines check themselves, and
-    no UID can be missing if none was shown.
+    The error has every reason. The note is the one that was imported; with markup put around every
+    span and removed again it is the same note and gives the same spans; mentions are in their
+    escaped form; every timeline has every UID once, in order; every candidate has its query and
+    every row its retained candidate; no row is later than `latest` (hours; discharge + 12, None
+    without a discharge); revision saw every row that a revised time cites. For a timeline without
+    identifiers (variant `no_uid`) only its numbering and its rows are checked: its lines check
+    themselves, and no UID can be missing if none was shown.
     """
     reasons = [
         *_note_faults(result, note_sha256),

@@ -1,10 +1,8 @@
 """Stage 4b: find and rank series summaries for each query.
 
-Every candidate is recorded.
-
-Dense: top 10 summaries of this encounter by cosine. Rerank: ρ of each pair. Candidates that pass
-the threshold and are in the top 3 of their query are retained; the fate of every other candidate
-gives the reason.
+Every candidate is recorded. Dense: top 10 summaries of this encounter by cosine. Rerank: ρ of each
+pair. Candidates that pass the threshold and are in the top 3 of their query are retained; the fate
+of every other candidate gives the reason.
 """
 
 from __future__ import annotations

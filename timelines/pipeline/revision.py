@@ -1,10 +1,9 @@
 """Stage 6: joint revision and its validator.
 
-A revision that breaks a rule is rejected with reasons, never repaired.
-
-Reasons (protocol section 2): wrong number of alternatives; missing, repeated or unknown UID;
-changed mention; bounds that exclude their time; too many, repeated or unknown context UIDs; a cited
-row that revision did not see, or none of whose hours is the time.
+A revision that breaks a rule is rejected with reasons, never repaired. Reasons (protocol section
+2): wrong number of alternatives; missing, repeated or unknown UID; changed mention; bounds that
+exclude their time; too many, repeated or unknown context UIDs; a cited row that revision did not
+see, or none of whose hours is the time.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Stages 5 and 6 of variant `no_rows`.
 
-Revision reads the retained summaries, and no row behind them.
-
-Order (protocol section 2, stage 5, its rules for summaries): retained candidates → the same summary
-once an occurrence → the budget in tokens, in rounds over the occurrences; or the published cap, by
-ρ, ties by inventory order, query ordinal and dense rank.
+Revision reads the retained summaries, and no row behind them. Order (protocol section 2, stage 5,
+its rules for summaries): retained candidates → the same summary once an occurrence → the budget in
+tokens, in rounds over the occurrences; or the published cap, by ρ, ties by inventory order, query
+ordinal and dense rank.
 """
 
 from __future__ import annotations

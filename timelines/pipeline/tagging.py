@@ -1,10 +1,8 @@
 """Stage 1: every occurrence of the note as a span with exact offsets.
 
-Protocol section 2.
-
-A tagger returns spans. One that rewrites the note with markup uses the functions below `tag`:
-chunks of a long note, the tolerant parser that puts markup back onto the clean note, and
-`render_tagged`, its inverse.
+Protocol section 2. A tagger returns spans. One that rewrites the note with markup uses the
+functions below `tag`: chunks of a long note, the tolerant parser that puts markup back onto the
+clean note, and `render_tagged`, its inverse.
 """
 
 from __future__ import annotations
@@ -109,11 +107,10 @@ def sort_spans(spans: Sequence[TaggedSpan]) -> tuple[TaggedSpan, ...]:
 def chunk_note(note: str, config: PipelineConfig) -> tuple[Chunk, ...]:
     """Cut a long note into chunks; a short one is a single chunk.
 
-    Chunks do not overlap and together are the note.
-
-    A chunk has at most `tag_chunk_lines` lines and `tag_chunk_characters` code points. It ends at a
-    line break, inside an over-long line after white space, and only in a run without any between
-    two characters (never before a combining mark).
+    Chunks do not overlap and together are the note. A chunk has at most `tag_chunk_lines` lines and
+    `tag_chunk_characters` code points. It ends at a line break, inside an over-long line after
+    white space, and only in a run without any between two characters (never before a combining
+    mark).
     """
     lines = [m.end() for m in _LINE.finditer(note) if m.group()]
     if len(lines) <= config.tag_single_pass_lines and len(note) <= config.tag_chunk_characters:
@@ -166,12 +163,10 @@ class _Open:
 def parse_tagged(tagged: str, note: str) -> tuple[TaggedSpan, ...]:
     """Return the spans of a rewritten note, as offsets into `note`.
 
-    Tags may nest and overlap.
-
-    White space may differ, in the text and inside tags; every other character must be the note's.
-    Text of the note that looks like markup is text. Raises TaggingRejected if the text differs, if
-    a tag is not closed or not opened, if it encloses nothing or has no mention, and for a polarity
-    or kind that does not exist.
+    Tags may nest and overlap. White space may differ, in the text and inside tags; every other
+    character must be the note's. Text of the note that looks like markup is text. Raises
+    TaggingRejected if the text differs, if a tag is not closed or not opened, if it encloses
+    nothing or has no mention, and for a polarity or kind that does not exist.
     """
     return _Alignment(note).read(tagged)
 

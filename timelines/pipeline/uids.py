@@ -1,9 +1,7 @@
 """Stage 2: one persistent identifier for each tagged span.
 
-From here on UID, mention and span never change (protocol section 2).
-
-Two inventories of one note never use one UID for different occurrences. Who stores an inventory
-passes the UIDs in use.
+From here on UID, mention and span never change (protocol section 2). Two inventories of one note
+never use one UID for different occurrences. Who stores an inventory passes the UIDs in use.
 """
 
 from __future__ import annotations
@@ -47,12 +45,11 @@ def assign_uids(
 ) -> Inventory:
     """Return an inventory in the order of `spans`.
 
-    Each occurrence has a UID drawn from `rng` and its mention escaped.
-
-    A UID that this inventory has, or that another one uses for a different occurrence, is drawn
-    again. One that another uses for the same occurrence is reused: so a repeated run gets the UIDs
-    of the first, and does not exhaust those of the note. The same spans, seed and UIDs in use give
-    the same UIDs. Raises UidsUsedUp.
+    Each occurrence has a UID drawn from `rng` and its mention escaped. A UID that this inventory
+    has, or that another one uses for a different occurrence, is drawn again. One that another uses
+    for the same occurrence is reused: so a repeated run gets the UIDs of the first, and does not
+    exhaust those of the note. The same spans, seed and UIDs in use give the same UIDs. Raises
+    UidsUsedUp.
     """
     identities = find_identities(spans)
     uids = draw_uids(identities, rng=rng, in_use=in_use or {})

@@ -1,9 +1,8 @@
 """The note as HTML: exactly its characters, cut into segments.
 
-Each segment names the occurrences that cover it.
-
-No Django here; everything from the note is escaped by this module, and a carriage return is written
-as a character reference because a browser would otherwise fold CRLF into LF.
+Each segment names the occurrences that cover it. No Django here; everything from the note is
+escaped by this module, and a carriage return is written as a character reference because a browser
+would otherwise fold CRLF into LF.
 """
 
 from __future__ import annotations

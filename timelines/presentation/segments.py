@@ -1,9 +1,7 @@
 """Cut a note into pieces by the occurrences that cover them.
 
-Overlapping and nested spans all survive.
-
-No Django here. Offsets are code points of the note exactly as stored, end-exclusive; the pieces
-concatenate to the note.
+Overlapping and nested spans all survive. No Django here. Offsets are code points of the note
+exactly as stored, end-exclusive; the pieces concatenate to the note.
 """
 
 from __future__ import annotations

@@ -85,9 +85,8 @@ def bounds_words(lower: float | None, upper: float | None) -> str:
 def shift_words(before: float | None, after: float | None, *, cited: bool) -> str:
     """Return the change by revision: "5 h later", "unchanged".
 
-    Also "30 min earlier" and "no longer placed".
-
-    What the text did not place is "placed by evidence" only if a row is `cited`.
+    Also "30 min earlier" and "no longer placed". What the text did not place is "placed by
+    evidence" only if a row is `cited`.
     """
     if before is None and after is None:
         return NOT_PLACED

@@ -139,7 +139,7 @@ class Ruling:
             if fits[0] != fits[1]:
                 return Decision(
                     one if fits[0] else other,
-                    "the note tells this value there, and not the other",
+                    "the note has this value there, and not the other",
                     quote,
                 )
         return Decision(None, "the note does not settle which value is right", quote)
@@ -156,7 +156,7 @@ class Ruling:
             if self.is_unsupported(row):
                 return Decision(
                     None,
-                    "neither the note nor the record tells anything like it",
+                    "neither the note nor the record has anything like it",
                     rejected=True,
                     sought=True,
                 )
@@ -177,7 +177,7 @@ class Ruling:
             return Decision(None, "whether the note affirms or denies it is not settled", quote)
         if self._may_match_other(row, span, others):
             return Decision(None, "the other timeline may tell it in another row", quote)
-        return Decision(row, "the note tells it, and the other timeline does not have it", quote)
+        return Decision(row, "the note has it, and the other timeline does not have it", quote)
 
     def decide_duplicate(self, row: CandidateRow, pattern: CandidateRow) -> Decision:
         """Reject the copy if both rows have the same place in the note."""
@@ -187,7 +187,7 @@ class Ruling:
             return Decision(None, "whether it happened twice is not settled", quote)
         return Decision(
             None,
-            "the note tells it once, at one place, and the timeline has it twice at one time",
+            "the note has it once, at one place, and the timeline has it twice at one time",
             quote,
             rejected=True,
         )

@@ -80,7 +80,7 @@ class _Game:
         self.check()
         if self.ruling.is_unsupported(a) and self.ruling.is_unsupported(b):
             reason = (
-                "neither the note nor the record tells anything like it, and both timelines have it"
+                "neither the note nor the record has anything like it, and both timelines have it"
             )
             return [
                 self._finding(

@@ -31,6 +31,17 @@ const line = (look, series, points, more) => ({
   ...more,
 });
 
+/** The interval of each point [x, y, low, high], as bars. */
+const intervals = (look, series, points) => ({
+  type: "data",
+  symmetric: false,
+  array: points.map((p) => (p[3] ?? p[1]) - p[1]),
+  arrayminus: points.map((p) => p[1] - (p[2] ?? p[1])),
+  color: Look.tone(look, series),
+  thickness: 1,
+  width: 0,
+});
+
 // Curves, each with its label at its end.
 function curves(look, size, drawn, axes) {
   const values = drawn.flatMap((d) => d.points.map((p) => p[1])).filter((v) => v !== null);
@@ -211,15 +222,7 @@ function reliability(data, look, size) {
           p[6].toPrecision(3)
         } h wide: ${p[1].toFixed(3)} of ${p[4]}`
       ),
-      error_y: {
-        type: "data",
-        symmetric: false,
-        array: points.map((p) => (p[3] ?? p[1]) - p[1]),
-        arrayminus: points.map((p) => p[1] - (p[2] ?? p[1])),
-        color: Look.tone(look, series),
-        thickness: 1,
-        width: 0,
-      },
+      error_y: intervals(look, series, points),
     })
   );
   const widest = Math.max(24, ...drawn.flatMap((d) => d.points.map((p) => p[0])));
@@ -293,15 +296,7 @@ function rho(metric) {
         marker: { symbol: Look.shape(series), size: 8 },
         hoverinfo: "text",
         text: points.map((p) => `ρ ${p[0]}: ${p[1].toFixed(3)}`),
-        error_y: {
-          type: "data",
-          symmetric: false,
-          array: points.map((p) => (p[3] ?? p[1]) - p[1]),
-          arrayminus: points.map((p) => p[1] - (p[2] ?? p[1])),
-          color: Look.tone(look, series),
-          thickness: 1,
-          width: 0,
-        },
+        error_y: intervals(look, series, points),
       })
     );
     const range = padded(

@@ -1,10 +1,9 @@
 """Read tables whose values have a date.
 
-The date is that of the row or the column, or a start and a stop.
-
-Columns are set apart by two spaces, tabs or bars. A row has its date in its first or last cell
-("HEMOGLOBIN  7.2  L  12-APR 1540"), two of them are start and stop of an order, and a line of dates
-alone dates the columns below it. Other lines are text.
+The date is that of the row or the column, or a start and a stop. Columns are set apart by two
+spaces, tabs or bars. A row has its date in its first or last cell ("HEMOGLOBIN  7.2  L  12-APR
+1540"), two of them are start and stop of an order, and a line of dates alone dates the columns
+below it. Other lines are text.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _DATED = re.compile(
 )
 _HEAD = re.compile(rf"(?:{_DATED.pattern}|{_BARE_DATE})", re.IGNORECASE)
 _CLOCK = re.compile(_HOUR, re.IGNORECASE)
-#: What stands in place of the date at which an order stopped.
+#: What is written instead of the date at which an order stopped.
 _GOES_ON = re.compile(r"d/?c|disch\w*|cont\w*|ongoing|active|current|--?", re.IGNORECASE)
 _GAP = re.compile(r"[ \t|]{2,}|[\t|]")
 _NAMED, _FIGURE = re.compile(r"[A-Za-z]{2,}"), re.compile(r"(?<![A-Za-z])\d")

@@ -1,10 +1,9 @@
 """`event,time[,confidence]` as tables of commas or bars.
 
-Single-step baselines answer in this form.
-
-A file has one case and its name, with or without a heading; or one table has a column `case_id`.
-Times are hours from admission, or N/A. A fourth column `occurrent` in files that we wrote has
-everything else of the line as JSON. Tables with our own headings are read completely.
+Single-step baselines answer in this form. A file has one case and its name, with or without a
+heading; or one table has a column `case_id`. Times are hours from admission, or N/A. A fourth
+column `occurrent` in files that we wrote has everything else of the line as JSON. Tables with our
+own headings are read completely.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The times of events in an i2b2-2012 file, by its own layers.
 
-Nothing is inferred beyond them.
-
-A date in TIMEX3 (`val`, types DATE and TIME) or SECTIME (`dvalue`) is a period: a year, month, day,
-hour, minute or second. A TLINK between an event and such a period says
+Nothing is inferred beyond them. A date in TIMEX3 (`val`, types DATE and TIME) or SECTIME (`dvalue`)
+is a period: a year, month, day, hour, minute or second. A TLINK between an event and such a period
+says
 
 * OVERLAP, SIMULTANEOUS, DURING: the event's time is the middle of the period, its bounds the
   period's ends;

@@ -1,10 +1,9 @@
 """Thousands of revisions with spoiled citations.
 
-What is illegal is rejected, all else accepted.
-
-`find_faults` judges an answer from protocol stage 6 alone. It shares no code with the validator. Every
-answer begins legal, with words, citations and contexts at random, and is spoiled up to four times.
-Every reason of a refusal is one of the faults, with its timeline and its occurrence.
+What is illegal is rejected, all else accepted. `find_faults` judges an answer from protocol stage 6
+alone. It shares no code with the validator. Every answer begins legal, with words, citations and
+contexts at random, and is spoiled up to four times. Every reason of a refusal is one of the faults,
+with its timeline and its occurrence.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Published reports: what tells of their patient, and what does not."""
+"""Published reports: what is about their patient, and what is not."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ References
 def test_only_the_case_is_read(case: str, number: str) -> None:
     note = REPORT.format(case=case, n=number)
     sections = read_sections(note)
-    told = [s for s in sections if s.kind != LITERATURE]
-    assert note[told[0].start : told[-1].end].startswith(number + case)
-    assert note[told[0].body_start : told[-1].end].strip() == CASE
+    own = [s for s in sections if s.kind != LITERATURE]
+    assert note[own[0].start : own[-1].end].startswith(number + case)
+    assert note[own[0].body_start : own[-1].end].strip() == CASE
     quoted = [note[s.start : s.end] for s in RuleTagger().tag(note)]
     assert any("swollen knee" in q for q in quoted)
     assert sum("fever" in q for q in quoted) == 1

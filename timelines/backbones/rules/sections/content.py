@@ -20,7 +20,7 @@ WEIGHTS = Path(__file__).with_name("weights.json")
 _TOKEN = re.compile(
     r"\d{1,2}/\d{1,2}/\d{2,4}|\d{4}-\d\d-\d\d|\d{1,2}:\d\d|\d+/\d+|\d+(?:\.\d+)?|[a-z]+|->|#|:"
 )
-#: Shapes of numbers, the first that matches; dates and clock times have the same shape as others.
+#: The first pattern that fits a number names it, so that all dates are one word.
 _SHAPES = [
     (re.compile(r"\d{4}-|\d{1,2}/\d{1,2}/|(?:0?\d|1[0-2])/\d{1,2}$"), "<date>"),
     (re.compile(r"\d{1,2}:"), "<clock>"),
@@ -29,9 +29,11 @@ _SHAPES = [
     (re.compile(r"\d{4}"), "<long>"),
     (re.compile(r"\d"), "<number>"),
 ]
-_PAST = re.compile(
-    r"was|were|had|underwent|began|became|came|went|took|given|fell|rose|grew|showed|felt|\w{3,}ed"
+#: A verb in the past (pattern), as in a story.
+PAST_VERB = (
+    r"was|were|had|underwent|began|became|came|went|took|given|fell|rose|grew|felt|woke|\w{3,}ed"
 )
+_PAST = re.compile(PAST_VERB)
 _BULLET = re.compile(r"\s*(?:[-*•]|\d+[.)])")
 #: Length of the vector of word features, so that long passages do not outvote their form.
 _NORM = 3.0

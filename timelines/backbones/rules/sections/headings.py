@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,11 +114,12 @@ def find_sections(
     """
     found: list[tuple[int, int, str, str]] = []
     current = ""
+    offsets = sorted(openings)
     for start, line in _lines(text):
-        for offset in range(start, start + len(line)) if openings else ():
-            if offset in openings:
-                found.append((offset, *openings[offset]))
-                current = openings[offset][1]
+        end = start + len(line)
+        for offset in offsets[bisect_left(offsets, start) : bisect_left(offsets, end)]:
+            found.append((offset, *openings[offset]))
+            current = openings[offset][1]
         hits = _line_headings(line, current)
         if (
             not hits

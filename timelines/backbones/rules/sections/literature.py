@@ -1,4 +1,4 @@
-"""Find the parts of a published report that do not tell of its patient.
+"""Find the parts of a published report that are not about its patient.
 
 Title, abstract, introduction, discussion, conclusion and references speak of other patients, of
 medicine in general, or repeat the case in short. Headings show them where a report has some,
@@ -54,11 +54,10 @@ _MANY = 3
 
 @dataclass(frozen=True)
 class Report:
-    """The parts of a published report.
+    """The parts of a published report, as offsets.
 
-    They are offsets of its literature and of its cases.
-
-    Each part is `[start, end)` with the offset at which its text begins and its heading.
+    `literature`: start, end, where its text begins, and its heading. `cases`: start, where its text
+    begins, and its heading.
     """
 
     literature: tuple[tuple[int, int, int, str], ...] = ()
@@ -98,9 +97,8 @@ def read_report(text: str) -> Report | None:
 def is_literature(passage: str) -> bool:
     """Return whether a passage without a heading is not about the patient.
 
-    It is general, or about other patients.
-
-    It has citations or words of reviews, and most of its sentences speak neither of him nor of her.
+    At least half of its sentences have citations or words of reviews, and fewer than half have a
+    word for the patient.
     """
     sentences = [s for s in _SENTENCE.split(passage) if s.strip()]
     cited = sum(bool(_CITATION.search(s) or _GENERAL.search(s)) for s in sentences)

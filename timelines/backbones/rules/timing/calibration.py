@@ -25,10 +25,7 @@ _JUDGED = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Margins:
-    """How much earlier and later than its bounds a time may be.
-
-    In units of its scale.
-    """
+    """How far before and after its bounds a time may be, in its scale."""
 
     before: float
     after: float

@@ -41,9 +41,7 @@ _HEADER_DATE = re.compile(
 )
 
 
-def discharge_estimate(
-    narrator: Narrator, told_by_problem: bool, course: tuple[int, int]
-) -> Estimate:
+def discharge_estimate(narrator: Narrator, by_problem: bool, course: tuple[int, int]) -> Estimate:
     """Return the discharge in hours from admission.
 
     `narrator` has read the note; `course` are its offsets. An explicit day of leaving decides; a
@@ -101,9 +99,9 @@ def discharge_estimate(
             "discharge",
             "no day of the stay is named: a usual length of stay",
         )
-    if told_by_problem and last not in same_lab_days(narrator):
+    if by_problem and last not in same_lab_days(narrator):
         return _on_day(calendar, last + 1, "the day after the last one that the note names", False)
-    return _on_day(calendar, last, "the last day that the course tells of", False)
+    return _on_day(calendar, last, "the last day that the course names", False)
 
 
 def _header_day(text: str, dated: list[tuple[TimeExpression, int, float]]) -> int | None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from enum import Enum
 
+from timelines.backbones.rules.sections.content import PAST_VERB
 from timelines.backbones.rules.sections.headings import Section
 from timelines.backbones.rules.sections.literature import LITERATURE
 
@@ -92,15 +93,13 @@ def reads_as_story(section: Section, sentences: Sequence[str]) -> bool:
     """
     if section.kind not in {"chief_complaint", "admission_diagnosis", "pmh"}:
         return False
-    told = sum(_TELLS.search(s) is not None for s in sentences)
-    if len(sentences) < _STORY or told < 2:
+    in_past = sum(_PAST.search(s) is not None for s in sentences)
+    if len(sentences) < _STORY or in_past < 2:
         return False
     return section.kind != "pmh" or any(map(begins_presentation, sentences))
 
 
-_TELLS = re.compile(
-    r"\b(?:was|were|had|became|began|went|felt|came|took|fell|woke|\w{3,}ed)\b", re.IGNORECASE
-)
+_PAST = re.compile(rf"\b(?:{PAST_VERB})\b", re.IGNORECASE)
 _PATIENT = re.compile(
     r"\b(?:years?[\s-]*old|yr|y/?o|y\.o|\d{1,3}\s?[mf]|male|female|(?:wo)?man|gentleman|lady|boy|girl|history|h/o|pmhx?|hx|known|mrs?|ms)\b",
     re.IGNORECASE,

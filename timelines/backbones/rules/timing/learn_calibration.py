@@ -85,9 +85,8 @@ def learn(pairs: Iterable[tuple[Entry, float]]) -> dict[str, Margins]:
 def _share_out(misses: Mapping[str, Sequence[Miss]], share: float) -> dict[str, Margins]:
     """Return the margins of all ways.
 
-    The price of a miss is the lowest that reaches the share.
-
-    A miss is left where avoiding it would cost most width.
+    The price of a miss is the lowest that reaches the share. A miss is left where avoiding it would
+    cost most width.
     """
     rare = [m for way in sorted(misses) if len(misses[way]) < _FEWEST for m in misses[way]]
     groups = {way: m for way, m in misses.items() if len(m) >= _FEWEST}
@@ -105,9 +104,8 @@ def _share_out(misses: Mapping[str, Sequence[Miss]], share: float) -> dict[str, 
 def _cheapest(misses: np.ndarray, price: float) -> Margins:
     """Return the margins with the least cost.
 
-    The cost is the width, plus `price` for the share of misses.
-
-    `misses`: (n, 2) how early and how late the reference is beyond the bounds.
+    The cost is the width, plus `price` for the share of misses. `misses`: (n, 2) how early and how
+    late the reference is beyond the bounds.
     """
     # Candidates are the misses themselves, thinned to what differs by 1 % of them.
     early, late = (

@@ -320,11 +320,11 @@ class Narrator:
             self._register(text, own[-1][1] if own else self._here(working), past)
         here = own[-1][1] if own else self._here(working)
         if (
-            self.resolver.told_surgery_day is None
+            self.resolver.reported_surgery_day is None
             and (here.estimate.time or 0.0) > -DAY
             and states_operation(text)
         ):
-            self.resolver.told_surgery_day = here.day
+            self.resolver.reported_surgery_day = here.day
         if own:
             return Dated(clause, own[-1][1], tuple(own), inherited=False)
         if not first:

@@ -16,7 +16,7 @@ from timelines.backbones.rules.timing.frames import Frame, find_frame
 from timelines.backbones.rules.timing.narrative import Narrator
 from timelines.domain import Occurrence, TaggedNote
 
-_RETOLD = re.compile(r"summary|carried|recap", re.IGNORECASE)
+_RECAP = re.compile(r"summary|carried|recap", re.IGNORECASE)
 #: How alike two mentions must be (see `ReferenceIndex.same`); a chronic condition must match more
 #: closely.
 _ALIKE, _RATHER_ALIKE, _CLOSELY_ALIKE = 1.2, 1.4, 1.6
@@ -52,13 +52,11 @@ def _repeat(
     section = narrator.analysis.section_at(occurrence.start or 0)
     frame = find_frame(section)
     heading = (occurrence.start or 0) < section.body_start
-    retold = frame is Frame.COURSE and by_problem and _RETOLD.search(section.title) is not None
-    if estimate is None or estimate.strength > (Strength.INHERITED if retold else Strength.DEFAULT):
+    recap = frame is Frame.COURSE and by_problem and _RECAP.search(section.title) is not None
+    if estimate is None or estimate.strength > (Strength.INHERITED if recap else Strength.DEFAULT):
         return None
-    opening = frame is Frame.COURSE and by_problem and not heading and not retold
-    if not (
-        heading or retold or opening or frame in (Frame.RECAP, Frame.RESULTS, Frame.PRESENTING)
-    ):
+    opening = frame is Frame.COURSE and by_problem and not heading and not recap
+    if not (heading or recap or opening or frame in (Frame.RECAP, Frame.RESULTS, Frame.PRESENTING)):
         return None
     background = frame is Frame.PRESENTING and not heading
     if heading and (chronic := _chronic(occurrence, narrator, index)) is not None:

@@ -54,10 +54,9 @@ def refers_to_operation(phrase: str) -> bool:
 def operation(index: ReferenceIndex, course: tuple[int, int]) -> tuple[Occurrence, Estimate] | None:
     """Return the operation of the stay, dated near or in it.
 
-    The note mentions it before the end of `course` (offsets).
-
-    One with a time of its own goes before one that only repeats or follows another, one in the
-    course before one in a list or on the way in; of equals the first.
+    The note mentions it before the end of `course` (offsets). One with a time of its own goes
+    before one that only repeats or follows another, one in the course before one in a list or on
+    the way in; of equals the first.
     """
     best: tuple[tuple[bool, bool], Occurrence, Estimate] | None = None
     for occurrence in index.note.inventory:

@@ -59,7 +59,7 @@ class PointResolver:
     unit_name: str = ""
     surgery: Estimate | None = None
     #: The calendar day on which the story first reports an operation.
-    told_surgery_day: int | None = None
+    reported_surgery_day: int | None = None
     #: Days of writing that the note states, by the offset from which they are meant.
     written: Sequence[tuple[int, int]] = ()
     #: The times that follow in the passage.
@@ -153,8 +153,8 @@ class PointResolver:
 
         It is the stated operation's day, else counted back from the current day.
         """
-        if self.told_surgery_day is not None:
-            self.surgery_day = self.told_surgery_day
+        if self.reported_surgery_day is not None:
+            self.surgery_day = self.reported_surgery_day
             return self.surgery_day
         self.surgery_day = (
             max(0, cursor.day - max(0, number - 1)) if number > 0 else max(0, cursor.day)

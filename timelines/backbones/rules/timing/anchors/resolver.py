@@ -49,11 +49,9 @@ class Resolver(PointResolver):
         return self._within_stay(expression, moment, cursor)
 
     def _within_stay(self, e: TimeExpression, moment: Moment, cursor: Cursor) -> Moment:
-        """Return the moment.
+        """Return the moment, or that of the plan for a time after discharge.
 
-        For a time after a known discharge it is the hour of the plan.
-
-        The planned time becomes the upper bound. Times shortly after the discharge are at the
+        The planned time becomes the upper bound. A time shortly after the discharge is at the
         discharge. "Two weeks later she walked" is a visit after the stay and not a plan.
         """
         end, estimate, time = self.milestones.discharge, moment.estimate, moment.estimate.time

@@ -61,7 +61,7 @@ class Passage:
     def choose(self, e: TimeExpression, part: Part, time: float, low: float) -> Choice:
         """Return the day of `part` after the story has reached `time`.
 
-        The story has reached `low` at the least.
+        `low` is the earliest hour at which the story can be.
         """
         self._today = self.calendar.day_of(time)
         choices = self._choices(part, time, ambiguous=e.ambiguous_clock)

@@ -1,9 +1,7 @@
 """Find how a note writes times.
 
-Its habits decide what a number without a word means.
-
-"12/4", "2130" and "8:22" are a date, a clock time and an evening in one note, and a murmur, a
-dose and a morning in another.
+Its habits decide what a number without a word means. "12/4", "2130" and "8:22" are a date, a clock
+time and an evening in one note, and a murmur, a dose and a morning in another.
 """
 
 from __future__ import annotations
