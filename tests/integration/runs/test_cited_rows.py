@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from django.core.management import call_command
@@ -118,6 +119,15 @@ def test_a_revision_that_cites_rows_is_stored_whole_and_shown(monkeypatch, clien
     assert "cited by the model, found for another occurrence" in page
     assert "leans on it" in page
     assert "The dose has a row." in page
+    where["uid4"] = second.occurrence.uid4
+    page = client.get(reverse("timelines:chain", kwargs=where)).content.decode()
+    assert re.findall(r'answer-time">(.*?)</p>\s*<p>(.*?)</p>', page) == [
+        (
+            "Given HD 1 · 21:08, not 15:38.",
+            "The medication record has vancomycin (administered); the note (“Cough”) was read as "
+            "15:38.",
+        )
+    ]
 
 
 def test_without_identifiers_rows_reasons_and_reasoning_are_stored_and_shown(

@@ -23,8 +23,10 @@ from timelines.cases.choices import Choice, Choices, load_choices
 from timelines.cases.items import find_occurrence
 from timelines.cases.opening import chosen_timeline, open_case, stay
 from timelines.cases.way_back import link_back_to_draft
-from timelines.domain import Anchor, Lane, TimelineKind, cited_as
+from timelines.domain import Anchor, Lane, NoRows, Polarity, TimelineKind, cited_as
 from timelines.models import Candidate, CaseRun, Entry, Evidence, Occurrence, Query
+from timelines.pipeline.config import Variant
+from timelines.presentation.answer import Facts, RowFact, answer
 from timelines.presentation.pairing import pair_spans
 from timelines.presentation.segments import Span
 from timelines.presentation.sentence import find_sentence
@@ -47,6 +49,9 @@ class Estimate:
 
     label: str
     kind: str
+    time: float | None
+    lower: float | None
+    upper: float | None
     when: str
     bounds: str
     status: Status
@@ -85,6 +90,7 @@ class RowLine:
     how: str
     #: Which query of this occurrence brought it, or what else did; "" for an author's row.
     through: str
+    fact: RowFact
 
 
 @dataclass(frozen=True)
@@ -118,6 +124,11 @@ def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
     estimates = _estimates(occurrence, chosen, choices, anchor)
     shown = next((e for e in estimates if e.shown), None)
     queries = _queries(occurrence, chosen)
+    rows = _rows(occurrence, chosen, anchor, shown)
+    own_rows = _own_rows(encounter, shown, anchor) if chosen.case_run_id is None else []
+    reference = _reference(occurrence, chosen, choices, anchor)
+    span = note[occurrence.start : occurrence.end] if occurrence.start is not None else ""
+    variant, no_rows = _variant(chosen), _why_no_rows(occurrence, chosen)
     context = {
         "encounter": encounter,
         "occurrence": occurrence,
@@ -128,17 +139,24 @@ def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
             else find_sentence(note, occurrence.start, occurrence.end or 0)
         ),
         "authored": chosen.case_run_id is None,
-        "variant": _variant(chosen),
+        "variant": variant,
         "shown": shown,
+        "answer": shown
+        and answer(
+            _facts(
+                occurrence, span, shown, estimates, own_rows or rows, reference, variant, no_rows
+            ),
+            anchor,
+        ),
         "text": next((e for e in estimates if e.kind == TimelineKind.TEXT_ONLY), None),
         "revised": [e for e in estimates if e.kind == TimelineKind.REVISED],
-        "reference": _reference(occurrence, chosen, choices, anchor),
+        "reference": reference,
         "queries": queries,
         "candidate_count": sum(len(q.candidates) for q in queries),
-        "rows": _rows(occurrence, chosen, anchor, shown),
-        "no_rows": _why_no_rows(occurrence, chosen),
+        "rows": rows,
+        "no_rows": NO_ROWS_WORDS[no_rows] if no_rows else "",
         "calls": _calls(occurrence, chosen),
-        "own_rows": _own_rows(encounter, shown, anchor) if chosen.case_run_id is None else [],
+        "own_rows": own_rows,
     }
     study, detail = encounter.dataset.study, {"uid4": uid4, "timeline": chosen.public_id}
     record(
@@ -151,6 +169,42 @@ def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
     )
     # Without the request, whose context (studies, navigation) a partial does not need.
     return HttpResponse(render_to_string("timelines/cases/_chain.html", context))
+
+
+def _facts(
+    occurrence: Occurrence,
+    words: str,
+    shown: Estimate,
+    estimates: list[Estimate],
+    rows: list[RowLine],
+    reference: Estimate | None,
+    variant: str,
+    no_rows: NoRows | None,
+) -> Facts:
+    text = next((e for e in estimates if e.kind == TimelineKind.TEXT_ONLY), None)
+    before = text if shown.kind == TimelineKind.REVISED else None
+    return Facts(
+        kind=TimelineKind(shown.kind),
+        time=shown.time,
+        known=shown.known,
+        words=words,
+        text=before.time if before else None,
+        text_known=before.known if before else None,
+        lower=shown.lower,
+        upper=shown.upper,
+        polarity=Polarity(occurrence.polarity),
+        cited=[r.fact for r in rows if r.used],
+        others=[r.fact for r in rows if not r.used],
+        relies_on=[line.mention for line in shown.context],
+        searched=variant != Variant.UNIMODAL,
+        no_rows=no_rows,
+        reference=reference.time if reference else None,
+        alternatives=[
+            (e.label, e.time) for e in estimates if e.kind == TimelineKind.REVISED and not e.shown
+        ]
+        if shown.kind == TimelineKind.REVISED
+        else [],
+    )
 
 
 def _calls(occurrence: Occurrence, chosen: Choice) -> list[ModelCall]:
@@ -203,6 +257,9 @@ def _estimate(
     return Estimate(
         label=label,
         kind=choice.kind.value,
+        time=entry.time,
+        lower=entry.lower,
+        upper=entry.upper,
         when=moment_words(entry.time, anchor),
         bounds=bounds_words(entry.lower, entry.upper),
         status=find_status(
@@ -326,16 +383,16 @@ def _row_line(
         used,
         how,
         through,
+        RowFact(e.event, value_words(e.value, e.unit), hours, e.time_kind),
     )
 
 
-def _why_no_rows(occurrence: Occurrence, chosen: Choice) -> str:
-    """Return why no row reached the occurrence; "" if unknown."""
+def _why_no_rows(occurrence: Occurrence, chosen: Choice) -> NoRows | None:
+    """Return why no row reached the occurrence; None if unknown."""
     if chosen.case_run_id is None:
-        return ""
+        return None
     reasons = load_reasons(CaseRun.objects.get(pk=chosen.case_run_id))
-    reason = reasons.get(occurrence.uid4)
-    return NO_ROWS_WORDS[reason] if reason else ""
+    return reasons.get(occurrence.uid4)
 
 
 def _own_rows(encounter: Encounter, shown: Estimate | None, anchor: Anchor) -> list[RowLine]:

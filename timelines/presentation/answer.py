@@ -1,0 +1,278 @@
+"""Say in one or two sentences why an occurrence is at its time.
+
+The panel of the case page begins with them. They are made from the words of the note, the rows that
+the time cites and the rows that it does not. No Django here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ehr.presentation.wording import name_words, span_words
+from timelines.domain import Anchor, NoRows, Polarity, TimelineKind
+
+#: Hours within which two times are the same (they are shown to the minute).
+_SAME = 1 / 60
+#: Hours that a time may differ from a row before the row is named as another one that fits.
+_FITS = 3.0
+#: Hours of bounds from which a time is said to be open.
+_WIDE = 24.0
+_LONGEST_QUOTE = 80
+#: Days from which a time before admission has no clock.
+_CLOCK_DAYS = 3
+
+#: What a row of each kind of time records, and the same for the end of it.
+_ACTS = {
+    "administration": ("Given", "Stopped"),
+    "order": ("Ordered", "Order ended"),
+    "collection": ("Collected", "Collected"),
+    "result": ("Result known", "Result known"),
+    "performed": ("Done", "Ended"),
+    "charted": ("Charted", "Charted"),
+    "administrative": ("Recorded", "Recorded"),
+}
+_ENDS = (":stop", ":end", ":out")
+#: Whose rows they are, by the category of the event.
+_SOURCES = {
+    "med": "The medication record",
+    "order": "The order list",
+    "lab": "The laboratory",
+    "chart": "The chart",
+    "micro": "Microbiology",
+    "procedure": "The procedure record",
+    "output": "The fluid balance",
+}
+_UNUSED = {
+    NoRows.NONE_FOUND: "The record has no row for it.",
+    NoRows.BELOW_THRESHOLD: "No series of the record was relevant enough.",
+    NoRows.OVER_BUDGET: "Rows were found, but there was no room to show them to the reviser.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RowFact:
+    """A row of the record. `hours` is None if it has no time; `value` has its unit."""
+
+    event: str
+    value: str
+    hours: float | None
+    time_kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of one occurrence in one timeline. Times are hours from admission.
+
+    `words`: its span in the note. `text`: its time from the text alone, if the timeline is revised.
+    `cited`: rows that its time rests on. `others`: rows that were found for it and not cited.
+    `relies_on`: mentions of occurrences that its time follows. `searched`: the run looked for rows.
+    `reference`, `alternatives`: its time in a reference and in other alternatives, with a label.
+    """
+
+    kind: TimelineKind
+    time: float | None
+    known: bool | None
+    words: str = ""
+    text: float | None = None
+    text_known: bool | None = None
+    lower: float | None = None
+    upper: float | None = None
+    polarity: Polarity = Polarity.PRESENT
+    cited: Sequence[RowFact] = ()
+    others: Sequence[RowFact] = ()
+    relies_on: Sequence[str] = ()
+    searched: bool = True
+    no_rows: NoRows | None = None
+    reference: float | None = None
+    alternatives: Sequence[tuple[str, float | None]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`headline` is the time, `because` the sentences behind it, `asides` what disagrees."""
+
+    headline: str
+    because: tuple[str, ...]
+    asides: tuple[str, ...] = ()
+
+
+def answer(facts: Facts, anchor: Anchor) -> Answer:
+    """Return why the occurrence is at its time. "Evidence" needs a row, so it is never said."""
+    if facts.time is None:
+        headline, because = "Not placed.", _why_not_placed(facts, anchor)
+    elif facts.cited:
+        headline, because = _from_record(facts, facts.time, anchor)
+    else:
+        headline, because = _from_note(facts, facts.time, anchor)
+    return Answer(headline, tuple(because), tuple(_asides(facts, anchor)))
+
+
+def say_when(hours: float, anchor: Anchor, beside: float | None = None) -> str:
+    """Return a time as clinicians say it: "HD 1 · 15:42", "3 d before", "10 y before".
+
+    On the calendar day of `beside` it is the clock time alone.
+    """
+    when = anchor.clock(hours)
+    if when is None or hours < -24 * _CLOCK_DAYS:
+        return f"{span_words(hours)} {'before' if hours < 0 else 'after'} admission"
+    other = None if beside is None else anchor.clock(beside)
+    clock = f"{_minute(when):%H:%M}"
+    if other is not None and _minute(other).date() == _minute(when).date():
+        return clock
+    if hours < 0:
+        return f"{span_words(hours)} before admission ({clock})"
+    return f"HD {(_minute(when).date() - anchor.at.date()).days + 1} · {clock}"
+
+
+def _from_record(facts: Facts, time: float, anchor: Anchor) -> tuple[str, list[str]]:
+    row = min(facts.cited, key=lambda r: _apart(r.hours, time))
+    act = _act(row)
+    at = say_when(time, anchor)
+    same_row = _apart(row.hours, time) <= _SAME
+    source = _SOURCES.get(row.event.partition(":")[0], "The record")
+    because = [f"{source} has {_row_words(row)}{'' if same_row else f' at {_at(row, anchor)}'}"]
+    if facts.kind is TimelineKind.REFERENCE:
+        return f"{at}, placed by the author.", [because[0] + "."]
+    if facts.text is None:
+        headline = f"{act} {at}."
+        because[0] += "; the note alone gives no time"
+    elif _apart(facts.text, time) <= _SAME:
+        headline = f"{act} {at}, as the note says." if facts.text_known else f"{act} {at}."
+        because[0] += " at the same time" if same_row else ""
+    else:
+        headline = f"{act} {at}, not {say_when(facts.text, anchor, time)}."
+        said = "says" if facts.text_known else "was read as"
+        quote = f" (“{_quote(facts.words)}”)" if facts.words else ""
+        because[0] += f"; the note{quote} {said} {say_when(facts.text, anchor, time)}"
+    because[0] += "."
+    return headline, because + _other_rows(facts, time, anchor, row)
+
+
+def _from_note(facts: Facts, time: float, anchor: Anchor) -> tuple[str, list[str]]:
+    at = say_when(time, anchor)
+    if facts.kind is TimelineKind.REFERENCE:
+        return f"{at}, placed by the author.", ["No row of the record is cited."]
+    quote = f"“{_quote(facts.words)}”" if facts.words else ""
+    moved = facts.text is not None and _apart(facts.text, time) > _SAME
+    if moved and facts.text is not None:
+        way = f"{span_words(time - facts.text)} {'later' if time > facts.text else 'earlier'}"
+        along = f", together with {_list(facts.relies_on)}" if facts.relies_on else ""
+        headline = f"{at}, moved {way}{along}."
+        because = [f"The note was read as {say_when(facts.text, anchor, time)}; no row is cited."]
+        return headline, because
+    if facts.polarity is Polarity.PLANNED:
+        headline, because = (
+            f"Planned at {at}.",
+            [f"A plan is at the hour it was made{quote and ': '}{quote}."],
+        )
+    elif facts.known:
+        headline, because = f"{at}, from the note.", [f"The note states it{quote and ': '}{quote}."]
+    else:
+        after = f" beside {_list(facts.relies_on)}" if facts.relies_on else ""
+        headline = f"About {at}, from the note."
+        because = [
+            f"The note gives no time for {quote or 'it'}; it was placed by its context{after}."
+        ]
+    low, high = facts.lower, facts.upper
+    if low is not None and high is not None and high - low >= _WIDE:
+        first, last = say_when(low, anchor), say_when(high, anchor)
+        because.append(f"It may be anywhere between {first} and {last}.")
+    if facts.kind is TimelineKind.REVISED:
+        because += _unused_rows(facts, time, anchor)
+    return headline, because
+
+
+def _why_not_placed(facts: Facts, anchor: Anchor) -> list[str]:
+    if facts.kind is TimelineKind.REFERENCE:
+        return ["The author gave it no time."]
+    if facts.kind is TimelineKind.REVISED and facts.text is not None:
+        return [f"The note was read as {say_when(facts.text, anchor)}; revision took that back."]
+    because = ["The note gives it no time."]
+    return because + (
+        _unused_rows(facts, None, anchor) if facts.kind is TimelineKind.REVISED else []
+    )
+
+
+def _other_rows(facts: Facts, time: float, anchor: Anchor, used: RowFact) -> list[str]:
+    """Say which rows compete: the order behind the act, and rows that fit as well."""
+    said = []
+    orders = [
+        r
+        for r in facts.others
+        if r.time_kind == "order" and used.time_kind != "order" and _apart(r.hours, time) > _SAME
+    ]
+    if orders:
+        first = min(orders, key=lambda r: _apart(r.hours, time))
+        said.append(f"The order is from {_at(first, anchor, time)}.")
+    rivals = [
+        r
+        for r in facts.others
+        if r.time_kind == used.time_kind
+        and r.event == used.event
+        and _SAME < _apart(r.hours, time) <= _FITS
+    ]
+    if rivals:
+        nearest = min(rivals, key=lambda r: _apart(r.hours, time))
+        said.append(f"Another row fits: {_at(nearest, anchor, time)}{_value(nearest)}.")
+    return said
+
+
+def _unused_rows(facts: Facts, time: float | None, anchor: Anchor) -> list[str]:
+    """Say why no row of the record was used."""
+    if not facts.searched:
+        return ["This run did not search the record for it."]
+    placed = [r for r in facts.others if r.hours is not None]
+    if facts.no_rows is not None and not placed:
+        return [_UNUSED[facts.no_rows]]
+    if not placed:
+        return []
+    row = placed[0] if time is None else min(placed, key=lambda r: _apart(r.hours, time))
+    return [f"No row was used; the nearest is {_row_words(row)} at {_at(row, anchor)}."]
+
+
+def _asides(facts: Facts, anchor: Anchor) -> list[str]:
+    said = []
+    if facts.reference is not None and (
+        facts.time is None or _apart(facts.reference, facts.time) > _SAME
+    ):
+        said.append(f"The reference has {say_when(facts.reference, anchor, facts.time)}.")
+    for label, other in facts.alternatives:
+        if other is not None and (facts.time is None or _apart(other, facts.time) > _SAME):
+            said.append(f"{label} has {say_when(other, anchor, facts.time)}.")
+    return said
+
+
+def _row_words(row: RowFact) -> str:
+    return f"{name_words(row.event)}{_value(row)}"
+
+
+def _value(row: RowFact) -> str:
+    return f", {row.value}" if row.value else ""
+
+
+def _act(row: RowFact) -> str:
+    act, end = _ACTS.get(row.time_kind, ("Recorded", "Recorded"))
+    return end if row.event.endswith(_ENDS) else act
+
+
+def _at(row: RowFact, anchor: Anchor, beside: float | None = None) -> str:
+    return "no time" if row.hours is None else say_when(row.hours, anchor, beside)
+
+
+def _apart(a: float | None, b: float) -> float:
+    return float("inf") if a is None else abs(a - b)
+
+
+def _list(mentions: Sequence[str]) -> str:
+    return " and ".join(f"“{_quote(m)}”" for m in mentions[:2])
+
+
+def _quote(words: str) -> str:
+    plain = " ".join(words.split())
+    return plain if len(plain) <= _LONGEST_QUOTE else f"{plain[:_LONGEST_QUOTE].rstrip()} …"
+
+
+def _minute(when: datetime) -> datetime:
+    return (when + timedelta(seconds=30)).replace(second=0, microsecond=0)
