@@ -53,7 +53,10 @@ _UNUSED = {
 
 @dataclass(frozen=True, slots=True)
 class RowFact:
-    """A row of the record. `hours` is None if it has no time; `value` has its unit."""
+    """A row of the record.
+
+    `hours` is None if it has no time; `value` has its unit.
+    """
 
     event: str
     value: str
@@ -63,9 +66,9 @@ class RowFact:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of one occurrence in one timeline. Times are hours from admission.
+    """What is known of one occurrence in one timeline.
 
-    `words`: its span in the note. `text`: its time from the text alone, if the timeline is revised.
+    Times are hours from admission. `words`: its span in the note. `text`: its time from the text alone, if the timeline is revised.
     `cited`: rows that its time rests on. `others`: rows that were found for it and not cited.
     `relies_on`: mentions of occurrences that its time follows. `searched`: the run looked for rows.
     `reference`, `alternatives`: its time in a reference and in other alternatives, with a label.
@@ -91,7 +94,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`headline` is the time, `because` the sentences behind it, `asides` what disagrees."""
+    """The time, the sentences behind it, and what disagrees."""
 
     headline: str
     because: tuple[str, ...]
@@ -99,7 +102,7 @@ class Answer:
 
 
 def answer(facts: Facts, anchor: Anchor) -> Answer:
-    """Return why the occurrence is at its time. "Evidence" needs a row, so it is never said."""
+    """Return why the occurrence is at its time."""
     if facts.time is None:
         headline, because = "Not placed.", _why_not_placed(facts, anchor)
     elif facts.cited:
