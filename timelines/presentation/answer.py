@@ -68,10 +68,11 @@ class RowFact:
 class Facts:
     """What is known of one occurrence in one timeline.
 
-    Times are hours from admission. `words`: its span in the note. `text`: its time from the text alone, if the timeline is revised.
-    `cited`: rows that its time rests on. `others`: rows that were found for it and not cited.
-    `relies_on`: mentions of occurrences that its time follows. `searched`: the run looked for rows.
-    `reference`, `alternatives`: its time in a reference and in other alternatives, with a label.
+    Times are hours from admission. `words`: its span in the note. `text`: its time from the text
+    alone, if the timeline is revised. `cited`: rows that its time rests on. `others`: rows that
+    were found for it and not cited. `relies_on`: mentions of occurrences that its time follows.
+    `searched`: the run looked for rows. `reference`, `alternatives`: its time in a reference and
+    in other alternatives, with a label.
     """
 
     kind: TimelineKind
@@ -113,9 +114,9 @@ def answer(facts: Facts, anchor: Anchor) -> Answer:
 
 
 def say_when(hours: float, anchor: Anchor, beside: float | None = None) -> str:
-    """Return a time as clinicians say it: "HD 1 · 15:42", "3 d before", "10 y before".
+    """Return a time as clinicians say it.
 
-    On the calendar day of `beside` it is the clock time alone.
+    "HD 1 · 15:42", "6 h before admission (08:38)" or "10 y before admission". On the calendar day of `beside` it is the clock time alone.
     """
     when = anchor.clock(hours)
     if when is None or hours < -24 * _CLOCK_DAYS:
@@ -199,7 +200,7 @@ def _why_not_placed(facts: Facts, anchor: Anchor) -> list[str]:
 
 
 def _other_rows(facts: Facts, time: float, anchor: Anchor, used: RowFact) -> list[str]:
-    """Say which rows compete: the order behind the act, and rows that fit as well."""
+    """Name the order behind the act, and a row that fits as well."""
     said = []
     orders = [
         r
