@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from timelines.backbones.rules.tagging.demographics import demographic_spans
 from timelines.backbones.rules.tagging.lexicon import Concept, Term, find_terms
-from timelines.backbones.rules.tagging.temporal import time_spans
+from timelines.backbones.rules.tagging.temporal import find_manner, time_spans
 from timelines.backbones.rules.tagging.tokens import Token, tokenize
 from timelines.backbones.rules.tagging.vocabulary import (
     ACTIONS,
@@ -17,6 +18,7 @@ from timelines.backbones.rules.tagging.vocabulary import (
     UNITS,
 )
 from timelines.backbones.rules.text import Analysis
+from timelines.backbones.rules.timing.phrases.manner import Manner
 
 NAMING = frozenset(set(Concept) - {Concept.PLACE})
 
@@ -51,6 +53,10 @@ class Chunk:
     separator: str = ""
     #: Index after the act that this chunk shares with the names coordinated to it; 0 for none.
     shared: int = 0
+    #: Index after the name and its dose, if the act is shared.
+    named: int = 0
+    #: Whether the chunk is only a further time of the chunk before it.
+    repeat: bool = False
 
 
 def read_clause(analysis: Analysis, start: int, end: int) -> Clause:
@@ -59,7 +65,7 @@ def read_clause(analysis: Analysis, start: int, end: int) -> Clause:
     It has tokens, terms, temporal expressions and parts of speech.
     """
     tokens = tokenize(analysis.text, start, end)
-    spans = time_spans(analysis.text, start, end)
+    spans = time_spans(analysis.text, start, end, manner_of(analysis.text))
     starts = [s for s, _ in spans]
     in_time = []
     for token in tokens:
@@ -76,6 +82,11 @@ def read_clause(analysis: Analysis, start: int, end: int) -> Clause:
         i for i, t in enumerate(tokens) if any(a <= t.start < b for a, b in people)
     )
     return Clause(analysis.text, tokens, terms, in_time, parts, lemmas, opening, demographic)
+
+
+@lru_cache(maxsize=16)
+def manner_of(text: str) -> Manner:
+    return find_manner(text)
 
 
 def _subject_starts(analysis: Analysis, start: int, end: int) -> set[int]:

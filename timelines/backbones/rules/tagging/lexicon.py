@@ -142,12 +142,22 @@ def _plausible(tokens: Sequence[Token], i: int) -> bool:
     A very short or ordinary word is one only in capitals, or before a number.
     """
     token = tokens[i]
+    if _is_unit(tokens, i):
+        return False
     if len(token.text) > 2 and token.lower not in _ORDINARY:
         return True
     if len(token.text) == 1 or (token.text.islower() and token.lower not in _ORDINARY):
         following = tokens[i + 1 : i + 3]
         return token.text[0].isupper() or (bool(following) and any(t.is_number for t in following))
     return token.text.isupper() or (token.lower not in _ORDINARY and not token.text.islower())
+
+
+def _is_unit(tokens: Sequence[Token], i: int) -> bool:
+    """Return whether a short word only measures the number before it: "4 mg at 2", "82 K/uL"."""
+    if i == 0 or not (tokens[i - 1].is_number or tokens[i - 1].text == "/"):
+        return False
+    following = tokens[i + 1].text if i + 1 < len(tokens) else ""
+    return len(tokens[i].text) <= 2 and (tokens[i].text.islower() or following == "/")
 
 
 def _find_by_ending(tokens: Sequence[Token], i: int) -> Term | None:

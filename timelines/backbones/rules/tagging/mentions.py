@@ -95,9 +95,12 @@ def build_mention(
         clause.text[clause.tokens[chunk.first].start : clause.tokens[chunk.last - 1].end]
     )
     if chunk.shared:
-        name_end = next((t.last for t in clause.terms if chunk.first <= t.first), chunk.first + 1)
-        name = clause.text[clause.tokens[chunk.first].start : clause.tokens[name_end - 1].end]
+        name = clause.text[clause.tokens[chunk.first].start : clause.tokens[chunk.named - 1].end]
         text = _expand(f"{name} {clause.tokens[chunk.shared - 1].text}")
+    if chunk.repeat:
+        given = thread.lane in {Lane.MEDICATION, Lane.PROCEDURE}
+        name = thread.treatment if given else thread.measure or thread.treatment or thread.finding
+        return f"{name} again {text}".strip().replace("again again", "again")
     text = _small_initial(_restore_name(clause, chunk, _POINTERS.sub("", text) or text, thread))
     if negated and not _DENIED.match(text):
         text = f"no {text}"

@@ -15,7 +15,7 @@ from timelines.backbones.rules.tagging.chunks import (
     strength,
 )
 from timelines.backbones.rules.tagging.lexicon import Concept
-from timelines.backbones.rules.tagging.vocabulary import CONDITIONAL, LEADING, TOPICS
+from timelines.backbones.rules.tagging.vocabulary import CONDITIONAL, CONDITIONS, LEADING, TOPICS
 from timelines.backbones.rules.text import Section
 
 
@@ -50,9 +50,36 @@ def is_occurrence(clause: Clause, chunk: Chunk, section_kind: str, heading: bool
     words = {clause.tokens[i].lower for i in range(chunk.first, chunk.last)}
     if heading and words <= TOPICS:
         return False
+    if _is_condition(clause, chunk):
+        return False
     if section_kind == "disposition" and concepts(clause, chunk.first, chunk.last):
         return True
-    return strength(clause, chunk.first, chunk.last) > 0 or is_bare_value(clause, chunk)
+    return (
+        chunk.repeat
+        or strength(clause, chunk.first, chunk.last) > 0
+        or is_bare_value(clause, chunk)
+        or _is_arrival(clause, chunk)
+    )
+
+
+def _is_condition(clause: Clause, chunk: Chunk) -> bool:
+    """Return whether the chunk opens its sentence with a condition: "If the pain returns"."""
+    return chunk.first <= 1 and any(
+        clause.tokens[i].lower in CONDITIONS for i in range(chunk.first + 1)
+    )
+
+
+def _is_arrival(clause: Clause, chunk: Chunk) -> bool:
+    """Return whether the chunk is a place with a time and nothing else.
+
+    Short notes write a move like this: "MICU 21:53", "to floor 6/18 1400".
+    """
+    before = clause.tokens[chunk.first - 1].lower if chunk.first else ""
+    return (
+        concepts(clause, chunk.first, chunk.last) == {Concept.PLACE}
+        and any(clause.in_time[chunk.first : chunk.last])
+        and before not in {"in", "at", "from", "on", "while"}
+    )
 
 
 def is_lead_in(clause: Clause, chunk: Chunk, following: Chunk | None) -> bool:

@@ -14,7 +14,15 @@ from timelines.backbones.rules.tagging.chunks import (
     strength,
 )
 from timelines.backbones.rules.tagging.lexicon import Concept
-from timelines.backbones.rules.tagging.vocabulary import ACTIONS, LEADING, NEGATIONS, TRAILING
+from timelines.backbones.rules.tagging.vocabulary import (
+    ACTIONS,
+    COORDINATORS,
+    LEADING,
+    NEGATIONS,
+    TRAILING,
+    TREATMENT_ACTS,
+    UNITS,
+)
 
 #: Characters: a trailing time up to this length always stays; a span up to this length may be
 #: extended, at most to this multiple of its length.
@@ -45,6 +53,9 @@ _FILLERS = frozenset(
         "an",
     }
 )
+#: Names that may have a dose.
+_DOSED = frozenset({Concept.DRUG, Concept.FLUID})
+_ARTICLES = frozenset({"the", "a", "an"})
 
 
 def trim(clause: Clause, chunk: Chunk) -> Chunk | None:
@@ -52,6 +63,9 @@ def trim(clause: Clause, chunk: Chunk) -> Chunk | None:
 
     None if nothing remains.
     """
+    if chunk.repeat:
+        opens = clause.tokens[chunk.first].lower in COORDINATORS
+        return Chunk(chunk.first + opens, chunk.last, chunk.separator, repeat=True)
     first, last = _skip_ordinal(clause, chunk), chunk.last
     while first < last and _droppable(clause, first, LEADING):
         first += 1
@@ -61,7 +75,7 @@ def trim(clause: Clause, chunk: Chunk) -> Chunk | None:
     while first < last and _droppable(clause, first, LEADING):
         first += 1
     last = _drop_long_time(clause, first, last)
-    first = _widen_short(clause, chunk.first, first, last)
+    first = _widen(clause, chunk.first, first, last)
     return Chunk(first, last, chunk.separator) if first < last else None
 
 
@@ -103,28 +117,31 @@ def _drop_long_time(clause: Clause, first: int, last: int) -> int:
         return last
     body = clause.tokens[i - 1].end - clause.tokens[first].start
     time = clause.tokens[last - 1].end - clause.tokens[i - 1].end
-    return last if time <= max(1.2 * body, _SHORT_TIME) else i
+    return last if time <= max(_WIDEN * body, _SHORT_TIME) else i
 
 
-def _widen_short(clause: Clause, floor: int, first: int, last: int) -> int:
-    """Extend a few letters ("24.3", "stopped") by the words before them.
+def _widen(clause: Clause, floor: int, first: int, last: int) -> int:
+    """Extend a span by the time before it, as far as the words fit.
 
-    They are added as far as they fit: "early on POD 2 it was 24.3".
+    Examples: "At midnight he was unresponsive", "early on POD 2 it was 24.3". A few letters
+    ("24.3", "stopped") are extended by any function words.
     """
     if first >= last:
         return first
     body = clause.tokens[last - 1].end - clause.tokens[first].start
     limit = clause.tokens[last - 1].end - _WIDEN * body
-    if body > _SHORT or not any(
+    elliptical = body <= _SHORT and any(
         clause.tokens[i].is_number or clause.parts[i] in {"VERB", "AUX"} for i in range(first, last)
-    ):
-        return first
+    )
+    wanted = elliptical
     best = first
     for i in range(first - 1, floor - 1, -1):
         token = clause.tokens[i]
         if token.start < limit or not (clause.in_time[i] or token.lower in _FILLERS):
             break
-        if not clause.in_time[i] or i == floor or not clause.in_time[i - 1]:
+        if clause.in_time[i] or token.lower in _ARTICLES:
+            wanted = True
+        if wanted and (not clause.in_time[i] or i == floor or not clause.in_time[i - 1]):
             best = i
     return best
 
@@ -174,47 +191,65 @@ def share_predicates(clause: Clause, chunks: list[Chunk]) -> list[Chunk]:
             or not _between_is_coordination(clause, name, chunks[i + 1])
         ):
             continue
+        comma = clause.tokens[chunks[i + 1].first - 1].text == ","
         if (
-            following.separator == "punct"
+            comma
             and out[i + 1].last == chunks[i + 1].last
             and not out[i + 1].shared
         ):
             continue
-        act = following.shared or _act_after_name(
+        slash = clause.tokens[chunks[i + 1].first - 1].text == "/"
+        act = (0 if slash else following.shared) or _act_after_name(
             clause, chunks[i + 1], concepts(clause, name.first, name.last)
         )
         if act:
-            out[i] = Chunk(name.first, act, name.separator, shared=act)
+            out[i] = Chunk(name.first, act, name.separator, shared=act, named=name.last)
     return out
 
 
 def _is_name(clause: Clause, chunk: Chunk) -> bool:
-    """A short noun phrase with one term and neither verb nor value."""
-    if chunk.last - chunk.first > 4 or len(concepts(clause, chunk.first, chunk.last)) != 1:
+    """A short noun phrase with one term and no verb; a drug may have its dose."""
+    found = concepts(clause, chunk.first, chunk.last)
+    dosed = found <= _DOSED
+    if chunk.last - chunk.first > (7 if dosed else 4) or len(found) != 1:
         return False
     return not any(
         clause.parts[i] in {"VERB", "AUX"} or clause.tokens[i].lower in ACTIONS | NEGATIONS
         for i in range(chunk.first, chunk.last)
+        if not (dosed and clause.tokens[i].lower in UNITS)
     )
 
 
 def _between_is_coordination(clause: Clause, left: Chunk, right: Chunk) -> bool:
     between = {clause.tokens[i].lower for i in range(left.last, right.first)}
-    return bool(between) and between <= {",", "and", "or", "&", "+", "the", "a", "his", "her"}
+    return bool(between) and between <= {
+        *(",", "and", "or", "&", "+", "/", "plus"),
+        *("the", "a", "his", "her"),
+    }
 
 
 def _act_after_name(clause: Clause, chunk: Chunk, family: set[Concept]) -> int:
-    """Return the index after the verb that follows the term of `chunk`.
+    """Return the index after the verb that follows the name in `chunk` and its dose.
 
-    0 if there is no such verb or the term is not of the same family.
+    0 if there is no such verb or the name is not of the same family. After a drug, the name may be
+    one that no word list contains.
     """
     terms = [t for t in clause.terms if chunk.first <= t.first < chunk.last]
-    if not terms or terms[0].concept not in family or Concept.FINDING in family:
+    treats = family <= _DOSED
+    if Concept.FINDING in family or not (
+        terms[0].concept in family or (treats and terms[0].concept in _DOSED) if terms else treats
+    ):
         return 0
-    for i in range(terms[0].last, min(terms[0].last + 4, chunk.last)):
-        if clause.tokens[i].lower in ACTIONS or clause.parts[i] == "VERB":
+    start = terms[0].last if terms else chunk.first
+    for i in range(start, min(start + 8, chunk.last)):
+        token = clause.tokens[i]
+        if token.lower in (ACTIONS if terms else TREATMENT_ACTS) or (
+            terms and clause.parts[i] == "VERB"
+        ):
             return i + 1
-        if clause.parts[i] not in {"AUX", "ADV", "PRON", "DET"}:
+        quiet = {"AUX", "ADV", "PRON", "DET"} if terms else {"AUX", "ADV", "NOUN", "PROPN", "ADJ"}
+        amount = token.is_number or token.lower in UNITS or token.kind == "mixed"
+        if not amount and token.text != "/" and clause.parts[i] not in quiet:
             return 0
     return 0
 

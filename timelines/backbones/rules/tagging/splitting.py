@@ -7,6 +7,7 @@ a value that continues a series ("lactate 4.1, 2.0 by noon").
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from timelines.backbones.rules.tagging.chunks import (
@@ -22,6 +23,7 @@ from timelines.backbones.rules.tagging.lexicon import Concept
 from timelines.backbones.rules.tagging.vocabulary import (
     ACTIONS,
     COMPANIONS,
+    CONDITIONS,
     COORDINATORS,
     MOVES,
     NEGATIONS,
@@ -32,6 +34,12 @@ from timelines.backbones.rules.tagging.vocabulary import (
 )
 
 _PUNCTUATION = frozenset(",;:()[]!?|•·—–=")
+_CLOCK = re.compile(
+    r"(?<!\d)\d{1,2}:\d\d|(?<![\d/])[012]\d[0-5]\d(?![\d/])|\d\s?[ap]\.?m\b|\b(?:noon|midnight)\b",
+    re.IGNORECASE,
+)
+#: Words before a further time of the same occurrence.
+_LINKS = COORDINATORS | {"again", "at", "@", "~", "the", "on", "last", "first"}
 _MEASURED = frozenset({Concept.LAB, Concept.VITAL})
 
 
@@ -65,6 +73,8 @@ def _separator_kind(clause: Clause, i: int, first: int) -> str:
     word = token.lower
     if token.kind == "arrow":
         return "arrow"
+    if token.text == ":" and _is_clock_colon(clause, i):
+        return ""
     if token.text in _PUNCTUATION or i in clause.demographic:
         return "punct"
     if (
@@ -99,6 +109,14 @@ def _separator_kind(clause: Clause, i: int, first: int) -> str:
     return ""
 
 
+def _is_clock_colon(clause: Clause, i: int) -> bool:
+    """Return whether token `i` stands inside a clock time, as in "at 5:20"."""
+    return 0 < i < len(clause.tokens) - 1 and all(
+        clause.in_time[j] and _gap(clause, max(i, j)) == 0 and clause.tokens[j].text[:1].isdigit()
+        for j in (i - 1, i + 1)
+    )
+
+
 def _gap(clause: Clause, i: int) -> int:
     """White space before token `i`; a tab counts as a column."""
     space = clause.text[clause.tokens[i - 1].end : clause.tokens[i].start]
@@ -107,7 +125,10 @@ def _gap(clause: Clause, i: int) -> int:
 
 def _both_sides_words(clause: Clause, i: int) -> bool:
     before, after = clause.tokens[i - 1], clause.tokens[i + 1]
-    return before.is_word and after.is_word and (i - 1 in clause.term_at or i + 1 in clause.term_at)
+    dosed = before.is_number and i + 1 in clause.term_at
+    return after.is_word and (
+        dosed or (before.is_word and (i - 1 in clause.term_at or i + 1 in clause.term_at))
+    )
 
 
 def _value_follows(clause: Clause, i: int) -> bool:
@@ -138,11 +159,39 @@ def _value_follows(clause: Clause, i: int) -> bool:
 def _join(clause: Clause, pieces: Sequence[Chunk]) -> list[Chunk]:
     joined: list[Chunk] = []
     for piece in pieces:
-        if joined and _is_attached(clause, joined[-1], piece):
+        if joined and _is_repeat(clause, joined[-1], piece):
+            joined.append(Chunk(piece.first, piece.last, piece.separator, repeat=True))
+        elif joined and _is_attached(clause, joined[-1], piece):
             joined[-1].last = piece.last
         else:
             joined.append(Chunk(piece.first, piece.last, piece.separator))
     return joined
+
+
+def _is_repeat(clause: Clause, left: Chunk, right: Chunk) -> bool:
+    """Return whether `right` is one more time at which `left` happened.
+
+    Examples: "hydralazine 10 mg at 0200 and 0415", "redosed 6/12 1545, 6/14 1040", "lasix 09:00
+    and again minutes later".
+    """
+    if right.separator not in {"and", "punct"} or (
+        right.separator == "punct" and clause.tokens[right.first - 1].text not in {",", "/"}
+    ):
+        return False
+    words = [i for i in range(right.first, right.last) if clause.tokens[i].lower not in _LINKS]
+    if not words or not all(clause.in_time[i] for i in words):
+        return False
+    again = any(clause.tokens[i].lower == "again" for i in range(right.first, right.last))
+    return (
+        (again or _has_clock(clause, right))
+        and (left.repeat or strength(clause, left.first, left.last) > 0)
+        and (left.repeat or any(clause.in_time[left.first : left.last]))
+    )
+
+
+def _has_clock(clause: Clause, chunk: Chunk) -> bool:
+    start, end = clause.tokens[chunk.first].start, clause.tokens[chunk.last - 1].end
+    return _CLOCK.search(clause.text, start, end) is not None
 
 
 def _is_attached(clause: Clause, left: Chunk, right: Chunk) -> bool:
@@ -170,6 +219,8 @@ def _is_attached(clause: Clause, left: Chunk, right: Chunk) -> bool:
             return True
         return here < 2 and not has_value(clause, right.first, right.last)
     if kind == "clause":
+        if clause.tokens[right.first].lower in CONDITIONS:
+            return True
         if (
             _names_without_value(clause, left)
             and has_value(clause, right.first, right.last)

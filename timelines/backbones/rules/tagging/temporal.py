@@ -8,6 +8,19 @@ from __future__ import annotations
 
 import re
 
+from timelines.backbones.rules.timing.phrases.bare_dates import bare_dates
+from timelines.backbones.rules.timing.phrases.expressions import find_expressions
+from timelines.backbones.rules.timing.phrases.manner import (
+    Manner,
+    writes_full_day,
+    writes_plain_clocks,
+)
+from timelines.backbones.rules.timing.phrases.terms import Kind
+
+#: A full stop that only ends the sentence: "10 AM.", but not "10 a.m.".
+_FULL_STOP = re.compile(r"(?<!\.\w)\.$")
+#: Kinds of the timer's expressions that never name an occurrence.
+_KINDS = frozenset({Kind.POINT, Kind.YEAR})
 _NUMBER = (
     r"(?:~?\d+(?:\.\d+)?(?:\s?(?:-|–|to|or)\s?\d+)?|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
     r"fourteen|twenty|thirty|several|few|a few|half an?|a couple(?: of)?|many|some|a half|another)"
@@ -83,9 +96,41 @@ _PATTERNS = [
 _TIME = re.compile("|".join(f"(?:{p})" for p in _PATTERNS), re.IGNORECASE | re.MULTILINE)
 
 
-def time_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
+def find_manner(text: str) -> Manner:
+    """Return how a note writes dates and clock times.
+
+    Every day of the year may be one of the stay, because the tagger does not know when it began.
+    """
+    return Manner(
+        is_date=bare_dates(text, lambda _: 0),
+        plain_clocks=writes_plain_clocks(text),
+        full_day=writes_full_day(text),
+    )
+
+
+def time_spans(
+    text: str, start: int, end: int, manner: Manner | None = None
+) -> list[tuple[int, int]]:
     """Return `[start, end)` of temporal expressions in `text[start:end]`.
 
-    They are in order and do not overlap.
+    They are in order and do not overlap. With `manner` dates and clock times in the note's own
+    form are among them.
     """
-    return [(m.start(), m.end()) for m in _TIME.finditer(text, start, end) if m.end() > m.start()]
+    found = [(m.start(), m.end()) for m in _TIME.finditer(text, start, end) if m.end() > m.start()]
+    if manner is not None:
+        found += [
+            (start + e.start, start + e.start + len(_FULL_STOP.sub("", e.text)))
+            for e in find_expressions(text[start:end], manner)
+            if e.kind in _KINDS
+        ]
+    return _merge(sorted(found))
+
+
+def _merge(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in spans:
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged

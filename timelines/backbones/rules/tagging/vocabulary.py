@@ -68,6 +68,8 @@ SUBORDINATORS = frozenset(
         "till",
     }
 )
+#: Opens a condition: what follows has not happened.
+CONDITIONS = frozenset({"if", "unless"})
 #: May attach a further occurrence; cuts only before a clinical term.
 PREPOSITIONS = frozenset(
     {"for", "on", "to", "by", "from", "under", "into", "onto", "during", "in", "off", "at"}
