@@ -39,7 +39,7 @@ _HEADING = re.compile(
     r"\s*(?P<end>:|[=*]*$|\s[-–]\s|\.(?=\s+[A-Z0-9]))",
 )
 _PROBLEM = re.compile(
-    r"\s*#+\s*\d*[.)]?\s*(?:(?P<title>[^:\n]{2,80}?)\s*:|(?P<open>[^:\n.]{2,120}?)\s*(?:\.(?=\s|$)|$))"
+    r"\s*#+\s*\d*[.)]?\s*(?:(?P<title>(?:(?!\.\s+[A-Z0-9])[^:\n]){2,80}?)\s*:(?!\d)|(?P<open>[^:\n.]{2,120}?)\s*(?:\.(?=\s|$)|$))"
 )
 SYSTEM = re.compile(
     r"\s*(?P<title>(?:neuro(?:logic(?:al)?)?(?:/psych)?|psychiatric|cv|cvs|cardiac|cardiovascular|circulation|cor|chest|"

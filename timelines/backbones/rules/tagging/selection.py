@@ -15,8 +15,11 @@ from timelines.backbones.rules.tagging.chunks import (
     strength,
 )
 from timelines.backbones.rules.tagging.lexicon import Concept
-from timelines.backbones.rules.tagging.vocabulary import CONDITIONAL, CONDITIONS, LEADING, TOPICS
+from timelines.backbones.rules.tagging.vocabulary import CONDITIONAL, CONDITIONS, LEADING, TITLES, TOPICS
 from timelines.backbones.rules.text import Section
+
+#: Marks between a title and what it is of.
+_TITLE_ENDS = frozenset({".", ":", "-", "–", "/", ",", "("})
 
 
 def is_advice(clause: Clause, section: Section) -> bool:
@@ -50,7 +53,7 @@ def is_occurrence(clause: Clause, chunk: Chunk, section_kind: str, heading: bool
     words = {clause.tokens[i].lower for i in range(chunk.first, chunk.last)}
     if heading and words <= TOPICS:
         return False
-    if _is_condition(clause, chunk):
+    if _is_condition(clause, chunk) or _is_title(clause, chunk) or _is_bare_measure(clause, chunk):
         return False
     if section_kind == "disposition" and concepts(clause, chunk.first, chunk.last):
         return True
@@ -67,6 +70,21 @@ def _is_condition(clause: Clause, chunk: Chunk) -> bool:
     return chunk.first <= 1 and any(
         clause.tokens[i].lower in CONDITIONS for i in range(chunk.first + 1)
     )
+
+
+def _is_title(clause: Clause, chunk: Chunk) -> bool:
+    """Return whether the chunk only titles what follows: "Drips: none", "3) Resp."."""
+    words = [clause.tokens[i] for i in range(chunk.first, chunk.last)]
+    opens = not any(t.is_word for t in clause.tokens[: chunk.first] if t.lower not in TITLES)
+    mark = clause.tokens[chunk.last].text if chunk.last < len(clause.tokens) else "."
+    return opens and mark in _TITLE_ENDS and all(t.lower in TITLES or t.text == "/" for t in words)
+
+
+def _is_bare_measure(clause: Clause, chunk: Chunk) -> bool:
+    """Return whether the sentence has only the name of a measure: "2) BP."."""
+    named = {i for i, t in clause.term_at.items() if t.concept in {Concept.LAB, Concept.VITAL}}
+    others = (i for i, t in enumerate(clause.tokens) if t.is_word or t.is_number)
+    return chunk.first in named and all(i in named for i in others if i >= chunk.first)
 
 
 def _is_arrival(clause: Clause, chunk: Chunk) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from timelines.backbones.rules.sections.literature import LITERATURE
-from timelines.backbones.rules.tagging.chunks import Chunk, Clause, read_clause
+from timelines.backbones.rules.tagging.chunks import Chunk, Clause, has_verb, read_clause
 from timelines.backbones.rules.tagging.demographics import demographic_spans, heading_sex
 from timelines.backbones.rules.tagging.lanes import find_lane
 from timelines.backbones.rules.tagging.mentions import Thread, build_mention, remember
@@ -34,6 +35,12 @@ from timelines.pipeline.backbone import Check, never_stop
 
 #: Sections whose first age and sex are the patient's.
 _INTRODUCTIONS = frozenset({"hpi", "hospital_course", "other", "chief_complaint"})
+#: Sections whose numbers count plans.
+_PLANS = frozenset({"followup", "instructions", "transitional"})
+#: The heading of a problem without a number: "# Sepsis".
+_PROBLEM = re.compile(r"\s*#+(?!\s?\d)")
+#: A numbered title of at most five words.
+_NUMBERED = re.compile(r"[ \t]*#?\d{1,2}[.)] [^\W\d]\S*(?: [^\W\d]\S*){0,4}\.")
 
 
 @dataclass(frozen=True)
@@ -107,13 +114,15 @@ def _tag_sentence(
     analysis: Analysis, section: Section, sentence: Sentence, thread: Thread
 ) -> list[TaggedSpan]:
     heading = sentence.start < section.body_start
-    problem = heading and analysis.text[section.start : section.body_start].lstrip().startswith("#")
+    problem = heading and _PROBLEM.match(analysis.text, section.start) is not None
     if section.kind == "header" or (heading and not problem):
         return []
     if is_of_others(analysis.text[sentence.start : sentence.end], section):
         return []
     clause = read_clause(analysis, sentence.start, sentence.end)
-    if is_advice(clause, section):
+    whole = Chunk(0, len(clause.tokens))
+    numbered = section.kind not in _PLANS and _is_numbered_title(analysis.text, sentence)
+    if (numbered and not has_verb(clause, whole)) or is_advice(clause, section):
         return []
     chunks = [c for c in (trim(clause, chunk) for chunk in split(clause)) if c is not None]
     return _tag_chunks(
@@ -123,6 +132,17 @@ def _tag_sentence(
         problem,
         thread,
     )
+
+
+def _is_numbered_title(text: str, sentence: Sentence) -> bool:
+    """Return whether a sentence only names the problem that its line is about.
+
+    Example: "4) Anemia. Hgb 9.1 on arrival".
+    """
+    line = text.rfind("\n", 0, sentence.start) + 1
+    title = _NUMBERED.fullmatch(text, line, sentence.end)
+    rest = text[sentence.end : text.find("\n", sentence.end) % (len(text) + 1)]
+    return title is not None and bool(rest.strip())
 
 
 def _tag_chunks(

@@ -205,6 +205,15 @@ TOPICS = _words("""
     access fen ppx prophylaxis code dispo disposition contact communication comm nutrition lines neuro cv resp gi gu renal heme id
     endo msk skin transitional issues code-status goals care summary other chronic problems plan events
 """)
+#: Words of inline titles and labels: "Lines: none", "3) Resp. CXR clear".
+TITLES = TOPICS | _words("""
+    medications medication meds drips drip pending lines line labs lab imaging micro studies pain lytes electrolytes volume pump rhythm
+    onc ent ortho situation background assessment presentation history course subjective objective impression findings disposition
+    discharge admission diagnosis diagnoses hospital brief interval physical exam examination vitals vital signs data results problem
+    problems list by system review of systems rest misc activity diet condition follow-up followup instructions psych gyn ob gu
+    social family pulmonary cardiovascular cardiac gastrointestinal gi renal/gu neurological neurologic infectious disease hematology
+    hematologic endocrine musculoskeletal psychiatric respiratory orders log outstanding
+""") - {"line", "pain"}
 UNITS = _words("""
     mg mcg g gm grams gram kg lb lbs ml cc l liter liters litre litres units unit u meq mmol mm cm mmhg bpm % mg/dl g/dl meq/l
     ml/hr cc/hr cc/h ml/h mg/hr mcg/kg/min mg/h hr h min po iv im sc sq pr sl daily bid tid qid qd qod qhs qam qpm prn q6h q8h q4h
