@@ -118,10 +118,16 @@ def _line_cuts(text: str) -> list[int]:
 
 
 def _ends_sentence(text: str, match: re.Match[str]) -> bool:
+    if match.group().startswith("...."):
+        return False  # dots that lead to a value: "SODIUM ........ 131"
     word = re.search(r"\S*$", text[max(0, match.start() - 20) : match.start()])
     before = word.group().lower().strip("(\"'[,") if word else ""
     if match.group()[0] == "." and (
-        before in _ABBREVIATIONS or re.fullmatch(r"[a-z]", word.group() if word else "")
+        before in _ABBREVIATIONS
+        or (
+            re.fullmatch(r"[a-z]", word.group() if word else "")
+            and not _ends_with_amount(text, match.start(), match.end())
+        )
     ):
         return False
     # An abbreviated genus, "E. coli": a letter, then a lower-case one.
@@ -141,3 +147,9 @@ def _ends_sentence(text: str, match: re.Match[str]) -> bool:
         if re.fullmatch(r"[\s\-*•(]*\d{1,2}", lead) or re.search(r"[.,:]\s*,?\s*\d{1,2}$", lead):
             return False
     return True
+
+
+def _ends_with_amount(text: str, stop: int, after: int) -> bool:
+    """Return whether a unit of one letter ends a sentence: "for 48 h. Stop vancomycin"."""
+    amount = re.search(r"\d ?[a-z]$", text[max(0, stop - 6) : stop])
+    return amount is not None and text[after : after + 4].lstrip()[:1].isupper()

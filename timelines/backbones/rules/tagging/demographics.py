@@ -14,6 +14,10 @@ _AGE_ONLY = re.compile(
     re.IGNORECASE,
 )
 _FUSED = re.compile(r"(?<![\w#.])\d{2,3}(?:yo)?[MF](?=\s|,|\.|$)")
+#: The field of a head: "AGE/SEX: 70 F".
+_FIELD = re.compile(
+    r"\bage\s?/\s?(?:sex|gender)[\s.]*:\s*\d{1,3}\s?(?:yo?|yrs?|/)?\s?[MF]\b", re.IGNORECASE
+)
 _HEAD_SEX = re.compile(r"\b(?:sex|gender)\s*:\s*(?P<sex>m(?:ale)?|f(?:emale)?)\b", re.IGNORECASE)
 
 
@@ -27,6 +31,7 @@ def demographic_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
         found += [match.span("age"), match.span("sex")]
     taken = {s for s, _ in found}
     found += [m.span() for m in _AGE_ONLY.finditer(text, start, end) if m.start() not in taken]
+    found += [m.span() for m in _FIELD.finditer(text, start, end)]
     found += [m.span() for m in _FUSED.finditer(text, start, end)]
     return sorted(found)
 

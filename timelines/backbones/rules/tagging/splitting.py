@@ -75,7 +75,7 @@ def _separator_kind(clause: Clause, i: int, first: int) -> str:
         return "arrow"
     if token.text == ":" and _is_clock_colon(clause, i):
         return ""
-    if token.text in _PUNCTUATION or i in clause.demographic:
+    if token.text in _PUNCTUATION or _is_leader(clause, i) or i in clause.demographic:
         return "punct"
     if (
         token.text in {"-", "*"}
@@ -107,6 +107,12 @@ def _separator_kind(clause: Clause, i: int, first: int) -> str:
     if term and term.concept in _MEASURED and i > first and _value_follows(clause, term.last):
         return "measure"
     return ""
+
+
+def _is_leader(clause: Clause, i: int) -> bool:
+    """Return whether token `i` is one of the dots that lead from a name to its value."""
+    near = clause.tokens[max(0, i - 1) : i + 2]
+    return clause.tokens[i].text == "." and sum(t.text == "." for t in near) > 1
 
 
 def _is_clock_colon(clause: Clause, i: int) -> bool:
@@ -199,7 +205,7 @@ def _is_attached(clause: Clause, left: Chunk, right: Chunk) -> bool:
     kind = right.separator
     here, there = strength(clause, right.first, right.last), strength(clause, left.first, left.last)
     if kind in {"punct", "arrow", "gap", "measure"}:
-        if _is_label_of_act(clause, left, right):
+        if _is_label_of_act(clause, left, right) or _is_result_of_label(clause, left, right):
             return True
         if kind == "punct" and clause.text[clause.tokens[right.first - 1].start] == ",":
             return _needs_head(clause, left, right) and here > 0
@@ -329,6 +335,25 @@ def _is_label_of_act(clause: Clause, left: Chunk, right: Chunk) -> bool:
     colon = right.separator == "punct" and clause.tokens[right.first - 1].text == ":"
     return (
         colon and left.last - left.first == 1 and clause.tokens[left.first].lower in TREATMENT_ACTS
+    )
+
+
+def _is_result_of_label(clause: Clause, left: Chunk, right: Chunk) -> bool:
+    """ "Urine culture 9/21: no growth": a culture and its first result are one occurrence.
+
+    So is what dots lead to, as in "SODIUM ........ 131".
+    """
+    mark = clause.tokens[right.first - 1].text
+    if mark == ".":
+        return True
+    cultured = Concept.MICRO in concepts(clause, left.first, left.last)
+    return (
+        mark == ":"
+        and right.separator == "punct"
+        and cultured
+        and not has_verb(clause, left)
+        and Concept.MICRO not in concepts(clause, right.first, right.last)
+        and strength(clause, right.first, right.last) > 0
     )
 
 

@@ -33,8 +33,8 @@ from timelines.backbones.rules.text import Analysis, Section, Sentence, analyse
 from timelines.domain import Lane, Polarity, TaggedSpan
 from timelines.pipeline.backbone import Check, never_stop
 
-#: Sections whose first age and sex are the patient's.
-_INTRODUCTIONS = frozenset({"hpi", "hospital_course", "other", "chief_complaint"})
+#: Sections whose age and sex may be another person's.
+_OF_OTHERS = frozenset({"family", "social", "social_family", LITERATURE})
 #: Sections whose numbers count plans.
 _PLANS = frozenset({"followup", "instructions", "transitional"})
 #: The heading of a problem without a number: "# Sepsis".
@@ -95,7 +95,7 @@ def _demographics(analysis: Analysis) -> list[TaggedSpan]:
     text = analysis.text
     found: list[tuple[int, int]] = []
     for sentence in analysis.sentences:
-        if not found and analysis.section_at(sentence.start).kind in _INTRODUCTIONS:
+        if not found and analysis.section_at(sentence.start).kind not in _OF_OTHERS:
             found = demographic_spans(text, sentence.start, sentence.end)
     head = heading_sex(text, 0, min(len(text), 1000))
     if not found and head:
