@@ -150,6 +150,9 @@ def _ends_sentence(text: str, match: re.Match[str]) -> bool:
 
 
 def _ends_with_amount(text: str, stop: int, after: int) -> bool:
-    """Return whether a unit of one letter ends a sentence: "for 48 h. Stop vancomycin"."""
+    """Return whether a unit of one letter ends a sentence.
+
+    Example: "for 48 h. Stop vancomycin".
+    """
     amount = re.search(r"\d ?[a-z]$", text[max(0, stop - 6) : stop])
     return amount is not None and text[after : after + 4].lstrip()[:1].isupper()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from timelines.backbones.rules.learn_calibration import learn
 from timelines.backbones.rules.timing.calibration import (
     Margins,
     calibrate,
@@ -14,7 +15,6 @@ from timelines.backbones.rules.timing.calibration import (
 )
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
 from timelines.backbones.rules.timing.estimate import entry as make_entry
-from timelines.backbones.rules.timing.learn_calibration import learn
 from timelines.domain import Entry
 
 MARGINS = {"hour, stated": Margins(2.0, 1.0), "narrative": Margins(10.0, 5.0)}

@@ -235,3 +235,22 @@ def test_a_long_note_takes_under_two_seconds() -> None:
     found = TAGGER.tag(note)
     assert len(found) >= 4 * 70
     assert time.process_time() - begin < 2.0
+
+
+@pytest.mark.parametrize(
+    ("head", "found"),
+    [
+        ("Patient: ___   Age/Sex: 71 M   Ward: 4B", ["Age/Sex: 71 M"]),
+        ("DISCHARGE SUMMARY\nPt ___ (71 y.o. male), Dr. ___", ["71 y.o.", "male"]),
+    ],
+)
+def test_age_and_sex_in_the_head(head: str, found: list[str]) -> None:
+    note = f"{head}\n\nHPI:\n71 y.o. male with chest pain.\n"
+    spans = [note[s.start : s.end] for s in RuleTagger().tag(note)]
+    assert spans == [*found, "chest pain"]
+
+
+def test_a_clock_time_in_a_problem_line_is_no_part_of_its_heading() -> None:
+    note = "HOSPITAL COURSE:\n#2 Lytes. Potassium 2.8 on arrival (KCl 40 at 04:00).\n"
+    spans = [note[s.start : s.end] for s in RuleTagger().tag(note)]
+    assert spans == ["Potassium 2.8 on arrival", "KCl 40 at 04:00"]

@@ -153,7 +153,10 @@ def _plausible(tokens: Sequence[Token], i: int) -> bool:
 
 
 def _is_unit(tokens: Sequence[Token], i: int) -> bool:
-    """Return whether a short word only measures the number before it: "4 mg at 2", "82 K/uL"."""
+    """Return whether a short word only measures the number before it.
+
+    Examples: "4 mg at 2", "82 K/uL".
+    """
     if i == 0 or not (tokens[i - 1].is_number or tokens[i - 1].text == "/"):
         return False
     following = tokens[i + 1].text if i + 1 < len(tokens) else ""

@@ -100,7 +100,7 @@ def build_mention(
     if chunk.repeat:
         given = thread.lane in {Lane.MEDICATION, Lane.PROCEDURE}
         name = thread.treatment if given else thread.measure or thread.treatment or thread.finding
-        return f"{name} again {text}".strip().replace("again again", "again")
+        return _small_initial(f"{name} again {text}".strip().replace("again again", "again"))
     text = _small_initial(_restore_name(clause, chunk, _POINTERS.sub("", text) or text, thread))
     if negated and not _DENIED.match(text):
         text = f"no {text}"

@@ -15,7 +15,13 @@ from timelines.backbones.rules.tagging.chunks import (
     strength,
 )
 from timelines.backbones.rules.tagging.lexicon import Concept
-from timelines.backbones.rules.tagging.vocabulary import CONDITIONAL, CONDITIONS, LEADING, TITLES, TOPICS
+from timelines.backbones.rules.tagging.vocabulary import (
+    CONDITIONAL,
+    CONDITIONS,
+    LEADING,
+    TITLES,
+    TOPICS,
+)
 from timelines.backbones.rules.text import Section
 
 #: Marks between a title and what it is of.
@@ -66,14 +72,17 @@ def is_occurrence(clause: Clause, chunk: Chunk, section_kind: str, heading: bool
 
 
 def _is_condition(clause: Clause, chunk: Chunk) -> bool:
-    """Return whether the chunk opens its sentence with a condition: "If the pain returns"."""
+    """Return whether the chunk opens its sentence with a condition.
+
+    Example: "If the pain returns".
+    """
     return chunk.first <= 1 and any(
         clause.tokens[i].lower in CONDITIONS for i in range(chunk.first + 1)
     )
 
 
 def _is_title(clause: Clause, chunk: Chunk) -> bool:
-    """Return whether the chunk only titles what follows: "Drips: none", "3) Resp."."""
+    """Return whether the chunk only titles what follows ("Drips: none")."""
     words = [clause.tokens[i] for i in range(chunk.first, chunk.last)]
     opens = not any(t.is_word for t in clause.tokens[: chunk.first] if t.lower not in TITLES)
     mark = clause.tokens[chunk.last].text if chunk.last < len(clause.tokens) else "."
@@ -81,7 +90,7 @@ def _is_title(clause: Clause, chunk: Chunk) -> bool:
 
 
 def _is_bare_measure(clause: Clause, chunk: Chunk) -> bool:
-    """Return whether the sentence has only the name of a measure: "2) BP."."""
+    """Return whether the sentence only names a measure ("2) BP.")."""
     named = {i for i, t in clause.term_at.items() if t.concept in {Concept.LAB, Concept.VITAL}}
     others = (i for i, t in enumerate(clause.tokens) if t.is_word or t.is_number)
     return chunk.first in named and all(i in named for i in others if i >= chunk.first)

@@ -64,8 +64,9 @@ def trim(clause: Clause, chunk: Chunk) -> Chunk | None:
     None if nothing remains.
     """
     if chunk.repeat:
-        opens = clause.tokens[chunk.first].lower in COORDINATORS
-        return Chunk(chunk.first + opens, chunk.last, chunk.separator, repeat=True)
+        first = chunk.first + (clause.tokens[chunk.first].lower in COORDINATORS)
+        last = chunk.last - (clause.tokens[chunk.last - 1].text == ".")
+        return Chunk(first, last, chunk.separator, repeat=True)
     first, last = _skip_ordinal(clause, chunk), chunk.last
     while first < last and _droppable(clause, first, LEADING):
         first += 1
@@ -192,11 +193,7 @@ def share_predicates(clause: Clause, chunks: list[Chunk]) -> list[Chunk]:
         ):
             continue
         comma = clause.tokens[chunks[i + 1].first - 1].text == ","
-        if (
-            comma
-            and out[i + 1].last == chunks[i + 1].last
-            and not out[i + 1].shared
-        ):
+        if comma and out[i + 1].last == chunks[i + 1].last and not out[i + 1].shared:
             continue
         slash = clause.tokens[chunks[i + 1].first - 1].text == "/"
         act = (0 if slash else following.shared) or _act_after_name(
@@ -208,7 +205,7 @@ def share_predicates(clause: Clause, chunks: list[Chunk]) -> list[Chunk]:
 
 
 def _is_name(clause: Clause, chunk: Chunk) -> bool:
-    """A short noun phrase with one term and no verb; a drug may have its dose."""
+    """A short noun phrase of one term without a verb, perhaps with a dose."""
     found = concepts(clause, chunk.first, chunk.last)
     dosed = found <= _DOSED
     if chunk.last - chunk.first > (7 if dosed else 4) or len(found) != 1:

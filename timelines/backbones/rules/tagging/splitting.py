@@ -110,13 +110,13 @@ def _separator_kind(clause: Clause, i: int, first: int) -> str:
 
 
 def _is_leader(clause: Clause, i: int) -> bool:
-    """Return whether token `i` is one of the dots that lead from a name to its value."""
+    """Return whether token `i` is a dot of a line that leads to a value."""
     near = clause.tokens[max(0, i - 1) : i + 2]
     return clause.tokens[i].text == "." and sum(t.text == "." for t in near) > 1
 
 
 def _is_clock_colon(clause: Clause, i: int) -> bool:
-    """Return whether token `i` stands inside a clock time, as in "at 5:20"."""
+    """Return whether token `i` is the colon of a clock time ("at 5:20")."""
     return 0 < i < len(clause.tokens) - 1 and all(
         clause.in_time[j] and _gap(clause, max(i, j)) == 0 and clause.tokens[j].text[:1].isdigit()
         for j in (i - 1, i + 1)
@@ -184,7 +184,11 @@ def _is_repeat(clause: Clause, left: Chunk, right: Chunk) -> bool:
         right.separator == "punct" and clause.tokens[right.first - 1].text not in {",", "/"}
     ):
         return False
-    words = [i for i in range(right.first, right.last) if clause.tokens[i].lower not in _LINKS]
+    words = [
+        i
+        for i in range(right.first, right.last)
+        if clause.tokens[i].lower not in _LINKS and clause.tokens[i].kind != "other"
+    ]
     if not words or not all(clause.in_time[i] for i in words):
         return False
     again = any(clause.tokens[i].lower == "again" for i in range(right.first, right.last))
@@ -339,9 +343,10 @@ def _is_label_of_act(clause: Clause, left: Chunk, right: Chunk) -> bool:
 
 
 def _is_result_of_label(clause: Clause, left: Chunk, right: Chunk) -> bool:
-    """ "Urine culture 9/21: no growth": a culture and its first result are one occurrence.
+    """Return whether `right` is the result of the label `left`.
 
-    So is what dots lead to, as in "SODIUM ........ 131".
+    A culture and its first result are one occurrence ("Urine culture 9/21: no growth"), and so is
+    what dots lead to ("SODIUM ........ 131").
     """
     mark = clause.tokens[right.first - 1].text
     if mark == ".":

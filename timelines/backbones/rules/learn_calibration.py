@@ -1,6 +1,6 @@
 """Learn how far the bounds of each way of decision miss the reference.
 
-Run as `python -m timelines.backbones.rules.timing.learn_calibration CASE…` with folders in the
+Run as `python -m timelines.backbones.rules.learn_calibration CASE…` with folders in the
 `cases` format that have a reference. Writes `calibration.toml`. Deterministic.
 """
 
