@@ -226,7 +226,7 @@ def _between_is_coordination(clause: Clause, left: Chunk, right: Chunk) -> bool:
 
 
 def _act_after_name(clause: Clause, chunk: Chunk, family: set[Concept]) -> int:
-    """Return the index after the verb that follows the name in `chunk` and its dose.
+    """Return the index after the verb that follows name and dose in `chunk`.
 
     0 if there is no such verb or the name is not of the same family. After a drug, the name may be
     one that no word list contains.
