@@ -22,6 +22,9 @@ from timelines.domain import Occurrence, Polarity, TaggedNote
 from timelines.pipeline.backbone import Check, never_stop
 from timelines.pipeline.values import find_numbers
 
+#: Stands between the mention and the span in the words of an occurrence.
+_OF_SPAN = "\N{PILCROW SIGN}"
+
 
 class Act(StrEnum):
     """What the occurrence says was done.
@@ -42,6 +45,7 @@ class Reading:
 
     `subjects`: concepts in order of weight. `carrier`: the study or specimen that reports a finding
     without a concept of its own ("CXR: RLL opacity"). `values`: numbers that the occurrence states.
+    `topics`: what was named before words that name nothing themselves ("Na 161, 159 at noon").
     """
 
     occurrence: Occurrence
@@ -52,6 +56,7 @@ class Reading:
     text: str
     sentence: tuple[int, int]
     section: str
+    topics: tuple[Concept, ...] = ()
 
     @property
     def concept(self) -> Concept | None:
@@ -85,7 +90,8 @@ _TIMES = re.compile(
     r"\b(?:POD|HD|hospital day|postoperative day|post-?op"
     r" day|day|week|number|age[d]?)\s*#?\s*\d+(?:\s*[-/–]\s*#?\d+)?"
     r"|\d+(?:\.\d+)?[\s-]*(?:hours?|hrs?|h|minutes?|mins?|days?|d|weeks?|wks?|months?|mos?|years?|yrs?|yo|y/o|y)\b"
-    r"|\b\d{1,2}:\d{2}\b|\bx\s?\d+\b|#\s?\d+|(?<![.\d])\b\d{1,2}/\d{1,2}/\d{2,4}\b",
+    r"|\b\d{1,2}:\d{2}\b|\bx\s?\d+\b|#\s?\d+|(?<![.\d])\b\d{1,2}/\d{1,2}/\d{2,4}\b"
+    r"|(?<=\bon )\d{1,2}/\d{1,2}(?![/\d])",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(
@@ -147,8 +153,8 @@ def _read(occurrence: Occurrence, text: str, analysis: Analysis) -> Reading:
         sentence = (found.start, found.end) if found else (0, 0)
         section = analysis.section_at(occurrence.start).kind
     # Numbers of days and hours are not values, and the HD of "HD 3" is not dialysis.
-    mention, span = _blank_times(occurrence.mention), _blank_times(span)
-    own = f"{mention} \N{PILCROW SIGN} {span}"
+    mention, span = _blank_times(_blank_label(occurrence.mention)), _blank_times(span)
+    own = f"{mention} {_OF_SPAN} {span}"
     subjects = _subjects(mention, span, text[sentence[0] : sentence[1]], text)
     carrier = _own_carrier(mention, subjects)
     if carrier is not None:
@@ -159,9 +165,21 @@ def _read(occurrence: Occurrence, text: str, analysis: Analysis) -> Reading:
         carrier = _carrier(text, occurrence.start, sentence, analysis)
     if section == "disposition" and not subjects:
         subjects = (Hit(vocabulary().by_name["discharge"], 0, 0),)
-    act = _act(own, text, occurrence, sentence, subjects)
+    topics = find_topics(text, occurrence.start, span) if occurrence.start is not None else ()
+    act = _act(own, text, occurrence, sentence, () if topics else subjects)
     values = find_numbers(own)
-    return Reading(occurrence, subjects, carrier, act, values, own, sentence, section)
+    return Reading(occurrence, subjects, carrier, act, values, own, sentence, section, topics)
+
+
+#: Words that a tagger adds to a mention, which name its section and not its subject.
+_SECTION_LABEL = re.compile(
+    r"\((?:procedure list|chief complaint|problem|(?:admission|discharge) (?:exam|labs|diagnosis)"
+    r"|exam)\)$|^(?:disposition|instruction|allergy|planned): "
+)
+
+
+def _blank_label(mention: str) -> str:
+    return _SECTION_LABEL.sub(lambda m: " " * len(m.group()), mention)
 
 
 def _blank_times(text: str) -> str:
@@ -191,22 +209,65 @@ def _resolve_given(hit: Hit, text: str) -> Hit:
     return Hit(vocabulary().by_name[drug], hit.start, hit.end)
 
 
+#: Characters before an occurrence in which its topic may be named.
+_TOPIC_REACH = 350
+_MOST_TOPICS = 4
+#: What a number is by its form alone.
+_FORMS = (
+    (re.compile(r"(?<![\d/.])\d{2,3}/\d{2,3}(?![\d/])"), "blood pressure"),
+    (re.compile(r"\b(?:rate \d{2,3}\b|\d{2,3} ?(?:/min|bpm)\b)"), "heart rate"),
+    (re.compile(r"(?<![\d.])(?:[6-9]\d|100) ?%"), "oxygen saturation"),
+)
+
+
+def find_topics(text: str, start: int, span: str) -> tuple[Concept, ...]:
+    """Return what a span without a subject of its own may be about, the likeliest first.
+
+    A span that names a measurement, a drug or a procedure has none, unless that only says when.
+    """
+    if any(_is_subject(hit, span) for hit in vocabulary().find(span)):
+        return ()
+    before = text[max(0, start - _TOPIC_REACH) : start]
+    named = [h.concept for h in reversed(vocabulary().find(before)) if h.concept.kind in _TOPICS]
+    formed = [vocabulary().by_name[name] for form, name in _FORMS if form.search(span)]
+    return tuple(dict.fromkeys([*formed, *named]))[:_MOST_TOPICS]
+
+
+_SAYS_WHEN = re.compile(
+    r"\b(?:by|at|on|after|before|during|until|since|in|from|with)[\s-]+(?:[\w-]+[\s-]+){0,4}$",
+    re.IGNORECASE,
+)
+_TOPICS = (Kind.MEASUREMENT, Kind.DRUG)
+
+
+def _is_subject(hit: Hit, span: str) -> bool:
+    return (
+        not hit.implied
+        and hit.concept.name not in PLACES
+        and hit.concept.name != "fluid bolus"
+        and not _SAYS_WHEN.search(span[: hit.start])
+    )
+
+
 def _subjects(mention: str, span: str, sentence: str, note: str) -> tuple[Hit, ...]:
     own, spanned = (
         resolve_ambiguous(vocabulary().find(part), sentence, note) for part in (mention, span)
     )
     in_span = {hit.concept.name for hit in spanned}
+    # A longer mention has names from other words of the note; those of the span go first.
+    longer = len(mention.split()) > len(span.split())
+    named = longer and any(_is_subject(hit, span) for hit in spanned)
     weighed: list[tuple[float, int, Hit]] = []
     for hit in (_resolve_given(h, mention) for h in own):
         if _is_aside_place(hit, mention):
             continue
-        weighed.append(
-            (_weight(hit, mention) + (0.6 if hit.concept.name in in_span else 0.0), hit.start, hit)
-        )
+        bonus = 0.6 if hit.concept.name in in_span else -1.5 if named else 0.0
+        weighed.append((_weight(hit, mention) + bonus, hit.start, hit))
     known = {hit.concept.name for _, _, hit in weighed}
     for hit in (_resolve_given(h, span) for h in spanned):
         if hit.concept.name not in known and not _is_aside_place(hit, span):
-            weighed.append((_weight(hit, span) - 1.2, 1000 + hit.start, hit))
+            beside = 0.0 if named and not known & in_span else 1.2
+            weighed.append((_weight(hit, span) - beside, 1000 + hit.start, hit))
     blood_gas = find_gas(mention)
     if blood_gas is not None:
         weighed.append((_GAS_WEIGHT, blood_gas.start, blood_gas))
@@ -333,6 +394,22 @@ def _act(
     if act is not None:
         return act
     return Act.BEGIN if occurrence.polarity is Polarity.PRESENT else Act.STATE
+
+
+#: Words that stand before the act of something named earlier: "it was restarted", "first dose".
+_POINTS_BACK = re.compile(
+    r"(?:(?:it|this|that|these|they|which|was|were|had|been|then|first|second|last|next|initial"
+    r"|dose|doses|later|again|and|only|finally|soon|the|a|\d+(?:\.\d+)?|mg|mcg|g|units?|to)\W+)*",
+    re.IGNORECASE,
+)
+
+
+def opens_with_act(reading: Reading) -> bool:
+    """Return whether the words of an occurrence begin with an act: "restarted at noon"."""
+    span = reading.text.split(_OF_SPAN)[-1].strip()
+    start = _POINTS_BACK.match(span)
+    at = start.end() if start else 0
+    return any(act.match(span, at) for act in (_BEGIN, _END, _ORDER, _CHANGE))
 
 
 def _nearest_act(text: str, at: int) -> Act | None:

@@ -12,12 +12,19 @@ from dataclasses import dataclass
 
 from timelines.backbones.rules.querying.courses import CONTINUOUS, LASTING
 from timelines.backbones.rules.querying.reading import Act, Reading, read_note
-from timelines.backbones.rules.querying.vocabulary import Concept, Kind, vocabulary
+from timelines.backbones.rules.querying.vocabulary import (
+    Concept,
+    EventName,
+    Kind,
+    event_name,
+    vocabulary,
+)
 from timelines.domain import TaggedNote
 from timelines.pipeline.backbone import Check, never_stop
 
 MAX_QUERIES = 3
 _WORD = re.compile(r"[a-z]+")
+_PART = re.compile(r"[a-z0-9+&%]+")
 #: Fluid given before the unit is charted as one intake row on arrival.
 _IN_SURGERY = re.compile(
     r"\b(?:operating room|in the OR|intra-?operative(?:ly)?|during (?:the"
@@ -43,16 +50,20 @@ class RuleQueryWriter:
     def write(self, note: TaggedNote, names: Sequence[str] = ()) -> Mapping[str, list[str]]:
         """Return 1–3 queries per UID, in order of importance.
 
-        An occurrence without a known concept is searched by its mention. The rules read the note
-        alone and ignore `names`.
+        An occurrence without a known concept is searched by its mention. A query that asks for a
+        series of the stay has its name.
         """
-        return {uid: write_queries(reading) for uid, reading in read_note(note, self.check).items()}
+        series = [event_name(name) for name in names]
+        return {
+            uid: write_queries(reading, series)
+            for uid, reading in read_note(note, self.check).items()
+        }
 
 
-def write_queries(reading: Reading) -> list[str]:
+def write_queries(reading: Reading, series: Sequence[EventName] = ()) -> list[str]:
     """Return the queries of one occurrence.
 
-    They come from its concepts, its act and the values it states.
+    They come from its concepts, its act and the values it states; `series` are those of the stay.
     """
     concepts = [hit.concept for hit in reading.subjects[:2]]
     if (
@@ -63,18 +74,68 @@ def write_queries(reading: Reading) -> list[str]:
     ):
         # Rate changes and bags end in many rows; other queries would take the places
         # of the last of them.
-        return _write_drug(concepts[0], reading.act)[:1]
+        return _use_names(_write_drug(concepts[0], reading.act), concepts[0], reading, series)[:1]
     if reading.carrier is not None:
         concepts.insert(1 if reading.implied else 0, reading.carrier)
     queries: list[str] = []
     for concept in concepts:
-        queries += _write_concept(concept, reading)
+        queries += _use_names(_write_concept(concept, reading), concept, reading, series)
+    if reading.topics:
+        asked = [
+            _use_names(_write_concept(topic, reading), topic, reading, series)[:1]
+            for topic in reading.topics
+            if topic not in concepts
+        ]
+        own = 2 if set(concepts) & set(reading.topics) else 1
+        queries = [*queries[:own], *(query for found in asked for query in found)]
     if concepts and _BEFORE_ARRIVAL.search(reading.text) and _is_fluid(concepts[0]):
         queries.insert(1, "med pre-admission/non-icu intake start")
     elif concepts and _IN_SURGERY.search(reading.text) and _is_fluid(concepts[0]):
         queries.insert(0, "med or crystalloid intake start")
     # The mention itself comes last: it may match terms that are missing from the vocabulary.
     return list(dict.fromkeys([*queries[:MAX_QUERIES], reading.occurrence.mention]))[:MAX_QUERIES]
+
+
+def _use_names(
+    queries: Sequence[str], concept: Concept, reading: Reading, series: Sequence[EventName]
+) -> list[str]:
+    """Replace each query by the name of the series that it asks for, if the stay has one.
+
+    Series that the concept means but no query asked for follow.
+    """
+    left = [
+        name
+        for name in series
+        if concept.matches(name) and _records_act(name, concept, reading.act)
+    ]
+    if not left:
+        return list(queries)
+    named = []
+    for query in queries:
+        words = set(_PART.findall(query.lower()))
+        best = max(left, key=lambda n: (_overlap(words, n), n.text), default=None)
+        if best is not None and best.category in words:
+            left.remove(best)
+            named.append(_ask_for(best))
+    return [*named, *map(_ask_for, left)]
+
+
+def _ask_for(series: EventName) -> str:
+    """Return the beginning of the summary of a series: its name and the word after it."""
+    return f"{' '.join(series.text.replace(':', ' ').split())} count"
+
+
+def _overlap(words: set[str], name: EventName) -> float:
+    own = {name.category, *name.words}
+    return len(words & own) / len(words | own)
+
+
+def _records_act(name: EventName, concept: Concept, act: Act) -> bool:
+    """Return whether a series records the act: a dose or a device has a begin and an end."""
+    lasts = concept.name in LASTING and concept.name != "extubation"
+    if not lasts and concept.kind not in (Kind.DRUG, Kind.DRUG_CLASS):
+        return True
+    return name.act not in (("start", "in") if act is Act.END else ("end", "stop", "out"))
 
 
 def _write_concept(concept: Concept, reading: Reading) -> list[str]:

@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from timelines.backbones.rules.querying.reading import PLACES, Reading
+from timelines.backbones.rules.querying.reading import PLACES, Reading, opens_with_act
 from timelines.backbones.rules.querying.vocabulary import Concept, EventName, Hit, Kind, event_name
 from timelines.backbones.rules.revision.match import REACH_WEAK, Match
 from timelines.backbones.rules.revision.measurements import match_measurement, match_specimen
@@ -21,7 +21,8 @@ from timelines.backbones.rules.revision.medications import Medications
 from timelines.backbones.rules.revision.places import match_move
 from timelines.backbones.rules.revision.procedures import match_procedure
 from timelines.backbones.rules.revision.scope import compute_reach, may_have_rows
-from timelines.domain import Entry, Evidence, Polarity, SourceRow
+from timelines.backbones.rules.revision.stated import find_equal, stated_values
+from timelines.domain import Entry, Expansion, Polarity, SourceRow
 from timelines.pipeline.expansion import distance_to_bounds
 
 #: Costs of the distance beyond the bounds, as a share of the reach, and of the hours from the point
@@ -33,6 +34,9 @@ _PUT_OUT = re.compile(
     r"\b(?:out(?:put)?|uop|urine|drain\w*|put|dump\w*|emesis|vomit\w*|stool\w*|melena|blood\w*|cc|ml)\b",
     re.IGNORECASE,
 )
+#: Hours beyond the bounds at which a row may be what was named before.
+_TOPIC_REACH = 2.0
+_TOPIC_COST, _RANK_COST = 0.1, 0.05
 #: Rows that document the monitoring, not the patient.
 _NOT_EVENTS = frozenset({"alarm", "dressing", "goal"})
 
@@ -52,13 +56,16 @@ class Verdict:
 
 
 class Judge:
-    """Judges the rows of one case."""
+    """Judges the rows of one case.
 
-    def __init__(self, evidence: Sequence[Evidence]) -> None:
-        rows: dict[str, list[SourceRow]] = defaultdict(list)
-        for row in {e.row.row_index: e.row for e in evidence}.values():
-            rows[row.event].append(row)
-        self._medications = Medications(rows)
+    Any row that was found may be an occurrence, also one that was found for another.
+    """
+
+    def __init__(self, found: Expansion) -> None:
+        self._rows: dict[str, list[SourceRow]] = defaultdict(list)
+        for row in found.by_index.values():
+            self._rows[row.event].append(row)
+        self._medications = Medications(self._rows)
 
     def verdicts(self, reading: Reading, entry: Entry, rows: Sequence[SourceRow]) -> list[Verdict]:
         """Return rows that may be this occurrence, best first.
@@ -69,15 +76,27 @@ class Judge:
             return []
         matches = [
             (row, match)
-            for row in rows
+            for row in self._all_rows(reading, rows)
             if row.time is not None and (match := self._match(reading, row)) is not None
         ]
+        if any(match.exact and not match.borrowed for _, match in matches):
+            matches = [(row, match) for row, match in matches if not match.borrowed]
         unique = _single_moment([row for row, match in matches if match.exact])
         placed = (
             _add_distance(match, compute_reach(match, reading, entry, unique=unique), row, entry)
             for row, match in matches
         )
         return sorted((v for v in placed if v is not None), key=lambda v: (v.cost, v.row.row_index))
+
+    def _all_rows(self, reading: Reading, rows: Sequence[SourceRow]) -> list[SourceRow]:
+        """Return the rows found for an occurrence, and others of its subject."""
+        found = {row.row_index: row for row in rows}
+        for event, others in self._rows.items():
+            name = event_name(event)
+            concepts = [*(hit.concept for hit in _find_subject(reading)), *reading.topics]
+            if any(concept.matches(name) for concept in concepts):
+                found.update((row.row_index, row) for row in others)
+        return list(found.values())
 
     def _match(self, reading: Reading, row: SourceRow) -> Match | None:
         name = event_name(row.event)
@@ -86,6 +105,37 @@ class Judge:
         for hit in _find_subject(reading):
             if hit.concept.matches(name):
                 return self._match_concept(hit.concept, reading, row, name, implied=hit.implied)
+        return self._match_topic(reading, row, name) or self._match_carrier(reading, row, name)
+
+    def _match_topic(self, reading: Reading, row: SourceRow, name: EventName) -> Match | None:
+        """Return the match with what was named before an occurrence without a name.
+
+        "Na 161, 159 at noon": the value must be equal and tell one row from others. A drug needs
+        an act ("the first 2 mg went in at seven") or its dose.
+        """
+        for rank, topic in enumerate(reading.topics):
+            if not topic.matches(name):
+                continue
+            match = self._match_concept(topic, reading, row, name, implied=False)
+            if match is None or not self._is_topic(topic, match, reading, row):
+                return None
+            return replace(
+                match,
+                cost=match.cost + _TOPIC_COST + _RANK_COST * rank,
+                reach=min(match.reach, _TOPIC_REACH),
+                borrowed=True,
+            )
+        return None
+
+    def _is_topic(self, topic: Concept, match: Match, reading: Reading, row: SourceRow) -> bool:
+        if topic.kind is Kind.MEASUREMENT:
+            return match.exact and row.numeric_value is not None and _tells(row.numeric_value)
+        values = stated_values(reading.text)
+        if values and row.numeric_value is not None:
+            return find_equal(values, row.numeric_value, row.unit, row.event) is not None
+        return opens_with_act(reading) and not reading.subjects
+
+    def _match_carrier(self, reading: Reading, row: SourceRow, name: EventName) -> Match | None:
         carrier = reading.carrier
         if (
             carrier is None
@@ -119,6 +169,11 @@ class Judge:
             and reading.occurrence.polarity is Polarity.PRESENT
         )
         return Match(0.6, REACH_WEAK, f"{row.event}: charted with it") if is_output else None
+
+
+def _tells(value: float) -> bool:
+    """Return whether a value tells one row from others: it has two digits at least."""
+    return value >= 10 or value % 1 != 0
 
 
 def _find_subject(reading: Reading) -> tuple[Hit, ...]:

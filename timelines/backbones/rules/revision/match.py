@@ -22,7 +22,7 @@ class Match:
     `cost` 0 fits perfectly; `reach` in hours beyond the text's bounds; `reason` in a clinician's
     words. `exact`: the very value that the text states. `repeats`: such acts recur, so two
     occurrences at different times should not share the row; a value, a specimen or a move may be
-    mentioned twice.
+    mentioned twice. `borrowed`: the subject was named before, not by the occurrence itself.
     """
 
     cost: float
@@ -30,3 +30,4 @@ class Match:
     reason: str
     exact: bool = False
     repeats: bool = False
+    borrowed: bool = False

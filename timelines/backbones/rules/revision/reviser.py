@@ -18,10 +18,10 @@ from timelines.backbones.rules.revision.propagate import Anchored, find_move
 from timelines.backbones.rules.timing.calibration import narrow
 from timelines.domain import (
     Entry,
-    Evidence,
     Expansion,
     Inventory,
     RowLink,
+    SourceRow,
     TaggedNote,
     Timeline,
     TimelineKind,
@@ -62,7 +62,7 @@ class RuleReviser:
         1: the best joint reading. 2: the next best rows if the first choice was close. 3: only rows
         beyond doubt. Further ones lower the demand step by step.
         """
-        case = _Case.build(note, text_only, found.evidence, window, self.check)
+        case = _Case.build(note, text_only, found, window, self.check)
         first = assign(case.nodes, case.links)
         timelines = []
         for number in range(1, alternatives + 1):
@@ -89,21 +89,20 @@ class _Case:
         cls,
         note: TaggedNote,
         text_only: Timeline,
-        evidence: Sequence[Evidence],
+        found: Expansion,
         window: Window,
         check: Check,
     ) -> _Case:
         readings = read_note(note, check)
-        judge = Judge(evidence)
-        rows: dict[str, list[Evidence]] = defaultdict(list)
-        for item in evidence:
-            rows[item.uid].append(item)
+        judge = Judge(found)
+        rows: dict[str, list[SourceRow]] = defaultdict(list)
+        for item in found.evidence:
+            rows[item.uid].append(item.row)
         nodes = []
         for occurrence in note.inventory:
             check()
             entry, reading = text_only.by_uid[occurrence.uid], readings[occurrence.uid]
-            candidates = [e.row for e in rows[occurrence.uid]]
-            verdicts = judge.verdicts(reading, narrow(entry), candidates)
+            verdicts = judge.verdicts(reading, narrow(entry), rows[occurrence.uid])
             nodes.append(Node(occurrence.uid, entry.time, tuple(verdicts), _topic(reading)))
         return cls(
             note.inventory,

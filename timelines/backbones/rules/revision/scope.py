@@ -99,6 +99,8 @@ def compute_reach(match: Match, reading: Reading, entry: Entry, *, unique: bool)
         return min(match.reach, _ED_REACH)
     if reading.section == "hpi" and entry.time is not None and entry.time < _BEFORE_ARRIVAL:
         return min(match.reach, _HPI_REACH)
+    if match.borrowed:
+        return match.reach
     if match.exact and unique:
         return _ANY_TIME if entry.decided_by in _UNTOLD and not entry.known else REACH_UNIQUE
     return (
