@@ -28,7 +28,6 @@ from timelines.backbones.rules.timing.timer import RuleTimer
 from timelines.domain import (
     Anchor,
     Entry,
-    Evidence,
     Inventory,
     Occurrence,
     Polarity,
@@ -232,7 +231,7 @@ class CaseReading:
 
     @cached_property
     def _row_judge(self) -> RowJudge:
-        return RowJudge([Evidence("", 0, row, 0, 0.0) for row in self._rows])
+        return RowJudge(self._rows)
 
 
 def cite_row(row: SourceRow, given: JudgeInput) -> str | None:

@@ -1,4 +1,4 @@
-"""What an occurrence without a name of its own is about, and which series it asks for."""
+"""What words without a name are about, and which series they ask for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from timelines.backbones.rules.querying.reading import Reading, opens_with_act, 
 from timelines.backbones.rules.querying.vocabulary import event_name
 from timelines.backbones.rules.querying.writer import write_queries
 from timelines.backbones.rules.revision.judge import Judge
-from timelines.domain import Entry, Expansion, Inventory, Occurrence, SourceRow, TaggedNote
+from timelines.domain import Entry, Inventory, Occurrence, SourceRow, TaggedNote
 
 
 def _reading(text: str, span: str, mention: str = "") -> Reading:
@@ -70,7 +70,7 @@ def test_an_equal_value_near_the_time_is_the_topic_and_another_value_is_not() ->
         _row(2, "lab:sodium:blood", 136, 18.5),
         _row(3, "lab:sodium:blood", 137, 60),
     ]
-    verdicts = Judge(Expansion(())).verdicts(reading, Entry("0000", 18, 16, 20), rows)
+    verdicts = Judge(rows).verdicts(reading, Entry("0000", 18, 16, 20), rows)
     assert [v.row.row_index for v in verdicts] == [1]
 
 
@@ -84,5 +84,5 @@ def test_a_query_has_the_name_of_the_series_of_the_stay() -> None:
 def test_a_row_found_for_another_occurrence_may_be_this_one() -> None:
     reading = _reading("Transferred to the floor at noon.", "Transferred to the floor at noon")
     row = SourceRow(4, 60.0, "transfer:medicine:", "transfer")
-    judge = Judge(Expansion((), skeleton=(row,)))
-    assert [v.row for v in judge.verdicts(reading, Entry("0000", 61, 59, 63), [])] == [row]
+    other = SourceRow(5, 60.0, "lab:sodium:blood", "140")
+    assert Judge([row, other]).rows_about(reading) == [row]

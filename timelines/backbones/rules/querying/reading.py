@@ -221,7 +221,7 @@ _FORMS = (
 
 
 def find_topics(text: str, start: int, span: str) -> tuple[Concept, ...]:
-    """Return what a span without a subject of its own may be about, the likeliest first.
+    """Return what a span without a subject may be about, likeliest first.
 
     A span that names a measurement, a drug or a procedure has none, unless that only says when.
     """
@@ -405,7 +405,7 @@ _POINTS_BACK = re.compile(
 
 
 def opens_with_act(reading: Reading) -> bool:
-    """Return whether the words of an occurrence begin with an act: "restarted at noon"."""
+    """Return whether the words begin with an act: "restarted at noon"."""
     span = reading.text.split(_OF_SPAN)[-1].strip()
     start = _POINTS_BACK.match(span)
     at = start.end() if start else 0

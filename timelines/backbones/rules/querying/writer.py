@@ -99,9 +99,9 @@ def write_queries(reading: Reading, series: Sequence[EventName] = ()) -> list[st
 def _use_names(
     queries: Sequence[str], concept: Concept, reading: Reading, series: Sequence[EventName]
 ) -> list[str]:
-    """Replace each query by the name of the series that it asks for, if the stay has one.
+    """Replace each query by the name of the series that it asks for.
 
-    Series that the concept means but no query asked for follow.
+    A query stays if the stay has no such series. Other series of the concept follow.
     """
     left = [
         name
@@ -121,7 +121,7 @@ def _use_names(
 
 
 def _ask_for(series: EventName) -> str:
-    """Return the beginning of the summary of a series: its name and the word after it."""
+    """Return how the summary of a series begins."""
     return f"{' '.join(series.text.replace(':', ' ').split())} count"
 
 
@@ -131,7 +131,7 @@ def _overlap(words: set[str], name: EventName) -> float:
 
 
 def _records_act(name: EventName, concept: Concept, act: Act) -> bool:
-    """Return whether a series records the act: a dose or a device has a begin and an end."""
+    """Return whether a series records the begin or the end that is meant."""
     lasts = concept.name in LASTING and concept.name != "extubation"
     if not lasts and concept.kind not in (Kind.DRUG, Kind.DRUG_CLASS):
         return True

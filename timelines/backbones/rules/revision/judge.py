@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from timelines.backbones.rules.querying.reading import PLACES, Reading, opens_with_act
@@ -22,7 +22,7 @@ from timelines.backbones.rules.revision.places import match_move
 from timelines.backbones.rules.revision.procedures import match_procedure
 from timelines.backbones.rules.revision.scope import compute_reach, may_have_rows
 from timelines.backbones.rules.revision.stated import find_equal, stated_values
-from timelines.domain import Entry, Expansion, Polarity, SourceRow
+from timelines.domain import Entry, Polarity, SourceRow
 from timelines.pipeline.expansion import distance_to_bounds
 
 #: Costs of the distance beyond the bounds, as a share of the reach, and of the hours from the point
@@ -61,11 +61,21 @@ class Judge:
     Any row that was found may be an occurrence, also one that was found for another.
     """
 
-    def __init__(self, found: Expansion) -> None:
+    def __init__(self, rows: Iterable[SourceRow]) -> None:
         self._rows: dict[str, list[SourceRow]] = defaultdict(list)
-        for row in found.by_index.values():
+        for row in rows:
             self._rows[row.event].append(row)
         self._medications = Medications(self._rows)
+
+    def rows_about(self, reading: Reading) -> list[SourceRow]:
+        """Return the rows of the subject of an occurrence."""
+        concepts = [*(hit.concept for hit in _find_subject(reading)), *reading.topics]
+        return [
+            row
+            for event, rows in self._rows.items()
+            if any(concept.matches(event_name(event)) for concept in concepts)
+            for row in rows
+        ]
 
     def verdicts(self, reading: Reading, entry: Entry, rows: Sequence[SourceRow]) -> list[Verdict]:
         """Return rows that may be this occurrence, best first.
@@ -76,7 +86,7 @@ class Judge:
             return []
         matches = [
             (row, match)
-            for row in self._all_rows(reading, rows)
+            for row in rows
             if row.time is not None and (match := self._match(reading, row)) is not None
         ]
         if any(match.exact and not match.borrowed for _, match in matches):
@@ -88,16 +98,6 @@ class Judge:
         )
         return sorted((v for v in placed if v is not None), key=lambda v: (v.cost, v.row.row_index))
 
-    def _all_rows(self, reading: Reading, rows: Sequence[SourceRow]) -> list[SourceRow]:
-        """Return the rows found for an occurrence, and others of its subject."""
-        found = {row.row_index: row for row in rows}
-        for event, others in self._rows.items():
-            name = event_name(event)
-            concepts = [*(hit.concept for hit in _find_subject(reading)), *reading.topics]
-            if any(concept.matches(name) for concept in concepts):
-                found.update((row.row_index, row) for row in others)
-        return list(found.values())
-
     def _match(self, reading: Reading, row: SourceRow) -> Match | None:
         name = event_name(row.event)
         if _NOT_EVENTS & set(name.words):
@@ -108,7 +108,7 @@ class Judge:
         return self._match_topic(reading, row, name) or self._match_carrier(reading, row, name)
 
     def _match_topic(self, reading: Reading, row: SourceRow, name: EventName) -> Match | None:
-        """Return the match with what was named before an occurrence without a name.
+        """Return the match with what was named before.
 
         "Na 161, 159 at noon": the value must be equal and tell one row from others. A drug needs
         an act ("the first 2 mg went in at seven") or its dose.
@@ -172,7 +172,7 @@ class Judge:
 
 
 def _tells(value: float) -> bool:
-    """Return whether a value tells one row from others: it has two digits at least."""
+    """Return whether a value has the digits to tell one row from others."""
     return value >= 10 or value % 1 != 0
 
 

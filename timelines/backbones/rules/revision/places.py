@@ -86,7 +86,7 @@ def match_move(concept: Concept, reading: Reading, row: SourceRow, name: EventNa
 
 
 def _names_place_alone(reading: Reading) -> bool:
-    """Return whether the mention is a place and a time: a line of the patient's course."""
+    """Return whether the mention is only a place and a time."""
     mention = reading.occurrence.mention
     hits = [h for h in vocabulary().find(mention) if h.concept.name in PLACES]
     rest = mention

@@ -94,7 +94,7 @@ class _Case:
         check: Check,
     ) -> _Case:
         readings = read_note(note, check)
-        judge = Judge(found)
+        judge = Judge(found.by_index.values())
         rows: dict[str, list[SourceRow]] = defaultdict(list)
         for item in found.evidence:
             rows[item.uid].append(item.row)
@@ -102,7 +102,10 @@ class _Case:
         for occurrence in note.inventory:
             check()
             entry, reading = text_only.by_uid[occurrence.uid], readings[occurrence.uid]
-            verdicts = judge.verdicts(reading, narrow(entry), rows[occurrence.uid])
+            candidates = {
+                row.row_index: row for row in (*rows[occurrence.uid], *judge.rows_about(reading))
+            }
+            verdicts = judge.verdicts(reading, narrow(entry), list(candidates.values()))
             nodes.append(Node(occurrence.uid, entry.time, tuple(verdicts), _topic(reading)))
         return cls(
             note.inventory,
