@@ -483,3 +483,30 @@ def test_postoperative_days_count_from_an_operation_dated_by_its_sentence() -> N
     )
     assert found["open reduction"].time == pytest.approx(26 + 12, abs=3)
     assert found["walked"].time == pytest.approx(50 + 12)
+
+
+def test_a_time_at_the_beginning_of_a_line_may_go_back_to_an_earlier_day() -> None:
+    found = time_mentions(
+        "HOSPITAL COURSE:\nOn HD2 at 1100 a drain was placed and at 1300 she sat up.\n"
+        "Chills at 0300, a scan at 0900, fluids at 1000. On the evening of HD2 she walked.\n",
+        "Chills",
+        "scan",
+        "fluids",
+    )
+    assert [e.time for e in found.values()] == pytest.approx([2 + 3, 2 + 9, 2 + 10], abs=0.01)
+
+
+def test_an_hour_that_suits_two_days_is_in_doubt_until_a_day_is_named() -> None:
+    found = time_mentions(
+        "HOSPITAL COURSE:\nOn HD2 at 1100 a drain was placed. Chills at 2300, then a scan an hour "
+        "later. On HD5 at 0900 she walked.\n",
+        "drain",
+        "Chills",
+        "scan",
+        "walked",
+    )
+    drain, chills, scan, walked = found.values()
+    assert (drain.known, walked.known) == (True, True)
+    assert (chills.known, scan.known) == (False, False)
+    assert "the order of the story allows" in chills.reason
+    assert (chills.upper or 0.0) >= (chills.time or 0.0) + 23

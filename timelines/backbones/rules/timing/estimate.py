@@ -50,6 +50,28 @@ class Estimate:
         return replace(self, context=tuple(dict.fromkeys((*self.context, *uids))))
 
 
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Readings that suit the story nearly as well as the chosen one.
+
+    They are up to `before` hours earlier and `after` hours later; `words` name them.
+    """
+
+    before: float
+    after: float
+    words: str
+
+    def widen(self, estimate: Estimate) -> Estimate:
+        """Return the estimate with bounds that contain all readings, not as known."""
+        return replace(
+            estimate,
+            low=None if estimate.low is None else estimate.low - self.before,
+            high=None if estimate.high is None else estimate.high + self.after,
+            reason=f"{estimate.reason}; {self.words}",
+            known=False,
+        )
+
+
 def entry(uid: str, estimate: Estimate) -> Entry:
     """Return the timeline entry of an estimate.
 

@@ -374,6 +374,8 @@ class Narrator:
     ) -> None:
         ahead = [] if e.day is not None or past else self.find_times(e.end, e.end + PASSAGE)
         self.resolver.ahead = same_line(e, ahead, self.analysis.text)
+        line = self.analysis.text.rfind("\n", 0, e.start) + 1
+        self.resolver.new_line = not self.find_times(line, e.start)
         moment = self.resolver.resolve(e, cursor, past)
         if moment is None or moment.estimate.time is None:
             return
@@ -382,7 +384,8 @@ class Narrator:
         resolved.append((e, moment))
         if moment.estimate.rule != "plan" and not self._looks_back(e, moment, cursor, past):
             vague = cursor.day_only and e.kind is not Kind.POINT and moment.day == cursor.day
-            cursor.set(moment.estimate, moment.day, moment.day_only or vague, e.text)
+            day_only = moment.day_only or vague
+            cursor.set(moment.estimate, moment.day, day_only, e.text, moment.doubt)
 
     def _clause_text(self, e: TimeExpression) -> str:
         sentence = self.analysis.sentence_at(e.start)
@@ -518,6 +521,10 @@ class Narrator:
 
         If the note names only the day, the hour is the usual one for such occurrences.
         """
+        estimate = self._choose_hour(occurrence, moment)
+        return estimate if moment.doubt is None else moment.doubt.widen(estimate)
+
+    def _choose_hour(self, occurrence: Occurrence, moment: Moment) -> Estimate:
         estimate = moment.estimate
         if estimate.time is None:
             return estimate
@@ -563,7 +570,7 @@ class Narrator:
             source,
             context=(cursor.uid,) if cursor.uid else (),
         )
-        return Moment(estimate, cursor.day, cursor.day_only)
+        return Moment(estimate, cursor.day, cursor.day_only, doubt=cursor.doubt)
 
     def _advance(self, cursor: Cursor, step: float) -> None:
         if not cursor.day_only and abs(cursor.time) < 10 * DAY:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from timelines.backbones.rules.timing.estimate import Estimate
+from timelines.backbones.rules.timing.estimate import Doubt, Estimate
 
 
 @dataclass
@@ -27,8 +27,17 @@ class Cursor:
     recent: bool = False
     #: How far undated clauses have moved `time` on since it was last set.
     drift: float = 0.0
+    #: What else the last stated time may mean, and with it all that counts from it.
+    doubt: Doubt | None = None
 
-    def set(self, estimate: Estimate, day: int, day_only: bool = False, source: str = "") -> None:
+    def set(
+        self,
+        estimate: Estimate,
+        day: int,
+        day_only: bool = False,
+        source: str = "",
+        doubt: Doubt | None = None,
+    ) -> None:
         """Move to an estimate; N/A does not move the cursor."""
         if estimate.time is None:
             return
@@ -36,6 +45,7 @@ class Cursor:
         self.low = estimate.low if estimate.low is not None else estimate.time
         self.high = estimate.high
         self.day, self.day_only, self.recent, self.drift = day, day_only, True, 0.0
+        self.doubt = doubt
         if source:
             self.source = source
 
@@ -57,4 +67,5 @@ class Cursor:
             self.source,
             self.recent,
             self.drift,
+            self.doubt,
         )

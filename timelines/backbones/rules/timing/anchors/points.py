@@ -17,8 +17,8 @@ from timelines.backbones.rules.timing.anchors.operations import (
     refers_to_operation,
 )
 from timelines.backbones.rules.timing.anchors.references import ReferenceIndex
-from timelines.backbones.rules.timing.anchors.sequence import Passage
-from timelines.backbones.rules.timing.estimate import Estimate, Strength
+from timelines.backbones.rules.timing.anchors.sequence import Choice, Passage
+from timelines.backbones.rules.timing.estimate import Doubt, Estimate, Strength
 from timelines.backbones.rules.timing.phrases.daypart import Part
 from timelines.backbones.rules.timing.phrases.terms import Basis, Day, TimeExpression
 from timelines.domain import DAY
@@ -35,12 +35,14 @@ class Moment:
     """A resolved expression.
 
     It has its estimate, the calendar day it names, and whether only the day was named.
+    `doubt` is what else it may mean.
     """
 
     estimate: Estimate
     day: int
     day_only: bool = False
     part: Part | None = None
+    doubt: Doubt | None = None
 
 
 @dataclass
@@ -64,6 +66,8 @@ class PointResolver:
     written: Sequence[tuple[int, int]] = ()
     #: The times that follow in the passage.
     ahead: Sequence[TimeExpression] = ()
+    #: Whether the current time is the first of its line.
+    new_line: bool = False
     #: The base of the last offset of the sentence: "a week before surgery … and two days
     #: before".
     shared_base: Estimate | None = None
@@ -79,10 +83,8 @@ class PointResolver:
             return None
         if e.part is None:
             return None if day is None else self._whole_day(day, e, cursor)
-        part = e.part
-        if day is None:
-            day, part = self._day_for_part(e, part, cursor, past)
-        part = self._early_part(e, part)
+        choice = self._day_for_part(e, e.part, cursor, past) if day is None else Choice(day, e.part)
+        day, part = choice.day, self._early_part(e, choice.part)
         time, low, high = self.calendar.at(day, part)
         if e.linked in ("that", "this") and part.point >= 20.5 and time < cursor.time - 3.0:
             time, high = cursor.time, max(high, cursor.time)
@@ -98,13 +100,31 @@ class PointResolver:
         if past and time > 1.0 and arriving:
             day, time, low, high = day - 1, time - DAY, low - DAY, high - DAY
         reason = (
-            f"“{e.text}”: {self._day_words(e, day)}, about {_hhmm(self.calendar.hour_of_day(time))}"
+            f"“{e.text}”: {self._day_words(day)}, about {_hhmm(self.calendar.hour_of_day(time))}"
         )
         # The day of a bare hour is inferred, that of "the next day" depends on the story: they miss
         # more often than a date.
         rule = "hour" if e.day is None else "clock" if e.day.basis in _STATED_DAYS else "next day"
         estimate = Estimate(time, low, high, Strength.EXPLICIT, rule, reason, known=True)
-        return Moment(estimate, day, part=part)
+        # Doubt about a day lasts until a day is named.
+        doubt = self._doubt(time, e, choice.others)
+        if doubt is None and (e.day is None or e.day.basis is Basis.CURRENT):
+            doubt = cursor.doubt
+        return Moment(estimate, day, part=part, doubt=doubt)
+
+    def _doubt(
+        self, time: float, e: TimeExpression, others: Sequence[tuple[int, Part]]
+    ) -> Doubt | None:
+        """Return what else an expression may mean that was placed at `time`."""
+        if not others:
+            return None
+        times = [self.calendar.at(day, self._early_part(e, part))[0] for day, part in others]
+        words = " or ".join(map(self._day_words, sorted({day for day, _ in others})))
+        return Doubt(
+            max(0.0, time - min(times)),
+            max(0.0, max(times) - time),
+            f"the order of the story allows {words} as well",
+        )
 
     def _early_part(self, e: TimeExpression, part: Part) -> Part:
         """Return the part of the day, moved a day back for the early hours.
@@ -181,9 +201,7 @@ class PointResolver:
         time = self.milestones.at(place).time or 0.0
         return self.calendar.day_of(time) + named.number
 
-    def _day_for_part(
-        self, e: TimeExpression, part: Part, cursor: Cursor, past: bool
-    ) -> tuple[int, Part]:
+    def _day_for_part(self, e: TimeExpression, part: Part, cursor: Cursor, past: bool) -> Choice:
         """Return the day of a part of the day.
 
         The part is returned with its half of the day decided.
@@ -192,9 +210,9 @@ class PointResolver:
         """
         written = self._written_day(e) if e.linked == "this" else None
         if written is not None:
-            return written, self._half(e, part, written, cursor)
+            return Choice(written, self._half(e, part, written, cursor))
         if past:
-            return self._past_day(e, part, cursor), part
+            return Choice(self._past_day(e, part, cursor), part)
         midnight = self.calendar.midnight
         crossed = cursor.time >= midnight(cursor.day + 1) - 0.01
         today = cursor.day + 1 if crossed and part.point < 20.5 else cursor.day
@@ -205,23 +223,28 @@ class PointResolver:
             "previous": cursor.day - 1,
         }.get(e.linked)
         if named is not None:
-            return named, self._half(e, part, named, cursor)
+            return Choice(named, self._half(e, part, named, cursor))
         if e.linked in ("first", "second"):
             day = 0
             while midnight(day) + part.high < 0.5:
                 day += 1
-            return day + (1 if e.linked == "second" else 0), part
+            return Choice(day + (1 if e.linked == "second" else 0), part)
         if cursor.day_only:
             # "HD 4: overnight she spiked": the first statement of a day is about the night that led
             # into it.
             day = cursor.day - 1 if part.point >= 24.5 else cursor.day
             if day == 0 and midnight(day) + part.high < -_ARRIVING:
                 day += 1
-            return day, self._half(e, part, day, cursor)
+            return Choice(day, self._half(e, part, day, cursor))
         low = cursor.time if crossed_bounds(cursor) else min(cursor.low, cursor.time)
-        passage = Passage(self.calendar, self._counted_day, self.milestones.discharge, self.ahead)
-        choice = passage.choose(e, part, cursor.time, low)
-        return choice.day, choice.part
+        passage = Passage(
+            self.calendar,
+            self._counted_day,
+            self.milestones.discharge,
+            self.ahead,
+            self.new_line,
+        )
+        return passage.choose(e, part, cursor.time, low)
 
     def _written_day(self, e: TimeExpression) -> int | None:
         """Return the stated day of writing of the text around an expression."""
@@ -270,11 +293,11 @@ class PointResolver:
             point = cursor.time
         else:
             point = max(start + 12.0, low + min(4.0, (start + DAY - low) / 2))
-        words = f"“{e.text}”: {self._day_words(e, day)}"
+        words = f"“{e.text}”: {self._day_words(day)}"
         estimate = Estimate(point, low, start + DAY, Strength.EXPLICIT, "day", words, known=True)
         return Moment(estimate, day, day_only=True)
 
-    def _day_words(self, e: TimeExpression, day: int) -> str:
+    def _day_words(self, day: int) -> str:
         if day >= 0:
             return f"hospital day {day + 1}"
         return "the day before admission" if day == -1 else f"{-day} days before admission"

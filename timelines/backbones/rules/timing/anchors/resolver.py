@@ -160,9 +160,11 @@ class Resolver(PointResolver):
             known=False,
         )
         if moment and e.quantity.hours >= DAY and cursor.day_only:
-            return replace(moment, day_only=True)
+            return replace(moment, day_only=True, doubt=cursor.doubt)
         return moment and replace(
-            moment, day=self.spoken_day(moment.estimate.time or 0.0, cursor.day)
+            moment,
+            day=self.spoken_day(moment.estimate.time or 0.0, cursor.day),
+            doubt=cursor.doubt,
         )
 
     def _resolve_reference(self, e: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:
