@@ -16,7 +16,7 @@ Chain = tuple[np.ndarray, list[np.ndarray]]
 
 @st.composite
 def chains(draw: st.DrawFn) -> Chain:
-    """Chains of up to four times with up to three alternatives and whole costs."""
+    """Return chains of up to four times with whole costs."""
     sizes = draw(st.lists(st.integers(1, 3), min_size=1, max_size=4))
     costs = st.integers(0, 20)
     first = np.array([float(draw(costs)) for _ in range(sizes[0])])

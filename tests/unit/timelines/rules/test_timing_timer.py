@@ -510,3 +510,21 @@ def test_an_hour_that_suits_two_days_is_in_doubt_until_a_day_is_named() -> None:
     assert (chills.known, scan.known) == (False, False)
     assert "the order of the story allows" in chills.reason
     assert (chills.upper or 0.0) >= (chills.time or 0.0) + 23
+
+
+def test_an_undated_finding_before_an_earlier_time_may_be_as_early() -> None:
+    found = time_mentions(
+        "HOSPITAL COURSE:\nOn HD4 at 1500 the drain was removed. Sputum grew yeast. Her fever had "
+        "been 39.2 on HD2 at 0900. On HD5 at 0800 she walked. Her gait was steady.\n",
+        "drain",
+        "Sputum",
+        "fever",
+        "walked",
+        "gait",
+    )
+    drain, sputum, fever, walked, gait = found.values()
+    assert (drain.known, fever.known, walked.known) == (True, True, True)
+    assert sputum.time == pytest.approx(50 + 15, abs=0.5)
+    assert (sputum.lower or 0.0) <= 2 + 9
+    assert "“fever”, mentioned next, is earlier" in sputum.reason
+    assert "earlier" not in gait.reason

@@ -24,6 +24,7 @@ from timelines.backbones.rules.timing.discharge import discharge_estimate
 from timelines.backbones.rules.timing.estimate import Estimate, Strength, entry
 from timelines.backbones.rules.timing.frames import Frame, find_frame
 from timelines.backbones.rules.timing.narrative import Narrator
+from timelines.backbones.rules.timing.order import show_disagreements
 from timelines.backbones.rules.timing.phrases.bare_dates import bare_dates
 from timelines.backbones.rules.timing.phrases.expressions import find_expressions
 from timelines.backbones.rules.timing.phrases.manner import (
@@ -137,6 +138,7 @@ class _Reading:
             placement.place(section, cursor)
             known.update(narrator.estimates)
         link_repeats(self.note, narrator, self.by_problem)
+        show_disagreements(narrator)
         if self.milestones.discharge is None:
             leaving = discharge_estimate(narrator, self.by_problem and self.numbered, self.course)
             self.milestones.reached[Place.DISCHARGE] = leaving
