@@ -106,7 +106,8 @@ _END = re.compile(
     r"off|removed|removal|"
     r"pulled|came out|taken"
     r" out|out|ceased|complet(?:ed|ion)|finished|paused|interrupted|cancel\w*|extubat\w*|last seen|"
-    r"ended|came off|stop)\b",
+    r"ended|came off|stop|withdrawn|withdrew|withdraw|abandoned|g[ai]ve[n]? up|terminated"
+    r"|dropped(?! to))\b",
     re.IGNORECASE,
 )
 _BEGIN = re.compile(
@@ -163,7 +164,7 @@ def _read(occurrence: Occurrence, text: str, analysis: Analysis) -> Reading:
         not h.implied and h.concept.kind is not Kind.DRUG_CLASS for h in subjects
     ):
         carrier = _carrier(text, occurrence.start, sentence, analysis)
-    if section == "disposition" and not subjects:
+    if section == "disposition" and not subjects and _LEAVING.search(own):
         subjects = (Hit(vocabulary().by_name["discharge"], 0, 0),)
     topics = find_topics(text, occurrence.start, span) if occurrence.start is not None else ()
     act = _act(own, text, occurrence, sentence, () if topics else subjects)
@@ -175,6 +176,14 @@ def _read(occurrence: Occurrence, text: str, analysis: Analysis) -> Reading:
 _SECTION_LABEL = re.compile(
     r"\((?:procedure list|chief complaint|problem|(?:admission|discharge) (?:exam|labs|diagnosis)"
     r"|exam)\)$|^(?:disposition|instruction|allergy|planned): "
+)
+
+
+#: Words of leaving the hospital.
+_LEAVING = re.compile(
+    r"\b(?:home|rehab\w*|facility|nursing|hospice|shelter|left|leaves|leaving|went|goes|sent|released"
+    r"|discharged?|d/c'?e?d?|dispo\w*|expired|died|morgue|transferred)\b",
+    re.IGNORECASE,
 )
 
 
@@ -412,9 +421,22 @@ def opens_with_act(reading: Reading) -> bool:
     return any(act.match(span, at) for act in (_BEGIN, _END, _ORDER, _CHANGE))
 
 
+#: Nouns that name a begin less clearly than a verb: "the first dose was stopped".
+_ACT_NOUNS = re.compile(
+    r"dos(?:e|es|ing)|bolus(?:es)?|loads?|placement|insertion|transfusions?|orders?|addition",
+    re.IGNORECASE,
+)
+_NOUN_DISTANCE = 30
+
+
 def _nearest_act(text: str, at: int) -> Act | None:
     found = [
-        (min(abs(m.start() - at), abs(m.end() - at)), rank, act)
+        (
+            min(abs(m.start() - at), abs(m.end() - at))
+            + (_NOUN_DISTANCE if _ACT_NOUNS.fullmatch(m.group()) else 0),
+            rank,
+            act,
+        )
         for rank, (pattern, act) in enumerate(
             ((_ORDER, Act.ORDER), (_END, Act.END), (_CHANGE, Act.CHANGE), (_BEGIN, Act.BEGIN))
         )
@@ -428,7 +450,7 @@ def _clause(text: str, start: int, end: int, sentence: tuple[int, int]) -> tuple
 
     The clause ends at the next comma, semicolon, bracket or conjunction of its sentence.
     """
-    stop = r"[,;:()\n]|\band\b|\bbut\b|\bthen\b"
+    stop = r"[,;:()\n]|\band\b|\bbut\b|\bthen\b|→|->|=>|\s{3,}"
     before = re.split(stop, text[max(sentence[0], start - 50) : start])[-1]
     after = re.split(stop, text[end : min(sentence[1], end + 50)])[0]
     return before, after

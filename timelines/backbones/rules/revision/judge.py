@@ -29,6 +29,15 @@ from timelines.pipeline.expansion import distance_to_bounds
 #: time inside them.
 _DISTANCE_COST = 0.8
 _INSIDE_COST, _INSIDE_HOURS = 0.35, 8.0
+#: The same where the text states a clock time: an act two hours away is another act.
+_CLOCK_COST, _CLOCK_HOURS = 0.7, 2.0
+#: Rules of the text timer that read a clock time or a part of the day; a clock time is narrower.
+_CLOCK_RULES = frozenset({"clock", "hour"})
+_CLOCK_WIDTH = 5.0
+#: A row within these hours of a stated clock time costs less.
+_AT_CLOCK_HOURS, _AT_CLOCK = 0.1, 0.3
+#: Rows whose name repeats words of the occurrence cost up to this less.
+_SAME_WORDS = 0.1
 #: Notes name the output of a drain or a patient as such; "traumatic Foley" is not an output.
 _PUT_OUT = re.compile(
     r"\b(?:out(?:put)?|uop|urine|drain\w*|put|dump\w*|emesis|vomit\w*|stool\w*|melena|blood\w*|cc|ml)\b",
@@ -208,11 +217,24 @@ def _add_distance(match: Match, within: float, row: SourceRow, entry: Entry) -> 
     distance = distance_to_bounds(time, entry)
     if distance > within:
         return None
-    inside = (
-        0.0
-        if entry.time is None
-        else _INSIDE_COST * min(1.0, abs(time - entry.time) / _INSIDE_HOURS)
-    )
-    return Verdict(
-        row, match.cost + _DISTANCE_COST * distance / within + inside, match.reason, match.repeats
-    )
+    cost = match.cost + _DISTANCE_COST * distance / within + _inside_cost(match, time, entry)
+    return Verdict(row, cost, match.reason, match.repeats)
+
+
+def _inside_cost(match: Match, time: float, entry: Entry) -> float:
+    """Return the cost of the hours from the point, less than 0 at a stated clock time."""
+    if entry.time is None:
+        return 0.0
+    away = abs(time - entry.time)
+    if not _states_clock(entry):
+        return _INSIDE_COST * min(1.0, away / _INSIDE_HOURS)
+    if away <= _AT_CLOCK_HOURS:
+        return -min(_AT_CLOCK, match.cost)
+    if match.exact:
+        return _INSIDE_COST * min(1.0, away / _INSIDE_HOURS)
+    return _CLOCK_COST * min(1.0, away / _CLOCK_HOURS)
+
+
+def _states_clock(entry: Entry) -> bool:
+    width = None if entry.lower is None or entry.upper is None else entry.upper - entry.lower
+    return entry.decided_by in _CLOCK_RULES and width is not None and width <= _CLOCK_WIDTH

@@ -45,8 +45,9 @@ def match_measurement(reading: Reading, row: SourceRow, *, implied: bool) -> Mat
         if stated is None:
             return None
         exact = stated.exact is not None
+        written = exact and stated.covers(row.numeric_value)
         return Match(
-            0.0 if exact else 0.25,
+            0.0 if written else 0.1 if exact else 0.25,
             REACH_VALUE,
             f"same measurement, same value {row.value} {row.unit}".rstrip(),
             exact,

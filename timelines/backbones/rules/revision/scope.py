@@ -19,6 +19,8 @@ _IN_ED = re.compile(
 _ANY_TIME = 2000.0
 #: Rules of the text timer that place events without a stated time.
 _UNTOLD = frozenset({"narrative", "section", "heading"})
+#: Rules of the text timer for what was so during a whole stay or life.
+_NO_MOMENT = frozenset({"stay", "static"})
 #: Hours: events in the emergency department are over when the unit begins to chart.
 _ED_REACH = 4.0
 #: Hours: acts before the admission were done elsewhere; only a row close to the text's time is the
@@ -55,7 +57,7 @@ def may_have_rows(reading: Reading, entry: Entry) -> bool:
 
     Histories precede the record and plans follow it, so neither has evidence.
     """
-    if reading.section in OUTSIDE_SECTIONS:
+    if reading.section in OUTSIDE_SECTIONS or entry.decided_by in _NO_MOMENT:
         return False
     if reading.implied and reading.section in (
         "discharge_diagnosis",
