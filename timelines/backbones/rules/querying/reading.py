@@ -45,6 +45,7 @@ class Reading:
 
     `subjects`: concepts in order of weight. `carrier`: the study or specimen that reports a finding
     without a concept of its own ("CXR: RLL opacity"). `values`: numbers that the occurrence states.
+    `clock`: its words have a clock time.
     `topics`: what was named before words that name nothing themselves ("Na 161, 159 at noon").
     """
 
@@ -57,6 +58,7 @@ class Reading:
     sentence: tuple[int, int]
     section: str
     topics: tuple[Concept, ...] = ()
+    clock: bool = False
 
     @property
     def concept(self) -> Concept | None:
@@ -169,7 +171,24 @@ def _read(occurrence: Occurrence, text: str, analysis: Analysis) -> Reading:
     topics = find_topics(text, occurrence.start, span) if occurrence.start is not None else ()
     act = _act(own, text, occurrence, sentence, () if topics else subjects)
     values = find_numbers(own)
-    return Reading(occurrence, subjects, carrier, act, values, own, sentence, section, topics)
+    clock = occurrence.start is not None and bool(
+        _CLOCK.search(text[occurrence.start : (occurrence.end or 0) + _REST_OF_CLOCK])
+    )
+    return Reading(
+        occurrence, subjects, carrier, act, values, own, sentence, section, topics, clock
+    )
+
+
+#: A clock time, also at the end of a span that a colon cuts; no part of the day.
+_CLOCK = re.compile(
+    r"\b(?:[01]?\d|2[0-3])[:h][0-5]\d\b|(?<![\d.,/])\b(?:[01]\d|2[0-3])[0-5]\d(?![\d.,/%])"
+    r"(?!\s*(?:mg|mcg|g|mL|cc|units?|mEq|kg|L)\b)"
+    r"|\b\d{1,2} ?(?:[ap]\.?m\b|o'clock)|\b(?:quarter|half|minutes?) (?:past|to|after|before)\b"
+    r"|\b(?:at|by) (?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d{1,2})\b"
+    r"(?!\s*(?:mg|mcg|g|mL|cc|units?|mEq|kg|L|%|[/.\d]))",
+    re.IGNORECASE,
+)
+_REST_OF_CLOCK = 6
 
 
 #: Words that a tagger adds to a mention, which name its section and not its subject.

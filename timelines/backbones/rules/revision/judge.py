@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from timelines.backbones.rules.querying.reading import PLACES, Reading, opens_with_act
 from timelines.backbones.rules.querying.vocabulary import Concept, EventName, Hit, Kind, event_name
-from timelines.backbones.rules.revision.match import REACH_WEAK, Match
+from timelines.backbones.rules.revision.match import REACH_ACT, REACH_WEAK, Match
 from timelines.backbones.rules.revision.measurements import match_measurement, match_specimen
 from timelines.backbones.rules.revision.medications import Medications
 from timelines.backbones.rules.revision.places import match_move
@@ -34,6 +34,10 @@ _CLOCK_COST, _CLOCK_HOURS = 0.7, 2.0
 #: Rules of the text timer that read a clock time or a part of the day; a clock time is narrower.
 _CLOCK_RULES = frozenset({"clock", "hour"})
 _CLOCK_WIDTH = 5.0
+#: Rules that conclude the day of a clock time; how far its row may be, and what that costs.
+_DAY_CONCLUDED = frozenset({"hour", "next day", "relative"})
+_MOST_DAYS, _SAME_CLOCK = 4, 0.5
+_ANOTHER_DAY, _EACH_DAY = 0.2, 0.06
 #: A row within these hours of a stated clock time costs less.
 _AT_CLOCK_HOURS, _AT_CLOCK = 0.1, 0.3
 #: Rows whose name repeats words of the occurrence cost up to this less.
@@ -102,7 +106,8 @@ class Judge:
             matches = [(row, match) for row, match in matches if not match.borrowed]
         unique = _single_moment([row for row, match in matches if match.exact])
         placed = (
-            _add_distance(match, compute_reach(match, reading, entry, unique=unique), row, entry)
+            _other_day(match, row, reading, entry)
+            or _add_distance(match, compute_reach(match, reading, entry, unique=unique), row, entry)
             for row, match in matches
         )
         return sorted((v for v in placed if v is not None), key=lambda v: (v.cost, v.row.row_index))
@@ -206,6 +211,23 @@ def _single_moment(rows: Sequence[SourceRow]) -> bool:
     return bool(times) and max(times) - min(times) < 0.3
 
 
+def _other_day(match: Match, row: SourceRow, reading: Reading, entry: Entry) -> Verdict | None:
+    """Return the verdict on a row at the stated clock time of another day.
+
+    Words state the clock time more often than the day, which was concluded. Weak matches and
+    what was named before do not reach another day.
+    """
+    if not reading.clock or entry.decided_by not in _DAY_CONCLUDED or entry.time is None:
+        return None
+    away = (row.time or 0.0) - entry.time
+    days = round(abs(away) / 24.0)
+    off = abs((away + 12.0) % 24.0 - 12.0)
+    if not 1 <= days <= _MOST_DAYS or off > _SAME_CLOCK or match.reach < REACH_ACT:
+        return None
+    cost = match.cost + _ANOTHER_DAY + _EACH_DAY * days
+    return Verdict(row, cost, f"{match.reason}, at this hour of another day", match.repeats)
+
+
 def _add_distance(match: Match, within: float, row: SourceRow, entry: Entry) -> Verdict | None:
     """Add the cost of the distance to the text's bounds.
 
@@ -222,7 +244,10 @@ def _add_distance(match: Match, within: float, row: SourceRow, entry: Entry) -> 
 
 
 def _inside_cost(match: Match, time: float, entry: Entry) -> float:
-    """Return the cost of the hours from the point, less than 0 at a stated clock time."""
+    """Return the cost of the hours from the point.
+
+    At a stated clock time it is less than 0.
+    """
     if entry.time is None:
         return 0.0
     away = abs(time - entry.time)

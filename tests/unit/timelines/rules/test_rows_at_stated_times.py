@@ -1,0 +1,97 @@
+"""How a stated clock time, an act and a kind of row decide between rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from timelines.backbones.rules.querying.reading import Act, Reading, read_note
+from timelines.backbones.rules.revision.judge import Judge
+from timelines.backbones.rules.revision.scope import may_have_rows
+from timelines.domain import Entry, Inventory, Occurrence, SourceRow, TaggedNote
+
+
+def _reading(text: str, span: str) -> Reading:
+    start = text.index(span)
+    occurrence = Occurrence("0000", 0, span, start, start + len(span))
+    (reading,) = read_note(TaggedNote(text, Inventory((occurrence,)))).values()
+    return reading
+
+
+def _best(reading: Reading, entry: Entry, *rows: SourceRow) -> int | None:
+    verdicts = Judge(rows).verdicts(reading, entry, rows)
+    return verdicts[0].row.row_index if verdicts and verdicts[0].cost < 0.7 else None
+
+
+def _at(hour: float, rule: str = "hour", width: float = 2.0) -> Entry:
+    return Entry("0000", hour, hour - width, hour + width, decided_by=rule)
+
+
+DOSE = _reading("HOSPITAL COURSE: Meropenem was given at 13:20.", "Meropenem was given at 13:20")
+
+
+@pytest.mark.parametrize(
+    ("row_time", "rule", "believed"),
+    [
+        (13.4, "hour", True),
+        (37.4, "hour", True),
+        (37.4, "clock", False),
+        (41.4, "hour", False),
+        (160.0, "hour", False),
+    ],
+)
+def test_a_row_at_the_stated_hour_of_another_day_is_the_act(
+    row_time: float, rule: str, believed: bool
+) -> None:
+    row = SourceRow(1, row_time, "med:meropenem:start", "")
+    assert (_best(DOSE, _at(13.3, rule), row) == 1) is believed
+
+
+def test_without_a_clock_time_no_row_of_another_day_is_the_act() -> None:
+    reading = _reading("HOSPITAL COURSE: Meropenem was given then.", "Meropenem was given")
+    assert _best(reading, _at(13.3), SourceRow(1, 37.4, "med:meropenem:start", "")) is None
+
+
+def test_the_end_of_a_dose_at_the_stated_minute_goes_before_a_later_dose() -> None:
+    end = SourceRow(1, 13.33, "med:meropenem:end", "1", numeric_value=1.0)
+    later = SourceRow(2, 14.6, "med:meropenem:start", "")
+    assert _best(DOSE, _at(13.33), end, later) == 1
+    assert _best(DOSE, _at(13.33), later) == 2
+
+
+def test_an_act_two_hours_from_the_stated_clock_time_is_another_act() -> None:
+    assert _best(DOSE, _at(13.33), SourceRow(2, 15.3, "med:meropenem:start", "")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "span", "act"),
+    [
+        ("The last dose of meropenem was withdrawn.", "meropenem was withdrawn", Act.END),
+        ("After the dose meropenem was stopped.", "the dose meropenem was stopped", Act.END),
+        ("Cefazolin off → meropenem at noon.", "meropenem at noon", Act.BEGIN),
+        ("Meropenem 1 g    3/4    stopped 3/9", "Meropenem 1 g", Act.BEGIN),
+    ],
+)
+def test_a_verb_goes_before_a_noun_and_a_column_is_no_clause(
+    text: str, span: str, act: Act
+) -> None:
+    assert _reading(text, span).act is act
+
+
+@pytest.mark.parametrize(("rule", "may"), [("stay", False), ("static", False), ("narrative", True)])
+def test_what_was_so_all_along_has_no_row(rule: str, may: bool) -> None:
+    assert may_have_rows(_reading("COURSE: No chills.", "No chills"), _at(3, rule)) is may
+
+
+def test_the_laboratory_dates_a_culture_before_the_unit_does() -> None:
+    reading = _reading("COURSE: Urine culture was sent.", "Urine culture was sent")
+    charted = SourceRow(1, 3.0, "procedure:urine culture:start", "")
+    taken = SourceRow(2, 3.4, "micro:urine culture:urine", "")
+    assert _best(reading, _at(3, "narrative"), charted, taken) == 2
+
+
+@pytest.mark.parametrize(
+    ("span", "subjects"), [("Spirits good", []), ("Gone home with her sister", ["discharge"])]
+)
+def test_only_words_of_leaving_are_the_discharge(span: str, subjects: list[str]) -> None:
+    reading = _reading(f"DISPOSITION:\n{span}.\n", span)
+    assert [hit.concept.name for hit in reading.subjects] == subjects
