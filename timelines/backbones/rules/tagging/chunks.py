@@ -57,6 +57,8 @@ class Chunk:
     named: int = 0
     #: Whether the chunk is only a further time of the chunk before it.
     repeat: bool = False
+    #: Whether the chunk only dates its neighbour.
+    silent: bool = False
 
 
 def read_clause(analysis: Analysis, start: int, end: int) -> Clause:

@@ -59,7 +59,7 @@ def is_occurrence(clause: Clause, chunk: Chunk, section_kind: str, heading: bool
     words = {clause.tokens[i].lower for i in range(chunk.first, chunk.last)}
     if heading and words <= TOPICS:
         return False
-    if _is_condition(clause, chunk) or _is_title(clause, chunk) or _is_bare_measure(clause, chunk):
+    if chunk.silent or _is_condition(clause, chunk) or _is_title(clause, chunk) or _is_bare_measure(clause, chunk):
         return False
     if section_kind == "disposition" and concepts(clause, chunk.first, chunk.last):
         return True

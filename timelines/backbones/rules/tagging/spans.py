@@ -5,6 +5,8 @@ Function words and distant times at its ends are removed.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from timelines.backbones.rules.tagging.chunks import (
     Chunk,
     Clause,
@@ -66,7 +68,7 @@ def trim(clause: Clause, chunk: Chunk) -> Chunk | None:
     if chunk.repeat:
         first = chunk.first + (clause.tokens[chunk.first].lower in COORDINATORS)
         last = chunk.last - (clause.tokens[chunk.last - 1].text == ".")
-        return Chunk(first, last, chunk.separator, repeat=True)
+        return replace(chunk, first=first, last=last)
     first, last = _skip_ordinal(clause, chunk), chunk.last
     while first < last and _droppable(clause, first, LEADING):
         first += 1
@@ -77,7 +79,7 @@ def trim(clause: Clause, chunk: Chunk) -> Chunk | None:
         first += 1
     last = _drop_long_time(clause, first, last)
     first = _widen(clause, chunk.first, first, last)
-    return Chunk(first, last, chunk.separator) if first < last else None
+    return replace(chunk, first=first, last=last) if first < last else None
 
 
 def _skip_ordinal(clause: Clause, chunk: Chunk) -> int:

@@ -40,6 +40,8 @@ _CLOCK = re.compile(
 )
 #: Words before a further time of the same occurrence.
 _LINKS = COORDINATORS | {"again", "at", "@", "~", "the", "on", "last", "first"}
+#: Tokens: a name of at most so many belongs together with what dates it ("CXR after the drainage").
+_BARE_NAME = 2
 _MEASURED = frozenset({Concept.LAB, Concept.VITAL})
 
 
@@ -167,6 +169,11 @@ def _join(clause: Clause, pieces: Sequence[Chunk]) -> list[Chunk]:
     for piece in pieces:
         if joined and _is_repeat(clause, joined[-1], piece):
             joined.append(Chunk(piece.first, piece.last, piece.separator, repeat=True))
+        elif joined and _only_dates(clause, joined[-1], piece):
+            if joined[-1].last - joined[-1].first <= _BARE_NAME:
+                joined[-1].last = piece.last
+            else:
+                joined.append(Chunk(piece.first, piece.last, piece.separator, silent=True))
         elif joined and _is_attached(clause, joined[-1], piece):
             joined[-1].last = piece.last
         else:
@@ -245,6 +252,25 @@ def _is_attached(clause: Clause, left: Chunk, right: Chunk) -> bool:
             or here < 2
         )
     return not _preposition_cuts(clause, left, right)
+
+
+def _only_dates(clause: Clause, left: Chunk, right: Chunk) -> bool:
+    """Return whether a clause only says when its neighbour happened.
+
+    Examples: "afebrile after the drainage", "pulled before surgery", "restraints while intubated".
+    """
+    word = clause.tokens[right.first].lower
+    named = strength(clause, right.first, right.last) == 2
+    if right.separator != "clause" or not named or strength(clause, left.first, left.last) == 0:
+        return False
+    if word not in {"after", "before", "since", "until", "till", "while", "when", "once"}:
+        return False
+    if has_value(clause, right.first, right.last) or right.last - right.first > 6:
+        return False
+    subject = any(i in clause.subjects for i in range(right.first, right.last))
+    return not subject and not any(
+        clause.parts[i] == "AUX" for i in range(right.first, right.last)
+    )
 
 
 def _preposition_cuts(clause: Clause, left: Chunk, right: Chunk) -> bool:
