@@ -19,6 +19,7 @@ from timelines.backbones.rules.tagging.vocabulary import (
     CONDITIONAL,
     CONDITIONS,
     LEADING,
+    PEOPLE,
     TITLES,
     TOPICS,
 )
@@ -58,6 +59,8 @@ def is_occurrence(clause: Clause, chunk: Chunk, section_kind: str, heading: bool
     """
     words = {clause.tokens[i].lower for i in range(chunk.first, chunk.last)}
     if heading and words <= TOPICS:
+        return False
+    if words <= PEOPLE | LEADING and not section_kind.startswith("medications"):
         return False
     if chunk.silent or _is_condition(clause, chunk) or _is_title(clause, chunk) or _is_bare_measure(clause, chunk):
         return False

@@ -12,6 +12,7 @@ from timelines.backbones.rules.tagging.chunks import (
     Clause,
     concepts,
     has_value,
+    has_verb,
     is_bare_value,
     strength,
 )
@@ -177,7 +178,11 @@ def _is_qualifier(clause: Clause, named: Chunk, chunk: Chunk) -> bool:
         return True
     if is_bare_value(clause, chunk):
         return not has_value(clause, named.first, named.last)
-    return strength(clause, chunk.first, chunk.last) < 2 and chunk.last - chunk.first <= 3
+    words = chunk.last - chunk.first
+    if has_value(clause, chunk.first, chunk.last):
+        return words <= 3 and strength(clause, chunk.first, chunk.last) < 2
+    separate = concepts(clause, chunk.first, chunk.last) & (_DOSED | {Concept.DEVICE})
+    return words <= 4 and not separate and not has_verb(clause, chunk)
 
 
 def share_predicates(clause: Clause, chunks: list[Chunk]) -> list[Chunk]:

@@ -25,8 +25,10 @@ from timelines.backbones.rules.tagging.vocabulary import (
     COMPANIONS,
     CONDITIONS,
     COORDINATORS,
+    LEADING,
     MOVES,
     NEGATIONS,
+    PEOPLE,
     PREPOSITIONS,
     REPORTING,
     SUBORDINATORS,
@@ -77,7 +79,7 @@ def _separator_kind(clause: Clause, i: int, first: int) -> str:
         return "arrow"
     if token.text == ":" and _is_clock_colon(clause, i):
         return ""
-    if token.text in _PUNCTUATION or _is_leader(clause, i) or i in clause.demographic:
+    if token.text in _PUNCTUATION or _is_leader(clause, i) or _is_list_number(clause, i) or i in clause.demographic:
         return "punct"
     if (
         token.text in {"-", "*"}
@@ -109,6 +111,15 @@ def _separator_kind(clause: Clause, i: int, first: int) -> str:
     if term and term.concept in _MEASURED and i > first and _value_follows(clause, term.last):
         return "measure"
     return ""
+
+
+def _is_list_number(clause: Clause, i: int) -> bool:
+    """Return whether token `i` counts an item of a list ("1) CBC  2) chest film")."""
+    if not (clause.tokens[i].text.isdigit() and i + 1 < len(clause.tokens)):
+        return False
+    before = [t.text for t in clause.tokens[:i]]
+    closed = clause.tokens[i + 1].text == ")" and _gap(clause, i + 1) == 0
+    return closed and before.count("(") <= before.count(")")
 
 
 def _is_leader(clause: Clause, i: int) -> bool:
@@ -232,6 +243,8 @@ def _is_attached(clause: Clause, left: Chunk, right: Chunk) -> bool:
             return True
         return here == 0 or (here == 1 and not has_verb(clause, right))
     if kind == "with":
+        if _names_people(clause, left):
+            return True
         if _is_bare_act(clause, left):
             return True
         return here < 2 and not has_value(clause, right.first, right.last)
@@ -307,6 +320,12 @@ def _continues_series(clause: Clause, left: Chunk, right: Chunk) -> bool:
         for i in range(right.first, min(right.first + 4, right.last))
         if not clause.in_time[i]
     )
+
+
+def _names_people(clause: Clause, chunk: Chunk) -> bool:
+    """Return whether the chunk names only a person: "Brother with asthma"."""
+    words = [t.lower for t in clause.tokens[chunk.first : chunk.last] if t.is_word]
+    return bool(words) and all(w in PEOPLE or w in LEADING for w in words)
 
 
 def _is_bare_act(clause: Clause, chunk: Chunk) -> bool:

@@ -182,6 +182,14 @@ NEGATIONS = frozenset(
 #: First words of advice about events that may happen but have not.
 CONDITIONAL = frozenset({"return", "call", "seek", "if", "contact", "notify", "please"})
 
+#: Persons around the patient; alone they are no occurrence.
+PEOPLE = _words("""
+    son sons daughter daughters dtr wife husband spouse partner fiance fiancee mother father dad parents brother brothers sister
+    sisters sibling siblings family relatives friend friends neighbor neighbour caregiver granddaughter grandson grandchildren aunt uncle
+    cousin niece nephew hcp proxy md mds rn rns np pa attending attg resident intern fellow physician physicians doctors nurse nurses
+    pcp surgeon surgeons provider staff md/phd do registrar consultant
+""")
+
 #: Acts on a treatment.
 TREATMENT_ACTS = _words("""
     started begun began initiated given added resumed restarted hung ordered reordered changed switched stopped discontinued dc'd d/c'd held
