@@ -5,6 +5,8 @@ Other chunks only name, date or place an occurrence.
 
 from __future__ import annotations
 
+import re
+
 from timelines.backbones.rules.sections.literature import LITERATURE, speaks_of_case
 from timelines.backbones.rules.tagging.chunks import (
     Chunk,
@@ -25,6 +27,19 @@ from timelines.backbones.rules.tagging.vocabulary import (
 )
 from timelines.backbones.rules.text import Section
 
+#: How sentences about the note itself begin.
+_OFFICE = re.compile(
+    r"[\W_]*(?:dictated|transcribed|typed|e-?signed|electronically (?:signed|verified)|signed(?: by|:)|dictating|"
+    r"cc\s?:|d\s?:\s?\d|t\s?:\s?\d|job(?: number| no\.?)?\s?[:#]|document status|doc status|mrn\b|"
+    r"(?:attending|referring|primary care|consulting)(?: physician| md| provider)?\s?:|"
+    r"(?:thank you|thanks)\b|(?:sincerely|kind regards|yours|best regards)\b|dear\b|"
+    r"i (?:appreciate|enjoyed)\b|it (?:was|is) (?:a |my |our )?(?:great )?pleasure\b|"
+    r"please (?:do not|don't|feel free|contact|call me|let me know)\b|"
+    r"(?:if you have|should you have) (?:any )?(?:further )?questions)",
+    re.IGNORECASE,
+)
+#: A line of capitals without figures; a remark in brackets may follow.
+_CAPITALS = re.compile(r"[A-Z][A-Z &/,'-]+(?: ?[({][^(){}]{1,40}[)}])?:?")
 #: Marks between a title and what it is of.
 _TITLE_ENDS = frozenset({".", ":", "-", "–", "/", ",", "("})
 
@@ -42,6 +57,28 @@ def is_advice(clause: Clause, section: Section) -> bool:
         if t.is_word and t.lower not in LEADING and t.lower not in {"you", "will", "should", "must"}
     )
     return next(opening, "") in CONDITIONAL
+
+
+def is_administrative(text: str, start: int, end: int) -> bool:
+    """Return whether a sentence is about the note or is a title.
+
+    Examples: "Dictated 3/4 by Dr. Low", "cc: ICU", "WEIGHTS AND DRAINS" above a paragraph.
+    """
+    return _OFFICE.match(text, start, end) is not None or _is_capital_title(text, start, end)
+
+
+def _is_capital_title(text: str, start: int, end: int) -> bool:
+    """Return whether a line of capitals stands above a paragraph of other words."""
+    line, rest = text[start:end], text[end : end + 200]
+    alone = text[:start].endswith(("\n\n", "\r\n\r\n")) and rest.startswith(("\n", "\r"))
+    below = rest.lstrip()
+    return (
+        alone
+        and len(line.split()) > 1
+        and _CAPITALS.fullmatch(line) is not None
+        and any(c.islower() for c in below)
+        and not rest.startswith(("\n\n", "\r\n\r\n"))
+    )
 
 
 def is_of_others(sentence: str, section: Section) -> bool:

@@ -16,6 +16,7 @@ from timelines.backbones.rules.tagging.polarity import (
     reaching_negation,
 )
 from timelines.backbones.rules.tagging.selection import (
+    is_administrative,
     is_advice,
     is_lead_in,
     is_occurrence,
@@ -116,6 +117,8 @@ def _tag_sentence(
     heading = sentence.start < section.body_start
     problem = heading and _PROBLEM.match(analysis.text, section.start) is not None
     if section.kind == "header" or (heading and not problem):
+        return []
+    if is_administrative(analysis.text, sentence.start, sentence.end):
         return []
     if is_of_others(analysis.text[sentence.start : sentence.end], section):
         return []
