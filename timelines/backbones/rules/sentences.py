@@ -39,6 +39,8 @@ _TERMINAL = re.compile(r"[.!?]+[\"')\]]*(?=\s|,\s*(?:\d{1,2}\.|[A-Z]))")
 _RAGGED = 8
 _BULLET = re.compile(r"[ \t]*(?:[-*•·>+–]+\s|\d{1,2}[.)]\s|\(?[a-z][.)]\s|#)")
 _ITEM_AFTER_COMMA = re.compile(r"(?<=[.,:;)\w]),\s*(?=\d{1,2}\.\s*[A-Z])")
+#: The number of an item inside a line; after a colon the list begins with 1.
+_ITEM_NUMBER = re.compile(r"[.,]\s*,?\s*\d{1,2}$|:\s*,?\s*1$")
 _LIST_NUMBER = re.compile(r"(?:^|[\s,])\d{1,2}$")
 
 
@@ -144,7 +146,7 @@ def _ends_sentence(text: str, match: re.Match[str]) -> bool:
     ):
         line_start = max(text.rfind("\n", 0, match.start()), text.rfind("\r", 0, match.start())) + 1
         lead = text[line_start : match.start()]
-        if re.fullmatch(r"[\s\-*•(]*\d{1,2}", lead) or re.search(r"[.,:]\s*,?\s*\d{1,2}$", lead):
+        if re.fullmatch(r"[\s\-*•(]*\d{1,2}", lead) or _ITEM_NUMBER.search(lead):
             return False
     return True
 

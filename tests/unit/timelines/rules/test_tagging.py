@@ -254,3 +254,16 @@ def test_a_clock_time_in_a_problem_line_is_no_part_of_its_heading() -> None:
     note = "HOSPITAL COURSE:\n#2 Lytes. Potassium 2.8 on arrival (KCl 40 at 04:00).\n"
     spans = [note[s.start : s.end] for s in RuleTagger().tag(note)]
     assert spans == ["Potassium 2.8 on arrival", "KCl 40 at 04:00"]
+
+
+def test_only_the_body_of_a_letter_has_occurrences() -> None:
+    note = (
+        "Dr. A. Low\n12 Mill Road\nRE: Mr. B. High\n\nDear Dr. Low,\n\nThank you for your referral."
+        " Mr. High has gout. Please call me with questions.\n\nYours sincerely,\nC. Even, MD\n"
+    )
+    assert [note[s.start : s.end] for s in RuleTagger().tag(note)] == ["gout"]
+
+
+def test_a_title_in_capitals_has_no_occurrence() -> None:
+    note = "COURSE:\nStable.\n\nDRAINS AND WEIGHTS\nDrain out on HD 3.\n"
+    assert "DRAINS AND WEIGHTS" not in [note[s.start : s.end] for s in RuleTagger().tag(note)]

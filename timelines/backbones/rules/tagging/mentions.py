@@ -53,6 +53,8 @@ _CONTEXT = {
 }
 #: The hyphen of a lab string: "WBC-14.2", but not the sign of "RASS -2".
 _LABEL = re.compile(r"^([A-Za-z%/. ]*(?:[A-Za-z]|HCO3|CO2|B12|T4))(?:-|\s+-\s+)(?=\d)")
+#: The colon of a measure: "HR: 78".
+_COLON = re.compile(r"(?<=[A-Za-z])\s*:\s+(?=\d)")
 _DENIED = re.compile(r"(?:no|none|not|never|denies|denied|without|nkda)\b", re.IGNORECASE)
 #: "b/l" is bilateral, but baseline before a value.
 _BASELINE = re.compile(r"\bb/l(?= (?:[A-Z]\w+ )?\d)")
@@ -191,7 +193,7 @@ def _expand(text: str) -> str:
     plain = _BASELINE.sub("baseline", re.sub(r"\s+", " ", text).replace("*", ""))
     for phrase, spelled in _phrases().items():
         plain = plain.replace(phrase, spelled)
-    plain = _LABEL.sub(lambda m: f"{m[1]} ", plain)
+    plain = _COLON.sub(" ", _LABEL.sub(lambda m: f"{m[1]} ", plain))
     out, last = [], 0
     tokens = tokenize(plain)
     for i, token in enumerate(tokens):

@@ -36,10 +36,8 @@ def reaching_negation(clause: Clause, chunk: Chunk) -> bool:
 
     Example: "no fever, chills or cough".
     """
-    return any(
-        clause.tokens[i].lower in _REACHING
-        for i in range(chunk.first, min(chunk.first + 3, chunk.last))
-    )
+    words = [t.lower for t in clause.tokens[chunk.first : min(chunk.first + 3, chunk.last)]]
+    return bool(_REACHING.intersection(words)) or words[:2] == ["negative", "for"]
 
 
 def continues_negation(clause: Clause, before: Chunk, chunk: Chunk) -> bool:

@@ -32,14 +32,23 @@ _OFFICE = re.compile(
     r"[\W_]*(?:dictated|transcribed|typed|e-?signed|electronically (?:signed|verified)|signed(?: by|:)|dictating|"
     r"cc\s?:|d\s?:\s?\d|t\s?:\s?\d|job(?: number| no\.?)?\s?[:#]|document status|doc status|mrn\b|"
     r"(?:attending|referring|primary care|consulting)(?: physician| md| provider)?\s?:|"
-    r"(?:thank you|thanks)\b|(?:sincerely|kind regards|yours|best regards)\b|dear\b|"
+    r"(?:thank you|thanks)\b|(?:sincerely|kind regards|yours|best regards)\b|"
     r"i (?:appreciate|enjoyed)\b|it (?:was|is) (?:a |my |our )?(?:great )?pleasure\b|"
     r"please (?:do not|don't|feel free|contact|call me|let me know)\b|"
+    r"i (?:also )?(?:thank|await|hope|trust|understand|look forward|am sure|had the pleasure|have had the pleasure)\b|"
+    r"(?:again,? )?(?:thank you|thanks)\b|we (?:appreciate|thank|look forward)\b|"
     r"(?:if you have|should you have) (?:any )?(?:further )?questions)",
     re.IGNORECASE,
 )
 #: A line of capitals without figures; a remark in brackets may follow.
 _CAPITALS = re.compile(r"[A-Z][A-Z &/,'-]+(?: ?[({][^(){}]{1,40}[)}])?:?")
+#: Characters at the beginning of a letter that have its salutation.
+_HEAD = 1500
+_SALUTATION = re.compile(r"\bDear\s(?:[A-Z][\w.-]*\s?){1,6}[:,]")
+_CLOSING = re.compile(
+    r"(?:(?:Yours\s)?(?:Sincerely|Truly|Faithfully)|(?:Kind(?:est)?|Best|Warm)\s[Rr]egards|With\s(?:kind|best|warm)\sregards|"
+    r"Respectfully(?:\ssubmitted)?)(?:\syours)?\s?,(?![^\n]{300})"
+)
 #: Marks between a title and what it is of.
 _TITLE_ENDS = frozenset({".", ":", "-", "–", "/", ",", "("})
 
@@ -59,6 +68,18 @@ def is_advice(clause: Clause, section: Section) -> bool:
     return next(opening, "") in CONDITIONAL
 
 
+def letter_body(text: str) -> tuple[int, int]:
+    """Return where the body of a letter begins and ends.
+
+    Other notes are all body. Addresses stand before it, names after it.
+    """
+    opens = _SALUTATION.search(text, 0, _HEAD)
+    if opens is None:
+        return 0, len(text)
+    closes = _CLOSING.search(text, opens.end())
+    return opens.end(), closes.start() if closes else len(text)
+
+
 def is_administrative(text: str, start: int, end: int) -> bool:
     """Return whether a sentence is about the note or is a title.
 
@@ -68,7 +89,7 @@ def is_administrative(text: str, start: int, end: int) -> bool:
 
 
 def _is_capital_title(text: str, start: int, end: int) -> bool:
-    """Return whether a line of capitals stands above a paragraph of other words."""
+    """Return whether a line of capitals stands above a paragraph."""
     line, rest = text[start:end], text[end : end + 200]
     alone = text[:start].endswith(("\n\n", "\r\n\r\n")) and rest.startswith(("\n", "\r"))
     below = rest.lstrip()
@@ -99,7 +120,14 @@ def is_occurrence(clause: Clause, chunk: Chunk, section_kind: str, heading: bool
         return False
     if words <= PEOPLE | LEADING and not section_kind.startswith("medications"):
         return False
-    if chunk.silent or _is_condition(clause, chunk) or _is_title(clause, chunk) or _is_bare_measure(clause, chunk):
+    if _is_name_of_person(clause, chunk):
+        return False
+    if (
+        chunk.silent
+        or _is_condition(clause, chunk)
+        or _is_title(clause, chunk)
+        or _is_bare_measure(clause, chunk)
+    ):
         return False
     if section_kind == "disposition" and concepts(clause, chunk.first, chunk.last):
         return True
@@ -136,6 +164,17 @@ def _is_bare_measure(clause: Clause, chunk: Chunk) -> bool:
     return chunk.first in named and all(i in named for i in others if i >= chunk.first)
 
 
+def _is_name_of_person(clause: Clause, chunk: Chunk) -> bool:
+    """Return whether the chunk is only the name after "Mr." or "Dr."."""
+    before = [t.lower for t in clause.tokens[max(0, chunk.first - 2) : chunk.first]]
+    titled = bool({"mr", "mrs", "ms", "miss", "dr"}.intersection(before))
+    return (
+        titled
+        and not concepts(clause, chunk.first, chunk.last)
+        and all(clause.parts[i] in {"PROPN", "PUNCT", ""} for i in range(chunk.first, chunk.last))
+    )
+
+
 def _is_arrival(clause: Clause, chunk: Chunk) -> bool:
     """Return whether the chunk is a place with a time and nothing else.
 
@@ -169,10 +208,8 @@ def is_lead_in(clause: Clause, chunk: Chunk, following: Chunk | None) -> bool:
             or not found
             or bool(concepts(clause, following.first, following.last) & {Concept.LAB})
         )
-    relative = chunk.last + 1 < len(clause.tokens) and clause.tokens[chunk.last + 1].lower in {
-        "which",
-        "who",
-    }
+    after = clause.tokens[chunk.last + 1].lower if chunk.last + 1 < len(clause.tokens) else ""
+    relative = after == "which" or (after == "who" and not found)
     if mark == ",":
         return relative or (
             bool(found & {Concept.LAB, Concept.VITAL}) and is_bare_value(clause, following)

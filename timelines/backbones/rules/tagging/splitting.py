@@ -77,9 +77,16 @@ def _separator_kind(clause: Clause, i: int, first: int) -> str:
     word = token.lower
     if token.kind == "arrow":
         return "arrow"
-    if token.text == ":" and _is_clock_colon(clause, i):
+    if token.text in {":", ","} and _is_inside_time(clause, i):
         return ""
-    if token.text in _PUNCTUATION or _is_leader(clause, i) or _is_list_number(clause, i) or i in clause.demographic:
+    if token.text == ":" and _is_label_colon(clause, i):
+        return ""
+    if (
+        token.text in _PUNCTUATION
+        or _is_leader(clause, i)
+        or _is_list_number(clause, i)
+        or i in clause.demographic
+    ):
         return "punct"
     if (
         token.text in {"-", "*"}
@@ -88,7 +95,7 @@ def _separator_kind(clause: Clause, i: int, first: int) -> str:
     ):
         return "punct"
     term = clause.term_at.get(i)
-    if i and _gap(clause, i) >= 2 and i > first:
+    if i and _gap(clause, i) >= 2 and i > first and clause.tokens[i - 1].text != ":":
         return "gap"
     if token.text == "/" and not term and 0 < i < len(clause.tokens) - 1:
         return "punct" if _both_sides_words(clause, i) else ""
@@ -114,7 +121,7 @@ def _separator_kind(clause: Clause, i: int, first: int) -> str:
 
 
 def _is_list_number(clause: Clause, i: int) -> bool:
-    """Return whether token `i` counts an item of a list ("1) CBC  2) chest film")."""
+    """Return whether token `i` counts an item of a list ("1) CBC  2) film")."""
     if not (clause.tokens[i].text.isdigit() and i + 1 < len(clause.tokens)):
         return False
     before = [t.text for t in clause.tokens[:i]]
@@ -128,12 +135,16 @@ def _is_leader(clause: Clause, i: int) -> bool:
     return clause.tokens[i].text == "." and sum(t.text == "." for t in near) > 1
 
 
-def _is_clock_colon(clause: Clause, i: int) -> bool:
-    """Return whether token `i` is the colon of a clock time ("at 5:20")."""
-    return 0 < i < len(clause.tokens) - 1 and all(
-        clause.in_time[j] and _gap(clause, max(i, j)) == 0 and clause.tokens[j].text[:1].isdigit()
-        for j in (i - 1, i + 1)
-    )
+def _is_inside_time(clause: Clause, i: int) -> bool:
+    """Return whether token `i` stands inside a time ("at 5:20", "May, 2006")."""
+    return 0 < i < len(clause.tokens) - 1 and all(clause.in_time[i - 1 : i + 2])
+
+
+def _is_label_colon(clause: Clause, i: int) -> bool:
+    """Return whether token `i` parts a measure and its value ("HR: 78")."""
+    term = clause.term_at.get(i - 1)
+    following = clause.tokens[i + 1 : i + 2]
+    return term is not None and term.concept in _MEASURED and any(t.is_number for t in following)
 
 
 def _gap(clause: Clause, i: int) -> int:
@@ -157,6 +168,7 @@ def _value_follows(clause: Clause, i: int) -> bool:
             return True
         if token.lower not in {
             "-",
+            ":",
             "of",
             "was",
             "is",
@@ -281,14 +293,14 @@ def _only_dates(clause: Clause, left: Chunk, right: Chunk) -> bool:
     if has_value(clause, right.first, right.last) or right.last - right.first > 6:
         return False
     subject = any(i in clause.subjects for i in range(right.first, right.last))
-    return not subject and not any(
-        clause.parts[i] == "AUX" for i in range(right.first, right.last)
-    )
+    return not subject and not any(clause.parts[i] == "AUX" for i in range(right.first, right.last))
 
 
 def _preposition_cuts(clause: Clause, left: Chunk, right: Chunk) -> bool:
     found = concepts(clause, right.first, right.last)
     named = bool(concepts(clause, left.first, left.last))
+    if right.separator == "for" and clause.tokens[left.last - 1].lower in REPORTING | NEGATIONS:
+        return False
     if right.separator == "for":
         level = has_value(clause, right.first, right.last) and "level" in {
             t.lower for t in clause.tokens[right.first : right.last]

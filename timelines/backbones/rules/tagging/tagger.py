@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from timelines.backbones.rules.sections.literature import LITERATURE
 from timelines.backbones.rules.tagging.chunks import Chunk, Clause, has_verb, read_clause
@@ -21,6 +22,7 @@ from timelines.backbones.rules.tagging.selection import (
     is_lead_in,
     is_occurrence,
     is_of_others,
+    letter_body,
 )
 from timelines.backbones.rules.tagging.spans import (
     absorb_parentheses,
@@ -62,7 +64,7 @@ class RuleTagger:
         spans = _demographics(analysis)
         thread, section = Thread(), None
         spans.extend(_tag_rows(analysis))
-        for sentence in analysis.sentences:
+        for sentence in _of_body(analysis):
             self.check()
             if analysis.row_at(sentence.start) is not None:
                 continue
@@ -70,6 +72,14 @@ class RuleTagger:
                 section, thread = current, Thread()
             spans.extend(_tag_sentence(analysis, current, sentence, thread))
         return sorted(spans, key=lambda s: (s.start, -s.end))
+
+
+def _of_body(analysis: Analysis) -> Iterator[Sentence]:
+    """Yield the sentences of the note; of a letter those of its body."""
+    first, last = letter_body(analysis.text)
+    for sentence in analysis.sentences:
+        if sentence.end > first and sentence.start < last:
+            yield replace(sentence, start=max(first, sentence.start), end=min(last, sentence.end))
 
 
 def _tag_rows(analysis: Analysis) -> list[TaggedSpan]:

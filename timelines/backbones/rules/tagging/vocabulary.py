@@ -135,7 +135,7 @@ EMPTY = _words("""
     number set rest most much few several multiple small single likely first second third last next previous following own able
     more less very well also still only just even however therefore otherwise overall hospital team service history setting
     response half second both none above below etc per due secondary felt likely thought presumably possibly synthetic said unit doctor
-    dr mr mrs ms name old year-old age
+    dr mr mrs ms name old year-old age past medical surgical
 """)
 
 #: Stripped from the left end of a span.
@@ -219,6 +219,8 @@ TITLES = TOPICS | _words("""
     onc ent ortho situation background assessment presentation history course subjective objective impression findings disposition
     discharge admission diagnosis diagnoses hospital brief interval physical exam examination vitals vital signs data results problem
     problems list by system review of systems rest misc activity diet condition follow-up followup instructions psych gyn ob gu
+    extremities extremity lungs heart head neck chest abdomen heent general back genitalia genitourinary rectal breasts breast eyes
+    ears nose throat mouth constitutional integumentary lymphatics lymph nodes pelvis pelvic neuropsych ext abd
     social family pulmonary cardiovascular cardiac gastrointestinal gi renal/gu neurological neurologic infectious disease hematology
     hematologic endocrine musculoskeletal psychiatric respiratory orders log outstanding
 """) - {"line", "pain"}
