@@ -259,7 +259,7 @@ def test_a_clock_time_in_a_problem_line_is_no_part_of_its_heading() -> None:
 def test_only_the_body_of_a_letter_has_occurrences() -> None:
     note = (
         "Dr. A. Low\n12 Mill Road\nRE: Mr. B. High\n\nDear Dr. Low,\n\nThank you for your referral."
-        " Mr. High has gout. Please call me with questions.\n\nYours sincerely,\nC. Even, MD\n"
+        " He has gout. Please call me with questions.\n\nYours sincerely,\nC. Even, MD\n"
     )
     assert [note[s.start : s.end] for s in RuleTagger().tag(note)] == ["gout"]
 
