@@ -27,11 +27,10 @@ from timelines.backbones.rules.tagging.vocabulary import (
     UNITS,
 )
 
-#: Characters: a trailing time up to this length always stays; a span up to this length may be
-#: extended, at most to this multiple of its length.
-_SHORT_TIME = 24
+#: Characters: a span up to this length may be extended by function words. Any span may be extended
+#: by the time before it, at most to this multiple of its length.
 _SHORT = 16
-_WIDEN = 2.2
+_WIDEN = 2.5
 _FILLERS = frozenset(
     {
         "was",
@@ -54,6 +53,10 @@ _FILLERS = frozenset(
         "up",
         "a",
         "an",
+        "then",
+        "already",
+        "also",
+        "there",
     }
 )
 #: Names that may have a dose.
@@ -78,7 +81,6 @@ def trim(clause: Clause, chunk: Chunk) -> Chunk | None:
     first = _skip_time(clause, first, last)
     while first < last and _droppable(clause, first, LEADING):
         first += 1
-    last = _drop_long_time(clause, first, last)
     first = _widen(clause, chunk.first, first, last)
     return replace(chunk, first=first, last=last) if first < last else None
 
@@ -110,18 +112,6 @@ def _skip_time(clause: Clause, first: int, last: int) -> int:
     while i < last and clause.in_time[i]:
         i += 1
     return i if i < last else first
-
-
-def _drop_long_time(clause: Clause, first: int, last: int) -> int:
-    """A trailing time stays unless it is longer than what it dates."""
-    i = last
-    while i > first and clause.in_time[i - 1]:
-        i -= 1
-    if i <= first or i == last:
-        return last
-    body = clause.tokens[i - 1].end - clause.tokens[first].start
-    time = clause.tokens[last - 1].end - clause.tokens[i - 1].end
-    return last if time <= max(_WIDEN * body, _SHORT_TIME) else i
 
 
 def _widen(clause: Clause, floor: int, first: int, last: int) -> int:

@@ -42,6 +42,10 @@ _CLOCK = re.compile(
 )
 #: Words before a further time of the same occurrence.
 _LINKS = COORDINATORS | {"again", "at", "@", "~", "the", "on", "last", "first"}
+#: With "without" they only say how something went.
+_MANNERS = frozenset(
+    {"incident", "difficulty", "relief", "issue", "issues", "problem", "problems", "event", "change"}
+)
 #: Tokens: a name of at most so many belongs together with what dates it ("CXR after the drainage").
 _BARE_NAME = 2
 _MEASURED = frozenset({Concept.LAB, Concept.VITAL})
@@ -221,11 +225,26 @@ def _is_repeat(clause: Clause, left: Chunk, right: Chunk) -> bool:
     ]
     if not words or not all(clause.in_time[i] for i in words):
         return False
+    opened = left.first > 0 and clause.tokens[left.first - 1].text == "("
     again = any(clause.tokens[i].lower == "again" for i in range(right.first, right.last))
     return (
         (again or _has_clock(clause, right))
-        and (left.repeat or strength(clause, left.first, left.last) > 0)
+        and (left.repeat or opened or strength(clause, left.first, left.last) > 0)
         and (left.repeat or any(clause.in_time[left.first : left.last]))
+    )
+
+
+def _denies_something_else(clause: Clause, left: Chunk, right: Chunk) -> bool:
+    """Return whether `right` denies a thing of its own: "soft without bruit"."""
+    words = [t.lower for t in clause.tokens[right.first : right.first + 2]]
+    opens = {"no", "without", "w/o", "never"}.intersection(words)
+    manner = clause.tokens[right.last - 1].lower in _MANNERS
+    return (
+        bool(opens)
+        and not manner
+        and right.separator in {"and", "with"}
+        and strength(clause, right.first, right.last) > 0
+        and strength(clause, left.first, left.last) > 0
     )
 
 
@@ -244,7 +263,7 @@ def _is_attached(clause: Clause, left: Chunk, right: Chunk) -> bool:
         if kind == "punct" and clause.text[clause.tokens[right.first - 1].start] == ",":
             return _needs_head(clause, left, right) and here > 0
         return kind == "measure" and (there == 0 or _is_plain_modifier(clause, left))
-    if _continues_series(clause, left, right):
+    if _continues_series(clause, left, right) or _denies_something_else(clause, left, right):
         return False
     if there == 0:
         return kind != "subject"
