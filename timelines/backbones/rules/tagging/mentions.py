@@ -98,7 +98,11 @@ def build_mention(
     )
     if chunk.shared:
         name = clause.text[clause.tokens[chunk.first].start : clause.tokens[chunk.named - 1].end]
-        text = _expand(f"{name} {clause.tokens[chunk.shared - 1].text}")
+        act = chunk.shared - 1
+        while clause.in_time[act] and clause.in_time[act - 1]:
+            act -= 1
+        rest = clause.text[clause.tokens[act].start : clause.tokens[chunk.shared - 1].end]
+        text = _expand(f"{name} {rest}")
     if chunk.repeat:
         given = thread.lane in {Lane.MEDICATION, Lane.PROCEDURE}
         name = thread.treatment if given else thread.measure or thread.treatment or thread.finding

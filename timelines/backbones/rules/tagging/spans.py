@@ -196,9 +196,23 @@ def share_predicates(clause: Clause, chunks: list[Chunk]) -> list[Chunk]:
         act = (0 if slash else following.shared) or _act_after_name(
             clause, chunks[i + 1], concepts(clause, name.first, name.last)
         )
+        act = act or _shared_time(clause, name, chunks[i + 1])
         if act:
             out[i] = Chunk(name.first, act, name.separator, shared=act, named=name.last)
     return out
+
+
+def _shared_time(clause: Clause, name: Chunk, following: Chunk) -> int:
+    """Return the end of two coordinated names whose one time dates both.
+
+    Example: "senna and docusate on day 7". 0 if there is none.
+    """
+    pair = following.separator == "and" and not any(clause.in_time[name.first : name.last])
+    found = concepts(clause, name.first, name.last)
+    alike = bool(found) and found == concepts(clause, following.first, following.last)
+    dated = clause.in_time[following.last - 1] and not has_verb(clause, following)
+    short = following.last - following.first <= 10
+    return following.last if pair and alike and dated and short else 0
 
 
 def _is_name(clause: Clause, chunk: Chunk) -> bool:
