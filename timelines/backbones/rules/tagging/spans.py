@@ -147,17 +147,18 @@ def absorb_parentheses(clause: Clause, chunks: list[Chunk], always: bool = False
     parenthesis joins, as for the reaction of an allergy.
     """
     out: list[Chunk] = []
-    for chunk in chunks:
+    for i, chunk in enumerate(chunks):
         closes = chunk.last < len(clause.tokens) and clause.tokens[chunk.last].text == ")"
         opens = chunk.first > 0 and clause.tokens[chunk.first - 1].text == "("
+        goes_on = i + 1 < len(chunks) and chunks[i + 1].repeat
         if (
             out
             and opens
-            and closes
+            and (closes or goes_on)
             and out[-1].last == chunk.first - 1
             and (always or _is_qualifier(clause, out[-1], chunk))
         ):
-            out[-1] = Chunk(out[-1].first, chunk.last + 1, out[-1].separator)
+            out[-1] = Chunk(out[-1].first, chunk.last + closes, out[-1].separator)
         else:
             out.append(chunk)
     return out

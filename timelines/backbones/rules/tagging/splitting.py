@@ -44,7 +44,17 @@ _CLOCK = re.compile(
 _LINKS = COORDINATORS | {"again", "at", "@", "~", "the", "on", "last", "first"}
 #: With "without" they only say how something went.
 _MANNERS = frozenset(
-    {"incident", "difficulty", "relief", "issue", "issues", "problem", "problems", "event", "change"}
+    {
+        "incident",
+        "difficulty",
+        "relief",
+        "issue",
+        "issues",
+        "problem",
+        "problems",
+        "event",
+        "change",
+    }
 )
 #: Tokens: a name of at most so many belongs together with what dates it ("CXR after the drainage").
 _BARE_NAME = 2

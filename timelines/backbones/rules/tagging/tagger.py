@@ -40,6 +40,16 @@ from timelines.pipeline.backbone import Check, never_stop
 _OF_OTHERS = frozenset({"family", "social", "social_family", LITERATURE})
 #: Sections whose numbers count plans.
 _PLANS = frozenset({"followup", "instructions", "transitional"})
+#: Characters at the beginning of a note in which its head stands.
+_HEAD = 1000
+_HEAD_MOVE = re.compile(
+    r"(?:^|(?<=\s\s)|(?<=\.\s))(?:ed |hospital )?(?:registered|arrived|arrival|admit(?:ted)?|admission|adm|in|"
+    r"discharged?|disch|d/c|departed|out)(?:[ ./]?(?:date|time|on))*[ .]*:?[ ]{0,3}"
+    r"(?:\d{1,4}[-/]\d{1,2}(?:[-/]\d{1,4})?|\d{1,2}[- ][a-z]{3,9}(?:[- ]\d{2,4})?|[a-z]{3,9} \d{1,2}(?:, \d{4})?)"
+    r"(?:, (?:arrived )?(?:ed )?| at | )(?:\d{1,2}:\d\d|[012]\d[0-5]\d)\b"
+    r"(?:(?!\s\s|\.\s|\.$|\s?(?:→|->|;|\||\s/\s))[^\n])*",
+    re.IGNORECASE | re.MULTILINE,
+)
 #: The heading of a problem without a number: "# Sepsis".
 _PROBLEM = re.compile(r"\s*#+(?!\s?\d)")
 #: A numbered title of at most five words.
@@ -63,6 +73,8 @@ class RuleTagger:
         analysis = analyse(note, self.check)
         spans = _demographics(analysis)
         thread, section = Thread(), None
+        head = _moves_of_head(analysis.text)
+        spans.extend(head)
         spans.extend(_tag_rows(analysis))
         for sentence in _of_body(analysis):
             self.check()
@@ -70,8 +82,22 @@ class RuleTagger:
                 continue
             if (current := analysis.section_at(sentence.start)) is not section:
                 section, thread = current, Thread()
-            spans.extend(_tag_sentence(analysis, current, sentence, thread))
+            found = _tag_sentence(analysis, current, sentence, thread)
+            spans.extend(
+                s for s in found if not any(s.start < t.end for t in head if s.end > t.start)
+            )
         return sorted(spans, key=lambda s: (s.start, -s.end))
+
+
+def _moves_of_head(text: str) -> list[TaggedSpan]:
+    """Return arrivals and departures of the head that have a clock time.
+
+    Example: "ADMITTED: 3 May 2180 14:05".
+    """
+    return [
+        TaggedSpan(m.start(), m.end(), " ".join(m.group().split()), lane=Lane.TRANSFER)
+        for m in _HEAD_MOVE.finditer(text, 0, _HEAD)
+    ]
 
 
 def _of_body(analysis: Analysis) -> Iterator[Sentence]:
