@@ -19,6 +19,17 @@ from timelines.domain import Inventory, Occurrence, Polarity, TaggedNote
         ("T2 signal", []),
         ("U/A", ["urinalysis"]),
         ("systolics", ["systolic pressure"]),
+        ("D5 1/2NS at 50", ["d5 half-normal saline"]),
+        ("1/2NS at 50", ["half-normal saline"]),
+        ("Prevnar, flu shot", ["pneumococcal vaccine", "influenza vaccine"]),
+        ("K runs x2", ["potassium chloride"]),
+        ("vit K 10", ["phytonadione"]),
+        ("intra-abdominal pressure 12", ["bladder pressure"]),
+        ("BMP and coags", ["creatinine", "inr"]),
+        ("labs at six", ["laboratory tests"]),
+        ("Minnesota tube", ["balloon tamponade"]),
+        ("RVP negative", ["influenza test"]),
+        ("DuoNeb", ["ipratropium-albuterol"]),
     ],
 )
 def test_longest_term_wins(text: str, found: list[str]) -> None:
@@ -37,6 +48,10 @@ def test_longest_term_wins(text: str, found: list[str]) -> None:
         ("pressor", "med:furosemide (lasix):end", False),
         ("heart rate", "chart:heart rate alarm - high:", False),
         ("central venous pressure", "chart:central venous pressure:", True),
+        ("influenza vaccine", "order:pneumococcal vac polyvalent:start", False),
+        ("ward transfer", "transfer:vascular:", True),
+        ("service change", "service:surg:", True),
+        ("laboratory tests", "lab:hematocrit:blood", True),
     ],
 )
 def test_event_names_of_a_concept(concept: str, event: str, matches: bool) -> None:
