@@ -41,7 +41,21 @@ _BULLET = re.compile(r"[ \t]*(?:[-*•·>+–]+\s|\d{1,2}[.)]\s|\(?[a-z][.)]\s|#
 _ITEM_AFTER_COMMA = re.compile(r"(?<=[.,:;)\w]),\s*(?=\d{1,2}\.\s*[A-Z])")
 #: The number of an item inside a line; after a colon the list begins with 1.
 _ITEM_NUMBER = re.compile(r"[.,]\s*,?\s*\d{1,2}$|:\s*,?\s*1$")
+#: Day and month, each with a point, perhaps with a year.
+DOTTED_DATE = re.compile(
+    r"(?<![\w.,/:+-])(?P<d>3[01]|[12]\d|0?[1-9])\.\s?(?P<m>1[0-2]|0?[1-9])\."
+    r"(?:\s?(?P<y>[12]\d{3})\b|(?![\d.]))"
+)
+#: "On 22.9. she …": the sentence goes on.
+_RUNNING_DATE = re.compile(r"(?<![\d.])\d{1,2}\.\s?\d{1,2}\.(?=\s+[a-z(])")
+#: From this many dates with points and a year on, a note writes its dates so.
+_HABIT = 2
 _LIST_NUMBER = re.compile(r"(?:^|[\s,])\d{1,2}$")
+
+
+def writes_dotted_dates(text: str) -> bool:
+    """Return whether a note writes dates as "26.8.2113"."""
+    return sum(m["y"] is not None for m in DOTTED_DATE.finditer(text)) >= _HABIT
 
 
 def unwrap_lines(text: str) -> str:
@@ -85,7 +99,12 @@ def sentence_spans(
     """
     cuts = {0, len(text), *section_starts, *body_starts}
     cuts.update(_line_cuts(text))
-    cuts.update(m.end() for m in _TERMINAL.finditer(text) if _ends_sentence(text, m))
+    inside = {m.end() for m in _RUNNING_DATE.finditer(text)} if writes_dotted_dates(text) else set()
+    cuts.update(
+        m.end()
+        for m in _TERMINAL.finditer(text)
+        if m.end() not in inside and _ends_sentence(text, m)
+    )
     cuts.update(m.end() for m in _ITEM_AFTER_COMMA.finditer(text))
     ordered = sorted(cuts | set(_cuts_of_long_pieces(text, sorted(cuts))))
     spans = []

@@ -33,6 +33,10 @@ _HEAD_FIELD = re.compile(
 #: A remark after a title: "(on arrival)", "{copied forward}", "<< from the admission note >>".
 _NOTE = r"\s{0,3}(?:\([^()\n]{1,60}\)|\{[^{}\n]{1,60}\}|<+[^<>\n]{1,60}>+)"
 _PARENTHESIS = re.compile(rf"{_NOTE}|\s{{0,3}}\(\)")
+#: A date or an hour behind a title: "OPERATION 11.12.2201", "Exam 0510".
+_WHEN = re.compile(
+    r"(?:\s+(?:on|at|of|from))?\s+(?:\d{4}|\d{1,4}[./:-]\d{1,2}(?:[./-]\d{2,4})?)\.?$"
+)
 _HEADING = re.compile(
     r"(?P<mark>[#*=>•\-–\s]*)(?P<title>[A-Za-z][A-Za-z0-9"
     rf" /&'.,@\-]{{0,70}}?)(?P<note>{_NOTE})?"
@@ -47,7 +51,7 @@ SYSTEM = re.compile(
     r"gi|gi/nutrition|fen(?:/gi)?|nutrition|renal|gu|renal/gu|heme|heme/onc|hematology|id|infectious"
     r" disease|endo(?:crine)?|msk|skin|"
     r"derm|psych|lines?|access|ppx|prophylaxis|dispo|code|comm(?:unication)?|onc|rheum|vascular|ortho|wounds?|tox|events?)(?:\s?/\s?[a-z]+)*)"
-    r"\s*(?P<end>:|(?-i:(?<=[A-Z]{3})\.)(?=\s))",
+    r"\s*(?P<end>:|(?-i:(?<=[A-Z]{3})\.)(?=\s)|(?=\s*$))",
     re.IGNORECASE,
 )
 #: Most words of a subtitle.
@@ -97,7 +101,7 @@ def kind_of_title(title: str) -> str | None:
     None if the heading is not known.
     """
     plain = _PARENTHESIS.sub("", title).strip(" \t.,:;-=*#").lower()
-    plain = re.sub(r"\s+", " ", plain)
+    plain = _WHEN.sub("", re.sub(r"\s+", " ", plain))
     for kind, pattern in _KIND_OF_TITLE.items():
         if plain and pattern.fullmatch(plain):
             return kind

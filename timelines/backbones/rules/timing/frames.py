@@ -9,6 +9,7 @@ from enum import Enum
 from timelines.backbones.rules.sections.content import PAST_VERB
 from timelines.backbones.rules.sections.headings import Section
 from timelines.backbones.rules.sections.literature import LITERATURE
+from timelines.backbones.rules.timing.entries import ENTRY
 
 
 class Frame(Enum):
@@ -23,9 +24,11 @@ class Frame(Enum):
     COURSE = "course"  # the stay, in order or by problem
     OPINIONS = "opinions"  # consultants' advice, usually undated
     LEAVING = "leaving"  # the state and plans at discharge
+    ENTRY = "entry"  # written during the stay, at a stated time
 
 
 _FRAMES: dict[str, Frame] = {
+    ENTRY: Frame.ENTRY,
     "header": Frame.STATIC,
     "allergies": Frame.STATIC,
     "social": Frame.STATIC,

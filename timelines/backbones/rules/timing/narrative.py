@@ -26,6 +26,7 @@ from timelines.backbones.rules.timing.anchors.operations import states_operation
 from timelines.backbones.rules.timing.anchors.points import Moment
 from timelines.backbones.rules.timing.anchors.resolver import Resolver
 from timelines.backbones.rules.timing.attachment import Dated, attach
+from timelines.backbones.rules.timing.entries import ENTRY
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
 from timelines.backbones.rules.timing.frames import (
     begins_presentation,
@@ -53,6 +54,8 @@ from timelines.pipeline.backbone import Check, never_stop
 
 #: Source of the cursor at the head of each part of a course, before any statement.
 OPENING = "arrival"
+#: Source of the cursor in an entry of a chart.
+WRITTEN = "the time of the entry"
 #: Hours by which an undated clause or sentence follows the one before it.
 _CLAUSE_STEP, _SENTENCE_STEP = 0.05, 0.15
 #: How much earlier or later than its neighbour an undated clause may have happened, at least
@@ -114,13 +117,19 @@ class Narrator:
     def _expression_starts(self) -> list[int]:
         return [e.start for e in self.expressions]
 
-    def course(self, section: Section, cursor: Cursor) -> None:
+    def course(
+        self, section: Section, cursor: Cursor, topics: frozenset[int] = frozenset()
+    ) -> None:
         """The stay in order: a clause without a time follows the one before it.
 
         Sentences about the patient's past, the family or the discharge do not belong to the order.
+        Each of `topics` (offsets) begins the order anew.
         """
         sentences = self.sentences(section)
+        begin = cursor.copy()
         for sentence, remark in zip(sentences, self._remarks(sentences), strict=True):
+            if sentence.start in topics:
+                cursor = begin.copy()
             if remark is None:
                 self.next_sentence(sentence, cursor)
             else:
@@ -129,6 +138,10 @@ class Narrator:
     def next_sentence(self, sentence: Sentence, cursor: Cursor) -> None:
         """Place one sentence of the stay after the one before it."""
         self._advance(cursor, _SENTENCE_STEP)
+        self._sentence(sentence, cursor, past=False)
+
+    def entry_sentence(self, sentence: Sentence, cursor: Cursor) -> None:
+        """Place one sentence of an entry from when that was written."""
         self._sentence(sentence, cursor, past=False)
 
     def place_presentation(self, section: Section, cursor: Cursor) -> None:
@@ -291,7 +304,7 @@ class Narrator:
                         else self.resolver.milestones.at(Place.EMERGENCY)
                     )
                     estimate = replace(came, rule="arrival", reason=_COMPLAINT)
-                if item.inherited:
+                if item.inherited and estimate.rule != ENTRY:
                     estimate = self._inherit(estimate, near=named_here or past)
                 self._record(occurrence, estimate)
         spoken = self.find_occurrences(sentence.start, sentence.end)
@@ -413,6 +426,8 @@ class Narrator:
         Such expressions look back ("71 kg on admission", "the day before") or state an age, a year
         or a plan.
         """
+        if e.start in self.resolver.log_days:
+            return False
         back = (moment.estimate.time or 0.0) < cursor.time - 12
         if (
             not past
@@ -557,7 +572,9 @@ class Narrator:
 
     def _here(self, cursor: Cursor) -> Moment:
         source = (
-            f"mentioned after “{cursor.source}”"
+            "so when the entry was written"
+            if cursor.source == WRITTEN
+            else f"mentioned after “{cursor.source}”"
             if cursor.source
             else "mentioned at the beginning of its part of the note"
         )
@@ -566,7 +583,7 @@ class Narrator:
             min(cursor.low, cursor.time),
             None if cursor.high is None else max(cursor.high, cursor.time),
             Strength.DEFAULT if cursor.source == OPENING else Strength.INHERITED,
-            "narrative",
+            ENTRY if cursor.source == WRITTEN else "narrative",
             source,
             context=(cursor.uid,) if cursor.uid else (),
         )

@@ -6,6 +6,7 @@ The frame is a story, an examination, results, a list, or the discharge.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from timelines.backbones.rules.sections.headings import Section
@@ -15,16 +16,31 @@ from timelines.backbones.rules.timing.anchors.milestones import Place, find_plac
 from timelines.backbones.rules.timing.anchors.points import Moment
 from timelines.backbones.rules.timing.anchors.resolver import Resolver
 from timelines.backbones.rules.timing.discharge import counts_days, names_days
+from timelines.backbones.rules.timing.entries import ENTRY, DatedEntry
 from timelines.backbones.rules.timing.estimate import Estimate, Strength
 from timelines.backbones.rules.timing.frames import Frame, find_frame, reads_as_story
-from timelines.backbones.rules.timing.narrative import OPENING, Narrator
-from timelines.backbones.rules.timing.phrases.terms import Basis
+from timelines.backbones.rules.timing.narrative import OPENING, WRITTEN, Narrator
+from timelines.backbones.rules.timing.phrases.clauses import Clause
+from timelines.backbones.rules.timing.phrases.passages import is_copied
+from timelines.backbones.rules.timing.phrases.terms import Anchoring, Basis, Kind, TimeExpression
 from timelines.backbones.rules.timing.results import place_results, place_rows
+from timelines.domain import DAY
 
+#: Frames whose undated statements have one time.
+_FIXED = (Frame.EXAM, Frame.RESULTS, Frame.RECAP)
+#: Hours before the admission from which "for a month" is not about the stay.
+_LONG_BEFORE = 14 * DAY
+#: A paragraph's own subject at its head: "Phenobarbital (new). …", "[CHANGED] HCTZ 25 mg: …".
+_TOPIC = re.compile(
+    r"\s*(?:[-*•]\s*)?(?:\[[^\]\n]{2,12}\]\s*)?[A-Z][\w+/-]*(?:[ /-][\w+/-]+){0,4}(?:\s*\([^)\n]*\))?\s*[.:,;]\s"
+)
+_TOPICS = 4
 _UNIT_NAMED = re.compile(r"\b(?:[A-Z]{0,4}ICU|CCU|intensive care)\b")
 _EXAM_LABEL = re.compile(r"\s*([^:\n]{3,40}):")
 #: An examination "on admission" belongs to the end of the story of arrival, within these hours.
 _EXAM_EARLIEST, _EXAM_LATEST = -2.0, 6.0
+#: How long before its writing the first entry may report what has no time (hours).
+_ENTRY_BACK = 24.0
 #: Hours around the stated discharge that are still its day.
 _LEAVING_DAY = 12.0
 
@@ -43,6 +59,7 @@ class Placement:
     narrator: Narrator
     resolver: Resolver
     by_problem: bool
+    entries: Sequence[DatedEntry] = ()
 
     def place(self, section: Section, cursor: Cursor) -> None:
         """Date every occurrence of a section.
@@ -52,7 +69,11 @@ class Placement:
         text = self.narrator.analysis.text
         said = [text[s.start : s.end] for s in self.narrator.sentences(section)]
         frame = Frame.PRESENTING if reads_as_story(section, said) else find_frame(section)
-        if frame is Frame.PRESENTING:
+        titled = self._dated_title(section) if frame in _FIXED else None
+        if titled is not None:
+            for sentence in self.narrator.sentences(section):
+                self.fixed_sentence(sentence, titled)
+        elif frame is Frame.PRESENTING:
             self.narrator.place_presentation(section, cursor)
         elif frame in (Frame.STATIC, Frame.HISTORY):
             self.narrator.history(section)
@@ -62,23 +83,30 @@ class Placement:
             place_results(section, self.narrator, self.resolver, self.fixed_sentence)
         elif frame is Frame.COURSE:
             self._course(section, cursor)
+        elif frame is Frame.ENTRY:
+            self._entry(section, cursor)
         elif frame is Frame.LEAVING:
             self._place_leaving(section)
         elif frame is Frame.OPINIONS:
             self._opinions(section)
         else:
-            self._place_fixed(section, self._recap(section))
+            self._place_fixed(section, self._recap(section), remote=True)
         self._heading(section)
         place_rows(section, self.narrator, self.resolver)
 
     def fixed_sentence(
-        self, sentence: Sentence, fixed: Moment, latest: float | None = None
+        self,
+        sentence: Sentence,
+        fixed: Moment,
+        latest: float | None = None,
+        remote: bool = False,
     ) -> None:
         """Place one sentence at one moment.
 
         Clauses that name a day of their own, not after `latest`, are placed on that day. A day
         alone at the head of the sentence ("12/3 - CT chest") dates the rest of the sentence. A day
-        in brackets dates the words before it.
+        in brackets dates the words before it. `remote`: what has lasted for long is as old as it
+        says.
         """
         time, low = fixed.estimate.time or 0.0, fixed.estimate.low
         led: Moment | None = None
@@ -92,13 +120,16 @@ class Placement:
             named = [
                 e
                 for e in clause.expressions
-                if e.day is not None and e.day.basis is not Basis.CURRENT
+                if (e.day is not None and e.day.basis is not Basis.CURRENT)
+                or (fixed.day_only and e.part is not None)
             ]
+            cursor.day_only = fixed.day_only
             moments = [
                 (e, m)
                 for e in named
                 if (m := self.resolver.resolve(e, cursor, past=False)) and not _after(m, latest)
             ]
+            moments += self._long_before(clause) if remote else []
             inside = self.narrator.find_occurrences(clause.start, clause.end)
             for occurrence in inside:
                 moment = self.narrator.nearest(occurrence, moments) if moments else led or fixed
@@ -108,14 +139,62 @@ class Placement:
             if moments:
                 led = moments[-1][1] if not inside and clause.start <= sentence.start else None
 
+    def _long_before(self, clause: Clause) -> list[tuple[TimeExpression, Moment]]:
+        """Return the moments of a clause that are long before the admission.
+
+        Examples: "for 18 years", "since 2195", "two months ago".
+        """
+        past = Cursor(-2.0, -2.0, 0.0, 0)
+        long = [
+            e
+            for e in clause.expressions
+            if e.kind in (Kind.AGE, Kind.YEAR, Kind.SPAN)
+            or (e.kind is Kind.OFFSET and e.anchoring is Anchoring.ADMISSION)
+        ]
+        found = [(e, m) for e in long if (m := self.resolver.resolve(e, past, past=True))]
+        return [(e, m) for e, m in found if (m.estimate.time or 0.0) < -_LONG_BEFORE]
+
+    def _dated_title(self, section: Section) -> Moment | None:
+        """Return the day that a heading names ("OPERATION 11.12.", "Labs 4/3")."""
+        named = [
+            e
+            for e in self.narrator.find_times(section.start, section.body_start)
+            if e.day is not None and e.day.basis is not Basis.CURRENT
+        ]
+        if len(named) != 1:
+            return None
+        found = self.resolver.resolve(named[0], Cursor(0.0, 0.0, None, 0), past=False)
+        arriving = found is not None and found.day == 0 and find_frame(section) is Frame.EXAM
+        return None if arriving else found
+
     def _place_fixed(
-        self, section: Section, estimate: Estimate, latest: float | None = None
+        self,
+        section: Section,
+        estimate: Estimate,
+        latest: float | None = None,
+        remote: bool = False,
     ) -> None:
         moment = Moment(estimate, self.resolver.calendar.day_of(estimate.time or 0.0))
         for sentence in self.narrator.sentences(section):
-            self.fixed_sentence(sentence, moment, latest)
+            self.fixed_sentence(sentence, moment, latest, remote)
 
     # The stay
+
+    def _entry(self, section: Section, cursor: Cursor) -> None:
+        """Place an entry that was written during the stay.
+
+        What has no time was so when it was written, as far back as the entry before it.
+        """
+        index = max(i for i, e in enumerate(self.entries) if e.start <= section.start)
+        entry = self.entries[index]
+        low = self.entries[index - 1].time if index else entry.time - _ENTRY_BACK
+        self.resolver.writing = entry.time
+        for sentence in self.narrator.sentences(section):
+            here = Cursor(entry.time, low, entry.time, entry.day, source=WRITTEN)
+            self.narrator.entry_sentence(sentence, here)
+        self.resolver.writing = None
+        at = Estimate(entry.time, low, entry.time, Strength.PLACE, ENTRY, "the time of the entry")
+        cursor.set(at, entry.day, source=WRITTEN)
 
     def _course(self, section: Section, cursor: Cursor) -> None:
         if self.by_problem or cursor.time < -24:
@@ -123,7 +202,20 @@ class Placement:
             cursor.set(start, self.resolver.arrival_day(start.time or 0.0), source=OPENING)
             cursor.uid = ""
         self._follow_title(section, cursor)
-        self.narrator.course(section, cursor)
+        self.narrator.course(section, cursor, self._topics(section))
+        self.resolver.copied_day = None
+
+    def _topics(self, section: Section) -> frozenset[int]:
+        """Return the offsets of paragraphs about one drug or problem each.
+
+        None unless most paragraphs begin with such a name.
+        """
+        lines = list(
+            re.finditer(r"[^\r\n]+", self.narrator.analysis.text[section.body_start : section.end])
+        )
+        named = [m for m in lines if _TOPIC.match(m.group())]
+        many = len(named) >= _TOPICS and 2 * len(named) >= len(lines)
+        return frozenset(section.body_start + m.start() for m in named) if many else frozenset()
 
     def _follow_title(self, section: Section, cursor: Cursor) -> None:
         """Move the cursor to the day that a heading names.
@@ -134,6 +226,8 @@ class Placement:
             moment = self.resolver.resolve(e, cursor, past=False) if e.day is not None else None
             if moment:
                 cursor.set(moment.estimate, moment.day, moment.day_only, e.text)
+                copied = is_copied(self.narrator.analysis.text[section.start : section.body_start])
+                self.resolver.copied_day = moment.day if copied else None
 
     def _arrival(self) -> Estimate:
         """Return where the course begins.

@@ -136,7 +136,7 @@ def _find_label_moment(
     for e in narrator.find_times(sentence.start, sentence.start + label.end()):
         moment = (
             resolver.resolve(e, Cursor(0.0, 0.0, None, 0), past=False)
-            if e.day is not None
+            if e.day is not None or (e.part is not None and not e.linked)
             else None
         )
         if moment is not None:

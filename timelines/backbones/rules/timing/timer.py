@@ -21,18 +21,23 @@ from timelines.backbones.rules.timing.anchors.references import ReferenceIndex
 from timelines.backbones.rules.timing.anchors.resolver import Resolver
 from timelines.backbones.rules.timing.calibration import Margins, calibrate
 from timelines.backbones.rules.timing.discharge import discharge_estimate
+from timelines.backbones.rules.timing.entries import find_entries, with_entries
 from timelines.backbones.rules.timing.estimate import Estimate, Strength, entry
 from timelines.backbones.rules.timing.frames import Frame, find_frame
 from timelines.backbones.rules.timing.narrative import Narrator
 from timelines.backbones.rules.timing.order import show_disagreements
-from timelines.backbones.rules.timing.phrases.bare_dates import bare_dates
+from timelines.backbones.rules.timing.phrases.bare_dates import bare_dates, dotted_dates
 from timelines.backbones.rules.timing.phrases.expressions import find_expressions
 from timelines.backbones.rules.timing.phrases.manner import (
     Manner,
     writes_full_day,
     writes_plain_clocks,
 )
-from timelines.backbones.rules.timing.phrases.passages import find_writing
+from timelines.backbones.rules.timing.phrases.passages import (
+    find_first_days,
+    find_log_days,
+    find_writing,
+)
 from timelines.backbones.rules.timing.phrases.terms import Basis, TimeExpression
 from timelines.backbones.rules.timing.placement import Placement
 from timelines.backbones.rules.timing.repeats import link_repeats
@@ -100,9 +105,19 @@ class _Reading:
         self.calendar = Calendar(anchor)
         self.milestones = Milestones(anchor, discharge)
         self.expressions = _locate_expressions(self.analysis, self.calendar, check)
+        self.entries = find_entries(
+            note.text, self.expressions, self._stated_day, self.calendar.midnight
+        )
+        sections = with_entries(note.text, self.analysis.sections, self.entries)
+        self.analysis = replace(self.analysis, sections=sections)
         spanned = [o for o in note.inventory if o.start is not None]
         self.occurrences = tuple(sorted(spanned, key=lambda o: (o.start or 0, o.ordinal)))
         self.written = find_writing(note.text, self._dates())
+        self.written = sorted([*self.written, *((e.start, e.day) for e in self.entries)])
+        self.log_days = find_log_days(
+            note.text, self.expressions, self._stated_day, self.calendar.clock
+        )
+        self.first_days = find_first_days(note.text, self._dates())
         self.starts = [o.start or 0 for o in self.occurrences]
         match = _AGE.search(note.text)
         self.age = float(match[1]) if match and 0 < int(match[1]) < 120 else None
@@ -110,6 +125,15 @@ class _Reading:
         self.course = (course[0].start, course[-1].end) if course else (0, len(note.text))
         self.by_problem = len(course) >= _BY_PROBLEM
         self.numbered = any(note.text[s.start : s.start + 1] == "#" for s in course)
+
+    def _stated_day(self, e: TimeExpression) -> int | None:
+        """Return the calendar day of a date or hospital day; None for other days."""
+        if e.day is None:
+            return None
+        if e.day.basis is Basis.HOSPITAL:
+            return e.day.number - 1
+        dated = e.day.basis is Basis.DATE and e.day.month is not None
+        return self.calendar.date_day(e.day) if dated else None
 
     def _dates(self) -> list[tuple[TimeExpression, int]]:
         """Return the dates of the note with their calendar days."""
@@ -132,7 +156,7 @@ class _Reading:
         narrator = Narrator(
             self.analysis, resolver, self.occurrences, self.expressions, check=self.check
         )
-        placement = Placement(narrator, resolver, self.by_problem)
+        placement = Placement(narrator, resolver, self.by_problem, self.entries)
         cursor = self._start()
         for section in self.analysis.sections:
             placement.place(section, cursor)
@@ -205,6 +229,8 @@ class _Reading:
             self.age,
             unit_name=find_unit(self.note.text),
             written=self.written,
+            first_days=self.first_days,
+            log_days=self.log_days,
         )
         surgery = operation(index, self.course)
         if surgery is not None:
@@ -238,6 +264,7 @@ def _locate_expressions(
     """Expressions of every sentence, with offsets of the note."""
     usual = Manner(
         is_date=bare_dates(analysis.text, calendar.date_day),
+        is_dotted=dotted_dates(analysis.text, calendar.date_day),
         plain_clocks=writes_plain_clocks(analysis.text),
         full_day=writes_full_day(analysis.text),
     )

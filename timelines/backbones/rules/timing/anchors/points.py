@@ -6,7 +6,7 @@ Hospital days, postoperative days, dates, "that evening", "by noon".
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from timelines.backbones.rules.timing.anchors.clock import Calendar
@@ -62,6 +62,14 @@ class PointResolver:
     surgery: Estimate | None = None
     #: The calendar day on which the story first reports an operation.
     reported_surgery_day: int | None = None
+    #: The day of the note from which the passage was copied.
+    copied_day: int | None = None
+    #: When the entry that is being read was written (hours from admission); None outside one.
+    writing: float | None = None
+    #: Days of the clock times at the heads of a log's lines, by offset.
+    log_days: Mapping[int, int] = field(default_factory=dict)
+    #: First days that the note defines ("ICU day 1 = 22 May").
+    first_days: Mapping[str, int] = field(default_factory=dict)
     #: Days of writing that the note states, by the offset from which they are meant.
     written: Sequence[tuple[int, int]] = ()
     #: The times that follow in the passage.
@@ -148,8 +156,8 @@ class PointResolver:
                 else self._guessed_surgery(cursor, named.number)
             ) + named.number
         if named.basis is Basis.UNIT:
-            unit = self.milestones.at(Place.UNIT)
-            return self.calendar.day_of(unit.time or 0.0) + named.number - 1
+            first = self._first_day(named.reference, e)
+            return None if first is None else first + named.number - 1
         if named.basis is Basis.DATE:
             return self.calendar.date_day(named, near=cursor.day)
         if named.basis is Basis.WEEKDAY:
@@ -157,7 +165,7 @@ class PointResolver:
                 named.number, 0 if past else cursor.day, forward=not past
             )
         if named.basis is Basis.CURRENT:
-            written = self._written_day(e) if named.writing else None
+            written = self._written_day(e, past) if named.writing else None
             if written is not None:
                 return written + named.number
             if past and named.number < 0:
@@ -167,6 +175,22 @@ class PointResolver:
                 )
             return cursor.day + named.number
         return self._event_day(named, e, cursor, past)
+
+    def _first_day(self, counted: str, e: TimeExpression) -> int | None:
+        """Return the first day in the unit, on the ventilator or of antibiotics.
+
+        It is as the note defines it. Without a stated arrival the unit counts from the admission.
+        """
+        if counted in self.first_days:
+            return self.first_days[counted]
+        if counted == "unit":
+            reached = self.milestones.reached.get(Place.UNIT)
+            stated = reached is not None and reached.strength is Strength.EXPLICIT
+            return self.calendar.day_of(reached.time or 0.0) if reached and stated else 0
+        found = self.index.find("intubated" if counted == "ventilator" else counted, e.start)
+        if found is None or found[1].time is None:
+            return None
+        return self.calendar.day_of(found[1].time)
 
     def _guessed_surgery(self, cursor: Cursor, number: int) -> int:
         """Return the day of surgery from the first postoperative day named.
@@ -208,7 +232,9 @@ class PointResolver:
 
         Examples: "that evening", "the next morning" or a bare "by noon".
         """
-        written = self._written_day(e) if e.linked == "this" else None
+        if e.start in self.log_days:
+            return Choice(self.log_days[e.start], part)
+        written = self._written_day(e, past) if e.linked == "this" else None
         if written is not None:
             return Choice(written, self._half(e, part, written, cursor))
         if past:
@@ -236,6 +262,8 @@ class PointResolver:
             if day == 0 and midnight(day) + part.high < -_ARRIVING:
                 day += 1
             return Choice(day, self._half(e, part, day, cursor))
+        if self.writing is not None:
+            return self._before_writing(e, part, cursor.day)
         low = cursor.time if crossed_bounds(cursor) else min(cursor.low, cursor.time)
         passage = Passage(
             self.calendar,
@@ -246,10 +274,30 @@ class PointResolver:
         )
         return passage.choose(e, part, cursor.time, low)
 
-    def _written_day(self, e: TimeExpression) -> int | None:
-        """Return the stated day of writing of the text around an expression."""
+    def _before_writing(self, e: TimeExpression, part: Part, today: int) -> Choice:
+        """Return the last day on which a part had begun at the writing."""
+        parts = [part, part.shift(12.0)] if e.ambiguous_clock and part.point < 12 else [part]
+        past = [
+            (self.calendar.midnight(day) + p.point, day, p)
+            for day in (today - 2, today - 1, today)
+            for p in parts
+            if self.calendar.midnight(day) + min(p.low + 0.25, p.point) <= (self.writing or 0.0)
+        ]
+        _, day, chosen = max(past, key=lambda c: c[0])
+        return Choice(day, chosen)
+
+    def _written_day(self, e: TimeExpression, past: bool) -> int | None:
+        """Return the day of writing of the text around an expression.
+
+        Without a stated one it is that of the discharge, None before the admission (`past`).
+        """
         days = [day for offset, day in self.written if offset <= e.start]
-        return days[-1] if days else None
+        if self.copied_day is not None:
+            return self.copied_day
+        if days:
+            return days[-1]
+        end = self.milestones.discharge
+        return None if end is None or past else self.calendar.day_of(end)
 
     def _half(self, e: TimeExpression, part: Part, day: int, cursor: Cursor) -> Part:
         """Return the half of a known day that an hour without one means."""

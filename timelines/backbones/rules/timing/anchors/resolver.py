@@ -25,6 +25,8 @@ _ARRIVED = -0.6
 _SINCE_ARRIVAL = 18.0
 #: Hours after the discharge that a time of the stay may be stated to have.
 _SHORTLY = 12.0
+#: Hours after the writing of an entry that its times may still have.
+_WRITTEN_AFTER = 0.75
 #: Words of an amount of time that has passed, in contrast to "in two weeks".
 _FOLLOWED = re.compile(r"\b(?:later|after\w*|follow\w*)\b", re.IGNORECASE)
 
@@ -45,8 +47,17 @@ class Resolver(PointResolver):
         moment = self._moment(expression, cursor, past)
         if moment is None or moment.estimate.time is None:
             return None
+        if self.writing is not None and moment.estimate.time > self.writing + _WRITTEN_AFTER:
+            return self._ordered(moment, self.writing)
         self.seen[expression.start] = (expression, moment.day, moment.estimate.time)
         return self._within_stay(expression, moment, cursor)
+
+    def _ordered(self, moment: Moment, writing: float) -> Moment:
+        """Place what an entry plans at its hour of writing (protocol)."""
+        reason = f"a plan, made when the entry was written; {moment.estimate.reason}"
+        high = moment.estimate.high or moment.estimate.time
+        estimate = Estimate(writing, writing, high, Strength.RELATIVE, "plan", reason, known=False)
+        return Moment(estimate, self.calendar.day_of(writing))
 
     def _within_stay(self, e: TimeExpression, moment: Moment, cursor: Cursor) -> Moment:
         """Return the moment, or that of the plan for a time after discharge.

@@ -11,12 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from timelines.backbones.rules.sentences import writes_dotted_dates
 from timelines.backbones.rules.timing.phrases.terms import Basis, Day
 
 #: Month and day without a year, nothing numeric around them.
 BARE_DATE = re.compile(
     r"(?<![\w/.,+-])(?P<m>1[0-2]|0?[1-9])/(?P<d>3[01]|[12]\d|0?[1-9])\b(?![/%]|[.,:-]\d)"
 )
+#: A sentence that goes on behind a date.
+_GOES_ON = re.compile(r"\s*[,;:)–-]|\s+[a-z]")
 _SHARE_BEFORE = re.compile(
     r"(?:\b(?:pain|strengths?|power|motor|murmur|grade|scores?|gcs|apgars?|scale|level|sensation|reflexes|pulses|dtrs?|vision|x|of|"
     r"hand|level|burning|reported|rated|sharp|at|was)\s*(?:score|level|is|was|of|at|a)?|[<>≥≤=~])\s*$",
@@ -67,6 +70,26 @@ def bare_dates(text: str, find_day: Callable[[Day], int | None]) -> Callable[[Da
         for m in written
     )
     return about_stay if cued and len({parse_day(m) for m in written}) >= _MANNER else None
+
+
+def dotted_dates(
+    text: str, find_day: Callable[[Day], int | None]
+) -> Callable[[re.Match[str]], bool] | None:
+    """Return a test for dates with points but without a year ("26.8.").
+
+    None if the note does not write dates with points. "K 4.1." at the end of a sentence is a date
+    only if it is one of the stay.
+    """
+    if not writes_dotted_dates(text):
+        return None
+
+    def is_date(match: re.Match[str]) -> bool:
+        if match["y"] or _GOES_ON.match(match.string, match.end()):
+            return True
+        found = find_day(Day(Basis.DATE, int(match["d"]), month=int(match["m"])))
+        return found is not None and _EARLIEST <= found <= _LATEST
+
+    return is_date
 
 
 def parse_day(match: re.Match[str]) -> Day:

@@ -96,7 +96,7 @@ _BASES: tuple[tuple[str, str], ...] = (
     (r"bed ?time", "bedtime"),
     (r"over ?night|(?:through|throughout|during) (?:the|that) night", "overnight"),
     (r"mid ?night|12 ?mn", "midnight"),
-    (r"nights?|nighttime", "night"),
+    (r"night(?:time)?", "night"),
 )
 BASE = "|".join(pattern for pattern, _ in _BASES)
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 from timelines.backbones.rules.timing.phrases.daypart import find_part
 from timelines.backbones.rules.timing.phrases.grammar.amounts import (
     find_ages,
+    find_ages_of_conditions,
     find_offsets,
     find_spans,
 )
@@ -59,7 +60,7 @@ def _find_all(text: str, manner: Manner) -> Iterator[list[TimeExpression]]:
 
     They are in order of precedence: a later finder does not change the matches of an earlier one.
     """
-    dates, days = find_dates(text, manner.is_date), find_days(text)
+    dates, days = find_dates(text, manner.is_date, manner.is_dotted), find_days(text)
     yield find_ages(text)
     yield dates
     yield find_plain_clocks(text, [*dates, *days], manner.plain_clocks)
@@ -70,6 +71,8 @@ def _find_all(text: str, manner: Manner) -> Iterator[list[TimeExpression]]:
     yield days
     yield find_clocks(text, manner.full_day)
     yield find_spans(text)
+    if manner.is_year is not None:
+        yield find_ages_of_conditions(text)
     yield find_parts(text)
     yield find_events(text)
 

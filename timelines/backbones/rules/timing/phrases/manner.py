@@ -29,11 +29,12 @@ _HABIT = 2
 class Manner:
     """How a note writes dates, clock times and years.
 
-    `is_date` accepts a date without a word before it, `is_year` such a year; without them there
-    are none. `plain_clocks`: "2130" may be a clock time. `full_day`: "8:22" is in the morning.
+    `is_date` accepts a date without a word before it, `is_dotted` one with points, `is_year` such a
+    year; without them there are none. `plain_clocks`: "2130" may be a clock time. `full_day`: "8:22" is in the morning.
     """
 
     is_date: Callable[[Day], bool] | None = None
+    is_dotted: Callable[[re.Match[str]], bool] | None = None
     is_year: Callable[[int], bool] | None = None
     plain_clocks: bool = False
     full_day: bool = True

@@ -7,9 +7,10 @@ patient.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from timelines.backbones.rules.timing.phrases.terms import Basis, TimeExpression
+from timelines.backbones.rules.timing.phrases.grammar.days import counted_name
+from timelines.backbones.rules.timing.phrases.terms import Basis, Kind, TimeExpression
 from timelines.domain import Occurrence
 
 #: How far ahead a passage is read for the day that it names next (characters).
@@ -21,6 +22,14 @@ _WRITTEN = re.compile(
     r"\b(?:written|dictated|prepared|addendum|(?:note|summary)\s+(?:date|of)|date\s+of\s+(?:note|summary))\b",
     re.IGNORECASE,
 )
+_FIRST_DAY = re.compile(r"\b([a-z]+)\s+day\s*#?1\s*(?:=|is|was|on|:|\(|,)\s*", re.IGNORECASE)
+_FIRST_DAYS = re.compile(rf"(?:{_FIRST_DAY.pattern})+$", re.IGNORECASE)
+#: Lines with a clock time at their head from which they are a log.
+_LOG = 4
+#: Hours after the admission from which the first line of a log is of the day before.
+_AFTER_ARRIVAL = 12.0
+#: Hours by which a line of a log may be earlier than the one above it.
+_LOG_BACK = 2.0
 _UNTIL = re.compile(r"\b(?:until|till|'til)\b", re.IGNORECASE)
 _THROUGH = re.compile(r"\b(?:thru|through)\s+$", re.IGNORECASE)
 #: "was not given until the next morning" dates the giving.
@@ -77,6 +86,53 @@ def find_writing(text: str, dates: Sequence[tuple[TimeExpression, int]]) -> list
         if len(line) < _HEADER and _WRITTEN.search(line[: e.start - start]):
             found.append((start, day))
     return found
+
+
+def find_first_days(text: str, dates: Sequence[tuple[TimeExpression, int]]) -> dict[str, int]:
+    """Return the calendar days that a note gives as day 1.
+
+    By what is counted (`counted_name`). Example: "ICU day 1 = vent day 1 = 22 May".
+    """
+    found: dict[str, int] = {}
+    for e, day in dates:
+        chain = _FIRST_DAYS.search(text, max(0, e.start - _HEADER), e.start)
+        for m in _FIRST_DAY.finditer(chain.group()) if chain else ():
+            found.setdefault(counted_name(m[1]), day)
+    return found
+
+
+def find_log_days(
+    text: str,
+    expressions: Sequence[TimeExpression],
+    find_day: Callable[[TimeExpression], int | None],
+    admitted: float,
+) -> dict[int, int]:
+    """Return the days of the clock times at the heads of a log's lines.
+
+    By offset, as calendar days. A log has four such lines or more; a clock time that is earlier than the one above it
+    is of the next day. `find_day` returns the day that an expression names, `admitted` the clock
+    hour of the admission.
+    """
+    found: dict[int, int] = {}
+    day, before, first = 0, None, True
+    heads = [
+        e
+        for e in expressions
+        if e.kind is Kind.POINT
+        and e.part is not None
+        and not text[text.rfind("\n", 0, e.start) + 1 : e.start].strip(" \t-*•[")
+    ]
+    for e in heads:
+        hour = e.part.point if e.part else 0.0
+        named = find_day(e)
+        if named is not None:
+            day = named
+        elif first and hour > admitted + _AFTER_ARRIVAL:
+            day = -1  # before midnight, on the way in
+        elif before is not None and hour < before - _LOG_BACK:
+            day += 1
+        found[e.start], before, first = day, hour, False
+    return found if len(found) >= _LOG else {}
 
 
 def is_copied(clause: str) -> bool:

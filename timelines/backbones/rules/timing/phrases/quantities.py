@@ -235,9 +235,9 @@ def _count(text: str, unit: float) -> tuple[float, float, float] | None:
 
 
 _UNIT_AFTER = re.compile(
-    r"[/%]|\s*(?:m[lg]s?\b|mcg|cc\b|units?\b|kg|g\b|l\b|liters?|litres?|k\b|x\s?\d|k?cal|mm|cm|ft\b|feet|"
-    r"meters?|metres?|steps|beats|cells|copies|iu\b|meq|mmol|ng|pg|u\b|bid\b|tid\b|qid\b|qd\b|q\s?\d|"
-    r"daily|po\b|iv\b|sc\b|cells|nucleated|range|\()",
+    r"[/%]|\s*(?:m[lg]s?\b|mcg|cc\b|units?\b|kg|g\b|l\b|liters?|litres?|k\b|x\s?\d|k?cal\b|mm|cm|ft\b|feet|"
+    r"meters?|metres?|steps|beats|cells|copies|iu\b|meq|mmol|ng\b|pg\b|u\b|bid\b|tid\b|qid\b|qd\b|q\s?\d|"
+    r"daily|po\b|iv\b|sc\b|cells|nucleated|range|\((?!\d{1,2}/\d{1,2}\)))",
     re.IGNORECASE,
 )
 _THING_BEFORE = re.compile(

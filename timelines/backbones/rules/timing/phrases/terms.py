@@ -28,7 +28,7 @@ class Basis(StrEnum):
 
     HOSPITAL = "hospital"  # number: hospital day, 1 = calendar day of admission
     POSTOP = "postop"  # number: days after the operation, 0 = its day
-    UNIT = "unit"  # number: day in the unit, 1 = day of arrival there
+    UNIT = "unit"  # number: day of reference (unit, ventilator, antibiotics), 1 = its first
     DATE = "date"  # month, day and perhaps year
     WEEKDAY = "weekday"  # number: Monday = 0
     CURRENT = "current"  # number: days after the day spoken of

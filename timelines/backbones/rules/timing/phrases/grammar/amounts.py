@@ -16,6 +16,7 @@ from timelines.backbones.rules.timing.phrases.quantities import (
     parse_quantity,
 )
 from timelines.backbones.rules.timing.phrases.terms import Anchoring, Kind, TimeExpression
+from timelines.domain import MONTH, YEAR
 
 _I = re.IGNORECASE
 #: The phrase that an offset or relation refers to, up to the end of its clause.
@@ -54,6 +55,13 @@ _WITHIN = re.compile(
 _AFTER_AN = re.compile(rf"\bafter\s+(?P<q>{QUANTITY}|{BARE_QUANTITY})(?!\s+of)", _I)
 _FOLLOW_UP = re.compile(
     rf"\b(?:at|by|on)\s+(?:(?:a|the|his|her|last)\s+)?(?P<q>{QUANTITY})(?:\s+of)?[\s-]+follow[\s-]?up\b",
+    _I,
+)
+#: More years than this without a word before them are the patient's age.
+_LONGEST_LASTED = 40 * YEAR
+_LASTED = re.compile(
+    rf"(?<!\bat)(?<!\bage)(?<!\baged)(?<!\bevery)(?<!\bin)(?<!\bafter)(?<!\bthan)\s(?=[~<>≥\d])(?P<q>{QUANTITY})"
+    rf"(?=\s*(?:[.,;:)]|$|\n))",
     _I,
 )
 _HISTORY = re.compile(
@@ -173,6 +181,28 @@ def find_spans(text: str) -> list[TimeExpression]:
         if quantity:
             found.append(
                 TimeExpression(m.start(), m.end(), Kind.OFFSET, quantity=quantity, direction=1)
+            )
+    return found
+
+
+def find_ages_of_conditions(text: str) -> list[TimeExpression]:
+    """Return how long conditions of a history have lasted.
+
+    Examples: "T2DM ~15 y", "asthma, 12 years".
+    """
+    found = []
+    for m in _LASTED.finditer(text):
+        quantity = parse_quantity(m["q"])
+        if quantity and MONTH <= quantity.hours <= _LONGEST_LASTED:
+            found.append(
+                TimeExpression(
+                    m.start(),
+                    m.end(),
+                    Kind.SPAN,
+                    quantity=quantity,
+                    direction=-1,
+                    anchoring=Anchoring.ADMISSION,
+                )
             )
     return found
 

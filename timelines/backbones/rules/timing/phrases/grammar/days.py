@@ -8,7 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from timelines.backbones.rules.timing.phrases.bare_dates import BARE_DATE, is_share, parse_day
+from timelines.backbones.rules.sentences import DOTTED_DATE
+from timelines.backbones.rules.timing.phrases.bare_dates import (
+    BARE_DATE,
+    is_share,
+    parse_day,
+)
 from timelines.backbones.rules.timing.phrases.daypart import BASE, find_part
 from timelines.backbones.rules.timing.phrases.quantities import number
 from timelines.backbones.rules.timing.phrases.terms import Basis, Day, Kind, TimeExpression
@@ -71,7 +76,13 @@ _DAY_PATTERNS: tuple[tuple[re.Pattern[str], Basis], ...] = (
         ),
         Basis.POSTOP,
     ),
-    (re.compile(rf"\b{_UNIT_NAME}\s+day\s*#?\s*{_RANGE}\b", _I), Basis.UNIT),
+    (
+        re.compile(
+            rf"\b(?P<what>{_UNIT_NAME}|vent(?:ilator)?|abx|antibiotics?)\s+day\s*#?\s*{_RANGE}\b",
+            _I,
+        ),
+        Basis.UNIT,
+    ),
     (re.compile(rf"\bon\s+(?:the\s+)?(?P<n>{_ORD})\s+day\b(?!\s+of)", _I), Basis.HOSPITAL),
     (
         re.compile(rf"\b(?:since|by|until)\s+the\s+(?P<n>{_ORD})\s+day\b(?!\s+of)", _I),
@@ -96,7 +107,7 @@ _NAMED_DATE = re.compile(
 _DAY_FIRST_DATE = re.compile(
     rf"(?<![\w/.:-])(?P<d>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?(?:"
     rf"-(?P<hm>{'|'.join(MONTHS)})[a-z]{{0,6}}(?:-(?P<hy>\d{{4}}|\d{{2}}))?|"
-    rf"\s+(?:of\s+)?(?P<m>{MONTH_NAME})\.?(?:,?\s+(?P<y>(?:19|2[01])\d\d)(?!\s*(?:h\b|hours)))?)\b",
+    rf"\s+(?:of\s+)?(?P<m>{MONTH_NAME})\.?(?:,?\s+(?P<y>(?:19|2[0-3])\d\d)(?!\s*(?:h\b|hours)))?)\b",
     _I,
 )
 #: "on the 9th", "the morning of the 8th": a day of the month of the stay.
@@ -157,10 +168,10 @@ def find_days(text: str) -> list[TimeExpression]:
     for pattern, basis in _DAY_PATTERNS:
         for m in pattern.finditer(text):
             value, until = _day_number(m["n"]), m.groupdict().get("until")
+            what = counted_name(m.groupdict().get("what") or "")
             if value is not None:
-                found.append(
-                    _add_modifier(text, m, Day(basis, value, int(until) if until else None))
-                )
+                day = Day(basis, value, int(until) if until else None, reference=what)
+                found.append(_add_modifier(text, m, day))
     for m in _FINAL_DAY.finditer(text):
         what = m["what"] or m["last"] or m["part"]
         part = None if what.lower() == "day" else find_part("", what)
@@ -208,6 +219,17 @@ def find_days(text: str) -> list[TimeExpression]:
     return found
 
 
+def counted_name(words: str) -> str:
+    """Return what days are counted of, "" for nothing.
+
+    It is "unit", "ventilator" or "antibiotics".
+    """
+    word = words.lower()
+    if not word:
+        return ""
+    return "ventilator" if word.startswith("vent") else "antibiotics" if word[0] == "a" else "unit"
+
+
 def _day_number(text: str) -> int | None:
     word = text.lower()
     if word in _ORDINALS:
@@ -224,12 +246,23 @@ def _add_modifier(text: str, m: re.Match[str], day: Day) -> TimeExpression:
     )
 
 
-def find_dates(text: str, bare: Callable[[Day], bool] | None = None) -> list[TimeExpression]:
+def find_dates(
+    text: str,
+    bare: Callable[[Day], bool] | None = None,
+    dotted: Callable[[re.Match[str]], bool] | None = None,
+) -> list[TimeExpression]:
     """Return calendar dates and weekdays.
 
-    A bare "3/14" needs a word before it that makes it a date, or `bare` must accept it.
+    A bare "3/14" needs a word before it that makes it a date, or `bare` must accept it; "26.8." must
+    be accepted by `dotted`.
     """
     found: list[TimeExpression] = []
+    for m in DOTTED_DATE.finditer(text):
+        if m["y"] or (dotted is not None and dotted(m)):
+            dated = Day(
+                Basis.DATE, int(m["d"]), month=int(m["m"]), year=int(m["y"]) if m["y"] else None
+            )
+            found.append(TimeExpression(m.start(), m.end(), Kind.POINT, day=dated))
     if bare is not None:
         dates = [
             m for m in BARE_DATE.finditer(text) if not is_share(text, m) and bare(parse_day(m))
