@@ -1,4 +1,4 @@
-"""Quality of the rules backbone on notes in twelve styles.
+"""Quality of the rules backbone on notes in eighteen styles.
 
 Floors are a little under the measured values (docs/quality.md).
 """
@@ -12,7 +12,7 @@ from tests.spec.pipeline.quality.measured import STYLES, QualityFigures, measure
 pytestmark = [pytest.mark.slow, pytest.mark.deep, pytest.mark.timeout(900)]
 
 
-@pytest.fixture(scope="module", params=["tuning", "blind"])
+@pytest.fixture(scope="module", params=["tuning", "later", "blind"])
 def figures(request: pytest.FixtureRequest) -> QualityFigures:
     folders = sorted(path for path in (STYLES / request.param).iterdir() if path.is_dir())
     assert len(folders) == 12
