@@ -3,13 +3,14 @@
 Repeats go one to one, neighbours move, discharge is the recorded one.
 """
 
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timelines.backbones.rules.revision.propagate import Anchored, find_move
+from timelines.backbones.rules.revision.propagate import Anchored, find_tie
 from timelines.backbones.rules.revision.reviser import RuleReviser
 from timelines.domain import (
     Anchor,
@@ -80,18 +81,23 @@ def test_two_doses_told_apart_do_not_share_one_row() -> None:
     assert [e.adopted_rows for e in timeline] == [(1,), (2,)]
 
 
-def test_an_occurrence_without_rows_moves_with_its_neighbour() -> None:
+@pytest.mark.parametrize(("context", "moved"), [(("0000",), 14.0), ((), 10.0)])
+def test_an_occurrence_without_rows_moves_with_its_neighbour(
+    context: tuple[str, ...], moved: float
+) -> None:
     note, text = case(
         "Lactate was 4.1 and he looked mottled.",
         ["Lactate was 4.1", "looked mottled"],
         [10.0, 10.0],
     )
+    mottled = replace(text.by_uid["0001"], context=context, decided_by="narrative")
+    text = Timeline.complete(note.inventory, [text.by_uid["0000"], mottled], TimelineKind.TEXT_ONLY)
     rows = [row("0000", 1, 14.0, "lab:lactate:blood", "4.1")]
     (timeline,) = revise(RuleReviser(), note, text, Expansion(tuple(rows)), WINDOW, alternatives=1)
-    assert [e.time for e in timeline] == [14.0, 14.0]
-    assert (timeline.entries[1].lower, timeline.entries[1].upper) == (8.0, 20.0)
+    assert [e.time for e in timeline] == [14.0, moved]
+    assert (timeline.entries[1].lower, timeline.entries[1].upper) == (moved - 6.0, moved + 6.0)
     assert timeline.entries[1].adopted_rows == ()
-    assert timeline.entries[1].context == ("0000",)
+    assert timeline.entries[1].context == context
 
 
 def test_history_does_not_move() -> None:
@@ -157,15 +163,32 @@ def test_whatever_the_evidence_the_result_is_complete_and_consistent(
     assert all([e.uid for e in t] == list(note.inventory.uids) for t in timelines)
 
 
-def test_a_move_is_the_weighted_median_of_near_shifts() -> None:
+@pytest.mark.parametrize(
+    ("way", "context", "moved"),
+    [
+        ("narrative", (), None),
+        ("relative", ("x",), None),
+        ("relative", ("b", "a"), "b"),
+        # the first tie with a row decides
+        ("narrative", ("x", "a", "b"), "a"),
+        # a row a day away corrects only its own occurrence
+        ("event", ("far", "a"), None),
+        # a stated time does not move
+        ("clock", ("a",), None),
+        # findings of one moment share the middle shift
+        ("section", (), "a"),
+    ],
+)
+def test_an_occurrence_moves_with_what_it_is_tied_to(
+    way: str, context: tuple[str, ...], moved: str | None
+) -> None:
     anchors = [
-        Anchored("a", 0, 10.0, 12.0),
-        Anchored("b", 10, 10.0, 12.5),
-        Anchored("c", 20, 10.0, 40.0),
-        Anchored("d", 9000, 10.0, 0.0),
+        Anchored("a", 10.0, 12.0),
+        Anchored("b", 10.0, 8.5),
+        Anchored("c", 10.0, 13.0),
+        Anchored("d", 11.0, 16.0),
+        Anchored("far", 10.5, 34.0),
     ]
-    found = find_move(10, 10.0, (), anchors)
-    assert found is not None
-    assert found.shift == pytest.approx(2.5)
-    assert find_move(5000, 10.0, (), anchors) is None
-    assert find_move(5000, 10.0, ("a",), anchors) is not None
+    entry = Entry("0000", 10.0, 9.0, 11.0, False, context, way, "")
+    tie = find_tie(entry, {a.uid: a for a in anchors})
+    assert (tie.uid if tie else None) == moved

@@ -1,33 +1,35 @@
-"""Move occurrences without a row with the rows adopted around them.
+"""Move occurrences without a row with the rows of what they are tied to.
 
-The text connects an occurrence to its neighbours ("two hours later", "after the scan"). If the
-record moves those, the old hour would separate them, so the occurrence moves by the weighted median
-of their shifts.
+The text ties an occurrence to another one: it counts from it ("two hours later", "after the scan"),
+or has no time of its own and is mentioned with it. The findings of one examination share its
+moment. If the record moves a tie by some hours, the occurrence moves by as many. Without a tie it
+stays.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-#: Characters and hours over which the weight of a neighbour's shift decays to 1/e.
-_TEXT_SCALE = 250.0
-_TIME_SCALE = 6.0
-#: Together the neighbours must weigh this much before anything moves.
-_MIN_WEIGHT = 0.25
-MAX_SHIFT = 24.0
+from timelines.domain import Entry
+
+#: Ways of decision that tie an occurrence to its context.
+_TIED = frozenset({"event", "narrative", "relative"})
+#: The way of decision whose occurrences share a moment.
+_SHARED = "section"
+_SAME_MOMENT = 0.02
+#: A row further away than this (hours) is a correction of its own.
+_MAX_SHIFT = 6.0
 
 
 @dataclass(frozen=True, slots=True)
 class Anchored:
     """An occurrence whose time was taken from a row.
 
-    It has its position in the note, the hour of the text and the hour of the row.
+    It has the hour of the text and the hour of the row.
     """
 
     uid: str
-    position: int
     text_time: float
     row_time: float
 
@@ -36,50 +38,16 @@ class Anchored:
         return self.row_time - self.text_time
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
-    """A shift in hours.
+def find_tie(entry: Entry, anchors: Mapping[str, Anchored]) -> Anchored | None:
+    """Return what an occurrence moves with, by UID of the anchors.
 
-    `by` are the anchors that caused it, the weightiest first.
+    Of the context the most relevant, of one moment the middle shift.
     """
-
-    shift: float
-    by: tuple[str, ...]
-
-
-def find_move(
-    position: int, text_time: float, context: Sequence[str], anchors: Sequence[Anchored]
-) -> Move | None:
-    """Return the shift of an occurrence at `position` of the note.
-
-    None if no anchor is near enough.
-    """
-    weighed = sorted(
-        ((_weight(position, text_time, context, a), a) for a in anchors),
-        key=lambda item: (-item[0], item[1].position),
-    )
-    near = [(w, a) for w, a in weighed if w > 0.02][:12]
-    total = sum(w for w, _ in near)
-    if total < _MIN_WEIGHT:
-        return None
-    shift = _median([(a.shift, w) for w, a in near])
-    if abs(shift) > MAX_SHIFT:
-        return None
-    return Move(shift, tuple(a.uid for _, a in near[:3]))
-
-
-def _weight(position: int, text_time: float, context: Sequence[str], anchor: Anchored) -> float:
-    weight = math.exp(-abs(position - anchor.position) / _TEXT_SCALE) * math.exp(
-        -abs(text_time - anchor.text_time) / _TIME_SCALE
-    )
-    return weight + (0.3 if anchor.uid in context else 0.0)
-
-
-def _median(values: list[tuple[float, float]]) -> float:
-    ordered = sorted(values)
-    half, seen = sum(w for _, w in ordered) / 2, 0.0
-    for value, weight in ordered:
-        seen += weight
-        if seen >= half:
-            return value
-    return ordered[-1][0]
+    tie = None
+    if entry.decided_by in _TIED:
+        tie = next((anchors[uid] for uid in entry.context if uid in anchors), None)
+    elif entry.decided_by == _SHARED and entry.time is not None:
+        same = [a for a in anchors.values() if abs(a.text_time - entry.time) < _SAME_MOMENT]
+        same.sort(key=lambda a: (a.shift, a.uid))
+        tie = same[(len(same) - 1) // 2] if same else None
+    return None if tie is None or abs(tie.shift) > _MAX_SHIFT else tie

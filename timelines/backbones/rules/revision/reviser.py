@@ -1,7 +1,7 @@
 """Stage 6 of the rules backbone: joint revision of the whole timeline.
 
 Rows are judged one by one (`judge`) and chosen together (`assign`). Occurrences without a row move
-with their neighbours (`propagate`). Discharge and what happens with it take the recorded discharge.
+with what the text ties them to (`propagate`). Discharge and what happens with it take the recorded discharge.
 An occurrence without a convincing row keeps the time of the text.
 """
 
@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 from timelines.backbones.rules.querying.reading import PLAN_SECTIONS, Reading, read_note
 from timelines.backbones.rules.revision.assign import KEEP_COST, Choice, Link, Node, assign
 from timelines.backbones.rules.revision.judge import Judge, Verdict
-from timelines.backbones.rules.revision.propagate import Anchored, find_move
+from timelines.backbones.rules.revision.propagate import Anchored, find_tie
 from timelines.backbones.rules.timing.calibration import narrow
 from timelines.domain import (
     Entry,
     Expansion,
     Inventory,
+    Occurrence,
     RowLink,
     SourceRow,
     TaggedNote,
@@ -37,10 +38,6 @@ _SAME_MOMENT = 0.26
 _STRICT_KEEP_COST = 0.35
 #: In a second reading of the same evidence, choices of the first cost this much more.
 _SECOND_CHOICE = 0.45
-
-
-#: States at 0 by convention have no neighbour in time.
-_UNMOVED = frozenset({"static"})
 
 
 @dataclass(frozen=True)
@@ -170,7 +167,7 @@ def _alternative(case: _Case, first: Sequence[Choice], number: int) -> list[Choi
 
 
 def _entries(case: _Case, choices: Sequence[Choice], check: Check) -> list[Entry]:
-    anchors = _anchors(case, choices)
+    anchors = _find_anchors(case, choices)
     discharge = _text_discharge(case)
     entries = []
     for node, choice in zip(case.nodes, choices, strict=True):
@@ -183,18 +180,13 @@ def _entries(case: _Case, choices: Sequence[Choice], check: Check) -> list[Entry
     return entries
 
 
-def _anchors(case: _Case, choices: Sequence[Choice]) -> list[Anchored]:
-    anchors = []
-    for node, choice in zip(case.nodes, choices, strict=True):
-        position = case.inventory.by_uid[node.uid].start
-        if (
-            choice is not None
-            and choice.row.time is not None
-            and node.text_time is not None
-            and position is not None
-        ):
-            anchors.append(Anchored(node.uid, position, node.text_time, choice.row.time))
-    return anchors
+def _find_anchors(case: _Case, choices: Sequence[Choice]) -> dict[str, Anchored]:
+    """Return the occurrences with a row, by UID."""
+    return {
+        node.uid: Anchored(node.uid, node.text_time, choice.row.time)
+        for node, choice in zip(case.nodes, choices, strict=True)
+        if choice is not None and choice.row.time is not None and node.text_time is not None
+    }
 
 
 def _adopt(entry: Entry, choice: Verdict, node: Node) -> Entry:
@@ -224,7 +216,7 @@ def _adopt(entry: Entry, choice: Verdict, node: Node) -> Entry:
 
 
 def _place_without_row(
-    case: _Case, entry: Entry, anchors: Sequence[Anchored], discharge: float | None
+    case: _Case, entry: Entry, anchors: Mapping[str, Anchored], discharge: float | None
 ) -> Entry:
     reading = case.readings[entry.uid]
     recorded = case.window.discharge
@@ -236,24 +228,21 @@ def _place_without_row(
             f"mentioned with the discharge, recorded at {recorded:.1f} h",
             known=True,
         )
-    position = case.inventory.by_uid[entry.uid].start
-    if entry.time is None or position is None or entry.time < -24.0 or entry.decided_by in _UNMOVED:
-        return replace(
-            entry, decided_by=entry.decided_by or "rules: text", reason=_explain_unchanged(entry)
-        )
-    found = find_move(position, entry.time, entry.context, anchors)
+    tie = find_tie(entry, anchors)
     if (
-        found is None
-        or abs(found.shift) < 0.05
-        or (reading.section == "hpi" and entry.time < 0 < entry.time + found.shift)
+        tie is None
+        or entry.time is None
+        or entry.time < -24.0
+        or abs(tie.shift) < 0.05
+        or (reading.section == "hpi" and entry.time < 0 < entry.time + tie.shift)
     ):
         return replace(
             entry, decided_by=entry.decided_by or "rules: text", reason=_explain_unchanged(entry)
         )
-    time = entry.time + found.shift
+    time = entry.time + tie.shift
     if recorded is not None and time > recorded >= entry.time:
         time = recorded
-    return _shift(entry, time - entry.time, found.by)
+    return _shift(entry, time - entry.time, case.inventory.by_uid[tie.uid])
 
 
 def _explain_unchanged(entry: Entry) -> str:
@@ -264,22 +253,21 @@ def _explain_unchanged(entry: Entry) -> str:
     )
 
 
-def _shift(entry: Entry, shift: float, by: Sequence[str]) -> Entry:
+def _shift(entry: Entry, shift: float, tie: Occurrence) -> Entry:
     """Move time and bounds together.
 
-    They describe a distance to the neighbours.
+    They describe a distance to the occurrence that it is tied to.
     """
     moved = [None if v is None else v + shift for v in (entry.time, entry.lower, entry.upper)]
-    context = tuple(dict.fromkeys([*by, *entry.context]))[:5]
     return Entry(
         uid=entry.uid,
         time=moved[0],
         lower=moved[1],
         upper=moved[2],
         known=entry.known,
-        context=tuple(c for c in context if c != entry.uid),
+        context=tuple(dict.fromkeys([tie.uid, *entry.context])),
         decided_by="rules: moved with neighbours",
-        reason=f"no row of its own; moved {shift:+.1f} h with the occurrences mentioned beside it",
+        reason=f"no row of its own; moved {shift:+.1f} h with “{tie.mention}”; {entry.reason}",
     )
 
 
