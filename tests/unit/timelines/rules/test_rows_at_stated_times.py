@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from timelines.backbones.rules.querying.reading import Act, Reading, read_note
 from timelines.backbones.rules.revision.judge import Judge
 from timelines.backbones.rules.revision.scope import may_have_rows
-from timelines.domain import Entry, Inventory, Occurrence, SourceRow, TaggedNote
+from timelines.domain import Entry, Inventory, Occurrence, Polarity, SourceRow, TaggedNote
 
 
 def _reading(text: str, span: str) -> Reading:
@@ -95,3 +97,49 @@ def test_the_laboratory_dates_a_culture_before_the_unit_does() -> None:
 def test_only_words_of_leaving_are_the_discharge(span: str, subjects: list[str]) -> None:
     reading = _reading(f"DISPOSITION:\n{span}.\n", span)
     assert [hit.concept.name for hit in reading.subjects] == subjects
+
+
+@pytest.mark.parametrize(
+    ("span", "event", "value", "fits"),
+    [
+        ("Pain seven out of ten", "chart:pain level:", 7, True),
+        ("Pain seven out of ten", "chart:pain level:", 10, False),
+        ("Back pain rated six", "chart:pain level:", 6, True),
+        ("Without any pain", "chart:pain level:", 0, True),
+        ("Without any pain", "chart:pain level:", 4, False),
+        ("FiO2 of 0.45", "chart:inspired o2 fraction:", 45, True),
+        ("Inattentive", "chart:cam-icu inattention:", 1, True),
+        ("Attentive", "chart:cam-icu inattention:", 1, False),
+        ("Not breathless", "chart:current dyspnea assessment:", 0, True),
+        ("Disoriented", "chart:orientation to place:", 2, False),
+        ("Not febrile", "chart:temperature fahrenheit:", 98.2, False),
+    ],
+)
+def test_values_in_words_fit_charted_assessments(
+    span: str, event: str, value: float, fits: bool
+) -> None:
+    reading = _reading(f"COURSE: {span} then.", span)
+    if "Not" in span:
+        absent = replace(reading.occurrence, polarity=Polarity.ABSENT)
+        reading = replace(reading, occurrence=absent)
+    row = SourceRow(1, 3.0, event, f"{value:g}", numeric_value=float(value))
+    assert (_best(reading, _at(3, "narrative"), row) == 1) is fits
+
+
+def test_the_name_of_the_row_decides_between_equal_tests() -> None:
+    reading = _reading("COURSE: Legionella antigen was sent.", "Legionella antigen was sent")
+    culture = SourceRow(1, 3.0, "micro:legionella culture:sputum", "")
+    antigen = SourceRow(2, 3.1, "micro:legionella urinary antigen:urine", "")
+    assert _best(reading, _at(3, "narrative"), culture, antigen) == 2
+
+
+def test_a_row_of_a_subject_from_other_words_costs_more() -> None:
+    text = "Nafcillin at eight. Oxacillin then. Stopped at ten."
+    entry = _at(3, "narrative")
+    start = text.index("Stopped")
+    occurrence = Occurrence("0000", 0, "Nafcillin stopped at ten", start, len(text) - 1)
+    (reading,) = read_note(TaggedNote(text, Inventory((occurrence,)))).values()
+    rows = [SourceRow(1, 3.0, "order:nafcillin:stop", "")]
+    near = replace(reading, topics=reading.topics[::-1])
+    costs = [Judge(rows).verdicts(r, entry, rows)[0].cost for r in (reading, near)]
+    assert costs[0] > costs[1]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from timelines.backbones.rules.querying.context import (
     PLACES,
@@ -430,6 +431,16 @@ _POINTS_BACK = re.compile(
     r"|dose|doses|later|again|and|only|finally|soon|the|a|\d+(?:\.\d+)?|mg|mcg|g|units?|to)\W+)*",
     re.IGNORECASE,
 )
+
+
+@lru_cache(maxsize=4_000)
+def _named(words: str) -> frozenset[str]:
+    return frozenset(hit.concept.name for hit in vocabulary().find(words))
+
+
+def names_in_span(reading: Reading, concept: Concept) -> bool:
+    """Return whether the span itself names a concept."""
+    return concept.name in _named(reading.text.split(_OF_SPAN)[-1])
 
 
 def opens_with_act(reading: Reading) -> bool:

@@ -13,7 +13,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from timelines.backbones.rules.querying.reading import PLACES, Reading, opens_with_act
+from timelines.backbones.rules.querying.reading import (
+    PLACES,
+    Reading,
+    names_in_span,
+    opens_with_act,
+)
 from timelines.backbones.rules.querying.vocabulary import Concept, EventName, Hit, Kind, event_name
 from timelines.backbones.rules.revision.match import REACH_ACT, REACH_WEAK, Match
 from timelines.backbones.rules.revision.measurements import match_measurement, match_specimen
@@ -42,6 +47,8 @@ _ANOTHER_DAY, _EACH_DAY = 0.2, 0.06
 _AT_CLOCK_HOURS, _AT_CLOCK = 0.1, 0.3
 #: Rows whose name repeats words of the occurrence cost up to this less.
 _SAME_WORDS = 0.1
+#: What a row of a subject costs more that was only named in other words of the note.
+_NAMED_ELSEWHERE = 0.15
 #: Notes name the output of a drain or a patient as such; "traumatic Foley" is not an output.
 _PUT_OUT = re.compile(
     r"\b(?:out(?:put)?|uop|urine|drain\w*|put|dump\w*|emesis|vomit\w*|stool\w*|melena|blood\w*|cc|ml)\b",
@@ -50,6 +57,7 @@ _PUT_OUT = re.compile(
 #: Hours beyond the bounds at which a row may be what was named before.
 _TOPIC_REACH = 2.0
 _TOPIC_COST, _RANK_COST = 0.1, 0.05
+_WORD = re.compile(r"[a-z0-9%+&]+")
 #: Rows that document the monitoring, not the patient.
 _NOT_EVENTS = frozenset({"alarm", "dressing", "goal"})
 
@@ -108,7 +116,7 @@ class Judge:
         placed = (
             _other_day(match, row, reading, entry)
             or _add_distance(match, compute_reach(match, reading, entry, unique=unique), row, entry)
-            for row, match in matches
+            for row, match in ((row, _prefer_named(match, reading, row)) for row, match in matches)
         )
         return sorted((v for v in placed if v is not None), key=lambda v: (v.cost, v.row.row_index))
 
@@ -118,7 +126,10 @@ class Judge:
             return None
         for hit in _find_subject(reading):
             if hit.concept.matches(name):
-                return self._match_concept(hit.concept, reading, row, name, implied=hit.implied)
+                match = self._match_concept(hit.concept, reading, row, name, implied=hit.implied)
+                if match is None or not _named_elsewhere(hit.concept, reading):
+                    return match
+                return replace(match, cost=match.cost + _NAMED_ELSEWHERE)
         return self._match_topic(reading, row, name) or self._match_carrier(reading, row, name)
 
     def _match_topic(self, reading: Reading, row: SourceRow, name: EventName) -> Match | None:
@@ -190,6 +201,12 @@ def _tells(value: float) -> bool:
     return value >= 10 or value % 1 != 0
 
 
+def _named_elsewhere(concept: Concept, reading: Reading) -> bool:
+    """Return whether a subject is neither of the span nor its likeliest topic."""
+    topics = [t for t in reading.topics if t.kind is concept.kind]
+    return bool(topics) and topics[0] is not concept and not names_in_span(reading, concept)
+
+
 def _find_subject(reading: Reading) -> tuple[Hit, ...]:
     """Return the subject that rows are compared with.
 
@@ -209,6 +226,13 @@ def _single_moment(rows: Sequence[SourceRow]) -> bool:
     """
     times = [row.time for row in rows if row.time is not None]
     return bool(times) and max(times) - min(times) < 0.3
+
+
+def _prefer_named(match: Match, reading: Reading, row: SourceRow) -> Match:
+    """Return the match, cheaper by the words that name and text share."""
+    words = {w for w in event_name(row.event).words if len(w) > 2}
+    shared = len(words & set(_WORD.findall(reading.text.lower()))) / len(words) if words else 0.0
+    return replace(match, cost=match.cost - min(match.cost, _SAME_WORDS * shared))
 
 
 def _other_day(match: Match, row: SourceRow, reading: Reading, entry: Entry) -> Verdict | None:

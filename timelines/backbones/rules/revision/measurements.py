@@ -17,11 +17,15 @@ from timelines.backbones.rules.revision.match import (
     Match,
 )
 from timelines.backbones.rules.revision.stated import find_equal, stated_values
-from timelines.domain import SourceRow
+from timelines.domain import Polarity, SourceRow
 
 _PRESSURES = re.compile(r"(?<![\d/.])(?P<systolic>\d{2,3})/(?P<diastolic>\d{2,3})(?![\d/])")
 #: Outputs that are events in themselves, not a running total.
 _PASSED = re.compile(r"void|emesis|vomit|stool|bowel movement|\bBM\b", re.IGNORECASE)
+#: Charted assessments of a finding, which say when it was looked for; a normal reading does not.
+_ASSESSED = re.compile(
+    r"cam|delirium|pain|dyspnea|orientation|disturbance|ciwa|sweats|nausea|gcs|strength|stool"
+)
 _OF_PRESSURE = re.compile(r"systolic|diastolic|mean|\bbp[sd]\b")
 
 
@@ -62,6 +66,8 @@ def match_measurement(reading: Reading, row: SourceRow, *, implied: bool) -> Mat
             if drawn
             else None
         )
+    if reading.occurrence.polarity is Polarity.ABSENT and not _ASSESSED.search(row.event):
+        return None
     return (
         Match(0.62, REACH_WEAK, f"reading {row.value} fits the condition named", repeats=True)
         if fits

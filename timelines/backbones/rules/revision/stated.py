@@ -29,11 +29,11 @@ _WORDS = [
 #: Number words count as values only before a unit; "two hours" and "one of" do not.
 _NUMBER_WORDS = re.compile(
     rf"\b({'|'.join(_WORDS)})(?=[\s-](?:more )?(?:liters?|litres?|L|mg|mcg|grams?|mL|units?"
-    r" per|liter))",
+    rf" per|liter|out of))|(?<=rated )({'|'.join(_WORDS)})\b",
     re.IGNORECASE,
 )
 #: "strength 3/5", "pain 7/10": the scale is not a value.
-_OUT_OF = re.compile(r"(?<![\d/.])(\d)/(?:5|10)(?![\d/])")
+_OUT_OF = re.compile(r"(?<![\d/.])(\d|10) ?(?:/|out of) ?(?:5|10|five|ten)(?![\d/])")
 _WORD_LIMIT = re.compile(
     r"\b(?P<above>over|above|greater than|more than|at least)|(?P<below>under|below|less than)\s*$",
     re.IGNORECASE,
@@ -63,7 +63,7 @@ def stated_values(text: str) -> tuple[Stated, ...]:
     """Every value that a text states, in order."""
     found = []
     text = _OUT_OF.sub(
-        r"\g<1>", _NUMBER_WORDS.sub(lambda m: str(_WORDS.index(m[1].lower()) + 1), text)
+        r"\g<1>", _NUMBER_WORDS.sub(lambda m: str(_WORDS.index(m[0].lower()) + 1), text)
     )
     for match in _STATED.finditer(text):
         before = text[max(0, match.start() - 14) : match.start()]
@@ -112,7 +112,9 @@ def _decade(value: float, before: str) -> Stated:
 
 
 def _convert(value: float, unit: str, event: str) -> tuple[float, ...]:
-    """°F ↔ °C for temperatures, kg ↔ lb for weights, g ↔ mg ↔ mcg for amounts."""
+    """Convert °F ↔ °C, kg ↔ lb, g ↔ mg ↔ mcg, percent to a fraction."""
+    if "o2 fraction" in event or "fio2" in event:
+        return (value / 100,) if value > 1 else (value * 100,)
     if "temp" in event:
         fahrenheit = "f" in unit.lower() or (not unit and value > 60)
         return ((value - 32) / 1.8,) if fahrenheit else (value * 1.8 + 32,)
