@@ -156,7 +156,7 @@ class PointResolver:
                 else self._guessed_surgery(cursor, named.number)
             ) + named.number
         if named.basis is Basis.UNIT:
-            first = self._first_day(named.reference, e)
+            first = self._first_day(named.reference, e.start)
             return None if first is None else first + named.number - 1
         if named.basis is Basis.DATE:
             return self.calendar.date_day(named, near=cursor.day)
@@ -176,7 +176,7 @@ class PointResolver:
             return cursor.day + named.number
         return self._event_day(named, e, cursor, past)
 
-    def _first_day(self, counted: str, e: TimeExpression) -> int | None:
+    def _first_day(self, counted: str, at: int) -> int | None:
         """Return the first day in the unit, on the ventilator or of antibiotics.
 
         It is as the note defines it. Without a stated arrival the unit counts from the admission.
@@ -187,7 +187,7 @@ class PointResolver:
             reached = self.milestones.reached.get(Place.UNIT)
             stated = reached is not None and reached.strength is Strength.EXPLICIT
             return self.calendar.day_of(reached.time or 0.0) if reached and stated else 0
-        found = self.index.find("intubated" if counted == "ventilator" else counted, e.start)
+        found = self.index.find("intubated" if counted == "ventilator" else counted, at)
         if found is None or found[1].time is None:
             return None
         return self.calendar.day_of(found[1].time)
@@ -258,7 +258,8 @@ class PointResolver:
         if cursor.day_only:
             # "HD 4: overnight she spiked": the first statement of a day is about the night that led
             # into it.
-            day = cursor.day - 1 if part.point >= 24.5 else cursor.day
+            before = part.point >= 24.5 or (part.point >= 23.5 and self._goes_on_early())
+            day = cursor.day - 1 if before else cursor.day
             if day == 0 and midnight(day) + part.high < -_ARRIVING:
                 day += 1
             return Choice(day, self._half(e, part, day, cursor))
@@ -273,6 +274,16 @@ class PointResolver:
             self.new_line,
         )
         return passage.choose(e, part, cursor.time, low)
+
+    def _goes_on_early(self) -> bool:
+        """Return whether the next clock time of the passage is before noon."""
+        following = next((e for e in self.ahead if e.part is not None), None)
+        return (
+            following is not None
+            and following.day is None
+            and following.part is not None
+            and following.part.point < 12
+        )
 
     def _before_writing(self, e: TimeExpression, part: Part, today: int) -> Choice:
         """Return the last day on which a part had begun at the writing."""
@@ -312,6 +323,9 @@ class PointResolver:
             return named.number - 1
         if named.basis is Basis.POSTOP:
             return None if self.surgery_day is None else self.surgery_day + named.number
+        if named.basis is Basis.UNIT:
+            first = self._first_day(named.reference, 0)
+            return None if first is None else first + named.number - 1
         if named.basis is Basis.DATE and named.month is not None:
             return self.calendar.date_day(named)
         return None
