@@ -8,7 +8,7 @@ import pytest
 
 from timelines.backbones.rules.querying.reading import Act, Reading, read_note
 from timelines.backbones.rules.revision.judge import Judge
-from timelines.backbones.rules.revision.scope import may_have_rows
+from timelines.backbones.rules.revision.scope import may_follow_arrival, may_have_rows
 from timelines.domain import Entry, Inventory, Occurrence, Polarity, SourceRow, TaggedNote
 
 
@@ -143,3 +143,60 @@ def test_a_row_of_a_subject_from_other_words_costs_more() -> None:
     near = replace(reading, topics=reading.topics[::-1])
     costs = [Judge(rows).verdicts(r, entry, rows)[0].cost for r in (reading, near)]
     assert costs[0] > costs[1]
+
+
+@pytest.mark.parametrize(
+    ("event", "hours", "may"),
+    [
+        ("med:ketamine:start", 2.0, False),
+        ("procedure:invasive ventilation:start", 1.5, False),
+        ("med:ketamine:start", 0.5, True),
+        ("lab:lactate:blood", 2.0, True),
+    ],
+)
+def test_what_led_to_the_admission_is_not_what_the_unit_goes_on_with(
+    event: str, hours: float, may: bool
+) -> None:
+    reading = _reading("HISTORY OF PRESENT ILLNESS:\nKetamine was given.\n", "Ketamine was given")
+    assert may_follow_arrival(reading, _at(-2, "narrative"), SourceRow(1, hours, event, "")) is may
+    assert may_follow_arrival(DOSE, _at(-2, "narrative"), SourceRow(1, hours, event, ""))
+
+
+@pytest.mark.parametrize(
+    ("span", "values"),
+    [
+        ("Calcium 7.9 by 0615", {7.9}),
+        ("Sodium 129 4/7 0530", {129.0}),
+        ("Calcium 7.9 at 1810", {7.9}),
+        ("Insulin at 1200 units", {1200.0}),
+        ("CK 1820", {1820.0}),
+    ],
+)
+def test_clock_times_without_a_colon_are_no_values(span: str, values: set[float]) -> None:
+    assert _reading(f"COURSE: {span}, then home.", span).values == values
+
+
+@pytest.mark.parametrize(
+    ("text", "event", "value", "found"),
+    [
+        ("Floor 21:40 HD2", "transfer:medicine:", "", True),
+        ("Neurology assumed her care", "service:nmed:", "", True),
+        ("Discharge: 4/7 13:00", "admission:discharge:home", "", True),
+        ("Nurse on the floor was called", "transfer:medicine:", "", False),
+    ],
+)
+def test_a_place_with_a_time_is_a_move(text: str, event: str, value: str, found: bool) -> None:
+    reading = _reading(f"COURSE: {text}; then.", text)
+    assert (_best(reading, _at(3, "narrative"), SourceRow(1, 3.0, event, value)) == 1) is found
+
+
+def test_an_order_of_the_stated_dose_is_the_change_where_doses_are_charted() -> None:
+    reading = _reading("COURSE: Bumetanide was cut to 2 mg today.", "Bumetanide was cut to 2 mg")
+    dose = SourceRow(1, 3.0, "med:bumetanide:start", "")
+    order = SourceRow(2, 4.0, "order:bumetanide:start", "2", numeric_value=2.0)
+    other = SourceRow(3, 4.0, "order:bumetanide:start", "1", numeric_value=1.0)
+    judge = Judge([dose, order, other])
+    costs = {
+        v.row.row_index: v.cost for v in judge.verdicts(reading, _at(4, "day"), [order, other])
+    }
+    assert costs[2] < 0.7 < costs[3]

@@ -24,7 +24,7 @@ from timelines.pipeline.backbone import Check, never_stop
 from timelines.pipeline.values import find_numbers
 
 #: Stands between the mention and the span in the words of an occurrence.
-_OF_SPAN = "\N{PILCROW SIGN}"
+OF_SPAN = "\N{PILCROW SIGN}"
 
 
 class Act(StrEnum):
@@ -94,7 +94,10 @@ _TIMES = re.compile(
     r" day|day|week|number|age[d]?)\s*#?\s*\d+(?:\s*[-/–]\s*#?\d+)?"
     r"|\d+(?:\.\d+)?[\s-]*(?:hours?|hrs?|h|minutes?|mins?|days?|d|weeks?|wks?|months?|mos?|years?|yrs?|yo|y/o|y)\b"
     r"|\b\d{1,2}:\d{2}\b|\bx\s?\d+\b|#\s?\d+|(?<![.\d])\b\d{1,2}/\d{1,2}/\d{2,4}\b"
-    r"|(?<=\bon )\d{1,2}/\d{1,2}(?![/\d])",
+    r"|(?<=\bon )\d{1,2}/\d{1,2}(?![/\d])"
+    r"|\b\d{1,2}/\d{1,2}(?=\s+(?:[01]\d|2[0-3]):?[0-5]\d\b)|(?<![\d.,/])0\d[0-5]\d(?![\d.,/])"
+    r"|(?:@ ?|\b(?:at|by|from|until|till|since|around|about|\d{1,2}/\d{1,2}) )"
+    r"(?:[01]\d|2[0-3])[0-5]\d(?![\d.,/%])(?!\s*(?:mg|mcg|g|mL|cc|units?|mEq|kg|L)\b)",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(
@@ -158,7 +161,7 @@ def _read(occurrence: Occurrence, text: str, analysis: Analysis) -> Reading:
         section = analysis.section_at(occurrence.start).kind
     # Numbers of days and hours are not values, and the HD of "HD 3" is not dialysis.
     mention, span = _blank_times(_blank_label(occurrence.mention)), _blank_times(span)
-    own = f"{mention} {_OF_SPAN} {span}"
+    own = f"{mention} {OF_SPAN} {span}"
     subjects = _subjects(mention, span, text[sentence[0] : sentence[1]], text)
     carrier = _own_carrier(mention, subjects)
     if carrier is not None:
@@ -440,12 +443,12 @@ def _named(words: str) -> frozenset[str]:
 
 def names_in_span(reading: Reading, concept: Concept) -> bool:
     """Return whether the span itself names a concept."""
-    return concept.name in _named(reading.text.split(_OF_SPAN)[-1])
+    return concept.name in _named(reading.text.split(OF_SPAN)[-1])
 
 
 def opens_with_act(reading: Reading) -> bool:
     """Return whether the words begin with an act: "restarted at noon"."""
-    span = reading.text.split(_OF_SPAN)[-1].strip()
+    span = reading.text.split(OF_SPAN)[-1].strip()
     start = _POINTS_BACK.match(span)
     at = start.end() if start else 0
     return any(act.match(span, at) for act in (_BEGIN, _END, _ORDER, _CHANGE))

@@ -25,7 +25,11 @@ from timelines.backbones.rules.revision.measurements import match_measurement, m
 from timelines.backbones.rules.revision.medications import Medications
 from timelines.backbones.rules.revision.places import match_move
 from timelines.backbones.rules.revision.procedures import match_procedure
-from timelines.backbones.rules.revision.scope import compute_reach, may_have_rows
+from timelines.backbones.rules.revision.scope import (
+    compute_reach,
+    may_follow_arrival,
+    may_have_rows,
+)
 from timelines.backbones.rules.revision.stated import find_equal, stated_values
 from timelines.domain import Entry, Polarity, SourceRow
 from timelines.pipeline.expansion import distance_to_bounds
@@ -44,7 +48,7 @@ _DAY_CONCLUDED = frozenset({"hour", "next day", "relative"})
 _MOST_DAYS, _SAME_CLOCK = 4, 0.5
 _ANOTHER_DAY, _EACH_DAY = 0.2, 0.06
 #: A row within these hours of a stated clock time costs less.
-_AT_CLOCK_HOURS, _AT_CLOCK = 0.1, 0.3
+_AT_CLOCK_HOURS, _AT_CLOCK = 0.1, 0.5
 #: Rows whose name repeats words of the occurrence cost up to this less.
 _SAME_WORDS = 0.1
 #: What a row of a subject costs more that was only named in other words of the note.
@@ -108,7 +112,9 @@ class Judge:
         matches = [
             (row, match)
             for row in rows
-            if row.time is not None and (match := self._match(reading, row)) is not None
+            if row.time is not None
+            and may_follow_arrival(reading, entry, row)
+            and (match := self._match(reading, row)) is not None
         ]
         if any(match.exact and not match.borrowed for _, match in matches):
             matches = [(row, match) for row, match in matches if not match.borrowed]

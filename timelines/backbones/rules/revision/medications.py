@@ -124,8 +124,12 @@ def _match_dose(cost: float, reason: str, reading: Reading, row: SourceRow) -> M
     if not values or row.numeric_value is None:
         return Match(cost, REACH_ACT, f"{reason}: same drug, right act", repeats=True)
     if find_equal(values, row.numeric_value, row.unit, row.event) is not None:
+        # An order of this very dose is the act, also where other doses are charted.
         return Match(
-            max(0.0, cost - 0.3), REACH_VALUE, f"{reason}: same drug and dose", repeats=True
+            max(0.0, min(cost, 0.75) - 0.3),
+            REACH_VALUE,
+            f"{reason}: same drug and dose",
+            repeats=True,
         )
     # A new rate is identified by its number; another number is another change.
     return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from timelines.backbones.rules.querying.context import PLACES
-from timelines.backbones.rules.querying.reading import Reading
+from timelines.backbones.rules.querying.reading import OF_SPAN, Reading
 from timelines.backbones.rules.querying.vocabulary import Concept, EventName, vocabulary
 from timelines.backbones.rules.revision.match import REACH_ACT, REACH_UNIQUE, Match
 from timelines.domain import Polarity, SourceRow
@@ -38,13 +38,14 @@ _MOVE = re.compile(
     r" (?:home|to)|^discharge$|disposition|left|moved|came|return\w*|brought|call\w*[-"
     r" ]out|went|died|"
     r"death|expired|passed away|pronounced|stepdown|stepped"
-    r" down|reach(?:ed|es|ing)|registered|registration|(?:taken|took|sent)"
+    r" down|reach(?:ed|es|ing)|registered|registration|admit|assum\w*|accept\w*"
+    r"|^adm\b|^discharge(?=\W+\d)|^d/?c\b|(?:taken|took|sent)"
     r" (?:to|up|home|back|over)|out of|back (?:in|to)|up to|upstairs|downgraded)\b",
     re.IGNORECASE,
 )
 #: Words beside a place that only say when: "floor 1400", "to SICU by 16:00".
 _ONLY_WHEN = re.compile(
-    r"(?:[\W\d]|\b(?:to|in|at|by|on|from|the|then|am|pm|hrs?|h|HD|POD|day|night|morning|noon"
+    r"(?:[\W\d]|\b(?:to|in|at|by|on|from|the|then|am|pm|hrs?|h|HD\d*|POD\d*|day|night|morning|noon"
     r"|midnight)\b)*",
     re.IGNORECASE,
 )
@@ -87,7 +88,7 @@ def match_move(concept: Concept, reading: Reading, row: SourceRow, name: EventNa
 
 def _names_place_alone(reading: Reading) -> bool:
     """Return whether the mention is only a place and a time."""
-    mention = reading.occurrence.mention
+    mention = reading.text.split(OF_SPAN)[0]
     hits = [h for h in vocabulary().find(mention) if h.concept.name in PLACES]
     rest = mention
     for hit in reversed(hits):

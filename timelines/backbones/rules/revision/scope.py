@@ -7,7 +7,7 @@ import re
 from timelines.backbones.rules.querying.reading import OUTSIDE_SECTIONS, PLAN_SECTIONS, Reading
 from timelines.backbones.rules.querying.vocabulary import Kind
 from timelines.backbones.rules.revision.match import REACH_UNIQUE, Match
-from timelines.domain import Entry
+from timelines.domain import Entry, SourceRow
 
 #: "discharge creatinine": the last one drawn, which may be a day or two old.
 _LAST_BEFORE_DISCHARGE = re.compile(r"\b(?:discharge|dc|d/c|final|last)\b", re.IGNORECASE)
@@ -87,6 +87,23 @@ def may_have_rows(reading: Reading, entry: Entry) -> bool:
         entry.upper is None
         or entry.upper > _RECORD_BEGINS
         or (entry.time is not None and entry.time > _RECORD_BEGINS)
+    )
+
+
+def may_follow_arrival(reading: Reading, entry: Entry, row: SourceRow) -> bool:
+    """Return whether a row may be an act of the presenting story.
+
+    What led to the admission was done before it. The unit charts what it goes on with again when
+    the patient arrives, and that is another moment.
+    """
+    told_before = (
+        reading.section == "hpi" and entry.time is not None and entry.time < _BEFORE_ARRIVAL
+    )
+    return (
+        not told_before
+        or row.time is None
+        or row.time <= _BEFORE_ARRIVAL
+        or not row.event.startswith(("med:", "order:", "procedure:"))
     )
 
 
