@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import time
 
 import pytest
 
@@ -12,6 +13,10 @@ from tests.paths import DATA
 from timelines.backbones.rules.sections.learn import learn
 from timelines.backbones.rules.sections.structure import read_sections
 from timelines.backbones.rules.tagging.tagger import RuleTagger
+from timelines.backbones.rules.text import language
+
+#: Characters, for which the rules have a second.
+PAGE = 3000
 
 STORY = (
     "A 61-year-old woman with hypertension presented to the emergency department with two days of"
@@ -101,16 +106,19 @@ def test_learning_separates_kinds_by_their_words() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", [0, *deep(*range(1, 12))])
-def test_transcribed_summaries_are_read_and_tagged(part: int) -> None:
+def test_transcribed_summaries_are_tagged_within_a_second_a_page(part: int) -> None:
     path = DATA / "transcriptions" / "discharge_summaries.csv.gz"
     with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
         notes = [row["transcription"] for row in csv.DictReader(file)][part::12]
     assert len(notes) == 9
+    language()
+    began = time.process_time()
     for note in notes:
         sections = read_sections(note)
         assert [s.start for s in sections] == [0, *(s.end for s in sections[:-1])]
         assert sections[-1].end == len(note)
         assert all(0 <= s.start < s.end <= len(note) for s in RuleTagger().tag(note))
+    assert time.process_time() - began < sum(max(1.0, len(note) / PAGE) for note in notes)
 
 
 @pytest.mark.parametrize(
