@@ -22,6 +22,7 @@ from timelines.backbones.rules.tagging.vocabulary import (
     CONDITIONS,
     LEADING,
     PEOPLE,
+    SPEECH,
     TITLES,
     TOPICS,
 )
@@ -120,7 +121,9 @@ def is_occurrence(clause: Clause, chunk: Chunk, section_kind: str, heading: bool
         return False
     if words <= PEOPLE | LEADING and not section_kind.startswith("medications"):
         return False
-    if _is_name_of_person(clause, chunk):
+    if _is_name_of_person(clause, chunk) or _only_says(clause, chunk):
+        return False
+    if not heading and _is_capital_label(clause, chunk):
         return False
     if (
         chunk.silent
@@ -172,6 +175,41 @@ def _is_name_of_person(clause: Clause, chunk: Chunk) -> bool:
         titled
         and not concepts(clause, chunk.first, chunk.last)
         and all(clause.parts[i] in {"PROPN", "PUNCT", ""} for i in range(chunk.first, chunk.last))
+    )
+
+
+def _only_says(clause: Clause, chunk: Chunk) -> bool:
+    """Return whether the chunk only introduces what someone says ("he states that")."""
+    after = clause.tokens[chunk.last].lower if chunk.last < len(clause.tokens) else ""
+    words = [
+        i
+        for i in range(chunk.first, chunk.last)
+        if clause.tokens[i].is_word and clause.tokens[i].lower not in LEADING
+    ]
+    return (
+        after in {"that", ",", ":", ""}
+        and all(
+            clause.lemmas[i] in SPEECH
+            or clause.tokens[i].lower in PEOPLE | {"also", "further"}
+            or clause.parts[i] in {"PROPN", "PRON", "ADV", "AUX"}
+            and i not in clause.term_at
+            for i in words
+        )
+        and any(clause.lemmas[i] in SPEECH for i in words)
+    )
+
+
+def _is_capital_label(clause: Clause, chunk: Chunk) -> bool:
+    """Return whether the chunk is a label in capitals before a colon ("LEFT ARM: warm")."""
+    words = [t.text for t in clause.tokens[chunk.first : chunk.last] if t.is_word]
+    after = clause.tokens[chunk.last].text if chunk.last < len(clause.tokens) else ""
+    rest = clause.text[clause.tokens[0].start : clause.tokens[-1].end]
+    return (
+        after == ":"
+        and all(w.isupper() and len(w) > 1 for w in words)
+        and len("".join(words)) > 5
+        and not concepts(clause, chunk.first, chunk.last)
+        and any(c.islower() for c in rest)
     )
 
 

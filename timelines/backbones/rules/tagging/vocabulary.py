@@ -190,6 +190,12 @@ PEOPLE = _words("""
     pcp surgeon surgeons provider staff md/phd do registrar consultant
 """)
 
+#: Verbs that introduce what someone says or thinks.
+SPEECH = _words("""
+    state say report note indicate describe explain mention believe think feel realize understand know agree suggest add claim recall
+    advise
+""")
+
 #: Acts on a treatment.
 TREATMENT_ACTS = _words("""
     started begun began initiated given added resumed restarted hung ordered reordered changed switched stopped discontinued dc'd d/c'd held
