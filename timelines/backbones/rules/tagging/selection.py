@@ -179,7 +179,7 @@ def _is_name_of_person(clause: Clause, chunk: Chunk) -> bool:
 
 
 def _only_says(clause: Clause, chunk: Chunk) -> bool:
-    """Return whether the chunk only introduces what someone says ("he states that")."""
+    """Return whether the chunk only introduces speech ("he states that")."""
     after = clause.tokens[chunk.last].lower if chunk.last < len(clause.tokens) else ""
     words = [
         i
@@ -200,7 +200,7 @@ def _only_says(clause: Clause, chunk: Chunk) -> bool:
 
 
 def _is_capital_label(clause: Clause, chunk: Chunk) -> bool:
-    """Return whether the chunk is a label in capitals before a colon ("LEFT ARM: warm")."""
+    """Return whether the chunk is a label in capitals ("LEFT ARM: warm")."""
     words = [t.text for t in clause.tokens[chunk.first : chunk.last] if t.is_word]
     after = clause.tokens[chunk.last].text if chunk.last < len(clause.tokens) else ""
     rest = clause.text[clause.tokens[0].start : clause.tokens[-1].end]
