@@ -191,8 +191,7 @@ def _only_says(clause: Clause, chunk: Chunk) -> bool:
         and all(
             clause.lemmas[i] in SPEECH
             or clause.tokens[i].lower in PEOPLE | {"also", "further"}
-            or clause.parts[i] in {"PROPN", "PRON", "ADV", "AUX"}
-            and i not in clause.term_at
+            or (clause.parts[i] in {"PROPN", "PRON", "ADV", "AUX"} and i not in clause.term_at)
             for i in words
         )
         and any(clause.lemmas[i] in SPEECH for i in words)
