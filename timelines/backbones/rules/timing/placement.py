@@ -197,12 +197,13 @@ class Placement:
         cursor.set(at, entry.day, source=WRITTEN)
 
     def _course(self, section: Section, cursor: Cursor) -> None:
-        if self.by_problem or cursor.time < -24:
+        topics = self._topics(section)
+        if self.by_problem or topics or cursor.time < -24:
             start = self._arrival()
             cursor.set(start, self.resolver.arrival_day(start.time or 0.0), source=OPENING)
             cursor.uid = ""
         self._follow_title(section, cursor)
-        self.narrator.course(section, cursor, self._topics(section))
+        self.narrator.course(section, cursor, topics)
         self.resolver.copied_day = None
 
     def _topics(self, section: Section) -> frozenset[int]:
