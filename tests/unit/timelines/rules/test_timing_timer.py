@@ -528,3 +528,14 @@ def test_an_undated_finding_before_an_earlier_time_may_be_as_early() -> None:
     assert (sputum.lower or 0.0) <= 2 + 9
     assert "“fever”, mentioned next, is earlier" in sputum.reason
     assert "earlier" not in gait.reason
+
+
+def test_an_hour_after_a_named_day_is_in_doubt_if_the_story_goes_back() -> None:
+    story = (
+        "HOSPITAL COURSE:\nLactate was 1.6 on HD3. Heparin began at 0400. On {} he had a scan.\n"
+    )
+    back = time_mentions(story.format("HD2 at 0600"), "Heparin")["Heparin"]
+    on = time_mentions(story.format("HD3 at 0600"), "Heparin")["Heparin"]
+    assert (back.time, on.time) == (26 + 4, 26 + 4)
+    assert (back.known, on.known) == (False, True)
+    assert (back.lower or 0.0) <= 2 + 4

@@ -255,17 +255,6 @@ class PointResolver:
             while midnight(day) + part.high < 0.5:
                 day += 1
             return Choice(day + (1 if e.linked == "second" else 0), part)
-        if cursor.day_only:
-            # "HD 4: overnight she spiked": the first statement of a day is about the night that led
-            # into it.
-            before = part.point >= 24.5 or (part.point >= 23.5 and self._goes_on_early())
-            day = cursor.day - 1 if before else cursor.day
-            if day == 0 and midnight(day) + part.high < -_ARRIVING:
-                day += 1
-            return Choice(day, self._half(e, part, day, cursor))
-        if self.writing is not None:
-            return self._before_writing(e, part, cursor.day)
-        low = cursor.time if crossed_bounds(cursor) else min(cursor.low, cursor.time)
         passage = Passage(
             self.calendar,
             self._counted_day,
@@ -273,6 +262,17 @@ class PointResolver:
             self.ahead,
             self.new_line,
         )
+        if cursor.day_only:
+            # "HD 4: overnight she spiked": the first statement of a day is about the night that led
+            # into it.
+            before = part.point >= 24.5 or (part.point >= 23.5 and self._goes_on_early())
+            day = cursor.day - 1 if before else cursor.day
+            if day == 0 and midnight(day) + part.high < -_ARRIVING:
+                day += 1
+            return passage.confirm(self._half(e, part, day, cursor), day)
+        if self.writing is not None:
+            return self._before_writing(e, part, cursor.day)
+        low = cursor.time if crossed_bounds(cursor) else min(cursor.low, cursor.time)
         return passage.choose(e, part, cursor.time, low)
 
     def _goes_on_early(self) -> bool:

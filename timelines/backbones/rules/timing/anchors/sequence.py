@@ -35,6 +35,8 @@ _WIDE, _WIDE_RATE = 3.0, 3.0
 _TOO_EARLY, _TOO_LATE = 12.0, 200.0
 #: Cost of reaching a day before the passage names it.
 _NOT_NAMED = 16.0
+#: Cost of another day than the one spoken of.
+_NOT_SPOKEN = 24.0
 #: Hours before the admission that still belong to the stay, and after the discharge.
 _BEFORE, _AFTER = 3.0, 0.5
 #: How many of the following times are considered.
@@ -90,11 +92,25 @@ class Passage:
         """
         today = self.calendar.day_of(time)
         readings = _readings(part, today, today, ambiguous=e.ambiguous_clock)
-        column = self._at(readings)
         jump = _NEW_LINE if self.new_line else _JUMP
-        first = self._costs(np.array([time]), np.array([low]), column, jump)[0]
-        costs = least_costs(first, self._steps(column, today))
-        best, *others = (readings[i] for i in close_to_best(costs, _DOUBT))
+        column = self._at(readings)
+        costs = self._costs(np.array([time]), np.array([low]), column, jump)[0]
+        return self._choose(readings, column, costs, today)
+
+    def confirm(self, part: Part, day: int) -> Choice:
+        """Return the day of `part` if `day` is the one spoken of.
+
+        Another day is chosen only if what follows demands it.
+        """
+        readings = [(d, part) for d in range(day - 1, day + 2)]
+        costs = np.array([0.0 if d == day else _NOT_SPOKEN for d, _ in readings])
+        return self._choose(readings, self._at(readings), costs, day)
+
+    def _choose(
+        self, readings: list[tuple[int, Part]], column: _Times, costs: np.ndarray, today: int
+    ) -> Choice:
+        total = least_costs(costs, self._steps(column, today))
+        best, *others = (readings[i] for i in close_to_best(total, _DOUBT))
         return Choice(*best, tuple(others))
 
     def _at(self, readings: Sequence[tuple[int, Part]]) -> _Times:
