@@ -187,7 +187,7 @@ def _only_says(clause: Clause, chunk: Chunk) -> bool:
         if clause.tokens[i].is_word and clause.tokens[i].lower not in LEADING
     ]
     return (
-        after in {"that", ",", ":", ""}
+        after in {"that", ",", ":", ".", ""}
         and all(
             clause.lemmas[i] in SPEECH
             or clause.tokens[i].lower in PEOPLE | {"also", "further"}

@@ -193,7 +193,7 @@ PEOPLE = _words("""
 #: Verbs that introduce what someone says or thinks.
 SPEECH = _words("""
     state say report note indicate describe explain mention believe think feel realize understand know agree suggest add claim recall
-    advise
+    advise ask tell
 """)
 
 #: Acts on a treatment.
