@@ -200,3 +200,9 @@ def test_an_order_of_the_stated_dose_is_the_change_where_doses_are_charted() -> 
         v.row.row_index: v.cost for v in judge.verdicts(reading, _at(4, "day"), [order, other])
     }
     assert costs[2] < 0.7 < costs[3]
+
+
+def test_a_drug_in_a_list_of_diagnoses_has_no_row() -> None:
+    listed = _reading("DISCHARGE DIAGNOSIS:\nDiabetes on insulin.\n", "insulin")
+    given = _reading("HOSPITAL COURSE:\nDiabetes on insulin.\n", "insulin")
+    assert [may_have_rows(r, _at(3, "narrative")) for r in (listed, given)] == [False, True]

@@ -29,6 +29,8 @@ def _reading(text: str, span: str, mention: str = "") -> Reading:
             ["heart rate", "labetalol"],
         ),
         ("Sodium 131, then potassium 3.9.", "potassium 3.9", []),
+        ("Sodium 131. Ketamine. 137 at noon.", "137 at noon", ["sodium", "ketamine"]),
+        ("Sodium 131. Ketamine. 20 mg at noon.", "20 mg at noon", ["ketamine", "sodium"]),
         ("Sodium 131, 135 after the scan in the ED.", "135 after the scan in the ED", ["sodium"]),
     ],
 )
@@ -86,3 +88,26 @@ def test_a_row_found_for_another_occurrence_may_be_this_one() -> None:
     row = SourceRow(4, 60.0, "transfer:medicine:", "transfer")
     other = SourceRow(5, 60.0, "lab:sodium:blood", "140")
     assert Judge([row, other]).rows_about(reading) == [row]
+
+
+@pytest.mark.parametrize(
+    ("span", "subject"),
+    [
+        ("vancomycin 22.4", "vancomycin level"),
+        ("vancomycin 1.25 g", "vancomycin"),
+        ("digoxin 0.125 IV", "digoxin"),
+        ("albumin hung at two", "albumin infusion"),
+        ("albumin 2.4", "albumin"),
+    ],
+)
+def test_a_number_without_a_dose_is_the_level(span: str, subject: str) -> None:
+    reading = _reading(f"Course: {span}, then home.", span)
+    assert [hit.concept.name for hit in reading.subjects][:1] == [subject]
+
+
+def test_an_equal_value_of_a_name_from_other_words_leaves_the_topic_open() -> None:
+    text = "Ferritin 181. Glucose 251, then 143 at noon."
+    reading = _reading(text, "143 at noon", "ferritin 143 at noon")
+    rows = [_row(1, "lab:ferritin:blood", 143, 19), _row(2, "lab:glucose:blood", 143, 18)]
+    verdicts = Judge(rows).verdicts(reading, Entry("0000", 18, 16, 20), rows)
+    assert verdicts[0].row.row_index == 2

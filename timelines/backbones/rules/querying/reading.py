@@ -226,15 +226,32 @@ _GIVEN_AS = {
     "phosphate": "sodium phosphate",
     "albumin": "albumin infusion",
     "bicarbonate": "sodium bicarbonate",
+    "platelets": "platelet transfusion",
 }
 _DOSE = re.compile(
-    r"\d\s*(?:g|gm|grams?|mEq|mmol|mL|cc|amps?)\b(?!\s*/)|\b(?:replet\w*|replaced|infus\w+|IV|bolus\w*|gtt|drip|amps?|"
+    r"\d\s*(?:g|gm|grams?|mEq|mmol|mL|cc|amps?)\b(?!\s*/)|\b(?:replet\w*|replaced|infus\w+|IV|"
+    r"started|begun|hung|pushed|given|transfus\w+|bolus\w*|gtt|drip|amps?|"
     r"supplement\w*|by mouth|PO)\b",
     re.IGNORECASE,
 )
 
 
+#: Drugs whose level is measured: a number with a decimal and no unit of a dose is the level.
+_LEVEL_OF = {
+    "vancomycin": "vancomycin level",
+    "digoxin": "digoxin level",
+    "phenytoin": "phenytoin level",
+    "tacrolimus": "tacrolimus level",
+    "tobramycin": "tobramycin level",
+    "gentamicin": "tobramycin level",
+}
+_LEVEL = re.compile(r"(?<![\d.])\d{1,2}\.\d+(?![\d.])(?!\s*(?:mg|mcg|g|gm|grams?|units?|mL|cc)\b)")
+
+
 def _resolve_given(hit: Hit, text: str) -> Hit:
+    level = _LEVEL_OF.get(hit.concept.name)
+    if level is not None and _LEVEL.search(text) and not _DOSE.search(text):
+        return Hit(vocabulary().by_name[level], hit.start, hit.end)
     drug = _GIVEN_AS.get(hit.concept.name)
     if drug is None or hit.implied or not _DOSE.search(text):
         return hit
@@ -247,7 +264,7 @@ _MOST_TOPICS = 4
 #: What a number is by its form alone.
 _FORMS = (
     (re.compile(r"(?<![\d/.])\d{2,3}/\d{2,3}(?![\d/])"), "blood pressure"),
-    (re.compile(r"\b(?:rate \d{2,3}\b|\d{2,3} ?(?:/min|bpm)\b)"), "heart rate"),
+    (re.compile(r"\b(?:[Rr]ate \d{2,3}\b|\d{2,3} ?(?:/min|bpm)\b)"), "heart rate"),
     (re.compile(r"(?<![\d.])(?:[6-9]\d|100) ?%"), "oxygen saturation"),
 )
 
@@ -261,10 +278,18 @@ def find_topics(text: str, start: int, span: str) -> tuple[Concept, ...]:
         return ()
     before = text[max(0, start - _TOPIC_REACH) : start]
     named = [h.concept for h in reversed(vocabulary().find(before)) if h.concept.kind in _TOPICS]
+    if find_numbers(span) and not _AMOUNT.search(span) and _nearest_act(span, 0) is None:
+        named.sort(key=lambda concept: concept.kind is not Kind.MEASUREMENT)
     formed = [vocabulary().by_name[name] for form, name in _FORMS if form.search(span)]
     return tuple(dict.fromkeys([*formed, *named]))[:_MOST_TOPICS]
 
 
+#: An amount or a rate of a drug; a number without one is a result.
+_AMOUNT = re.compile(
+    r"\d\s*(?:mg|mcg|g|gm|grams?|units?|u|mEq|mmol|mL|cc|L|amps?|puffs?|tab\w*)\b(?!/\w?L)"
+    r"|\d\s*/\s*h",
+    re.IGNORECASE,
+)
 _SAYS_WHEN = re.compile(
     r"\b(?:by|at|on|after|before|during|until|since|in|from|with)[\s-]+(?:[\w-]+[\s-]+){0,4}$",
     re.IGNORECASE,

@@ -116,7 +116,9 @@ class Judge:
             and may_follow_arrival(reading, entry, row)
             and (match := self._match(reading, row)) is not None
         ]
-        if any(match.exact and not match.borrowed for _, match in matches):
+        subject = _find_subject(reading)[:1]
+        sure = not subject or not _named_elsewhere(subject[0].concept, reading)
+        if sure and any(match.exact and not match.borrowed for _, match in matches):
             matches = [(row, match) for row, match in matches if not match.borrowed]
         unique = _single_moment([row for row, match in matches if match.exact])
         placed = (

@@ -52,6 +52,14 @@ _PLAN = re.compile(
 )
 
 
+#: Lists that name conditions; a drug or a number there belongs to the condition.
+_DIAGNOSES = frozenset({"discharge_diagnosis", "admission_diagnosis", "chief_complaint"})
+
+
+def _is_procedure(reading: Reading) -> bool:
+    return reading.concept is not None and reading.concept.kind is Kind.PROCEDURE
+
+
 def may_have_rows(reading: Reading, entry: Entry) -> bool:
     """Return whether rows may be evidence for an occurrence.
 
@@ -59,11 +67,7 @@ def may_have_rows(reading: Reading, entry: Entry) -> bool:
     """
     if reading.section in OUTSIDE_SECTIONS or entry.decided_by in _NO_MOMENT:
         return False
-    if reading.implied and reading.section in (
-        "discharge_diagnosis",
-        "admission_diagnosis",
-        "chief_complaint",
-    ):
+    if reading.section in _DIAGNOSES and (reading.implied or not _is_procedure(reading)):
         return False
     if _OUTSIDE.search(reading.occurrence.mention) and not _FROM_OUTSIDE.search(
         reading.occurrence.mention
