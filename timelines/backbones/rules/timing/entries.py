@@ -48,6 +48,7 @@ _LABEL = re.compile(
     r"^[ \t]*(?:(?P<story>s|subj(?:ective)?|hpi)|o|obj\w*|a|assess\w*|p|plan|a/p|imp\w*)[ \t]*[:.)]",
     re.IGNORECASE | re.MULTILINE,
 )
+_LIST_MARK = re.compile(r"\s*(?:\d{1,2}[.)]|[-*•])\s+")
 #: The number of an entry, or of a postoperative day.
 _NUMBER = re.compile(
     r"\b(?:note|entry|visit|day|no\.?|#|pod|hd)\s*#?\s*\d+(?:/\d+)?|/\d+\b", re.IGNORECASE
@@ -102,10 +103,12 @@ def find_entries(
 
 def _is_head(text: str, line: re.Match[str], times: Sequence[TimeExpression]) -> bool:
     """Return whether a line is a title with `times`, and nothing else."""
+    lead = _LIST_MARK.match(line.group())
+    begin = lead.end() if lead else 0
     rest = line.group()
     for e in reversed(times):
         rest = f"{rest[: e.start - line.start()]} {rest[e.end - line.start() :]}"
-    rest = _NUMBER.sub(" ", rest)
+    rest = _NUMBER.sub(" ", rest[begin:])
     if (
         len(line.group().strip()) > _LONGEST_HEAD
         or len(_WORD.findall(rest)) > _MOST_WORDS
@@ -113,7 +116,7 @@ def _is_head(text: str, line: re.Match[str], times: Sequence[TimeExpression]) ->
         or _SENTENCE.search(rest)
     ):
         return False
-    begins = not line.group()[: times[0].start - line.start()].strip(" \t[(#*-")
+    begins = not line.group()[begin : times[0].start - line.start()].strip(" \t[(#*-")
     return begins or _TITLE.search(rest) is not None
 
 

@@ -32,7 +32,7 @@ _FIXED = (Frame.EXAM, Frame.RESULTS, Frame.RECAP)
 _LONG_BEFORE = 14 * DAY
 #: A paragraph's own subject at its head: "Phenobarbital (new). …", "[CHANGED] HCTZ 25 mg: …".
 _TOPIC = re.compile(
-    r"\s*(?:[-*•]\s*)?(?:\[[^\]\n]{2,12}\]\s*)?[A-Z][\w+/-]*(?:[ /-][\w+/-]+){0,4}(?:\s*\([^)\n]*\))?\s*[.:,;]\s"
+    r"\s*(?:(?:[-*•]|\d{1,2}[.)])\s*)?(?:\[[^\]\n]{2,12}\]\s*)?[A-Z][\w+/-]*(?:[ /-][\w+/-]+){0,4}(?:\s*\([^)\n]*\))?\s*[.:,;]\s"
 )
 _TOPICS = 4
 _UNIT_NAMED = re.compile(r"\b(?:[A-Z]{0,4}ICU|CCU|intensive care)\b")

@@ -34,7 +34,7 @@ _RATED = re.compile(
 #: Words that make the next number a date; a note that writes bare dates also writes such ones.
 _CUED = re.compile(
     r"(?:\b(?:on|since|from|until|by|through|thru|dated?|admitted|discharged|disch|adm)\s*:?\s+|date\s*:\s*|^["
-    r" \t]*)$",
+    r" \t]*(?:(?:\d{1,2}[.)]|[-*•])\s+)?)$",
     re.IGNORECASE,
 )
 _SHARE_AFTER = re.compile(

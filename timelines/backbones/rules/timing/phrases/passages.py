@@ -120,6 +120,7 @@ def find_log_days(
         for e in expressions
         if e.kind is Kind.POINT
         and e.part is not None
+        and e.text[:1].isdigit()
         and not text[text.rfind("\n", 0, e.start) + 1 : e.start].strip(" \t-*•[")
     ]
     for e in heads:
