@@ -118,11 +118,3 @@ def test_today_is_the_day_of_leaving_and_in_a_copied_note_that_note_s_day() -> N
     (stopped,) = times(copied, "Prednisone")
     assert stopped.time is not None
     assert 2.0 <= stopped.time <= 26.0
-
-
-def test_each_drug_of_a_list_begins_the_order_anew() -> None:
-    note = (
-        "HOSPITAL COURSE:\nCefepime. Given at noon on HD4.\nInsulin (new). Glucose was high.\n"
-        "Heparin. No bleeding.\nLosartan. Held for a low pressure.\n"
-    )
-    assert (times(note, "Glucose was high")[0].time or 0.0) < 10.0

@@ -117,19 +117,13 @@ class Narrator:
     def _expression_starts(self) -> list[int]:
         return [e.start for e in self.expressions]
 
-    def course(
-        self, section: Section, cursor: Cursor, topics: frozenset[int] = frozenset()
-    ) -> None:
+    def course(self, section: Section, cursor: Cursor) -> None:
         """The stay in order: a clause without a time follows the one before it.
 
         Sentences about the patient's past, the family or the discharge do not belong to the order.
-        Each of `topics` (offsets) begins the order anew.
         """
         sentences = self.sentences(section)
-        begin = cursor.copy()
         for sentence, remark in zip(sentences, self._remarks(sentences), strict=True):
-            if sentence.start in topics:
-                cursor = begin.copy()
             if remark is None:
                 self.next_sentence(sentence, cursor)
             else:

@@ -30,11 +30,6 @@ from timelines.domain import DAY
 _FIXED = (Frame.EXAM, Frame.RESULTS, Frame.RECAP)
 #: Hours before the admission from which "for a month" is not about the stay.
 _LONG_BEFORE = 14 * DAY
-#: A paragraph's own subject at its head: "Phenobarbital (new). …", "[CHANGED] HCTZ 25 mg: …".
-_TOPIC = re.compile(
-    r"\s*(?:(?:[-*•]|\d{1,2}[.)])\s*)?(?:\[[^\]\n]{2,12}\]\s*)?[A-Z][\w+/-]*(?:[ /-][\w+/-]+){0,4}(?:\s*\([^)\n]*\))?\s*[.:,;]\s"
-)
-_TOPICS = 4
 _UNIT_NAMED = re.compile(r"\b(?:[A-Z]{0,4}ICU|CCU|intensive care)\b")
 _EXAM_LABEL = re.compile(r"\s*([^:\n]{3,40}):")
 #: An examination "on admission" belongs to the end of the story of arrival, within these hours.
@@ -197,26 +192,13 @@ class Placement:
         cursor.set(at, entry.day, source=WRITTEN)
 
     def _course(self, section: Section, cursor: Cursor) -> None:
-        topics = self._topics(section)
-        if self.by_problem or topics or cursor.time < -24:
+        if self.by_problem or cursor.time < -24:
             start = self._arrival()
             cursor.set(start, self.resolver.arrival_day(start.time or 0.0), source=OPENING)
             cursor.uid = ""
         self._follow_title(section, cursor)
-        self.narrator.course(section, cursor, topics)
+        self.narrator.course(section, cursor)
         self.resolver.copied_day = None
-
-    def _topics(self, section: Section) -> frozenset[int]:
-        """Return the offsets of paragraphs about one drug or problem each.
-
-        None unless most paragraphs begin with such a name.
-        """
-        lines = list(
-            re.finditer(r"[^\r\n]+", self.narrator.analysis.text[section.body_start : section.end])
-        )
-        named = [m for m in lines if _TOPIC.match(m.group())]
-        many = len(named) >= _TOPICS and 2 * len(named) >= len(lines)
-        return frozenset(section.body_start + m.start() for m in named) if many else frozenset()
 
     def _follow_title(self, section: Section, cursor: Cursor) -> None:
         """Move the cursor to the day that a heading names.

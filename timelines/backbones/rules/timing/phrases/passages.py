@@ -110,29 +110,28 @@ def find_log_days(
     """Return the days of the clock times at the heads of a log's lines.
 
     By offset, as calendar days. A log has four such lines or more; a clock time that is earlier than the one above it
-    is of the next day. `find_day` returns the day that an expression names, `admitted` the clock
-    hour of the admission.
+    is of the next day, and a line that begins with a day begins that day. `find_day` returns the
+    day that an expression names, `admitted` the clock hour of the admission.
     """
     found: dict[int, int] = {}
     day, before, first = 0, None, True
-    heads = [
-        e
-        for e in expressions
-        if e.kind is Kind.POINT
-        and e.part is not None
-        and e.text[:1].isdigit()
-        and not text[text.rfind("\n", 0, e.start) + 1 : e.start].strip(" \t-*•[")
-    ]
-    for e in heads:
-        hour = e.part.point if e.part else 0.0
+    for e in expressions:
+        begins = not text[text.rfind("\n", 0, e.start) + 1 : e.start].strip(" \t-*•[#")
+        if not begins or e.kind is not Kind.POINT:
+            continue
         named = find_day(e)
+        if e.day is not None and named is None:
+            return {}
+        hour = e.part.point if e.part is not None and e.text[:1].isdigit() else None
         if named is not None:
-            day = named
-        elif first and hour > admitted + _AFTER_ARRIVAL:
+            day, before = named, None
+        elif hour is not None and first and hour > admitted + _AFTER_ARRIVAL:
             day = -1  # before midnight, on the way in
-        elif before is not None and hour < before - _LOG_BACK:
+        elif hour is not None and before is not None and hour < before - _LOG_BACK:
             day += 1
-        found[e.start], before, first = day, hour, False
+        if hour is not None:
+            found[e.start], before = day, hour
+        first = False
     return found if len(found) >= _LOG else {}
 
 
