@@ -20,4 +20,5 @@ def test_a_revision_prompt_for_180_occurrences_is_far_under_30_000_tokens() -> N
     prompt = write_revision_prompt(HashingEmbedder(dimension=256))
     assert prompt.occurrences >= 180
     tokens = prompt.count(Tokenizer.from_file(str(MINILM.find() / "tokenizer.json")))
-    assert 100 * prompt.occurrences < tokens < 24_000
+    assert prompt.text.count("\nr") > 100, "rows are printed"
+    assert tokens < 24_000
