@@ -1,6 +1,6 @@
 """Changes that must not matter move few times of the rules.
 
-The goal is a share of 3 % for each change. One is a little above it.
+The goal is a share of 3 % for each change. On notes in other styles some are above it.
 """
 
 from __future__ import annotations
@@ -13,13 +13,20 @@ from tests.marks import deep
 from tests.spec.pipeline.metamorphic import changes
 from tests.spec.pipeline.metamorphic.changes import CHANGES, Changed, Edit, Piece, apply
 from tests.spec.pipeline.metamorphic.measured import measure
+from tests.spec.pipeline.quality.measured import STYLES
 from tests.unit.adjudication.packets.planted_games import DEMO, QUALITY
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 GOAL = 0.03
-#: Above the goal today, over all eighteen notes.
+#: Above the goal today, over the eighteen notes in the own style, and those in other styles.
 CEILINGS = {"drop_headings": 0.036}
+STYLE_CEILINGS = {
+    "drop_headings": 0.048,
+    "number_paragraphs": 0.043,
+    "bullet_sentences": 0.037,
+    "upper_case": 0.042,
+}
 #: Share of occurrences that the changed note may lose.
 LOST = 0.02
 
@@ -32,6 +39,16 @@ def test_what_must_not_matter_moves_few_times(change: Callable[[str], Changed]) 
     assert moves.compared >= 300
     print(f"{change.__name__}: {moves}, moved {moves.moved_share:.3f}, lost {moves.lost_share:.3f}")
     assert moves.moved_share <= CEILINGS.get(change.__name__, GOAL)
+    assert moves.lost_share <= LOST
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("change", CHANGES)
+def test_it_moves_few_times_in_other_styles(change: Callable[[str], Changed]) -> None:
+    read = sorted(case for group in ("tuning", "later") for case in (STYLES / group).iterdir())
+    moves = measure(read, change)
+    print(f"{change.__name__}: {moves}, moved {moves.moved_share:.3f}, lost {moves.lost_share:.3f}")
+    assert moves.moved_share <= STYLE_CEILINGS.get(change.__name__, GOAL)
     assert moves.lost_share <= LOST
 
 
