@@ -192,3 +192,17 @@ def test_an_occurrence_moves_with_what_it_is_tied_to(
     entry = Entry("0000", 10.0, 9.0, 11.0, False, context, way, "")
     tie = find_tie(entry, {a.uid: a for a in anchors})
     assert (tie.uid if tie else None) == moved
+
+
+def test_what_moves_with_an_examination_keeps_at_most_five_contexts() -> None:
+    words = ["Lactate was 4.1", "mottled", "pale", "cold", "slow", "weak", "dry"]
+    note, text = case("; ".join(words) + ".", words, [10.0] * 7)
+    others = tuple(f"{i:04x}" for i in range(2, 7))
+    entries = [replace(e, decided_by="section") for e in text.entries]
+    entries[1] = replace(entries[1], context=others)
+    examined = Timeline.complete(note.inventory, entries, TimelineKind.TEXT_ONLY)
+    rows = (row("0000", 1, 14.0, "lab:lactate:blood", "4.1"),)
+    (timeline,) = revise(RuleReviser(), note, examined, Expansion(rows), WINDOW, alternatives=1)
+    moved = timeline.by_uid["0001"]
+    assert moved.time == 14.0
+    assert moved.context == ("0000", *others[:4])

@@ -23,7 +23,7 @@ from timelines.domain import Occurrence, Polarity, TaggedNote
 from timelines.pipeline.backbone import Check, never_stop
 from timelines.pipeline.values import find_numbers
 
-#: Stands between the mention and the span in the words of an occurrence.
+#: The mark between the mention and the span in the words of an occurrence.
 OF_SPAN = "\N{PILCROW SIGN}"
 
 
@@ -453,7 +453,7 @@ def _act(
     return Act.BEGIN if occurrence.polarity is Polarity.PRESENT else Act.STATE
 
 
-#: Words that stand before the act of something named earlier: "it was restarted", "first dose".
+#: Words before the act of something named earlier: "it was restarted", "first dose".
 _POINTS_BACK = re.compile(
     r"(?:(?:it|this|that|these|they|which|was|were|had|been|then|first|second|last|next|initial"
     r"|dose|doses|later|again|and|only|finally|soon|the|a|\d+(?:\.\d+)?|mg|mcg|g|units?|to)\W+)*",

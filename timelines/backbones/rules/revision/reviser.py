@@ -1,8 +1,8 @@
 """Stage 6 of the rules backbone: joint revision of the whole timeline.
 
 Rows are judged one by one (`judge`) and chosen together (`assign`). Occurrences without a row move
-with what the text ties them to (`propagate`). Discharge and what happens with it take the recorded discharge.
-An occurrence without a convincing row keeps the time of the text.
+with what the text ties them to (`propagate`). Discharge and what happens with it take the recorded
+discharge. An occurrence without a convincing row keeps the time of the text.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from timelines.backbones.rules.revision.judge import Judge, Verdict
 from timelines.backbones.rules.revision.propagate import Anchored, find_tie
 from timelines.backbones.rules.timing.calibration import narrow
 from timelines.domain import (
+    MAX_CONTEXT,
     Entry,
     Expansion,
     Inventory,
@@ -265,7 +266,7 @@ def _shift(entry: Entry, shift: float, tie: Occurrence) -> Entry:
         lower=moved[1],
         upper=moved[2],
         known=entry.known,
-        context=tuple(dict.fromkeys([tie.uid, *entry.context])),
+        context=tuple(dict.fromkeys([tie.uid, *entry.context]))[:MAX_CONTEXT],
         decided_by="rules: moved with neighbours",
         reason=f"no row of its own; moved {shift:+.1f} h with “{tie.mention}”; {entry.reason}",
     )

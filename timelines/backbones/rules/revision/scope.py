@@ -18,7 +18,7 @@ _IN_ED = re.compile(
 #: and an event without a stated day may be of any day.
 _ANY_TIME = 2000.0
 #: Rules of the text timer that place events without a stated time.
-_UNTOLD = frozenset({"narrative", "section", "heading"})
+_UNSTATED = frozenset({"narrative", "section", "heading"})
 #: Rules of the text timer for what was so during a whole stay or life.
 _NO_MOMENT = frozenset({"stay", "static"})
 #: Hours: events in the emergency department are over when the unit begins to chart.
@@ -100,11 +100,11 @@ def may_follow_arrival(reading: Reading, entry: Entry, row: SourceRow) -> bool:
     What led to the admission was done before it. The unit charts what it goes on with again when
     the patient arrives, and that is another moment.
     """
-    told_before = (
+    before_arrival = (
         reading.section == "hpi" and entry.time is not None and entry.time < _BEFORE_ARRIVAL
     )
     return (
-        not told_before
+        not before_arrival
         or row.time is None
         or row.time <= _BEFORE_ARRIVAL
         or not row.event.startswith(("med:", "order:", "procedure:"))
@@ -125,7 +125,7 @@ def compute_reach(match: Match, reading: Reading, entry: Entry, *, unique: bool)
     if match.borrowed:
         return match.reach
     if match.exact and unique:
-        return _ANY_TIME if entry.decided_by in _UNTOLD and not entry.known else REACH_UNIQUE
+        return _ANY_TIME if entry.decided_by in _UNSTATED and not entry.known else REACH_UNIQUE
     return (
         2 * match.reach
         if match.exact and _LAST_BEFORE_DISCHARGE.search(reading.text)

@@ -72,7 +72,7 @@ def is_advice(clause: Clause, section: Section) -> bool:
 def letter_body(text: str) -> tuple[int, int]:
     """Return where the body of a letter begins and ends.
 
-    Other notes are all body. Addresses stand before it, names after it.
+    Other notes are all body. Addresses are before it, names after it.
     """
     opens = _SALUTATION.search(text, 0, _HEAD)
     if opens is None:
@@ -90,7 +90,7 @@ def is_administrative(text: str, start: int, end: int) -> bool:
 
 
 def _is_capital_title(text: str, start: int, end: int) -> bool:
-    """Return whether a line of capitals stands above a paragraph."""
+    """Return whether a line of capitals is above a paragraph."""
     line, rest = text[start:end], text[end : end + 200]
     alone = text[:start].endswith(("\n\n", "\r\n\r\n")) and rest.startswith(("\n", "\r"))
     below = rest.lstrip()

@@ -150,7 +150,7 @@ def _is_leader(clause: Clause, i: int) -> bool:
 
 
 def _is_inside_time(clause: Clause, i: int) -> bool:
-    """Return whether token `i` stands inside a time ("at 5:20", "May, 2006")."""
+    """Return whether token `i` is inside a time ("at 5:20", "May, 2006")."""
     return 0 < i < len(clause.tokens) - 1 and all(clause.in_time[i - 1 : i + 2])
 
 

@@ -40,7 +40,7 @@ from timelines.pipeline.backbone import Check, never_stop
 _OF_OTHERS = frozenset({"family", "social", "social_family", LITERATURE})
 #: Sections whose numbers count plans.
 _PLANS = frozenset({"followup", "instructions", "transitional"})
-#: Characters at the beginning of a note in which its head stands.
+#: Characters at the beginning of a note that may be its head.
 _HEAD = 1000
 _HEAD_MOVE = re.compile(
     r"(?:^|(?<=\s\s)|(?<=\.\s))(?:ed |hospital )?(?:registered|arrived|arrival|admit(?:ted)?|admission|adm|in|"

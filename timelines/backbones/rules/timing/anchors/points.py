@@ -288,11 +288,13 @@ class PointResolver:
     def _before_writing(self, e: TimeExpression, part: Part, today: int) -> Choice:
         """Return the last day on which a part had begun at the writing."""
         parts = [part, part.shift(12.0)] if e.ambiguous_clock and part.point < 12 else [part]
+        writing = self.writing or 0.0
+        last = min(today, self.calendar.day_of(writing))
         past = [
             (self.calendar.midnight(day) + p.point, day, p)
-            for day in (today - 2, today - 1, today)
+            for day in (last - 2, last - 1, last)
             for p in parts
-            if self.calendar.midnight(day) + min(p.low + 0.25, p.point) <= (self.writing or 0.0)
+            if self.calendar.midnight(day) + min(p.low + 0.25, p.point) <= writing
         ]
         _, day, chosen = max(past, key=lambda c: c[0])
         return Choice(day, chosen)

@@ -166,16 +166,7 @@ def find_spans(text: str) -> list[TimeExpression]:
             continue
         quantity = parse_quantity(next(g for g in m.group("q1", "q2", "q3", "q4") if g))
         if quantity:
-            found.append(
-                TimeExpression(
-                    m.start(),
-                    m.end(),
-                    Kind.SPAN,
-                    quantity=quantity,
-                    direction=-1,
-                    anchoring=Anchoring.ADMISSION,
-                )
-            )
+            found.append(_span(m, quantity))
     for m in _FUTURE.finditer(text):
         quantity = parse_quantity(m["q"])
         if quantity:
@@ -183,6 +174,17 @@ def find_spans(text: str) -> list[TimeExpression]:
                 TimeExpression(m.start(), m.end(), Kind.OFFSET, quantity=quantity, direction=1)
             )
     return found
+
+
+def _span(m: re.Match[str], quantity: Quantity) -> TimeExpression:
+    return TimeExpression(
+        m.start(),
+        m.end(),
+        Kind.SPAN,
+        quantity=quantity,
+        direction=-1,
+        anchoring=Anchoring.ADMISSION,
+    )
 
 
 def find_ages_of_conditions(text: str) -> list[TimeExpression]:
@@ -194,16 +196,7 @@ def find_ages_of_conditions(text: str) -> list[TimeExpression]:
     for m in _LASTED.finditer(text):
         quantity = parse_quantity(m["q"])
         if quantity and MONTH <= quantity.hours <= _LONGEST_LASTED:
-            found.append(
-                TimeExpression(
-                    m.start(),
-                    m.end(),
-                    Kind.SPAN,
-                    quantity=quantity,
-                    direction=-1,
-                    anchoring=Anchoring.ADMISSION,
-                )
-            )
+            found.append(_span(m, quantity))
     return found
 
 
