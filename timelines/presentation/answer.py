@@ -182,7 +182,7 @@ def _from_note(facts: Facts, time: float, anchor: Anchor) -> tuple[str, list[str
     low, high = facts.lower, facts.upper
     if low is not None and high is not None and high - low >= _WIDE:
         first, last = say_when(low, anchor), say_when(high, anchor)
-        because.append(f"It may be anywhere between {first} and {last}.")
+        because.append(f"Its bounds are {first} to {last}.")
     if facts.kind is TimelineKind.REVISED:
         because += _unused_rows(facts, time, anchor)
     return headline, because

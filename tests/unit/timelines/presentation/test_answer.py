@@ -160,7 +160,7 @@ QUOTED = "the note (“about 1½ h after admission”) says 16:08"
         (
             replace(TEXT, known=False, lower=0.0, upper=34.0, words="fever"),
             "About HD 1 · 16:08, from the note. The note gives no time for “fever”; it was placed "
-            "by its context. It may be anywhere between HD 1 · 14:38 and HD 3 · 00:38.",
+            "by its context. Its bounds are HD 1 · 14:38 to HD 3 · 00:38.",
         ),
         (
             replace(TEXT, known=False, lower=0.0, upper=3.0, words="fever"),
