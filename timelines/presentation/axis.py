@@ -1,4 +1,6 @@
-"""The time axis of a case page: linear inside the stay, compressed around it.
+"""The time axis of a case page.
+
+It is linear inside the stay and compressed around it.
 
 Positions are shares of the width, 0 to 1. Admission and discharge are at the same place in every
 case, so that two cases compare at a glance; before and after them the distance is logarithmic, and
@@ -115,7 +117,9 @@ class StayAxis:
         return start + (end - start) * hours / self.stay
 
     def ticks(self, anchor: Anchor) -> list[AxisTick]:
-        """Return ticks in order: distances outside the stay, days and clock times in it."""
+        """Return ticks in order.
+
+        They are distances outside the stay, days and clock times in it."""
         before = [
             AxisTick(self.position(-h), f"{words} before", rank)
             for h, words, rank in reversed(_DISTANCES)
@@ -129,7 +133,7 @@ class StayAxis:
         return [*before, *self._inside(anchor), *after]
 
     def days(self, anchor: Anchor) -> list[Band]:
-        """Return the hospital days of the stay; none if they are too many to tell apart."""
+        """Return the hospital days; none if there are too many to tell apart."""
         if self.stay > MOST_DAYS * DAY:
             return []
         edges = [0.0, *self._clock_hours(anchor, 0, DAY), self.stay]
@@ -163,7 +167,7 @@ class StayAxis:
     def _clock_hours(
         self, anchor: Anchor, hour: float, every: float, *, beyond: float = 0.0
     ) -> Iterator[float]:
-        """Yield the hours of the stay at a clock hour and every so many hours after it."""
+        """Yield the hours of the stay at a clock hour and steps after it."""
         at = (hour - _hour_of_day(anchor.at)) % min(every, DAY) or min(every, DAY)
         while at < self.stay + beyond:
             yield at

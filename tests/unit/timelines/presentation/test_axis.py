@@ -1,4 +1,6 @@
-"""The axis of a case page by hand: linear inside the stay, logarithmic around it."""
+"""The axis of a case page, by hand.
+
+It is linear inside the stay and logarithmic around it."""
 
 from __future__ import annotations
 
