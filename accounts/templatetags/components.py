@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import template
 from django.template.context import Context
 from django.template.loader import render_to_string
@@ -36,6 +38,23 @@ def empty_state(content: str, title: str, *, level: int = 2) -> str:
     """
     given = {"content": content, "title": title, "level": level}
     return render_to_string("_components/empty_state.html", given)
+
+
+@register.simple_tag
+def when(moment: Any) -> SafeString | str:
+    """Return a time (`ehr.presentation.clock.Moment`) with its two parts.
+
+    Styles show the one that the reader chose first: day and clock, or hours. "" for None.
+    """
+    if moment is None:
+        return ""
+    return format_html(
+        '<time class="at"{}{}><span class="at-day">{}</span>{}</time>',
+        format_html(' datetime="{}"', moment.iso) if moment.iso else "",
+        format_html(' title="{}"', moment.exact) if moment.exact else "",
+        moment.day,
+        format_html(' <span class="at-hours">{}</span>', moment.hours) if moment.hours else "",
+    )
 
 
 @register.simple_block_tag(end_name="endfilters")

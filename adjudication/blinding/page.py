@@ -7,7 +7,7 @@ outside text.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from adjudication.blinding.visibility import (
     BlindedItem,
@@ -18,10 +18,10 @@ from adjudication.blinding.visibility import (
     ShownSide,
 )
 from adjudication.judging.input import whole_hours
+from ehr.presentation.clock import Clock, Moment
 from ehr.presentation.wording import (
     DAY,
     MINUS,
-    SAY_HOURS_BELOW,
     category_words,
     duration_words,
     hours_words,
@@ -73,11 +73,11 @@ class AnswerButton:
 class RowLine(ShownRow):
     """A row of a timeline with its whole hours in words.
 
-    `longer` is the same in days or years, if that reads better.
+    `when` has the hospital day and the rounded hour, or the hours alone if the admission is not
+    shown.
     """
 
-    words: str = ""
-    longer: str = ""
+    when: Moment = field(default_factory=lambda: Moment(NOT_APPLICABLE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +129,11 @@ class ItemPage:
 
 def build_item_page(item: BlindedItem) -> ItemPage:
     """Return the item as the template needs it."""
+    clock = Clock(item.admitted_at, item.stay_hours) if item.admitted_at else None
+    left, right = (_side(side, item.question, clock) for side in (item.left, item.right))
     return ItemPage(
         question=item.question.words,
-        sides=(_side(item.left, item.question), _side(item.right, item.question)),
+        sides=(left, right),
         answers=build_answer_buttons(item),
         note_html=render_marked_note(item.note, item.spans),
         has_place=bool(item.spans),
@@ -219,23 +221,23 @@ def _piece(text: str, piece: Segment) -> str:
     return f'<mark class="place">{text_html(text)}</mark>' if piece.keys else text_html(text)
 
 
-def _side(side: ShownSide, question: Question) -> SideBlock:
-    row = None if side.row is None else _row(side.row)
+def _side(side: ShownSide, question: Question, clock: Clock | None) -> SideBlock:
+    row = None if side.row is None else _row(side.row, clock)
     return SideBlock(
         side.label,
         row,
         "" if row else _MISSING.get(question, ""),
-        tuple(_row(r) for r in side.timeline),
+        tuple(_row(r, clock) for r in side.timeline),
     )
 
 
-def _row(row: ShownRow) -> RowLine:
-    longer = (
-        hours_words(row.hours)
-        if row.hours is not None and abs(row.hours) >= SAY_HOURS_BELOW
-        else ""
+def _row(row: ShownRow, clock: Clock | None) -> RowLine:
+    hours = whole_hours_words(row.hours)
+    if row.hours is None or clock is None:
+        return RowLine(row.event, row.hours, row.candidate, Moment(hours))
+    return RowLine(
+        row.event, row.hours, row.candidate, Moment(clock.round_to_hour(row.hours), hours)
     )
-    return RowLine(row.event, row.hours, row.candidate, whole_hours_words(row.hours), longer)
 
 
 def _series(series: ShownSeries) -> SeriesBlock:

@@ -19,16 +19,17 @@ from adjudication.judging.config import JudgeConfig
 from adjudication.judging.input import whole_hours
 from adjudication.judging.validation import TOLERANCE, Tolerance
 from adjudication.models import Finding, Game, JudgeRun
-from ehr.presentation.wording import hours_words, span_words
+from ehr.presentation.clock import Clock, Moment
+from ehr.presentation.wording import span_words
 from timelines.cases.choices import Choice, Choices
-from timelines.domain import Anchor, Lane
+from timelines.domain import Lane
 from timelines.evaluation.values import SourceKey
 from timelines.models import Entry
 from timelines.pipeline.uids import unescape_mention
 from timelines.presentation.case_plot import DENSITY_BINS
 from timelines.presentation.plots import ZERO, Axis, LaneRows, Mark, build_axis, density, lanes
 from timelines.presentation.sentence import find_sentence
-from timelines.presentation.wording import LANE_WORDS, bounds_words, clock_words
+from timelines.presentation.wording import LANE_WORDS
 
 
 @dataclass(frozen=True)
@@ -41,17 +42,11 @@ class CompareRow:
     key: str
     number: int
     row: AlignedRow
+    a: Moment | None
+    b: Moment | None
     state: str
     apart: str
     findings: tuple[FindingLine, ...]
-
-    @property
-    def a_hours(self) -> str:
-        return hours_words(self.row.first.time) if self.row.first else ""
-
-    @property
-    def b_hours(self) -> str:
-        return hours_words(self.row.second.time) if self.row.second else ""
 
     @property
     def finding_ids(self) -> list[str]:
@@ -98,22 +93,25 @@ def find_games(a: Choice, b: Choice) -> QuerySet[Game]:
     return Game.objects.filter(pair, swapped=False)
 
 
-def build_compare_rows(a: Choice, b: Choice, run: JudgeRun | None) -> list[CompareRow]:
+def build_compare_rows(
+    a: Choice, b: Choice, run: JudgeRun | None, clock: Clock
+) -> list[CompareRow]:
     """Return the aligned rows with any findings of the judge run."""
     shared = a.inventory_id is not None and a.inventory_id == b.inventory_id
     tolerance = JudgeConfig.from_dict(run.config).tolerance if run else TOLERANCE
     by_entry = _findings(a, b, run)
     rows = align_rows(_placed_rows(a), _placed_rows(b), shared_uids=shared)
-    return [_row(number, row, tolerance, by_entry) for number, row in enumerate(rows, start=1)]
+    return [
+        _row(number, row, tolerance, by_entry, clock) for number, row in enumerate(rows, start=1)
+    ]
 
 
-def build_payload(
-    rows: Sequence[CompareRow], anchor: Anchor, discharge: float | None, note: str
-) -> dict[str, Any]:
+def build_payload(rows: Sequence[CompareRow], clock: Clock, note: str) -> dict[str, Any]:
     """Return all data for the page's scripts, with words.
 
     It has the form of `presentation.case_plot.payload`.
     """
+    discharge = clock.discharge
     axis = build_axis((h for r in rows for h in r.row.times), discharge)
     laid = lanes([_build_mark(r) for r in rows], axis)
     index = {found.lane: place for place, found in enumerate(laid)}
@@ -123,13 +121,13 @@ def build_payload(
         "zero": ZERO,
         "ticks": [[round(t.position, 5), t.words, t.rank] for t in axis.ticks()],
         "discharge": None if discharge is None else round(axis.position(discharge), 5),
-        "dischargeWords": "" if discharge is None else hours_words(discharge),
+        "dischargeWords": "" if discharge is None else clock.read(discharge).day,
         "lanes": [
             {"label": LANE_WORDS[r.lane], "count": r.count, "unplaced": r.unplaced, "rows": r.rows}
             for r in laid
         ],
         "density": density((axis.position(h) for r in rows for h in r.row.times), DENSITY_BINS),
-        "items": [_item(r, anchor, axis, laid, index, note) for r in rows],
+        "items": [_item(r, clock, axis, laid, index, note) for r in rows],
     }
 
 
@@ -180,7 +178,11 @@ def _findings(a: Choice, b: Choice, run: JudgeRun | None) -> dict[int, list[Find
 
 
 def _row(
-    number: int, row: AlignedRow, tolerance: Tolerance, by_entry: dict[int, list[FindingLine]]
+    number: int,
+    row: AlignedRow,
+    tolerance: Tolerance,
+    by_entry: dict[int, list[FindingLine]],
+    clock: Clock,
 ) -> CompareRow:
     a, b = row.first, row.second
     both = [by_entry.get(side.entry, []) for side in (a, b) if side is not None]
@@ -191,7 +193,14 @@ def _row(
         state = "agrees" if tolerance.equal(whole_hours(a.time), whole_hours(b.time)) else "differs"
         apart = _format_difference(a.time, b.time)
     return CompareRow(
-        f"r{number}", number, row, state, apart, tuple(findings[pk] for pk in sorted(findings))
+        f"r{number}",
+        number,
+        row,
+        clock.read(row.first.time) if row.first else None,
+        clock.read(row.second.time) if row.second else None,
+        state,
+        apart,
+        tuple(findings[pk] for pk in sorted(findings)),
     )
 
 
@@ -216,7 +225,7 @@ def _build_mark(row: CompareRow) -> Mark:
 
 def _item(
     row: CompareRow,
-    anchor: Anchor,
+    clock: Clock,
     axis: Axis,
     laid: Sequence[LaneRows],
     index: dict[Lane, int],
@@ -232,9 +241,7 @@ def _item(
         "s": row.state,
         "how": row.row.how,
     }
-    found["w"] = " · ".join(
-        f"{name} {words}" for name, words in (("A", row.a_hours), ("B", row.b_hours)) if words
-    )
+    found["w"] = " · ".join(f"{name} {at.day}" for name, at in (("A", row.a), ("B", row.b)) if at)
     if times := row.row.times:
         found |= {
             "t": round(times[0], 3),
@@ -243,7 +250,7 @@ def _item(
         }
     for name, side in (("a", a), ("b", b)):
         if side is not None:
-            found[name] = _side(side, anchor, axis)
+            found[name] = _side(side, clock, axis)
     if a and b and a.time is not None and b.time is not None:
         found |= {"d": round(b.time - a.time, 3)}
     if row.apart:
@@ -264,17 +271,18 @@ def _item(
     return found
 
 
-def _side(row: PlacedRow, anchor: Anchor, axis: Axis) -> dict[str, Any]:
+def _side(row: PlacedRow, clock: Clock, axis: Axis) -> dict[str, Any]:
+    moment = clock.read(row.time)
     side: dict[str, Any] = {
         "m": row.mention,
-        "w": hours_words(row.time),
-        "c": clock_words(row.time, anchor),
+        "w": moment.hours,
+        "c": moment.day,
         "o": row.uid or "",
     }
     if row.time is not None:
         side["x"] = _place(axis, row.time)
-    if bounds := bounds_words(row.lower, row.upper):
-        side["b"] = bounds
+    if bounds := clock.bounds(row.lower, row.upper):
+        side["b"] = bounds.day
     return side
 
 

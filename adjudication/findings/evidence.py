@@ -8,20 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from datetime import datetime
 
 from django.utils.safestring import SafeString, mark_safe
 
 from adjudication.findings.listing import FindingLine, finding_line, sources_words
 from adjudication.models import Finding
 from ehr.models import Encounter, EventSeries
-from ehr.presentation.wording import event_words, hours_words
+from ehr.presentation.clock import Clock, Moment
+from ehr.presentation.wording import event_words
+from ehr.record.clock import clock_of
 from ehr.record.page import RowLine, row_lines, sort_rows
-from timelines.cases.opening import stay
 from timelines.models import Entry, Timeline
 from timelines.pipeline.uids import unescape_mention
 from timelines.presentation.note_html import text_html
-from timelines.presentation.wording import bounds_words, moment_words
 from timelines.runs.storage import checked_text, find_note
 
 #: Rows shown of either timeline before and after the finding's own.
@@ -81,7 +80,7 @@ class Neighbour:
     """A row of a timeline; `own` is the finding's."""
 
     event: str
-    hours: str
+    when: Moment
     own: bool
     uid: str = ""
 
@@ -97,8 +96,8 @@ class Side:
     source: str
     timeline: Timeline
     entry: Entry | None
-    moment: str
-    bounds: str
+    moment: Moment | None
+    bounds: Moment | None
     around: tuple[Neighbour, ...]
 
 
@@ -174,10 +173,10 @@ def load_cited_series(finding: Finding, encounter: Encounter) -> CitedSeries | N
     match = _HOURS.search(citation)
     hours = None if match is None else float(match[1])
     lines = row_lines(encounter, sort_rows(encounter, series))
-    anchor, _ = stay(encounter)
+    clock = clock_of(encounter)
     rows = []
     for line in lines:
-        at = None if line.at is None else anchor.hours(datetime.fromisoformat(line.at.iso))
+        at = None if line.time is None else clock.hours(line.time)
         shown = None if at is None else round(at, 3)
         rows.append(CitedRow(line, shown, _is_cited(line, at, hours, citation)))
     middle = next((n for n, r in enumerate(rows) if r.cited), 0)
@@ -231,7 +230,7 @@ def _side(
     time: float | None,
     encounter: Encounter,
 ) -> Side:
-    anchor, _ = stay(encounter)
+    clock = clock_of(encounter)
     entries = sorted(
         Entry.objects.filter(timeline=timeline).select_related("occurrence"),
         key=lambda e: (
@@ -247,21 +246,21 @@ def _side(
         source=source,
         timeline=timeline,
         entry=entry,
-        moment=moment_words(entry.time, anchor) if entry and entry.time is not None else "",
-        bounds=bounds_words(entry.lower, entry.upper) if entry else "",
-        around=tuple(_neighbours(entries, entry, time)),
+        moment=clock.read(entry.time) if entry and entry.time is not None else None,
+        bounds=clock.bounds(entry.lower, entry.upper) if entry else None,
+        around=tuple(_neighbours(entries, entry, time, clock)),
     )
 
 
 def _neighbours(
-    entries: Sequence[Entry], entry: Entry | None, time: float | None
+    entries: Sequence[Entry], entry: Entry | None, time: float | None, clock: Clock
 ) -> list[Neighbour]:
     earlier = sum(e.time is not None and (time is None or e.time < time) for e in entries)
     middle = earlier if entry is None else entries.index(entry)
     start, end = max(0, middle - NEIGHBOURS), middle + NEIGHBOURS + (entry is not None)
     return [
         Neighbour(
-            row_text(e), hours_words(e.time), e is entry, e.occurrence.uid4 if e.occurrence else ""
+            row_text(e), clock.read(e.time), e is entry, e.occurrence.uid4 if e.occurrence else ""
         )
         for e in entries[start:end]
     ]

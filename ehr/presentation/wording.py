@@ -87,12 +87,12 @@ def duration_words(seconds: float) -> str:
 def clock_words(admitted: datetime, when: datetime) -> str:
     """Return a clock time in words.
 
-    "HD 1, 21:08" from admission on (day 1 is the admission's date); before it "21 Feb, 10:38", long
+    "HD 1 · 21:08" from admission on (day 1 is the admission's date); before it "21 Feb, 10:38", long
     before it "2128-02-21 10:38".
     """
     minute = _to_the_minute(when)
     if when >= admitted:
-        return f"HD {(minute.date() - admitted.date()).days + 1}, {minute:%H:%M}"
+        return f"HD {(minute.date() - admitted.date()).days + 1} · {minute:%H:%M}"
     if (when - admitted).total_seconds() / 3600 >= SAY_DAY_AND_MONTH_FROM:
         return f"{minute.day} {minute:%b}, {minute:%H:%M}"
     return f"{minute:%Y-%m-%d %H:%M}"

@@ -14,34 +14,22 @@ from datetime import datetime
 from django.db.models import Count, F, Func, Min, QuerySet, TextField, Value
 
 from ehr.models import Encounter, EventSeries, RejectedRow, SourceRow
+from ehr.presentation.clock import Moment
 from ehr.presentation.sparkline import Sparkline, sparkline
 from ehr.presentation.wording import (
     category_words,
-    clock_words,
     event_words,
-    hours_words,
     name_words,
     time_kind_words,
     value_words,
 )
+from ehr.record.clock import clock_of
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesFilter:
     category: str = ""
     text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A time of the record.
-
-    It has the hours from admission in words, the clock, and the clock for machines.
-    """
-
-    hours: str
-    clock: str
-    iso: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +55,7 @@ class RowLine:
     """
 
     index: int
+    time: datetime | None
     at: Moment | None
     event: str
     value: str
@@ -199,6 +188,7 @@ def _rows(encounter: Encounter) -> QuerySet[SourceRow]:
 def _row_line(encounter: Encounter, row: SourceRow) -> RowLine:
     return RowLine(
         index=row.row_index,
+        time=row.time,
         at=_moment(encounter, row.time),
         event=event_words(row.event),
         value=value_words(row.value, row.unit),
@@ -211,11 +201,7 @@ def _row_line(encounter: Encounter, row: SourceRow) -> RowLine:
 def _moment(encounter: Encounter, time: datetime | None) -> Moment | None:
     if time is None:
         return None
-    return Moment(
-        hours_words(_hours(encounter, time)),
-        clock_words(encounter.admitted_at, time),
-        time.isoformat(),
-    )
+    return clock_of(encounter).read(_hours(encounter, time))
 
 
 def _hours(encounter: Encounter, time: datetime) -> float:

@@ -1,4 +1,4 @@
-// What every page does: the theme button, forms whose selects submit them, and the dialog opener.
+// What every page does: the buttons for theme and clock, forms whose selects submit them, and the dialog opener.
 const THEMES = ["auto", "light", "dark"];
 const WORDS = { auto: "as the system", light: "light", dark: "dark" };
 const SIGNS = { auto: "◐", light: "○", dark: "●" };
@@ -23,6 +23,38 @@ toggle?.addEventListener("click", () => {
   document.dispatchEvent(new CustomEvent("themechange"));
 });
 show();
+
+// Times are written as hospital day and clock, or as hours from admission.
+const clock = document.querySelector("[data-clock-toggle]");
+
+function sayClock() {
+  if (!clock) return;
+  const hours = root.dataset.clock === "hours";
+  clock.textContent = hours ? "+h" : "HD";
+  clock.setAttribute("aria-pressed", String(hours));
+}
+
+export function switchClock() {
+  root.dataset.clock = root.dataset.clock === "hours" ? "day" : "hours";
+  try {
+    localStorage.setItem("clock", root.dataset.clock);
+  } catch {
+    // The browser may block storage; the choice is not remembered then.
+  }
+  sayClock();
+  document.dispatchEvent(new CustomEvent("clockchange"));
+}
+
+clock?.addEventListener("click", switchClock);
+// On the window: a page that has its own use for the key has taken it by then.
+addEventListener("keydown", (event) => {
+  if (event.key !== "t" || event.defaultPrevented || event.ctrlKey || event.metaKey) return;
+  if (event.altKey || !clock || document.querySelector("dialog[open]")) return;
+  if (event.target.closest?.("input, select, textarea, [contenteditable]")) return;
+  event.preventDefault();
+  switchClock();
+});
+sayClock();
 
 for (const form of document.querySelectorAll("[data-submit-on-change]")) {
   form.querySelector("[data-replaced-by-change]")?.setAttribute("hidden", "");

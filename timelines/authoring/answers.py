@@ -10,8 +10,8 @@ from django.http import HttpResponseBase
 
 from accounts.requests.json_bodies import BadBody, refusal
 from accounts.scoping import StudyRequest
+from ehr.presentation.clock import Clock
 from timelines.authoring.edits import Locked
-from timelines.domain import Anchor
 from timelines.drafts.document import Document
 from timelines.drafts.time_entry import TimeNotUnderstood
 from timelines.drafts.undoing import Stacks
@@ -51,11 +51,11 @@ def answer_refusals(
     return wrapper
 
 
-def state_json(document: Document, revision: int, anchor: Anchor) -> dict[str, Any]:
+def state_json(document: Document, revision: int, clock: Clock) -> dict[str, Any]:
     """Return the whole document for the page."""
     return {
         "revision": revision,
-        "occurrences": occurrences_json(document.ordered, anchor),
+        "occurrences": occurrences_json(document.ordered, clock),
         "progress": progress_json(document),
     }
 

@@ -12,16 +12,14 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from ehr.models import Encounter, SourceRow
+from ehr.presentation.clock import Clock
 from ehr.presentation.wording import (
-    clock_words,
     event_words,
-    hours_words,
     time_kind_words,
     value_words,
 )
 from timelines.domain import Anchor
 from timelines.drafts.values import EditRefused
-from timelines.presentation.wording import moment_words
 
 FOUND_AT_MOST = 30
 LONGEST_SEARCH = 200
@@ -76,14 +74,15 @@ def load_rows(encounter: Encounter, indices: Sequence[int]) -> list[SourceRow]:
     return [found[index] for index in indices if index in found]
 
 
-def row_json(row: SourceRow, anchor: Anchor) -> dict[str, Any]:
+def row_json(row: SourceRow, clock: Clock) -> dict[str, Any]:
     """Return a row as the page gets it.
 
     It has its values, and in words its content (`words`), its time (`when`) and the kind of that
     time (`kind`).
     """
     assert row.time is not None
-    hours = round(anchor.hours(row.time), 6)
+    hours = round(clock.hours(row.time), 6)
+    when = str(clock.read(hours))
     return {
         "row_index": row.row_index,
         "event": row.event,
@@ -93,9 +92,7 @@ def row_json(row: SourceRow, anchor: Anchor) -> dict[str, Any]:
         "time_kind": row.time_kind,
         "words": event_words(row.event),
         "value_words": value_words(row.value, row.unit),
-        "when": f"{hours_words(hours)} ({clock_words(anchor.at, row.time)})",
-        "moment": moment_words(hours, anchor),
-        "clock": clock_words(anchor.at, row.time),
+        "when": when,
         "kind": time_kind_words(row.time_kind),
     }
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ehr.presentation.clock import Clock
 from ehr.presentation.wording import event_words, value_words
 from timelines.cases.choices import Choice
-from timelines.domain import Anchor
 from timelines.models import Entry, Evidence, Timeline
-from timelines.presentation.wording import moment_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ class NamedGrounds:
     lines: tuple[NamedLine, ...]
 
 
-def load_grounds(choice: Choice, anchor: Anchor) -> NamedGrounds | None:
+def load_grounds(choice: Choice, clock: Clock) -> NamedGrounds | None:
     """Return what a revised timeline without an inventory rests on.
 
     None if it has an inventory, or if nothing was stored. Three queries.
@@ -42,7 +41,7 @@ def load_grounds(choice: Choice, anchor: Anchor) -> NamedGrounds | None:
     entries = list(Entry.objects.filter(timeline_id=choice.pk).order_by("time", "pk"))
     named = {row for e in entries for row in (*e.adopted_rows, *e.near_rows)}
     seen = Evidence.objects.filter(case_run_id=choice.case_run_id, row_index__in=named)
-    words = {e.row_index: _row_words(e, anchor) for e in seen.order_by("pk")}
+    words = {e.row_index: _row_words(e, clock) for e in seen.order_by("pk")}
     lines = tuple(
         NamedLine(
             e.event,
@@ -57,7 +56,7 @@ def load_grounds(choice: Choice, anchor: Anchor) -> NamedGrounds | None:
     return NamedGrounds(reasoning, lines) if reasoning or lines else None
 
 
-def _row_words(row: Evidence, anchor: Anchor) -> str:
+def _row_words(row: Evidence, clock: Clock) -> str:
     value = value_words(row.value, row.unit)
-    said = (event_words(row.event), value, moment_words(row.hours, anchor))
+    said = (event_words(row.event), value, str(clock.read(row.hours)))
     return ", ".join(words for words in said if words)

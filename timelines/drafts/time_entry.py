@@ -6,7 +6,8 @@ Protocol section 1. No Django.
 |------------------------------------------------|---------------------------------------------------------------------------|
 | `+6.5`, `-72`, `6,5 h`, `-3 d 4 h`             | hours from admission; without a sign after it; min h d w mo y             |
 | `3 days before`, `2 w after admission`, `5 d ago` | the same, the direction in words                                       |
-| `HD 4 08:00`, `HD4, 8 pm`                      | hospital day 1 is the calendar day of admission, as `ehr.presentation.wording` says it |
+| `8 weeks after discharge`                      | counted from the hour of discharge                                        |
+| `HD 4 · 08:00`, `HD4, 8 pm`                    | hospital day 1 is the calendar day of admission, as `ehr.presentation.wording` says it |
 | `2196-02-24 14:00`, `24 Feb 14:00`             | that clock time; without a year the one nearest to admission              |
 | `14:00`                                        | on the day of admission                                                   |
 | `HD 4`, `24 Feb`                               | the middle of that day, bounds of that day; HD 1 begins with admission    |
@@ -93,7 +94,7 @@ _TERM = re.compile(rf"({_NUMBER}) ?({_UNIT})")
 _ANCHOR = r"(?: (?:the )?(?:admission|presentation))?"
 _AMOUNT = re.compile(
     rf"(?P<sign>[+-])? ?(?P<terms>{_NUMBER}(?: ?{_UNIT}(?: ?{_NUMBER} ?{_UNIT})*)?)"
-    rf"(?: (?P<side>(?:before|prior to){_ANCHOR}|prior|ago|after{_ANCHOR}))?"
+    rf"(?: (?P<side>(?:before|prior to){_ANCHOR}|prior|ago|after(?: discharge|{_ANCHOR})))?"
 )
 _CLOCK = (
     r"(?:at )?(?P<hour>\d{1,2})(?::(?P<minute>\d{2})(?::(?P<second>\d{2}))?)? ?(?P<half>am|pm)?"
@@ -223,6 +224,10 @@ class _Reader:
         if match["side"] and match["sign"] == ("+" if before else "-"):
             raise TimeNotUnderstood("The sign and the words contradict each other.")
         signed = -hours if before or match["sign"] == "-" else hours
+        if (match["side"] or "").endswith("discharge"):
+            if self.discharged is None:
+                raise TimeNotUnderstood("The hour of discharge is not known for this case.")
+            signed += self._hours(self.discharged)
         return TimeEntry(round(signed, DECIMALS) + 0.0)
 
     def _hospital_day(self, match: re.Match[str]) -> TimeEntry:
@@ -277,7 +282,8 @@ def _tidy(text: str) -> str:
     if re.search(r"\d,\d{3}(?!\d)", said):
         raise TimeNotUnderstood("Write a thousand without a comma, and a decimal with a point.")
     said = re.sub(r"(?<=\d),(?=\d)", ".", said)
-    return " ".join(said.replace(",", " ").split())
+    # Pages write "HD 1 · 15:42".
+    return " ".join(re.sub("[,·]", " ", said).split())
 
 
 def _parse_clock(match: re.Match[str]) -> time:

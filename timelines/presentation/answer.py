@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 
+from ehr.presentation.clock import Clock
 from ehr.presentation.wording import name_words, span_words
-from timelines.domain import Anchor, NoRows, Polarity, TimelineKind
+from timelines.domain import NoRows, Polarity, TimelineKind
 
 #: Hours within which two times are the same (they are shown to the minute).
 _SAME = 1 / 60
@@ -20,8 +20,6 @@ _FITS = 3.0
 #: Hours of bounds from which a time is said to be open.
 _WIDE = 24.0
 _LONGEST_QUOTE = 80
-#: Days from which a time before admission has no clock.
-_CLOCK_DAYS = 3
 
 #: What a row of each kind of time records, and the same for the end of it.
 _ACTS = {
@@ -102,41 +100,24 @@ class Answer:
     asides: tuple[str, ...] = ()
 
 
-def answer(facts: Facts, anchor: Anchor) -> Answer:
+def answer(facts: Facts, clock: Clock) -> Answer:
     """Return why the occurrence is at its time."""
     if facts.time is None:
-        headline, because = "Not placed.", _why_not_placed(facts, anchor)
+        headline, because = "Not placed.", _why_not_placed(facts, clock)
     elif facts.cited:
-        headline, because = _from_record(facts, facts.time, anchor)
+        headline, because = _from_record(facts, facts.time, clock)
     else:
-        headline, because = _from_note(facts, facts.time, anchor)
-    return Answer(headline, tuple(because), tuple(_asides(facts, anchor)))
+        headline, because = _from_note(facts, facts.time, clock)
+    return Answer(headline, tuple(because), tuple(_asides(facts, clock)))
 
 
-def say_when(hours: float, anchor: Anchor, beside: float | None = None) -> str:
-    """Return a time as clinicians say it.
-
-    "HD 1 · 15:42", "6 h before admission (08:38)" or "10 y before admission". On the calendar day of `beside` it is the clock time alone.
-    """
-    when = anchor.clock(hours)
-    if when is None or hours < -24 * _CLOCK_DAYS:
-        return f"{span_words(hours)} {'before' if hours < 0 else 'after'} admission"
-    other = None if beside is None else anchor.clock(beside)
-    clock = f"{_minute(when):%H:%M}"
-    if other is not None and _minute(other).date() == _minute(when).date():
-        return clock
-    if hours < 0:
-        return f"{span_words(hours)} before admission ({clock})"
-    return f"HD {(_minute(when).date() - anchor.at.date()).days + 1} · {clock}"
-
-
-def _from_record(facts: Facts, time: float, anchor: Anchor) -> tuple[str, list[str]]:
+def _from_record(facts: Facts, time: float, clock: Clock) -> tuple[str, list[str]]:
     row = min(facts.cited, key=lambda r: _apart(r.hours, time))
     act = _act(row)
-    at = say_when(time, anchor)
+    at = clock.say(time)
     same_row = _apart(row.hours, time) <= _SAME
     source = _SOURCES.get(row.event.partition(":")[0], "The record")
-    because = [f"{source} has {_row_words(row)}{'' if same_row else f' at {_at(row, anchor)}'}"]
+    because = [f"{source} has {_row_words(row)}{'' if same_row else f' at {_at(row, clock)}'}"]
     if facts.kind is TimelineKind.REFERENCE:
         return f"{at}, placed by the author.", [because[0] + "."]
     if facts.text is None:
@@ -146,16 +127,16 @@ def _from_record(facts: Facts, time: float, anchor: Anchor) -> tuple[str, list[s
         headline = f"{act} {at}, as the note says." if facts.text_known else f"{act} {at}."
         because[0] += " at the same time" if same_row else ""
     else:
-        headline = f"{act} {at}, not {say_when(facts.text, anchor, time)}."
+        headline = f"{act} {at}, not {clock.say(facts.text, time)}."
         said = "says" if facts.text_known else "was read as"
         quote = f" (“{_quote(facts.words)}”)" if facts.words else ""
-        because[0] += f"; the note{quote} {said} {say_when(facts.text, anchor, time)}"
+        because[0] += f"; the note{quote} {said} {clock.say(facts.text, time)}"
     because[0] += "."
-    return headline, because + _other_rows(facts, time, anchor, row)
+    return headline, because + _other_rows(facts, time, clock, row)
 
 
-def _from_note(facts: Facts, time: float, anchor: Anchor) -> tuple[str, list[str]]:
-    at = say_when(time, anchor)
+def _from_note(facts: Facts, time: float, clock: Clock) -> tuple[str, list[str]]:
+    at = clock.say(time)
     if facts.kind is TimelineKind.REFERENCE:
         return f"{at}, placed by the author.", ["No row of the record is cited."]
     quote = f"“{_quote(facts.words)}”" if facts.words else ""
@@ -164,7 +145,7 @@ def _from_note(facts: Facts, time: float, anchor: Anchor) -> tuple[str, list[str
         way = f"{span_words(time - facts.text)} {'later' if time > facts.text else 'earlier'}"
         along = f", together with {_list(facts.relies_on)}" if facts.relies_on else ""
         headline = f"{at}, moved {way}{along}."
-        because = [f"The note was read as {say_when(facts.text, anchor, time)}; no row is cited."]
+        because = [f"The note was read as {clock.say(facts.text, time)}; no row is cited."]
         return headline, because
     if facts.polarity is Polarity.PLANNED:
         headline, because = (
@@ -181,25 +162,25 @@ def _from_note(facts: Facts, time: float, anchor: Anchor) -> tuple[str, list[str
         ]
     low, high = facts.lower, facts.upper
     if low is not None and high is not None and high - low >= _WIDE:
-        first, last = say_when(low, anchor), say_when(high, anchor)
+        first, last = clock.say(low), clock.say(high)
         because.append(f"Its bounds are {first} to {last}.")
     if facts.kind is TimelineKind.REVISED:
-        because += _unused_rows(facts, time, anchor)
+        because += _unused_rows(facts, time, clock)
     return headline, because
 
 
-def _why_not_placed(facts: Facts, anchor: Anchor) -> list[str]:
+def _why_not_placed(facts: Facts, clock: Clock) -> list[str]:
     if facts.kind is TimelineKind.REFERENCE:
         return ["The author gave it no time."]
     if facts.kind is TimelineKind.REVISED and facts.text is not None:
-        return [f"The note was read as {say_when(facts.text, anchor)}; revision took that back."]
+        return [f"The note was read as {clock.say(facts.text)}; revision took that back."]
     because = ["The note gives it no time."]
     return because + (
-        _unused_rows(facts, None, anchor) if facts.kind is TimelineKind.REVISED else []
+        _unused_rows(facts, None, clock) if facts.kind is TimelineKind.REVISED else []
     )
 
 
-def _other_rows(facts: Facts, time: float, anchor: Anchor, used: RowFact) -> list[str]:
+def _other_rows(facts: Facts, time: float, clock: Clock, used: RowFact) -> list[str]:
     """Name the order behind the act, and a row that fits as well."""
     said = []
     orders = [
@@ -209,7 +190,7 @@ def _other_rows(facts: Facts, time: float, anchor: Anchor, used: RowFact) -> lis
     ]
     if orders:
         first = min(orders, key=lambda r: _apart(r.hours, time))
-        said.append(f"The order is from {_at(first, anchor, time)}.")
+        said.append(f"The order is from {_at(first, clock, time)}.")
     rivals = [
         r
         for r in facts.others
@@ -219,11 +200,11 @@ def _other_rows(facts: Facts, time: float, anchor: Anchor, used: RowFact) -> lis
     ]
     if rivals:
         nearest = min(rivals, key=lambda r: _apart(r.hours, time))
-        said.append(f"Another row fits: {_at(nearest, anchor, time)}{_value(nearest)}.")
+        said.append(f"Another row fits: {_at(nearest, clock, time)}{_value(nearest)}.")
     return said
 
 
-def _unused_rows(facts: Facts, time: float | None, anchor: Anchor) -> list[str]:
+def _unused_rows(facts: Facts, time: float | None, clock: Clock) -> list[str]:
     """Say why no row of the record was used."""
     if not facts.searched:
         return ["This run did not search the record for it."]
@@ -233,18 +214,18 @@ def _unused_rows(facts: Facts, time: float | None, anchor: Anchor) -> list[str]:
     if not placed:
         return []
     row = placed[0] if time is None else min(placed, key=lambda r: _apart(r.hours, time))
-    return [f"No row was used; the nearest is {_row_words(row)} at {_at(row, anchor)}."]
+    return [f"No row was used; the nearest is {_row_words(row)} at {_at(row, clock)}."]
 
 
-def _asides(facts: Facts, anchor: Anchor) -> list[str]:
+def _asides(facts: Facts, clock: Clock) -> list[str]:
     said = []
     if facts.reference is not None and (
         facts.time is None or _apart(facts.reference, facts.time) > _SAME
     ):
-        said.append(f"The reference has {say_when(facts.reference, anchor, facts.time)}.")
+        said.append(f"The reference has {clock.say(facts.reference, facts.time)}.")
     for label, other in facts.alternatives:
         if other is not None and (facts.time is None or _apart(other, facts.time) > _SAME):
-            said.append(f"{label} has {say_when(other, anchor, facts.time)}.")
+            said.append(f"{label} has {clock.say(other, facts.time)}.")
     return said
 
 
@@ -261,8 +242,8 @@ def _act(row: RowFact) -> str:
     return end if row.event.endswith(_ENDS) else act
 
 
-def _at(row: RowFact, anchor: Anchor, beside: float | None = None) -> str:
-    return "no time" if row.hours is None else say_when(row.hours, anchor, beside)
+def _at(row: RowFact, clock: Clock, beside: float | None = None) -> str:
+    return "no time" if row.hours is None else clock.say(row.hours, beside)
 
 
 def _apart(a: float | None, b: float) -> float:
@@ -276,7 +257,3 @@ def _list(mentions: Sequence[str]) -> str:
 def _quote(words: str) -> str:
     plain = " ".join(words.split())
     return plain if len(plain) <= _LONGEST_QUOTE else f"{plain[:_LONGEST_QUOTE].rstrip()} …"
-
-
-def _minute(when: datetime) -> datetime:
-    return (when + timedelta(seconds=30)).replace(second=0, microsecond=0)

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ehr.presentation.clock import Clock
 from ehr.presentation.wording import hours_words
 from timelines.domain import Anchor, Lane, differs
 from timelines.presentation.plots import ZERO, Axis, LaneRows, Mark, build_axis, density, lanes
 from timelines.presentation.status import Status
-from timelines.presentation.wording import LANE_WORDS, bounds_words, clock_words, shift_words
+from timelines.presentation.wording import LANE_WORDS, shift_words
 
 DENSITY_BINS = 120
 
@@ -71,6 +72,7 @@ def payload(
 ) -> dict[str, Any]:
     """Everything the page's scripts need, ready for JSON."""
     axis = build_axis(_all_times(items), discharge)
+    clock = Clock(anchor.at, discharge)
     laid = lanes(
         [
             Mark(i.key, i.lane, i.time, i.text_time if i.revised else None, i.reference_time)
@@ -85,7 +87,7 @@ def payload(
         "zero": ZERO,
         "ticks": [[round(t.position, 5), t.words, t.rank] for t in axis.ticks()],
         "discharge": None if discharge is None else _place(axis, discharge),
-        "dischargeWords": "" if discharge is None else hours_words(discharge),
+        "dischargeWords": "" if discharge is None else clock.read(discharge).day,
         "lanes": [
             {"label": LANE_WORDS[r.lane], "count": r.count, "unplaced": r.unplaced, "rows": r.rows}
             for r in laid
@@ -93,12 +95,12 @@ def payload(
         "density": density(
             (axis.position(i.time) for i in items if i.time is not None), DENSITY_BINS
         ),
-        "items": [_item(i, anchor, axis, laid, index) for i in items],
+        "items": [_item(i, clock, axis, laid, index) for i in items],
     }
 
 
 def _item(
-    item: Item, anchor: Anchor, axis: Axis, laid: Sequence[LaneRows], index: dict[Lane, int]
+    item: Item, clock: Clock, axis: Axis, laid: Sequence[LaneRows], index: dict[Lane, int]
 ) -> dict[str, Any]:
     lane = index[item.lane]
     found: dict[str, Any] = {
@@ -115,21 +117,21 @@ def _item(
     if item.time is not None:
         found |= {
             "t": round(item.time, 3),
-            "c": clock_words(item.time, anchor),
+            "c": clock.read(item.time).day,
             "x": _place(axis, item.time),
             "r": laid[lane].row_of[item.key],
         }
-    if item.lower is not None or item.upper is not None:
-        found["b"] = bounds_words(item.lower, item.upper)
+    if bounds := clock.bounds(item.lower, item.upper):
+        found["b"] = bounds.day
         found["lo"] = 0.0 if item.lower is None else _place(axis, item.lower)
         found["hi"] = 1.0 if item.upper is None else _place(axis, item.upper)
     if item.revised:
-        found |= _revision(item, axis)
+        found |= _revision(item, clock, axis)
     if item.reference_time is not None:
         found |= {
             "rt": round(item.reference_time, 3),
             "rx": _place(axis, item.reference_time),
-            "rw": hours_words(item.reference_time),
+            "rw": clock.read(item.reference_time).day,
         }
     if item.reference_key:
         found["ru"] = item.reference_key
@@ -137,15 +139,15 @@ def _item(
         found |= {
             "pm": item.reference_mention,
             "ps": item.reference_span,
-            "pw": hours_words(item.reference_time),
+            "pw": clock.read(item.reference_time).day,
         }
     if item.evidence:
         found["e"] = [[_place(axis, tick.hours), int(tick.adopted)] for tick in item.evidence]
     return found
 
 
-def _revision(item: Item, axis: Axis) -> dict[str, Any]:
-    found: dict[str, Any] = {"tw": hours_words(item.text_time)}
+def _revision(item: Item, clock: Clock, axis: Axis) -> dict[str, Any]:
+    found: dict[str, Any] = {"tw": clock.read(item.text_time).day}
     if item.text_time is not None:
         found |= {"tt": round(item.text_time, 3), "tx": _place(axis, item.text_time)}
     far = differs(item.text_time, item.time)

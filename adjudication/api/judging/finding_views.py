@@ -46,6 +46,7 @@ from adjudication.findings.listing import (
 )
 from adjudication.findings.pair_choice import choose_pair, choose_run, find_pair_runs
 from adjudication.scoring.errors import Category
+from ehr.record.clock import clock_of
 from timelines.access.authoring import hidden_timelines
 from timelines.cases.choices import load_choices
 from timelines.cases.opening import open_case
@@ -200,7 +201,7 @@ class CaseComparison(ApiView):
             "b": {"id": b.public_id, "label": names[b.public_id]},
             "runs": [r.public_id for r in runs],
             "run": run.public_id if run else None,
-            "rows": build_compare_rows(a, b, run),
+            "rows": build_compare_rows(a, b, run, clock_of(encounter)),
         }
 
 

@@ -18,9 +18,10 @@ from adjudication.access.exposure import record_exposure
 from adjudication.findings.compare import build_compare_rows, build_payload, label_choices
 from adjudication.findings.pair_choice import choose_pair, choose_run, find_pair_runs
 from ehr.presentation.wording import span_words
+from ehr.record.clock import clock_of
 from timelines.access.authoring import hidden_timelines
 from timelines.cases.choices import load_choices
-from timelines.cases.opening import open_case, stay
+from timelines.cases.opening import open_case
 from timelines.cases.way_back import link_back_to_draft
 from timelines.runs.storage import NoteChanged, checked_text, find_note
 
@@ -37,11 +38,11 @@ def compare(request: StudyRequest, public_id: str) -> HttpResponse:
     encounter = open_case(request, public_id)
     choices = load_choices(encounter, hidden=hidden_timelines(request.user, encounter))
     labels = label_choices(choices)
-    anchor, discharge = stay(encounter)
+    clock = clock_of(encounter)
     context = {
         "encounter": encounter,
         "labels": labels,
-        "stay": span_words(discharge) if discharge is not None else "",
+        "stay": span_words(clock.discharge) if clock.discharge is not None else "",
     }
     if len(labels) < 2:
         return render(request, "adjudication/findings/compare.html", context)
@@ -58,7 +59,7 @@ def compare(request: StudyRequest, public_id: str) -> HttpResponse:
             context,
             status=HTTPStatus.INTERNAL_SERVER_ERROR,
         )
-    rows = build_compare_rows(a, b, run)
+    rows = build_compare_rows(a, b, run, clock)
     focused = request.GET.get("f", "")
     context |= {
         "a": a,
@@ -71,7 +72,7 @@ def compare(request: StudyRequest, public_id: str) -> HttpResponse:
         "rows": rows,
         "counts": [(state, words, sum(r.state == state for r in rows)) for state, words in _STATES],
         "with_findings": sum(bool(r.findings) for r in rows),
-        "data": json_script(build_payload(rows, anchor, discharge, text), "case-data"),
+        "data": json_script(build_payload(rows, clock, text), "case-data"),
         "selected": next(
             (r.key for r in rows if any(line.finding.public_id == focused for line in r.findings)),
             request.GET.get("o", ""),

@@ -1,5 +1,6 @@
 // The aligned table and the panel beside the plot: rows follow the selection, the window and the
 // search; the panel shows one row in full.
+import { momentOf } from "../common/moment.js";
 import { element } from "../common/dom.js";
 import * as Case from "../case/state.js";
 
@@ -52,8 +53,7 @@ function side(name, one) {
     return box;
   }
   box.append(element("p", "event", one.m));
-  const when = box.appendChild(element("p", "when", one.w));
-  if (one.c) when.append(element("span", "clock", one.c));
+  box.appendChild(element("p", "when")).append(momentOf(one.c, one.w));
   if (one.b) box.append(element("p", "muted", one.b));
   const link = box.appendChild(element("a", "", "On the case page"));
   link.href = `${Case.root.dataset.page}?t=${Case.root.dataset[`t${name.toUpperCase()}`]}${

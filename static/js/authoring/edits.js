@@ -14,7 +14,6 @@ const BLANK = {
   entered: "",
   reason: "",
   words: "",
-  clock: "",
   bounds: "",
 };
 

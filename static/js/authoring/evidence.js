@@ -76,8 +76,7 @@ function adopt(row) {
   const rows = o.rows.includes(row.row_index) ? o.rows : [...o.rows, row.row_index];
   const hint = {
     placed: true,
-    words: row.moment,
-    clock: row.clock,
+    words: row.when,
     bounds: "",
     entered: "",
     unread: false,

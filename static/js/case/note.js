@@ -1,6 +1,7 @@
 // The note: the selection's segments are highlighted, its time is shown in the margin, and repeated
 // clicks on overlapping spans go outwards.
 import { element } from "../common/dom.js";
+import { momentOf } from "../common/moment.js";
 import * as Case from "./state.js";
 
 const scroller = Case.find("[data-note]");
@@ -32,8 +33,9 @@ function label(box, item) {
   const first = segments(item)[0];
   box.hidden = !first;
   if (!first) return;
-  box.replaceChildren(element("b", `status status-${item.s}`, item.w));
-  if (item.c) box.append(element("span", "", item.c));
+  const when = element("b", `status status-${item.s}`);
+  when.append(momentOf(item.c ?? item.w, item.c ? item.w : ""));
+  box.replaceChildren(when);
   if (item.pm !== undefined) box.append(element("span", "margin-pair", `reference ${item.pw}`));
   box.style.top = `${first.getBoundingClientRect().top - body.getBoundingClientRect().top}px`;
 }

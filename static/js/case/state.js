@@ -2,6 +2,7 @@
 // panel listen to it.
 import { createEvents } from "../common/events.js";
 import { rememberedUnder } from "../common/remembered.js";
+import { momentText } from "../common/moment.js";
 import { clamped, isInside, isWhole, stepIn, zoomed } from "./window.js";
 
 export const root = document.getElementById("case");
@@ -93,4 +94,4 @@ export const statusWords = {
   unplaced: "not placed",
   unspecified: "basis not given",
 };
-export const momentWords = (item) => (item.c ? `${item.w} (${item.c})` : item.w);
+export const momentWords = (item) => momentText(item.c ?? item.w, item.c ? item.w : "");

@@ -63,10 +63,10 @@ def test_durations_are_said_to_a_useful_precision(seconds, said):
 @pytest.mark.parametrize(
     ("when", "said"),
     [
-        (datetime(2131, 2, 24, 14, 38), "HD 1, 14:38"),
-        (datetime(2131, 2, 24, 21, 7, 40), "HD 1, 21:08"),
-        (datetime(2131, 2, 25, 0, 1), "HD 2, 00:01"),
-        (datetime(2131, 2, 24, 23, 59, 45), "HD 2, 00:00"),
+        (datetime(2131, 2, 24, 14, 38), "HD 1 · 14:38"),
+        (datetime(2131, 2, 24, 21, 7, 40), "HD 1 · 21:08"),
+        (datetime(2131, 2, 25, 0, 1), "HD 2 · 00:01"),
+        (datetime(2131, 2, 24, 23, 59, 45), "HD 2 · 00:00"),
         (datetime(2131, 2, 24, 10, 0), "24 Feb, 10:00"),
         (datetime(2131, 2, 21, 10, 38), "21 Feb, 10:38"),
         (datetime(2131, 2, 10, 14, 38), "10 Feb, 14:38"),

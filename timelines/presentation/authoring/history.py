@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from timelines.domain import Anchor
+from ehr.presentation.clock import Clock
 from timelines.drafts.document import Change
 from timelines.drafts.undoing import REDO, UNDO
 from timelines.drafts.values import DraftOccurrence
@@ -39,9 +39,7 @@ class HistoryLine:
     detail: str
 
 
-def history_line(
-    kind: str, change: Change, undone: str, reason: str, anchor: Anchor
-) -> HistoryLine:
+def history_line(kind: str, change: Change, undone: str, reason: str, clock: Clock) -> HistoryLine:
     """Return one edit of the log in words.
 
     `undone` is the kind of the edit that an undo or redo is about.
@@ -55,7 +53,7 @@ def history_line(
             f"{_DONE[kind]}: {_DONE.get(undone, 'Changed').lower()}", _mentions(change), ""
         )
     if kind == "change":
-        return HistoryLine("Changed", _mentions(change), "; ".join(_differences(change, anchor)))
+        return HistoryLine("Changed", _mentions(change), "; ".join(_differences(change, clock)))
     return HistoryLine(_DONE[kind], _mentions(change), "")
 
 
@@ -70,7 +68,7 @@ def _mentions(change: Change) -> tuple[str, ...]:
     return tuple(o.mention for o in new or gone or change.after)
 
 
-def _differences(change: Change, anchor: Anchor) -> Sequence[str]:
+def _differences(change: Change, clock: Clock) -> Sequence[str]:
     """Return what is different about each changed occurrence.
 
     Of its texts only the name is quoted.
@@ -80,7 +78,7 @@ def _differences(change: Change, anchor: Anchor) -> Sequence[str]:
     for o in change.after:
         old = before[o.uid]
         if (old.placed, old.time) != (o.placed, o.time):
-            words.append(f"time {_time(old, anchor)} → {_time(o, anchor)}")
+            words.append(f"time {_time(old, clock)} → {_time(o, clock)}")
         first, second = old.to_dict(), o.to_dict()
         words += dict.fromkeys(
             _SAID.get(name, name)
@@ -90,5 +88,5 @@ def _differences(change: Change, anchor: Anchor) -> Sequence[str]:
     return words
 
 
-def _time(o: DraftOccurrence, anchor: Anchor) -> str:
-    return time_words(o.time, anchor) if o.placed else TO_DO
+def _time(o: DraftOccurrence, clock: Clock) -> str:
+    return time_words(o.time, clock) if o.placed else TO_DO

@@ -17,16 +17,16 @@ from accounts.audit.trail import record
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from ehr.models import Encounter
+from ehr.presentation.clock import Clock
 from ehr.presentation.wording import span_words
+from ehr.record.clock import clock_of
 from timelines.access.authoring import Undecided, is_agreement_open
-from timelines.cases.opening import open_case, stay
+from timelines.cases.opening import open_case
 from timelines.cases.way_back import link_back_to_draft
-from timelines.domain import Anchor
 from timelines.drafts.agreement import Agreement, Authored, Pair, agreement
 from timelines.models import Authoring, Entry
 from timelines.pipeline.uids import unescape_mention
 from timelines.presentation.authoring.values import time_words
-from timelines.presentation.wording import bounds_words
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,6 @@ def show_agreement(request: StudyRequest, public_id: str) -> HttpResponse:
     authors = submitted_authors(encounter)
     comparisons = _comparisons(authors, request.GET.get("pair", ""))
     chosen = next(c for c in comparisons if c.chosen)
-    anchor, _ = stay(encounter)
     context = {
         "encounter": encounter,
         "comparisons": comparisons,
@@ -87,7 +86,7 @@ def show_agreement(request: StudyRequest, public_id: str) -> HttpResponse:
             if chosen.found.median_difference is None
             else span_words(chosen.found.median_difference)
         ),
-        "rows": _rows(chosen.found, anchor),
+        "rows": _rows(chosen.found, clock_of(encounter)),
     }
     study = encounter.dataset.study
     record(
@@ -153,18 +152,18 @@ def _load_authored(authoring: Authoring) -> list[Authored]:
     ]
 
 
-def _rows(found: Agreement, anchor: Anchor) -> list[Row]:
+def _rows(found: Agreement, clock: Clock) -> list[Row]:
     """Pairs and leftovers together, as the note reads."""
-    placed = [(p.first.start or 0, _pair(p, anchor)) for p in found.pairs]
-    placed += [(o.start or 0, Row(_side(o, anchor), None)) for o in found.only_first]
-    placed += [(o.start or 0, Row(None, _side(o, anchor))) for o in found.only_second]
+    placed = [(p.first.start or 0, _pair(p, clock)) for p in found.pairs]
+    placed += [(o.start or 0, Row(_side(o, clock), None)) for o in found.only_first]
+    placed += [(o.start or 0, Row(None, _side(o, clock))) for o in found.only_second]
     return [row for _, row in sorted(placed, key=lambda item: item[0])]
 
 
-def _pair(pair: Pair, anchor: Anchor) -> Row:
+def _pair(pair: Pair, clock: Clock) -> Row:
     difference = "" if pair.difference is None else _difference(pair.difference)
     return Row(
-        _side(pair.first, anchor), _side(pair.second, anchor), difference, pair.within, pair.how
+        _side(pair.first, clock), _side(pair.second, clock), difference, pair.within, pair.how
     )
 
 
@@ -174,11 +173,11 @@ def _difference(hours: float) -> str:
     return f"{span_words(hours)} {'later' if hours > 0 else 'earlier'}"
 
 
-def _side(o: Authored, anchor: Anchor) -> Side:
+def _side(o: Authored, clock: Clock) -> Side:
     return Side(
         o.uid,
         o.mention,
         o.polarity == "absent",
-        time_words(o.time, anchor),
-        bounds_words(o.lower, o.upper),
+        time_words(o.time, clock),
+        str(clock.bounds(o.lower, o.upper) or ""),
     )

@@ -14,15 +14,14 @@ from django.views.decorators.http import require_POST
 from accounts.permissions import CASE_READERS
 from accounts.requests.json_bodies import json_body, read_text, refusal
 from accounts.scoping import StudyRequest, study_role_required
+from ehr.presentation.clock import Clock
+from ehr.record.clock import clock_of
 from timelines.authoring.answers import CONFLICT, answer_refusals, stacks_json, state_json
 from timelines.authoring.edits import Applied, Conflict, Edit, apply_edit
 from timelines.authoring.opening import own_authoring
-from timelines.cases.opening import stay
-from timelines.domain import Anchor
 from timelines.drafts.time_entry import read_time
 from timelines.drafts.values import EditRefused
 from timelines.presentation.authoring.values import occurrences_json, progress_json, time_words
-from timelines.presentation.wording import bounds_words, clock_words
 
 
 @require_POST
@@ -34,12 +33,12 @@ def edits(request: StudyRequest, public_id: str) -> HttpResponseBase:
     Answers 409 with the whole document if it was made on another revision.
     """
     authoring = own_authoring(request, public_id)
-    anchor, _ = stay(authoring.encounter)
+    clock = clock_of(authoring.encounter)
     try:
         applied = apply_edit(authoring=authoring, edit=_edit(json_body(request)), by=request.user)
     except Conflict as conflict:
-        return refusal(CONFLICT, 409, **state_json(conflict.document, conflict.revision, anchor))
-    return JsonResponse(_applied_json(applied, anchor))
+        return refusal(CONFLICT, 409, **state_json(conflict.document, conflict.revision, clock))
+    return JsonResponse(_applied_json(applied, clock))
 
 
 @require_POST
@@ -48,7 +47,7 @@ def edits(request: StudyRequest, public_id: str) -> HttpResponseBase:
 def time(request: StudyRequest, public_id: str) -> HttpResponseBase:
     """Return how a typed time would be read; nothing is stored."""
     encounter = own_authoring(request, public_id).encounter
-    anchor, _ = stay(encounter)
+    clock = clock_of(encounter)
     read = read_time(
         read_text(json_body(request), "text"), encounter.admitted_at, encounter.discharged_at
     )
@@ -58,17 +57,16 @@ def time(request: StudyRequest, public_id: str) -> HttpResponseBase:
             "lower": read.lower,
             "upper": read.upper,
             "known": read.known,
-            "words": time_words(read.time, anchor),
-            "clock": clock_words(read.time, anchor),
-            "bounds": bounds_words(read.lower, read.upper),
+            "words": time_words(read.time, clock),
+            "bounds": str(clock.bounds(read.lower, read.upper) or ""),
         }
     )
 
 
-def _applied_json(applied: Applied, anchor: Anchor) -> dict[str, Any]:
+def _applied_json(applied: Applied, clock: Clock) -> dict[str, Any]:
     return {
         "revision": applied.revision,
-        "changed": occurrences_json(applied.change.after, anchor),
+        "changed": occurrences_json(applied.change.after, clock),
         "removed": list(applied.change.removed),
         "progress": progress_json(applied.document),
         **stacks_json(applied.stacks),

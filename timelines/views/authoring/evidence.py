@@ -14,11 +14,11 @@ from django.views.decorators.http import require_GET, require_POST
 from accounts.permissions import CASE_READERS, NotAllowed
 from accounts.requests.json_bodies import json_body, read_text, refusal
 from accounts.scoping import StudyRequest, study_role_required
+from ehr.record.clock import clock_of
 from timelines.authoring import suggestions as offered
 from timelines.authoring.answers import answer_refusals
 from timelines.authoring.opening import audit_view, own_authoring
 from timelines.authoring.rows import load_rows, row_json, search_rows
-from timelines.cases.opening import stay
 from timelines.drafts.values import MOST_ROWS, EditRefused
 from timelines.models import AnchorSuggestion, Authoring
 
@@ -33,14 +33,14 @@ def rows(request: StudyRequest, public_id: str) -> HttpResponseBase:
     """
     authoring = own_authoring(request, public_id)
     encounter = authoring.encounter
-    anchor, _ = stay(encounter)
+    clock = clock_of(encounter)
     body = json_body(request)
     if "indices" in body:
         found, more = load_rows(encounter, _indices(body["indices"])), False
     else:
         found, more = search_rows(encounter, read_text(body, "text"), _near(body.get("near")))
     audit_view(request, authoring, "authoring.rows")
-    return JsonResponse({"rows": [row_json(row, anchor) for row in found], "more": more})
+    return JsonResponse({"rows": [row_json(row, clock) for row in found], "more": more})
 
 
 @require_GET
@@ -76,13 +76,13 @@ def suggestion(request: StudyRequest, public_id: str, uid: str, row: int) -> Htt
 
 
 def _suggestions_json(authoring: Authoring, shown: list[AnchorSuggestion]) -> list[dict[str, Any]]:
-    anchor, _ = stay(authoring.encounter)
+    clock = clock_of(authoring.encounter)
     found = {
         row.row_index: row for row in load_rows(authoring.encounter, [s.row_index for s in shown])
     }
     return [
         {
-            **row_json(found[s.row_index], anchor),
+            **row_json(found[s.row_index], clock),
             "rank": s.rank,
             "score": s.score,
             "made_by": s.made_by,

@@ -12,11 +12,11 @@ from django.views.decorators.http import require_GET
 
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
+from ehr.record.clock import clock_of
 from timelines.authoring.download import FORMATS
 from timelines.authoring.download import download as made_file
 from timelines.authoring.edits import load_log, stored_change
 from timelines.authoring.opening import audit_view, own_authoring
-from timelines.cases.opening import stay
 from timelines.drafts.undoing import find_undone
 from timelines.presentation.authoring.history import history_line
 
@@ -28,7 +28,7 @@ EDITS_PER_PAGE = 200
 def history(request: StudyRequest, public_id: str) -> HttpResponse:
     """Every edit in words, latest first."""
     authoring = own_authoring(request, public_id)
-    anchor, _ = stay(authoring.encounter)
+    clock = clock_of(authoring.encounter)
     page = Paginator(
         authoring.edits.select_related("undoes").order_by("-number"), EDITS_PER_PAGE
     ).get_page(request.GET.get("page"))
@@ -36,7 +36,7 @@ def history(request: StudyRequest, public_id: str) -> HttpResponse:
         (
             e,
             history_line(
-                e.kind, stored_change(e), e.undoes.kind if e.undoes else "", e.reason, anchor
+                e.kind, stored_change(e), e.undoes.kind if e.undoes else "", e.reason, clock
             ),
         )
         for e in page.object_list

@@ -16,6 +16,7 @@ from accounts.permissions import CASE_READERS, user_can_manage_study
 from accounts.requests.json_bodies import JSON, json_body, read_text, refusal
 from accounts.scoping import StudyRequest, filter_by_role, study_role_required
 from ehr.models import Dataset
+from ehr.record.clock import clock_of
 from timelines.access.authoring import is_agreement_open, was_exposed
 from timelines.access.closed import closed_encounters, exclude_closed, has_closed
 from timelines.authoring import actions
@@ -145,8 +146,8 @@ def submit(request: StudyRequest, public_id: str) -> HttpResponseBase:
             return refusal(refused.message, 422, field="placed", unplaced=refused.unplaced)
         messages.error(request, refused.message)
     except Conflict as conflict:
-        anchor, _ = stay(found.encounter)
-        return refusal(CONFLICT, 409, **state_json(conflict.document, conflict.revision, anchor))
+        clock = clock_of(found.encounter)
+        return refusal(CONFLICT, 409, **state_json(conflict.document, conflict.revision, clock))
     except Locked:
         if speaks_json:
             raise
@@ -214,7 +215,7 @@ def _editor_data(found: Authoring) -> dict[str, Any]:
 
     The note's text is in the page itself.
     """
-    anchor, discharge = stay(found.encounter)
+    _, discharge = stay(found.encounter)
     return {
         "id": found.public_id,
         "protocol": found.protocol,
@@ -222,7 +223,7 @@ def _editor_data(found: Authoring) -> dict[str, Any]:
         "exposed": found.exposed,
         "admitted_at": found.encounter.admitted_at.isoformat(),
         "discharge": discharge,
-        **state_json(load_document(found.inventory), found.revision, anchor),
+        **state_json(load_document(found.inventory), found.revision, clock_of(found.encounter)),
         **stacks_json(find_stacks(found)),
         "urls": _urls(found),
     }

@@ -16,14 +16,16 @@ from accounts.audit.trail import record
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from ehr.models import Encounter, SourceRow
-from ehr.presentation.wording import event_words, hours_words, time_kind_words, value_words
+from ehr.presentation.clock import Clock, Moment
+from ehr.presentation.wording import event_words, time_kind_words, value_words
+from ehr.record.clock import clock_of
 from llm_runtime.models import ModelCall
 from timelines.access.authoring import hidden_timelines
 from timelines.cases.choices import Choice, Choices, load_choices
 from timelines.cases.items import find_occurrence
-from timelines.cases.opening import chosen_timeline, open_case, stay
+from timelines.cases.opening import chosen_timeline, open_case
 from timelines.cases.way_back import link_back_to_draft
-from timelines.domain import Anchor, Lane, NoRows, Polarity, TimelineKind, cited_as
+from timelines.domain import Lane, NoRows, Polarity, TimelineKind, cited_as
 from timelines.models import Candidate, CaseRun, Entry, Evidence, Occurrence, Query
 from timelines.pipeline.config import Variant
 from timelines.presentation.answer import Facts, RowFact, answer
@@ -35,8 +37,6 @@ from timelines.presentation.wording import (
     CITED_WORDS,
     LANE_WORDS,
     NO_ROWS_WORDS,
-    bounds_words,
-    moment_words,
     shift_words,
 )
 from timelines.runs.calls import deciding_calls
@@ -52,8 +52,8 @@ class Estimate:
     time: float | None
     lower: float | None
     upper: float | None
-    when: str
-    bounds: str
+    when: Moment
+    bounds: Moment | None
     status: Status
     known: bool | None
     decided_by: str
@@ -74,7 +74,7 @@ class ContextLine:
 
     uid: str
     mention: str
-    when: str
+    when: Moment
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class RowLine:
     index: int
     event: str
     value: str
-    when: str
+    when: Moment
     time_kind: str
     used: bool
     how: str
@@ -120,13 +120,13 @@ def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
     if occurrence is None:
         raise Http404
     note = checked_text(occurrence.inventory.note)
-    anchor, _ = stay(encounter)
-    estimates = _estimates(occurrence, chosen, choices, anchor)
+    clock = clock_of(encounter)
+    estimates = _estimates(occurrence, chosen, choices, clock)
     shown = next((e for e in estimates if e.shown), None)
     queries = _queries(occurrence, chosen)
-    rows = _rows(occurrence, chosen, anchor, shown)
-    own_rows = _own_rows(encounter, shown, anchor) if chosen.case_run_id is None else []
-    reference = _reference(occurrence, chosen, choices, anchor)
+    rows = _rows(occurrence, chosen, clock, shown)
+    own_rows = _own_rows(encounter, shown, clock) if chosen.case_run_id is None else []
+    reference = _reference(occurrence, chosen, choices, clock)
     span = note[occurrence.start : occurrence.end] if occurrence.start is not None else ""
     variant, no_rows = _variant(chosen), _why_no_rows(occurrence, chosen)
     context = {
@@ -146,7 +146,7 @@ def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
             _facts(
                 occurrence, span, shown, estimates, own_rows or rows, reference, variant, no_rows
             ),
-            anchor,
+            clock,
         ),
         "text": next((e for e in estimates if e.kind == TimelineKind.TEXT_ONLY), None),
         "revised": [e for e in estimates if e.kind == TimelineKind.REVISED],
@@ -219,7 +219,7 @@ def _calls(occurrence: Occurrence, chosen: Choice) -> list[ModelCall]:
 
 
 def _estimates(
-    occurrence: Occurrence, chosen: Choice, choices: Choices, anchor: Anchor
+    occurrence: Occurrence, chosen: Choice, choices: Choices, clock: Clock
 ) -> list[Estimate]:
     """Return the occurrence's time in each timeline of the group.
 
@@ -234,9 +234,9 @@ def _estimates(
         ).select_related("timeline")
     }
     text = entries.get(group.text_only.pk) if group and group.text_only else None
-    lines = _context_lines(occurrence, list(entries.values()), chosen)
+    lines = _context_lines(occurrence, list(entries.values()), chosen, clock)
     return [
-        _estimate(c, entries[c.pk], text, anchor, lines, c.pk == chosen.pk)
+        _estimate(c, entries[c.pk], text, clock, lines, c.pk == chosen.pk)
         for c in members
         if c.pk in entries
     ]
@@ -246,7 +246,7 @@ def _estimate(
     choice: Choice,
     entry: Entry,
     text: Entry | None,
-    anchor: Anchor,
+    clock: Clock,
     lines: dict[str, ContextLine],
     shown: bool,
 ) -> Estimate:
@@ -260,8 +260,8 @@ def _estimate(
         time=entry.time,
         lower=entry.lower,
         upper=entry.upper,
-        when=moment_words(entry.time, anchor),
-        bounds=bounds_words(entry.lower, entry.upper),
+        when=clock.read(entry.time),
+        bounds=clock.bounds(entry.lower, entry.upper),
         status=find_status(
             entry.time, known=entry.known, kind=choice.kind, cited_rows=entry.adopted_rows
         ),
@@ -284,7 +284,7 @@ def _estimate(
 
 
 def _context_lines(
-    occurrence: Occurrence, entries: list[Entry], chosen: Choice
+    occurrence: Occurrence, entries: list[Entry], chosen: Choice, clock: Clock
 ) -> dict[str, ContextLine]:
     """Return the context occurrences by UID.
 
@@ -299,7 +299,7 @@ def _context_lines(
         occurrence__uid4__in=uids,
     )
     rows = found.values_list("occurrence__uid4", "occurrence__mention", "time")
-    return {uid: ContextLine(uid, mention, hours_words(time)) for uid, mention, time in rows}
+    return {uid: ContextLine(uid, mention, clock.read(time)) for uid, mention, time in rows}
 
 
 def _variant(chosen: Choice) -> str:
@@ -332,7 +332,7 @@ def _queries(occurrence: Occurrence, chosen: Choice) -> list[QueryLine]:
 
 
 def _rows(
-    occurrence: Occurrence, chosen: Choice, anchor: Anchor, shown: Estimate | None
+    occurrence: Occurrence, chosen: Choice, clock: Clock, shown: Estimate | None
 ) -> list[RowLine]:
     """Return the rows that reached the occurrence, in order of time.
 
@@ -361,24 +361,22 @@ def _rows(
         how = CITED_WORDS[cited_as(link, own=mine)] if used else ""
         if not used and e.row_index in near:
             how = "leans on it"
-        (own if mine else others).setdefault(e.row_index, _row_line(e, anchor, used, how, through))
+        (own if mine else others).setdefault(e.row_index, _row_line(e, clock, used, how, through))
     lines = {**others, **own}
     hours = {e.row_index: e.hours for e in evidence}
     return sorted(lines.values(), key=lambda line: (hours[line.index], line.index))
 
 
-def _row_line(
-    e: Evidence | SourceRow, anchor: Anchor, used: bool, how: str, through: str
-) -> RowLine:
+def _row_line(e: Evidence | SourceRow, clock: Clock, used: bool, how: str, through: str) -> RowLine:
     if isinstance(e, Evidence):
         hours: float | None = e.hours
     else:
-        hours = None if e.time is None else anchor.hours(e.time)
+        hours = None if e.time is None else clock.hours(e.time)
     return RowLine(
         e.row_index,
         event_words(e.event),
         value_words(e.value, e.unit),
-        moment_words(hours, anchor),
+        clock.read(hours),
         time_kind_words(e.time_kind),
         used,
         how,
@@ -395,16 +393,16 @@ def _why_no_rows(occurrence: Occurrence, chosen: Choice) -> NoRows | None:
     return reasons.get(occurrence.uid4)
 
 
-def _own_rows(encounter: Encounter, shown: Estimate | None, anchor: Anchor) -> list[RowLine]:
+def _own_rows(encounter: Encounter, shown: Estimate | None, clock: Clock) -> list[RowLine]:
     """The rows that an author named as evidence of this occurrence."""
     if shown is None or not shown.adopted:
         return []
     rows = encounter.rows.filter(dataset_id=encounter.dataset_id, row_index__in=shown.adopted)
-    return [_row_line(row, anchor, used=True, how="used", through="") for row in rows]
+    return [_row_line(row, clock, used=True, how="used", through="") for row in rows]
 
 
 def _reference(
-    occurrence: Occurrence, chosen: Choice, choices: Choices, anchor: Anchor
+    occurrence: Occurrence, chosen: Choice, choices: Choices, clock: Clock
 ) -> Estimate | None:
     """Return the reference's time for the paired span.
 
@@ -431,4 +429,4 @@ def _reference(
     ]
     pair = pair_spans([Span(occurrence.uid4, occurrence.start, occurrence.end)], spans)
     entry = theirs.get(pair.get(occurrence.uid4, ""))
-    return _estimate(reference, entry, None, anchor, {}, False) if entry else None
+    return _estimate(reference, entry, None, clock, {}, False) if entry else None

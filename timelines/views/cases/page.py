@@ -17,6 +17,7 @@ from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from ehr.models import Encounter
 from ehr.presentation.wording import span_words
+from ehr.record.clock import clock_of
 from timelines.access.authoring import hidden_timelines, is_agreement_open
 from timelines.cases.choices import Choices, load_choices
 from timelines.cases.drawing import drawn
@@ -63,7 +64,7 @@ def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
             "group": group,
             "selected": selected,
             "pairs": pairs,
-            "named": load_grounds(chosen, stay(encounter)[0]),
+            "named": load_grounds(chosen, clock_of(encounter)),
         }
         context["notice"] = choices.notice(group)
         context["links"] = case_links(encounter, chosen.public_id, choices.count)

@@ -16,10 +16,11 @@ from django.views.decorators.http import require_GET
 from accounts.audit.trail import record
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
-from ehr.presentation.wording import hours_words, span_words
-from timelines.cases.opening import open_case, stay
+from ehr.presentation.clock import Clock, Moment
+from ehr.presentation.wording import span_words
+from ehr.record.clock import clock_of
+from timelines.cases.opening import open_case
 from timelines.cases.way_back import link_back_to_draft
-from timelines.domain import Anchor
 from timelines.evaluation.plain import case_from_plain, report_from_plain
 from timelines.evaluation.values import Basis, CaseSource, PlacedEvent
 from timelines.evaluations.cases import CASE_METRICS
@@ -34,7 +35,6 @@ from timelines.evaluations.pairs import (
 )
 from timelines.models import EvaluationCase
 from timelines.presentation.evaluation import tables as shown
-from timelines.presentation.wording import clock_words
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,7 @@ class Side:
     """One occurrence in words."""
 
     mention: str
-    hours: str
-    clock: str
+    when: Moment
 
 
 @dataclass(frozen=True)
@@ -119,13 +118,12 @@ def evaluation_case(request: StudyRequest, public_id: str, case_id: str) -> Http
     )
     reference = reference_timeline(evaluation, encounter, chosen) if chosen else None
     if chosen and predicted and reference:
-        anchor, _ = stay(encounter)
         query = {"t": predicted.timeline.public_id, "e": evaluation.public_id, "b": basis.value}
         context |= _pairs(
             chosen,
             reference,
             predicted,
-            anchor,
+            clock_of(encounter),
             f"{reverse('timelines:case', args=[encounter.public_id])}?{urlencode(query)}",
         )
     study = encounter.dataset.study
@@ -171,34 +169,34 @@ def _source_line(number: int, source: CaseSource, chosen: bool) -> SourceLine:
 
 
 def _pairs(
-    source: CaseSource, reference: Compared, predicted: Compared, anchor: Anchor, link: str
+    source: CaseSource, reference: Compared, predicted: Compared, clock: Clock, link: str
 ) -> dict[str, object]:
     missed, extra = find_unpaired(source, reference, predicted)
     return {
         "case_link": link,
-        "pairs": [_pair_line(row, anchor, link) for row in pair_rows(source, reference, predicted)],
-        "missed": [_side(e, anchor) for e in missed],
-        "extra": [_side(e, anchor) for e in extra],
+        "pairs": [_pair_line(row, clock, link) for row in pair_rows(source, reference, predicted)],
+        "missed": [_side(e, clock) for e in missed],
+        "extra": [_side(e, clock) for e in extra],
         "reference_count": len(reference.events),
         "predicted_count": len(predicted.events),
     }
 
 
-def _pair_line(row: PairRow, anchor: Anchor, link: str) -> PairLine:
+def _pair_line(row: PairRow, clock: Clock, link: str) -> PairLine:
     uid = row.predicted.key
     address = link if uid.startswith("#") else f"{link}&{urlencode({'o': uid})}"
     distance = f"{row.distance:.3f}"
     if row.error is None or row.tolerance is None:
         side = "reference" if row.reference.time is None else "prediction"
-        sides = _side(row.reference, anchor), _side(row.predicted, anchor)
+        sides = _side(row.reference, clock), _side(row.predicted, clock)
         return PairLine(
             *sides, shown.NO_FIGURE, "", f"no time in the {side}", False, distance, address
         )
     verdict = "within tolerance" if row.within else "beyond tolerance"
     error, tolerance = span_words(row.error), span_words(row.tolerance)
     return PairLine(
-        _side(row.reference, anchor),
-        _side(row.predicted, anchor),
+        _side(row.reference, clock),
+        _side(row.predicted, clock),
         error,
         tolerance,
         verdict,
@@ -208,5 +206,5 @@ def _pair_line(row: PairRow, anchor: Anchor, link: str) -> PairLine:
     )
 
 
-def _side(event: PlacedEvent, anchor: Anchor) -> Side:
-    return Side(event.mention, hours_words(event.time), clock_words(event.time, anchor))
+def _side(event: PlacedEvent, clock: Clock) -> Side:
+    return Side(event.mention, clock.read(event.time))

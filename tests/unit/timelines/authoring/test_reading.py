@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timelines.domain import Anchor
+from ehr.presentation.clock import Clock
 from timelines.drafts.document import Change
 from timelines.drafts.reading import read_fields
 from timelines.drafts.values import DraftOccurrence, EditRefused
@@ -14,7 +14,7 @@ from timelines.presentation.authoring.history import history_line
 from timelines.presentation.authoring.values import occurrence_json
 
 ADMITTED = datetime(2196, 2, 24, 14, 38)
-ANCHOR = Anchor(ADMITTED)
+CLOCK = Clock(ADMITTED)
 
 
 def test_a_typed_time_places_and_is_kept_as_typed():
@@ -115,17 +115,16 @@ def draft(**values) -> DraftOccurrence:
 
 
 def test_times_are_said_as_on_every_page():
-    placed = occurrence_json(draft(placed=True, time=6.5, lower=6.0, upper=7.0), ANCHOR)
-    assert (placed["words"], placed["clock"], placed["bounds"]) == (
-        "+6.5 h (HD 1, 21:08)",
-        "HD 1, 21:08",
-        "between +6 h and +7 h",
+    placed = occurrence_json(draft(placed=True, time=6.5, lower=6.0, upper=7.0), CLOCK)
+    assert (placed["words"], placed["bounds"]) == (
+        "HD 1 · 21:08 (+6.5 h)",
+        "HD 1 · 20:38 to 21:38 (+6 h to +7 h)",
     )
-    assert occurrence_json(draft(placed=True), ANCHOR)["words"] == "N/A"
-    assert occurrence_json(draft(), ANCHOR)["words"] == "not placed yet"
+    assert occurrence_json(draft(placed=True), CLOCK)["words"] == "N/A"
+    assert occurrence_json(draft(), CLOCK)["words"] == "not placed yet"
 
 
-AT = "+6.5 h (HD 1, 21:08)"
+AT = "HD 1 · 21:08 (+6.5 h)"
 
 
 @pytest.mark.parametrize(
@@ -154,5 +153,5 @@ AT = "+6.5 h (HD 1, 21:08)"
     ],
 )
 def test_edits_are_told_in_words(kind, change, said):
-    line = history_line(kind, change, "add", "why", ANCHOR)
+    line = history_line(kind, change, "add", "why", CLOCK)
     assert (line.done, line.mentions, line.detail) == said

@@ -1,0 +1,13 @@
+"""The clock of a stay."""
+
+from __future__ import annotations
+
+from ehr.models import Encounter
+from ehr.presentation.clock import Clock
+
+
+def clock_of(encounter: Encounter) -> Clock:
+    """Return how pages write times of the encounter."""
+    admitted, discharged = encounter.admitted_at, encounter.discharged_at
+    length = None if discharged is None else (discharged - admitted).total_seconds() / 3600
+    return Clock(admitted, length)
