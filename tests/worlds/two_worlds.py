@@ -648,6 +648,8 @@ def _follow(answers: Answers, limit: int) -> None:
 def _send(answers: Answers) -> None:
     """Send searches and actions that are refused; nothing changes."""
     for text in (REVIEWED, "open", "b-"):
+        path = reverse("timelines:case_find")
+        answers.ask("timelines:case_find", path, method="post", data={"text": text})
         answers.ask(
             "timelines:cases", reverse("timelines:cases"), method="post", data={"text": text}
         )

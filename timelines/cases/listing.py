@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 
 from accounts.models import Study
 from ehr.models import Encounter
@@ -22,14 +22,9 @@ from timelines.domain import TimelineKind
 from timelines.models import CaseRun, StageRun, Timeline
 from timelines.runs.study_timeline.selection import current, is_study_run
 
-SORTS: Mapping[str, tuple[str, ...]] = {
-    "case": ("case_id", "id"),
-    "-case": ("-case_id", "-id"),
-    "admitted": ("admitted_at", "id"),
-    "-admitted": ("-admitted_at", "-id"),
-    "rows": ("row_count", "id"),
-    "-rows": ("-row_count", "-id"),
-}
+#: What the list sorts by, up or (with "-") down; equal cases are in the order of their import.
+SORT_FIELDS: Mapping[str, str] = {"case": "case_id", "admitted": "admitted_at", "rows": "row_count"}
+SORTS = frozenset(sign + name for name in SORT_FIELDS for sign in ("", "-"))
 DEFAULT_SORT = "case"
 
 
@@ -105,7 +100,9 @@ def find_cases(
         cases = cases.filter(dataset__public_id=wanted.dataset)
     if wanted.state:
         cases = exclude_closed(_filter_by_state(cases, CaseState(wanted.state)), closed, "pk")
-    return cases.order_by(*SORTS[wanted.sort])
+    down = "-" if wanted.sort.startswith("-") else ""
+    cases = cases.annotate(sort_key=F(SORT_FIELDS[wanted.sort.removeprefix("-")]))
+    return cases.order_by(f"{down}sort_key", f"{down}id")
 
 
 def _filter_by_state(cases: QuerySet[Encounter], state: CaseState) -> QuerySet[Encounter]:

@@ -18,6 +18,7 @@ from ehr.models import Dataset
 from timelines.access.closed import closed_encounters
 from timelines.case_state import CaseState
 from timelines.cases.listing import CaseFilter, case_rows, find_cases
+from timelines.cases.neighbours import remember_list
 
 PAGE_SIZE = 50
 SORT_LABELS = (
@@ -38,7 +39,9 @@ def cases(request: StudyRequest) -> HttpResponse:
     parameters = request.POST if request.method == "POST" else request.GET
     wanted = CaseFilter.parse(parameters.dict(), text=request.POST.get("text", ""))
     closed = closed_encounters(request.user)
-    page = Paginator(find_cases(study, wanted, closed), PAGE_SIZE).get_page(parameters.get("page"))
+    found = find_cases(study, wanted, closed)
+    page = Paginator(found, PAGE_SIZE).get_page(parameters.get("page"))
+    remember_list(request, study, wanted, found)
     context = {
         "study": study,
         "wanted": wanted,

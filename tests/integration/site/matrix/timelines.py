@@ -68,6 +68,8 @@ def _acting(action: str) -> Callable[[World], Mapping[str, str]]:
 ROWS = [
     Row("timelines:cases", LIST),
     Row("timelines:cases", LIST, method="post", data=lambda world: {"text": "fell"}),
+    Row("timelines:case_find", LIST, method="post", data=lambda world: {"text": "fell"}),
+    Row("timelines:case_find", expect_signed_in(405, anonymous=405)),
     Row("timelines:runs", LIST),
     Row(
         "timelines:run_new",
