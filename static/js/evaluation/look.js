@@ -85,7 +85,7 @@ export function layout(look, size, axes) {
     showlegend: Boolean(axes.legend),
     legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 11 } },
     font: {
-      family: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', Arial, sans-serif",
+      family: "Inter, system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif",
       size: 12,
       color: look.ink,
     },

@@ -152,3 +152,18 @@ def test_scripts_of_packages_are_left_as_they_are(collected, tmp_path):
     root = collected(shipped)
     name = staticfiles_storage.stored_name("vendor/packed.js")
     assert (root / name).read_text() == written
+
+
+def test_the_typeface_is_loaded_once_by_its_hash(collected, settings):
+    """The page preloads the file that the stylesheet names.
+
+    Otherwise browsers would load it twice.
+    """
+    name = "vendor/inter/inter.woff2"
+    root = collected(settings.BASE_DIR / "static")
+    stylesheet = (root / staticfiles_storage.stored_name("css/occurrent.css")).read_text()
+    assert f'url("..{static(name).removeprefix("/static")}")' in stylesheet
+    page = (settings.BASE_DIR / "templates" / "base.html").read_text()
+    assert f'<link rel="preload" href="{{% static \'{name}\' %}}" as="font"' in page
+    answer = Client().get(static(name))
+    assert (answer.status_code, answer["Content-Type"]) == (200, "font/woff2")
