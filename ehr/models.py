@@ -67,6 +67,9 @@ class Encounter(models.Model):
     anchor_kind = models.CharField(
         max_length=20, choices=AnchorKind.choices, default=AnchorKind.ADMISSION
     )
+    #: What the stay is in one line, and its main unit (`ehr.record.headlines`); "" if not known.
+    headline = models.CharField(max_length=300, blank=True)
+    unit = models.CharField(max_length=100, blank=True)
     #: SHA-256 of everything that was imported for this case; the same input twice changes nothing.
     source_sha256 = models.CharField(max_length=64, blank=True)
     row_count = models.PositiveIntegerField(default=0)

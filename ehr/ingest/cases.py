@@ -20,6 +20,7 @@ from ehr.formats.cases import case_folders, digest, read_case
 from ehr.formats.limits import Limits
 from ehr.ingest.copying import copy_rows, copy_series
 from ehr.models import Dataset, Encounter, ImportedPart, Note, RejectedRow
+from ehr.record.headlines import store_headlines
 from ehr.registry import Loss, import_hooks
 from ehr.report import REFUSED, CaseReport, ImportReport, replace_rejections, store_rejections
 from ehr.summarise import summarise
@@ -235,6 +236,8 @@ def _store(dataset: Dataset, case: CaseRecord, report: CaseReport) -> int:
     )
     copy_rows(case.rows, dataset_id=dataset.pk, encounter_ids=encounter.pk)
     series = copy_series(summarise(case.rows), [encounter.pk])
+    store_headlines([encounter.pk])
+    encounter.refresh_from_db(fields=["headline", "unit"])
     for hook in import_hooks():
         hook(encounter, case.folder, report)
     return series

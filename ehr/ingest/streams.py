@@ -25,6 +25,7 @@ from ehr.ingest.ahead import prefetch
 from ehr.ingest.cases import Progress
 from ehr.ingest.copying import copy_rows, copy_series
 from ehr.models import Dataset, Encounter, ImportedPart, Note, SourceRow
+from ehr.record.headlines import store_headlines
 from ehr.record.reading import read_rows
 from ehr.report import REFUSED, ImportReport, replace_rejections, store_rejections
 from ehr.summarise import summarise
@@ -212,6 +213,9 @@ class _Import:
         # Rows of a file that is corrected later would come too late for the series.
         if not unread:
             _series(self._dataset, self._report)
+            # A new note empties its case's line, so an interrupted import finds it again.
+            unsaid = self._dataset.encounters.filter(headline="").exclude(source_sha256="")
+            store_headlines(list(unsaid.values_list("pk", flat=True)))
         progress(steps, steps, "files")
 
     def _try(self, file: StreamFile) -> Rejection | None:
@@ -356,6 +360,7 @@ class _Import:
                 seen.add((note.encounter_id, note.sha256))
                 new.append(note)
         Note.objects.bulk_create(new, batch_size=1000)
+        Encounter.objects.filter(pk__in={note.encounter_id for note in new}).update(headline="")
         return len(new), rejections
 
     def _count(self, lines: int, left_out: int) -> None:
