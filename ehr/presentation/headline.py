@@ -179,9 +179,10 @@ _DROP = re.compile(
 
 
 def _problem(title: str, rows: Sequence[StayRow], note: str) -> str:
-    """Return the main problem: of the diagnoses at discharge, of the title, of the complaint.
+    """Return the main problem.
 
-    A row of a diagnosis does not say its rank, so it comes last.
+    The diagnosis at discharge leads, then the title and the complaint. A row of a diagnosis does
+    not say its rank, so it comes last.
     """
     for words in (
         _diagnosis_of_note(note),
@@ -216,7 +217,7 @@ def _diagnosis_of_note(note: str) -> str:
 
 
 def _title_words(title: str) -> str:
-    """Return the words of a title without its code; "" if it is a code or a kind of admission."""
+    """Return the words of a title; "" if it is a code or a kind of admission."""
     plain = _ASIDE.sub("", _CODED.sub("", title)).strip()
     if not plain or _ADMISSION.search(plain) or _ONLY_CODE.fullmatch(plain):
         return ""
@@ -238,7 +239,7 @@ def _diagnosis_of_record(rows: Iterable[StayRow]) -> str:
 
 
 def _reason_of_note(note: str) -> str:
-    """Return what brought the patient in: the first sentences, or the chief complaint."""
+    """Return what brought the patient in: first sentences or complaint."""
     opening = _first_sentences(note)
     for pattern in (_BROUGHT, _FROM):
         found = pattern.search(opening)
@@ -357,7 +358,7 @@ _INTENSIVE = re.compile(r"intensive|coronary care|\b\w*(?:icu|ccu)\b", re.I)
 
 
 def _unit(rows: Iterable[StayRow], discharged_at: datetime | None) -> str:
-    """Return the intensive care unit with most of the stay, else the ward with most."""
+    """Return the intensive care unit, else the ward, with most of the stay."""
     placed = sorted(
         (
             (row.time, _unit_name(row))

@@ -1,6 +1,6 @@
-"""Store what each stay is in one line, so that lists and search read one column.
+"""Store what each stay is in one line.
 
-It is stored after an import, and again if the note or the rules of the line change.
+Lists and search read one column. It is stored after an import, and again if the note or the rules of the line change.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def load_stays(encounters: Sequence[int]) -> dict[int, Stay]:
 def store_headlines(
     encounters: Iterable[int], *, progress: Callable[[int], None] = lambda done: None
 ) -> int:
-    """Store the line and the unit of these encounters; return how many changed."""
+    """Store line and unit of these encounters; return how many changed."""
     changed, keys = 0, list(encounters)
     for start in range(0, len(keys), AT_ONCE):
         batch = keys[start : start + AT_ONCE]

@@ -1,4 +1,4 @@
-"""What a stay is in one line: hand-checked over the demo cases, and edge cases."""
+"""What a stay is in one line, hand-checked over the demo cases."""
 
 from __future__ import annotations
 
