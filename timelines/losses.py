@@ -11,13 +11,21 @@ from django.db.models import QuerySet
 
 from ehr.models import Encounter
 from ehr.registry import Keep, Loss
-from timelines.models import Authoring, EvaluationCase, Inventory, Timeline
+from timelines.models import (
+    Authoring,
+    Comment,
+    Correction,
+    EvaluationCase,
+    Flag,
+    Inventory,
+    Timeline,
+)
 
 
 def timeline_losses(encounters: QuerySet[Encounter]) -> Iterator[Loss]:
     """Yield what is lost when these cases are deleted.
 
-    Authored timelines come first: only they cannot be made again.
+    What people wrote comes first: only that cannot be made again.
     """
     cases = encounters.values("pk")
     timelines = Timeline.objects.filter(encounter__in=cases)
@@ -27,6 +35,24 @@ def timeline_losses(encounters: QuerySet[Encounter]) -> Iterator[Loss]:
         Authoring.objects.filter(encounter__in=cases).count(),
         "authored timelines",
         "authored timeline",
+        Keep.UNLESS_ASKED,
+    )
+    yield Loss(
+        Correction.objects.filter(base__encounter__in=cases).count(),
+        "corrections of times",
+        "correction of a time",
+        Keep.UNLESS_ASKED,
+    )
+    yield Loss(
+        Comment.objects.filter(encounter__in=cases, kind=Comment.Kind.COMMENT).count(),
+        "comments",
+        "comment",
+        Keep.UNLESS_ASKED,
+    )
+    yield Loss(
+        Flag.objects.filter(occurrence__inventory__encounter__in=cases).count(),
+        "flags",
+        "flag",
         Keep.UNLESS_ASKED,
     )
     yield Loss(

@@ -27,6 +27,8 @@ TIMELINE_PAGES = "timelines.case"
 #: The object type, for page guards, of starting a timeline of a case.
 AUTHORING_PAGES = "timelines.authoring"
 SOURCE = "author:"
+#: Sources of timelines made of a base and people's corrections (`timelines.curation`).
+CURATED = "curated:"
 LONGEST_SOURCE = 90
 SUPERSEDED = re.compile(r"#\d+$")
 UNAIDED_REFUSAL = (
@@ -37,6 +39,10 @@ UNAIDED_REFUSAL = (
 EXPOSING = (
     "case.open",
     "case.chain",
+    "case.answers",
+    "case.correct",
+    "case.comment",
+    "case.flag",
     "agreement.open",
     "evaluation.case",
     "evaluation.funnel",
@@ -74,15 +80,17 @@ def make_source(author: User) -> str:
 
 
 def is_superseded(source: str) -> bool:
-    """Return whether a later submission of the same author replaced this one.
+    """Return whether a later submission or correction replaced this one.
 
-    `source` names the submission.
+    `source` names the timeline.
     """
-    return source.startswith(SOURCE) and SUPERSEDED.search(source) is not None
+    return source.startswith((SOURCE, CURATED)) and SUPERSEDED.search(source) is not None
 
 
 #: The same as a condition on timelines: default lists leave them out.
-SUPERSEDED_TIMELINES = Q(source__startswith=SOURCE, source__regex=SUPERSEDED.pattern)
+SUPERSEDED_TIMELINES = Q(source__regex=SUPERSEDED.pattern) & (
+    Q(source__startswith=SOURCE) | Q(source__startswith=CURATED)
+)
 
 
 def unaided_draft(user: User, encounter_id: str) -> Authoring | None:
@@ -132,19 +140,29 @@ def check_user_may_see_timelines(user: User, encounter: Encounter) -> None:
 def hidden_timelines(user: User, encounter: Encounter) -> set[int]:
     """Primary keys of the timelines of a case that the person must not see.
 
-    They are those of its other authors, if the person authors the case too and not everyone has
-    submitted.
+    They are those of its other authors and the curated ones, if the person authors the case too and
+    not everyone has submitted.
     """
-    states = dict(Authoring.objects.filter(encounter=encounter).values_list("author_id", "state"))
-    if user.pk not in states or set(states.values()) == {Authoring.State.SUBMITTED}:
+    if not is_writing_unseen(user, encounter):
         return set()
     own = make_source(user)
     others = Timeline.objects.filter(
-        encounter=encounter, case_run__isnull=True, source__startswith=SOURCE
+        Q(source__startswith=SOURCE) | Q(source__startswith=CURATED),
+        encounter=encounter,
+        case_run__isnull=True,
     )
     return {
         pk for pk, source in others.values_list("pk", "source") if SUPERSEDED.sub("", source) != own
     }
+
+
+def is_writing_unseen(user: User, encounter: Encounter) -> bool:
+    """Return whether the person authors the case with drafts still open.
+
+    Until then they see nothing that another person says about its times.
+    """
+    states = dict(Authoring.objects.filter(encounter=encounter).values_list("author_id", "state"))
+    return user.pk in states and set(states.values()) != {Authoring.State.SUBMITTED}
 
 
 def is_agreement_open(encounter: Encounter) -> bool:

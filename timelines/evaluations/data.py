@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from django.db.models import Exists, OuterRef, QuerySet
 
 from ehr.models import Dataset, Encounter
+from timelines.access.authoring import CURATED, is_superseded
 from timelines.domain import TimelineKind
 from timelines.evaluation.naming import name_way
 from timelines.evaluation.values import EvaluatedCase, PlacedEvent, SourceKey
@@ -78,18 +79,29 @@ def load_cases(chosen: Chosen) -> Iterator[LoadedCase]:
 
     Raises NoteChanged of `storage` only for a ρ sweep.
     """
+    curated = find_curated_sources(chosen)
     for encounter in find_referenced(chosen).iterator(chunk_size=100):
-        yield _load(encounter, chosen)
+        yield _load(encounter, chosen, curated)
 
 
-def _load(encounter: Encounter, chosen: Chosen) -> LoadedCase:
+def find_curated_sources(chosen: Chosen) -> list[str]:
+    """Return the compared sources that consist of corrections over a base."""
+    if chosen.sources:
+        return [source for source in chosen.sources if source.startswith(CURATED)]
+    _, others = known_sources(chosen.datasets)
+    return [s for s in others if s.startswith(CURATED) and not is_superseded(s)]
+
+
+def _load(encounter: Encounter, chosen: Chosen, curated: Sequence[str]) -> LoadedCase:
     named = chosen_timelines(encounter, Selection(sources=(chosen.reference,)))
     reference = next((t for t in named if t.kind == TimelineKind.REFERENCE), None)
     others = [
         t for t in chosen_timelines(encounter, Selection(sources=chosen.sources)) if t != reference
     ]
-    events = load_events([t for t in (reference, *others) if t is not None])
+    as_made = _find_uncorrected(encounter, set(curated) - {t.source for t in others})
+    events = load_events([t for t in (reference, *others, *as_made.values()) if t is not None])
     timelines = {make_key(t): events[t.pk] for t in others}
+    timelines |= {key: events[t.pk] for key, t in as_made.items()}
     for primary in (
         t for t in others if (t.kind, t.alternative) == (TimelineKind.REVISED, 1) and chosen.rho
     ):
@@ -111,6 +123,24 @@ def _load(encounter: Encounter, chosen: Chosen) -> LoadedCase:
             row_series,
         ),
     )
+
+
+def _find_uncorrected(encounter: Encounter, missing: Collection[str]) -> dict[SourceKey, Timeline]:
+    """Return the bases of curated sources that have no timeline of this case.
+
+    Nobody corrected the case, so it counts as it was reconstructed. Otherwise a cohort's figures
+    would be over its corrected cases only.
+    """
+    if not missing:
+        return {}
+    names = {source.removeprefix(CURATED): source for source in missing}
+    found = chosen_timelines(encounter, Selection(sources=tuple(names)))
+    bases: dict[str, Timeline] = {}
+    for t in found:
+        better = t.kind == TimelineKind.REVISED and t.alternative == 1
+        if t.kind != TimelineKind.REFERENCE and (better or t.source not in bases):
+            bases[t.source] = t
+    return {SourceKey(names[source], t.kind, t.alternative): t for source, t in bases.items()}
 
 
 def make_key(timeline: Timeline) -> SourceKey:

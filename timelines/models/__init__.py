@@ -4,6 +4,7 @@ The database enforces the protocol's invariants, too.
 """
 
 from timelines.models.authoring import AnchorSuggestion, Authoring, AuthoringEdit, DraftEntry
+from timelines.models.curation import Comment, Correction, CuratedTimeline, Flag, Mention
 from timelines.models.evaluations import Evaluation, EvaluationCase
 from timelines.models.evidence import Candidate, Evidence, Query
 from timelines.models.inventories import Inventory, Occurrence
@@ -27,12 +28,17 @@ __all__ = [
     "AuthoringEdit",
     "Candidate",
     "CaseRun",
+    "Comment",
+    "Correction",
+    "CuratedTimeline",
     "DraftEntry",
     "Entry",
     "Evaluation",
     "EvaluationCase",
     "Evidence",
+    "Flag",
     "Inventory",
+    "Mention",
     "Occurrence",
     "Query",
     "Run",

@@ -1,0 +1,145 @@
+"""Form the curated timeline of a base.
+
+It has the base's entries with the corrections that count. It is stored as a timeline of its own
+(docs/adr/0050), so that evaluations, exports and judges read it like any other.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.db import models
+
+from timelines.access.authoring import CURATED, LONGEST_SOURCE, SUPERSEDED
+from timelines.curation.standing import Kind, Mark, Standing, find_standing
+from timelines.models import Correction, CuratedTimeline, Entry, Timeline
+from timelines.runs.storage import BATCH_ROWS
+
+#: `Entry.decided_by` of a corrected time. Who did it is in the log of corrections.
+CORRECTED_BY = "clinician's correction"
+SETTLED_BY = "adjudicator's settlement"
+CORRECTING = (CORRECTED_BY, SETTLED_BY)
+#: The values of an entry. A correction replaces all of them; those it does not have are reset.
+_VALUES: dict[str, models.Field[Any, Any]] = {
+    f.name: f for f in Entry._meta.concrete_fields if f.name not in ("id", "timeline", "occurrence")
+}
+
+
+def as_mark(row: Correction) -> Mark:
+    """Return a stored correction as a value."""
+    return Mark(
+        number=row.pk,
+        person=row.author_id,
+        kind=Kind(row.kind),
+        time=row.time,
+        lower=row.lower,
+        upper=row.upper,
+        known=row.known,
+        rows=tuple(row.rows),
+        reason=row.reason,
+        settles=row.settles,
+        undoes=row.undoes_id,
+    )
+
+
+def load_standing(base: Timeline | int, occurrence: int | None = None) -> dict[int, Standing]:
+    """Return what counts for each corrected occurrence of a base, by its key.
+
+    One query. `occurrence` limits it to one.
+    """
+    rows = Correction.objects.filter(base=base).order_by("pk")
+    logs: dict[int, list[Mark]] = defaultdict(list)
+    for row in rows if occurrence is None else rows.filter(occurrence=occurrence):
+        logs[row.occurrence_id].append(as_mark(row))
+    return {key: find_standing(log) for key, log in logs.items()}
+
+
+def find_current(base: Timeline | int) -> Timeline | None:
+    """Return the base's curated timeline, or None if no correction counts."""
+    found = Timeline.objects.filter(curated__base=base).exclude(source__regex=SUPERSEDED.pattern)
+    return found.first()
+
+
+def refresh(base: Timeline) -> Timeline | None:
+    """Store the curated timeline if corrections changed it; return it.
+
+    The one before becomes superseded: what was evaluated or judged does not change. The caller
+    has locked the case. Returns None if no correction counts.
+    """
+    applied = {
+        key: standing.applied
+        for key, standing in load_standing(base).items()
+        if standing.applied is not None
+    }
+    before = find_current(base)
+    wanted = _form_entries(base, applied) if applied else {}
+    if before is not None and wanted == _values(before.pk):
+        return before
+    if before is not None:
+        _supersede(before)
+    if not wanted:
+        return None
+    made = Timeline.objects.create(
+        encounter_id=base.encounter_id,
+        inventory_id=base.inventory_id,
+        source=_make_source(base),
+        kind=base.kind,
+        alternative=base.alternative,
+    )
+    Entry.objects.bulk_create(
+        (Entry(timeline=made, occurrence_id=key, **values) for key, values in wanted.items()),
+        batch_size=BATCH_ROWS,
+    )
+    CuratedTimeline.objects.create(timeline=made, base=base)
+    return made
+
+
+def _form_entries(base: Timeline, applied: Mapping[int, Mark]) -> dict[int, dict[str, Any]]:
+    entries = _values(base.pk)
+    return entries | {key: _corrected(mark) for key, mark in applied.items() if key in entries}
+
+
+def _corrected(mark: Mark) -> dict[str, Any]:
+    """Return an entry's values. What did not happen has no time."""
+    return {name: field.get_default() for name, field in _VALUES.items()} | {
+        "time": mark.time,
+        "lower": mark.lower,
+        "upper": mark.upper,
+        "known": mark.known,
+        "decided_by": SETTLED_BY if mark.settles else CORRECTED_BY,
+        "reason": mark.reason,
+        "adopted_rows": list(mark.rows),
+    }
+
+
+def _values(timeline: int) -> dict[int, dict[str, Any]]:
+    rows: Iterable[dict[str, Any]] = (
+        Entry.objects.filter(timeline=timeline)
+        .order_by("occurrence__ordinal")
+        .values("occurrence_id", *_VALUES)
+    )
+    return {row.pop("occurrence_id"): row for row in rows}
+
+
+def _make_source(base: Timeline) -> str:
+    """Return the source's name: "curated:" and the base's.
+
+    A second base of the same source in the case (another run) is named by its run.
+    """
+    name = base.source if len(base.source) <= LONGEST_SOURCE else base.public_id
+    taken = CuratedTimeline.objects.filter(
+        base__encounter=base.encounter_id, base__source=base.source
+    ).exclude(base=base)
+    if taken.exists():
+        name = base.public_id
+    return f"{CURATED}{name}"
+
+
+def _supersede(timeline: Timeline) -> None:
+    """Move it to a numbered source. Default lists exclude such sources."""
+    before = Timeline.objects.filter(
+        encounter=timeline.encounter_id, source__startswith=f"{timeline.source}#"
+    ).count()
+    Timeline.objects.filter(pk=timeline.pk).update(source=f"{timeline.source}#{before + 1}")
