@@ -38,7 +38,7 @@ def test_a_timeline_is_authored_with_the_mouse(editor, world, complaints):
         "Head CT showed a large left thalamic hemorrhage"
     )
     page.get_by_label("Time", exact=True).fill("HD 1 15:40")
-    expect(page.locator("[data-when-read]")).to_have_text("+1 h (HD 1, 15:40)")
+    expect(page.locator("[data-when-read]")).to_have_text("HD 1 · 15:40 (+1 h)")
     page.get_by_label("Not before").fill("+30 min")
     page.get_by_label("Not after").fill("HD 1 18:00")
     page.get_by_label("Not after").press("Tab")
@@ -101,7 +101,7 @@ def test_a_timeline_is_authored_with_the_keyboard_alone(editor, world, complaint
     keys.press("Enter")
     keys.type("HD 2 08:00")
     keys.press("Enter")
-    expect(find_row(page, "שלום")).to_contain_text("(HD 2, 08:00)")
+    expect(find_row(page, "שלום")).to_contain_text("HD 2 · 08:00")
 
     # Down a line, back by words, and a whole line at once.
     keys.press("End")
@@ -342,7 +342,7 @@ def test_a_row_of_the_record_gives_its_time_and_is_cited(editor, world, complain
     expect(found).to_contain_text(MARKUP)
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    expect(page.locator("[data-when-read]")).to_have_text("+6.5 h (HD 1, 21:08)")
+    expect(page.locator("[data-when-read]")).to_have_text("HD 1 · 21:08 (+6.5 h)")
     expect(page.locator("[data-cited]")).to_contain_text("med andexanet alfa started")
     expect(page.locator(".u-moved")).to_have_text("Andexanet alfa was given")
     wait_until_saved(page)
@@ -370,7 +370,7 @@ def test_in_the_assisted_protocol_suggestions_stand_beside_the_occurrence(editor
     take_picture(page, "assisted")
     assert_accessible(page)
     suggested.get_by_role("button", name="Use med andexanet alfa started").click()
-    expect(page.locator("[data-when-read]")).to_have_text("+6.5 h (HD 1, 21:08)")
+    expect(page.locator("[data-when-read]")).to_have_text("HD 1 · 21:08 (+6.5 h)")
     expect(suggested).to_contain_text("accepted")
     wait_until_saved(page)
     taken = AnchorSuggestion.objects.get(accepted_at__isnull=False)

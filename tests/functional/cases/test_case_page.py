@@ -67,7 +67,7 @@ def test_the_whole_page_is_walked_with_the_keyboard_alone(opened, world):
     keys.press("[")
     assert read_selected(page) == world.uid("andexanet")
     expect(page.locator(f"{PANEL} .chain-when")).to_contain_text(
-        "+6.5 h (HD 1, 21:08) · moved by evidence · 5 h later · text +1.5 h"
+        "HD 1 · 21:08 (+6.5 h) · moved by evidence · 5 h later · text HD 1 · 16:08"
     )
     expect(page.locator(f"{PANEL} #step-8")).to_contain_text("rules 1.0 / adopt-row")
     expect(page.locator(".seg.is-selected").first).to_be_focused()
@@ -313,7 +313,7 @@ def test_switching_the_timeline_keeps_the_occurrence(opened, world):
     page.wait_for_url("**t=*")
     page.wait_for_selector("#case[data-ready]")
     assert read_selected(page) == world.uid("andexanet")
-    expect(page.locator(f"{PANEL} .chain-when")).to_contain_text("+1.5 h (HD 1, 16:08)")
+    expect(page.locator(f"{PANEL} .chain-when")).to_contain_text("HD 1 · 16:08 (+1.5 h)")
     page.get_by_role("link", name="Reference").first.click()
     page.wait_for_url("**o=b007")
     page.wait_for_selector("#case[data-ready]")

@@ -56,12 +56,12 @@ def test_the_primary_revised_timeline_opens_first(get):
     found = items["Andexanet alfa was given"]
     assert (found["w"], found["c"], found["tw"], found["sw"], found["s"]) == (
         "+6.5 h",
-        "HD 1, 21:08",
-        "+1.5 h",
+        "HD 1 · 21:08",
+        "HD 1 · 16:08",
         "5 h later",
         "moved",
     )
-    assert found["rw"] == "+6.5 h"
+    assert found["rw"] == "HD 1 · 21:08"
     assert [adopted for _, adopted in found["e"]] == [1]
     assert items["Fell at home"]["s"] == "explicit"
     assert items["Diet was advanced"]["s"] == "unplaced"
@@ -110,13 +110,13 @@ def test_the_chain_walks_from_the_sentence_to_what_decided(get, world):
     for step in (
         "Andexanet alfa was given soon after arrival.",
         world.uid("andexanet"),
-        "+1.5 h (HD 1, 16:08)",
+        "HD 1 · 16:08 (+1.5 h)",
         "Head CT showed a large left thalamic hemorrhage",
         "andexanet alfa reversal agent administration · 1 of 2 kept",
         "among the best three of its query",
         "med andexanet alfa started",
         "administration time",
-        "+6.5 h (HD 1, 21:08)",
+        "HD 1 · 21:08 (+6.5 h)",
         "Alternative 1 (shown)",
         "5 h later",
         "Alternative 2",

@@ -250,7 +250,7 @@ def test_assisted_authors_are_shown_rows_and_what_they_do_is_kept(encounter):
     assert (row["words"], row["kind"], row["when"]) == (
         "procedure ct head started",
         "time performed",
-        "+5 h (HD 1, 19:38)",
+        "HD 1 · 19:38 (+5 h)",
     )
     page.client.get(address)
     assert AnchorSuggestion.objects.count() == 1, "shown twice, recorded once"

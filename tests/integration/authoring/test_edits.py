@@ -192,7 +192,7 @@ def test_a_request_without_the_token_of_the_site_is_refused(draft):
 
 def test_a_time_is_read_and_nothing_stored(tab):
     answer = tab.post("time", {"text": "HD 1, 21:08"}).json()
-    assert (answer["time"], answer["words"]) == (6.5, "+6.5 h (HD 1, 21:08)")
+    assert (answer["time"], answer["words"]) == (6.5, "HD 1 · 21:08 (+6.5 h)")
     refused = tab.post("time", {"text": "whenever"})
     assert refused.status_code == 422
     assert "whenever" not in refused.content.decode()

@@ -164,7 +164,7 @@ def test_reopening_needs_a_reason_and_keeps_uids_and_history(tab):
     history = tab.client.get(reverse("timelines:authoring_history", args=[tab.id])).content.decode()
     assert "the CT time was the report&#x27;s" in history
     assert "so-called &quot;fall&quot;" in history
-    assert "time +1.5 h (HD 1, 16:08) → +2 h (HD 1, 16:38)" in history
+    assert "time HD 1 · 16:08 (+1.5 h) → HD 1 · 16:38 (+2 h)" in history
 
 
 def test_a_replaced_submission_is_in_no_list(tab):

@@ -331,11 +331,11 @@ def test_the_drill_down_lists_pairs_and_what_is_left_on_either_side(web, world, 
     shown = extract_text(answer)
     assert "Pairs of rules · text-only 6 of 10 reference occurrences" in shown
     assert re.search(
-        r"Andexanet alfa was given \+6\.5 h HD 1, 21:08 Andexanet alfa was given \+1\.5 h HD 1, 16:08 5 h 3 h beyond tolerance",
+        r"Andexanet alfa was given HD 1 · 21:08 \+6\.5 h Andexanet alfa was given HD 1 · 16:08 \+1\.5 h 5 h 3 h beyond tolerance",
         shown,
     )
     assert re.search(
-        r"Fell at home −3 d [^A-Z]*21 Feb, 14:38 .*? 0 h 7\.2 h within tolerance", shown
+        r"Fell at home 3 d before −3 d .*? 0 h 7\.2 h within tolerance", shown
     )
     assert "Unpaired reference occurrences 4" in shown
     assert "Unpaired predicted occurrences 4 of 10" in shown
