@@ -39,7 +39,7 @@ def test_an_occurrence_is_added_placed_and_said_in_words(tab):
         False,
         "-3 d",
     )
-    assert fever["words"] == "−3 d (21 Feb, 14:38)"
+    assert fever["words"] == "3 d before (−3 d)"
     assert answer["progress"] == {"total": 1, "placed": 1}
     assert (answer["revision"], answer["can_undo"], answer["can_redo"]) == (1, True, False)
     stored = DraftEntry.objects.get(occurrence__uid4=fever["uid"])
