@@ -334,9 +334,7 @@ def test_the_drill_down_lists_pairs_and_what_is_left_on_either_side(web, world, 
         r"Andexanet alfa was given HD 1 · 21:08 \+6\.5 h Andexanet alfa was given HD 1 · 16:08 \+1\.5 h 5 h 3 h beyond tolerance",
         shown,
     )
-    assert re.search(
-        r"Fell at home 3 d before −3 d .*? 0 h 7\.2 h within tolerance", shown
-    )
+    assert re.search(r"Fell at home 3 d before −3 d .*? 0 h 7\.2 h within tolerance", shown)
     assert "Unpaired reference occurrences 4" in shown
     assert "Unpaired predicted occurrences 4 of 10" in shown
     (opened,) = AuditEvent.objects.filter(action="evaluation.case")
