@@ -67,7 +67,8 @@ class Focus:
 def record(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show every series with sparkline and summary.
 
-    A searched text is in the body, never in the address. `?row=` opens one row.
+    A searched text is in the body, never in the address. `?row=` opens one row; the case page fetches
+    the list alone with it.
     """
     encounter = _open_encounter(request, public_id)
     parameters = request.POST if request.method == "POST" else request.GET
@@ -75,8 +76,9 @@ def record(request: StudyRequest, public_id: str) -> HttpResponse:
         category=parameters.get("category", ""), text=request.POST.get("text", "").strip()
     )
     partial = bool(request.htmx)  # type: ignore[attr-defined]  # set by django-htmx's middleware
-    untimed = [] if partial else untimed_indices(encounter)
-    focus = None if partial else _focus(encounter, request.GET.get("row", ""), untimed)
+    row = request.GET.get("row", "")
+    untimed = [] if partial and not row else untimed_indices(encounter)
+    focus = _focus(encounter, row, untimed)
     series = find_series(encounter, wanted)
     page = Paginator(series, SERIES_PER_PAGE).get_page(
         _find_page(focus, series) or parameters.get("page")

@@ -14,11 +14,14 @@ from django.utils.safestring import SafeString, mark_safe
 from ehr.models import Encounter, Note
 from timelines.cases.choices import Choice, Choices
 from timelines.cases.items import spans_and_items
+from timelines.cases.moves import load_moves
 from timelines.cases.opening import stay
 from timelines.cases.pairs import CasePairs
 from timelines.models import Inventory, StageRun
+from timelines.presentation.axis import StayAxis
 from timelines.presentation.case_plot import payload
 from timelines.presentation.note_html import note_html
+from timelines.presentation.ribbon import Course, find_course, ribbon
 from timelines.runs.storage import checked_text, find_note
 
 #: Drawings of settled timelines are cached in this process for an hour of use.
@@ -29,12 +32,15 @@ KEEP_SECONDS = 3600
 class Drawn:
     """The drawing of one timeline of a case.
 
-    It has the note with its highlights, and the data of plot and table.
+    It has the note with its highlights, the data of plot and table, and the course of the stay with
+    the data of the ribbon.
     """
 
     note: SafeString
     data: SafeString
     count: int
+    course: Course
+    ribbon: SafeString
 
 
 def shown_note(choice: Choice, encounter: Encounter) -> Note | None:
@@ -82,7 +88,16 @@ def _draw(
     anchor, discharge = stay(encounter)
     html = note_html(note.text, spans, {i.key: i.status.value for i in items}) if note else ""
     data = json_script(payload(items, anchor, discharge, choice.kind.value), "case-data")
-    return Drawn(mark_safe(html), data, len(items))  # note_html escapes every character of the note
+    times = [h for i in items for h in (i.time, i.text_time, i.reference_time) if h is not None]
+    axis = StayAxis.covering(times, discharge)
+    course = find_course(load_moves(encounter, anchor), discharge, axis.stay)
+    return Drawn(
+        mark_safe(html),  # note_html escapes every character of the note
+        data,
+        len(items),
+        course,
+        json_script(ribbon(course, axis, anchor), "case-ribbon"),
+    )
 
 
 def _is_finished(choice: Choice) -> bool:

@@ -1,5 +1,7 @@
 // The provenance panel: shows the known values at once and fetches the chain.
 import { element } from "../common/dom.js";
+import { showInNote } from "./note.js";
+import { showRow } from "./record.js";
 import * as Case from "./state.js";
 
 const pane = Case.find("[data-chain-pane]");
@@ -68,6 +70,7 @@ async function load(item) {
     holder.innerHTML = text;
     holder.scrollTop = 0;
     holder.dataset.shown = item.u;
+    unfold();
   } catch (error) {
     if (wanted !== item.u) return;
     const words = error.message === "signed out"
@@ -76,6 +79,14 @@ async function load(item) {
     holder.replaceChildren(element("p", "message message-error", words));
   }
   holder.removeAttribute("aria-busy");
+}
+
+// Whether the steps are open is remembered.
+function unfold() {
+  const how = holder.querySelector("[data-how]");
+  if (!how) return;
+  how.open = Case.remembered.get("how", false);
+  how.addEventListener("toggle", () => Case.remembered.set("how", how.open));
 }
 
 Case.on("select", (item) => {
@@ -138,6 +149,13 @@ holder.addEventListener("click", (event) => {
   if (series) rows(series);
   const context = event.target.closest("[data-select]");
   if (context) Case.selectUid(context.dataset.select, "chain");
+  const chip = event.target.closest("[data-jump]");
+  if (chip) {
+    event.preventDefault();
+    if (chip.dataset.jump === "note") showInNote(Case.selectedItem());
+    else showRow(chip.dataset.row);
+    return;
+  }
   const link = event.target.closest('a[href^="#"]');
   const target = link && document.getElementById(link.getAttribute("href").slice(1));
   if (!target) return;

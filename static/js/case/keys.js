@@ -7,7 +7,7 @@ const count = document.getElementById("case-search-count");
 const scroller = Case.find("[data-plot-scroll]");
 const mentions = Case.items.map((item) => folded(item.m));
 
-const actions = {
+export const actions = {
   next: () => Case.step(Case.inNote, 1, "keys"),
   previous: () => Case.step(Case.inNote, -1, "keys"),
   shift: () => Case.stepByShift(1),
@@ -19,10 +19,29 @@ const actions = {
   all: () => Case.setWindow(0, 1),
   stay: () => Case.setWindow(Case.data.zero - 0.02, (Case.data.discharge ?? 1) + 0.02),
   close: () => Case.find("[data-chain-pane]").classList.remove("is-open"),
+  // Other parts of the page listen to these events of the root.
+  correct: () => ask("correct"),
+  comment: () => ask("comment"),
+  flag: () => ask("flag"),
   help: () => document.getElementById("case-help").showModal(),
   search: () => search.focus(),
 };
-const KEYS = { j: "next", k: "previous", "[": "shift", "]": "unshift", "/": "search", "?": "help" };
+const KEYS = {
+  j: "next",
+  k: "previous",
+  "[": "shift",
+  "]": "unshift",
+  "/": "search",
+  "?": "help",
+  e: "correct",
+  c: "comment",
+  f: "flag",
+  m: "maximise",
+  1: "tab-story",
+  2: "tab-lanes",
+  3: "tab-table",
+  4: "tab-record",
+};
 const PLOT_KEYS = {
   ArrowLeft: "earlier",
   ArrowRight: "later",
@@ -31,6 +50,11 @@ const PLOT_KEYS = {
   "-": "out",
   0: "all",
 };
+
+function ask(name) {
+  const item = Case.selectedItem();
+  if (item) Case.root.dispatchEvent(new CustomEvent(`case:${name}`, { detail: { item } }));
+}
 
 function escape() {
   if (search.value) {
@@ -48,14 +72,14 @@ document.addEventListener("keydown", (event) => {
   if (event.target.closest("input, select, textarea, [contenteditable]")) return;
   const name = KEYS[event.key] || (event.target === scroller && PLOT_KEYS[event.key]);
   if (event.key === "Escape") escape();
-  else if (name) actions[name]();
+  else if (actions[name]) actions[name]();
   else return;
   event.preventDefault();
 });
 
 Case.root.addEventListener("click", (event) => {
   const button = event.target.closest("[data-do]");
-  if (button) actions[button.dataset.do]();
+  if (button) actions[button.dataset.do]?.();
 });
 
 function find() {

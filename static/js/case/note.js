@@ -92,6 +92,13 @@ function bringIntoView(segment) {
   }
 }
 
+export function showInNote(item) {
+  const [first] = segments(item);
+  if (!first) return;
+  bringIntoView(first);
+  first.focus({ preventScroll: true });
+}
+
 body.addEventListener("click", (event) => {
   const segment = event.target.closest(".seg");
   if (segment && getSelection().isCollapsed) pick(segment);

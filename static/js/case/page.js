@@ -1,12 +1,19 @@
-// The case page: note, plot, table and provenance of one timeline.
+// The case page: note, ribbon, tabs and inspector of one timeline.
 import "./note.js";
+import "./ribbon.js";
 import "./overview.js";
 import "./plot.js";
 import "./table.js";
+import "./record.js";
 import "./chain.js";
+import "./menus.js";
+import "./panes.js";
 import { start } from "./keys.js";
+import { startTabs } from "./tabs.js";
 import { find, remembered } from "./state.js";
 import { splitPanes } from "../common/panes.js";
+import "../disclose.js";
 
-splitPanes(find("[data-panes]"), remembered);
+splitPanes(find("[data-panes]"), remembered, { note: 40, plot: 55 });
+startTabs();
 start();

@@ -249,27 +249,10 @@ body.addEventListener("keydown", (event) => {
   Case.selectUid(to.dataset.u, "table");
 });
 
-const tabs = [...Case.root.querySelectorAll("[data-tab]")];
-function open(name) {
-  for (const tab of tabs) {
-    const chosen = tab.dataset.tab === name;
-    tab.setAttribute("aria-selected", String(chosen));
-    tab.tabIndex = chosen ? 0 : -1;
-    document.getElementById(tab.getAttribute("aria-controls")).hidden = !chosen;
-  }
-  Case.remembered.set("tab", name);
-  if (name === "table" && !built) build();
-  else if (name === "table") choose(Case.selectedItem());
-}
-for (const tab of tabs) {
-  tab.addEventListener("click", () => open(tab.dataset.tab));
-  tab.addEventListener("keydown", (event) => {
-    if (!["ArrowLeft", "ArrowRight"].includes(event.key)) return;
-    const other = tabs.find((candidate) => candidate !== tab);
-    open(other.dataset.tab);
-    other.focus();
-  });
-}
+Case.on("tab", (name) => {
+  if (name !== "table") return;
+  if (built) choose(Case.selectedItem());
+  else build();
+});
 Case.on("select", choose);
 for (const name of ["window", "search"]) Case.on(name, () => built && fill());
-if (Case.remembered.get("tab", "plot") === "table") open("table");

@@ -4,12 +4,13 @@ const KINDS = {
   plot: { property: "--plot-share", otherwise: 48, least: 18, most: 80, across: false },
 };
 
-// `remembered` stores the shares (see remembered.js).
-export function splitPanes(panes, remembered) {
+// `remembered` stores the shares (see remembered.js); `first` has other first shares by name.
+export function splitPanes(panes, remembered, first = {}) {
   for (const splitter of panes.querySelectorAll("[data-splitter]")) {
     const kind = KINDS[splitter.dataset.splitter];
     const key = `share.${splitter.dataset.splitter}`;
-    let share = remembered.get(key, kind.otherwise);
+    const otherwise = first[splitter.dataset.splitter] ?? kind.otherwise;
+    let share = remembered.get(key, otherwise);
 
     const set = (value) => {
       share = Math.min(kind.most, Math.max(kind.least, value));
@@ -30,7 +31,7 @@ export function splitPanes(panes, remembered) {
       event.preventDefault();
       event.stopPropagation();
     });
-    splitter.addEventListener("dblclick", () => set(kind.otherwise));
+    splitter.addEventListener("dblclick", () => set(otherwise));
     splitter.addEventListener("pointerdown", (event) => {
       splitter.setPointerCapture(event.pointerId);
       const move = (moved) => {

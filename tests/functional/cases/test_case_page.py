@@ -132,8 +132,8 @@ def test_the_plot_and_its_window_answer_to_keys(opened, world):
 
 def test_the_table_sorts_filters_and_moves_with_keys(opened, world):
     page = opened()
-    page.locator("#tab-plot").focus()
-    page.keyboard.press("ArrowRight")
+    page.keyboard.press("3")
+    expect(page.locator("#tab-table")).to_be_focused()
     rows = page.locator(".case-table tbody tr")
     expect(rows).to_have_count(10)
     page.get_by_role("button", name="Shift", exact=True).focus()
@@ -160,7 +160,7 @@ def test_thousands_of_rows_come_as_they_are_needed(opened, world):
         world.encounter, {f"event {n}": float(n) for n in range(2500)}, source="single step"
     )
     page = opened(f"?t={timeline.public_id}")
-    page.locator("#tab-plot").press("ArrowRight")
+    page.locator("#tab-lanes").press("ArrowRight")
     rows = page.locator(".case-table tbody tr")
     expect(page.locator(".case-table table")).to_have_attribute("aria-rowcount", "2502")
     assert rows.count() < 600
@@ -191,6 +191,7 @@ def test_note_plot_table_and_address_follow_one_selection(opened, world):
         "Head CT showed a large left thalamic hemorrhage"
     )
     page.goto(page.url.split("?")[0] + f"o/{world.uid('andexanet')}/")
+    page.locator("[data-how] > summary").click()
     context = page.locator(f"{PANEL} [data-select]").first
     context.click()
     assert read_selected(page) == world.uid("ct"), "a context occurrence is linked"
@@ -236,6 +237,7 @@ def test_dragging_over_the_overview_filters_the_note(opened, world):
 @pytest.mark.deep
 def test_a_candidate_series_opens_its_rows_in_place(opened, world):
     page = opened(f"?o={world.uid('andexanet')}")
+    page.locator("[data-how] > summary").click()
     button = page.get_by_role("button", name="med:andexanet alfa:start")
     button.press("Enter")
     expect(page.locator(".series-rows")).to_contain_text(MARKUP)
@@ -251,7 +253,7 @@ def test_on_a_phone_everything_can_be_read(opened):
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     expect(page.locator(".note-text").first).to_be_visible()
-    page.locator("#plot-pane").scroll_into_view_if_needed()
+    page.locator("#tabs-pane").scroll_into_view_if_needed()
     expect(page.locator(".lane").first).to_be_visible()
 
 
@@ -284,12 +286,12 @@ def test_panes_resize_with_keys_and_are_remembered(opened):
     splitter.focus()
     for _ in range(3):
         page.keyboard.press("ArrowRight")
-    assert splitter.get_attribute("aria-valuenow") == "52"
+    assert splitter.get_attribute("aria-valuenow") == "46"
     assert page.locator("#note-pane").bounding_box()["width"] > before + 50
     page.reload()
     assert (
         page.get_by_role("separator", name="Width of the note").get_attribute("aria-valuenow")
-        == "52"
+        == "46"
     )
 
 
@@ -314,6 +316,7 @@ def test_switching_the_timeline_keeps_the_occurrence(opened, world):
     page.wait_for_selector("#case[data-ready]")
     assert read_selected(page) == world.uid("andexanet")
     expect(page.locator(f"{PANEL} .chain-when")).to_contain_text("HD 1 · 16:08 (+1.5 h)")
+    page.locator(".switch summary").click()
     page.get_by_role("link", name="Reference").first.click()
     page.wait_for_url("**o=b007")
     page.wait_for_selector("#case[data-ready]")
@@ -336,6 +339,7 @@ def test_many_references_do_not_cover_the_name_of_the_case(opened, world):
         )
         assert name["y"] + name["height"] <= switch["y"] or name["x"] + name["width"] <= switch["x"]
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.locator(".switch summary").click()
     expect(page.get_by_role("link", name="Reference by ben")).to_be_in_viewport()
 
 
@@ -363,13 +367,13 @@ def test_axe_finds_nothing_and_pictures_are_taken(
         opened(f"?o={world.uid('andexanet')}")
         page.set_viewport_size(size)
         assert_accessible(page)
-        page.locator("#tab-plot").press("ArrowRight")
+        page.locator("#tab-lanes").press("ArrowRight")
         assert_accessible(page)
         page.locator("#tab-table").press("ArrowLeft")
         page.goto(f"{live_server.url}/cases/{built.encounter.public_id}/")
         page.wait_for_selector("#case[data-ready]")
         page.keyboard.press("[")
-        page.wait_for_selector("#step-8")
+        page.wait_for_selector("[data-chain] .answer")
         picture(page, f"{name}-{theme}")
     assert complaints == []
 

@@ -208,7 +208,8 @@ def test_a_case_without_timeline_says_how_to_get_one(world, client):
 def test_what_was_drawn_is_kept_only_once_nothing_of_it_can_change(
     get, world, django_assert_max_num_queries
 ):
-    with django_assert_max_num_queries(27):  # with: the runs of the case, and the study timeline
+    # with: the runs of the case, the study timeline, and the transfers of the ribbon
+    with django_assert_max_num_queries(28):
         get()
     # three of them ask whether the person writes or reviews the case
     with django_assert_max_num_queries(22):

@@ -105,6 +105,7 @@ def test_an_admin_launches_a_run_watches_it_end_and_reads_why(admin_of, live_ser
     page.wait_for_selector("#case[data-ready]")
     page.locator(".seg").first.click()
     expect(page.locator("#chain-pane h2")).to_be_visible()
+    page.get_by_text("Export", exact=False).first.click()
     page.get_by_role("link", name="Record", exact=True).click()
     expect(page.get_by_role("heading", name="Structured record")).to_be_visible()
     assert page.evaluate("window.hit") is None

@@ -1,0 +1,46 @@
+// The Record tab: the series of the stay, fetched when it opens first. It can show one row.
+import * as Case from "./state.js";
+import { showTab } from "./tabs.js";
+
+const panel = Case.find("[data-record]");
+const address = panel.dataset.record;
+let loaded = false;
+
+export async function fetchRecord(query = "") {
+  loaded = true;
+  const list = panel.querySelector("#series-list");
+  list.setAttribute("aria-busy", "true");
+  const answer = await fetch(address + query, { headers: { "HX-Request": "true" } }).catch(() =>
+    null
+  );
+  if (!answer?.ok || answer.redirected) {
+    loaded = false;
+    list.textContent = "The record could not be loaded. Open the tab again to retry.";
+    return;
+  }
+  show(await answer.text());
+}
+
+// The partial comes from the server's templates, which escape every value. Its count has a place of
+// its own, outside the list.
+export function show(html) {
+  const made = document.createElement("template");
+  made.innerHTML = html;
+  const count = made.content.querySelector("#series-count");
+  if (count) panel.querySelector("#series-count").textContent = count.textContent.trim();
+  const list = made.content.querySelector("#series-list");
+  panel.querySelector("#series-list").replaceWith(list);
+  htmx.process(list);
+}
+
+export async function showRow(index) {
+  showTab("record");
+  await fetchRecord(`?row=${index}`);
+  const row = panel.querySelector("tr[aria-current]");
+  row?.scrollIntoView({ block: "center" });
+  row?.focus({ preventScroll: true });
+}
+
+Case.on("tab", (name) => {
+  if (name === "record" && !loaded) fetchRecord();
+});

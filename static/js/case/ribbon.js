@@ -1,0 +1,46 @@
+// The ribbon: places of the stay, days and nights, on the axis of the page.
+import { element } from "../common/dom.js";
+import * as Case from "./state.js";
+
+export const course = JSON.parse(document.getElementById("case-ribbon").textContent);
+const places = [...Case.root.querySelectorAll("[data-ribbon-places] > .place")];
+const ground = Case.find("[data-ribbon-ground]");
+
+function lay(box, from, to) {
+  box.style.left = `${from * 100}%`;
+  box.style.width = `${Math.max(0, to - from) * 100}%`;
+}
+
+course.places.forEach((place, index) => {
+  lay(places[index], place.from, place.to);
+  places[index].title = place.words;
+});
+if (course.out) lay(places.at(-1), course.end, 1);
+for (const [from, to] of course.nights) {
+  lay(ground.appendChild(element("div", "ribbon-night")), from, to);
+}
+course.days.forEach(([from, to, words]) => {
+  const day = ground.appendChild(element("div", "ribbon-day"));
+  lay(day, from, to);
+  day.append(element("span", "", words));
+});
+if (course.zero > 0.05) {
+  const before = ground.appendChild(element("div", "ribbon-outside"));
+  lay(before, 0, course.zero);
+  before.append(element("span", "", "before"));
+}
+if (course.end < 0.95 && !course.out) {
+  const after = ground.appendChild(element("div", "ribbon-outside"));
+  lay(after, course.end, 1);
+  after.append(element("span", "", "after"));
+}
+
+// A day's words are shown if they fit.
+function fit() {
+  for (const day of ground.querySelectorAll(".ribbon-day, .ribbon-outside")) {
+    const words = day.firstChild;
+    words.hidden = false;
+    words.hidden = words.offsetWidth + 4 > day.clientWidth;
+  }
+}
+new ResizeObserver(fit).observe(ground);
