@@ -20,6 +20,7 @@ class AdjudicationConfig(AppConfig):
             guard_packet,
         )
         from adjudication.findings.case_links import compare_link
+        from adjudication.findings.case_questions import CASE_QUESTIONS
         from adjudication.judge_runs.exchange import KIND
         from adjudication.losses import adjudication_losses
         from adjudication.models import Game, JudgePreparation
@@ -33,7 +34,7 @@ class AdjudicationConfig(AppConfig):
         from ehr.registry import register_losses
         from jobs.registry import register
         from llm_runtime.exchange.runs import register_exchange
-        from timelines.registry import register_case_link
+        from timelines.registry import register_case_link, register_case_question
 
         register(Game, send_game_hints, runnable=find_runnable_games, beside=find_run_games)
         register(JudgePreparation, send_preparation_hints)
@@ -41,6 +42,8 @@ class AdjudicationConfig(AppConfig):
         register_losses(adjudication_losses)
         register_page_guard(guard_packet, find_closed_cases, CLOSED_PAGES)
         register_case_link(compare_link)
+        for question in CASE_QUESTIONS:
+            register_case_question(question)
         register_nav_item(
             NavItem("Adjudication", "adjudication:judge_runs", ("adjudication/",), CASE_READERS),
             order=400,

@@ -1,4 +1,4 @@
-"""Additions to the case page that upper apps register.
+"""Additions to the case page and the case list by upper apps.
 
 They do so in `AppConfig.ready`. This app knows none of them.
 """
@@ -6,6 +6,9 @@ They do so in `AppConfig.ready`. This app knows none of them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.db.models import Q
 
 from accounts.registry import Link
 from ehr.models import Encounter
@@ -27,3 +30,31 @@ def case_links(encounter: Encounter, timeline: str, timelines: int) -> list[Link
     """Return the available links, in order of registration."""
     built = (build(encounter, timeline, timelines) for build in _case_links)
     return [link for link in built if link is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseQuestion:
+    """A yes-or-no filter of the case list.
+
+    `condition` is met by the encounters for which the answer is yes. Cases that are closed to the
+    reader match neither answer.
+    """
+
+    name: str
+    label: str
+    yes: str
+    no: str
+    condition: Callable[[], Q]
+
+
+_case_questions: dict[str, CaseQuestion] = {}
+
+
+def register_case_question(question: CaseQuestion) -> None:
+    """Add a filter to the case list."""
+    _case_questions[question.name] = question
+
+
+def case_questions() -> dict[str, CaseQuestion]:
+    """Return the filters by name, in order of registration."""
+    return dict(_case_questions)

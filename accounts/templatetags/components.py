@@ -78,17 +78,20 @@ def filters(
 
 
 @register.simple_block_tag(end_name="endsearch")
-def search(content: str, *, action: str, target: str, text: str, choices: str) -> str:
+def search(
+    content: str, *, action: str, target: str, text: str, choices: str, name: str = ""
+) -> str:
     """Return a form that searches a list while one types.
 
     No address has the words. `target` is the id of the list, `text` that of the field, `choices`
-    those of the selects.
+    those of the selects, `name` that of the form.
     """
     # The change of the field itself is no trigger: it comes when one clicks into the list, which
     # would be replaced under the click.
     changed = [f"change from:#{choice}" for choice in choices.split()]
     trigger = ", ".join(["submit", *changed, f"input changed delay:250ms from:#{text}"])
     given = {"content": content, "action": action, "target": target, "trigger": trigger}
+    given |= {"name": name}
     return render_to_string("_components/filters.html", given | {"method": "post"})
 
 

@@ -9,22 +9,46 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import (
+    Count,
+    DurationField,
+    Exists,
+    ExpressionWrapper,
+    F,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+)
+from django.db.models.functions import Coalesce, Lower, NullIf
 
 from accounts.models import Study
 from ehr.models import Encounter
-from jobs.models import JobState
+from ehr.presentation.clock import distance_words
 from timelines.access.closed import exclude_closed
 from timelines.case_state import CaseState, case_state
 from timelines.domain import TimelineKind
 from timelines.models import CaseRun, StageRun, Timeline
+from timelines.registry import case_questions
 from timelines.runs.study_timeline.selection import current, is_study_run
 
+#: What a line is called: it leads, and lists sort by it.
+TITLE = Coalesce(NullIf(F("title"), Value("")), F("case_id"))
+_LENGTH = ExpressionWrapper(F("discharged_at") - F("admitted_at"), DurationField())
 #: What the list sorts by, up or (with "-") down; equal cases are in the order of their import.
-SORT_FIELDS: Mapping[str, str] = {"case": "case_id", "admitted": "admitted_at", "rows": "row_count"}
-SORTS = frozenset(sign + name for name in SORT_FIELDS for sign in ("", "-"))
+SORT_KEYS: Mapping[str, Any] = {
+    "case": F("case_id"),
+    "title": Lower(TITLE),
+    "cohort": F("dataset__name"),
+    "admitted": F("admitted_at"),
+    "stay": Coalesce(_LENGTH, Value(timedelta(0))),
+    "rows": F("row_count"),
+}
+SORTS = frozenset(sign + name for name in SORT_KEYS for sign in ("", "-"))
 DEFAULT_SORT = "case"
 
 
@@ -32,12 +56,14 @@ DEFAULT_SORT = "case"
 class CaseFilter:
     """The filter and order that the reader asked for.
 
-    `text` matches case id and title and is sent only in a request's body.
+    `text` matches case id and title and is sent only in a request's body. `answers` are those to
+    the registered questions (`timelines.registry`), as pairs.
     """
 
     text: str = ""
     dataset: str = ""
     state: str = ""
+    answers: tuple[tuple[str, bool], ...] = ()
     sort: str = DEFAULT_SORT
 
     @classmethod
@@ -49,8 +75,36 @@ class CaseFilter:
             text=text.strip(),
             dataset=parameters.get("dataset", ""),
             state=state if state in set(CaseState) else "",
+            answers=tuple(
+                (name, answer == "yes")
+                for name in case_questions()
+                if (answer := parameters.get(name)) in ("yes", "no")
+            ),
             sort=sort if sort in SORTS else DEFAULT_SORT,
         )
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Return what an address has: all but the text and what is default."""
+        answers = {name: "yes" if answer else "no" for name, answer in self.answers}
+        sort = self.sort if self.sort != DEFAULT_SORT else ""
+        given = {"dataset": self.dataset, "state": self.state, **answers, "sort": sort}
+        return {name: value for name, value in given.items() if value}
+
+    @property
+    def narrows(self) -> bool:
+        """Return whether cases may be left out."""
+        return bool(self.text or self.dataset or self.state or self.answers)
+
+    def direction(self, name: str) -> str:
+        """Return how the list sorts by that head: as `aria-sort` says it."""
+        if self.sort.removeprefix("-") != name:
+            return ""
+        return "descending" if self.sort.startswith("-") else "ascending"
+
+    def next_sort(self, name: str) -> str:
+        """Return the order that a click on that head gives."""
+        return f"-{name}" if self.sort == name else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +145,7 @@ def find_cases(
 ) -> QuerySet[Encounter]:
     """Return the encounters of a study that match, in the requested order.
 
-    A `closed` encounter matches no state.
+    A `closed` encounter matches no state and no answer. Each has `sort_key`.
     """
     cases = Encounter.objects.filter(dataset__study=study).select_related("dataset")
     if wanted.text:
@@ -99,40 +153,23 @@ def find_cases(
     if wanted.dataset:
         cases = cases.filter(dataset__public_id=wanted.dataset)
     if wanted.state:
-        cases = exclude_closed(_filter_by_state(cases, CaseState(wanted.state)), closed, "pk")
+        cases = exclude_closed(_filter_by_state(cases, study, wanted.state), closed, "pk")
+    for name, answer in wanted.answers:
+        condition = case_questions()[name].condition()
+        cases = exclude_closed(cases.filter(condition if answer else ~condition), closed, "pk")
     down = "-" if wanted.sort.startswith("-") else ""
-    cases = cases.annotate(sort_key=F(SORT_FIELDS[wanted.sort.removeprefix("-")]))
+    cases = cases.annotate(sort_key=SORT_KEYS[wanted.sort.removeprefix("-")])
     return cases.order_by(f"{down}sort_key", f"{down}id")
 
 
-def _filter_by_state(cases: QuerySet[Encounter], state: CaseState) -> QuerySet[Encounter]:
-    """The same rules as `case_state`, in SQL."""
-    shown = _shown_first(CaseRun.objects.filter(encounter=OuterRef("pk"))).values("id")[:1]
-    cases = cases.annotate(shown_run=Subquery(shown))
-    if state is CaseState.NONE:
-        return cases.filter(shown_run__isnull=True)
-
-    def some(*states: str) -> Exists:
-        return Exists(StageRun.objects.filter(case_run=OuterRef("shown_run"), state__in=states))
-
-    cases = cases.filter(shown_run__isnull=False)
-    failed, cancelled, running = (
-        some(JobState.FAILED),
-        some(JobState.CANCELLED),
-        some(JobState.RUNNING),
-    )
-    waiting = some(JobState.QUEUED, JobState.BLOCKED)
-    match state:
-        case CaseState.FAILED:
-            return cases.filter(failed)
-        case CaseState.CANCELLED:
-            return cases.filter(~failed, cancelled)
-        case CaseState.RUNNING:
-            return cases.filter(~failed, ~cancelled, running)
-        case CaseState.WAITING:
-            return cases.filter(~failed, ~cancelled, ~running, waiting)
-        case _:
-            return cases.filter(~failed, ~cancelled, ~running, ~waiting)
+def _filter_by_state(cases: QuerySet[Encounter], study: Study, state: str) -> QuerySet[Encounter]:
+    """Filter by the state of the shown run, without a look at its stages."""
+    study_runs = list(current().filter(dataset__study=study).values_list("run_id", flat=True))
+    of_study = CaseRun.objects.filter(run__in=study_runs)
+    latest = CaseRun.objects.filter(encounter=OuterRef("pk")).order_by("-id").values("state")[:1]
+    shown = Q(pk__in=of_study.filter(state=state).values("encounter"))
+    others = cases.annotate(latest=Coalesce(Subquery(latest), Value(CaseState.NONE.value)))
+    return others.filter(shown | (~Q(pk__in=of_study.values("encounter")) & Q(latest=state)))
 
 
 def case_rows(encounters: Sequence[Encounter], *, closed: Collection[int] = ()) -> list[CaseRow]:
@@ -151,7 +188,7 @@ def case_rows(encounters: Sequence[Encounter], *, closed: Collection[int] = ()) 
             CaseRow(
                 public_id=e.public_id,
                 case_id=e.case_id,
-                title=e.title,
+                title=e.title or f"Case {e.case_id}",
                 dataset=e.dataset.name,
                 admitted_at=e.admitted_at,
                 stay=_stay_words(e),
@@ -172,7 +209,7 @@ def case_rows(encounters: Sequence[Encounter], *, closed: Collection[int] = ()) 
 def _stay_words(encounter: Encounter) -> str:
     if encounter.discharged_at is None:
         return "–"
-    return f"{(encounter.discharged_at - encounter.admitted_at).total_seconds() / 86400:.1f} d"
+    return distance_words((encounter.discharged_at - encounter.admitted_at).total_seconds() / 3600)
 
 
 def _shown_first(case_runs: QuerySet[CaseRun], *by: str) -> QuerySet[CaseRun]:

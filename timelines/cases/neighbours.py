@@ -7,7 +7,6 @@ the session never has searched text.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -30,8 +29,7 @@ def remember_list(
     if wanted.text:
         remember_cases(request, study, found.values_list("public_id", flat=True)[:MAX_IDS])
         return
-    parameters = {name: value for name, value in asdict(wanted).items() if name != "text"}
-    _store(request, {"study": study.public_id, "filter": parameters})
+    _store(request, {"study": study.public_id, "filter": wanted.parameters})
 
 
 def remember_cases(request: HttpRequest, study: Study, public_ids: Iterable[str]) -> None:

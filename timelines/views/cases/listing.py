@@ -1,15 +1,16 @@
 """The list of cases.
 
-Filters may be in the address; the searched text is only in the request's body.
+The address has the filters and the order; the searched text is only in the request's body.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from accounts.permissions import CASE_READERS
@@ -19,15 +20,28 @@ from timelines.access.closed import closed_encounters
 from timelines.case_state import CaseState
 from timelines.cases.listing import CaseFilter, case_rows, find_cases
 from timelines.cases.neighbours import remember_list
+from timelines.registry import case_questions
 
 PAGE_SIZE = 50
+#: name, words and class of the heads that sort; None does not sort.
+HEADS = (
+    ("title", "Case", ""),
+    ("case", "Case id", ""),
+    ("cohort", "Cohort", "extra"),
+    ("admitted", "Admitted", ""),
+    ("stay", "Stay", "num"),
+)
 SORT_LABELS = (
     ("case", "case id, a to z"),
     ("-case", "case id, z to a"),
+    ("title", "case, a to z"),
+    ("-title", "case, z to a"),
+    ("cohort", "cohort, a to z"),
+    ("-cohort", "cohort, z to a"),
     ("-admitted", "latest admission first"),
     ("admitted", "earliest admission first"),
-    ("-rows", "most rows first"),
-    ("rows", "fewest rows first"),
+    ("-stay", "longest stay first"),
+    ("stay", "shortest stay first"),
 )
 
 
@@ -45,13 +59,16 @@ def cases(request: StudyRequest) -> HttpResponse:
     context = {
         "study": study,
         "wanted": wanted,
-        "search": asdict(wanted),
+        "search": {**wanted.parameters, "text": wanted.text},
+        "heads": [_head(wanted, *head) for head in HEADS],
         "page": page,
         "rows": case_rows(list(page.object_list), closed=closed),
         "datasets": Dataset.objects.filter(study=study)
         .order_by("name")
         .values_list("public_id", "name"),
         "states": [(state, state.label) for state in CaseState],
+        "questions": _questions(wanted),
+        "choices": " ".join(f"case-{name}" for name in ("dataset", "state", *case_questions())),
         "sorts": SORT_LABELS,
         "any_case": bool(page.paginator.count) or find_cases(study, CaseFilter()).exists(),
     }
@@ -62,4 +79,33 @@ def cases(request: StudyRequest) -> HttpResponse:
         context | {"partial": partial},
     )
     response["Vary"] = "HX-Request"
+    if partial:
+        turned = {"page": str(page.number)} if page.number > 1 else {}
+        response["HX-Push-Url"] = _address({**wanted.parameters, **turned})
     return response
+
+
+def _address(parameters: dict[str, str]) -> str:
+    query = urlencode(parameters)
+    return f"{reverse('timelines:cases')}{'?' if query else ''}{query}"
+
+
+def _head(wanted: CaseFilter, name: str, words: str, look: str) -> dict[str, str]:
+    sort = wanted.next_sort(name)
+    address = _address({**wanted.parameters, "sort": sort})
+    state = wanted.direction(name)
+    return {"words": words, "look": look, "state": state, "sort": sort, "address": address}
+
+
+def _questions(wanted: CaseFilter) -> list[dict[str, object]]:
+    given = {name: "yes" if answer else "no" for name, answer in wanted.answers}
+    return [
+        {
+            "id": f"case-{q.name}",
+            "name": q.name,
+            "label": q.label,
+            "options": [("yes", q.yes), ("no", q.no)],
+            "chosen": given.get(q.name, ""),
+        }
+        for q in case_questions().values()
+    ]
