@@ -36,8 +36,8 @@ from timelines.models import CaseRun, StageRun, Timeline
 from timelines.registry import case_questions
 from timelines.runs.study_timeline.selection import current, is_study_run
 
-#: What a line is called: it leads, and lists sort by it.
-TITLE = Coalesce(NullIf(F("title"), Value("")), F("case_id"))
+#: What a line is called, as `title_line`; lists sort by it.
+TITLE = Coalesce(NullIf(F("headline"), Value("")), NullIf(F("title"), Value("")), F("case_id"))
 _LENGTH = ExpressionWrapper(F("discharged_at") - F("admitted_at"), DurationField())
 #: What the list sorts by, up or (with "-") down; equal cases are in the order of their import.
 SORT_KEYS: Mapping[str, Any] = {
@@ -56,7 +56,7 @@ DEFAULT_SORT = "case"
 class CaseFilter:
     """The filter and order that the reader asked for.
 
-    `text` matches case id and title and is sent only in a request's body. `answers` are those to
+    `text` matches case id, headline and title and is sent only in a request's body. `answers` are those to
     the registered questions (`timelines.registry`), as pairs.
     """
 
@@ -140,6 +140,16 @@ _KIND_WORDS = {
 }
 
 
+def title_line(encounter: Encounter) -> str:
+    """Return what leads the line of a case: who, what, how long and where."""
+    return encounter.headline or encounter.title or f"Case {encounter.case_id}"
+
+
+def has_words(text: str) -> Q:
+    """Return the condition that a line has the text."""
+    return Q(case_id__icontains=text) | Q(headline__icontains=text) | Q(title__icontains=text)
+
+
 def find_cases(
     study: Study, wanted: CaseFilter, closed: Collection[int] = ()
 ) -> QuerySet[Encounter]:
@@ -149,7 +159,7 @@ def find_cases(
     """
     cases = Encounter.objects.filter(dataset__study=study).select_related("dataset")
     if wanted.text:
-        cases = cases.filter(Q(case_id__icontains=wanted.text) | Q(title__icontains=wanted.text))
+        cases = cases.filter(has_words(wanted.text))
     if wanted.dataset:
         cases = cases.filter(dataset__public_id=wanted.dataset)
     if wanted.state:
@@ -188,7 +198,7 @@ def case_rows(encounters: Sequence[Encounter], *, closed: Collection[int] = ()) 
             CaseRow(
                 public_id=e.public_id,
                 case_id=e.case_id,
-                title=e.title or f"Case {e.case_id}",
+                title=title_line(e),
                 dataset=e.dataset.name,
                 admitted_at=e.admitted_at,
                 stay=_stay_words(e),
