@@ -11,6 +11,7 @@ from timelines.routes import authoring as urls_authoring
 from timelines.routes import evaluations as urls_evaluation
 from timelines.views.cases import chain as case_chain
 from timelines.views.cases import finding
+from timelines.views.cases import lanes as case_lanes
 from timelines.views.cases import listing as cases
 from timelines.views.cases import page as case
 from timelines.views.runs import calls, study_timeline
@@ -21,6 +22,7 @@ urlpatterns = [
     path("cases/", cases.cases, name="cases"),
     path("cases/find/", finding.case_find, name="case_find"),
     path("cases/<public_id:public_id>/", case.case, name="case"),
+    path("cases/<public_id:public_id>/lanes/", case_lanes.lanes, name="case_lanes"),
     path("cases/<public_id:public_id>/o/<uid4:uid4>/", case.case, name="occurrence"),
     path("cases/<public_id:public_id>/o/<uid4:uid4>/chain/", case_chain.chain, name="chain"),
     path("runs/", runs.runs, name="runs"),

@@ -36,7 +36,7 @@ def sparkline(points: Sequence[tuple[float, float]]) -> Sparkline | None:
     """
     if len(points) < 2:
         return None
-    points = _thin(points)
+    points = thin(points)
     hours = [h for h, _ in points]
     values = [v for _, v in points]
     low, high = min(values), max(values)
@@ -54,7 +54,8 @@ def _scale(
     return [start + (n - low) / (high - low) * (stop - start) for n in numbers]
 
 
-def _thin(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:
+def thin(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:
+    """Return at most MAX_POINTS points: the lowest and highest of each bucket of time."""
     if len(points) <= MAX_POINTS:
         return points
     buckets = MAX_POINTS // 2

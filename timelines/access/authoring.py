@@ -43,6 +43,7 @@ EXPOSING = (
     "case.correct",
     "case.comment",
     "case.flag",
+    "case.lanes",
     "agreement.open",
     "evaluation.case",
     "evaluation.funnel",

@@ -18,8 +18,7 @@ from timelines.cases.moves import load_moves
 from timelines.cases.opening import stay
 from timelines.cases.pairs import CasePairs
 from timelines.models import Inventory, StageRun
-from timelines.presentation.axis import StayAxis
-from timelines.presentation.case_plot import payload
+from timelines.presentation.case_plot import build_axis, payload
 from timelines.presentation.note_html import note_html
 from timelines.presentation.ribbon import Course, find_course, ribbon
 from timelines.runs.storage import checked_text, find_note
@@ -68,15 +67,23 @@ def drawn(
     """
     if pairs is not None:
         return _draw(encounter, choice, choices, pairs)
-    compared = choices.references[0] if choices.references else None
-    lasting = choice.settled and (compared is None or compared.settled) and _is_finished(choice)
-    key = f"case:{choice.pk}:{compared.pk if compared else 0}"
-    found: Drawn | None = cache.get(key) if lasting else None
+    key = lasting_key("case", choice, choices)
+    found: Drawn | None = cache.get(key) if key else None
     if found is None:
         found = _draw(encounter, choice, choices)
-        if lasting:
+        if key:
             cache.set(key, found, KEEP_SECONDS)
     return found
+
+
+def lasting_key(name: str, choice: Choice, choices: Choices) -> str:
+    """Return the cache's key for what is drawn of a timeline.
+
+    "" while the timeline, or what it is compared with, can change.
+    """
+    compared = choices.references[0] if choices.references else None
+    lasting = choice.settled and (compared is None or compared.settled) and _is_finished(choice)
+    return f"{name}:{choice.pk}:{compared.pk if compared else 0}" if lasting else ""
 
 
 def _draw(
@@ -88,8 +95,7 @@ def _draw(
     anchor, discharge = stay(encounter)
     html = note_html(note.text, spans, {i.key: i.status.value for i in items}) if note else ""
     data = json_script(payload(items, anchor, discharge, choice.kind.value), "case-data")
-    times = [h for i in items for h in (i.time, i.text_time, i.reference_time) if h is not None]
-    axis = StayAxis.covering(times, discharge)
+    axis = build_axis(items, discharge)
     course = find_course(load_moves(encounter, anchor), discharge, axis.stay)
     return Drawn(
         mark_safe(html),  # note_html escapes every character of the note

@@ -34,6 +34,8 @@ class _Row:
     adopted: tuple[int, ...]
 
 
+#: Occurrence id → row index → hours and event name.
+_Evidence = dict[int | None, dict[int, tuple[float, str]]]
 _FIELDS = (
     *(
         "occurrence_id",
@@ -146,21 +148,21 @@ def _reference_times(
     return {ours: (uid, times[uid]) for ours, uid in pairs.items()}
 
 
-def _evidence(choice: Choice) -> dict[int | None, dict[int, float]]:
-    """Occurrence id → its evidence rows as row index → hours.
+def _evidence(choice: Choice) -> _Evidence:
+    """Occurrence id → its evidence rows as row index → hours and event.
 
     Without an occurrence: every row that the revision saw.
     """
-    found: dict[int | None, dict[int, float]] = defaultdict(dict)
+    found: _Evidence = defaultdict(dict)
     if choice.case_run_id is None:
         return found
     rows = Evidence.objects.filter(case_run_id=choice.case_run_id)
-    for occurrence, row, hours in rows.values_list(
-        "candidate__query__occurrence_id", "row_index", "hours"
+    for occurrence, row, hours, event in rows.values_list(
+        "candidate__query__occurrence_id", "row_index", "hours", "event"
     ).distinct():
-        found[None][row] = hours
+        found[None][row] = hours, event
         if occurrence is not None:
-            found[occurrence][row] = hours
+            found[occurrence][row] = hours, event
     return found
 
 
@@ -170,7 +172,7 @@ def _item(
     kind: TimelineKind,
     text: dict[int, float | None],
     compared: dict[str, tuple[str, float | None]],
-    evidence: dict[int | None, dict[int, float]],
+    evidence: _Evidence,
 ) -> Item:
     text_time = text.get(row.occurrence_id) if row.occurrence_id is not None else None
     has_text = row.occurrence_id in text
@@ -196,8 +198,8 @@ def _item(
         reference_time=reference_time,
         reference_key=reference_key,
         evidence=tuple(
-            Tick(hours, index in row.adopted)
-            for index, hours in sorted(ticks.items(), key=lambda t: t[1])
+            Tick(hours, index in row.adopted, event)
+            for index, (hours, event) in sorted(ticks.items(), key=lambda t: t[1])
         ),
     )
 

@@ -2,8 +2,8 @@
 
 Every occurrence of a timeline, with its words, its place on the plot and what it is compared with.
 
-No Django here. Positions are shares of the plot's width (`timelines.presentation.plots`); words
-come from `wording`, so scripts compute neither.
+No Django here. Positions are shares of the width (`timelines.presentation.axis`); words come from
+`wording`, so scripts compute neither.
 """
 
 from __future__ import annotations
@@ -14,20 +14,29 @@ from typing import Any
 
 from ehr.presentation.clock import Clock
 from ehr.presentation.wording import hours_words
+from timelines.backbones.rules.querying.vocabulary import Hit
 from timelines.domain import Anchor, Lane, differs
-from timelines.presentation.plots import ZERO, Axis, LaneRows, Mark, build_axis, density, lanes
+from timelines.pipeline.values import find_numbers
+from timelines.presentation.axis import Band, StayAxis
+from timelines.presentation.lanes.classes import group_by_class
+from timelines.presentation.lanes.kinds import ShownLane, shown_lane
+from timelines.presentation.lanes.subjects import find_subject
+from timelines.presentation.lanes.words import short_words, words_beside
+from timelines.presentation.plots import density
 from timelines.presentation.status import Status
-from timelines.presentation.wording import LANE_WORDS, shift_words
+from timelines.presentation.wording import shift_words
 
 DENSITY_BINS = 120
+LANE_INDEX = {lane: index for index, lane in enumerate(ShownLane)}
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A row of evidence under an occurrence, hours from admission."""
+    """A row of evidence under an occurrence, hours from admission; `event` is its name."""
 
     hours: float
     adopted: bool
+    event: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,52 +75,89 @@ class Item:
             return None
         return self.time - self.text_time
 
+    @property
+    def subject(self) -> Hit | None:
+        """Return what the occurrence is about, if the vocabulary knows it."""
+        return find_subject(self.mention, self.lane)
+
+    @property
+    def shown_lane(self) -> ShownLane:
+        """Return the lane of the case page that it is drawn on."""
+        hit = self.subject
+        cited = {tick.event for tick in self.evidence if tick.adopted}
+        return shown_lane(
+            self.lane,
+            hit.concept if hit else None,
+            measured=bool(hit and not hit.implied and find_numbers(self.mention)),
+            cited=cited,
+        )
+
+
+def build_axis(items: Sequence[Item], discharge: float | None) -> StayAxis:
+    """Return the axis of the case page for these occurrences."""
+    return StayAxis.covering(_all_times(items), discharge)
+
 
 def payload(
     items: Sequence[Item], anchor: Anchor, discharge: float | None, kind: str
 ) -> dict[str, Any]:
     """Everything the page's scripts need, ready for JSON."""
-    axis = build_axis(_all_times(items), discharge)
+    axis = build_axis(items, discharge)
     clock = Clock(anchor.at, discharge)
-    laid = lanes(
-        [
-            Mark(i.key, i.lane, i.time, i.text_time if i.revised else None, i.reference_time)
-            for i in items
-        ],
-        axis,
-    )
-    index = {rows.lane: position for position, rows in enumerate(laid)}
+    lanes = {item.key: item.shown_lane for item in items}
     return {
         "kind": kind,
         "pairs": sum(i.paired for i in items),
-        "zero": ZERO,
-        "ticks": [[round(t.position, 5), t.words, t.rank] for t in axis.ticks()],
+        "zero": round(axis.admission, 5),
+        "ticks": [[round(t.position, 5), t.words, t.rank] for t in axis.ticks(anchor)],
+        "days": [_band(b) for b in axis.days(anchor)],
+        "nights": [_band(b) for b in axis.nights(anchor)],
+        "past": axis.past > 0,
+        "future": axis.future > 0,
         "discharge": None if discharge is None else _place(axis, discharge),
         "dischargeWords": "" if discharge is None else clock.read(discharge).day,
-        "lanes": [
-            {"label": LANE_WORDS[r.lane], "count": r.count, "unplaced": r.unplaced, "rows": r.rows}
-            for r in laid
-        ],
+        "lanes": [_lane(lane, [i for i in items if lanes[i.key] is lane]) for lane in ShownLane],
+        "classes": group_by_class(
+            (i.key, i.subject.concept.name)
+            for i in items
+            if i.subject and lanes[i.key] is ShownLane.MEDICATION
+        ),
         "density": density(
             (axis.position(i.time) for i in items if i.time is not None), DENSITY_BINS
         ),
-        "items": [_item(i, clock, axis, laid, index) for i in items],
+        "items": [_item(i, clock, axis, LANE_INDEX[lanes[i.key]]) for i in items],
     }
 
 
-def _item(
-    item: Item, clock: Clock, axis: Axis, laid: Sequence[LaneRows], index: dict[Lane, int]
-) -> dict[str, Any]:
-    lane = index[item.lane]
+def _lane(lane: ShownLane, items: Sequence[Item]) -> dict[str, Any]:
+    return {
+        "key": lane.value,
+        "label": lane.label,
+        "count": len(items),
+        "unplaced": sum(i.time is None for i in items),
+    }
+
+
+def _band(band: Band) -> list[Any]:
+    return [round(band.start, 5), round(band.end, 5), band.words]
+
+
+def _item(item: Item, clock: Clock, axis: StayAxis, lane: int) -> dict[str, Any]:
     found: dict[str, Any] = {
         "u": item.key,
         "n": item.number,
         "m": item.mention,
+        "h": short_words(item.mention),
         "l": lane,
         "s": item.status.value,
         "w": hours_words(item.time),
         "p": item.start,
     }
+    if item.subject is not None:
+        found["k"] = item.subject.concept.name
+        beside = words_beside(item.mention, item.subject)
+        if beside:
+            found["g"] = beside
     if item.absent:
         found["a"] = 1
     if item.time is not None:
@@ -119,7 +165,6 @@ def _item(
             "t": round(item.time, 3),
             "c": clock.read(item.time).day,
             "x": _place(axis, item.time),
-            "r": laid[lane].row_of[item.key],
         }
     if bounds := clock.bounds(item.lower, item.upper):
         found["b"] = bounds.day
@@ -146,7 +191,7 @@ def _item(
     return found
 
 
-def _revision(item: Item, clock: Clock, axis: Axis) -> dict[str, Any]:
+def _revision(item: Item, clock: Clock, axis: StayAxis) -> dict[str, Any]:
     found: dict[str, Any] = {"tw": clock.read(item.text_time).day}
     if item.text_time is not None:
         found |= {"tt": round(item.text_time, 3), "tx": _place(axis, item.text_time)}
@@ -164,5 +209,5 @@ def _all_times(items: Sequence[Item]) -> list[float]:
     return [h for i in items for h in (i.time, i.text_time, i.reference_time) if h is not None]
 
 
-def _place(axis: Axis, hours: float) -> float:
+def _place(axis: StayAxis, hours: float) -> float:
     return round(axis.position(hours), 5)

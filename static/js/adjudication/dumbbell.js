@@ -1,6 +1,6 @@
 // The marks of two timelines on the case page's plot: A round, B square, and a line between them,
 // which is thicker if they differ beyond tolerance.
-import { addTraces } from "../case/plot.js";
+import { addTraces } from "./plot.js";
 
 addTraces(({ placed, lines, dots, inkOf }) => {
   const both = placed.filter((item) => item.a?.x !== undefined && item.b?.x !== undefined);

@@ -2,7 +2,7 @@
 import "./note.js";
 import "./ribbon.js";
 import "./overview.js";
-import "./plot.js";
+import "./lanes/panel.js";
 import "./table.js";
 import "./record.js";
 import "./chain.js";

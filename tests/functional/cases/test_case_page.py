@@ -120,14 +120,14 @@ def test_the_plot_and_its_window_answer_to_keys(opened, world):
     ) < int(before)
     page.keyboard.press("Escape")
     expect(page.locator("[data-window-words]")).to_have_text("")
-    page.locator(".lane").first.focus()
+    page.locator(".lane-button").first.focus()
     page.keyboard.press("Enter")
-    expect(page.locator(".lane").first).to_have_attribute("aria-expanded", "false")
-    expect(page.locator(".lane").first).to_be_focused()
+    expect(page.locator(".lane-button").first).to_have_attribute("aria-expanded", "false")
+    expect(page.locator(".lane-button").first).to_be_focused()
     drawn = page.evaluate_handle("document.activeElement")
     page.set_viewport_size({"width": WIDE["width"] - 100, "height": WIDE["height"]})
     page.wait_for_function("lane => !lane.isConnected", arg=drawn)
-    expect(page.locator(".lane").first).to_be_focused()
+    expect(page.locator(".lane-button").first).to_be_focused()
 
 
 def test_the_table_sorts_filters_and_moves_with_keys(opened, world):
@@ -184,7 +184,7 @@ def test_note_plot_table_and_address_follow_one_selection(opened, world):
     expect(both).to_have_text("left thalamic hemorrhage")
     assert both.locator(".u").count() == 2
     both.click()
-    expect(page.locator(".plot-ring")).to_be_visible()
+    expect(page.locator(".lane-over .ring")).to_be_visible()
     expect(page.locator(".margin-selected")).to_contain_text("HD 1")
     page.goto(page.url)
     expect(page.locator(f"{PANEL} h2")).to_have_text(
@@ -200,8 +200,8 @@ def test_note_plot_table_and_address_follow_one_selection(opened, world):
 @pytest.mark.deep
 def test_a_mark_of_the_plot_selects_its_occurrence(opened, world):
     page = opened(f"?o={world.uid('andexanet')}")
-    expect(page.locator(".plot-ring")).to_be_visible()
-    ring = page.locator(".plot-ring").bounding_box()
+    expect(page.locator(".lane-over .ring")).to_be_visible()
+    ring = page.locator(".lane-over .ring").bounding_box()
     page.keyboard.press("Escape")
     assert read_selected(page) is None
     page.mouse.move(ring["x"] + ring["width"] / 2 - 30, ring["y"] + 60)
@@ -216,7 +216,8 @@ def test_dragging_over_the_overview_filters_the_note(opened, world):
     page = opened()
     strip = page.locator("[data-overview]").bounding_box()
     middle = strip["y"] + strip["height"] / 2
-    page.mouse.move(strip["x"] + strip["width"] * 0.45, middle)
+    admitted = page.evaluate("JSON.parse(document.getElementById('case-data').textContent).zero")
+    page.mouse.move(strip["x"] + strip["width"] * (admitted + 0.005), middle)
     page.mouse.down()
     page.mouse.move(strip["x"] + strip["width"] * 0.99, middle, steps=6)
     page.mouse.up()
@@ -254,7 +255,7 @@ def test_on_a_phone_everything_can_be_read(opened):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     expect(page.locator(".note-text").first).to_be_visible()
     page.locator("#tabs-pane").scroll_into_view_if_needed()
-    expect(page.locator(".lane").first).to_be_visible()
+    expect(page.locator(".lane-button").first).to_be_visible()
 
 
 @pytest.mark.deep

@@ -15,37 +15,41 @@ from tests.marks import deep
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-#: The places of the pointer's ring and of its occurrence, in pixels of the plot.
-RING = """uid => {
+#: The marks of an occurrence: where it is drawn, and where it is in the window.
+MARK = """uid => {
   const Case = window.CasePage;
-  const ring = document.querySelector('.plot-pointer');
   const item = Case.items[Case.byUid.get(uid)];
-  const canvas = document.querySelector('[data-plot]');
+  const lanes = document.querySelector('[data-lanes]');
+  const mark = lanes.querySelector(`.glyph[data-u="${uid}"]`);
   const [from, to] = Case.state.window;
-  const drawn = canvas._fullLayout;
-  const trace = canvas.data.findIndex((t) => t.customdata?.includes(Case.byUid.get(uid)));
-  const at = trace < 0 ? -1 : canvas.data[trace].customdata.indexOf(Case.byUid.get(uid));
+  const svg = mark?.closest('svg');
+  const left = parseFloat(getComputedStyle(lanes).getPropertyValue('--gutter'));
   return {
-    hidden: ring.hidden,
-    left: parseFloat(ring.style.left) - canvas.offsetLeft,
-    top: parseFloat(ring.style.top),
-    x: (item.x - from) / (to - from) * canvas.clientWidth,
-    y: at < 0 ? null : drawn.yaxis.l2p(canvas.data[trace].y[at]),
-    range: drawn.xaxis.range.map((end) => Math.round(end * 1000)),
-    window: [Math.round(from * 1000), Math.round(to * 1000)],
+    pointed: mark?.classList.contains('is-pointed') ?? false,
+    x: mark && Number(/translate\\(([-\\d.]+)/.exec(mark.getAttribute('transform'))[1]),
+    expected: svg && left + (item.x - from) / (to - from) * (svg.clientWidth - 12 - left),
   };
 }"""
-#: Per lane: pixels of height, and how many rows the marks in the window use.
+#: Per lane: pixels of height, whether words of its head are cut, and its marks in the window.
 LANES = """() => {
   const Case = window.CasePage;
-  const lanes = [...document.querySelectorAll('.lane')];
-  return lanes.map((lane, index) => ({
-    name: lane.querySelector('.lane-name').textContent,
-    height: lane.offsetHeight,
-    clipped: [...lane.children].some((part) => part.getBoundingClientRect().bottom > lane.getBoundingClientRect().bottom + 0.5
-      || part.scrollWidth > part.clientWidth + 1),
-    inside: Case.items.filter((item) => item.l === index && item.x !== undefined && Case.inWindow(item)).length,
+  return [...document.querySelectorAll('.lane-row')].map((row) => ({
+    name: row.querySelector('.lane-name').textContent,
+    height: row.offsetHeight,
+    clipped: [...row.querySelectorAll('.lane-head > *')].some((part) => part.scrollWidth > part.clientWidth + 1),
+    inside: Case.items.filter((item) => Case.data.lanes[item.l].key === row.dataset.lane
+      && item.x !== undefined && Case.inWindow(item)).length,
   }));
+}"""
+#: What is drawn or counted in the lanes, and what is placed in the window.
+SHOWN = """() => {
+  const Case = window.CasePage;
+  const lanes = document.querySelector('[data-lanes]');
+  const drawn = [...lanes.querySelectorAll('.glyph[data-u]')].map((mark) => mark.dataset.u);
+  const counted = [...lanes.querySelectorAll('[data-more]')].flatMap((more) => more.dataset.more.split(' '));
+  const [from, to] = Case.state.window;
+  const placed = Case.items.filter((item) => item.x !== undefined && item.x >= from && item.x <= to);
+  return { shown: [...drawn, ...counted].sort(), placed: placed.map((item) => item.u).sort() };
 }"""
 
 
@@ -63,25 +67,24 @@ def case(enter, page) -> Page:
     opened.wait_for_selector("#case[data-ready]")
     # The page's own state: a module that is loaded already is not loaded again.
     opened.evaluate("async () => { window.CasePage = await import('/static/js/case/state.js'); }")
-    expect(opened.locator(".lane").first).to_be_visible()
+    opened.wait_for_selector("[data-lanes][data-record]")
     return opened
 
 
 def wait_until_drawn(page: Page) -> None:
-    """Wait until the plot shows the window that is chosen."""
+    """Wait until the lanes show the window that is chosen."""
     page.wait_for_function(
-        "() => { const [from, to] = document.querySelector('[data-plot]')._fullLayout.xaxis.range;"
-        "const wanted = CasePage.state.window; return Math.abs(from - wanted[0]) < 1e-3 && Math.abs(to - wanted[1]) < 1e-3; }"
+        "() => document.querySelector('[data-lanes]').dataset.window === CasePage.state.window.join(' ')"
     )
 
 
 @pytest.mark.deep
-def test_the_ring_of_what_is_pointed_at_goes_with_its_occurrence(case, complaints):
+def test_the_mark_of_what_is_pointed_at_goes_with_its_occurrence(case, complaints):
     uid = case.evaluate(
         "CasePage.items.find((item) => item.x > CasePage.data.zero && item.x < CasePage.data.discharge).u"
     )
+    case.evaluate("uid => CasePage.selectUid(uid, 'keys')", uid)
     case.locator(f'.seg[data-o~="{uid}"]').first.hover()
-    expect(case.locator(".plot-pointer")).to_be_visible()
     for change in (
         "CasePage.setWindow(item.x - 0.02, item.x + 0.3)",
         "CasePage.setWindow(item.x - 0.05, item.x + 0.1)",
@@ -91,38 +94,99 @@ def test_the_ring_of_what_is_pointed_at_goes_with_its_occurrence(case, complaint
             f"uid => {{ const item = CasePage.items[CasePage.byUid.get(uid)]; {change}; }}", uid
         )
         wait_until_drawn(case)
-        ring = case.evaluate(RING, uid)
-        assert not ring["hidden"]
-        assert ring["left"] == pytest.approx(ring["x"], abs=1.5), change
-        assert ring["top"] == pytest.approx(ring["y"], abs=1.5), change
+        mark = case.evaluate(MARK, uid)
+        assert mark["pointed"], change
+        assert mark["x"] == pytest.approx(mark["expected"], abs=1.5), change
     case.evaluate(
         "uid => { const { x } = CasePage.items[CasePage.byUid.get(uid)]; CasePage.setWindow(x + 0.01, x + 0.2); }",
         uid,
     )
-    expect(case.locator(".plot-pointer")).to_be_hidden()
+    wait_until_drawn(case)
+    assert case.evaluate(MARK, uid)["x"] is None
     case.mouse.move(2, 2)
     assert complaints == []
+
+
+def test_every_placed_occurrence_is_drawn_or_counted(case):
+    for window in ("0, 1", "CasePage.data.zero, CasePage.data.zero + 0.1", "0.4, 0.9"):
+        case.evaluate(f"CasePage.setWindow({window})")
+        wait_until_drawn(case)
+        found = case.evaluate(SHOWN)
+        assert found["shown"] == found["placed"]
+        assert found["placed"], window
+    case.evaluate("CasePage.setWindow(0, 1)")
+    wait_until_drawn(case)
+    hidden = case.evaluate("document.querySelector('[data-more]')?.dataset.more.split(' ').at(-1)")
+    if hidden:
+        case.evaluate("uid => CasePage.selectUid(uid, 'note')", hidden)
+        expect(case.locator(f'.glyph[data-u="{hidden}"].is-selected')).to_be_attached()
+
+
+def test_a_drug_class_shows_its_drugs_and_when(case):
+    name, uids = case.evaluate("Object.entries(CasePage.data.classes)[0]")
+    placed = case.evaluate(
+        "uids => uids.filter((uid) => CasePage.items[CasePage.byUid.get(uid)].x !== undefined)",
+        uids,
+    )
+    chip = case.get_by_role("button", name=name, exact=True)
+    chip.focus()
+    case.keyboard.press("Enter")
+    expect(chip).to_have_attribute("aria-pressed", "true")
+    expect(chip).to_be_focused()
+    row = '.lane-row[data-lane="medication"]'
+    shown = case.evaluate(
+        f"[...document.querySelectorAll('{row} .glyph')].map((mark) => mark.dataset.u)"
+    )
+    counted = case.evaluate(
+        f"[...document.querySelectorAll('{row} [data-more]')].flatMap((m) => m.dataset.more.split(' '))"
+    )
+    assert set(placed) <= {*shown, *counted}
+    chip.click()
+    expect(chip).to_have_attribute("aria-pressed", "false")
+
+
+def test_what_the_record_changed_is_shown_on_demand(case):
+    expect(case.locator(".lane-under .shift")).to_have_count(0)
+    case.get_by_role("button", name="What the record changed").click()
+    assert case.locator(".lane-under .shift").count() > 0
+    assert case.locator(".glyph.is-dim").count() > 0
+    case.get_by_role("button", name="What the record changed").click()
+    expect(case.locator(".lane-under .shift")).to_have_count(0)
 
 
 @pytest.mark.deep
 def test_lanes_take_the_height_that_their_occurrences_in_the_window_need(case):
     whole = case.evaluate(LANES)
-    case.get_by_role("button", name="Stay", exact=True).click()
-    wait_until_drawn(case)
     case.evaluate("CasePage.setWindow(CasePage.data.zero, CasePage.data.zero + 0.02)")
     wait_until_drawn(case)
     zoomed = case.evaluate(LANES)
     assert sum(lane["inside"] for lane in zoomed) < sum(lane["inside"] for lane in whole) / 2, (
         "the window must leave much out"
     )
-    for lane in zoomed:
-        row = 16
-        assert lane["height"] <= max(36, (lane["inside"] + 1.8) * row), (
-            f"{lane['name']} keeps empty height"
-        )
+    assert sum(lane["height"] for lane in zoomed) < sum(lane["height"] for lane in whole)
     case.keyboard.press("Escape")
     wait_until_drawn(case)
     assert case.evaluate(LANES) == whole
+
+
+@pytest.mark.deep
+def test_dragging_chooses_a_window_and_then_pans_it(case):
+    box = case.locator(".lane-drawing").nth(1).bounding_box()
+    y = box["y"] + 10
+
+    def drag(start: float, end: float) -> list[float]:
+        case.mouse.move(box["x"] + box["width"] * start, y)
+        case.mouse.down()
+        case.mouse.move(box["x"] + box["width"] * end, y, steps=4)
+        case.mouse.up()
+        return case.evaluate("CasePage.state.window")
+
+    chosen = drag(0.4, 0.8)
+    assert 0.3 < chosen[1] - chosen[0] < 0.6
+    panned = drag(0.6, 0.5)
+    assert panned[0] > chosen[0]
+    assert panned[1] - panned[0] == pytest.approx(chosen[1] - chosen[0], abs=1e-6)
+    assert case.evaluate("CasePage.selectedItem()") is None, "a drag is no click"
 
 
 @pytest.mark.deep
@@ -132,12 +196,12 @@ def test_names_of_lanes_and_labels_of_the_axis_are_whole(case, width):
     for _ in range(2):
         wait_until_drawn(case)
         case.wait_for_function(
-            "() => { const p = document.querySelector('[data-plot]'); return p._fullLayout.width === p.clientWidth; }"
+            "() => document.querySelector('.lanes-axis').clientWidth === document.querySelector('[data-lanes]').clientWidth"
         )
         assert [lane["name"] for lane in case.evaluate(LANES) if lane["clipped"]] == []
         outside = """() => {
-          const plot = document.querySelector('[data-plot-root]').getBoundingClientRect();
-          const boxes = [...document.querySelectorAll('.tick-label, .plot-unit')].map((label) => label.getBoundingClientRect());
+          const plot = document.querySelector('.lanes-axis').getBoundingClientRect();
+          const boxes = [...document.querySelectorAll('.lanes-axis .tick')].map((label) => label.getBoundingClientRect());
           return boxes.filter((box) => box.left < plot.left - 0.5 || box.right > plot.right + 0.5).length;
         }"""
         assert case.evaluate(outside) == 0

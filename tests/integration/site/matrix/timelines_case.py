@@ -26,5 +26,6 @@ def _occurrence(world: World) -> dict[str, str]:
 ROWS = [
     Row("timelines:case", CASE_PAGE, path=_case),
     Row("timelines:occurrence", CASE_PAGE, path=_occurrence),
+    Row("timelines:case_lanes", CASE_PAGE, path=_case),
     Row("timelines:chain", CASE_PAGE, path=_occurrence),
 ]

@@ -8,8 +8,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from timelines.domain import Anchor, Lane
+from timelines.presentation.axis import MARGIN, StayAxis
 from timelines.presentation.case_plot import Item, Tick, payload
-from timelines.presentation.plots import ZERO, build_axis
 from timelines.presentation.status import Status
 
 ANCHOR = Anchor(datetime(2131, 2, 24, 14, 38))
@@ -42,7 +42,7 @@ def test_a_moved_occurrence_carries_both_times_its_shift_and_its_evidence():
         reference_key="0abc",
     )
     data = payload([moved], ANCHOR, 40.0, "revised")
-    axis = build_axis([6.5, 1.5], 40.0)
+    axis = StayAxis.covering([6.5, 1.5], 40.0)
     found = data["items"][0]
     assert (found["w"], found["c"], found["tw"], found["sw"], found["d"]) == (
         "+6.5 h",
@@ -55,23 +55,38 @@ def test_a_moved_occurrence_carries_both_times_its_shift_and_its_evidence():
     assert found["x"] == round(axis.position(6.5), 5)
     assert [adopted for _, adopted in found["e"]] == [1, 0]
     assert (found["rw"], found["ru"]) == ("HD 1 · 21:08", "0abc")
-    assert data["zero"] == ZERO
+    assert data["zero"] == MARGIN
     assert data["dischargeWords"] == "HD 3 · 06:38"
 
 
 def test_an_occurrence_without_time_has_words_and_no_place():
     data = payload([item("diet", None, status=Status.UNPLACED)], ANCHOR, None, "text_only")
+    medications = [lane["key"] for lane in data["lanes"]].index("medication")
     assert data["items"] == [
-        {"u": "diet", "n": 1, "m": "diet", "l": 0, "s": "unplaced", "w": "not placed", "p": None}
+        {
+            "u": "diet",
+            "n": 1,
+            "m": "diet",
+            "h": "diet",
+            "l": medications,
+            "s": "unplaced",
+            "w": "not placed",
+            "p": None,
+        }
     ]
-    assert data["lanes"] == [{"label": "Medications", "count": 1, "unplaced": 1, "rows": 0}]
+    assert data["lanes"][medications] == {
+        "key": "medication",
+        "label": "Medications",
+        "count": 1,
+        "unplaced": 1,
+    }
     assert data["discharge"] is None
     assert sum(data["density"]) == 0
 
 
 def test_open_bounds_reach_the_edge():
     found = payload([item("a", 0.0, upper=0.0)], ANCHOR, 24.0, "text_only")["items"][0]
-    assert (found["lo"], found["hi"], found["b"]) == (0.0, ZERO, "not after HD 1 · 14:38")
+    assert (found["lo"], found["hi"], found["b"]) == (0.0, MARGIN, "not after HD 1 · 14:38")
 
 
 def test_an_occurrence_that_evidence_left_alone_has_no_shift():
@@ -85,4 +100,4 @@ def test_an_occurrence_that_evidence_left_alone_has_no_shift():
 def test_nothing_to_draw_is_no_error():
     data = payload([], ANCHOR, None, "revised")
     assert data["items"] == []
-    assert data["lanes"] == []
+    assert [lane["count"] for lane in data["lanes"]] == [0] * 8

@@ -1,8 +1,8 @@
 // The plot: lanes by kind, one mark per occurrence, its bounds, its shift and its evidence. The
 // server computes the positions.
 import { element } from "../common/dom.js";
-import * as Case from "./state.js";
-import { fittingTicks } from "./window.js";
+import * as Case from "../case/state.js";
+import { fittingTicks } from "../case/window.js";
 
 const { items, data, state } = Case;
 const canvas = Case.find("[data-plot]");
