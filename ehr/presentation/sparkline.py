@@ -55,7 +55,10 @@ def _scale(
 
 
 def thin(points: Sequence[tuple[float, float]]) -> Sequence[tuple[float, float]]:
-    """Return at most MAX_POINTS points: the lowest and highest of each bucket of time."""
+    """Return at most MAX_POINTS points.
+
+    They are the lowest and highest of each bucket of time.
+    """
     if len(points) <= MAX_POINTS:
         return points
     buckets = MAX_POINTS // 2

@@ -1,4 +1,4 @@
-"""The rows of the record that the lanes of a case draw beside the note's occurrences.
+"""The rows of the record that the lanes of a case draw.
 
 They are read when the lanes are opened, and cached as the page's own drawing is.
 """
@@ -27,7 +27,10 @@ from timelines.presentation.lanes.tracks import Wanted, build_tracks, wanted_eve
 def find_tracks(
     encounter: Encounter, choice: Choice, choices: Choices, pairs: CasePairs | None = None
 ) -> dict[str, Any]:
-    """Return the tracks on the axis of the page; `pairs` as the page was opened with."""
+    """Return the tracks on the axis of the page.
+
+    `pairs`: those that the page was opened with.
+    """
     key = "" if pairs else lasting_key("lanes", choice, choices)
     found: dict[str, Any] | None = cache.get(key) if key else None
     if found is None:

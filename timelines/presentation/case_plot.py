@@ -32,7 +32,10 @@ LANE_INDEX = {lane: index for index, lane in enumerate(ShownLane)}
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A row of evidence under an occurrence, hours from admission; `event` is its name."""
+    """A row of evidence under an occurrence, hours from admission.
+
+    `event` is its name in the record.
+    """
 
     hours: float
     adopted: bool

@@ -52,7 +52,7 @@ def _table() -> dict[str, tuple[str, ...]]:
 
 
 def drug_classes(concept: Concept) -> tuple[str, ...]:
-    """Return the classes of a drug, or of a class of drugs; none for anything else."""
+    """Return the classes of a drug, or of a class of drugs."""
     if concept.kind is Kind.DRUG:
         return _table().get(concept.name, ())
     if concept.kind is Kind.DRUG_CLASS:
@@ -61,9 +61,9 @@ def drug_classes(concept: Concept) -> tuple[str, ...]:
 
 
 def group_by_class(drugs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Return the keys of each class, for pairs of a key and the name of its drug.
+    """Return the keys of each class.
 
-    Classes are in order of their names, keys in the given order.
+    `drugs` are pairs of a key and the name of its drug. Classes are in order of their names, keys in the given order.
     """
     found: dict[str, list[str]] = defaultdict(list)
     for key, name in drugs:

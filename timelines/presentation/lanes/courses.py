@@ -1,4 +1,4 @@
-"""When a drug ran, or a line was in, from its rows: bars, single doses, and words for the dose."""
+"""When a drug ran, or a line was in, from its rows of the record."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ORDERS = "order"
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A stretch of time; `end` equals `start` for a dose. Words for its dose may be empty."""
+    """A stretch of time; `end` equals `start` for a dose."""
 
     start: float
     end: float
@@ -58,7 +58,10 @@ def find_course(rows: Iterable[RecordRow]) -> Course | None:
 
 
 def dose_words(doses: Sequence[str]) -> str:
-    """Return doses in words: "1 g × 6", "5–15 mg/h", "20 mg, then 40 mg"; "" if none is known."""
+    """Return doses in words; "" if none is known.
+
+    "1 g × 6", "5–15 mg/h", "1 g, then 500 mg".
+    """
     known = [dose for dose in doses if dose]
     if not known:
         return ""

@@ -1,4 +1,4 @@
-"""The curve of one measurement from the series of the record that fits it best."""
+"""The curve of one measurement."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ class Curve:
 def choose_series(
     events: Mapping[str, Sequence[RecordRow]], cited: Collection[str]
 ) -> Sequence[RecordRow]:
-    """Return the rows of the series to draw: a cited one, else systolic, else the longest."""
+    """Return the rows of the series to draw.
+
+    A cited one, else a systolic pressure, else the longest.
+    """
     return events[
         max(
             events,

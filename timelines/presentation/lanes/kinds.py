@@ -1,4 +1,4 @@
-"""The lanes as the case page shows them, and which one an occurrence is on.
+"""The lanes of the case page, and which one an occurrence is on.
 
 The note's kinds (`timelines.domain.Lane`) have no vital signs and file many measurements under
 findings. Here the mention and its evidence decide: "BP 212/108" is a vital sign, "leukocytosis"
@@ -73,7 +73,7 @@ _EXAMINED = frozenset(
 
 
 def measured_lane(concept: Concept) -> ShownLane | None:
-    """Return the lane of a measurement; None for an examination and for anything else."""
+    """Return the lane of a measurement; None for anything else."""
     if concept.kind is not Kind.MEASUREMENT or concept.name in _EXAMINED:
         return None
     return ShownLane.VITAL if concept.name in VITALS else ShownLane.LAB

@@ -1,4 +1,4 @@
-"""What the words of an occurrence are about: a drug, a measurement, a procedure."""
+"""What the words of an occurrence are about, as the vocabulary knows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything of the record that the lanes draw beside the note's occurrences.
+"""What the lanes draw of the record.
 
 A track is one row of a lane: a drug or a line with its bars, or a measurement with its curve.
 """
@@ -41,7 +41,10 @@ _DRUGS = frozenset(MEDICATION_CATEGORIES)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the note names: a concept, the events that its occurrences cite or were linked to."""
+    """What the note names.
+
+    `cited` are the events that its occurrences cite or were linked to.
+    """
 
     concept: Concept
     cited: frozenset[str] = frozenset()
@@ -98,7 +101,10 @@ def _curves(
     named: Collection[str],
     place: Place,
 ) -> Iterable[dict[str, Any]]:
-    """Yield one track for each series: "systolic" and "blood pressure" may share one."""
+    """Yield one track for each series.
+
+    "Systolic pressure" and "blood pressure" may share one.
+    """
     of_series: dict[str, tuple[Curve, list[Concept]]] = {}
     for w in wanted:
         fitting = {
@@ -157,7 +163,10 @@ def _drugs(
 
 
 def _drug_name(event: str, mentioned: Sequence[Concept]) -> str:
-    """Return the drug of an event: one that the note names, one of the vocabulary, or its words."""
+    """Return the drug of an event.
+
+    It is one that the note names, one of the vocabulary, or the words of the event.
+    """
     for concept in mentioned:
         if concept.matches(event_name(event)):
             return concept.name

@@ -20,7 +20,10 @@ _DANGLING = re.compile(
 
 
 def short_words(mention: str) -> str:
-    """Return the first words of a mention, cut between words with "…" if they are too long."""
+    """Return the first words of a mention.
+
+    They are cut between words, with "…", if they are too long.
+    """
     words = " ".join(mention.split())
     if len(words) > LONGEST:
         words = _ASIDE.sub("", words)
@@ -34,9 +37,9 @@ def short_words(mention: str) -> str:
 
 
 def words_beside(mention: str, subject: Hit) -> str:
-    """Return the short words of a mention without the drug or measurement it begins with.
+    """Return the short words of a mention without its first name.
 
-    A mark beside that name does not repeat it: "hematocrit 27.4 on arrival" → "27.4 on arrival".
+    The name is of a drug or a measurement. A mark beside that name does not repeat it: "hematocrit 27.4 on arrival" → "27.4 on arrival".
     "" if the name is not at the beginning, or nothing is left.
     """
     if subject.implied or subject.concept.kind not in (Kind.DRUG, Kind.MEASUREMENT):
