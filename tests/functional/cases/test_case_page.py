@@ -206,7 +206,7 @@ def test_a_mark_of_the_plot_selects_its_occurrence(opened, world):
     assert read_selected(page) is None
     page.mouse.move(ring["x"] + ring["width"] / 2 - 30, ring["y"] + 60)
     page.mouse.move(ring["x"] + ring["width"] / 2, ring["y"] + ring["height"] / 2, steps=4)
-    expect(page.locator("[data-tip]")).to_contain_text("5 h later than the text (+1.5 h)")
+    expect(page.locator("[data-tip]")).to_contain_text("5 h later than the text (HD 1 · 16:08)")
     page.mouse.click(ring["x"] + ring["width"] / 2, ring["y"] + ring["height"] / 2)
     page.wait_for_url(f"**o={world.uid('andexanet')}")
 
