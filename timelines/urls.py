@@ -14,6 +14,7 @@ from timelines.views.cases import finding
 from timelines.views.cases import lanes as case_lanes
 from timelines.views.cases import listing as cases
 from timelines.views.cases import page as case
+from timelines.views.cases import story as case_story
 from timelines.views.runs import calls, study_timeline
 from timelines.views.runs import pages as runs
 
@@ -25,6 +26,7 @@ urlpatterns = [
     path("cases/<public_id:public_id>/lanes/", case_lanes.lanes, name="case_lanes"),
     path("cases/<public_id:public_id>/o/<uid4:uid4>/", case.case, name="occurrence"),
     path("cases/<public_id:public_id>/o/<uid4:uid4>/chain/", case_chain.chain, name="chain"),
+    path("cases/<public_id:public_id>/o/<uid4:uid4>/pin/", case_story.pin, name="pin"),
     path("runs/", runs.runs, name="runs"),
     path("runs/new/", runs.run_new, name="run_new"),
     path("runs/<public_id:public_id>/", runs.run, name="run"),

@@ -19,6 +19,7 @@ from timelines.models.runs import (
     StageRun,
     StudyTimeline,
 )
+from timelines.models.story import StoryPin
 from timelines.models.timelines import Entry, Timeline
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "Stage",
     "StageBatch",
     "StageRun",
+    "StoryPin",
     "StudyTimeline",
     "Timeline",
 ]

@@ -5,6 +5,7 @@ import "./overview.js";
 import "./lanes/panel.js";
 import "./table.js";
 import "./record.js";
+import "./story.js";
 import "./chain.js";
 import "./menus.js";
 import "./panes.js";

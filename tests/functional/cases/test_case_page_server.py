@@ -208,11 +208,11 @@ def test_a_case_without_timeline_says_how_to_get_one(world, client):
 def test_what_was_drawn_is_kept_only_once_nothing_of_it_can_change(
     get, world, django_assert_max_num_queries
 ):
-    # with: the runs of the case, the study timeline, and the transfers of the ribbon
-    with django_assert_max_num_queries(28):
+    # with: the runs of the case, the study timeline, the transfers of the ribbon, and the story
+    with django_assert_max_num_queries(32):
         get()
-    # three of them ask whether the person writes or reviews the case
-    with django_assert_max_num_queries(22):
+    # three of them ask whether the person writes or reviews the case, one for pins
+    with django_assert_max_num_queries(23):
         get()
     chosen = load_choices(world.encounter).default
     stage = StageRun.objects.create(

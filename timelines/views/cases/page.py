@@ -25,6 +25,7 @@ from timelines.cases.items import find_occurrence
 from timelines.cases.named import load_grounds
 from timelines.cases.opening import chosen_timeline, open_case, stay
 from timelines.cases.pairs import find_pairs
+from timelines.cases.story import load_story
 from timelines.cases.way_back import link_back_to_draft
 from timelines.registry import case_links
 from timelines.runs.storage import NoteChanged, find_note
@@ -64,6 +65,7 @@ def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
             "group": group,
             "selected": selected,
             "pairs": pairs,
+            "story": load_story(encounter, chosen, picture.told),
             "named": load_grounds(chosen, clock_of(encounter)),
         }
         context["notice"] = choices.notice(group)

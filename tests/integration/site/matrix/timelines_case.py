@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests import factories
 from tests.integration.site.matrix.ehr import CASE_PAGE, find_encounter
 from tests.integration.site.matrix.world import TIMES, Row, World
-from timelines.models import Occurrence
+from timelines.models import Occurrence, Timeline
 
 
 def _case(world: World) -> dict[str, str]:
@@ -23,9 +23,23 @@ def _occurrence(world: World) -> dict[str, str]:
     return {"public_id": encounter.public_id, "uid4": found.uid4}
 
 
+def _timeline(world: World) -> str:
+    uid4 = _occurrence(world)["uid4"]
+    found = Timeline.objects.filter(inventory__occurrences__uid4=uid4).first()
+    assert found is not None
+    return found.public_id
+
+
 ROWS = [
     Row("timelines:case", CASE_PAGE, path=_case),
     Row("timelines:occurrence", CASE_PAGE, path=_occurrence),
     Row("timelines:case_lanes", CASE_PAGE, path=_case),
     Row("timelines:chain", CASE_PAGE, path=_occurrence),
+    Row(
+        "timelines:pin",
+        {**CASE_PAGE, "clinician": 302, "admin": 302},
+        method="post",
+        path=_occurrence,
+        data=lambda world: {"t": _timeline(world), "pinned": "1"},
+    ),
 ]
