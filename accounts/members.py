@@ -26,3 +26,11 @@ def member_lines(study: Study) -> list[MemberLine]:
         MemberLine(person, tuple(role for role in Role if role.value in roles))
         for person, roles in roles_of.items()
     ]
+
+
+def find_members(study: Study, role: Role) -> list[User]:
+    """Return the active people with a role in the study, by name."""
+    found = User.objects.filter(
+        is_active=True, memberships__study=study, memberships__role=role
+    ).distinct()
+    return list(found.order_by("username"))

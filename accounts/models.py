@@ -162,3 +162,78 @@ class AuditLink(models.Model):
 
     def __str__(self) -> str:
         return f"{self.sequence}: {self.hash}"
+
+
+class Notification(models.Model):
+    """What happened that one person wants to hear of.
+
+    `path` is an address on this server; `name` is a label of ours or an id, never patient text.
+    """
+
+    LONGEST_NAME = 100
+
+    class Kind(models.TextChoices):
+        MENTIONED = "mentioned", "You are mentioned in a comment"
+        ASSIGNED = "assigned", "You are assigned to a packet"
+        PACKET_OPENED = "packet_opened", "Your packet is open for review"
+        RUN_FINISHED = "run_finished", "A run finished"
+        RUN_FAILED = "run_failed", "A run ended with failures"
+        IMPORT_FINISHED = "import_finished", "An import finished"
+
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
+    recipient = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notifications"
+    )
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=20, choices=Kind.choices)
+    name = models.CharField(max_length=LONGEST_NAME, blank=True)
+    path = models.CharField(max_length=300)
+    #: Names the occasion, which is told once.
+    key = models.CharField(max_length=120)
+    #: Whether pages show it; otherwise it is only sent.
+    shown = models.BooleanField(default=True)
+    mail = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    read_at = models.DateTimeField(null=True, blank=True)
+    mailed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["recipient", "kind", "key"], name="occasion_once_per_person"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["recipient", "-created_at", "-id"], name="notification_latest"),
+            models.Index(
+                fields=["id"],
+                condition=models.Q(mail=True, mailed_at__isnull=True),
+                name="notification_to_mail",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} for {self.recipient_id}"
+
+
+class NotificationChoice(models.Model):
+    """Whether one person wants one kind of notification.
+
+    Without a row it is shown and not sent.
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=20, choices=Notification.Kind.choices)
+    shown = models.BooleanField(default=True)
+    mailed = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "kind"], name="choice_once_per_kind")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id}: {self.kind}"

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from accounts.views import api_tokens, audit_trail, help, home, password, sign_in, study
+from accounts.views import (
+    api_tokens,
+    audit_trail,
+    help,
+    home,
+    notifications,
+    password,
+    sign_in,
+    study,
+)
 
 account_patterns = [
     path("sign-in/", sign_in.SignIn.as_view(), name="sign_in"),
@@ -14,6 +23,14 @@ account_patterns = [
     path("api-tokens/revoke/", api_tokens.api_token_revoke, name="api_token_revoke"),
     path("switch-study/", home.switch_study, name="switch_study"),
     path("audit-trail/", audit_trail.audit_trail, name="audit_trail"),
+    path("notifications/", notifications.notifications, name="notifications"),
+    path("notifications/read/", notifications.notifications_read, name="notifications_read"),
+    path("notifications/choose/", notifications.notifications_choose, name="notifications_choose"),
+    path(
+        "notifications/<public_id:public_id>/",
+        notifications.notification_open,
+        name="notification_open",
+    ),
     path("help/", help.help_page, name="help"),
     path("study/", study.study, name="study"),
     path("study/add-role/", study.add, name="member_add"),

@@ -389,5 +389,28 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": env.integer("SWEEP_SECONDS", 15, minimum=1),
         # A sweep that nobody fetched in time is replaced by the next one.
         "options": {"queue": "pipeline", "expires": 60},
-    }
+    },
+    "runs": {
+        "task": "timelines.tasks.notify_of_runs",
+        "schedule": 60,
+        "options": {"queue": "pipeline", "expires": 60},
+    },
 }
+
+# E-mail carries ids and links, never patient text. Without a host, none is sent or offered.
+
+EMAIL_HOST = env.text("EMAIL_HOST", "")
+EMAIL_PORT = env.integer("EMAIL_PORT", 587, minimum=1)
+EMAIL_HOST_USER = env.text("EMAIL_HOST_USER", "")
+EMAIL_HOST_PASSWORD = env.text("EMAIL_HOST_PASSWORD", "")
+EMAIL_USE_TLS = env.boolean("EMAIL_USE_TLS", True)
+EMAIL_TIMEOUT = 20
+DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", "occurrent@localhost")
+#: Where people reach this installation: the beginning of links in e-mails.
+SITE_URL = env.text("SITE_URL", "")
+if EMAIL_HOST:
+    CELERY_BEAT_SCHEDULE["mail"] = {
+        "task": "accounts.tasks.send_mail",
+        "schedule": 60,
+        "options": {"queue": "pipeline", "expires": 60},
+    }

@@ -14,9 +14,12 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.urls import reverse
 
 from accounts.audit.trail import record
-from accounts.models import Study, User
+from accounts.members import find_members
+from accounts.models import Notification, Role, Study, User
+from accounts.notifications.actions import notify
 from accounts.permissions import check_user_can_manage_study
 from ehr.deletion import DeletionRefused, delete_whole_dataset
 from ehr.formats.base import FormatError
@@ -210,11 +213,19 @@ def _store_state(dataset: Dataset, report: ImportReport, by: User | None) -> Non
             "rejected": report.rejected,
             "left_out": report.left_out,
         }
-        record(
+        event = record(
             actor=by,
             study=dataset.study,
             action="dataset.import",
             object_type="ehr.dataset",
             object_id=dataset.public_id,
             detail=detail,
+        )
+        notify(
+            recipients=[by] if by is not None else find_members(dataset.study, Role.ADMIN),
+            study=dataset.study,
+            kind=Notification.Kind.IMPORT_FINISHED,
+            path=reverse("home"),
+            name=dataset.name,
+            key=f"{dataset.public_id} {event.pk}",
         )

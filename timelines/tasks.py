@@ -17,6 +17,7 @@ from timelines.case_state import CaseState
 from timelines.evaluations.actions import execute_evaluation
 from timelines.models import StageBatch, StageRun
 from timelines.runs.bases import is_copied
+from timelines.runs.ended import notify_of_ended
 from timelines.runs.preparing import execute_preparation
 from timelines.runs.stages.execution import execute_stage
 from timelines.runs.tools import asks_models, find_queue
@@ -82,3 +83,9 @@ def prepare_run(preparation_id: int) -> None:
 def send_preparation_hints(preparation_ids: Sequence[int]) -> None:
     """One message a run, on the queue that needs no model."""
     post(Message(prepare_run, pk, "pipeline") for pk in preparation_ids)
+
+
+@shared_task(name="timelines.tasks.notify_of_runs")
+def notify_of_runs() -> None:
+    """Tell people that a run of theirs has ended."""
+    notify_of_ended()

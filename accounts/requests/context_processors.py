@@ -8,7 +8,9 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.urls import ResolverMatch, reverse
+from django.utils.functional import SimpleLazyObject
 
+from accounts.notifications.reading import count_unread
 from accounts.registry import NavItem, nav_items
 from accounts.scoping import active_study, find_roles, find_studies
 
@@ -41,6 +43,7 @@ def study(request: HttpRequest) -> dict[str, Any]:
         "studies": find_studies(user),
         "study_roles": roles,
         "nav_links": nav_links(nav_items(roles, user, current), request.resolver_match),
+        "unread_notifications": SimpleLazyObject(lambda: count_unread(user)),
     }
 
 

@@ -12,10 +12,12 @@ from dataclasses import replace
 from typing import Any
 
 from django.db import transaction
+from django.urls import reverse
 
 from accounts.audit.trail import record
 from accounts.ids import new_public_id
-from accounts.models import Study, User
+from accounts.models import Notification, Study, User
+from accounts.notifications.actions import notify
 from accounts.permissions import NotAllowed, check_user_can_manage_study
 from accounts.wording import format_count
 from adjudication.access.eligibility import check_user_is_eligible, find_ineligibility_reasons
@@ -240,6 +242,7 @@ def assign(
         role=str(role),
         share_sha256=share_digest(found),
     )
+    _notify(mine, Notification.Kind.ASSIGNED, [person], new_public_id())
     return found
 
 
@@ -311,6 +314,8 @@ def open_packet(*, packet: Packet, by: User) -> Packet:
     Packet.objects.filter(pk=mine.pk).update(state=state, opened_at=database_time())
     packet.refresh_from_db()
     _audit(packet, chain_storage.OPENED, by, items=len(items), **opening_facts(packet))
+    standing = packet.assignments.filter(withdrawn_at__isnull=True).select_related("person")
+    _notify(packet, Notification.Kind.PACKET_OPENED, [a.person for a in standing], "")
     return packet
 
 
@@ -458,6 +463,17 @@ def _lock_managed_packet(packet: Packet, by: User) -> Packet:
 def _check_draft(packet: Packet) -> None:
     if packet.state != Packet.State.DRAFT:
         raise InvalidTransition("a packet", packet.state, "change its items")
+
+
+def _notify(packet: Packet, kind: Notification.Kind, people: Sequence[User], occasion: str) -> None:
+    notify(
+        recipients=people,
+        study=packet.study,
+        kind=kind,
+        path=reverse("adjudication:review_packet", args=[packet.public_id]),
+        name=packet.label,
+        key=f"{packet.public_id} {occasion}".strip(),
+    )
 
 
 def _audit(packet: Packet, action: str, by: User, **detail: str | int | bool | None) -> None:

@@ -291,7 +291,7 @@ class Neighbour(Body):
     """A row of the timeline near the finding; `own` is the finding's."""
 
     event = CharField()
-    hours = CharField(help_text="In words.")
+    hours = CharField(source="when.hours", help_text="In words.")
     uid = CharField(allow_blank=True)
     own = BooleanField()
 

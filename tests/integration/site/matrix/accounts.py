@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from accounts.api_access.tokens import issue_token
+from accounts.models import Notification
+from accounts.notifications.actions import notify
 from tests.integration.site.matrix.world import SIGN_IN, Row, World, answers, expect_signed_in
 
 
@@ -14,6 +16,18 @@ def _clinicians_token(world: World) -> dict[str, str]:
     return {
         "token": issue_token(user=world.people["clinician"], label="script", by=None)[0].public_id
     }
+
+
+def _clinicians_notification(world: World) -> dict[str, str]:
+    clinician = world.people["clinician"]
+    notify(
+        recipients=[clinician],
+        study=clinician.studies.get(),
+        kind=Notification.Kind.MENTIONED,
+        path="/cases/",
+        key="matrix",
+    )
+    return {"public_id": Notification.objects.get(recipient=clinician, key="matrix").public_id}
 
 
 ADMINS_ONLY = answers(
@@ -53,6 +67,24 @@ ROWS = [
         ),
         method="post",
         data=_clinicians_token,
+    ),
+    Row("accounts:notifications", expect_signed_in(200)),
+    Row("accounts:notifications_read", expect_signed_in(302), method="post"),
+    Row("accounts:notifications_choose", expect_signed_in(302), method="post"),
+    # Nobody opens somebody else's notification, nor learns that there is one.
+    Row(
+        "accounts:notification_open",
+        answers(
+            anonymous=SIGN_IN,
+            clinician=302,
+            reviewer=404,
+            admin=404,
+            outsider=404,
+            nobody=404,
+            superuser=404,
+        ),
+        method="post",
+        path=_clinicians_notification,
     ),
     Row("accounts:help", expect_signed_in(200)),
     Row("accounts:audit_trail", ADMINS_ONLY),

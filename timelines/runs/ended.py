@@ -1,0 +1,51 @@
+"""Tell the person who launched a run that it has ended."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Notification
+from accounts.notifications.actions import notify
+from timelines.models import Run, RunCount
+from timelines.runs.progress import count_runs
+
+#: Runs that changed within this time are looked at; a round comes every minute.
+_RECENT = timedelta(minutes=15)
+
+
+def notify_of_ended() -> int:
+    """Store a notification for each run that has just ended; return how many.
+
+    A run that is retried and ends again is told again. A cancelled or paused run is not told: a
+    person did that.
+    """
+    recent = RunCount.objects.filter(moved_at__gte=timezone.now() - _RECENT).values("run_id")
+    runs = list(
+        Run.objects.filter(
+            pk__in=recent,
+            created_by__isnull=False,
+            cancelled_at__isnull=True,
+            paused_at__isnull=True,
+        ).select_related("study", "created_by")
+    )
+    counts = count_runs(runs)
+    told = 0
+    for run in runs:
+        totals = counts[run.pk]
+        if totals.active or not totals.total or totals.moved_at is None or run.created_by is None:
+            continue
+        unprepared = totals.preparation is not None and not totals.preparation.active
+        failed = bool(totals.failed) or unprepared
+        kind = Notification.Kind.RUN_FAILED if failed else Notification.Kind.RUN_FINISHED
+        told += notify(
+            recipients=[run.created_by],
+            study=run.study,
+            kind=kind,
+            path=reverse("timelines:run", args=[run.public_id]),
+            name=run.label or run.source,
+            key=f"{run.public_id} {totals.moved_at:%Y%m%d%H%M%S}",
+        )
+    return told
