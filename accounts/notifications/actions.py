@@ -24,9 +24,9 @@ def notify(
     name: str = "",
     key: str,
 ) -> int:
-    """Store one notification for each person who wants this kind; return how many.
+    """Store one notification for each person who wants this kind.
 
-    `key` names the occasion: the same occasion is stored once per person, so callers may repeat
+    Returns how many are new. `key` names the occasion: the same occasion is stored once per person, so callers may repeat
     themselves. `name` is a label of ours (of a packet or run) or an id, never text of a note.
     """
     if not path.startswith("/") or path.startswith("//"):
