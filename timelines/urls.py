@@ -14,6 +14,7 @@ from timelines.views.cases import finding
 from timelines.views.cases import lanes as case_lanes
 from timelines.views.cases import listing as cases
 from timelines.views.cases import page as case
+from timelines.views.cases import search as case_search
 from timelines.views.cases import story as case_story
 from timelines.views.runs import calls, study_timeline
 from timelines.views.runs import pages as runs
@@ -22,6 +23,7 @@ app_name = "timelines"
 urlpatterns = [
     path("cases/", cases.cases, name="cases"),
     path("cases/find/", finding.case_find, name="case_find"),
+    path("cases/search/", case_search.search, name="search"),
     path("cases/<public_id:public_id>/", case.case, name="case"),
     path("cases/<public_id:public_id>/lanes/", case_lanes.lanes, name="case_lanes"),
     path("cases/<public_id:public_id>/o/<uid4:uid4>/", case.case, name="occurrence"),

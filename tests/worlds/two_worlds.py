@@ -647,7 +647,10 @@ def _follow(answers: Answers, limit: int) -> None:
 
 def _send(answers: Answers) -> None:
     """Send searches and actions that are refused; nothing changes."""
-    for text in (REVIEWED, "open", "b-"):
+    for text in (REVIEWED, "open", "b-", "fever", "le*"):
+        answers.ask(
+            "timelines:search", reverse("timelines:search"), method="post", data={"text": text}
+        )
         path = reverse("timelines:case_find")
         answers.ask("timelines:case_find", path, method="post", data={"text": text})
         answers.ask(

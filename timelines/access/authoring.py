@@ -44,6 +44,7 @@ EXPOSING = (
     "case.comment",
     "case.flag",
     "case.lanes",
+    "case.search",
     "agreement.open",
     "evaluation.case",
     "evaluation.funnel",

@@ -34,7 +34,9 @@ def find_sentence(note: str, start: int, end: int) -> Sentence:
     Each side is cut to `LONGEST` code points.
     """
     left_limit, right_limit = max(0, start - LONGEST), min(len(note), end + LONGEST)
-    left = max((m.end() for m in _END.finditer(note, left_limit, start)), default=left_limit)
+    # One character more: the end of the sentence before is known by the capital that follows it.
+    ends = (m.end() for m in _END.finditer(note, left_limit, start + 1))
+    left = max((end for end in ends if end <= start), default=left_limit)
     right_match = _END.search(note, end, right_limit)
     right = right_match.end() if right_match else right_limit
     return Sentence(

@@ -181,6 +181,7 @@ def sign_in(world: World, person: str) -> Client:
 #: What the trail calls reading of a case, a blinded item, or a file or page that has them.
 READING = {
     *EXPOSING,
+    "note.search",
     "record.open",
     "record.search",
     "record.rows",
@@ -190,7 +191,7 @@ READING = {
 } | {f"authoring.{name}" for name in ("open", "history", "rows", "download")}
 #: The same for readings that may show times of timelines: exposing ones, one's own writing, and
 #: blinded items.
-UNBLINDING = READING - {"record.open", "record.search", "record.rows", "review.rows"}
+UNBLINDING = READING - {"note.search", "record.open", "record.search", "record.rows", "review.rows"}
 #: Addresses that show times of timelines, some only as data of a plot.
 SHOWS_TIMES = {
     "timelines:case",

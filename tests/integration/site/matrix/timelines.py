@@ -70,6 +70,8 @@ ROWS = [
     Row("timelines:cases", LIST, method="post", data=lambda world: {"text": "fell"}),
     Row("timelines:case_find", LIST, method="post", data=lambda world: {"text": "fell"}),
     Row("timelines:case_find", expect_signed_in(405, anonymous=405)),
+    Row("timelines:search", LIST),
+    Row("timelines:search", LIST, method="post", data=lambda world: {"text": "fell"}),
     Row("timelines:runs", LIST),
     Row(
         "timelines:run_new",

@@ -63,3 +63,9 @@ def test_a_sentence_without_end_is_cut_and_says_so():
         LONGEST,
         True,
     )
+
+
+def test_the_first_words_of_a_sentence_are_in_their_own_sentence():
+    note = "On apixaban. No chest pain today. Later pain."
+    found = find_sentence(note, 13, 26)
+    assert (found.before, found.span, found.after) == ("", "No chest pain", " today.")
