@@ -23,8 +23,10 @@ class TimelinesConfig(AppConfig):
         from llm_runtime.exchange.runs import register_exchange
         from timelines.access.authoring import TIMELINE_PAGES, closed_to_unaided, guard_unaided
         from timelines.cases import home_cards
+        from timelines.cases.questions import CORRECTED
         from timelines.losses import timeline_losses
         from timelines.models import Evaluation, RunPreparation, StageRun
+        from timelines.registry import register_case_question
         from timelines.runs.exchange import KIND
         from timelines.tasks import (
             find_waiting_stages,
@@ -41,6 +43,7 @@ class TimelinesConfig(AppConfig):
         register(RunPreparation, send_preparation_hints)
         register(Evaluation, send_evaluation_hints)
         register_exchange(KIND)
+        register_case_question(CORRECTED)
         register_page_guard(guard_unaided, closed_to_unaided, [TIMELINE_PAGES])
         register_nav_item(NavItem("Cases", "timelines:cases", ("cases/",), CASE_READERS), order=100)
         register_nav_item(
