@@ -1,11 +1,8 @@
-// Keys, buttons and the search. Keys typed into a field are no shortcuts.
-import { folded } from "../common/filter.js";
+// Keys and buttons. Keys typed into a field are no shortcuts.
+import { clearSearch, search } from "./search.js";
 import * as Case from "./state.js";
 
-const search = document.getElementById("case-search");
-const count = document.getElementById("case-search-count");
 const scroller = Case.find("[data-plot-scroll]");
-const mentions = Case.items.map((item) => folded(item.m));
 
 export const actions = {
   next: () => Case.step(Case.inNote, 1, "keys"),
@@ -57,10 +54,8 @@ function ask(name) {
 }
 
 function escape() {
-  if (search.value) {
-    search.value = "";
-    find();
-  } else if (!Case.whole()) Case.setWindow(0, 1);
+  if (clearSearch()) return;
+  if (!Case.whole()) Case.setWindow(0, 1);
   else if (Case.selectedItem()) Case.select(-1);
 }
 
@@ -81,27 +76,6 @@ Case.root.addEventListener("click", (event) => {
   const button = event.target.closest("[data-do]");
   if (button) actions[button.dataset.do]?.();
 });
-
-function find() {
-  const wanted = folded(search.value.trim());
-  Case.state.hits = wanted
-    ? new Set(Case.inNote.filter((index) => mentions[index].includes(wanted)))
-    : null;
-  count.textContent = wanted ? `${Case.state.hits.size} found` : "";
-  Case.emit("search");
-}
-search.addEventListener("input", find);
-search.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") {
-    escape();
-    search.blur();
-  } else if (event.key === "Enter" && Case.state.hits) {
-    event.preventDefault();
-    const order = Case.inNote.filter((index) => Case.state.hits.has(index));
-    Case.step(order, event.shiftKey ? -1 : 1, "search");
-  }
-});
-search.form.addEventListener("submit", (event) => event.preventDefault());
 
 // Selects the occurrence of the address after every part of the page has added its listeners.
 export function start() {

@@ -2,6 +2,7 @@
 // clicks on overlapping spans go outwards.
 import { element } from "../common/dom.js";
 import { momentOf } from "../common/moment.js";
+import { rangeOfPoints } from "./ranges.js";
 import * as Case from "./state.js";
 
 const scroller = Case.find("[data-note]");
@@ -10,6 +11,7 @@ const body = Case.find("[data-note-body]") ?? element("div");
 for (const name of ["explicit", "inferred", "moved", "unplaced", "unspecified"]) {
   const count = Case.items.filter((item) => item.s === name).length;
   const shown = Case.find(`[data-count="${name}"]`);
+  if (!shown) continue;
   shown.textContent = count;
   // Only imported timelines have times without a basis; other pages need no legend for them.
   if (name === "unspecified") shown.closest("li").hidden = !count;
@@ -17,11 +19,57 @@ for (const name of ["explicit", "inferred", "moved", "unplaced", "unspecified"])
 
 const segmentsOf = new Map();
 for (const segment of body.querySelectorAll(".seg")) {
-  for (const uid of segment.dataset.o.split(" ")) {
+  // The lines of a segment, innermost first: in the order of its occurrences.
+  const lines = [...segment.querySelectorAll(".u")].reverse();
+  segment.dataset.o.split(" ").forEach((uid, index) => {
     if (!segmentsOf.has(uid)) segmentsOf.set(uid, []);
     segmentsOf.get(uid).push(segment);
-  }
+    describe(lines[index], Case.items[Case.byUid.get(uid)]);
+  });
 }
+
+// What the modes of the note draw: the kind, how exact the time is, and whether the record changed
+// it by much. Only the last has a colour in every mode.
+function describe(line, item) {
+  if (!line || !item) return;
+  line.dataset.kind = Case.data.lanes[item.l]?.key ?? "";
+  line.dataset.sure = howSure(item);
+  line.classList.toggle("is-far", Boolean(item.f));
+}
+
+function howSure(item) {
+  if (item.x === undefined) return "none";
+  if (!item.b) return item.s === "inferred" ? "some" : "exact";
+  const width = item.hi - item.lo;
+  return width < 0.01 ? "exact" : width < 0.08 ? "some" : "wide";
+}
+
+const kinds = Case.find("[data-kinds]");
+for (const { key, label } of Case.data.lanes) {
+  if (!kinds) break;
+  const line = element("span", "line", label);
+  line.dataset.kind = key ?? "";
+  kinds.appendChild(element("li")).append(line);
+}
+const modes = [...Case.root.querySelectorAll("[data-mode-choice]")];
+export function setMode(name) {
+  body.dataset.mode = name;
+  for (const button of modes) {
+    button.setAttribute("aria-pressed", String(button.dataset.modeChoice === name));
+  }
+  for (const legend of Case.root.querySelectorAll("[data-legend]")) {
+    legend.hidden = legend.dataset.legend !== name;
+  }
+  Case.remembered.set("mode", name);
+}
+for (const button of modes) {
+  button.addEventListener("click", () => setMode(button.dataset.modeChoice));
+}
+setMode(
+  modes.some((b) => b.dataset.modeChoice === Case.remembered.get("mode", ""))
+    ? Case.remembered.get("mode", "")
+    : "status",
+);
 const segments = (item) => (item && segmentsOf.get(item.u)) || [];
 const chosenLabel = body.appendChild(element("div", "margin margin-selected"));
 const hoverLabel = body.appendChild(element("div", "margin margin-hover"));
@@ -45,28 +93,9 @@ function label(box, item) {
 const marks = typeof Highlight === "function" && CSS.highlights ? new Highlight() : null;
 if (marks) CSS.highlights.set("reference-span", marks);
 
-function rangeOf(start, end) {
-  const range = document.createRange();
-  let at = 0;
-  for (const text of body.querySelectorAll(".note-text")) {
-    const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
-    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-      const letters = [...node.data];
-      const unit = (point) => letters.slice(0, point - at).join("").length;
-      if (start >= at && start < at + letters.length) range.setStart(node, unit(start));
-      if (end > at && end <= at + letters.length) {
-        range.setEnd(node, unit(end));
-        return range;
-      }
-      at += letters.length;
-    }
-  }
-  return null;
-}
-
 function markPartner(item) {
   marks?.clear();
-  const range = item?.ps && rangeOf(...item.ps);
+  const range = item?.ps && rangeOfPoints(body, ...item.ps);
   if (range) marks?.add(range);
 }
 
@@ -84,8 +113,12 @@ function pick(segment) {
   Case.selectUid(uids[(at + 1) % uids.length], "note");
 }
 
-function bringIntoView(segment) {
-  const box = segment.getBoundingClientRect();
+export const noteBody = body;
+export const segmentAt = (node) => node.parentElement?.closest(".seg");
+
+// `shown`: an element or a range.
+export function bringIntoView(shown) {
+  const box = shown.getBoundingClientRect();
   const frame = scroller.getBoundingClientRect();
   if (box.top < frame.top + 48 || box.bottom > frame.bottom - 48) {
     scroller.scrollTop += box.top - frame.top - frame.height * 0.35;
@@ -157,7 +190,6 @@ function dim() {
         Case.inWindow(Case.items[i]) && (!Case.state.hits || Case.state.hits.has(i))
       );
     segment.classList.toggle("is-dim", !shown);
-    segment.classList.toggle("is-hit", Boolean(Case.state.hits) && shown);
   }
 }
 Case.on("window", dim);

@@ -1,5 +1,6 @@
 // The case page: note, ribbon, tabs and inspector of one timeline.
 import "./note.js";
+import "./minimap.js";
 import "./ribbon.js";
 import "./overview.js";
 import "./lanes/panel.js";
@@ -9,6 +10,9 @@ import "./story.js";
 import "./chain.js";
 import "./menus.js";
 import "./panes.js";
+import "./palette.js";
+import "./print.js";
+import "./sheet.js";
 import { start } from "./keys.js";
 import { startTabs } from "./tabs.js";
 import { find, remembered } from "./state.js";

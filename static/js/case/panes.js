@@ -18,4 +18,3 @@ actions.maximise = () => {
   maximise(panes.dataset.max || focused || "tabs");
 };
 for (const name of ["note", "tabs"]) actions[`maximise-${name}`] = () => maximise(name);
-actions.print = () => print();

@@ -1,6 +1,8 @@
-// The Record tab: the series of the stay, fetched when it opens first. It can show one row.
+// The Record tab: the series of the stay, fetched when it opens first. It can show one row, and
+// the search of the page looks here too.
+import { searchRecordBy } from "./search.js";
 import * as Case from "./state.js";
-import { showTab } from "./tabs.js";
+import { openTab, showTab } from "./tabs.js";
 
 const panel = Case.find("[data-record]");
 const address = panel.dataset.record;
@@ -29,6 +31,7 @@ export function show(html) {
   const count = made.content.querySelector("#series-count");
   if (count) panel.querySelector("#series-count").textContent = count.textContent.trim();
   const list = made.content.querySelector("#series-list");
+  if (!list) return;
   panel.querySelector("#series-list").replaceWith(list);
   htmx.process(list);
 }
@@ -40,6 +43,27 @@ export async function showRow(index) {
   row?.scrollIntoView({ block: "center" });
   row?.focus({ preventScroll: true });
 }
+
+// Posts the words: no address has them. Returns the number of series, null if there is no answer.
+export async function searchRecord(words) {
+  panel.querySelector("#series-text").value = words;
+  if (!words) {
+    loaded = false;
+    if (openTab()?.dataset.tab === "record") fetchRecord();
+    return null;
+  }
+  const token = panel.querySelector("[name=csrfmiddlewaretoken]").value;
+  const answer = await fetch(address, {
+    method: "POST",
+    headers: { "HX-Request": "true", "X-CSRFToken": token },
+    body: new URLSearchParams({ text: words }),
+  }).catch(() => null);
+  if (!answer?.ok || answer.redirected) return null;
+  loaded = true;
+  show(await answer.text());
+  return Number(panel.querySelector("#series-list").dataset.count);
+}
+searchRecordBy(searchRecord);
 
 Case.on("tab", (name) => {
   if (name === "record" && !loaded) fetchRecord();

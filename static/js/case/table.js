@@ -255,4 +255,8 @@ Case.on("tab", (name) => {
   else build();
 });
 Case.on("select", choose);
+Case.on("print", () => {
+  if (!built) build();
+  more(shown.length);
+});
 for (const name of ["window", "search"]) Case.on(name, () => built && fill());

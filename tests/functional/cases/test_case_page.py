@@ -77,10 +77,10 @@ def test_the_whole_page_is_walked_with_the_keyboard_alone(opened, world):
     keys.press("/")
     keys.type("andexj[?")
     assert read_selected(page) == world.uid("bleed"), "a key typed into a field did something else"
-    expect(page.locator("#case-search-count")).to_have_text("0 found")
+    expect(page.locator("#case-search-count")).to_have_text("0 in the note · 0 series")
     for _ in range(3):
         keys.press("Backspace")
-    expect(page.locator("#case-search-count")).to_have_text("1 found")
+    expect(page.locator("#case-search-count")).to_have_text("1 in the note · 1 series")
     keys.press("Enter")
     assert read_selected(page) == world.uid("andexanet")
     keys.press("Escape")
@@ -248,6 +248,91 @@ def test_a_candidate_series_opens_its_rows_in_place(opened, world):
     expect(page.locator(".series-rows")).to_have_count(0)
 
 
+def test_the_search_finds_words_of_the_note_that_are_no_occurrence_and_of_the_record(opened, world):
+    page = opened()
+    page.keyboard.press("/")
+    page.keyboard.type("UNDER CLOSE")
+    expect(page.locator("#case-search-count")).to_have_text("30 in the note · 0 series")
+    assert page.evaluate("CSS.highlights.get('note-hits').size") == 30
+    seen = page.locator("[data-note]").evaluate("box => box.scrollTop")
+    page.keyboard.press("Shift+Enter")
+    expect(page.locator("#case-search-count")).to_contain_text("30 of 30")
+    assert page.locator("[data-note]").evaluate("box => box.scrollTop") > seen
+    assert read_selected(page) is None, "the word is of no occurrence"
+    page.locator("#case-search").fill("etat")
+    expect(page.locator("#case-search-count")).to_contain_text("1 in the note")
+    shown = page.evaluate("[...CSS.highlights.get('note-hits')][0].toString()")
+    assert shown == "e\u0301tat", "accents are folded, and the mark has the stored letters"
+    page.locator("#case-search").fill("andexanet")
+    expect(page.locator("#case-search-count")).to_have_text("1 in the note · 1 series")
+    page.keyboard.press("Escape")
+    expect(page.locator("#case-search-count")).to_have_text("")
+    assert page.evaluate("CSS.highlights.get('note-hits').size") == 0
+
+
+def test_the_palette_goes_anywhere_by_keyboard(opened, world):
+    other = factories.make_encounter(
+        world.encounter.dataset, case_id="second-stay", title="Sepsis of the second stay"
+    )
+    page = opened()
+    keys = page.keyboard
+    keys.press("Control+k")
+    expect(page.get_by_role("combobox", name="Go to")).to_be_focused()
+    assert_accessible(page)
+    keys.type("second")
+    option = page.get_by_role("option")
+    expect(option.first).to_contain_text("second head CT")
+    expect(option.filter(has_text="Sepsis of the second stay")).to_be_visible()
+    keys.press("Enter")
+    assert read_selected(page) == world.uid("second ct")
+    keys.press("Control+k")
+    keys.type("uncert")
+    keys.press("Enter")
+    expect(page.locator("[data-note-body]")).to_have_attribute("data-mode", "uncertainty")
+    keys.press("Control+k")
+    keys.type("andexanet")
+    expect(option.filter(has_text="andexanet alfa started")).to_be_visible()
+    keys.press("ArrowDown")
+    keys.press("Enter")
+    expect(page.locator("#panel-record .rows-wrap")).to_contain_text("400")
+    assert "andexanet" not in page.url, "no address has searched words"
+    keys.press("Control+k")
+    keys.type("second stay")
+    expect(option.filter(has_text="Sepsis of the second stay")).to_be_visible()
+    keys.press("Enter")
+    page.wait_for_url(f"**/cases/{other.public_id}/")
+    page.get_by_role("link", name="Previous case").click()
+    page.wait_for_url(f"**{world.address}")
+
+
+def test_the_row_behind_a_time_opens_in_the_record_tab(opened, world):
+    page = opened(f"?o={world.uid('andexanet')}")
+    page.locator(f"{PANEL} [data-jump=row]").click()
+    row = page.locator("#panel-record tr[aria-current]")
+    expect(row).to_contain_text("400")
+    expect(row).to_be_in_viewport()
+    assert_accessible(page)
+    asked = page.evaluate(
+        """() => {
+          const root = document.getElementById("case");
+          const heard = [];
+          for (const name of ["correct", "comment", "flag"]) {
+            root.addEventListener(`case:${name}`, (event) => heard.push(name + event.detail.item.u));
+          }
+          window.heard = heard;
+        }"""
+    )
+    assert asked is None
+    for key in "ecf":
+        page.locator("#chain").press(key)
+    uid = world.uid("andexanet")
+    assert page.evaluate("window.heard") == [f"correct{uid}", f"comment{uid}", f"flag{uid}"]
+    page.keyboard.press("m")
+    expect(page.locator("#note-pane")).to_be_hidden()
+    page.keyboard.press("m")
+    expect(page.locator("#note-pane")).to_be_visible()
+
+
 @pytest.mark.deep
 def test_on_a_phone_everything_can_be_read(opened):
     page = opened()
@@ -354,6 +439,30 @@ def test_on_a_tablet_the_chain_is_a_drawer(opened, world):
     page.get_by_role("button", name="Close", exact=True).click()
     expect(page.locator(PANEL)).to_be_hidden()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.locator("#tab-table").click()
+    row = page.locator(".case-table tbody tr").first
+    row.click()
+    expect(page.locator(PANEL)).to_be_visible()
+    expect(page.locator(PANEL)).to_have_class(re.compile("is-above"))
+    page.wait_for_timeout(250)
+    sheet, tapped = page.locator(PANEL).bounding_box(), row.bounding_box()
+    assert sheet["y"] + sheet["height"] <= tapped["y"], "the sheet hides what was tapped"
+    expect(page.locator("#tabs-pane")).to_be_in_viewport()
+
+
+@pytest.mark.deep
+def test_the_page_on_paper_has_the_whole_note_and_every_event(opened, world):
+    page = opened()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    expect(page.locator(".case-title-line")).to_be_visible()
+    expect(page.locator(".note-text").last).to_be_visible()
+    expect(page.locator(".case-table tbody tr")).to_have_count(10)
+    expect(page.locator(".case-table tbody tr").last).to_be_visible()
+    for part in (PANEL, "#panel-lanes", "#panel-record", ".case-tools"):
+        expect(page.locator(part)).to_be_hidden()
+    box = page.locator("[data-note]").evaluate("box => [box.clientHeight, box.scrollHeight]")
+    assert box[0] == box[1], "the note is cut off"
 
 
 @pytest.mark.deep

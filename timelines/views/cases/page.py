@@ -23,6 +23,7 @@ from timelines.cases.choices import Choices, load_choices
 from timelines.cases.drawing import drawn
 from timelines.cases.items import find_occurrence
 from timelines.cases.named import load_grounds
+from timelines.cases.neighbours import neighbours
 from timelines.cases.opening import chosen_timeline, open_case, stay
 from timelines.cases.pairs import find_pairs
 from timelines.cases.story import load_story
@@ -42,7 +43,13 @@ def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
     """
     encounter = open_case(request, public_id)
     choices = load_choices(encounter, hidden=hidden_timelines(request.user, encounter))
-    context = {**_case_context(encounter, choices), "agreement": is_agreement_open(encounter)}
+    previous_case, next_case = neighbours(request, encounter)
+    context = {
+        **_case_context(encounter, choices),
+        "agreement": is_agreement_open(encounter),
+        "previous_case": previous_case,
+        "next_case": next_case,
+    }
     if choices:
         chosen = chosen_timeline(request, choices)
         selected = uid4 or request.GET.get("o", "")
