@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from accounts.models import Role, Study, User
@@ -20,11 +21,35 @@ class Link:
     url: str
 
 
+class Place(StrEnum):
+    """Where the home page puts a card."""
+
+    #: Its tasks are in the list of what the person does next.
+    NEXT = "next"
+    MAIN = "main"
+    SIDE = "side"
+
+
+@dataclass(frozen=True)
+class Task:
+    """Work of the person that is not finished.
+
+    `link` goes on with it. `done` of `total` are drawn if there is a total.
+    """
+
+    words: str
+    link: Link
+    detail: str = ""
+    done: int = 0
+    total: int = 0
+
+
 @dataclass(frozen=True)
 class Card:
-    """One box of the home page.
+    """One part of the home page.
 
-    A template of the app's own gets it as `card`, with its data in `card.context`.
+    A template of the app's own gets it as `card`, with its data in `card.context`. The page lists
+    the `tasks` of cards in the place NEXT, instead of their templates.
     """
 
     title: str
@@ -32,6 +57,8 @@ class Card:
     links: Sequence[Link] = ()
     template: str = "accounts/_card.html"
     context: Mapping[str, Any] = field(default_factory=dict)
+    place: Place = Place.SIDE
+    tasks: Sequence[Task] = ()
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ class TimelinesConfig(AppConfig):
         from jobs.registry import register
         from llm_runtime.exchange.runs import register_exchange
         from timelines.access.authoring import TIMELINE_PAGES, closed_to_unaided, guard_unaided
-        from timelines.cases import home_cards
+        from timelines.cases import home_cards, home_work
         from timelines.cases.questions import CORRECTED
         from timelines.losses import timeline_losses
         from timelines.models import Evaluation, RunPreparation, StageRun
@@ -57,8 +57,10 @@ class TimelinesConfig(AppConfig):
             order=300,
         )
         register_home_card(home_cards.attention_card, order=10)
-        register_home_card(home_cards.cases_card, order=20)
-        register_home_card(home_cards.authoring_card, order=25)
-        register_home_card(home_cards.runs_card, order=30)
+        register_home_card(home_cards.runs_card, order=20)
+        register_home_card(home_work.drafts_card, order=25)
+        register_home_card(home_cards.cases_card, order=30)
+        register_home_card(home_work.recent_card, order=35)
+        register_home_card(home_work.changes_card, order=36)
         register_home_card(home_cards.evaluations_card, order=40)
         register_study_card(home_cards.study_timelines_card)

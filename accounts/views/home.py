@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.registry import home_cards
+from accounts.registry import Place, home_cards
 from accounts.scoping import active_study, set_active_study
 
 
@@ -20,7 +20,12 @@ def home(request: HttpRequest) -> HttpResponse:
     """
     study = active_study(request)
     cards = home_cards(request.user, study) if study and request.user.is_authenticated else []
-    return render(request, "accounts/home.html", {"cards": cards})
+    context = {
+        "tasks": [task for card in cards if card.place is Place.NEXT for task in card.tasks],
+        "main": [card for card in cards if card.place is Place.MAIN],
+        "side": [card for card in cards if card.place is Place.SIDE],
+    }
+    return render(request, "accounts/home.html", context)
 
 
 @require_POST

@@ -22,8 +22,8 @@ from timelines.access.closed import (
 )
 from timelines.case_state import CaseState
 from timelines.domain import TimelineKind
-from timelines.models import Authoring, CaseRun, Evaluation, Run, Timeline
-from timelines.runs.progress import count_runs, run_line
+from timelines.models import CaseRun, Evaluation, Run, Timeline
+from timelines.runs.progress import count_runs, run_line, time_left_words
 from timelines.runs.study_timeline.selection import (
     history,
     is_study_run,
@@ -32,8 +32,9 @@ from timelines.runs.study_timeline.selection import (
 )
 
 SHOWN_RUNS = 3
+#: Runs among which those under way are looked for.
+READ_RUNS = 12
 SHOWN_FAILURES = 5
-SHOWN_DRAFTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,41 +96,13 @@ def cases_card(user: User, study: Study) -> Card | None:
     return Card("Cases", links=[link], template="timelines/home/_cases_card.html", context=context)
 
 
-def authoring_card(user: User, study: Study) -> Card | None:
-    """Return the person's own open drafts, with their progress.
-
-    None without an open draft.
-    """
-    if not user_can_open_cases(user, study):
-        return None
-    drafts = Authoring.objects.filter(
-        author=user, encounter__dataset__study=study, state=Authoring.State.DRAFT
-    ).select_related("encounter")
-    counted = drafts.annotate(
-        total=Count("inventory__occurrences"),
-        placed=Count(
-            "inventory__occurrences", filter=Q(inventory__occurrences__draft__placed=True)
-        ),
-    )
-    shown = list(counted[:SHOWN_DRAFTS])
-    if not shown:
-        return None
-    link = Link("My timelines", reverse("timelines:authorings"))
-    return Card(
-        "My timelines",
-        links=[link],
-        template="timelines/home/_authoring_card.html",
-        context={"drafts": shown},
-    )
-
-
 def runs_card(user: User, study: Study) -> Card | None:
-    """The latest runs with their states, and what failed."""
+    """Runs under way with the time left, else the latest runs."""
     if not user_can_open_cases(user, study):
         return None
     closed = closed_encounters(user)
     runs = list(
-        open_runs(Run.objects.filter(study=study).select_related("dataset"), closed)[:SHOWN_RUNS]
+        open_runs(Run.objects.filter(study=study).select_related("dataset"), closed)[:READ_RUNS]
     )
     links = [Link("All runs", reverse("timelines:runs"))]
     if user_can_manage_study(user, study):
@@ -137,7 +110,11 @@ def runs_card(user: User, study: Study) -> Card | None:
     if not runs:
         return Card("Runs", ["No run yet. A run reconstructs the timelines of a cohort."], links)
     counted = count_runs(runs, closed)
-    lines = [run_line(run, counted[run.pk]) for run in runs]
+    runs.sort(key=lambda run: not counted[run.pk].active)
+    lines = [
+        {"line": run_line(run, counted[run.pk]), "left": time_left_words(run, counted[run.pk])}
+        for run in runs[:SHOWN_RUNS]
+    ]
     study_runs = {chosen.run_id for chosen in study_timelines(study).values()}
     return Card(
         "Runs",

@@ -4,6 +4,7 @@ The database enforces the protocol's invariants, too.
 """
 
 from timelines.models.authoring import AnchorSuggestion, Authoring, AuthoringEdit, DraftEntry
+from timelines.models.changes import UnexplainedChange
 from timelines.models.curation import Comment, Correction, CuratedTimeline, Flag, Mention
 from timelines.models.evaluations import Evaluation, EvaluationCase
 from timelines.models.evidence import Candidate, Evidence, Query
@@ -51,4 +52,5 @@ __all__ = [
     "StoryPin",
     "StudyTimeline",
     "Timeline",
+    "UnexplainedChange",
 ]

@@ -255,6 +255,22 @@ def run_line(run: Run, counts: RunTotals) -> RunLine:
     return RunLine(run, find_run_state(run, counts), run_state_words(run, counts), counts)
 
 
+def time_left_words(run: Run, counts: RunTotals, now: datetime | None = None) -> str:
+    """Return how long the run may still take, at its own pace so far.
+
+    Empty before the first stage is done, while it is paused or prepared, and if cases are closed to
+    the person: the pace would show when something happened to them.
+    """
+    left = counts.total - counts.succeeded - counts.failed
+    ended = counts.succeeded + counts.failed
+    if not counts.active or counts.preparing or run.paused_at is not None or not ended:
+        return ""
+    if counts.moved_at is None:
+        return ""
+    elapsed = ((now or timezone.now()) - run.created_at).total_seconds()
+    return f"about {duration_words(max(60.0, elapsed * left / ended))} left"
+
+
 def waiting_warning(run: Run, counts: RunTotals) -> str:
     """Return a sentence if work has waited long without a sign of a worker.
 

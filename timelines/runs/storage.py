@@ -15,6 +15,7 @@ from django.db.models.functions import Now
 
 from ehr.models import Encounter, EventSeries, Note, SourceRow
 from timelines import domain, models
+from timelines.pipeline.changes import find_largest_unexplained
 from timelines.pipeline.run import Case
 from timelines.pipeline.summaries import make_summary
 from timelines.pipeline.uids import Identity
@@ -178,6 +179,21 @@ def save_timeline(
         batch_size=BATCH_ROWS,
     )
     return row
+
+
+def save_unexplained_change(
+    case_run: models.CaseRun, text: domain.Timeline, revised: domain.Timeline
+) -> None:
+    """Store the change that the home page may list, if there is one."""
+    change = find_largest_unexplained(text, revised)
+    if change is not None:
+        models.UnexplainedChange.objects.create(
+            case_run=case_run,
+            run_id=case_run.run_id,
+            occurrence_id=occurrence_ids(_inventory_id(case_run))[change.uid],
+            hours=change.hours,
+            weight=change.weight,
+        )
 
 
 def load_timelines(

@@ -26,6 +26,7 @@ from adjudication.ratings.card.page import (
     record_access,
 )
 from adjudication.reports.card import tables
+from adjudication.reports.card.result import describe_card
 from adjudication.reports.card.values import Agreement, Disagreement, ReportCard
 from timelines.evaluation.tables import Cell, Content, Table
 
@@ -85,6 +86,7 @@ def report_card(request: StudyRequest, public_id: str) -> HttpResponse:
     context: dict[str, Any] = {
         "packet": found,
         "card": card,
+        "result": describe_card(card),
         "tables": {
             name: ShownTable.from_table(build(card)) for name, build in tables.TABLES.items()
         },

@@ -29,6 +29,7 @@ from adjudication.ratings.reports import (
 )
 from adjudication.reports.league import pages as dashboard_tables
 from adjudication.reports.league import tables
+from adjudication.reports.league.result import describe_ratings
 from adjudication.reports.league.values import (
     CATEGORIES,
     JudgeReport,
@@ -56,6 +57,7 @@ def dashboard(request: StudyRequest, public_id: str) -> HttpResponse:
     context: dict[str, Any] = {
         "run": run,
         "report": report,
+        "result": describe_ratings(report.rated),
         "tables": {
             name: dashboard_tables.link_table(build(report), links.get(name, {}))
             for name, build in tables.TABLES.items()

@@ -234,6 +234,8 @@ def _revise(work: StageWork) -> None:
 
     def save() -> None:
         _save_timelines(work, revised.timelines)
+        for primary in revised.timelines[:1]:
+            storage.save_unexplained_change(work.case_run, work.text_only, primary)
         for timeline in revised.unidentified:
             storage.save_named_timeline(
                 timeline=timeline, source=work.case_run.run.source, case_run=work.case_run

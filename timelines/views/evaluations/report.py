@@ -25,6 +25,7 @@ from timelines.presentation.evaluation import tables as shown
 from timelines.presentation.evaluation.bounds import bounds_rows, width_rows
 from timelines.presentation.evaluation.funnel import funnel_rows
 from timelines.presentation.evaluation.plots import payload
+from timelines.presentation.evaluation.result import describe_result
 
 CASES_PER_PAGE = 100
 FORMATS = {
@@ -113,6 +114,7 @@ def _report_context(request: StudyRequest, found: Evaluation, report: Report) ->
     with_published = request.GET.get("published") == "1" and basis is not Basis.SPAN
     return {
         "report": report,
+        "result": describe_result(report, basis),
         "basis": basis,
         "bases": [(b.value, shown.BASIS_WORDS[b], b is basis) for b in report.settings.bases],
         "basis_sentence": shown.BASIS_SENTENCES[basis],
