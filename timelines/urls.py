@@ -10,6 +10,7 @@ from django.urls import path
 from timelines.routes import authoring as urls_authoring
 from timelines.routes import evaluations as urls_evaluation
 from timelines.views.cases import chain as case_chain
+from timelines.views.cases import export as case_export
 from timelines.views.cases import finding
 from timelines.views.cases import lanes as case_lanes
 from timelines.views.cases import listing as cases
@@ -28,6 +29,11 @@ urlpatterns = [
     path("cases/<public_id:public_id>/lanes/", case_lanes.lanes, name="case_lanes"),
     path("cases/<public_id:public_id>/o/<uid4:uid4>/", case.case, name="occurrence"),
     path("cases/<public_id:public_id>/o/<uid4:uid4>/chain/", case_chain.chain, name="chain"),
+    path(
+        "cases/<public_id:public_id>/export/<slug:format>/",
+        case_export.export,
+        name="case_export",
+    ),
     path("cases/<public_id:public_id>/o/<uid4:uid4>/pin/", case_story.pin, name="pin"),
     path("runs/", runs.runs, name="runs"),
     path("runs/new/", runs.run_new, name="run_new"),

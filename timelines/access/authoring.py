@@ -39,6 +39,7 @@ UNAIDED_REFUSAL = (
 EXPOSING = (
     "case.open",
     "case.chain",
+    "case.export",
     "case.answers",
     "case.correct",
     "case.comment",

@@ -53,7 +53,7 @@ def export_cases(cases: Iterable[Encounter], wanted: Selection) -> Iterator[Case
     for encounter in cases:
         timelines = chosen_timelines(encounter, wanted)
         if timelines:
-            yield _case(encounter, timelines)
+            yield load_lines(encounter, timelines)
 
 
 def finished_timelines() -> QuerySet[Timeline]:
@@ -129,7 +129,8 @@ def _best(found: Iterable[Any]) -> list[Timeline]:
     )
 
 
-def _case(encounter: Encounter, timelines: Sequence[Timeline]) -> CaseLines:
+def load_lines(encounter: Encounter, timelines: Sequence[Timeline]) -> CaseLines:
+    """Return the lines of these timelines of a case. Raises NoteChanged."""
     notes: dict[int, Note] = {
         t.inventory.note_id: t.inventory.note for t in timelines if t.inventory
     }

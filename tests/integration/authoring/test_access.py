@@ -66,6 +66,7 @@ def test_an_unaided_author_cannot_open_what_models_made_until_submission(encount
         ("case", encounter.public_id),
         ("occurrence", encounter.public_id, "a000"),
         ("chain", encounter.public_id, "a000"),
+        ("case_export", encounter.public_id, "csv"),
     ]
     for name, *arguments in pages:
         refused = answer(page.client, name, *arguments)

@@ -387,7 +387,10 @@ CLOSED = {
         f"adjudication_api:{name}"
         for name in ("judge_run", "judge_games", "findings", "judge_changes", "packet_eligible")
     ),
-    *(f"timelines:{name}" for name in ("case", "occurrence", "chain", "agreement", "author_start")),
+    *(
+        f"timelines:{name}"
+        for name in ("case", "case_export", "occurrence", "chain", "agreement", "author_start")
+    ),
     *(
         f"adjudication_api:{name}"
         for name in ("finding", "judge_game", "judge_report", "judge_report_table", "comparison")

@@ -294,6 +294,7 @@ OTHER = WorldVariation(
 #: What the two must have opened, so that the comparison is of pages and not of refusals.
 OPENED = {
     "home", "accounts:audit_trail", "ehr:record", "timelines:cases", "timelines:case", "timelines:chain", "timelines:runs", "timelines:run",
+    "timelines:case_export", "adjudication_api:case_export",
     "timelines:run_calls", "timelines:case_calls", "timelines:model_call", "timelines:run_new", "timelines:authorings",
     "timelines:evaluations", "timelines:evaluation", "timelines:evaluation_case", "timelines:evaluation_new", "adjudication:judge_runs",
     "timelines:evaluation_funnel",

@@ -29,6 +29,7 @@ from ehr.models import Dataset, Encounter, EventSeries
 from jobs.tasks import sweep
 from tests import factories
 from tests.integration.runs.test_resume import celery_worker, kill, wait_for
+from timelines.cases.exporting.formats import FORMATS
 from timelines.domain import TaggedSpan
 from timelines.models import Occurrence, Run, StageRun
 from timelines.runs import tools
@@ -244,6 +245,7 @@ def open_every_page(dataset: Dataset, run: Run) -> None:
     pages += [
         reverse("timelines:occurrence", args=[case.public_id, uid4]),
         reverse("timelines:chain", args=[case.public_id, uid4]),
+        *(reverse("timelines:case_export", args=[case.public_id, f]) for f in FORMATS),
     ]
     pages += [
         reverse("timelines:run", args=[run.public_id]),

@@ -21,6 +21,7 @@ from ehr.record.clock import clock_of
 from timelines.access.authoring import hidden_timelines, is_agreement_open
 from timelines.cases.choices import Choices, load_choices
 from timelines.cases.drawing import drawn
+from timelines.cases.exporting.formats import FORMATS
 from timelines.cases.items import find_occurrence
 from timelines.cases.named import load_grounds
 from timelines.cases.neighbours import neighbours
@@ -71,6 +72,7 @@ def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
             "chosen": chosen,
             "group": group,
             "selected": selected,
+            "files": FORMATS,
             "pairs": pairs,
             "story": load_story(encounter, chosen, picture.told),
             "named": load_grounds(chosen, clock_of(encounter)),

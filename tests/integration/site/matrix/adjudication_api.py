@@ -13,6 +13,7 @@ from adjudication.packets import actions as packets
 from tests.integration.site.matrix import adjudication_judging as judging
 from tests.integration.site.matrix import adjudication_review as review
 from tests.integration.site.matrix.world import Answer, Row, World, answers, expect_signed_in
+from timelines.cases.exporting.formats import FORMATS
 
 
 def _reviewers_own(answer: Answer) -> Mapping[str, Answer]:
@@ -132,6 +133,14 @@ def _run_table(name: str, form: str) -> Callable[[World], Mapping[str, str]]:
     return lambda world: {**_run(world), "name": name, "form": form}
 
 
+def _export(form: str) -> Callable[[World], dict[str, str]]:
+    """A case with timelines and the form of a file of it."""
+    return lambda world: {
+        "case_id": judging._comparison(world).encounter.public_id,
+        "form": form,
+    }
+
+
 LISTS = answers(
     anonymous=401, clinician=200, reviewer=403, admin=200, outsider=200, nobody=403, superuser=403
 )
@@ -183,6 +192,7 @@ JUDGING = [
         _readers(200),
         path=lambda world: {"case_id": judging._comparison(world).encounter.public_id},
     ),
+    *(Row("adjudication_api:case_export", _readers(200), path=_export(form)) for form in FORMATS),
 ]
 
 

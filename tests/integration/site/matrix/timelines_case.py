@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tests import factories
 from tests.integration.site.matrix.ehr import CASE_PAGE, find_encounter
 from tests.integration.site.matrix.world import TIMES, Row, World
+from timelines.cases.exporting.formats import FORMATS
 from timelines.models import Occurrence, Timeline
 
 
@@ -23,6 +26,11 @@ def _occurrence(world: World) -> dict[str, str]:
     return {"public_id": encounter.public_id, "uid4": found.uid4}
 
 
+def _export(format: str) -> Callable[[World], dict[str, str]]:
+    """A case and the format of a file of it."""
+    return lambda world: {**_case(world), "format": format}
+
+
 def _timeline(world: World) -> str:
     uid4 = _occurrence(world)["uid4"]
     found = Timeline.objects.filter(inventory__occurrences__uid4=uid4).first()
@@ -35,6 +43,7 @@ ROWS = [
     Row("timelines:occurrence", CASE_PAGE, path=_occurrence),
     Row("timelines:case_lanes", CASE_PAGE, path=_case),
     Row("timelines:chain", CASE_PAGE, path=_occurrence),
+    *(Row("timelines:case_export", CASE_PAGE, path=_export(format)) for format in FORMATS),
     Row(
         "timelines:pin",
         {**CASE_PAGE, "clinician": 302, "admin": 302},
