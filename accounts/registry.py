@@ -59,6 +59,8 @@ class Card:
     context: Mapping[str, Any] = field(default_factory=dict)
     place: Place = Place.SIDE
     tasks: Sequence[Task] = ()
+    #: The page's primary action if no task waits for the person.
+    lead: Link | None = None
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ def home(request: HttpRequest) -> HttpResponse:
     study = active_study(request)
     cards = home_cards(request.user, study) if study and request.user.is_authenticated else []
     context = {
+        "lead": next((card.lead for card in cards if card.lead), None),
         "tasks": [task for card in cards if card.place is Place.NEXT for task in card.tasks],
         "main": [card for card in cards if card.place is Place.MAIN],
         "side": [card for card in cards if card.place is Place.SIDE],

@@ -93,7 +93,13 @@ def cases_card(user: User, study: Study) -> Card | None:
         for d in datasets
     ]
     context = {"cohorts": cohorts, "closed": has_closed(datasets, closed)}
-    return Card("Cases", links=[link], template="timelines/home/_cases_card.html", context=context)
+    return Card(
+        "Cases",
+        links=[link],
+        template="timelines/home/_cases_card.html",
+        context=context,
+        lead=Link("Open the cases", link.url),
+    )
 
 
 def runs_card(user: User, study: Study) -> Card | None:
@@ -110,17 +116,17 @@ def runs_card(user: User, study: Study) -> Card | None:
     if not runs:
         return Card("Runs", ["No run yet. A run reconstructs the timelines of a cohort."], links)
     counted = count_runs(runs, closed)
-    runs.sort(key=lambda run: not counted[run.pk].active)
+    chosen_runs = {chosen.run_id for chosen in study_timelines(study).values()}
+    runs.sort(key=lambda run: (not counted[run.pk].active, run.pk not in chosen_runs))
     lines = [
         {"line": run_line(run, counted[run.pk]), "left": time_left_words(run, counted[run.pk])}
         for run in runs[:SHOWN_RUNS]
     ]
-    study_runs = {chosen.run_id for chosen in study_timelines(study).values()}
     return Card(
         "Runs",
         links=links,
         template="timelines/home/_runs_card.html",
-        context={"lines": lines, "study_runs": study_runs},
+        context={"lines": lines, "study_runs": chosen_runs},
     )
 
 
