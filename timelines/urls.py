@@ -8,6 +8,7 @@ from __future__ import annotations
 from django.urls import path
 
 from timelines.routes import authoring as urls_authoring
+from timelines.routes import curation as urls_curation
 from timelines.routes import evaluations as urls_evaluation
 from timelines.views.cases import chain as case_chain
 from timelines.views.cases import export as case_export
@@ -56,6 +57,7 @@ urlpatterns = [
         "runs/<public_id:public_id>/study-timeline/", study_timeline.choose, name="study_timeline"
     ),
     path("runs/<public_id:public_id>/<slug:action>/", runs.run_action, name="run_action"),
+    *urls_curation.urlpatterns,
     *urls_authoring.urlpatterns,
     *urls_evaluation.urlpatterns,
 ]

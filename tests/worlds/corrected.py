@@ -54,6 +54,10 @@ def make_corrected_world(study: Study | None = None, *, case_id: str = "") -> Co
         factories.make_row(encounter, "med:vancomycin:start", 6.25, value="1", unit="g"),
         factories.make_row(encounter, "procedure:ct head:start", 2.25, time_kind="performed"),
     )
+    factories.make_series(
+        encounter, "med:vancomycin:start", rows[:2], summary="vancomycin 1 g given"
+    )
+    factories.make_series(encounter, "procedure:ct head:start", rows[2:], summary="head CT done")
     text = factories.make_timeline(
         inventory, {fever: -6.0, vancomycin: 1.5, scan: None}, case_run=case_run
     )

@@ -48,9 +48,22 @@ from tests.worlds.evaluated import make_evaluation, store_case
 from tests.worlds.judged import FixedJudge, make_case, make_source, use_judge
 from timelines.authoring.actions import start_authoring, submit
 from timelines.authoring.edits import Edit, apply_edit
+from timelines.curation import comments, corrections
+from timelines.curation.corrections import Corrected
 from timelines.domain import TimelineKind
 from timelines.evaluation.values import SourceKey
-from timelines.models import Authoring, CaseRun, Evaluation, Run, StageBatch, StageRun, Timeline
+from timelines.models import (
+    Authoring,
+    CaseRun,
+    Comment,
+    Correction,
+    Evaluation,
+    Flag,
+    Run,
+    StageBatch,
+    StageRun,
+    Timeline,
+)
 from timelines.runs.calls import CALLS_OWNER
 
 QUOTAS = {"TIMING decisive": 9, "TIMING UNCLEAR": 9, "one-sided": 9, "DUPLICATE": 9, "VALUE": 9}
@@ -203,6 +216,7 @@ def _vary(
     _judge(case.dataset, STEADY, v.judges, "mixed")
     judged = _judge(case.dataset, v.sources, v.judges, "varied")
     _call(JUDGE_CALLS, Game.objects.filter(run=judged).first(), v.tokens)
+    _answer(_run(case.dataset, f"{v.sources[0]} answered"), case, author, v)
     _write(case, author, v.occurrences)
     _evaluate(case.dataset, case, v.sources[0], match=0.1 * v.occurrences)
     design = Design(pairings=packets.list_pairings(judged), quotas=QUOTAS, per_item=2)
@@ -320,11 +334,29 @@ def _write(case: Encounter, author: User, occurrences: int) -> None:
     submit(authoring=made, by=author)
 
 
+def _answer(run: Run, case: Encounter, author: User, v: WorldVariation) -> None:
+    """Corrections, a comment and a flag, more in one world than in the other."""
+    inventory = factories.make_inventory(case.notes.get(), run)
+    fever = factories.make_occurrence(inventory, "Fever", uid4="a000")
+    case_run = factories.make_case_run(run, case, inventory)
+    base = factories.make_timeline(inventory, {fever: 1.0}, case_run=case_run)
+    factories.seal(inventory)
+    fever.inventory.refresh_from_db()
+    for hours in range(2, 2 + v.occurrences):
+        what = Corrected(entered=f"+{hours}", reason=f"answer {hours}")
+        corrections.correct(base=base, occurrence=fever, what=what, by=author)
+        comments.comment(encounter=case, occurrence=fever, body=f"words {hours}", by=author)
+    comments.flag(
+        encounter=case, occurrence=fever, reason="other", words=f"{v.occurrences} times", by=author
+    )
+
+
 #: Rows with a public id that were made of the reviewed case alone; those of one kind have one name,
 #: since how many there are differs.
 _OF_CASE: Mapping[type[Model], str] = {
     CaseRun: "encounter", Timeline: "encounter", Authoring: "encounter", Game: "comparison__encounter",
-    Finding: "game__comparison__encounter",
+    Finding: "game__comparison__encounter", Correction: "base__encounter", Comment: "encounter",
+    Flag: "occurrence__inventory__encounter",
 }  # fmt: skip
 
 
@@ -436,6 +468,9 @@ BEHIND: Mapping[str, Callable[[], list[Any]]] = {
     "changes": ids(JudgeRun),
     "games": ids(Game),
     "findings": ids(Finding),
+    "corrections": ids(Correction),
+    "comments": ids(Comment),
+    "flags": ids(Flag),
     "packets": ids(Packet),
     "new": ids(JudgeRun),
     "review": ids(Assignment),
@@ -449,6 +484,7 @@ KNOWN: Mapping[str, tuple[Any, ...]] = {
     "action": ("cancel",),
     "format": ("csv", "jsonl"),
     "form": ("csv", "jsonl"),
+    "step": ("resolve",),
     "name": ("main", "ratings"),
     "uid4": ("a000",),
     "uid": ("a000",),

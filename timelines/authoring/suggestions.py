@@ -62,7 +62,7 @@ def suggestions(*, authoring: Authoring, uid: str, by: User) -> list[AnchorSugge
     shown = {s.row_index: s for s in mine.suggestions.filter(uid4=uid)}
     if mine.state == Authoring.State.SUBMITTED:
         return sorted(shown.values(), key=lambda s: s.rank)
-    offers, made_by = _offers(mine.encounter, occurrence)
+    offers, made_by = find_offers(mine.encounter, occurrence)
     new = [
         AnchorSuggestion(
             authoring=mine,
@@ -115,7 +115,9 @@ def _lock_assisted(authoring: Authoring, by: User) -> Authoring:
     return mine
 
 
-def _offers(encounter: Encounter, occurrence: DraftOccurrence) -> tuple[list[Offer], str]:
+def find_offers(
+    encounter: Encounter, occurrence: DraftOccurrence, at_most: int = SHOWN_AT_MOST
+) -> tuple[list[Offer], str]:
     """Return the best few rows and what suggested them.
 
     They are ordered by distance from the stated time, if there is one, else by score.
@@ -128,7 +130,7 @@ def _offers(encounter: Encounter, occurrence: DraftOccurrence) -> tuple[list[Off
         found.sort(key=lambda o: (-(o.score or 0.0), o.hours, o.row_index))
     else:
         found.sort(key=lambda o: (abs(o.hours - stated), -(o.score or 0.0), o.row_index))
-    return found[:SHOWN_AT_MOST], made_by
+    return found[:at_most], made_by
 
 
 def _find_run_offers(encounter: Encounter, occurrence: DraftOccurrence) -> tuple[list[Offer], str]:

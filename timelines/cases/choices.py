@@ -5,11 +5,11 @@ There is one group for each run or other source; references are separate.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ehr.models import Encounter
-from timelines.access.authoring import SOURCE, SUPERSEDED_TIMELINES
+from timelines.access.authoring import CURATED, SOURCE, SUPERSEDED_TIMELINES
 from timelines.domain import TimelineKind
 from timelines.models import Run, Timeline
 from timelines.runs.study_timeline.selection import (
@@ -38,6 +38,11 @@ class Choice:
     settled: bool
 
     @property
+    def is_curated(self) -> bool:
+        """Whether it has people's corrections (docs/adr/0050)."""
+        return self.source.startswith(CURATED)
+
+    @property
     def author(self) -> str:
         """Whose submitted timeline it is; empty for any other."""
         return self.source.removeprefix(SOURCE) if self.source.startswith(SOURCE) else ""
@@ -47,7 +52,8 @@ class Choice:
 class Group:
     """The timelines of one run, or of one source without a run.
 
-    `is_study`: its run is the study timeline (docs/adr/0040).
+    `is_study`: its run is the study timeline (docs/adr/0040). `curated`: its best timeline with the
+    corrections that count, if any do.
     """
 
     label: str
@@ -55,16 +61,31 @@ class Group:
     revised: tuple[Choice, ...] = ()
     run: Run | None = None
     is_study: bool = False
+    curated: Choice | None = None
 
     @property
-    def best(self) -> Choice:
+    def base(self) -> Choice:
         """Return the primary revised timeline, else the text-only one.
 
-        It opens first.
+        People correct its times.
         """
         found = self.revised[0] if self.revised else self.text_only
         assert found is not None
         return found
+
+    @property
+    def best(self) -> Choice:
+        """Return the timeline that opens first: the curated one, else the base."""
+        return self.curated or self.base
+
+    @property
+    def members(self) -> tuple[Choice, ...]:
+        """Return all of its timelines, the curated one last."""
+        return tuple(c for c in (self.text_only, *self.revised, self.curated) if c)
+
+    def find_origin(self, choice: Choice) -> Choice:
+        """Return the base of the curated timeline, else the same timeline."""
+        return self.base if choice is self.curated else choice
 
 
 @dataclass(frozen=True)
@@ -85,9 +106,7 @@ class Choices:
     @property
     def count(self) -> int:
         """Return the number of timelines."""
-        return len(self.references) + sum(
-            len(g.revised) + (g.text_only is not None) for g in self.groups
-        )
+        return len(self.references) + sum(len(g.members) for g in self.groups)
 
     @property
     def authors(self) -> int:
@@ -105,12 +124,12 @@ class Choices:
 
     def find(self, public_id: str) -> Choice | None:
         """The timeline of that public id, if this case has it."""
-        known = (c for g in self.groups for c in (g.text_only, *g.revised) if c)
+        known = (c for g in self.groups for c in g.members)
         return next((c for c in (*known, *self.references) if c.public_id == public_id), None)
 
     def find_group(self, choice: Choice) -> Group | None:
         """The group a timeline belongs to; None for a reference."""
-        return next((g for g in self.groups if choice is g.text_only or choice in g.revised), None)
+        return next((g for g in self.groups if choice in g.members), None)
 
     def notice(self, group: Group | None) -> str:
         """Return what a reader must know of a group.
@@ -146,6 +165,7 @@ _FIELDS = (
         "case_run_id",
         "inventory__sealed_at",
         "case_run__run_id",
+        "curated__base_id",
     ),
 )
 
@@ -170,6 +190,7 @@ def load_choices(encounter: Encounter, *, hidden: Collection[int] = ()) -> Choic
     )
     grouped: dict[tuple[int, str], list[Choice]] = {}
     references = []
+    curated: dict[int, Choice] = {}
     for (
         pk,
         public_id,
@@ -180,6 +201,7 @@ def load_choices(encounter: Encounter, *, hidden: Collection[int] = ()) -> Choic
         case_run_id,
         sealed_at,
         run_id,
+        base_id,
     ) in rows:
         settled = sealed_at is not None or inventory_id is None
         choice = Choice(
@@ -192,12 +214,14 @@ def load_choices(encounter: Encounter, *, hidden: Collection[int] = ()) -> Choic
             case_run_id,
             settled,
         )
-        if choice.kind is TimelineKind.REFERENCE:
+        if base_id is not None:
+            curated[base_id] = choice
+        elif choice.kind is TimelineKind.REFERENCE:
             references.append(choice)
         else:
             grouped.setdefault((run_id or 0, "" if run_id else source), []).append(choice)
     groups = [
-        _group(runs.get(run_id), source, members, study)
+        _group(runs.get(run_id), source, members, study, curated)
         for (run_id, source), members in sorted(grouped.items())
     ]
     # The cohort's own reference first, then imported ones, then people's: the first is what the
@@ -219,7 +243,13 @@ def _order(group: Group) -> tuple[object, ...]:
     return 0 if group.is_study and group.revised else 1, full, not group.revised, own_rho, pk
 
 
-def _group(run: Run | None, source: str, members: Sequence[Choice], study: Run | None) -> Group:
+def _group(
+    run: Run | None,
+    source: str,
+    members: Sequence[Choice],
+    study: Run | None,
+    curated: Mapping[int, Choice],
+) -> Group:
     text = next((c for c in members if c.kind is TimelineKind.TEXT_ONLY), None)
     is_study = run is not None and run == study
     return Group(
@@ -228,6 +258,7 @@ def _group(run: Run | None, source: str, members: Sequence[Choice], study: Run |
         tuple(c for c in members if c.kind is TimelineKind.REVISED),
         run,
         is_study,
+        next((curated[c.pk] for c in members if c.pk in curated), None),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 from django.db.models import Count, Q
@@ -13,6 +14,7 @@ from accounts.registry import Card, Link
 from accounts.wording import format_count
 from ehr.models import Dataset, Encounter
 from jobs.models import JobState
+from timelines.access.authoring import is_writing_unseen
 from timelines.access.closed import (
     closed_encounters,
     closed_evaluations,
@@ -21,8 +23,9 @@ from timelines.access.closed import (
     open_runs,
 )
 from timelines.case_state import CaseState
+from timelines.curation.reading import Dispute, find_disputes
 from timelines.domain import TimelineKind
-from timelines.models import CaseRun, Evaluation, Run, Timeline
+from timelines.models import CaseRun, Correction, Evaluation, Run, Timeline
 from timelines.runs.progress import count_runs, run_line, time_left_words
 from timelines.runs.study_timeline.selection import (
     history,
@@ -35,6 +38,7 @@ SHOWN_RUNS = 3
 #: Runs among which those under way are looked for.
 READ_RUNS = 12
 SHOWN_FAILURES = 5
+SHOWN_DISPUTES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +192,7 @@ def attention_card(user: User, study: Study) -> Card | None:
                 Link("See why", address),
             )
         )
+    items += _disputes(user, study)
     return (
         Card(
             "Needs attention",
@@ -197,6 +202,26 @@ def attention_card(user: User, study: Study) -> Card | None:
         if items
         else None
     )
+
+
+def _disputes(user: User, study: Study) -> list[Attention]:
+    """Cases with corrections that differ, each with a link to the first."""
+    corrections = exclude_closed(
+        Correction.objects.filter(base__encounter__dataset__study=study),
+        closed_encounters(user),
+        "base__encounter",
+    )
+    by_case: dict[Encounter, list[Dispute]] = defaultdict(list)
+    for dispute in find_disputes(corrections):
+        if not is_writing_unseen(user, dispute.encounter):
+            by_case[dispute.encounter].append(dispute)
+    found = []
+    for encounter, disputes in list(by_case.items())[:SHOWN_DISPUTES]:
+        first = disputes[0]
+        page = reverse("timelines:occurrence", args=[encounter.public_id, first.uid4])
+        words = f"{encounter.case_id}: {format_count(len(disputes), 'time')} with corrections that differ"
+        found.append(Attention(words, Link("Settle", f"{page}?t={first.timeline}")))
+    return found
 
 
 def evaluations_card(user: User, study: Study) -> Card | None:

@@ -9,6 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from timelines.cases.choices import Choice, Choices
+from timelines.curation.standing import CORRECTING
 from timelines.domain import Lane, TimelineKind
 from timelines.models import Entry, Evidence, Occurrence
 from timelines.presentation.case_plot import Item, Tick
@@ -32,6 +33,7 @@ class _Row:
     upper: float | None
     known: bool | None
     adopted: tuple[int, ...]
+    corrected: bool
 
 
 #: Occurrence id → row index → hours and event name.
@@ -54,6 +56,7 @@ _FIELDS = (
         "upper",
         "known",
         "adopted_rows",
+        "decided_by",
     ),
 )
 
@@ -74,7 +77,7 @@ def spans_and_items(choice: Choice, choices: Choices) -> tuple[list[Span], list[
         else None
     )
     compared = _reference_times(spans, choice, reference) if reference else {}
-    evidence = _evidence(choice)
+    evidence = _evidence(group.find_origin(choice) if group else choice)
     return spans, [_item(n, r, choice.kind, text, compared, evidence) for n, r in enumerate(rows)]
 
 
@@ -101,6 +104,7 @@ def _rows(choice: Choice) -> list[_Row]:
             upper,
             known,
             adopted,
+            decided_by,
         ) = e
         found.append(
             _Row(
@@ -117,6 +121,7 @@ def _rows(choice: Choice) -> list[_Row]:
                 upper=upper,
                 known=known,
                 adopted=tuple(adopted),
+                corrected=choice.is_curated and decided_by in CORRECTING,
             )
         )
     return found
@@ -187,7 +192,13 @@ def _item(
         number=(row.ordinal if row.ordinal is not None else number) + 1,
         mention=row.mention,
         lane=Lane(row.lane) if row.lane else Lane.FINDING,
-        status=find_status(row.time, known=row.known, kind=kind, cited_rows=row.adopted),
+        status=find_status(
+            row.time,
+            known=row.known,
+            kind=kind,
+            cited_rows=row.adopted,
+            corrected=row.corrected,
+        ),
         time=row.time,
         lower=row.lower,
         upper=row.upper,

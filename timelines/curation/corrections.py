@@ -17,14 +17,13 @@ from timelines.access.authoring import CURATED
 from timelines.authoring.rows import timed_rows
 from timelines.curation.curated import as_mark, load_standing, refresh
 from timelines.curation.opening import audit, check_user_may_answer, lock_case
-from timelines.curation.standing import Kind, Mark, Standing, agree
+from timelines.curation.standing import DEFAULT_REASON, Kind, Mark, Standing, agree
 from timelines.domain import Anchor, TimelineKind
 from timelines.drafts.time_entry import TimeEntry, TimeNotUnderstood, read_time
 from timelines.drafts.values import LONGEST_REASON, EditRefused
 from timelines.models import Correction, Occurrence, Timeline
 
 MOST_ROWS = 10
-DEFAULT_REASON = "The record shows another time."
 
 
 @dataclass(frozen=True)

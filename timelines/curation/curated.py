@@ -13,14 +13,17 @@ from typing import Any
 from django.db import models
 
 from timelines.access.authoring import CURATED, LONGEST_SOURCE, SUPERSEDED
-from timelines.curation.standing import Kind, Mark, Standing, find_standing
+from timelines.curation.standing import (
+    CORRECTED_BY,
+    SETTLED_BY,
+    Kind,
+    Mark,
+    Standing,
+    find_standing,
+)
 from timelines.models import Correction, CuratedTimeline, Entry, Timeline
 from timelines.runs.storage import BATCH_ROWS
 
-#: `Entry.decided_by` of a corrected time. Who did it is in the log of corrections.
-CORRECTED_BY = "clinician's correction"
-SETTLED_BY = "adjudicator's settlement"
-CORRECTING = (CORRECTED_BY, SETTLED_BY)
 #: The values of an entry. A correction replaces all of them; those it does not have are reset.
 _VALUES: dict[str, models.Field[Any, Any]] = {
     f.name: f for f in Entry._meta.concrete_fields if f.name not in ("id", "timeline", "occurrence")

@@ -14,6 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+#: `decided_by` of a corrected entry. Who did it is in the log of corrections.
+CORRECTED_BY = "clinician's correction"
+SETTLED_BY = "adjudicator's settlement"
+#: The reason of a correction by a row, if its author gives none.
+DEFAULT_REASON = "Taken from the record."
+CORRECTING = frozenset({CORRECTED_BY, SETTLED_BY})
+
 
 class Kind(StrEnum):
     """What a correction says, as `timelines.models.Correction.Kind`."""

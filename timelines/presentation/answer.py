@@ -63,6 +63,22 @@ class RowFact:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """What a person says about the time.
+
+    `hours` None: it is not placed, or with `happened` False it did not happen. `settles`: it is an
+    adjudicator's decision. `as_made`: that decision is that the reconstructed time stays.
+    """
+
+    by: str
+    hours: float | None
+    happened: bool = True
+    reason: str = ""
+    settles: bool = False
+    as_made: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """What is known of one occurrence in one timeline.
 
@@ -70,7 +86,8 @@ class Facts:
     alone, if the timeline is revised. `cited`: rows that its time rests on. `others`: rows that
     were found for it and not cited. `relies_on`: mentions of occurrences that its time follows.
     `searched`: the run looked for rows. `reference`, `alternatives`: its time in a reference and
-    in other alternatives, with a label.
+    in other alternatives, with a label. `correction`: the claim that the shown time is, and `made`
+    the time that it replaced. `claims`: what people say that is not shown.
     """
 
     kind: TimelineKind
@@ -89,6 +106,9 @@ class Facts:
     no_rows: NoRows | None = None
     reference: float | None = None
     alternatives: Sequence[tuple[str, float | None]] = ()
+    correction: Claim | None = None
+    made: float | None = None
+    claims: Sequence[Claim] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +122,50 @@ class Answer:
 
 def answer(facts: Facts, clock: Clock) -> Answer:
     """Return why the occurrence is at its time."""
-    if facts.time is None:
+    if facts.correction is not None:
+        headline, because = _from_person(facts, facts.correction, clock)
+    elif facts.time is None:
         headline, because = "Not placed.", _why_not_placed(facts, clock)
     elif facts.cited:
         headline, because = _from_record(facts, facts.time, clock)
     else:
         headline, because = _from_note(facts, facts.time, clock)
     return Answer(headline, tuple(because), tuple(_asides(facts, clock)))
+
+
+def _from_person(facts: Facts, claim: Claim, clock: Clock) -> tuple[str, list[str]]:
+    way = "Settled" if claim.settles else "Corrected"
+    was = "not placed" if facts.made is None else clock.say(facts.made, claim.hours)
+    if claim.hours is None:
+        headline = f"{way} by {claim.by}: {_say_claim(claim, clock)}, was {was}."
+    elif facts.made is not None and _apart(facts.made, claim.hours) <= _SAME:
+        headline = f"{clock.say(claim.hours)}, confirmed by {claim.by}."
+    else:
+        headline = f"{way} by {claim.by} to {clock.say(claim.hours)}, was {was}."
+    because = []
+    if facts.cited:
+        at = claim.hours or 0.0
+        row = min(facts.cited, key=lambda r: _apart(r.hours, at))
+        source = _SOURCES.get(row.event.partition(":")[0], "The record")
+        same = claim.hours is not None and _apart(row.hours, at) <= _SAME
+        because = [f"{source} has {_row_words(row)}{'' if same else f' at {_at(row, clock)}'}."]
+    if claim.reason:
+        because.append(f"Reason: “{_quote(claim.reason).removesuffix('.')}”.")
+    return headline, because
+
+
+def _say_claim(claim: Claim, clock: Clock) -> str:
+    if claim.hours is None:
+        return "not placed" if claim.happened else "did not happen"
+    return clock.say(claim.hours)
+
+
+def _say_other(claim: Claim, clock: Clock) -> str:
+    if claim.as_made:
+        return f"{claim.by} kept the reconstructed time."
+    if claim.hours is None:
+        return f"{claim.by} says it {'has no time' if claim.happened else 'did not happen'}."
+    return f"{claim.by} says {clock.say(claim.hours)}."
 
 
 def _from_record(facts: Facts, time: float, clock: Clock) -> tuple[str, list[str]]:
@@ -218,7 +275,7 @@ def _unused_rows(facts: Facts, time: float | None, clock: Clock) -> list[str]:
 
 
 def _asides(facts: Facts, clock: Clock) -> list[str]:
-    said = []
+    said = [_say_other(claim, clock) for claim in facts.claims]
     if facts.reference is not None and (
         facts.time is None or _apart(facts.reference, facts.time) > _SAME
     ):
@@ -234,7 +291,7 @@ def _row_words(row: RowFact) -> str:
 
 
 def _value(row: RowFact) -> str:
-    return f", {row.value}" if row.value else ""
+    return f", {row.value.rstrip('.')}" if row.value else ""
 
 
 def _act(row: RowFact) -> str:

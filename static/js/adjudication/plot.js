@@ -11,7 +11,7 @@ const scroller = Case.find("[data-plot-scroll]");
 const axis = Case.find("[data-axis]");
 const laneColumn = Case.find("[data-lanes]");
 const tip = Case.find("[data-tip]");
-const STATUSES = ["explicit", "inferred", "moved", "unspecified"];
+const STATUSES = ["explicit", "inferred", "moved", "corrected", "unspecified"];
 const ROW = { least: 9, most: 16 };
 // A status has a shape and a colour. Revised marks are filled, marks from the text alone hollow,
 // and the reference's marks diamonds.
@@ -19,6 +19,7 @@ const SHAPES = {
   explicit: ["square", 6.5],
   inferred: ["circle", 7.5],
   moved: ["triangle-up", 8.5],
+  corrected: ["star", 9],
   unspecified: ["cross", 7.5],
 };
 const hollow = data.kind === "text_only";

@@ -71,6 +71,7 @@ async function load(item) {
     holder.scrollTop = 0;
     holder.dataset.shown = item.u;
     unfold();
+    Case.emit("chain", item);
   } catch (error) {
     if (wanted !== item.u) return;
     const words = error.message === "signed out"
@@ -162,4 +163,11 @@ holder.addEventListener("click", (event) => {
   event.preventDefault();
   target.scrollIntoView({ block: "start" });
   target.focus({ preventScroll: true });
+});
+
+// An answer to an occurrence changed its panel.
+Case.on("answered", (uid) => {
+  chains.delete(uid);
+  const item = Case.selectedItem();
+  if (item?.u === uid) load(item);
 });

@@ -8,13 +8,13 @@ import * as Case from "./state.js";
 const scroller = Case.find("[data-note]");
 // A page without a note uses an empty body outside the page.
 const body = Case.find("[data-note-body]") ?? element("div");
-for (const name of ["explicit", "inferred", "moved", "unplaced", "unspecified"]) {
+for (const name of ["explicit", "inferred", "moved", "corrected", "unplaced", "unspecified"]) {
   const count = Case.items.filter((item) => item.s === name).length;
   const shown = Case.find(`[data-count="${name}"]`);
   if (!shown) continue;
   shown.textContent = count;
-  // Only imported timelines have times without a basis; other pages need no legend for them.
-  if (name === "unspecified") shown.closest("li").hidden = !count;
+  // Few timelines have times without a basis or corrections; others need no legend for them.
+  if (["unspecified", "corrected"].includes(name)) shown.closest("li").hidden = !count;
 }
 
 const segmentsOf = new Map();

@@ -8,6 +8,7 @@ import "./table.js";
 import "./record.js";
 import "./story.js";
 import "./chain.js";
+import "./answers.js";
 import "./menus.js";
 import "./panes.js";
 import "./palette.js";

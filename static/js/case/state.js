@@ -82,7 +82,7 @@ export const inTime = inNote.filter((i) => items[i].x !== undefined).sort((a, b)
 );
 // Changes by a row of the record, and changes beyond tolerance. The tolerance grows with the
 // distance, so a year in the far past is no change.
-const changed = (item) => item.d && (item.f || item.s === "moved" || item.s === "differs");
+const changed = (item) => item.d && (item.f || ["moved", "corrected", "differs"].includes(item.s));
 export const byShift = inNote.filter((i) => changed(items[i])).sort((a, b) =>
   Math.abs(items[b].d) - Math.abs(items[a].d) || a - b
 );
@@ -91,6 +91,7 @@ export const statusWords = {
   explicit: "stated in the note",
   inferred: "inferred from the note",
   moved: "moved by evidence",
+  corrected: "corrected by a clinician",
   unplaced: "not placed",
   unspecified: "basis not given",
 };

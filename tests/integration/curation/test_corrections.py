@@ -14,10 +14,10 @@ from tests.unit.timelines.curation.test_standing import read_slowly
 from tests.worlds.corrected import make_corrected_world
 from timelines.access.authoring import hidden_timelines
 from timelines.authoring.actions import start_authoring
-from timelines.curation import corrections
 from timelines.curation.corrections import Corrected, correct, settle, undo
 from timelines.curation.curated import as_mark, find_current
 from timelines.curation.opening import find_base
+from timelines.curation.standing import DEFAULT_REASON
 from timelines.domain import TimelineKind
 from timelines.drafts.values import EditRefused
 from timelines.models import Authoring, Correction, CuratedTimeline, Entry, Timeline
@@ -50,7 +50,7 @@ BASE = {"fever": -6.0, "Vancomycin": 1.5, "head CT": None}
 
 def test_a_correction_makes_a_curated_timeline_and_leaves_the_base(world):
     made = put(world, rows=[1], reason="")
-    assert (made.time, made.rows, made.reason) == (6.25, [1], corrections.DEFAULT_REASON)
+    assert (made.time, made.rows, made.reason) == (6.25, [1], DEFAULT_REASON)
     curated = find_current(world.base)
     assert (curated.source, curated.kind, curated.alternative) == ("curated:rules", "revised", 1)
     assert times(curated) == {**BASE, "Vancomycin": 6.25}

@@ -9,8 +9,8 @@ from accounts.models import User
 from ehr.models import Encounter
 from timelines.cases.choices import Choice, Choices
 from timelines.cases.story import load_story, load_told
-from timelines.curation.curated import CORRECTING, load_standing
-from timelines.curation.standing import Kind, Mark
+from timelines.curation.curated import load_standing
+from timelines.curation.standing import CORRECTING, Kind, Mark
 from timelines.domain import Polarity, TimelineKind
 from timelines.formats.lines import CaseLines, Line
 from timelines.models import CuratedTimeline, Entry, Occurrence, Run, Timeline

@@ -5,7 +5,8 @@ It is fetched when the occurrence is selected.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from django.db.models import Q
 from django.http import Http404, HttpResponse
@@ -25,6 +26,8 @@ from timelines.cases.choices import Choice, Choices, load_choices
 from timelines.cases.items import find_occurrence
 from timelines.cases.opening import chosen_timeline, open_case
 from timelines.cases.way_back import link_back_to_draft
+from timelines.curation.reading import OccurrenceAnswers, load_answers
+from timelines.curation.standing import CORRECTING
 from timelines.domain import Lane, NoRows, Polarity, TimelineKind, cited_as
 from timelines.models import Candidate, CaseRun, Entry, Evidence, Occurrence, Query
 from timelines.pipeline.config import Variant
@@ -123,12 +126,21 @@ def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
     clock = clock_of(encounter)
     estimates = _estimates(occurrence, chosen, choices, clock)
     shown = next((e for e in estimates if e.shown), None)
-    queries = _queries(occurrence, chosen)
-    rows = _rows(occurrence, chosen, clock, shown)
-    own_rows = _own_rows(encounter, shown, clock) if chosen.case_run_id is None else []
+    group = choices.find_group(chosen)
+    # A curated timeline has the provenance of the run that made its base.
+    origin = group.find_origin(chosen) if group else chosen
+    answers = (
+        load_answers(encounter, group.base.pk, occurrence, request.user)
+        if group and occurrence.inventory.sealed_at
+        else None
+    )
+    corrected = shown is not None and shown.status is Status.CORRECTED
+    queries = _queries(occurrence, origin)
+    rows = _rows(occurrence, origin, clock, shown)
+    own_rows = _own_rows(encounter, shown, clock) if origin.case_run_id is None or corrected else []
     reference = _reference(occurrence, chosen, choices, clock)
     span = note[occurrence.start : occurrence.end] if occurrence.start is not None else ""
-    variant, no_rows = _variant(chosen), _why_no_rows(occurrence, chosen)
+    variant, no_rows = _variant(origin), _why_no_rows(occurrence, origin)
     context = {
         "encounter": encounter,
         "occurrence": occurrence,
@@ -138,13 +150,23 @@ def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
             if occurrence.start is None
             else find_sentence(note, occurrence.start, occurrence.end or 0)
         ),
-        "authored": chosen.case_run_id is None,
+        "authored": origin.case_run_id is None,
         "variant": variant,
         "shown": shown,
         "answer": shown
         and answer(
-            _facts(
-                occurrence, span, shown, estimates, own_rows or rows, reference, variant, no_rows
+            replace(
+                _facts(
+                    occurrence,
+                    span,
+                    shown,
+                    estimates,
+                    own_rows or rows,
+                    reference,
+                    variant,
+                    no_rows,
+                ),
+                **_claims(answers, estimates, corrected),
             ),
             clock,
         ),
@@ -155,8 +177,10 @@ def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
         "candidate_count": sum(len(q.candidates) for q in queries),
         "rows": rows,
         "no_rows": NO_ROWS_WORDS[no_rows] if no_rows else "",
-        "calls": _calls(occurrence, chosen),
+        "calls": _calls(occurrence, origin),
         "own_rows": own_rows,
+        "answers": answers,
+        "timeline": chosen.public_id,
     }
     study, detail = encounter.dataset.study, {"uid4": uid4, "timeline": chosen.public_id}
     record(
@@ -207,6 +231,24 @@ def _facts(
     )
 
 
+def _claims(
+    answers: OccurrenceAnswers | None, estimates: list[Estimate], corrected: bool
+) -> dict[str, Any]:
+    """Return what people say about the time, for the sentences."""
+    if answers is None:
+        return {}
+    shown = next((line for line in answers.lines if line.applied), None) if corrected else None
+    made = next((e for e in estimates if e.public_id == answers.base), None)
+    # Answers that differ have a box of their own.
+    others = [] if shown or answers.disputed else [line.claim for line in answers.lines]
+    return {
+        "correction": shown and shown.claim,
+        "made": made.time if made else None,
+        "claims": others,
+        **({"alternatives": []} if corrected else {}),
+    }
+
+
 def _calls(occurrence: Occurrence, chosen: Choice) -> list[ModelCall]:
     """Return the language model's calls that decided the occurrence.
 
@@ -226,7 +268,7 @@ def _estimates(
     These are the text-only timeline and each alternative, or the authored timeline alone.
     """
     group = choices.find_group(chosen)
-    members = [c for c in (group.text_only, *group.revised) if c] if group else [chosen]
+    members = group.members if group else [chosen]
     entries = {
         e.timeline_id: e
         for e in Entry.objects.filter(
@@ -254,6 +296,8 @@ def _estimate(
     label = {TimelineKind.TEXT_ONLY: "Text alone", TimelineKind.REFERENCE: "Reference"}.get(
         choice.kind, f"Alternative {choice.alternative}"
     )
+    if choice.is_curated:
+        label = "With corrections"
     return Estimate(
         label=label,
         kind=choice.kind.value,
@@ -263,7 +307,11 @@ def _estimate(
         when=clock.read(entry.time),
         bounds=clock.bounds(entry.lower, entry.upper),
         status=find_status(
-            entry.time, known=entry.known, kind=choice.kind, cited_rows=entry.adopted_rows
+            entry.time,
+            known=entry.known,
+            kind=choice.kind,
+            cited_rows=entry.adopted_rows,
+            corrected=choice.is_curated and entry.decided_by in CORRECTING,
         ),
         known=entry.known,
         decided_by=entry.decided_by,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ehr.presentation.clock import Clock
 from timelines.domain import NoRows, Polarity, TimelineKind
-from timelines.presentation.answer import Facts, RowFact, answer
+from timelines.presentation.answer import Claim, Facts, RowFact, answer
 
 CLOCK = Clock(datetime(2131, 2, 24, 14, 38))
 GIVEN = RowFact("med:andexanet alfa:start", "880 mg", 6.5, "administration")
@@ -215,6 +215,50 @@ QUOTED = "the note (“about 1½ h after admission”) says 16:08"
             replace(TEXT, alternatives=[("Alternative 2", 10.0), ("Alternative 3", None)]),
             "HD 1 · 16:08, from the note. The note states it: “about 1½ h after admission”. "
             "Alternative 2 has HD 2 · 00:38.",
+        ),
+        # corrected by a person
+        (
+            replace(REVISED, time=6.5, cited=[GIVEN], made=1.5, correction=Claim("vega", 6.5)),
+            "Corrected by vega to HD 1 · 21:08, was 16:08. The medication record has andexanet "
+            "alfa started, 880 mg.",
+        ),
+        (
+            replace(REVISED, time=6.25, cited=[GIVEN], made=None, correction=Claim("vega", 6.25)),
+            "Corrected by vega to HD 1 · 20:53, was not placed. The medication record has "
+            "andexanet alfa started, 880 mg at HD 1 · 21:08.",
+        ),
+        (
+            replace(
+                REVISED, time=None, made=1.5, correction=Claim("vega", None, False, "a plan only")
+            ),
+            "Corrected by vega: did not happen, was HD 1 · 16:08. Reason: “a plan only”.",
+        ),
+        (
+            replace(REVISED, time=None, made=1.5, correction=Claim("vega", None)),
+            "Corrected by vega: not placed, was HD 1 · 16:08.",
+        ),
+        (
+            replace(REVISED, made=1.5, correction=Claim("vega", 1.5, reason="seen.")),
+            "HD 1 · 16:08, confirmed by vega. Reason: “seen”.",
+        ),
+        (
+            replace(
+                REVISED,
+                time=30.0,
+                made=1.5,
+                correction=Claim("chief", 30.0, settles=True),
+                claims=[Claim("vega", 6.5), Claim("amir", None, happened=False)],
+            ),
+            "Settled by chief to HD 2 · 20:38, was HD 1 · 16:08. vega says HD 1 · 21:08. amir says "
+            "it did not happen.",
+        ),
+        (
+            replace(
+                TEXT,
+                claims=[Claim("vega", None), Claim("chief", None, settles=True, as_made=True)],
+            ),
+            "HD 1 · 16:08, from the note. The note states it: “about 1½ h after admission”. vega "
+            "says it has no time. chief kept the reconstructed time.",
         ),
     ],
 )

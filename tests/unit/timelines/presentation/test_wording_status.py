@@ -52,6 +52,7 @@ def test_every_status_has_words():
         "stated in the note",
         "inferred from the note",
         "moved by evidence",
+        "corrected by a clinician",
         "not placed",
         "basis not given",
     }

@@ -1,0 +1,159 @@
+"""Answers through the addresses of the case page, and who is refused."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import AuditEvent
+from adjudication.access.exposure import find_exposed_cases
+from tests import factories
+from tests.worlds.corrected import make_corrected_world
+from timelines.cases.choices import load_choices
+from timelines.cases.items import spans_and_items
+from timelines.curation.comments import find_mentioned
+from timelines.curation.curated import find_current
+from timelines.curation.reading import Dispute, find_disputes
+from timelines.models import Comment, Correction, Flag
+from timelines.presentation.status import Status
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world():
+    return make_corrected_world()
+
+
+class Browser:
+    """A person with the case page open."""
+
+    def __init__(self, world, person):
+        self.client, self.world = Client(), world
+        self.client.force_login(person)
+
+    def path(self, name, *more):
+        return reverse(f"timelines:{name}", args=[self.world.encounter.public_id, *more])
+
+    def post(self, name, *more, **body):
+        found = self.client.post(self.path(name, *more), body, content_type="application/json")
+        return found.status_code, found.json() if found.status_code != 404 else {}
+
+    def answer(self, name, **body):
+        return self.post(name, self.world.vancomycin.uid4, **body)
+
+    def panel(self, timeline="", uid=""):
+        query = {"t": timeline} if timeline else {}
+        path = self.path("chain", uid or self.world.vancomycin.uid4)
+        return self.client.get(path, query).content.decode()
+
+
+def test_a_row_is_taken_and_the_page_shows_the_correction(world):
+    anna = Browser(world, world.anna)
+    form = anna.client.get(anna.path("correct_form", world.vancomycin.uid4)).content.decode()
+    assert 'data-row="1"' in form
+    assert form.index('data-row="0"') < form.index('data-row="1"'), "nearest first"
+    assert AuditEvent.objects.filter(action="case.answers", actor=world.anna).exists()
+
+    status, found = anna.answer("correct", rows=[1])
+    assert status == 200
+    curated = find_current(world.base)
+    assert found == {"timeline": curated.public_id}
+    choices = load_choices(world.encounter)
+    assert choices.default.pk == curated.pk
+    _, items = spans_and_items(choices.default, choices)
+    assert [i.status for i in items] == [Status.EXPLICIT, Status.CORRECTED, Status.UNPLACED]
+    panel = anna.panel()
+    assert "Corrected by anna to HD 1 · 20:53, was 16:08." in panel
+    assert "The medication record has vancomycin started, 1 g." in panel
+    assert "anna says HD 1 · 20:53." in anna.panel(world.base.public_id)
+
+    made = Correction.objects.get()
+    status, found = anna.post("correction_undo", made.public_id)
+    assert (status, found) == (200, {"timeline": world.base.public_id})
+
+
+def test_two_differ_and_an_admin_settles_on_the_page(world):
+    anna, boris, chief = (Browser(world, person) for person in world.people)
+    anna.answer("correct", entered="+6.25", reason="row 1")
+    boris.answer("correct", kind="not_happened", reason="never given")
+    everything = Correction.objects.all()
+    assert find_disputes(everything) == [
+        Dispute(world.encounter, world.base.public_id, world.vancomycin.uid4)
+    ]
+    home = {person: person.client.get("/").content.decode() for person in (anna, chief)}
+    assert "1 time with corrections that differ" in home[chief]
+    assert "corrections that differ" not in home[anna]
+    for person in (anna, boris, chief):
+        panel = person.panel()
+        assert "The corrections differ." in panel
+        assert all(words in panel for words in ("20:53", "did not happen", "never given"))
+        assert ("data-settle-form" in panel) is (person is chief)
+    first = Correction.objects.first()
+    status, refused = anna.answer("settle", correction=first.public_id)
+    assert (status, refused["message"]) == (403, "A study admin settles corrections that differ.")
+    status, found = chief.answer("settle", correction=first.public_id, reason="row")
+    assert (status, found["timeline"]) == (200, find_current(world.base).public_id)
+    assert "Settled by chief to HD 1 · 20:53" in boris.panel()
+    assert find_disputes(everything) == []
+
+
+def test_comments_mention_thread_resolve_and_withdraw(world):
+    anna, boris = Browser(world, world.anna), Browser(world, world.boris)
+    factories.make_user(factories.make_study(), username="stranger")
+    body = "Is that right, @Boris? @stranger, a@boris and <b>@chief.</b>"
+    assert anna.answer("comment", body=body)[0] == 200
+    first = Comment.objects.get()
+    assert [p.username for p in find_mentioned(first)] == ["boris", "chief"]
+    assert boris.answer("comment", body="No", parent=first.public_id)[0] == 200
+    reply = Comment.objects.latest("pk")
+    assert boris.answer("comment", body="again", parent=reply.public_id)[0] == 200
+    assert Comment.objects.latest("pk").parent == first, "a reply to a reply joins the thread"
+    assert "&lt;b&gt;@chief.&lt;/b&gt;" in boris.panel()
+    assert boris.post("comment_step", first.public_id, "withdraw")[0] == 403
+    assert boris.post("comment_step", first.public_id, "resolve")[0] == 200
+    assert boris.post("comment_step", first.public_id, "resolve")[0] == 422
+    assert "Resolved by boris" in anna.panel()
+    assert anna.post("comment_step", first.public_id, "reopen")[0] == 200
+    assert anna.post("comment_step", first.public_id, "withdraw")[0] == 200
+    panel = anna.panel()
+    assert "Withdrawn." in panel
+    assert "Is that right" not in panel
+    assert first.body in Comment.objects.values_list("body", flat=True), "the row stays"
+    trail = str(list(AuditEvent.objects.filter(action="case.comment").values_list("detail")))
+    assert "right" not in trail
+
+
+def test_a_flag_has_a_reason_and_is_withdrawn_by_a_further_row(world):
+    anna, boris = Browser(world, world.anna), Browser(world, world.boris)
+    assert anna.answer("flag", reason="nonsense")[0] == 422
+    assert anna.answer("flag", reason="other")[0] == 422
+    assert anna.answer("flag", reason="wrong_row", words="an order")[0] == 200
+    assert anna.answer("flag", reason="wrong_row", words="an order")[0] == 200
+    made = Flag.objects.get()
+    assert "Wrong row of the record" in boris.panel()
+    assert boris.post("flag_withdraw", made.public_id)[0] == 403
+    assert anna.post("flag_withdraw", made.public_id)[0] == 200
+    assert 'aria-label="Flags"' not in boris.panel()
+    assert Flag.objects.count() == 2
+
+
+def test_bodies_are_checked(world):
+    anna = Browser(world, world.anna)
+    for body in ({"rows": ["1"]}, {"rows": [-1]}, {"kind": "base"}, {"known": 1}, {"entered": "x"}):
+        assert anna.answer("correct", **body)[0] == 422, body
+    assert anna.answer("correct", entered=5)[0] == 400
+    assert anna.answer("correct", entered="+1", timeline="zzzzzzzzzzzz")[0] == 404
+    assert anna.post("answer_time", text="HD 2")[1]["words"].startswith("HD 2 · 12:00")
+    assert anna.post("answer_time", text="soon")[0] == 422
+    _, found = anna.post("answer_rows", text="vancomycin", near=6)
+    assert [row["row_index"] for row in found["rows"]] == [1, 0]
+    assert not Correction.objects.exists()
+
+
+def test_an_answer_exposes_its_author(world):
+    """Also if no page of the case was opened, as through the API."""
+    Browser(world, world.anna).answer("comment", body="seen")
+    assert find_exposed_cases(world.anna, [world.encounter.public_id])
+    assert not find_exposed_cases(world.boris, [world.encounter.public_id])

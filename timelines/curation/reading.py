@@ -1,0 +1,283 @@
+"""Read what people answered to an occurrence and to a case.
+
+The caller has checked that the person may see the case (`timelines.cases.opening`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import QuerySet
+
+from accounts.models import User
+from accounts.permissions import user_can_manage_study
+from ehr.models import Encounter
+from ehr.presentation.clock import Moment
+from ehr.record.clock import clock_of
+from timelines.access.authoring import is_writing_unseen
+from timelines.curation.comments import find_people
+from timelines.curation.curated import as_mark
+from timelines.curation.opening import WRITING
+from timelines.curation.standing import DEFAULT_REASON, Kind, Mark, Standing, find_standing
+from timelines.models import Comment, Correction, Flag, Occurrence, Timeline
+from timelines.presentation.answer import Claim
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLine:
+    """A correction or settlement that counts now or is in dispute.
+
+    `mine`: the person may undo it. `applied`: the curated timeline has it.
+    """
+
+    public_id: str
+    by: str
+    at: datetime
+    moment: Moment | None
+    words: str
+    reason: str
+    rows: tuple[int, ...]
+    settles: bool
+    applied: bool
+    mine: bool
+    claim: Claim
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A comment. `text` is empty if it is withdrawn."""
+
+    public_id: str
+    by: str
+    at: datetime
+    text: str
+    mentions: tuple[str, ...]
+    withdrawn: bool
+    mine: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A comment with its replies; `resolved_by` is empty while it is open."""
+
+    first: Said
+    replies: tuple[Said, ...]
+    resolved_by: str
+    occurrence: Occurrence | None
+
+    @property
+    def resolved(self) -> bool:
+        return bool(self.resolved_by)
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """A flag that is not withdrawn."""
+
+    public_id: str
+    by: str
+    at: datetime
+    reason: str
+    words: str
+    mine: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OccurrenceAnswers:
+    """Everything that people answered to one occurrence of a base timeline.
+
+    `closed`: why the person may not read or write answers; then there are none.
+    """
+
+    base: str = ""
+    lines: tuple[AnswerLine, ...] = ()
+    disputed: bool = False
+    may_settle: bool = False
+    past: int = 0
+    threads: tuple[Thread, ...] = ()
+    flags: tuple[Raised, ...] = ()
+    #: User names that a comment may mention.
+    people: tuple[str, ...] = ()
+    closed: str = ""
+
+    @property
+    def reasons(self) -> list[tuple[str, str]]:
+        """Return the reasons of a flag with their labels."""
+        return [(reason.value, reason.label) for reason in Flag.Reason]
+
+    @property
+    def open_threads(self) -> int:
+        return sum(not thread.resolved for thread in self.threads)
+
+
+def load_answers(
+    encounter: Encounter, base: int, occurrence: Occurrence, user: User
+) -> OccurrenceAnswers:
+    """Return the answers to an occurrence of a base timeline."""
+    if is_writing_unseen(user, encounter):
+        return OccurrenceAnswers(closed=WRITING)
+    rows = _corrections().filter(base=base, occurrence=occurrence)
+    admin = user_can_manage_study(user, encounter.dataset.study)
+    log = list(rows)
+    standing = find_standing([as_mark(row) for row in log])
+    return OccurrenceAnswers(
+        base=_public_id(log) or _base_id(base),
+        lines=_lines(log, standing, encounter, user, admin),
+        disputed=standing.disputed,
+        may_settle=admin and standing.disputed,
+        past=len(log),
+        threads=load_threads(encounter, user, occurrence=occurrence),
+        flags=load_flags(occurrence, user, admin),
+        people=tuple(p.get_username() for p in find_people(encounter.dataset.study)),
+    )
+
+
+def load_threads(
+    encounter: Encounter, user: User, *, occurrence: Occurrence | None = None
+) -> tuple[Thread, ...]:
+    """Return the threads of a case or an occurrence. Four queries."""
+    found = (
+        Comment.objects.filter(encounter=encounter)
+        .select_related("author", "occurrence")
+        .prefetch_related("mentions__person")
+        .order_by("pk")
+    )
+    if occurrence is not None:
+        found = found.filter(occurrence=occurrence)
+    admin = user_can_manage_study(user, encounter.dataset.study)
+    rows = list(found)
+    withdrawn = {row.parent_id for row in rows if row.kind == Comment.Kind.WITHDRAW}
+    below: dict[int, list[Comment]] = defaultdict(list)
+    for row in rows:
+        if row.parent_id is not None:
+            below[row.parent_id].append(row)
+    return tuple(
+        _thread(row, below[row.pk], withdrawn, user, admin)
+        for row in rows
+        if row.kind == Comment.Kind.COMMENT and row.parent_id is None
+    )
+
+
+def load_flags(occurrence: Occurrence, user: User, admin: bool) -> tuple[Raised, ...]:
+    """Return the flags of an occurrence that are not withdrawn, oldest first."""
+    found = Flag.objects.filter(
+        occurrence=occurrence, withdraws__isnull=True, withdrawn_by__isnull=True
+    )
+    return tuple(
+        Raised(
+            flag.public_id,
+            flag.author.get_username(),
+            flag.at,
+            Flag.Reason(flag.reason).label,
+            flag.words,
+            admin or flag.author_id == user.pk,
+        )
+        for flag in found.select_related("author").order_by("pk")
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Dispute:
+    """An occurrence whose corrections differ."""
+
+    encounter: Encounter
+    timeline: str
+    uid4: str
+
+
+def find_disputes(corrections: QuerySet[Correction]) -> list[Dispute]:
+    """Return the disputed occurrences among these corrections.
+
+    One query, in order of the case and the note.
+    """
+    rows = corrections.select_related("base__encounter", "occurrence").order_by(
+        "base__encounter__case_id", "base", "occurrence__ordinal", "pk"
+    )
+    logs: dict[tuple[int, int], list[Correction]] = defaultdict(list)
+    for row in rows:
+        logs[row.base_id, row.occurrence_id].append(row)
+    return [
+        Dispute(log[0].base.encounter, log[0].base.public_id, log[0].occurrence.uid4)
+        for log in logs.values()
+        if find_standing([as_mark(row) for row in log]).disputed
+    ]
+
+
+def _corrections() -> QuerySet[Correction]:
+    return Correction.objects.select_related("author", "base").order_by("pk")
+
+
+def _public_id(log: Sequence[Correction]) -> str:
+    return log[0].base.public_id if log else ""
+
+
+def _base_id(base: int) -> str:
+    return Timeline.objects.values_list("public_id", flat=True).get(pk=base)
+
+
+def _lines(
+    log: Sequence[Correction], standing: Standing, encounter: Encounter, user: User, admin: bool
+) -> tuple[AnswerLine, ...]:
+    rows = {row.pk: row for row in log}
+    clock = clock_of(encounter)
+    return tuple(
+        AnswerLine(
+            public_id=rows[mark.number].public_id,
+            by=rows[mark.number].author.get_username(),
+            at=rows[mark.number].at,
+            moment=None if mark.time is None else clock.read(mark.time),
+            words=Correction.Kind(mark.kind.value).label,
+            reason=mark.reason,
+            rows=mark.rows,
+            settles=mark.settles,
+            applied=mark == standing.applied,
+            mine=admin or mark.person == user.pk,
+            claim=make_claim(mark, rows[mark.number].author.get_username()),
+        )
+        for mark in standing.answers
+    )
+
+
+def make_claim(mark: Mark, by: str) -> Claim:
+    """Return what a correction says, for a sentence."""
+    return Claim(
+        by=by,
+        hours=mark.time,
+        happened=mark.kind is not Kind.NOT_HAPPENED,
+        reason="" if mark.reason == DEFAULT_REASON else mark.reason,
+        settles=mark.settles,
+        as_made=mark.kind is Kind.BASE,
+    )
+
+
+def _thread(
+    row: Comment, below: Sequence[Comment], withdrawn: set[int | None], user: User, admin: bool
+) -> Thread:
+    resolving = [c for c in below if c.kind in (Comment.Kind.RESOLVE, Comment.Kind.REOPEN)]
+    last = resolving[-1] if resolving else None
+    return Thread(
+        first=_said(row, withdrawn, user, admin),
+        replies=tuple(
+            _said(c, withdrawn, user, admin) for c in below if c.kind == Comment.Kind.COMMENT
+        ),
+        resolved_by=(
+            last.author.get_username() if last and last.kind == Comment.Kind.RESOLVE else ""
+        ),
+        occurrence=row.occurrence,
+    )
+
+
+def _said(row: Comment, withdrawn: set[int | None], user: User, admin: bool) -> Said:
+    gone = row.pk in withdrawn
+    return Said(
+        row.public_id,
+        row.author.get_username(),
+        row.at,
+        "" if gone else row.body,
+        tuple(m.person.get_username() for m in row.mentions.all()) if not gone else (),
+        gone,
+        not gone and (admin or row.author_id == user.pk),
+    )
