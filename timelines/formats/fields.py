@@ -196,6 +196,8 @@ class EventValues(Strict, extra="ignore"):
             confidence=self.confidence,
             polarity=self.polarity or Polarity.PRESENT,
             lane=self.lane or Lane.FINDING,
+            polarity_given=self.polarity is not None,
+            lane_given=self.lane is not None,
             decided_by=self.decided_by,
             reason=self.reason,
         )

@@ -7,7 +7,7 @@ from the encounter's anchor; offsets code points of our note, end-exclusive.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from timelines.domain import Anchor, Lane, Polarity, TimelineKind
 
@@ -81,6 +81,9 @@ class Event:
     decided_by: str = ""
     reason: str = ""
     rows: tuple[int, ...] = ()
+    #: Whether the file says polarity and lane; otherwise the vocabulary infers them.
+    polarity_given: bool = field(default=True, compare=False)
+    lane_given: bool = field(default=True, compare=False)
     #: The file does not state places, so the mention's is searched for (`locating`); False if the
     #: file says that there is none.
     sought: bool = False

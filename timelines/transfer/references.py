@@ -9,7 +9,7 @@ compared with it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -22,7 +22,7 @@ from ehr.models import Encounter, Note, SourceRow
 from ehr.report import CaseReport
 from llm_runtime.schema import FaultMessage, Strict, field_faults
 from timelines import domain, models
-from timelines.domain import Entry, InvariantError, Polarity, TaggedSpan, TimelineKind
+from timelines.domain import Entry, InvariantError, Lane, Polarity, TaggedSpan, TimelineKind
 from timelines.pipeline.uids import UidsUsedUp, assign_uids, find_identities, uid_rng
 from timelines.runs import storage
 
@@ -77,6 +77,7 @@ class ReferenceLine(Strict):
     polarity: Annotated[
         Polarity, Typed(False), FaultMessage(f"not one of {', '.join(Polarity)}")
     ] = Polarity.PRESENT
+    lane: Annotated[Lane | None, Typed(False), FaultMessage(f"not one of {', '.join(Lane)}")] = None
     rows: Annotated[
         list[Annotated[int, Field(ge=0, le=LARGEST_ROW)]] | None,
         FaultMessage("not a list of row numbers"),
@@ -88,7 +89,9 @@ class ReferenceLine(Strict):
     @property
     def span(self) -> TaggedSpan:
         """Return its place in the note. Raises InvariantError."""
-        return TaggedSpan(self.start, self.end, self.mention, self.polarity)
+        return TaggedSpan(
+            self.start, self.end, self.mention, self.polarity, self.lane or Lane.FINDING
+        )
 
     def entry(self, uid: str) -> Entry:
         """Return its time under the identifier.
@@ -145,7 +148,7 @@ def save_reference(*, note: Note, lines: list[ReferenceLine]) -> models.Timeline
 
     Both are in the order of the lines.
     """
-    spans = [line.span for line in lines]
+    spans = _add_kinds(note.text, lines)
     rng = uid_rng(0, f"{note.sha256}:{SOURCE}", find_identities(spans))
     inventory = assign_uids(spans, rng=rng, in_use=storage.uids_in_use(note.pk))
     entries = [line.entry(o.uid) for line, o in zip(lines, inventory, strict=True)]
@@ -154,6 +157,25 @@ def save_reference(*, note: Note, lines: list[ReferenceLine]) -> models.Timeline
         note=note, inventory=inventory, origin=models.Inventory.Origin.REFERENCE
     )
     return storage.save_timeline(timeline=timeline, inventory=stored, source=SOURCE)
+
+
+def _add_kinds(note: str, lines: list[ReferenceLine]) -> list[TaggedSpan]:
+    """Return the spans; the vocabulary infers what the file does not say.
+
+    Without it every occurrence would be a finding, and lanes would mean nothing.
+    """
+    # The parser is loaded only if a case brings a reference.
+    from timelines.backbones.rules.tagging.kinds import Marked, infer_kinds
+
+    inferred = infer_kinds(note, [Marked(line.mention, line.start, line.end) for line in lines])
+    return [
+        replace(
+            line.span,
+            lane=line.lane or lane,
+            polarity=line.polarity if "polarity" in line.model_fields_set else polarity,
+        )
+        for line, (lane, polarity) in zip(lines, inferred, strict=True)
+    ]
 
 
 def read_reference(

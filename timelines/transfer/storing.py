@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from django.db import transaction
@@ -25,7 +25,7 @@ from timelines.formats.extension import file_name
 from timelines.formats.readers import READERS
 from timelines.formats.values import CaseFacts, Fault, Foreign, Unreadable
 from timelines.models import Inventory, Run, Timeline
-from timelines.pipeline.uids import UidsUsedUp
+from timelines.pipeline.uids import UidsUsedUp, unescape_mention
 from timelines.runs import storage
 from timelines.runs.baselines import BASELINES
 from timelines.runs.tools import BACKBONES
@@ -312,11 +312,43 @@ def _made(
     made = {}
     for (kind, alternative), foreign in chosen.items():
         found = build_domain(
-            foreign, note.text, seed=seed, kind=kind, alternative=alternative, in_use=in_use
+            _add_kinds(foreign, note.text),
+            note.text,
+            seed=seed,
+            kind=kind,
+            alternative=alternative,
+            in_use=in_use,
         )
         in_use |= {o.uid: (o.start, o.end, o.mention) for o in found[0]}
         made[kind, alternative] = found
     return made
+
+
+def _add_kinds(foreign: Foreign, note: str) -> Foreign:
+    """Add the lanes and polarities that the file does not say.
+
+    A file that gives one of them for any event says what its author meant for all.
+    """
+    events = foreign.events
+    lanes = not any(e.lane_given for e in events)
+    polarities = not any(e.polarity_given for e in events)
+    if not (lanes or polarities):
+        return foreign
+    # The parser is loaded only if a file needs it.
+    from timelines.backbones.rules.tagging.kinds import Marked, infer_kinds
+
+    inferred = infer_kinds(
+        note, [Marked(unescape_mention(e.mention), e.start, e.end) for e in events]
+    )
+    return replace(
+        foreign,
+        events=tuple(
+            replace(
+                e, lane=lane if lanes else e.lane, polarity=polarity if polarities else e.polarity
+            )
+            for e, (lane, polarity) in zip(events, inferred, strict=True)
+        ),
+    )
 
 
 def _load_stored(timeline: Timeline) -> tuple[domain.Inventory, domain.Timeline] | None:

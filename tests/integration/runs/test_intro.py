@@ -83,6 +83,11 @@ def test_the_reference_comes_with_the_case():
     assert [(e.occurrence.start, e.occurrence.end, e.time, e.adopted_rows) for e in entries] == [
         (x["start"], x["end"], x["time"], x["rows"]) for x in lines
     ]
+    assert [e.occurrence.polarity for e in entries] == [x["polarity"] for x in lines]
+    lanes = {e.occurrence.mention: e.occurrence.lane for e in entries}
+    assert lanes["nicardipine started"] == "medication"
+    assert lanes["INR 1.4"] == "lab"
+    assert lanes["discharged to a rehabilitation hospital"] == "transfer"
 
 
 def test_a_second_run_repeats_the_first_and_unimodal_is_its_beginning():

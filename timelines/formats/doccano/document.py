@@ -55,6 +55,7 @@ class Entity(EventValues):
             self.make_event(),
             mention=self.mention or shorten_mention(text[start:end]),
             lane=self.lane or self.label or Lane.FINDING,
+            lane_given=(self.lane or self.label) is not None,
         )
 
 

@@ -153,7 +153,14 @@ def _item(
 
 def _read_plain(values: dict[str, str]) -> Event:
     line = read_line(EventRow, values)
-    return Event(mention=line.event, time=line.time, confidence=line.confidence, sought=True)
+    return Event(
+        mention=line.event,
+        time=line.time,
+        confidence=line.confidence,
+        sought=True,
+        polarity_given=False,
+        lane_given=False,
+    )
 
 
 def _check_agreement(own: Event, values: dict[str, str]) -> Event:
