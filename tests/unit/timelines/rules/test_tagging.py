@@ -110,6 +110,8 @@ def test_gram_negative_denies_nothing() -> None:
         ),
         ("FOLLOW UP:\nNephrology in 2 weeks", "Nephrology in 2 weeks", Lane.PLAN),
         ("HOSPITAL COURSE:\nHypotension overnight.", "Hypotension overnight", Lane.FINDING),
+        ("DISCHARGE:\nHis blood pressure was 134/76.", "blood pressure was 134/76", Lane.FINDING),
+        ("DISCHARGE:\nDischarged to rehab.", "Discharged to rehab", Lane.TRANSFER),
     ],
 )
 def test_lanes(note: str, text: str, lane: Lane) -> None:

@@ -349,9 +349,21 @@ _MOVES = re.compile(
 )
 
 
+_EMERGENCY = re.compile(r"\b(?:ed|er|emergency|ambulance|ems)\b", re.I)
+
+
+def _leads_elsewhere(hit: Hit, text: str) -> bool:
+    """ "brought to the intensive care unit" is no arrival in hospital."""
+    return (
+        hit.concept.name == "emergency arrival"
+        and not _EMERGENCY.search(text[hit.start : hit.end])
+        and any(other.concept.name == "icu arrival" for other in vocabulary().find(text))
+    )
+
+
 def _is_aside_place(hit: Hit, text: str) -> bool:
     """ "temperature 98.2 in the ED" is not about the emergency department."""
-    return (
+    return _leads_elsewhere(hit, text) or (
         hit.concept.name in PLACES
         and bool(_ASIDE.search(text[: hit.start]))
         and not _MOVES.search(text[: hit.start])

@@ -47,8 +47,10 @@ def find_lane(clause: Clause, chunk: Chunk, section_kind: str, inherited: Lane |
     """
     words = {clause.tokens[i].lower for i in range(chunk.first, chunk.last)}
     terms = [t for t in clause.terms if chunk.first <= t.first < chunk.last]
+    clinical = any(t.concept in _BY_CONCEPT for t in terms)
+    # "On discharge his strength was 4/5" is a finding in the part that says where he went.
     if section_kind in _BY_SECTION and not (
-        section_kind == "disposition" and terms and terms[0].concept is Concept.DRUG
+        section_kind == "disposition" and clinical and not words & MOVES
     ):
         return _BY_SECTION[section_kind]
     if words & _PLANS:
