@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { groupsOf } from "../../static/js/case/lanes/chips.js";
 import { buildLanes, valueAt, visiblePart } from "../../static/js/case/lanes/model.js";
-import { pack, together } from "../../static/js/case/lanes/pack.js";
+import { freeBeside, pack, together } from "../../static/js/case/lanes/pack.js";
 import { rankOf } from "../../static/js/case/lanes/rank.js";
 import { createScale } from "../../static/js/case/lanes/scale.js";
 
@@ -56,12 +56,20 @@ Deno.test("the words of the highest rank are written", () => {
   const same = { x: 100, width: 80 };
   const marks = [{ ...same, id: "a", n: 1, rank: 0 }, { ...same, id: "b", n: 2, rank: 3 }];
   const { placed } = pack(marks, { width: 400, most: 1 });
-  assert.deepEqual(placed, [{ id: "b", row: 0, side: "right" }]);
+  assert.deepEqual(placed.map(({ id, row, side }) => [id, row, side]), [["b", 0, "right"]]);
 });
 
 Deno.test("at the right edge words are on the left", () => {
   const mark = { id: "a", n: 1, rank: 0, x: 395, width: 80 };
   assert.equal(pack([mark], { width: 400, most: 1 }).placed[0].side, "left");
+});
+
+Deno.test("bounds are drawn where they cross no words", () => {
+  const at = [93, 180];
+  const mark = { x: 100, side: "right", at };
+  assert.deepEqual(freeBeside([60, 140], mark, [at]), [60, 100]);
+  assert.equal(freeBeside([60, 140], mark, [at, [20, 70]]), null);
+  assert.deepEqual(freeBeside([60, 140], { x: 100, at }, [at]), [60, 140]);
 });
 
 Deno.test("marks near each other are counted together", () => {

@@ -64,7 +64,7 @@ def _citing(items: Sequence[Item]) -> dict[str, list[str]]:
     """Return the keys of the medications that cite rows of each event."""
     found: dict[str, list[str]] = defaultdict(list)
     for item in (i for i in items if i.shown_lane is ShownLane.MEDICATION):
-        for event in {t.event for t in item.evidence if t.adopted}:
+        for event in item.cited_events:
             found[event].append(item.key)
     return found
 

@@ -19,7 +19,7 @@ from timelines.domain import Anchor, Lane, differs
 from timelines.pipeline.values import find_numbers
 from timelines.presentation.axis import Band, StayAxis
 from timelines.presentation.lanes.classes import group_by_class
-from timelines.presentation.lanes.kinds import ShownLane, shown_lane
+from timelines.presentation.lanes.kinds import ShownLane, is_given, shown_lane
 from timelines.presentation.lanes.subjects import find_subject
 from timelines.presentation.lanes.words import short_words, words_beside
 from timelines.presentation.plots import density
@@ -79,21 +79,32 @@ class Item:
         return self.time - self.text_time
 
     @property
+    def cited_events(self) -> set[str]:
+        """Return the names of the events whose rows its time cites."""
+        return {tick.event for tick in self.evidence if tick.adopted}
+
+    @property
     def subject(self) -> Hit | None:
         """Return what the occurrence is about, if the vocabulary knows it."""
-        return find_subject(self.mention, self.lane)
+        return find_subject(self.mention, self._read_lane)
 
     @property
     def shown_lane(self) -> ShownLane:
         """Return the lane of the case page that it is drawn on."""
         hit = self.subject
-        cited = {tick.event for tick in self.evidence if tick.adopted}
         return shown_lane(
-            self.lane,
+            self._read_lane,
             hit.concept if hit else None,
             measured=bool(hit and not hit.implied and find_numbers(self.mention)),
-            cited=cited,
+            cited=self.cited_events,
         )
+
+    @property
+    def _read_lane(self) -> Lane:
+        """Return the lane of the note, unless mention and evidence both say a drug."""
+        given = is_given(self.lane, self.cited_events)
+        drug = given and find_subject(self.mention, Lane.MEDICATION)
+        return Lane.MEDICATION if drug else self.lane
 
 
 def build_axis(items: Sequence[Item], discharge: float | None) -> StayAxis:

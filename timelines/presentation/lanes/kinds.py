@@ -79,6 +79,15 @@ def measured_lane(concept: Concept) -> ShownLane | None:
     return ShownLane.VITAL if concept.name in VITALS else ShownLane.LAB
 
 
+def is_given(lane: Lane, cited: Collection[str]) -> bool:
+    """Return whether the rows that a time cites are of a drug alone.
+
+    A tagger may read "the insulin drip came off" as a transfer.
+    """
+    mistaken = lane in (Lane.FINDING, Lane.LAB, Lane.TRANSFER)
+    return mistaken and bool(cited) and all(e.startswith(("med:", "order:")) for e in cited)
+
+
 def shown_lane(
     lane: Lane, concept: Concept | None, *, measured: bool, cited: Collection[str]
 ) -> ShownLane:

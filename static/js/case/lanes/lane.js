@@ -5,19 +5,21 @@ import { drawCurve, heightOf } from "./curves.js";
 import { glyph } from "./glyphs.js";
 import { ground } from "./ground.js";
 import { valueAt } from "./model.js";
-import { byRank, pack } from "./pack.js";
+import { byRank, freeBeside, pack } from "./pack.js";
 import { EDGE, fitted, node, widthOf } from "./svg.js";
 
-const ROW = 20;
-const BAR = 24;
-const CURVE = 34;
-const TOP = 5;
-const BOTTOM = 6;
+const ROW = 18;
+const BAR = 22;
+const CURVE = 30;
+const TOP = 3;
+const BOTTOM = 4;
 const PLACE = 18;
 const FOOT = 16;
 // A bar is near the foot of its row, and marks and words are on top of it.
-const BAR_FOOT = 6;
-const ON_BAR = 10;
+const BAR_FOOT = 5;
+const ON_BAR = 9;
+// The share of the width that faint bounds may take.
+const WIDEST_BOUNDS = 0.12;
 const HALF = 7;
 const GAP = 6;
 // Words that are cut are at least this wide.
@@ -114,12 +116,16 @@ function wordsAt(item, words, { x, y, side }, view) {
   return made;
 }
 
-function faintBounds(item, y, view) {
+// Bounds are drawn where there is room; the selected and the pointed one have them always.
+function faintBounds(item, mark, y, row, view) {
   const { scale } = view;
-  const from = scale.held(item.lo ?? item.x);
-  const to = scale.held(item.hi ?? item.x);
-  if (!item.b || to - from < 14 || to - from > scale.width * 0.25) return [];
-  return [node("line", { x1: from, x2: to, y1: y, y2: y, class: "bounds" })];
+  if (!item.b) return [];
+  const from = scale.held(item.lo) - scale.left;
+  const to = scale.held(item.hi) - scale.left;
+  const free = to - from > WIDEST_BOUNDS * scale.width ? null : freeBeside([from, to], mark, row);
+  if (!free || free[1] - free[0] < 2 * HALF) return [];
+  const [x1, x2] = free.map((x) => x + scale.left);
+  return [node("line", { x1, x2, y1: y, y2: y, class: "bounds" })];
 }
 
 function drawWords(items, view) {
@@ -128,12 +134,12 @@ function drawWords(items, view) {
   const marks = marksOf(items, view);
   const of = new Map(marks.map((mark) => [mark.id, mark]));
   const packed = pack(marks, { width: scale.width, most: view.most });
-  for (const { id, row, side } of packed.placed) {
-    const { item } = of.get(id);
+  for (const { id, row, side, at } of packed.placed) {
+    const { item, x: own } = of.get(id);
     const x = scale.of(item.x);
     const y = view.top + row * ROW + ROW / 2;
     view.places.set(id, { x, y });
-    drawn.prepend(...faintBounds(item, y, view));
+    drawn.prepend(...faintBounds(item, { x: own, side, at }, y, packed.taken[row], view));
     drawn.append(markOf(item, x, y, view));
     if (side) drawn.append(wordsAt(item, view.wordsOf(item), { x, y, side }, view));
   }
@@ -171,7 +177,6 @@ function drawOnTrack(track, view) {
     const x = scale.of(item.x);
     const at = track.points ? y(valueAt(track.points, item.x)) : middle;
     view.places.set(item.u, { x, y: at });
-    drawn.prepend(...faintBounds(item, at, view));
     drawn.append(markOf(item, x, at, view));
     const written = writeBeside(mark, view.wordsBeside(item), used, scale);
     if (!written) continue;

@@ -2,7 +2,7 @@
 // are drawn.
 
 // At most this many tracks of a lane are drawn until it is opened fully.
-const MOST_TRACKS = { medication: 10, lab: 6, vital: 5, procedure: 6 };
+const MOST_TRACKS = { medication: 10, lab: 8, vital: 5, procedure: 6 };
 // Rows of words of a lane until it is opened fully.
 const MOST_ROWS = { course: 2, finding: 5, procedure: 4 };
 const ROWS = 3;

@@ -21,8 +21,8 @@ function stretches(mark, width) {
 }
 
 // `marks` are {id, n, x, width, rank}: pixels, and the width of the words. `used` are stretches of
-// rows that something else takes. Returns {placed: [{id, row, side}], rows, rest: [{x, from, to,
-// ids}]}; without a side a mark has no words.
+// rows that something else takes. Returns {placed: [{id, row, side, at}], rows, taken, rest: [{x,
+// from, to, ids}]}; without a side a mark has no words.
 export function pack(marks, { width, most, used = [] }) {
   const rows = used.map((row) => [...row]);
   const placed = [];
@@ -45,7 +45,7 @@ export function pack(marks, { width, most, used = [] }) {
     }
     if (best && mark.width) {
       take(best.row, best.at);
-      placed.push({ id: mark.id, row: best.row, side: best.side });
+      placed.push({ id: mark.id, row: best.row, side: best.side, at: best.at });
     } else bare.push(mark);
   }
   const left = [];
@@ -57,9 +57,16 @@ export function pack(marks, { width, most, used = [] }) {
       continue;
     }
     take(row, at);
-    placed.push({ id: mark.id, row });
+    placed.push({ id: mark.id, row, at });
   }
-  return { placed, rows: rows.length, rest: together(left) };
+  return { placed, rows: rows.length, taken: rows, rest: together(left) };
+}
+
+// The part of a stretch beside a mark that nothing else takes, away from its words; null if
+// something does.
+export function freeBeside([from, to], { x, side, at }, row) {
+  if (!row.every((used) => used === at || to <= used[0] || from >= used[1])) return null;
+  return [side === "left" ? x : from, side === "right" ? x : to];
 }
 
 // Groups marks that are near each other.

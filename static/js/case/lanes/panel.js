@@ -9,7 +9,7 @@ import { buildLanes, visiblePart } from "./model.js";
 import { rankOf } from "./rank.js";
 import { fetchTracks } from "./record.js";
 import { createScale } from "./scale.js";
-import { drawReference, drawRing, drawSelected, drawShift } from "./selection.js";
+import { drawBounds, drawReference, drawRing, drawSelected, drawShift } from "./selection.js";
 import { EDGE, widthOf } from "./svg.js";
 import { hideTip, showItem, showMany } from "./tip.js";
 
@@ -205,7 +205,13 @@ function overlay() {
 // What is pointed at, here or in the note; it is marked again when the lanes are drawn again.
 function point() {
   for (const marked of list.querySelectorAll(".is-pointed")) marked.classList.remove("is-pointed");
-  if (!pointed) return;
+  for (const bounds of list.querySelectorAll(".pointed-bounds")) bounds.remove();
+  const place = pointed && drawn.get(pointed.u);
+  if (!place) return;
+  for (const bounds of drawBounds(pointed, place, scale)) {
+    bounds.classList.add("pointed-bounds");
+    under(place.svg).append(bounds);
+  }
   for (const marked of list.querySelectorAll(`[data-u="${CSS.escape(pointed.u)}"]`)) {
     marked.classList.add("is-pointed");
   }

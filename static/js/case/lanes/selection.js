@@ -26,15 +26,15 @@ export function drawReference(item, place, scale) {
   return [...made, diamond];
 }
 
+export function drawBounds(item, place, scale) {
+  if (!item.b) return [];
+  const x = scale.held(item.lo);
+  const width = Math.max(2, scale.held(item.hi) - x);
+  return [node("rect", { x, y: place.y - 2, width, height: 4, rx: 2, class: "chosen-bounds" })];
+}
+
 export function drawSelected(item, place, scale) {
-  const made = [];
-  if (item.b) {
-    const x = scale.held(item.lo);
-    const width = Math.max(2, scale.held(item.hi) - x);
-    made.push(
-      node("rect", { x, y: place.y - 2, width, height: 4, rx: 2, class: "chosen-bounds" }),
-    );
-  }
+  const made = drawBounds(item, place, scale);
   for (const [share, adopted] of item.e ?? []) {
     if (!scale.shows(share)) continue;
     const x = scale.of(share);

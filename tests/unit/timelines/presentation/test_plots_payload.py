@@ -101,3 +101,15 @@ def test_nothing_to_draw_is_no_error():
     data = payload([], ANCHOR, None, "revised")
     assert data["items"] == []
     assert [lane["count"] for lane in data["lanes"]] == [0] * 8
+
+
+def test_a_drug_that_mention_and_evidence_name_is_among_medications():
+    def lane(mention: str, event: str) -> str:
+        ticks = (Tick(1.0, True, event),)
+        one = item("a", 1.0, mention=mention, lane=Lane.TRANSFER, evidence=ticks)
+        data = payload([one], ANCHOR, 24.0, "revised")
+        return data["lanes"][data["items"][0]["l"]]["key"]
+
+    assert lane("insulin drip came off", "med:insulin - regular:end") == "medication"
+    assert lane("insulin drip came off", "transfer:icu:") == "course"
+    assert lane("came off", "med:insulin - regular:end") == "course"
