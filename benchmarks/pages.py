@@ -3,8 +3,8 @@
 Run `python -m benchmarks.pages`. The case has a note of 15,000 characters, 300 occurrences and 900
 series, in its own PostgreSQL, behind gunicorn as it is deployed. The page and the provenance
 partial are measured for one user who never waits and for 20 users who act every 5 seconds. Then a
-browser is measured: from a click on an occurrence to its chain on the screen, and from the key that
-commits a reviewer's answer to the next item of a packet over shipped cases. The limit is 100 ms; a
+browser is measured: from a click on an occurrence to its chain on the screen, one drawing of the
+lanes with the record's tracks, and from the key that commits a reviewer's answer to the next item of a packet over shipped cases. The limit is 100 ms; a
 ratio above 1 is faster than the limit.
 """
 
@@ -136,7 +136,11 @@ def measure_browser(target: Target, clicks: int = 60) -> None:
         page.wait_for_selector("#case[data-ready]")
         # far apart, and never pointed at before: nothing is fetched ahead
         uids = random.Random(1).sample(target.uids, clicks)
+        page.evaluate(IMPORT_STATE)
         times = page.evaluate(CLICK_AND_WAIT, uids)
+        page.evaluate("document.querySelector('#tab-lanes').click()")
+        page.wait_for_selector("[data-lanes][data-record]")
+        drawings = page.evaluate(DRAW_LANES, clicks)
         review = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
         review.context.add_cookies([{"name": "sessionid", "value": target.reviewer, "url": origin}])
         review.goto(f"{origin}{target.item}")
@@ -147,8 +151,27 @@ def measure_browser(target: Target, clicks: int = 60) -> None:
             swaps.append(review.evaluate(ANSWER_AND_WAIT))
         browser.close()
     report("click to provenance, browser", times)
+    report("drawing of the lanes, browser", drawings)
     report("answer to next item, browser", swaps)
 
+
+#: The page's own modules: one that is loaded already is not loaded again.
+IMPORT_STATE = """async () => {
+  const page = [...document.querySelectorAll("script[type=module]")].find((s) => s.src.includes("case/page"));
+  const own = (name) => import(page.src.replace(/case\\/page[^/]*[.]js/, `case/${name}.js`));
+  window.CasePage = await own("state");
+  window.CaseLanes = await own("lanes/panel");
+}"""
+
+DRAW_LANES = """(count) => {
+  const lanes = document.querySelector("[data-lanes]");
+  return Array.from({ length: count }, () => {
+    const from = performance.now();
+    window.CaseLanes.draw();
+    lanes.getBoundingClientRect();
+    return performance.now() - from;
+  });
+}"""
 
 CLICK_AND_WAIT = """async (uids) => {
   const chain = document.querySelector("[data-chain]");

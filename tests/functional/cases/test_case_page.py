@@ -200,6 +200,7 @@ def test_note_plot_table_and_address_follow_one_selection(opened, world):
 @pytest.mark.deep
 def test_a_mark_of_the_plot_selects_its_occurrence(opened, world):
     page = opened(f"?o={world.uid('andexanet')}")
+    page.wait_for_selector("[data-lanes][data-record]")
     expect(page.locator(".lane-over .ring")).to_be_visible()
     ring = page.locator(".lane-over .ring").bounding_box()
     page.keyboard.press("Escape")

@@ -1,7 +1,7 @@
 """Drug classes, as clinicians ask for them: "all antibiotics, and when".
 
-The classes are those of the project's own drug table (`drugs.psv`, under the repository's licence;
-docs/adr has the reason). Narrow classes count for their broad ones, too.
+The classes are those of the project's own drug table `drugs.psv`, under the repository's licence
+(`docs/adr/0052-lanes.md`). Narrow classes count for their broad ones, too.
 """
 
 from __future__ import annotations

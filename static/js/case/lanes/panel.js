@@ -141,7 +141,7 @@ const isEmpty = (lane) =>
   !lane.count && !lane.tracks.some((track) => track.named) &&
   !(lane.key === "course" && course.length);
 
-function draw() {
+export function draw() {
   const width = printing ? PRINTED : body.clientWidth;
   if (!width) return;
   const gutter = width < GUTTER.below ? GUTTER.narrow : GUTTER.wide;
@@ -302,6 +302,8 @@ async function loadRecord() {
   note.textContent = "";
   lanes = buildLanes(data, tracks);
   draw();
+  const chosen = drawn.get(Case.selectedItem()?.u);
+  if (chosen) bringIntoView(chosen);
   body.dataset.record = "shown";
 }
 
