@@ -4,8 +4,8 @@ Run `python -m benchmarks.pages`. The case has a note of 15,000 characters, 300 
 series, in its own PostgreSQL, behind gunicorn as it is deployed. The page and the provenance
 partial are measured for one user who never waits and for 20 users who act every 5 seconds. Then a
 browser is measured: from a click on an occurrence to its chain on the screen, one drawing of the
-lanes with the record's tracks, and from the key that commits a reviewer's answer to the next item of a packet over shipped cases. The limit is 100 ms; a
-ratio above 1 is faster than the limit.
+lanes with the record's tracks, and from the key that commits a reviewer's answer to the next item
+of a packet over shipped cases. The limit is 100 ms; a ratio above 1 is faster than the limit.
 """
 
 from __future__ import annotations
