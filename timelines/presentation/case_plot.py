@@ -101,7 +101,10 @@ class Item:
 
     @property
     def _read_lane(self) -> Lane:
-        """Return the lane of the note, unless mention and evidence both say a drug."""
+        """Return the note's lane, or medications.
+
+        The latter if mention and evidence both say a drug.
+        """
         given = is_given(self.lane, self.cited_events)
         drug = given and find_subject(self.mention, Lane.MEDICATION)
         return Lane.MEDICATION if drug else self.lane
