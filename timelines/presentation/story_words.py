@@ -172,7 +172,7 @@ LIMITS: tuple[tuple[str, float | None, float | None], ...] = (
     (r"heart rate|\bhr\b|pulse", 45, 130),
     (r"saturation|spo2|\bsats?\b|desaturat", 87, None),
     (r"respiratory rate|\brr\b", 8, 35),
-    (r"temperature|temp\b|fever|\bt(?:max)?\b", None, None),
+    (r"temperature|temp\b|fever|febrile|\bt(?:max)?\b", None, None),
     (r"\bgcs\b", 8, None),
     (r"lactate", None, 3.9),
     (r"\bph\b|\bgas\b|\babg\b|\bvbg\b", 7.2, 7.55),

@@ -135,7 +135,7 @@ def test_two_mentions_of_one_act_are_one_milestone_and_the_note_time_is_said():
     ("mention", "extreme"),
     [
         ("blood pressure 212/108", True), ("systolic pressure of 102", False), ("systolic fell to 80", True),
-        ("temperature 103.0 two hours later", True), ("temperature 99.7", False), ("fever to 38.6", True),
+        ("temperature 103.0 two hours later", True), ("febrile to 38.6", True), ("temperature 99.7", False), ("fever to 38.6", True),
         ("lactate 3.9", False), ("potassium of 2.7", True), ("hemoglobin 13.9 on arrival", False),
         ("pH 7.21", False), ("initial gas 7.00/63", True), ("glucose of 942", True), ("INR 1.4", False),
     ],
