@@ -25,14 +25,23 @@ class TimelinesConfig(AppConfig):
         from timelines.cases import home_cards, home_work
         from timelines.cases.questions import CORRECTED
         from timelines.losses import timeline_losses
-        from timelines.models import Evaluation, RunPreparation, StageRun
-        from timelines.registry import register_case_question
+        from timelines.models import (
+            Evaluation,
+            MeaningSearch,
+            MentionIndexing,
+            RunPreparation,
+            StageRun,
+        )
+        from timelines.registry import register_case_question, register_study_run_hook
         from timelines.runs.exchange import KIND
+        from timelines.search.indexing import index_mentions
         from timelines.tasks import (
             find_waiting_stages,
             runnable_stages,
             send_evaluation_hints,
+            send_indexing_hints,
             send_preparation_hints,
+            send_search_hints,
             send_stage_hints,
         )
         from timelines.transfer.references import import_reference
@@ -42,8 +51,11 @@ class TimelinesConfig(AppConfig):
         register(StageRun, send_stage_hints, runnable=runnable_stages, beside=find_waiting_stages)
         register(RunPreparation, send_preparation_hints)
         register(Evaluation, send_evaluation_hints)
+        register(MentionIndexing, send_indexing_hints)
+        register(MeaningSearch, send_search_hints)
         register_exchange(KIND)
         register_case_question(CORRECTED)
+        register_study_run_hook(index_mentions)
         register_page_guard(guard_unaided, closed_to_unaided, [TIMELINE_PAGES])
         register_nav_item(NavItem("Cases", "timelines:cases", ("cases/",), CASE_READERS), order=100)
         register_nav_item(

@@ -12,6 +12,7 @@ from django.db.models import Q
 
 from accounts.registry import Link
 from ehr.models import Encounter
+from timelines.models import Run
 
 #: A link for the page that shows one of a case's timelines (its public id, how many the case has);
 #: None if there is nothing to link to.
@@ -30,6 +31,24 @@ def case_links(encounter: Encounter, timeline: str, timelines: int) -> list[Link
     """Return the available links, in order of registration."""
     built = (build(encounter, timeline, timelines) for build in _case_links)
     return [link for link in built if link is not None]
+
+
+#: Called with a run that became a study timeline, in the transaction of the choice.
+StudyRunHook = Callable[[Run], object]
+
+_study_run_hooks: list[StudyRunHook] = []
+
+
+def register_study_run_hook(hook: StudyRunHook) -> None:
+    """Add what follows when a run becomes a study timeline."""
+    if hook not in _study_run_hooks:
+        _study_run_hooks.append(hook)
+
+
+def call_study_run_hooks(run: Run) -> None:
+    """Do what follows when this run becomes a study timeline."""
+    for hook in _study_run_hooks:
+        hook(run)
 
 
 @dataclass(frozen=True, slots=True)

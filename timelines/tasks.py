@@ -21,6 +21,8 @@ from timelines.runs.ended import notify_of_ended
 from timelines.runs.preparing import execute_preparation
 from timelines.runs.stages.execution import execute_stage
 from timelines.runs.tools import asks_models, find_queue
+from timelines.search.indexing import execute_indexing
+from timelines.search.meaning import execute_meaning_search
 
 
 @shared_task(name="timelines.tasks.run_stage")
@@ -72,6 +74,28 @@ def run_evaluation(evaluation_id: int) -> None:
 def send_evaluation_hints(evaluation_ids: Sequence[int]) -> None:
     """One message an evaluation, on the queue of the workers that embed."""
     post(Message(run_evaluation, pk, "embed") for pk in evaluation_ids)
+
+
+@shared_task(name="timelines.tasks.index_mentions")
+def index_mentions(indexing_id: int) -> None:
+    """Embed the mentions of a run if it still waits."""
+    execute_indexing(indexing_id)
+
+
+def send_indexing_hints(indexing_ids: Sequence[int]) -> None:
+    """One message a run, on the queue of the workers that embed."""
+    post(Message(index_mentions, pk, "embed") for pk in indexing_ids)
+
+
+@shared_task(name="timelines.tasks.embed_search")
+def embed_search(search_id: int) -> None:
+    """Embed what a person searches for if it still waits."""
+    execute_meaning_search(search_id)
+
+
+def send_search_hints(search_ids: Sequence[int]) -> None:
+    """One message a search, on the queue of the workers that embed."""
+    post(Message(embed_search, pk, "embed") for pk in search_ids)
 
 
 @shared_task(name="timelines.tasks.prepare_run")

@@ -28,7 +28,7 @@ from django.db.models.functions import Coalesce, Lower, NullIf
 
 from accounts.models import Study
 from ehr.models import Encounter
-from ehr.presentation.clock import distance_words
+from ehr.presentation.wording import span_words
 from timelines.access.closed import exclude_closed
 from timelines.case_state import CaseState, case_state
 from timelines.domain import TimelineKind
@@ -219,7 +219,7 @@ def case_rows(encounters: Sequence[Encounter], *, closed: Collection[int] = ()) 
 def _stay_words(encounter: Encounter) -> str:
     if encounter.discharged_at is None:
         return "–"
-    return distance_words((encounter.discharged_at - encounter.admitted_at).total_seconds() / 3600)
+    return span_words((encounter.discharged_at - encounter.admitted_at).total_seconds() / 3600)
 
 
 def _shown_first(case_runs: QuerySet[CaseRun], *by: str) -> QuerySet[CaseRun]:

@@ -20,6 +20,7 @@ from timelines.models.runs import (
     StageRun,
     StudyTimeline,
 )
+from timelines.models.search import MeaningSearch, MentionIndexing, MentionVector
 from timelines.models.story import StoryPin
 from timelines.models.timelines import Entry, Timeline
 
@@ -40,7 +41,10 @@ __all__ = [
     "Evidence",
     "Flag",
     "Inventory",
+    "MeaningSearch",
     "Mention",
+    "MentionIndexing",
+    "MentionVector",
     "Occurrence",
     "Query",
     "Run",

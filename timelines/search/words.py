@@ -28,7 +28,7 @@ _QUERIES = {
     TermKind.PREFIX: "to_tsquery('simple', %s)",
 }
 _OCCURRENCES = """
-    SELECT r.encounter_id, count(*), max(ts_rank_cd(o.words, {query}))
+    SELECT r.encounter_id, count(*), max(1.0 / length(o.mention))
     FROM timelines_occurrence o JOIN timelines_caserun r ON r.inventory_id = o.inventory_id
     WHERE o.words @@ {query} AND r.run_id = ANY(%s) AND NOT r.encounter_id = ANY(%s)
     GROUP BY r.encounter_id
@@ -47,7 +47,7 @@ _NOTES = """
 def find_by_words(study: Study, terms: Sequence[Term], closed: Collection[int]) -> Found:
     """Return the cases whose note or occurrences have all terms, best first.
 
-    Cases with matching occurrences lead.
+    Cases with matching occurrences lead: those with the shortest mention, which says little else.
     """
     if not terms:
         return Found(())
@@ -55,9 +55,9 @@ def find_by_words(study: Study, terms: Sequence[Term], closed: Collection[int]) 
     runs, left_out = find_study_runs(study), list(closed)
     ranks: dict[int, tuple[float, float, float]] = {}
     with connection.cursor() as cursor:
-        cursor.execute(_OCCURRENCES.format(query=query), [*values, *values, runs, left_out])
+        cursor.execute(_OCCURRENCES.format(query=query), [*values, runs, left_out])
         for encounter, count, rank in cursor.fetchall():
-            ranks[encounter] = (rank, count, 0.0)
+            ranks[encounter] = (float(rank), count, 0.0)
         cursor.execute(
             _NOTES.format(query=query), [*values, *values, study.pk, left_out, MOST_NOTES + 1]
         )

@@ -13,6 +13,7 @@ from accounts.models import User
 from accounts.permissions import check_user_can_manage_study
 from ehr.models import Dataset
 from timelines.models import Run, StudyTimeline
+from timelines.registry import call_study_run_hooks
 from timelines.runs.progress import RunTotals, count_run
 from timelines.runs.study_timeline.selection import current, first_default_run, is_full
 
@@ -91,6 +92,7 @@ def _store(
     chosen = StudyTimeline.objects.create(
         dataset_id=run.dataset_id, run=run, chosen_by=by, reason=reason
     )
+    call_study_run_hooks(run)
     record(
         actor=by,
         study=run.study,
