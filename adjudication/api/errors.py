@@ -29,6 +29,7 @@ from adjudication.review.opening import CANNOT_BE_SHOWN
 from adjudication.review.slots import DraftRefused
 from adjudication.states import InvalidTransition
 from llm_runtime.base import ProviderError
+from timelines.drafts.values import EditRefused
 from timelines.runs.language_models import UnknownModel
 from timelines.runs.storage import NoteChanged
 
@@ -42,6 +43,7 @@ REFUSED = (
     UnknownJudge,
     UnknownModel,
     ProviderError,
+    EditRefused,
 )
 #: One message for what does not exist, what belongs to another person, and what the framework would
 #: call by its model's name.

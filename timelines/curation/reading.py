@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db.models import QuerySet
 
@@ -161,6 +162,35 @@ def load_threads(
     )
 
 
+def load_comments(encounter: Encounter) -> list[dict[str, Any]]:
+    """Return all rows of the comments of a case, oldest first.
+
+    A withdrawn comment has no words. Two queries.
+    """
+    rows = list(
+        Comment.objects.filter(encounter=encounter)
+        .select_related("author", "occurrence", "parent")
+        .prefetch_related("mentions__person")
+        .order_by("pk")
+    )
+    withdrawn = {row.parent_id for row in rows if row.kind == Comment.Kind.WITHDRAW}
+    return [
+        {
+            "public_id": row.public_id,
+            "occurrence": row.occurrence,
+            "parent": row.parent,
+            "author": row.author,
+            "at": row.at,
+            "kind": row.kind,
+            "body": "" if row.pk in withdrawn else row.body,
+            "mentions": [
+                m.person.get_username() for m in row.mentions.all() if row.pk not in withdrawn
+            ],
+        }
+        for row in rows
+    ]
+
+
 def load_flags(occurrence: Occurrence, user: User, admin: bool) -> tuple[Raised, ...]:
     """Return the flags of an occurrence that are not withdrawn, oldest first."""
     found = Flag.objects.filter(
@@ -177,6 +207,29 @@ def load_flags(occurrence: Occurrence, user: User, admin: bool) -> tuple[Raised,
         )
         for flag in found.select_related("author").order_by("pk")
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """A row of the log of corrections; `applied`: the curated timeline has it."""
+
+    row: Correction
+    applied: bool
+
+
+def load_log(encounter: Encounter) -> list[Logged]:
+    """Return all corrections of a case, oldest first. One query."""
+    rows = list(
+        Correction.objects.filter(base__encounter=encounter)
+        .select_related("author", "base", "occurrence", "undoes", "chosen")
+        .order_by("pk")
+    )
+    logs: dict[tuple[int, int], list[Mark]] = defaultdict(list)
+    for row in rows:
+        logs[row.base_id, row.occurrence_id].append(as_mark(row))
+    standing = [find_standing(log).applied for log in logs.values()]
+    applied = {mark.number for mark in standing if mark}
+    return [Logged(row, row.pk in applied) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)

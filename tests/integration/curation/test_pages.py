@@ -9,12 +9,16 @@ from django.urls import reverse
 from accounts.models import AuditEvent
 from adjudication.access.exposure import find_exposed_cases
 from tests import factories
+from tests.support.api import ApiClient
 from tests.worlds.corrected import make_corrected_world
 from timelines.cases.choices import load_choices
 from timelines.cases.items import spans_and_items
 from timelines.curation.comments import find_mentioned
 from timelines.curation.curated import find_current
 from timelines.curation.reading import Dispute, find_disputes
+from timelines.domain import TimelineKind
+from timelines.evaluation.values import SourceKey
+from timelines.evaluations.data import Chosen, load_cases
 from timelines.models import Comment, Correction, Flag
 from timelines.presentation.status import Status
 
@@ -157,3 +161,44 @@ def test_an_answer_exposes_its_author(world):
     Browser(world, world.anna).answer("comment", body="seen")
     assert find_exposed_cases(world.anna, [world.encounter.public_id])
     assert not find_exposed_cases(world.boris, [world.encounter.public_id])
+
+
+def test_programs_correct_and_comment(world):
+    anna, outsider = ApiClient(world.anna), ApiClient(factories.make_user(factories.make_study()))
+    case, uid = f"cases/{world.encounter.public_id}", world.vancomycin.uid4
+    status, made = anna.post(f"{case}/corrections/", uid=uid, rows=[1])
+    assert (status, made["time"], made["applied"], made["by"]) == (201, 6.25, True, "anna")
+    assert made["timeline"] == world.base.public_id
+    assert anna.post(f"{case}/corrections/", uid=uid, entered="soon")[0] == 422
+    assert anna.post(f"{case}/corrections/", uid="ffff", rows=[1])[0] == 404
+    assert anna.get(f"{case}/corrections/") == (200, [made])
+    status, said = anna.post(f"{case}/comments/", body="Given? @boris", uid=uid)
+    assert (status, said["mentions"], said["uid"]) == (201, ["boris"], uid)
+    status, reply = anna.post(f"{case}/comments/", body="Yes", reply_to=said["id"])
+    assert (status, reply["reply_to"]) == (201, said["id"])
+    assert anna.get(f"{case}/comments/") == (200, [said, reply])
+    for path in ("corrections/", "comments/"):
+        assert outsider.get(f"{case}/{path}")[0] == 403
+
+
+def test_the_curated_timeline_is_evaluated_with_the_base_where_nobody_corrected(world):
+    """As a source like any other; a cohort's figures are over all its cases."""
+    other = factories.make_encounter(world.dataset)
+    inventory = factories.make_inventory(
+        factories.make_note(other, "Fever."), world.base.case_run.run
+    )
+    fever = factories.make_occurrence(inventory, "Fever")
+    case_run = factories.make_case_run(world.base.case_run.run, other, inventory)
+    factories.make_timeline(inventory, {fever: 1.0}, kind=TimelineKind.REVISED, case_run=case_run)
+    for encounter, words, hours in ((world.encounter, "Vancomycin", 6.25), (other, "Fever", 1.0)):
+        reference = factories.make_inventory(encounter.notes.get())
+        occurrence = factories.make_occurrence(reference, words)
+        factories.make_timeline(reference, {occurrence: hours}, kind=TimelineKind.REFERENCE)
+        factories.seal(reference)
+    Browser(world, world.anna).answer("correct", rows=[1])
+    chosen = Chosen([world.dataset], "reference", ["rules", "curated:rules"])
+    found = {loaded.encounter.pk: loaded.case.timelines for loaded in load_cases(chosen)}
+    key = SourceKey("curated:rules", "revised", 1)
+    assert [e.time for e in found[world.encounter.pk][key]] == [-6.0, 6.25, None]
+    assert [e.time for e in found[other.pk][key]] == [1.0]
+    assert [e.time for e in found[world.encounter.pk][SourceKey("rules", "revised", 1)]][1] == 1.5

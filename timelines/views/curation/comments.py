@@ -8,9 +8,10 @@ from django.views.decorators.http import require_POST
 from accounts.permissions import CASE_READERS
 from accounts.requests.json_bodies import json_body, read_text
 from accounts.scoping import StudyRequest, study_role_required
+from timelines.cases.target import open_answerable, open_target
 from timelines.curation import comments
 from timelines.models import Comment, Flag
-from timelines.views.curation.target import answer_in_json, open_answerable, open_target
+from timelines.views.curation.answers import answer_in_json
 
 
 @require_POST

@@ -13,6 +13,7 @@ from accounts.requests.json_bodies import json_body, read_text
 from accounts.scoping import StudyRequest, study_role_required
 from ehr.record.clock import clock_of
 from timelines.authoring.rows import row_json, search_rows
+from timelines.cases.target import open_answerable, open_target
 from timelines.curation import corrections
 from timelines.curation.corrections import Corrected
 from timelines.curation.offers import offer_rows
@@ -21,13 +22,7 @@ from timelines.curation.standing import DEFAULT_REASON
 from timelines.drafts.time_entry import read_time
 from timelines.drafts.values import EditRefused
 from timelines.models import Correction, Entry
-from timelines.views.curation.target import (
-    answer_in_json,
-    open_answerable,
-    open_target,
-    read_rows,
-    shown_after,
-)
+from timelines.views.curation.answers import answer_in_json, read_rows, shown_after
 
 
 @require_GET

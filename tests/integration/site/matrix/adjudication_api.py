@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from adjudication.packets import actions as packets
 from tests.integration.site.matrix import adjudication_judging as judging
 from tests.integration.site.matrix import adjudication_review as review
+from tests.integration.site.matrix import curation
 from tests.integration.site.matrix.world import Answer, Row, World, answers, expect_signed_in
 from timelines.cases.exporting.formats import FORMATS
 
@@ -187,6 +188,10 @@ JUDGING = [
         _readers(200),
         path=lambda world: {"finding_id": judging._game(world).findings.get().public_id},
     ),
+    Row("adjudication_api:corrections", _readers(200), path=curation._corrected),
+    Row("adjudication_api:corrections", _readers(415), method="post", path=curation._corrected),
+    Row("adjudication_api:comments", _readers(200), path=curation._corrected),
+    Row("adjudication_api:comments", _readers(415), method="post", path=curation._corrected),
     Row(
         "adjudication_api:comparison",
         _readers(200),

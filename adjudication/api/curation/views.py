@@ -1,0 +1,104 @@
+"""Corrections and comments of a case. Guards are those of the case page."""
+
+from __future__ import annotations
+
+from functools import partial
+from http import HTTPStatus
+from typing import Any
+
+from django.http import Http404
+from rest_framework.request import Request
+
+from adjudication.api.access import ApiView, build_page_request, read_body, require_studies
+from adjudication.api.curation import bodies
+from adjudication.api.operations import operation
+from timelines.cases.target import open_answerable, open_target
+from timelines.curation import comments, corrections
+from timelines.curation.opening import audit
+from timelines.curation.reading import Logged, load_comments, load_log
+from timelines.models import Comment
+
+curation_operation = partial(operation, "Cases")
+
+
+class Corrections(ApiView):
+    @curation_operation("correction_list", bodies.Correction, refuses=(403,), many=True)
+    def get(self, request: Request, case_id: str) -> list[Logged]:
+        """Return all corrections of a case, oldest first.
+
+        The log is append-only: a further row undoes or settles.
+        """
+        require_studies(request)
+        page = build_page_request(request)
+        encounter = open_answerable(page, case_id)
+        audit(encounter, "case.answers", page.user, {"part": "corrections"})
+        return load_log(encounter)
+
+    @curation_operation(
+        "correct",
+        bodies.Correction,
+        refuses=(403, 422),
+        takes=bodies.Correct,
+        status=HTTPStatus.CREATED,
+    )
+    def post(self, request: Request, case_id: str) -> Logged:
+        """Correct a time. The same correction sent again is stored once."""
+        require_studies(request)
+        page = build_page_request(request)
+        open_answerable(page, case_id)
+        values = read_body(bodies.Correct, request)
+        target = open_target(page, case_id, values["uid"], values["timeline"])
+        what = corrections.Corrected(
+            entered=values["entered"],
+            rows=values["rows"],
+            known=values["known"],
+            not_placed=values["kind"] == "not_placed",
+            not_happened=values["kind"] == "not_happened",
+            reason=values["reason"],
+        )
+        made = corrections.correct(
+            base=target.base, occurrence=target.occurrence, what=what, by=page.user
+        )
+        return next(line for line in load_log(target.encounter) if line.row.pk == made.pk)
+
+
+class Comments(ApiView):
+    @curation_operation("comment_list", bodies.Comment, refuses=(403,), many=True)
+    def get(self, request: Request, case_id: str) -> list[dict[str, Any]]:
+        """Return all comments of a case, oldest first."""
+        require_studies(request)
+        page = build_page_request(request)
+        encounter = open_answerable(page, case_id)
+        audit(encounter, "case.answers", page.user, {"part": "comments"})
+        return load_comments(encounter)
+
+    @curation_operation(
+        "comment",
+        bodies.Comment,
+        refuses=(403, 422),
+        takes=bodies.Say,
+        status=HTTPStatus.CREATED,
+    )
+    def post(self, request: Request, case_id: str) -> dict[str, Any]:
+        """Comment on a case or on an occurrence, or reply to a comment."""
+        require_studies(request)
+        page = build_page_request(request)
+        encounter = open_answerable(page, case_id)
+        values = read_body(bodies.Say, request)
+        occurrence = parent = None
+        if values["uid"]:
+            target = open_target(page, case_id, values["uid"], values["timeline"])
+            occurrence = target.occurrence
+        if values["reply_to"]:
+            said = Comment.objects.filter(encounter=encounter, kind=Comment.Kind.COMMENT)
+            parent = said.filter(public_id=values["reply_to"]).first()
+            if parent is None:
+                raise Http404
+        made = comments.comment(
+            encounter=encounter,
+            occurrence=occurrence,
+            parent=parent,
+            body=values["body"],
+            by=page.user,
+        )
+        return next(row for row in load_comments(encounter) if row["public_id"] == made.public_id)
