@@ -27,7 +27,7 @@ class Status(StrEnum):
 _LABELS = {
     Status.EXPLICIT: "stated in the note",
     Status.INFERRED: "inferred from the note",
-    Status.MOVED: "moved by evidence",
+    Status.MOVED: "from the record",
     Status.CORRECTED: "corrected by a clinician",
     Status.UNPLACED: "not placed",
     Status.UNSPECIFIED: "basis not given",

@@ -47,7 +47,7 @@ function howSure(item) {
 const kinds = Case.find("[data-kinds]");
 for (const { key, label } of Case.data.lanes) {
   if (!kinds) break;
-  const line = element("span", "line", label);
+  const line = element("span", "hairline", label);
   line.dataset.kind = key ?? "";
   kinds.appendChild(element("li")).append(line);
 }

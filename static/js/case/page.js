@@ -20,6 +20,6 @@ import { find, remembered } from "./state.js";
 import { splitPanes } from "../common/panes.js";
 import "../disclose.js";
 
-splitPanes(find("[data-panes]"), remembered, { note: 40, plot: 55 });
+splitPanes(find("[data-panes]"), remembered, { note: 40, plot: 60 });
 startTabs();
 start();

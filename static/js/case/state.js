@@ -90,7 +90,7 @@ export const byShift = inNote.filter((i) => changed(items[i])).sort((a, b) =>
 export const statusWords = {
   explicit: "stated in the note",
   inferred: "inferred from the note",
-  moved: "moved by evidence",
+  moved: "from the record",
   corrected: "corrected by a clinician",
   unplaced: "not placed",
   unspecified: "basis not given",

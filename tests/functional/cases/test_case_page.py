@@ -67,7 +67,7 @@ def test_the_whole_page_is_walked_with_the_keyboard_alone(opened, world):
     keys.press("[")
     assert read_selected(page) == world.uid("andexanet")
     expect(page.locator(f"{PANEL} .chain-when")).to_contain_text(
-        "HD 1 · 21:08 (+6.5 h) · moved by evidence · 5 h later · text HD 1 · 16:08"
+        "HD 1 · 21:08 (+6.5 h) · from the record · 5 h later · text HD 1 · 16:08"
     )
     expect(page.locator(f"{PANEL} #step-8")).to_contain_text("rules 1.0 / adopt-row")
     expect(page.locator(".seg.is-selected").first).to_be_focused()
@@ -98,6 +98,7 @@ def test_the_whole_page_is_walked_with_the_keyboard_alone(opened, world):
 
 def test_the_plot_and_its_window_answer_to_keys(opened, world):
     page = opened()
+    page.keyboard.press("2")
     page.locator("[data-plot-scroll]").focus()
     page.keyboard.press("ArrowRight")
     assert read_selected(page) == world.uid("fall"), "the earliest occurrence comes first"
@@ -184,6 +185,7 @@ def test_note_plot_table_and_address_follow_one_selection(opened, world):
     expect(both).to_have_text("left thalamic hemorrhage")
     assert both.locator(".u").count() == 2
     both.click()
+    page.keyboard.press("2")
     expect(page.locator(".lane-over .ring")).to_be_visible()
     expect(page.locator(".margin-selected")).to_contain_text("HD 1")
     page.goto(page.url)
@@ -200,6 +202,7 @@ def test_note_plot_table_and_address_follow_one_selection(opened, world):
 @pytest.mark.deep
 def test_a_mark_of_the_plot_selects_its_occurrence(opened, world):
     page = opened(f"?o={world.uid('andexanet')}")
+    page.keyboard.press("2")
     page.wait_for_selector("[data-lanes][data-record]")
     expect(page.locator(".lane-over .ring")).to_be_visible()
     ring = page.locator(".lane-over .ring").bounding_box()
@@ -341,6 +344,7 @@ def test_on_a_phone_everything_can_be_read(opened):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     expect(page.locator(".note-text").first).to_be_visible()
     page.locator("#tabs-pane").scroll_into_view_if_needed()
+    page.locator("#tab-lanes").click()
     expect(page.locator(".lane-button").first).to_be_visible()
 
 

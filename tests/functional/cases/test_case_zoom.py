@@ -67,6 +67,7 @@ def case(enter, page) -> Page:
     opened.wait_for_selector("#case[data-ready]")
     # The page's own state: a module that is loaded already is not loaded again.
     opened.evaluate("async () => { window.CasePage = await import('/static/js/case/state.js'); }")
+    opened.keyboard.press("2")
     opened.wait_for_selector("[data-lanes][data-record]")
     return opened
 

@@ -51,7 +51,7 @@ def test_every_status_has_words():
     words = {
         "stated in the note",
         "inferred from the note",
-        "moved by evidence",
+        "from the record",
         "corrected by a clinician",
         "not placed",
         "basis not given",
