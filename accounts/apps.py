@@ -10,8 +10,8 @@ class AccountsConfig(AppConfig):
 
         Groups follow memberships, and the trail records sign-ins.
         """
-        from accounts import groups
         from accounts.api_access import schema as api_schema  # noqa: F401  # the scheme is known once its class is defined
+        from accounts.membership import groups
         from accounts.models import Membership, Role
         from accounts.registry import NavItem, register_nav_item
         from accounts.requests import converters

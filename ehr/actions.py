@@ -17,7 +17,7 @@ from django.db import connection, transaction
 from django.urls import reverse
 
 from accounts.audit.trail import record
-from accounts.members import find_members
+from accounts.membership.members import find_members
 from accounts.models import Notification, Role, Study, User
 from accounts.notifications.actions import notify
 from accounts.permissions import check_user_can_manage_study

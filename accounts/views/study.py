@@ -19,7 +19,7 @@ from accounts.actions import (
     reset_password,
 )
 from accounts.forms import MemberForm
-from accounts.members import member_lines
+from accounts.membership.members import member_lines
 from accounts.models import Role, User
 from accounts.registry import study_cards
 from accounts.scoping import StudyRequest, study_role_required
