@@ -78,6 +78,17 @@ class NavItem:
     concerns: Callable[[User, Study], bool] | None = None
 
 
+@dataclass(frozen=True)
+class OpeningQuestion:
+    """What a person is asked before pages show them some objects.
+
+    `words` say what opening them means. The answer is stored for `object_ids`.
+    """
+
+    words: str
+    object_ids: tuple[str, ...]
+
+
 #: Builds a card for this person in this study; None if there is nothing to show.
 HomeCard = Callable[[User, Study], Card | None]
 #: Why this person must not open that object now, as a sentence for them; None to let them.
@@ -85,11 +96,14 @@ PageGuard = Callable[[User, str, str], str | None]
 #: All objects of that type which a page guard closes to this person now: for lists, counts and
 #: sums.
 ClosedObjects = Callable[[User, str], Collection[str]]
+#: What this person is asked before pages show these objects; None to show them at once.
+AskBefore = Callable[[User, str, Collection[str]], OpeningQuestion | None]
 
 _home_cards: list[tuple[int, HomeCard]] = []
 _study_cards: list[tuple[int, HomeCard]] = []
 _nav_items: list[tuple[int, NavItem]] = []
 _page_guards: dict[PageGuard, tuple[ClosedObjects, frozenset[str]]] = {}
+_opening_questions: list[AskBefore] = []
 
 
 def register_home_card(build: HomeCard, *, order: int = 100) -> None:
@@ -118,6 +132,20 @@ def register_page_guard(
     Pages of one object ask `guard(user, object_type, object_id)`, all others ask `closed`.
     """
     _page_guards[guard] = (closed, frozenset(object_types))
+
+
+def register_opening_question(ask: AskBefore) -> None:
+    """Add a question that pages ask before they show objects."""
+    if ask not in _opening_questions:
+        _opening_questions.append(ask)
+
+
+def find_opening_question(
+    user: User, object_type: str, object_ids: Collection[str]
+) -> OpeningQuestion | None:
+    """Return the first question about showing these objects, or None."""
+    questions = (ask(user, object_type, object_ids) for ask in _opening_questions)
+    return next((question for question in questions if question is not None), None)
 
 
 def home_cards(user: User, study: Study) -> list[Card]:

@@ -12,8 +12,10 @@ class AdjudicationConfig(AppConfig):
             NavItem,
             register_home_card,
             register_nav_item,
+            register_opening_question,
             register_page_guard,
         )
+        from adjudication.access.asking import ask_before_opening
         from adjudication.access.eligibility import (
             CLOSED_PAGES,
             find_closed_cases,
@@ -41,6 +43,7 @@ class AdjudicationConfig(AppConfig):
         register_exchange(KIND)
         register_losses(adjudication_losses)
         register_page_guard(guard_packet, find_closed_cases, CLOSED_PAGES)
+        register_opening_question(ask_before_opening)
         register_case_link(compare_link)
         for question in CASE_QUESTIONS:
             register_case_question(question)

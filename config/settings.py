@@ -94,6 +94,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "accounts.requests.middleware.FirstPasswordMiddleware",
+    "adjudication.views.asking.AskFirstMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"

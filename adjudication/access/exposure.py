@@ -15,6 +15,7 @@ from accounts.models import AuditEvent, Study, User
 from adjudication.models import Packet
 from ehr.models import Encounter
 from ehr.record.same_stay import group_copies
+from timelines.access.asking import ask_first
 from timelines.access.authoring import EXPOSING as TIMELINE_EXPOSING
 
 #: Recorded by pages that show findings or timelines of a case with their sources or the judge's
@@ -26,8 +27,11 @@ EXPOSING = (*TIMELINE_EXPOSING, UNBLINDED)
 def record_exposure(*, user: User, encounters: Iterable[Encounter], page: str) -> None:
     """Record that a page unblinds these cases, in one insert per study.
 
-    `page` names the page in the trail.
+    `page` names the page in the trail. Raises AskFirst, and records nothing, if the person has to
+    answer a question before.
     """
+    encounters = list(encounters)
+    ask_first(user, [encounter.public_id for encounter in encounters])
     by_study: dict[Study, list[str]] = defaultdict(list)
     for encounter in encounters:
         by_study[encounter.dataset.study].append(encounter.public_id)

@@ -29,6 +29,7 @@ from adjudication.review.opening import CANNOT_BE_SHOWN
 from adjudication.review.slots import DraftRefused
 from adjudication.states import InvalidTransition
 from llm_runtime.base import ProviderError
+from timelines.access.asking import AskFirst
 from timelines.drafts.values import EditRefused
 from timelines.runs.language_models import UnknownModel
 from timelines.runs.storage import NoteChanged
@@ -129,6 +130,8 @@ def _build_refusal(error: Exception) -> Refusal | None:
             )
         case WrongPassword():
             return Refusal(HTTPStatus.FORBIDDEN, "wrong_password", str(error))
+        case AskFirst():
+            return Refusal(HTTPStatus.FORBIDDEN, "ask_first", str(error))
         case NotAllowed():
             return Refusal(HTTPStatus.FORBIDDEN, "not_allowed", str(error))
         case PermissionDenied():

@@ -6,6 +6,7 @@ Defaults are the protocol's.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from django import forms
@@ -13,6 +14,7 @@ from django import forms
 from accounts.models import Role, Study, User
 from adjudication.models import Assignment, JudgeRun, Packet
 from adjudication.packets.actions import LONGEST_LABEL, list_pairings
+from adjudication.packets.candidates import Candidate
 from adjudication.sampling.drawing import CASES, QUOTAS, Design
 
 MOST = 10_000
@@ -114,11 +116,28 @@ class DrawForm(forms.Form):
         )
 
 
+class PersonSelect(forms.Select):
+    """A choice of people; those who are not eligible cannot be chosen."""
+
+    disabled_values: Collection[str] = ()
+
+    def create_option(self, name: str, value: Any, *args: Any, **options: Any) -> dict[str, Any]:
+        """Return the option, disabled and with the reason in short."""
+        option: dict[str, Any] = super().create_option(name, value, *args, **options)
+        if str(value) in self.disabled_values:
+            option["attrs"]["disabled"] = True
+            option["label"] = f"{option['label']} (not eligible)"
+        return option
+
+
 class AssignForm(forms.Form):
     """A member of the study, their role in the packet, and their pairings."""
 
     person = forms.ModelChoiceField(
-        User.objects.none(), to_field_name="public_id", empty_label="choose a person"
+        User.objects.none(),
+        to_field_name="public_id",
+        empty_label="choose a person",
+        widget=PersonSelect,
     )
     role = forms.ChoiceField(
         choices=[
@@ -128,11 +147,16 @@ class AssignForm(forms.Form):
     )
     pairing = forms.ChoiceField(required=False, label="Items")
 
-    def __init__(self, *args: Any, packet: Packet, **options: Any) -> None:
+    def __init__(
+        self, *args: Any, packet: Packet, candidates: Sequence[Candidate] = (), **options: Any
+    ) -> None:
         super().__init__(*args, **{"label_suffix": "", **options})
         self.fields["person"].queryset = find_reviewers(packet.study).exclude(  # type: ignore[attr-defined]  # a ModelChoiceField
             review_assignments__in=packet.assignments.filter(withdrawn_at__isnull=True)
         )
+        self.fields["person"].widget.disabled_values = {
+            line.person.public_id for line in candidates if line.reasons
+        }
         pairings = packet.items.order_by("pairing").values_list("pairing", flat=True).distinct()
         self.fields["pairing"].choices = [("", "all items"), *((p, p) for p in pairings)]  # type: ignore[attr-defined]  # a ChoiceField
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
+from adjudication.views import asking
 from adjudication.views.review import pages as review
 from adjudication.views.review import practice as review_practice
 from adjudication.views.review import signing as review_signing
 from adjudication.views.review import steps as review_steps
 
 urlpatterns: list[URLPattern] = [
+    path("review/open-anyway/", asking.open_anyway, name="open_anyway"),
     path("review/", review.review_queue, name="review_queue"),
     path("review/<public_id:public_id>/", review.review_packet, name="review_packet"),
     path("review/<public_id:public_id>/item/", review.review_item, name="review_item"),

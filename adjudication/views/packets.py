@@ -26,6 +26,7 @@ from adjudication.access.eligibility import REFUSAL
 from adjudication.models import Assignment, Decision, Game, JudgeRun, Packet
 from adjudication.packets import actions as packets
 from adjudication.packets.actions import PacketRefused
+from adjudication.packets.candidates import find_candidates
 from adjudication.packets.forms import AssignForm, DrawForm
 from adjudication.review import steering as packet_page
 from adjudication.review.decisions import DecisionRefused, unsign
@@ -110,12 +111,14 @@ def packet(request: StudyRequest, public_id: str) -> HttpResponse:
     runs = JudgeRun.objects.filter(
         study=request.study, created_at__gt=found.judge_run.created_at
     ).order_by("-created_at")
+    candidates = find_candidates(found) if found.state != Packet.State.CLOSED else []
     later = exclude_closed_runs(runs, find_closed_objects(request.user))[:20]
     context = {
         "packet": found,
         "status": packet_page.load_status(found),
         "strata": packet_page.list_strata(),
-        "assign": AssignForm(packet=found),
+        "assign": AssignForm(packet=found, candidates=candidates),
+        "candidates": candidates,
         "unfinished": packet_page.count_unfinished(found)
         if found.state == Packet.State.OPEN
         else None,

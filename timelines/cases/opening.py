@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest
 from accounts.permissions import CASE_READERS, check_user_can_open
 from accounts.scoping import filter_by_role
 from ehr.models import Encounter
+from timelines.access.asking import ask_first
 from timelines.access.authoring import check_user_may_see_timelines
 from timelines.cases.choices import Choice, Choices
 from timelines.domain import Anchor
@@ -18,7 +19,8 @@ from timelines.domain import Anchor
 def open_case(request: HttpRequest, public_id: str) -> Encounter:
     """Return the encounter, if the person may see its timelines.
 
-    It must be in one of their studies. Raises Http404, NotAllowed.
+    It must be in one of their studies. Raises Http404, NotAllowed, and AskFirst if the person has
+    to answer a question before.
     """
     cases = filter_by_role(
         Encounter.objects.select_related("dataset__study"),
@@ -32,6 +34,7 @@ def open_case(request: HttpRequest, public_id: str) -> Encounter:
     assert request.user.is_authenticated
     check_user_can_open(request.user, encounter.dataset.study, "ehr.encounter", public_id)
     check_user_may_see_timelines(request.user, encounter)
+    ask_first(request.user, [public_id])
     return encounter
 
 

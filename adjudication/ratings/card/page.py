@@ -103,6 +103,13 @@ def record_access(request: StudyRequest, packet: Packet, action: str, **detail: 
 
     This unblinds them for the packet's cases.
     """
+    cases = (
+        Encounter.objects.filter(comparisons__games__findings__items__packet=packet)
+        .select_related("dataset__study")
+        .distinct()
+    )
+    # First: a person who is asked before has not opened the page.
+    record_exposure(user=request.user, encounters=cases, page="report card")
     record(
         actor=request.user,
         study=packet.study,
@@ -111,9 +118,3 @@ def record_access(request: StudyRequest, packet: Packet, action: str, **detail: 
         object_id=packet.public_id,
         detail=detail,
     )
-    cases = (
-        Encounter.objects.filter(comparisons__games__findings__items__packet=packet)
-        .select_related("dataset__study")
-        .distinct()
-    )
-    record_exposure(user=request.user, encounters=cases, page="report card")

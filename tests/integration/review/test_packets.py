@@ -17,6 +17,7 @@ from django.urls import reverse
 from accounts.models import AuditEvent, Role
 from accounts.permissions import NotAllowed
 from accounts.registry import closed_objects, veto
+from adjudication.access.asking import accept_exposure
 from adjudication.access.closed import find_closed_objects
 from adjudication.access.eligibility import (
     FINDING_PAGES,
@@ -169,6 +170,7 @@ def test_authors_the_exposed_and_strangers_are_not_eligible(review):
     )
     stranger = factories.make_user()
     make_draft(encounter, author)
+    accept_exposure(by=browser, case_ids=[encounter.public_id])
     record_exposure(user=browser, encounters=[encounter], page="finding")
     AuditEvent.objects.create(
         actor=reader, study=review.study, action="case.open", object_type="ehr.encounter", object_id=encounter.public_id,

@@ -19,6 +19,7 @@ from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from ehr.models import Encounter
 from jobs.models import JobState
+from timelines.access.asking import ask_first
 from timelines.access.closed import closed_encounters
 from timelines.cases.neighbours import MAX_IDS, remember_cases
 from timelines.models import MeaningSearch
@@ -88,7 +89,11 @@ def _show(
 
 
 def _record(request: StudyRequest, hits: Sequence[CaseHits]) -> None:
-    """Record the shown cases: those with something of a timeline apart."""
+    """Record the shown cases: those with something of a timeline apart.
+
+    Raises AskFirst for a case that the person has to be asked about.
+    """
+    ask_first(request.user, [h.encounter.public_id for h in hits if h.shows_times])
     for action, exposing in (("case.search", True), ("note.search", False)):
         record_each(
             actor=request.user,

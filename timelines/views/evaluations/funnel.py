@@ -17,6 +17,7 @@ from accounts.audit.trail import record_each
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from ehr.presentation.wording import hours_words
+from timelines.access.asking import ask_first
 from timelines.evaluation.plain import report_from_plain
 from timelines.evaluation.tables import LOST_WORDS, STEP_WORDS
 from timelines.evaluation.values import Basis, Lost, Report, Step
@@ -65,6 +66,7 @@ def evaluation_funnel(request: StudyRequest, public_id: str) -> HttpResponse:
         request.GET.get("page")
     )
     lines = [_line(listed, evaluation, report.settings.bases[0]) for listed in page.object_list]
+    ask_first(request.user, [line.encounter for line in lines])
     record_each(
         actor=request.user,
         study=evaluation.study,

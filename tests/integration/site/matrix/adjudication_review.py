@@ -169,6 +169,20 @@ ROWS = [
             superuser=403,
         ),
     ),
+    # Refused without a case; the question itself: tests/integration/review/test_asking.py.
+    Row(
+        "adjudication:open_anyway",
+        answers(
+            anonymous=SIGN_IN,
+            clinician=404,
+            reviewer=404,
+            admin=404,
+            outsider=404,
+            nobody=403,
+            superuser=403,
+        ),
+        method="post",
+    ),
     Row("adjudication:review_packet", _reviewers_own(200), path=_mine),
     Row("adjudication:review_packet", NOBODYS, path=_draft),
     Row("adjudication:review_item", _reviewers_own(200), path=_mine),
