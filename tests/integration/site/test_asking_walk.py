@@ -27,7 +27,6 @@ EXPOSES = {
     "timelines:agreement",
     "timelines:evaluation_case",
     "timelines:evaluation_funnel",
-    "timelines:search",
     "adjudication:compare",
     "adjudication:finding",
     "adjudication:findings",

@@ -14,8 +14,10 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import Role
+from adjudication.access.asking import accept_exposure
 from adjudication.models import Assignment, Packet
 from adjudication.packets import actions as packets
+from ehr.models import Encounter
 from tests import factories
 from tests.paths import DEMO
 from tests.support.crawler import Answer, Visit, crawl, select_shapes
@@ -63,6 +65,10 @@ def make_asker(client: Client):
 
 def crawl_person(demo: Demo, person: str, *, each: int) -> list[Visit]:
     client = Client(raise_request_exception=False)
+    if person == "clinician":
+        # They could review the packet: they are asked, and open its cases.
+        for case in Encounter.objects.filter(dataset__study=demo.study):
+            accept_exposure(by=demo.people[person], case_ids=[case.public_id])
     if person != "anonymous":
         client.force_login(demo.people[person])
     return crawl(make_asker(client), PEOPLE[person], each=each)
