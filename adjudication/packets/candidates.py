@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from accounts.members import member_lines
+from accounts.membership.members import member_lines
 from accounts.models import Role, User
 from adjudication.access.eligibility import find_ineligibility_reasons
 from adjudication.models import Packet
