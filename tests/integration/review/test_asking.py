@@ -149,7 +149,7 @@ def test_partials_and_programs_get_a_refusal_that_says_so(review, client):
 
 
 def test_a_list_asks_about_its_packets_once(review, client):
-    """One question names every packet; the answer about one case of each is enough."""
+    """The answer about one case of each packet is enough."""
     person = factories.make_user(review.study, Role.CLINICIAN)
     client.force_login(person)
     page = f"/adjudication/runs/{review.world.run.public_id}/findings/"
