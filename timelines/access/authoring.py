@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 from django.db.models import Q
@@ -29,6 +30,13 @@ AUTHORING_PAGES = "timelines.authoring"
 SOURCE = "author:"
 #: Sources of timelines made of a base and people's corrections (`timelines.curation`).
 CURATED = "curated:"
+#: Sources of timelines that reconcile two authors' (`timelines.authoring.consensus`).
+CONSENSUS = "consensus:"
+#: Prefixes of the sources of timelines that people made.
+PEOPLES = (SOURCE, CURATED, CONSENSUS)
+#: Follows an author's name in the source of a timeline begun from a machine's. It cannot be part
+#: of a name, so that such timelines are never counted with the author's other ones.
+ASSISTED_BY = "/assisted by "
 LONGEST_SOURCE = 90
 SUPERSEDED = re.compile(r"#\d+$")
 UNAIDED_REFUSAL = (
@@ -47,6 +55,7 @@ EXPOSING = (
     "case.lanes",
     "case.search",
     "agreement.open",
+    "authoring.base",
     "evaluation.case",
     "evaluation.funnel",
     "case.unblinded",
@@ -76,10 +85,26 @@ def check_user_can_author(user: User, study: Study) -> None:
     check_user_can_open_cases(user, study)
 
 
-def make_source(author: User) -> str:
-    """Return the source of that author's timelines in pages and exports."""
+def make_source(author: User, assisted_by: str = "") -> str:
+    """Return the source of that author's timelines in pages and exports.
+
+    `assisted_by` is the source of the timeline that the author began from, if any.
+    """
     name = author.get_username()
-    return f"{SOURCE}{name if len(name) <= LONGEST_SOURCE else author.public_id}"
+    own = f"{SOURCE}{name if len(name) <= LONGEST_SOURCE else author.public_id}"
+    if not assisted_by:
+        return own
+    whole = f"{own}{ASSISTED_BY}{assisted_by}"
+    if len(whole) <= LONGEST_SOURCE:
+        return whole
+    short = hashlib.sha256(assisted_by.encode()).hexdigest()[:8]
+    return f"{SOURCE}{author.public_id}{ASSISTED_BY}{assisted_by[:40]}~{short}"
+
+
+def source_words(source: str) -> str:
+    """Return how pages name the source of a person's timeline."""
+    words = source.removeprefix(SOURCE).removeprefix(CONSENSUS)
+    return words.replace(ASSISTED_BY, ", assisted by ")
 
 
 def is_superseded(source: str) -> bool:
@@ -87,13 +112,14 @@ def is_superseded(source: str) -> bool:
 
     `source` names the timeline.
     """
-    return source.startswith((SOURCE, CURATED)) and SUPERSEDED.search(source) is not None
+    return source.startswith(PEOPLES) and SUPERSEDED.search(source) is not None
 
 
 #: The same as a condition on timelines: default lists leave them out.
-SUPERSEDED_TIMELINES = Q(source__regex=SUPERSEDED.pattern) & (
-    Q(source__startswith=SOURCE) | Q(source__startswith=CURATED)
+_BY_PEOPLE = (
+    Q(source__startswith=SOURCE) | Q(source__startswith=CURATED) | Q(source__startswith=CONSENSUS)
 )
+SUPERSEDED_TIMELINES = Q(source__regex=SUPERSEDED.pattern) & _BY_PEOPLE
 
 
 def unaided_draft(user: User, encounter_id: str) -> Authoring | None:
@@ -143,19 +169,18 @@ def check_user_may_see_timelines(user: User, encounter: Encounter) -> None:
 def hidden_timelines(user: User, encounter: Encounter) -> set[int]:
     """Primary keys of the timelines of a case that the person must not see.
 
-    They are those of its other authors and the curated ones, if the person authors the case too and
-    not everyone has submitted.
+    They are those of its other authors, the curated ones and those reconciled, if the person
+    authors the case too and not everyone has submitted.
     """
     if not is_writing_unseen(user, encounter):
         return set()
-    own = make_source(user)
-    others = Timeline.objects.filter(
-        Q(source__startswith=SOURCE) | Q(source__startswith=CURATED),
-        encounter=encounter,
-        case_run__isnull=True,
-    )
+    mine = Authoring.objects.filter(encounter=encounter, author=user).first()
+    own = {make_source(user), make_source(user, mine.assisted_by if mine else "")}
+    others = Timeline.objects.filter(_BY_PEOPLE, encounter=encounter, case_run__isnull=True)
     return {
-        pk for pk, source in others.values_list("pk", "source") if SUPERSEDED.sub("", source) != own
+        pk
+        for pk, source in others.values_list("pk", "source")
+        if SUPERSEDED.sub("", source) not in own
     }
 
 

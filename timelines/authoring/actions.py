@@ -14,7 +14,7 @@ from accounts.ids import new_public_id
 from accounts.models import User
 from accounts.permissions import NotAllowed, check_user_can_open, user_can_manage_study
 from accounts.wording import format_count
-from ehr.models import Encounter
+from ehr.models import Encounter, Note
 from timelines import domain, models
 from timelines.access.authoring import (
     AUTHORING_PAGES,
@@ -22,9 +22,11 @@ from timelines.access.authoring import (
     make_source,
     was_exposed,
 )
+from timelines.authoring.bases import copy_entries, find_bases
 from timelines.authoring.edits import Conflict, Locked, locked_draft, log
 from timelines.authoring.storage import insert, load_document, renumber
-from timelines.drafts.document import Document
+from timelines.drafts.document import Change, Document, make_document
+from timelines.drafts.undoing import BASE
 from timelines.drafts.values import LONGEST_REASON, EditRefused
 from timelines.models import Authoring, Inventory, Timeline
 from timelines.pipeline.uids import escape_mention
@@ -56,12 +58,13 @@ class NotReady(ValueError):
 
 @transaction.atomic
 def start_authoring(
-    *, encounter: Encounter, protocol: Authoring.Protocol, by: User
+    *, encounter: Encounter, protocol: Authoring.Protocol, by: User, base: str = ""
 ) -> tuple[Authoring, bool]:
     """Return the person's authoring of this case, and whether it is new.
 
-    An existing one does not change. Raises NotAllowed, NoteChanged, LookupError for a case without
-    a note.
+    An existing one does not change. `base` is the public id of a timeline that is copied as the
+    draft; an unaided one has none. Raises NotAllowed, NoteChanged, EditRefused for a timeline that
+    is not offered, LookupError for a case without a note.
     """
     study = encounter.dataset.study
     check_user_can_author(by, study)
@@ -74,7 +77,8 @@ def start_authoring(
     note = storage.find_note(encounter)
     if note is None:
         raise LookupError("a case without a note has nothing to author")
-    storage.checked_text(note)
+    text = storage.checked_text(note)
+    copied = _find_base(encounter, note, protocol, base, by) if base else None
     inventory = Inventory.objects.create(
         encounter=encounter, note=note, origin=Inventory.Origin.REFERENCE
     )
@@ -82,10 +86,21 @@ def start_authoring(
         encounter=encounter,
         author=by,
         protocol=protocol,
+        assisted_by=copied.source if copied else "",
+        base=copied,
         inventory=inventory,
         exposed=was_exposed(by, encounter),
     )
-    _audit(made, "authoring.start", by, protocol=protocol.value, exposed=made.exposed)
+    if copied is not None:
+        _begin_from(made, copied, len(text), by)
+    _audit(
+        made,
+        "authoring.start",
+        by,
+        protocol=protocol.value,
+        assisted_by=made.assisted_by,
+        exposed=made.exposed,
+    )
     return made, True
 
 
@@ -154,6 +169,33 @@ def reopen(*, authoring: Authoring, reason: str, by: User) -> Authoring:
     return found
 
 
+def _find_base(
+    encounter: Encounter, note: Note, protocol: Authoring.Protocol, base: str, by: User
+) -> Timeline:
+    if protocol != Authoring.Protocol.ASSISTED:
+        raise EditRefused("base", "An unaided timeline begins empty.")
+    offered = {o.timeline.public_id: o.timeline for o in find_bases(by, encounter, note)}
+    if base not in offered:
+        raise EditRefused("base", "This timeline cannot be begun from. Choose another.")
+    return offered[base]
+
+
+def _begin_from(authoring: Authoring, base: Timeline, length: int, by: User) -> None:
+    """Copy the timeline. The log begins with it, and it cannot be undone."""
+    document = make_document(length, copy_entries(base))
+    insert(authoring.inventory, document.ordered)
+    log(authoring, BASE, new_public_id(), change=Change(after=tuple(document.ordered)))
+    # The author now has its times: to other rules, they have seen the case.
+    record(
+        actor=by,
+        study=authoring.encounter.dataset.study,
+        action="authoring.base",
+        object_type="ehr.encounter",
+        object_id=authoring.encounter.public_id,
+        detail={"timeline": base.public_id, "occurrences": len(document.occurrences)},
+    )
+
+
 def _seal(authoring: Authoring, document: Document) -> Timeline:
     """Seal the inventory and return its complete timeline.
 
@@ -175,7 +217,7 @@ def _seal(authoring: Authoring, document: Document) -> Timeline:
         storage.load_inventory(authoring.inventory_id), entries, domain.TimelineKind.REFERENCE
     )
     timeline = storage.save_timeline(
-        timeline=complete, inventory=authoring.inventory, source=make_source(authoring.author)
+        timeline=complete, inventory=authoring.inventory, source=_source(authoring)
     )
     Inventory.objects.filter(pk=authoring.inventory_id).update(sealed_at=Now())
     return timeline
@@ -188,11 +230,15 @@ def _supersede(authoring: Authoring) -> None:
     """
     if authoring.timeline_id is None:
         return
-    source = make_source(authoring.author)
+    source = _source(authoring)
     before = Timeline.objects.filter(
         encounter=authoring.encounter, source__startswith=f"{source}#"
     ).count()
     Timeline.objects.filter(pk=authoring.timeline_id).update(source=f"{source}#{before + 1}")
+
+
+def _source(authoring: Authoring) -> str:
+    return make_source(authoring.author, authoring.assisted_by)
 
 
 def _audit(authoring: Authoring, action: str, by: User, **detail: str | int | bool) -> None:

@@ -21,7 +21,7 @@ from timelines.authoring.storage import load_document, save_change
 from timelines.drafts import document as edits
 from timelines.drafts.document import Change, Document
 from timelines.drafts.reading import read_fields
-from timelines.drafts.undoing import REDO, UNDO, Stacks, stacks
+from timelines.drafts.undoing import BASE, REDO, UNDO, Stacks, stacks
 from timelines.drafts.values import DraftOccurrence, EditRefused
 from timelines.models import Authoring, AuthoringEdit
 from timelines.pipeline.uids import UidsUsedUp, draw_uid
@@ -29,7 +29,7 @@ from timelines.runs.storage import uids_in_use
 
 TOKEN = re.compile(r"[0-9A-Za-z_-]{1,64}")
 #: Kinds that give new UIDs; the log of these knows every UID that the authoring ever had.
-GIVING = ("add", "split")
+GIVING = ("add", "split", BASE)
 UNCHANGED = Change()
 
 

@@ -9,7 +9,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ehr.models import Encounter
-from timelines.access.authoring import CURATED, SOURCE, SUPERSEDED_TIMELINES
+from timelines.access.authoring import (
+    CONSENSUS,
+    CURATED,
+    SOURCE,
+    SUPERSEDED_TIMELINES,
+    source_words,
+)
 from timelines.domain import TimelineKind
 from timelines.models import Run, Timeline
 from timelines.runs.study_timeline.selection import (
@@ -45,7 +51,12 @@ class Choice:
     @property
     def author(self) -> str:
         """Whose submitted timeline it is; empty for any other."""
-        return self.source.removeprefix(SOURCE) if self.source.startswith(SOURCE) else ""
+        return source_words(self.source) if self.source.startswith(SOURCE) else ""
+
+    @property
+    def consensus(self) -> str:
+        """Whose timelines it reconciles; empty for any other."""
+        return source_words(self.source) if self.source.startswith(CONSENSUS) else ""
 
 
 @dataclass(frozen=True)
@@ -226,7 +237,9 @@ def load_choices(encounter: Encounter, *, hidden: Collection[int] = ()) -> Choic
     ]
     # The cohort's own reference first, then imported ones, then people's: the first is what the
     # others are compared with.
-    references.sort(key=lambda c: (c.source != REFERENCE_SOURCE, c.source.startswith(SOURCE)))
+    references.sort(
+        key=lambda c: (c.source != REFERENCE_SOURCE, c.source.startswith((SOURCE, CONSENSUS)))
+    )
     study_label = run_words(study) if study else ""
     return Choices(tuple(sorted(groups, key=_order)), tuple(references), study_label)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from timelines.domain import Lane
 from timelines.evaluation.concordance import concordance
 from timelines.evaluation.distances import levenshtein_distance
 from timelines.evaluation.matching import match_events
@@ -39,6 +40,12 @@ class Authored:
     time: float | None
     lower: float | None = None
     upper: float | None = None
+    known: bool = False
+    lane: str = Lane.FINDING.value
+    rows: tuple[int, ...] = ()
+    context: tuple[str, ...] = ()
+    #: Its row in the database; None outside of it.
+    pk: int | None = None
 
     @property
     def span(self) -> tuple[int, int] | None:

@@ -10,8 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 UNDO, REDO = "undo", "redo"
-#: Steps in the life of a timeline that change no occurrence, so there is nothing to take back.
-MARKS = frozenset({"submit", "reopen"})
+#: The draft was begun from a timeline.
+BASE = "base"
+#: Steps in the life of a timeline that are no edit of its author, so there is nothing to take back.
+MARKS = frozenset({"submit", "reopen", BASE})
 
 
 @dataclass

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from ehr.models import Encounter
-from timelines.access.authoring import CURATED, SOURCE
+from timelines.access.authoring import CURATED, PEOPLES
 from timelines.domain import TimelineKind, tolerance
 from timelines.evaluation.values import Basis, CaseResult, CaseSource, PlacedEvent, SourceKey
 from timelines.evaluations.data import load_events
@@ -113,7 +113,7 @@ def _load_compared(
     evaluation: Evaluation, encounter: Encounter, key: SourceKey, size: int, keys: set[str]
 ) -> Compared | None:
     named = Q(source=key.source)
-    if key.source.startswith((SOURCE, CURATED)):
+    if key.source.startswith(PEOPLES):
         # A superseded submission has its source's name and a number.
         named |= Q(source__startswith=f"{key.source}#")
     if key.source.startswith(CURATED):

@@ -40,6 +40,13 @@ class Authoring(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="authorings"
     )
     protocol = models.CharField(max_length=10, choices=Protocol.choices)
+    #: Source of the timeline that the draft was begun from; empty if it began empty. Such timelines
+    #: have a source of their own, so that no figure mixes them with others.
+    assisted_by = models.CharField(max_length=100, blank=True, default="")
+    #: That timeline, while it exists.
+    base = models.ForeignKey(
+        Timeline, null=True, blank=True, on_delete=models.SET_NULL, related_name="assisted"
+    )
     state = models.CharField(max_length=10, choices=State.choices, default=State.DRAFT)
     #: Grows by one with every stored edit; an edit made on an older revision is rejected (conflict
     #: detection).
@@ -71,7 +78,21 @@ class Authoring(models.Model):
                 | Q(state="submitted", timeline__isnull=False, submitted_at__isnull=False),
                 name="authoring_submitted_has_timeline",
             ),
+            models.CheckConstraint(
+                condition=Q(protocol="assisted") | Q(assisted_by="", base__isnull=True),
+                name="authoring_unaided_has_no_base",
+            ),
+            models.CheckConstraint(
+                condition=~Q(assisted_by="") | Q(base__isnull=True),
+                name="authoring_base_is_named",
+            ),
         ]
+
+    @property
+    def protocol_words(self) -> str:
+        """The protocol, with the timeline that the draft was begun from."""
+        said = self.get_protocol_display()
+        return f"{said} by {self.assisted_by}" if self.assisted_by else said
 
 
 class DraftEntry(models.Model):

@@ -97,14 +97,19 @@ def uids_in_use(note_id: int, *, without: Collection[int] = ()) -> dict[str, Ide
 
     The UIDs are those of its inventories, except the inventories `without`, for `assign_uids`. The
     lock makes writers of one note's inventories wait for each other. An author may still change the
-    words of a draft's UID, so nobody shares the UIDs of drafts (None).
+    words of a draft's UID, so nobody shares the UIDs of drafts (None). A UID that a draft was begun
+    with stays that of the timeline it was copied from.
     """
     Note.objects.select_for_update(no_key=True).only("pk").get(pk=note_id)
     rows = models.Occurrence.objects.filter(inventory__note=note_id).exclude(inventory__in=without)
     found: dict[str, Identity | None] = {}
-    for uid, sealed_at, *identity in rows.values_list(
-        "uid4", "inventory__sealed_at", "start", "end", "mention"
+    own = rows.exclude(inventory__origin=models.Inventory.Origin.REFERENCE)
+    copied = set(own.values_list("uid4", flat=True))
+    for uid, origin, sealed_at, *identity in rows.values_list(
+        "uid4", "inventory__origin", "inventory__sealed_at", "start", "end", "mention"
     ):
+        if origin == models.Inventory.Origin.REFERENCE and uid in copied:
+            continue
         mine = None if sealed_at is None else cast(Identity, tuple(identity))
         # Inventories from before this rule may use one UID for two occurrences.
         found[uid] = mine if found.get(uid, mine) == mine else None

@@ -18,7 +18,7 @@ from accounts.audit.trail import record
 from accounts.models import User
 from ehr.models import Dataset, Encounter, Note, SourceRow
 from timelines import domain, models
-from timelines.access.authoring import CURATED, SOURCE
+from timelines.access.authoring import PEOPLES
 from timelines.domain import TimelineKind
 from timelines.formats.assembling import build_domain
 from timelines.formats.extension import file_name
@@ -142,7 +142,7 @@ def check_source(dataset: Dataset, source: str) -> None:
     runs = Run.objects.filter(study=dataset.study, source=source)
     ours = (
         source == REFERENCE_SOURCE
-        or source.startswith((SOURCE, CURATED))
+        or source.startswith(PEOPLES)
         or re.split("[/:]", source)[0] in {*BACKBONES, *BASELINES}
     )
     if ours or runs.exists():

@@ -81,6 +81,8 @@ class CaseExport:
     def label(self) -> str:
         """The timeline as the page's switch names it."""
         if (group := self.choices.find_group(self.choice)) is None:
+            if self.choice.consensus:
+                return f"Consensus of {self.choice.consensus}"
             return f"Reference: {self.choice.author or self.choice.source}"
         basis = "from the note" if self.choice.kind is TimelineKind.TEXT_ONLY else "with the record"
         number = f", alternative {self.choice.alternative}" if self.choice.alternative > 1 else ""

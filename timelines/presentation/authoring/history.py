@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ehr.presentation.clock import Clock
 from timelines.drafts.document import Change
-from timelines.drafts.undoing import REDO, UNDO
+from timelines.drafts.undoing import BASE, REDO, UNDO
 from timelines.drafts.values import DraftOccurrence
 from timelines.presentation.authoring.values import TO_DO, time_words
 
@@ -44,6 +44,10 @@ def history_line(kind: str, change: Change, undone: str, reason: str, clock: Clo
 
     `undone` is the kind of the edit that an undo or redo is about.
     """
+    if kind == BASE:
+        count = len(change.after)
+        copied = f"{count} occurrence{'' if count == 1 else 's'} copied"
+        return HistoryLine("Began from a timeline", (), copied)
     if kind == "submit":
         return HistoryLine("Submitted", (), "")
     if kind == "reopen":

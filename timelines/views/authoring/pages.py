@@ -21,6 +21,7 @@ from timelines.access.authoring import is_agreement_open, was_exposed
 from timelines.access.closed import closed_encounters, exclude_closed, has_closed
 from timelines.authoring import actions
 from timelines.authoring.answers import CONFLICT, LOCKED, answer_refusals, stacks_json, state_json
+from timelines.authoring.bases import find_bases
 from timelines.authoring.download import FORMATS
 from timelines.authoring.edits import Conflict, Locked, find_stacks
 from timelines.authoring.opening import audit_view, open_authorable, own_authoring
@@ -70,25 +71,36 @@ def authorings(request: StudyRequest) -> HttpResponse:
 def author_start(request: StudyRequest, public_id: str) -> HttpResponseBase:
     """Choose the protocol; it cannot be changed after the start.
 
-    The page explains each protocol and says whether the author was exposed.
+    An assisted one may begin from a timeline. The page explains each protocol and says whether the
+    author was exposed.
     """
     encounter = open_authorable(request, public_id)
     existing = Authoring.objects.filter(encounter=encounter, author=request.user).first()
     if existing is not None:
         return redirect("timelines:authoring", existing.public_id)
     note = find_note(encounter)
-    chosen = request.POST.get("protocol", "")
+    chosen, error = request.POST.get("protocol", ""), "Choose a protocol."
     if request.method == "POST" and note is not None and chosen in Authoring.Protocol.values:
-        made, _ = actions.start_authoring(
-            encounter=encounter, protocol=Authoring.Protocol(chosen), by=request.user
-        )
-        return redirect("timelines:authoring", made.public_id)
+        try:
+            made, _ = actions.start_authoring(
+                encounter=encounter,
+                protocol=Authoring.Protocol(chosen),
+                by=request.user,
+                base=request.POST.get("base", ""),
+            )
+        except EditRefused as refused:
+            error = refused.message
+        else:
+            return redirect("timelines:authoring", made.public_id)
     context = {
         "encounter": encounter,
         "note": note,
         "protocols": Authoring.Protocol.choices,
         "exposed": was_exposed(request.user, encounter),
-        "unchosen": request.method == "POST",
+        "bases": find_bases(request.user, encounter, note) if note is not None else [],
+        "chosen": chosen,
+        "base": request.POST.get("base", ""),
+        "error": error if request.method == "POST" else "",
     }
     return render(
         request,
