@@ -12,6 +12,7 @@ from django.db import transaction
 from accounts.models import Study, User
 from accounts.permissions import CASE_READERS, NotAllowed, user_can_manage_study
 from ehr.models import Encounter
+from timelines.curation.mentions import check_mentions, tell_mentioned
 from timelines.curation.opening import audit, check_user_may_answer, lock_case
 from timelines.drafts.values import EditRefused
 from timelines.models import Comment, Flag, Mention, Occurrence
@@ -44,12 +45,14 @@ def comment(
         parent = parent.parent or parent
         occurrence = parent.occurrence
     _check_occurrence(encounter, occurrence)
+    people = find_named(text, encounter.dataset.study)
+    check_mentions(people, encounter)
     made = Comment.objects.create(
         encounter=encounter, occurrence=occurrence, parent=parent, author=by, body=text
     )
-    people = find_named(text, encounter.dataset.study)
     Mention.objects.bulk_create(Mention(comment=made, person=person) for person in people)
     _audit_comment(made, by, mentions=len(people))
+    tell_mentioned(made, people)
     return made
 
 

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from unittest import mock
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import AuditEvent
+from accounts.models import AuditEvent, Notification
 from adjudication.access.exposure import find_exposed_cases
 from tests import factories
 from tests.support.api import ApiClient
 from tests.worlds.corrected import make_corrected_world
+from timelines.authoring.actions import start_authoring
 from timelines.cases.choices import load_choices
-from timelines.cases.items import spans_and_items
+from timelines.cases.items import find_occurrence, spans_and_items
 from timelines.curation.comments import find_mentioned
 from timelines.curation.curated import find_current
 from timelines.curation.reading import Dispute, find_disputes
 from timelines.domain import TimelineKind
 from timelines.evaluation.values import SourceKey
 from timelines.evaluations.data import Chosen, load_cases
-from timelines.models import Comment, Correction, Flag
+from timelines.models import Authoring, Comment, Correction, Flag
 from timelines.presentation.status import Status
 
 pytestmark = pytest.mark.django_db
@@ -202,3 +206,45 @@ def test_the_curated_timeline_is_evaluated_with_the_base_where_nobody_corrected(
     assert [e.time for e in found[world.encounter.pk][key]] == [-6.0, 6.25, None]
     assert [e.time for e in found[other.pk][key]] == [1.0]
     assert [e.time for e in found[world.encounter.pk][SourceKey("rules", "revised", 1)]][1] == 1.5
+
+
+def test_a_mention_is_told_to_people_who_may_read_it(world):
+    """The notification has ids only; its address opens with the occurrence."""
+    anna, uid = Browser(world, world.anna), world.vancomycin.uid4
+    body = "@Boris, @anna and @nobody: given at the bedside"
+    assert anna.answer("comment", body=body)[0] == 200
+    told = Notification.objects.get()
+    assert (told.recipient, told.kind, told.name) == (world.boris, "mentioned", "")
+    assert told.path.startswith(f"/cases/{world.encounter.public_id}/?t=")
+    page = Browser(world, world.boris).client.get(told.path)
+    assert page.status_code == 200
+    assert page.context["selected"] == uid
+    assert find_occurrence(page.context["chosen"], uid) is not None
+    # A correction makes another timeline the default; the address still opens.
+    anna.answer("correct", kind="disputed", reason="other", words="no")
+    assert Browser(world, world.boris).client.get(told.path).status_code == 200
+
+
+@pytest.mark.parametrize("why", ["packet", "unaided", "writing"])
+def test_a_person_to_whom_the_case_is_closed_cannot_be_mentioned(world, why):
+    anna = Browser(world, world.anna)
+    closed = (
+        mock.patch("timelines.access.authoring.veto", refuse_boris)
+        if why == "packet"
+        else nullcontext()
+    )
+    if why != "packet":
+        protocol = Authoring.Protocol("unaided" if why == "unaided" else "assisted")
+        start_authoring(encounter=world.encounter, protocol=protocol, by=world.boris)
+    with closed:
+        status, found = anna.answer("comment", body="@boris and @chief, look")
+    assert status == 422
+    assert found["field"] == "body"
+    assert "@boris cannot be mentioned in this case now." in str(found)
+    assert "packet" not in str(found)
+    assert not Notification.objects.exists()
+    assert not Comment.objects.exists()
+
+
+def refuse_boris(user, object_type, object_id):
+    return "You review it." if user.username == "boris" else None
