@@ -48,7 +48,7 @@ examples.load_profile("same")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Options of tests/integration/site/test_demo_digests.py."""
+    """Options of the demo's digests and of the clinician's walk."""
     group = parser.getgroup("exports of the demo")
     group.addoption(
         "--demo-exports",
@@ -65,6 +65,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=("check", "write"),
         default="check",
         help="write: store the digests anew",
+    )
+    parser.addoption(
+        "--film",
+        metavar="FILE",
+        help="store the clinician's walk through the intro case as an animated WebP",
     )
 
 
