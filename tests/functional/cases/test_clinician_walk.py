@@ -1,6 +1,6 @@
-"""The intro case as a clinician walks it: understand, question, correct, comment, export.
+"""The intro case as a clinician walks it.
 
-With `--film FILE` the walk is stored as an animated WebP of a few seconds, for the README.
+Understand, question, correct, comment, export. With `--film FILE` the walk is stored as an animated WebP of a few seconds, for the README.
 """
 
 from __future__ import annotations
