@@ -48,6 +48,7 @@ from tests.unit.adjudication.judging.judge_games import FIRST, SECOND
 from tests.worlds.evaluated import make_evaluation, store_case
 from tests.worlds.judged import FixedJudge, make_case, make_source, use_judge
 from timelines.authoring.actions import start_authoring, submit
+from timelines.authoring.consensus import start_consensus
 from timelines.authoring.edits import Edit, apply_edit
 from timelines.curation import comments, corrections
 from timelines.curation.corrections import Corrected
@@ -57,6 +58,7 @@ from timelines.models import (
     Authoring,
     CaseRun,
     Comment,
+    Consensus,
     Correction,
     Evaluation,
     Flag,
@@ -224,6 +226,7 @@ def _vary(
     _call(JUDGE_CALLS, Game.objects.filter(run=judged).first(), v.tokens)
     _answer(_run(case.dataset, f"{v.sources[0]} answered"), case, author, v)
     _write(case, author, v.occurrences)
+    _reconcile(case, author, v.occurrences)
     _evaluate(case.dataset, case, v.sources[0], match=0.1 * v.occurrences)
     design = Design(pairings=packets.list_pairings(judged), quotas=QUOTAS, per_item=2)
     packet = packets.draw_packet(
@@ -340,6 +343,14 @@ def _write(case: Encounter, author: User, occurrences: int) -> None:
     submit(authoring=made, by=author)
 
 
+def _reconcile(case: Encounter, author: User, occurrences: int) -> None:
+    """A consensus with a second author."""
+    second = factories.make_user(case.dataset.study, Role.CLINICIAN, username="second-author")
+    _write(case, second, occurrences)
+    first, other = Authoring.objects.filter(encounter=case, author__in=(author, second))
+    start_consensus(first=first, second=other, by=author)
+
+
 def _answer(run: Run, case: Encounter, author: User, v: WorldVariation) -> None:
     """Corrections, a comment and a flag, more in one world than in the other."""
     inventory = factories.make_inventory(case.notes.get(), run)
@@ -360,7 +371,7 @@ def _answer(run: Run, case: Encounter, author: User, v: WorldVariation) -> None:
 #: Rows with a public id that were made of the reviewed case alone; those of one kind have one name,
 #: since how many there are differs.
 _OF_CASE: Mapping[type[Model], str] = {
-    CaseRun: "encounter", Timeline: "encounter", Authoring: "encounter", Game: "comparison__encounter",
+    CaseRun: "encounter", Timeline: "encounter", Authoring: "encounter", Consensus: "encounter", Game: "comparison__encounter",
     Finding: "game__comparison__encounter", Correction: "base__encounter", Comment: "encounter",
     Flag: "occurrence__inventory__encounter",
 }  # fmt: skip
@@ -465,6 +476,7 @@ BEHIND: Mapping[str, Callable[[], list[Any]]] = {
     "calls": ids(ModelCall),
     "evaluations": ids(Evaluation),
     "authoring": ids(Authoring),
+    "consensus": ids(Consensus),
     "adjudication/runs": ids(JudgeRun),
     "adjudication/calls": lambda: [
         *ModelCall.objects.filter(owner_type=JUDGE_CALLS).values_list("public_id", flat=True),

@@ -55,6 +55,7 @@ EXPOSING = (
     "case.lanes",
     "case.search",
     "agreement.open",
+    "agreement.consensus",
     "authoring.base",
     "evaluation.case",
     "evaluation.funnel",

@@ -5,6 +5,7 @@ The database enforces the protocol's invariants, too.
 
 from timelines.models.authoring import AnchorSuggestion, Authoring, AuthoringEdit, DraftEntry
 from timelines.models.changes import UnexplainedChange
+from timelines.models.consensus import Consensus, ConsensusDecision
 from timelines.models.curation import Comment, Correction, CuratedTimeline, Flag, Mention
 from timelines.models.evaluations import Evaluation, EvaluationCase
 from timelines.models.evidence import Candidate, Evidence, Query
@@ -32,6 +33,8 @@ __all__ = [
     "Candidate",
     "CaseRun",
     "Comment",
+    "Consensus",
+    "ConsensusDecision",
     "Correction",
     "CuratedTimeline",
     "DraftEntry",

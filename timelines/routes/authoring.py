@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from timelines.views.authoring import agreement
+from timelines.views.authoring import agreement, consensus
 from timelines.views.authoring import edits as authoring_edits
 from timelines.views.authoring import evidence as authoring_evidence
 from timelines.views.authoring import history as authoring_kept
@@ -16,6 +16,12 @@ from timelines.views.authoring import pages as authoring
 urlpatterns: list[URLPattern] = [
     path("cases/<public_id:public_id>/author/", authoring.author_start, name="author_start"),
     path("cases/<public_id:public_id>/agreement/", agreement.show_agreement, name="agreement"),
+    path(
+        "cases/<public_id:public_id>/agreement/consensus/", consensus.start, name="consensus_start"
+    ),
+    path("consensus/<public_id:public_id>/", consensus.show, name="consensus"),
+    path("consensus/<public_id:public_id>/decide/", consensus.decide, name="consensus_decide"),
+    path("consensus/<public_id:public_id>/submit/", consensus.submit, name="consensus_submit"),
     path("authoring/", authoring.authorings, name="authorings"),
     path("authoring/<public_id:public_id>/", authoring.authoring, name="authoring"),
     path("authoring/<public_id:public_id>/edits/", authoring_edits.edits, name="authoring_edits"),

@@ -21,11 +21,11 @@ from ehr.presentation.clock import Clock
 from ehr.presentation.wording import span_words
 from ehr.record.clock import clock_of
 from timelines.access.authoring import Undecided, is_agreement_open
+from timelines.authoring.consensus import load_authored
 from timelines.cases.opening import open_case
 from timelines.cases.way_back import link_back_to_draft
 from timelines.drafts.agreement import Agreement, Authored, Pair, agreement
-from timelines.models import Authoring, Entry
-from timelines.pipeline.uids import unescape_mention
+from timelines.models import Authoring, Consensus
 from timelines.presentation.authoring.values import time_words
 
 
@@ -87,6 +87,10 @@ def show_agreement(request: StudyRequest, public_id: str) -> HttpResponse:
             else span_words(chosen.found.median_difference)
         ),
         "rows": _rows(chosen.found, clock_of(encounter)),
+        "consensus": Consensus.objects.filter(
+            first__in=(chosen.first.timeline_id, chosen.second.timeline_id),
+            second__in=(chosen.first.timeline_id, chosen.second.timeline_id),
+        ).first(),
     }
     study = encounter.dataset.study
     record(
@@ -119,7 +123,7 @@ def _comparisons(authors: Sequence[Authoring], wanted: str) -> list[Comparison]:
 
     Raises Http404 if `wanted` names no pair of them.
     """
-    sides = {a.pk: _load_authored(a) for a in authors}
+    sides = {a.pk: load_authored(a.timeline_id) for a in authors}
     pairs = list(combinations(authors, 2))
     keys = [f"{first.public_id}-{second.public_id}" for first, second in pairs]
     if wanted and wanted not in keys:
@@ -128,27 +132,6 @@ def _comparisons(authors: Sequence[Authoring], wanted: str) -> list[Comparison]:
     return [
         Comparison(first, second, agreement(sides[first.pk], sides[second.pk]), key == shown)
         for key, (first, second) in zip(keys, pairs, strict=True)
-    ]
-
-
-def _load_authored(authoring: Authoring) -> list[Authored]:
-    """The submitted occurrences as the note reads."""
-    entries = Entry.objects.filter(
-        timeline__authoring=authoring, occurrence__isnull=False
-    ).select_related("occurrence")
-    return [
-        Authored(
-            o.uid4,
-            unescape_mention(o.mention),
-            o.start,
-            o.end,
-            o.polarity,
-            e.time,
-            e.lower,
-            e.upper,
-        )
-        for e in entries.order_by("occurrence__ordinal")
-        if (o := e.occurrence)
     ]
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 from django.contrib.auth import get_user_model
 
 from accounts.models import Role
+from ehr.models import Encounter
 from tests import factories
 from tests.integration.site.matrix.ehr import CASE_PAGE, find_encounter
 from tests.integration.site.matrix.world import SIGN_IN, TIMES, Row, World, answers
 from timelines.authoring.actions import start_authoring, submit
+from timelines.authoring.consensus import start_consensus
 from timelines.authoring.edits import Edit, apply_edit
 from timelines.models import Authoring
 
@@ -76,6 +78,21 @@ def _submit_two(world: World) -> dict[str, str]:
     return {"public_id": encounter.public_id}
 
 
+def _reconcile(world: World) -> dict[str, str]:
+    """A consensus of two others."""
+    encounter = Encounter.objects.get(**_submit_two(world))
+    first, second = Authoring.objects.filter(
+        encounter=encounter, author__username__in=("first-author", "second-author")
+    )
+    made = start_consensus(first=first, second=second, by=first.author)
+    return {"public_id": made.public_id}
+
+
+def _pair(world: World) -> dict[str, str]:
+    found = Authoring.objects.filter(author__username__in=("first-author", "second-author"))
+    return {"pair": "-".join(found.order_by("pk").values_list("public_id", flat=True))}
+
+
 def _authors_own(answer: int, *, admin: int = 404) -> dict[str, int | str]:
     """What its author gets; nobody else learns that it exists."""
     return dict(
@@ -94,6 +111,17 @@ def _authors_own(answer: int, *, admin: int = 404) -> dict[str, int | str]:
 #: The matrix sends forms, which these addresses refuse: they take JSON
 #: (tests/integration/authoring/test_edits.py has that side).
 NOT_JSON = _authors_own(415)
+
+#: Whoever may open the case is sent on; the others get what its page answers.
+BACK = answers(
+    anonymous=SIGN_IN,
+    clinician=302,
+    reviewer=403,
+    admin=302,
+    outsider=404,
+    nobody=403,
+    superuser=403,
+)
 
 ROWS = [
     Row(
@@ -150,4 +178,14 @@ ROWS = [
         data=lambda world: {"reason": "why"},
     ),
     Row("timelines:agreement", CASE_PAGE, path=_submit_two),
+    Row("timelines:consensus_start", BACK, method="post", path=_submit_two, data=_pair),
+    Row("timelines:consensus", CASE_PAGE, path=_reconcile),
+    Row(
+        "timelines:consensus_decide",
+        BACK,
+        method="post",
+        path=_reconcile,
+        data=lambda world: {"item": "none", "choice": "dropped", "reason": "why"},
+    ),
+    Row("timelines:consensus_submit", BACK, method="post", path=_reconcile),
 ]
