@@ -55,7 +55,6 @@ EXPOSING = (
     "case.lanes",
     "case.search",
     "agreement.open",
-    "agreement.consensus",
     "authoring.base",
     "evaluation.case",
     "evaluation.funnel",
