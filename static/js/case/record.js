@@ -7,20 +7,25 @@ import { openTab, showTab } from "./tabs.js";
 const panel = Case.find("[data-record]");
 const address = panel.dataset.record;
 let loaded = false;
+// Only the latest request may show its list: an earlier one can be answered later.
+let asked = 0;
 
 export async function fetchRecord(query = "") {
   loaded = true;
+  const mine = (asked += 1);
   const list = panel.querySelector("#series-list");
   list.setAttribute("aria-busy", "true");
   const answer = await fetch(address + query, { headers: { "HX-Request": "true" } }).catch(() =>
     null
   );
+  if (mine !== asked) return;
   if (!answer?.ok || answer.redirected) {
     loaded = false;
     list.textContent = "The record could not be loaded. Open the tab again to retry.";
     return;
   }
-  show(await answer.text());
+  const html = await answer.text();
+  if (mine === asked) show(html);
 }
 
 // The partial comes from the server's templates, which escape every value. Its count has a place of
@@ -37,6 +42,7 @@ export function show(html) {
 }
 
 export async function showRow(index) {
+  loaded = true;
   showTab("record");
   await fetchRecord(`?row=${index}`);
   const row = panel.querySelector("tr[aria-current]");
@@ -52,6 +58,7 @@ export async function searchRecord(words) {
     if (openTab()?.dataset.tab === "record") fetchRecord();
     return null;
   }
+  const mine = (asked += 1);
   const token = panel.querySelector("[name=csrfmiddlewaretoken]").value;
   const answer = await fetch(address, {
     method: "POST",
@@ -59,8 +66,10 @@ export async function searchRecord(words) {
     body: new URLSearchParams({ text: words }),
   }).catch(() => null);
   if (!answer?.ok || answer.redirected) return null;
+  const html = await answer.text();
+  if (mine !== asked) return null;
   loaded = true;
-  show(await answer.text());
+  show(html);
   return Number(panel.querySelector("#series-list").dataset.count);
 }
 searchRecordBy(searchRecord);

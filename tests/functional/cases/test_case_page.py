@@ -235,6 +235,7 @@ def test_dragging_over_the_overview_filters_the_note(opened, world):
     assert read_selected(page) in {
         world.uid(name) for name in ("ct", "bleed", "andexanet", "second ct")
     }, "what is filtered away is passed over"
+    page.keyboard.press("2")
     page.get_by_role("button", name="All", exact=True).click()
     expect(page.locator(".seg.is-dim")).to_have_count(0)
 

@@ -117,7 +117,9 @@ def test_every_placed_occurrence_is_drawn_or_counted(case):
         assert found["placed"], window
     case.evaluate("CasePage.setWindow(0, 1)")
     wait_until_drawn(case)
-    hidden = case.evaluate("document.querySelector('[data-more]')?.dataset.more.split(' ').at(-1)")
+    hidden = case.evaluate(
+        "document.querySelector('[data-lanes] [data-more]')?.dataset.more.split(' ').at(-1)"
+    )
     if hidden:
         case.evaluate("uid => CasePage.selectUid(uid, 'note')", hidden)
         expect(case.locator(f'.glyph[data-u="{hidden}"].is-selected')).to_be_attached()

@@ -28,7 +28,7 @@ REVISED = SourceKey("rules", "revised")
 #: One line for each occurrence of the revised timeline (%s) and of the reference (%s): what the
 #: database has stored about it.
 FACTS = """
-    SELECT right_rows.uid4, mine.lane, mine.uid4,
+    SELECT right_rows.uid4, right_rows.lane, mine.uid4,
         EXISTS (
             SELECT FROM timelines_candidate c
             JOIN timelines_query q ON q.id = c.query_id
@@ -64,7 +64,7 @@ FACTS = """
                 < greatest(3, 0.1 * greatest(abs(right_rows.time), abs(mine.time)))
         END
     FROM (
-        SELECT o.uid4, e.adopted_rows, e.time
+        SELECT o.uid4, o.lane, e.adopted_rows, e.time
         FROM timelines_entry e JOIN timelines_occurrence o ON o.id = e.occurrence_id
         WHERE e.timeline_id = %s AND cardinality(e.adopted_rows) > 0
     ) right_rows

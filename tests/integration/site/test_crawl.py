@@ -39,6 +39,10 @@ PEOPLE = {
 }
 #: Where an answer of 400 or above is right: (shape, person) → (status, why).
 EXPECTED: dict[tuple[str, str], tuple[int, str]] = {
+    **{
+        ("/cases/find/", person): (405, "a script posts there; searched words are in no address")
+        for person in ("admin", "clinician", "author", "both")
+    },
     ("/cases/{id}/", "author"): (403, "the author's own unaided draft closes the case to them"),
     ("/cases/{id}/", "both"): (403, "the record stays open to a reviewer, the case is closed"),
     ("/cases/{id}/agreement/", "author"): (
