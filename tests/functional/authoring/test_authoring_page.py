@@ -48,7 +48,7 @@ def test_a_timeline_is_authored_with_the_mouse(editor, world, complaints):
     expect(find_row(page, "Diet was advanced")).to_contain_text("N/A")
     mark_occurrence(page, "Denied headache", name="headache")
     page.get_by_label("denied or absent").check()
-    page.get_by_label("Context").select_option(label="Fall at home · −3 d (21 Feb, 14:38)")
+    page.get_by_label("Context").select_option(label="Fall at home · 3 d before (−3 d)")
     enter_time(page, "0")
     expect(page.locator("[data-progress-words]")).to_have_text("4 of 4 placed")
     wait_until_saved(page)
