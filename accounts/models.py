@@ -165,7 +165,7 @@ class AuditLink(models.Model):
 
 
 class Notification(models.Model):
-    """What happened that one person wants to hear of.
+    """What happened that concerns one person.
 
     `path` is an address on this server; `name` is a label of ours or an id, never patient text.
     """
@@ -190,7 +190,7 @@ class Notification(models.Model):
     kind = models.CharField(max_length=20, choices=Kind.choices)
     name = models.CharField(max_length=LONGEST_NAME, blank=True)
     path = models.CharField(max_length=300)
-    #: Names the occasion, which is told once.
+    #: Names the occasion. A person is notified of each occasion once.
     key = models.CharField(max_length=120)
     #: Whether pages show it; otherwise it is only sent.
     shown = models.BooleanField(default=True)

@@ -111,5 +111,5 @@ def send_preparation_hints(preparation_ids: Sequence[int]) -> None:
 
 @shared_task(name="timelines.tasks.notify_of_runs")
 def notify_of_runs() -> None:
-    """Tell people that a run of theirs has ended."""
+    """Notify people that a run of theirs has ended."""
     notify_of_ended()

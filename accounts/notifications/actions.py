@@ -1,4 +1,4 @@
-"""Tell people what happened, on the page and by e-mail if they want that.
+"""Notify people of what happened, on a page and by e-mail if they want that.
 
 A notification has a kind, the name of an object and an address on this server: ids and words of
 ours, never patient text.
@@ -23,34 +23,33 @@ def notify(
     path: str,
     name: str = "",
     key: str,
-) -> int:
+) -> None:
     """Store one notification for each person who wants this kind.
 
-    Returns how many are new. `key` names the occasion: the same occasion is stored once per person, so callers may repeat
+    `key` names the occasion. The same occasion is stored once per person, so callers may repeat
     themselves. `name` is a label of ours (of a packet or run) or an id, never text of a note.
     """
     if not path.startswith("/") or path.startswith("//"):
         raise ValueError("the path of a notification must be on this server")
-    people = {p.pk: p for p in recipients if p.is_active}
-    wishes = load_wishes(people.values(), kind)
-    rows = [
-        Notification(
-            recipient_id=pk,
-            study=study,
-            kind=kind,
-            path=path,
-            name=name[: Notification.LONGEST_NAME],
-            key=key,
-            shown=wishes[pk].shown,
-            mail=wishes[pk].mailed and can_mail(person),
-        )
-        for pk, person in sorted(people.items())
-        if wishes[pk].shown or wishes[pk].mailed
-    ]
-    before = Notification.objects.filter(kind=kind, key=key, recipient_id__in=people).count()
-    Notification.objects.bulk_create(rows, ignore_conflicts=True)
-    after = Notification.objects.filter(kind=kind, key=key, recipient_id__in=people).count()
-    return after - before
+    people = [person for person in recipients if person.is_active]
+    wishes = load_wishes(people, kind)
+    Notification.objects.bulk_create(
+        (
+            Notification(
+                recipient=person,
+                study=study,
+                kind=kind,
+                path=path,
+                name=name[: Notification.LONGEST_NAME],
+                key=key,
+                shown=wish.shown,
+                mail=wish.mailed and can_mail(person),
+            )
+            for person in people
+            if (wish := wishes[person.pk]).shown or wish.mailed
+        ),
+        ignore_conflicts=True,
+    )
 
 
 @transaction.atomic

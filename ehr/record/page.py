@@ -112,8 +112,9 @@ def series_lines(encounter: Encounter, series: Sequence[EventSeries]) -> list[Se
 
 
 def _line(encounter: Encounter, series: EventSeries, observed: Sequence[_Observed]) -> SeriesLine:
+    clock = clock_of(encounter)
     points = [
-        (_hours(encounter, time), number)
+        (clock.hours(time), number)
         for time, _, number, _ in observed
         if time is not None and number is not None
     ]
@@ -199,10 +200,5 @@ def _row_line(encounter: Encounter, row: SourceRow) -> RowLine:
 
 
 def _moment(encounter: Encounter, time: datetime | None) -> Moment | None:
-    if time is None:
-        return None
-    return clock_of(encounter).read(_hours(encounter, time))
-
-
-def _hours(encounter: Encounter, time: datetime) -> float:
-    return (time - encounter.admitted_at).total_seconds() / 3600
+    clock = clock_of(encounter)
+    return None if time is None else clock.read(clock.hours(time))

@@ -1,4 +1,4 @@
-"""Tell the person who launched a run that it has ended."""
+"""Notify the person who launched a run that it has ended."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from timelines.runs.progress import count_runs
 _RECENT = timedelta(minutes=15)
 
 
-def notify_of_ended() -> int:
-    """Store a notification for each run that has just ended; return how many.
+def notify_of_ended() -> None:
+    """Store a notification for each run that has just ended.
 
-    A run that is retried and ends again is told again. A cancelled or paused run is not told: a
-    person did that.
+    A run that is retried ends again, which is another occasion. For a cancelled or paused run
+    there is none: a person did that.
     """
     recent = RunCount.objects.filter(moved_at__gte=timezone.now() - _RECENT).values("run_id")
     runs = list(
@@ -32,7 +32,6 @@ def notify_of_ended() -> int:
         ).select_related("study", "created_by")
     )
     counts = count_runs(runs)
-    told = 0
     for run in runs:
         totals = counts[run.pk]
         if totals.active or not totals.total or totals.moved_at is None or run.created_by is None:
@@ -40,7 +39,7 @@ def notify_of_ended() -> int:
         unprepared = totals.preparation is not None and not totals.preparation.active
         failed = bool(totals.failed) or unprepared
         kind = Notification.Kind.RUN_FAILED if failed else Notification.Kind.RUN_FINISHED
-        told += notify(
+        notify(
             recipients=[run.created_by],
             study=run.study,
             kind=kind,
@@ -48,4 +47,3 @@ def notify_of_ended() -> int:
             name=run.label or run.source,
             key=f"{run.public_id} {totals.moved_at:%Y%m%d%H%M%S}",
         )
-    return told
