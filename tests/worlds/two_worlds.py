@@ -607,7 +607,9 @@ class Answers:
         if content[:4] == b"PAR1":
             text = str(parquet.read_table(BytesIO(content)).to_pylist())
         elif content[:5] == b"%PDF-":
-            text = "".join(page.extract_text() for page in PdfReader(BytesIO(content)).pages)
+            # Where a line breaks depends on how wide its ids are.
+            pages = [page.extract_text() for page in PdfReader(BytesIO(content)).pages]
+            text = " ".join(" ".join(pages).split())
         else:
             text = FHIR_IDS.sub("ID", content.decode())
         # A message waits in a cookie for the next page. It belongs to this answer, and not to the

@@ -160,10 +160,12 @@ def check_user_may_see_timelines(user: User, encounter: Encounter) -> None:
     Every page that shows something of them calls this. Raises CaseClosed, or NotAllowed for another
     guard's reason.
     """
+    reason = veto(user, TIMELINE_PAGES, encounter.public_id)
+    if reason is None:
+        return
     if draft := unaided_draft(user, encounter.public_id):
         raise CaseClosed(UNAIDED_REFUSAL, reverse("timelines:authoring", args=[draft.public_id]))
-    if reason := veto(user, TIMELINE_PAGES, encounter.public_id):
-        raise NotAllowed(reason)
+    raise NotAllowed(reason)
 
 
 def hidden_timelines(user: User, encounter: Encounter) -> set[int]:

@@ -180,7 +180,7 @@ def test_authors_see_each_other_when_both_have_submitted(encounter):
     reader.force_login(make_author(encounter))
 
     def seen(client: Client) -> list[str]:
-        shown = answer(client, "case", encounter.public_id).content.decode()
+        shown = join_markup(answer(client, "case", encounter.public_id))
         return [name for name in ("ana", "ben") if f"Reference by {name}" in shown]
 
     assert (seen(first.client), seen(second.client), seen(reader)) == (["ana"], [], ["ana"])

@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from accounts.models import AuditEvent, Role
 from tests import factories
+from tests.support.pages import join_markup
 from tests.worlds.authored import NOTE, Page, make_author, make_case, make_draft, settle, span
 from timelines.authoring.actions import NotReady, reopen, start_authoring, submit
 from timelines.authoring.edits import Conflict, Edit, Locked, apply_edit
@@ -174,7 +175,7 @@ def test_a_replaced_submission_is_in_no_list(tab):
         tab.post("reopen", {"reason": "r"})
     tab.post("submit", {})
     encounter = load_authoring(tab).encounter
-    shown = tab.client.get(reverse("timelines:case", args=[encounter.public_id])).content.decode()
+    shown = join_markup(tab.client.get(reverse("timelines:case", args=[encounter.public_id])))
     assert shown.count("Reference by ana") == 1
     assert "ana#" not in shown
 

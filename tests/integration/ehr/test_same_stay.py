@@ -13,6 +13,7 @@ from django.test import Client
 
 from accounts.models import Role
 from accounts.permissions import NotAllowed
+from adjudication.access.asking import accept_exposure
 from adjudication.access.eligibility import find_ineligibility_reasons
 from adjudication.packets import actions as packets
 from ehr.actions import delete_dataset
@@ -84,6 +85,10 @@ def test_who_has_seen_or_written_a_copy_is_not_eligible():
     client = Client()
     client.force_login(reader)
     assert find_ineligibility_reasons(reader, packet) == []
+    refused = client.get(f"/cases/{copy.public_id}/")
+    assert refused.status_code == 403, "a copy asks, too"
+    assert "you cannot review it" in refused.content.decode()
+    accept_exposure(by=reader, case_ids=[copy.public_id])
     assert client.get(f"/cases/{copy.public_id}/").status_code == 200
     assert find_ineligibility_reasons(reader, packet) == [
         "They have seen 1 case of the packet unblinded."
