@@ -13,9 +13,10 @@ from django.http import HttpRequest
 
 from accounts.actions import set_active
 from accounts.admin_site.site import ReadOnlyAdmin, ReadOnlyInline
+from accounts.audit.trail import exclude_closed_events
 from accounts.models import AuditEvent, Membership, Study, User
 from accounts.permissions import NotAllowed
-from accounts.registry import has_closed_objects
+from accounts.registry import all_closed_objects
 
 
 class MembershipInline(ReadOnlyInline):
@@ -67,17 +68,27 @@ class StudyAdmin(ReadOnlyAdmin):
 @admin.register(AuditEvent)
 class AuditEventAdmin(ReadOnlyAdmin):
     list_display = ["at", "actor", "study", "action", "object_type", "object_id"]
+    #: The numbers in addresses of events would show how many are left out.
+    list_display_links = None
     list_select_related = ["actor", "study"]
     list_filter = ["action"]
     date_hierarchy = "at"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEvent]:
+        """Leave out the events of cases that are closed to the person now."""
+        return exclude_closed_events(super().get_queryset(request), _find_closed(request))
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Show the details too, unless they count results in closed cases."""
+        return [*self.list_display, *([] if _find_closed(request) else ["detail"])]
 
     def get_exclude(self, request: HttpRequest, obj: Any = None) -> list[str] | None:
         """Leave the details out for a person who may not open everything.
 
         The details count results in cases.
         """
-        return (
-            ["detail"]
-            if isinstance(request.user, User) and has_closed_objects(request.user)
-            else None
-        )
+        return ["detail"] if _find_closed(request) else None
+
+
+def _find_closed(request: HttpRequest) -> frozenset[str]:
+    return all_closed_objects(request.user) if isinstance(request.user, User) else frozenset()

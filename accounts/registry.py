@@ -194,9 +194,7 @@ def closed_objects(user: User, object_type: str) -> frozenset[str]:
     return frozenset(object_id for closed in lists for object_id in closed(user, object_type))
 
 
-def has_closed_objects(user: User) -> bool:
-    """Return whether any object of any type is closed to the person now."""
-    return any(
-        closed_objects(user, object_type)
-        for object_type in frozenset().union(*(types for _, types in _page_guards.values()))
-    )
+def all_closed_objects(user: User) -> frozenset[str]:
+    """Return the ids of everything that is closed to the person now."""
+    types = frozenset[str]().union(*(types for _, types in _page_guards.values()))
+    return frozenset[str]().union(*(closed_objects(user, one) for one in types))

@@ -1,4 +1,4 @@
-"""Notify people of what happened, on a page and by e-mail if they want that.
+"""Notify people of what happened, on a page and by e-mail.
 
 A notification has a kind, the name of an object and an address on this server: ids and words of
 ours, never patient text.

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET
 
 from accounts.audit.trail import AuditFilter, find_events
 from accounts.models import Role, User
-from accounts.registry import has_closed_objects
+from accounts.registry import all_closed_objects
 from accounts.scoping import StudyRequest, study_role_required
 
 PAGE_SIZE = 50
@@ -20,12 +20,13 @@ PAGE_SIZE = 50
 def audit_trail(request: StudyRequest) -> HttpResponse:
     """Newest first, filtered by person (public id) and action."""
     wanted = AuditFilter(person=request.GET.get("person", ""), action=request.GET.get("action", ""))
-    everything = find_events(request.study).order_by()
+    closed = all_closed_objects(request.user)
+    everything = find_events(request.study, closed=closed).order_by()
     context = {
         "wanted": wanted,
         # Details count occurrences and games: of a case that the person reviews, too.
-        "details_closed": has_closed_objects(request.user),
-        "page": Paginator(find_events(request.study, wanted), PAGE_SIZE).get_page(
+        "details_closed": bool(closed),
+        "page": Paginator(find_events(request.study, wanted, closed=closed), PAGE_SIZE).get_page(
             request.GET.get("page")
         ),
         "people": User.objects.filter(pk__in=everything.values("actor"))

@@ -6,6 +6,7 @@ The database refuses every change.
 import pytest
 from django.db import IntegrityError, connection, transaction
 
+from accounts import registry
 from accounts.actions import add_role, create_study
 from accounts.audit.trail import AuditFilter, find_events, record
 from accounts.models import AuditEvent, Role, User
@@ -97,6 +98,36 @@ def test_the_page_filters_by_person_and_action(study, admin):
     assert [(event.actor, event.action) for event in mine] == [(admin, "case.open")]
     assert find_events(study, AuditFilter(action="case.open")).count() == 2
     assert find_events(study, AuditFilter(person=other.public_id)).count() == 2
+
+
+def test_events_of_closed_cases_are_left_out(client, study, admin, monkeypatch):
+    monkeypatch.setattr(registry, "_page_guards", {})
+    admin.is_superuser = True
+    admin.save()
+    other = User.objects.create(username="other", is_superuser=True)
+    add_role(study=study, user=other, role=Role.ADMIN, by=None)
+    registry.register_page_guard(
+        lambda *asked: None, lambda who, kind: {"shut"} if who == admin else set(), ["case"]
+    )
+    record(actor=other, study=study, action="case.correct", object_id="shut")
+    record(actor=other, study=study, action="draft.start", object_id="d1", detail={"case": "shut"})
+    record(actor=other, study=study, action="draft.start", object_id="d2", detail={"case": "open"})
+    record(actor=other, study=study, action="case.open", object_id="open")
+    shut = AuditEvent.objects.get(action="case.correct")
+    for person, expected in ((admin, {"d2", "open"}), (other, {"d1", "d2", "open", "shut"})):
+        client.force_login(person)
+        page = client.get("/audit-trail/")
+        assert {e.object_id for e in page.context["page"].object_list} & {
+            "d1",
+            "d2",
+            "open",
+            "shut",
+        } == expected
+        assert ("case.correct" in page.text) is (person == other)
+        listed = client.get("/admin/accounts/auditevent/").text
+        assert ("case.correct" in listed) is (person == other)
+        opened = client.get(f"/admin/accounts/auditevent/{shut.pk}/change/")
+        assert opened.status_code == (200 if person == other else 302)
 
 
 def test_the_page_is_paginated_with_the_filter_kept(client, study, admin):

@@ -151,8 +151,8 @@ def test_lists_ask_the_guards_of_their_type(member, monkeypatch):
     assert registry.closed_objects(user, "other") == {"b"}
     assert registry.closed_objects(user, "ehr.encounter") == frozenset()
     monkeypatch.setattr(registry, "_page_guards", dict(list(registry._page_guards.items())[:1]))
-    assert registry.has_closed_objects(user)
-    assert not registry.has_closed_objects(other)
+    assert registry.all_closed_objects(user) == {"a", "case", "finding"}
+    assert registry.all_closed_objects(other) == frozenset()
 
 
 def test_scoping_shows_rows_of_ones_own_studies(study, member):
