@@ -24,6 +24,7 @@ from timelines.evaluation.values import (
     FunnelResult,
     Lost,
     MatchedPair,
+    ReferenceResult,
     Report,
     RhoPoint,
     SourceKey,
@@ -231,6 +232,21 @@ def make_report(**changes: object) -> Report:
             make_bounds(key, basis, coverage)
             for basis in bases
             for key, coverage in ((TEXT, 0.62), (REVISED, 0.81), (NO_ROWS, 0.7), (OTHER, 0.55))
+        ),
+        references=tuple(
+            ReferenceResult(
+                source,
+                2,
+                tuple(
+                    make_result(k, b, make_figures(match, 0.9, 0.8, error))
+                    for b in bases
+                    for k in (TEXT, REVISED)
+                ),
+            )
+            for source, match, error in (
+                ("reference", 0.75, 3.2),
+                (f"author:{MARKUP}", 0.7, 12.5),
+            )
         ),
         warnings=(
             "The annotator of the reference knew the rows of the record: figures of revised timelines favour evidence.",

@@ -106,9 +106,8 @@ def _compares(evaluation: Evaluation, sources: set[str]) -> bool:
 
     An evaluation that names no sources compares all of them.
     """
-    return bool(
-        sources & {evaluation.reference, *evaluation.sources} if evaluation.sources else sources
-    )
+    references = {evaluation.reference, *evaluation.further_references}
+    return bool(sources & (references | {*evaluation.sources}) if evaluation.sources else sources)
 
 
 def hidden_sources(user: User, encounter: Encounter) -> set[SourceKey]:

@@ -16,6 +16,7 @@ from typing import Any
 from timelines.domain import RowLink
 from timelines.evaluation.naming import split_source
 from timelines.evaluation.published import MARK, ablation_table, main_table
+from timelines.evaluation.spread import SPREAD_METRICS
 from timelines.evaluation.values import (
     METRICS,
     Basis,
@@ -403,6 +404,23 @@ def datasets(report: Report, basis: Basis) -> Table:
     return Table("datasets", f"By dataset, {_basis_words(report, basis)}", heads, tuple(rows))
 
 
+def references(report: Report, basis: Basis) -> Table:
+    """Return every timeline against each of several references."""
+    found = [
+        (r.key.label, reference.reference, r)
+        for reference in report.references
+        for r in reference.results
+        if r.basis is basis
+    ]
+    rows: list[TableRow] = [
+        (label, against, r.cases, *(cell(r.available.get(m), m) for m in SPREAD_METRICS))
+        for label, against, r in sorted(found, key=lambda line: line[:2])
+    ]
+    heads = ("Source", "Reference", "Cases", *(metric_words(m, basis) for m in SPREAD_METRICS))
+    title = f"Several references, {_basis_words(report, basis)}"
+    return Table("references", title, heads, tuple(rows))
+
+
 def rho(report: Report, basis: Basis) -> Table:
     """Return revised timelines over the reranker's threshold.
 
@@ -515,6 +533,7 @@ TABLES: Mapping[str, Callable[[Report, Basis], Table]] = {
     "sweep": sweep,
     "alternatives": alternatives,
     "datasets": datasets,
+    "references": references,
     "rho": rho,
     "funnel": funnel,
     "bounds": bounds,

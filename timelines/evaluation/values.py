@@ -390,6 +390,19 @@ class RhoPoint:
 
 
 @dataclass(frozen=True)
+class ReferenceResult:
+    """The comparisons with one of several references.
+
+    They cover the cases that have all of the references, so that figures differ by the reference
+    alone.
+    """
+
+    reference: str
+    cases: int
+    results: tuple[SourceResult, ...]
+
+
+@dataclass(frozen=True)
 class Report:
     """One evaluation.
 
@@ -413,6 +426,8 @@ class Report:
     #: Coverage and width of bounds, in the order of `results` without further alternatives. Reports
     #: of earlier versions have none.
     bounds: tuple[BoundsResult, ...] = ()
+    #: The same timelines against each of several references; empty if there is one.
+    references: tuple[ReferenceResult, ...] = ()
     #: Cautions for a reader who quotes a figure ("the annotator knew the rows").
     warnings: tuple[str, ...] = ()
 

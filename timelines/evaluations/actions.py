@@ -7,6 +7,7 @@ process.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from django.db import transaction
@@ -29,6 +30,7 @@ from timelines.evaluation.plain import (
     settings_to_plain,
 )
 from timelines.evaluation.report import evaluate
+from timelines.evaluation.spread import summarise_reference
 from timelines.evaluation.values import Basis, CaseResult, EvaluatedCase, EvaluationSettings, Report
 from timelines.evaluations.data import Chosen, find_referenced, known_sources, load_cases
 from timelines.evaluations.rho import load_run_points, revise_points
@@ -61,6 +63,7 @@ def start_evaluation(
     study: Study,
     datasets: Sequence[Dataset],
     reference: str,
+    further_references: Sequence[str] = (),
     sources: Sequence[str] = (),
     settings: EvaluationSettings | None = None,
     label: str = "",
@@ -73,11 +76,13 @@ def start_evaluation(
     dataset of another study, an unknown source or a reference that no case has.
     """
     chosen = Chosen(datasets, reference, sources)
-    check(study, chosen)
+    further = [source for source in dict.fromkeys(further_references) if source != reference]
+    check(study, replace(chosen, further=further))
     evaluation = Evaluation.objects.create(
         study=study,
         label=label,
         reference=reference,
+        further_references=further,
         sources=list(sources),
         config=settings_to_plain(settings or EvaluationSettings()),
         code_revision=code_revision(),
@@ -107,13 +112,17 @@ def check(study: Study | None, chosen: Chosen) -> None:
     if study is not None and any(d.study_id != study.pk for d in chosen.datasets):
         raise EvaluationRefused("a dataset of another study cannot be evaluated here")
     references, others = known_sources(chosen.datasets)
-    if chosen.reference not in references:
-        known = (
-            ", ".join(references) or "none yet (import cases with a reference.jsonl, or author one)"
-        )
+    for reference in (chosen.reference, *chosen.further):
+        if reference not in references:
+            known = ", ".join(references)
+            raise EvaluationRefused(
+                f"no case of these datasets has the reference {reference!r}; references there are:"
+                f" {known or 'none yet (import cases with a reference.jsonl, or author one)'}"
+            )
+    if chosen.further and not find_referenced(chosen).exists():
         raise EvaluationRefused(
-            f"no case of these datasets has the reference {chosen.reference!r}; references there"
-            f" are: {known}"
+            "no case has all of the references"
+            f" {', '.join(map(repr, (chosen.reference, *chosen.further)))}"
         )
     unknown = sorted(set(chosen.sources) - set(others) - set(references))
     if unknown:
@@ -152,7 +161,10 @@ def _evaluate(evaluation: Evaluation, hold: Hold) -> Report:
     starts over.
     """
     chosen = Chosen(
-        list(evaluation.datasets.order_by("name")), evaluation.reference, evaluation.sources
+        list(evaluation.datasets.order_by("name")),
+        evaluation.reference,
+        evaluation.sources,
+        further=evaluation.further_references,
     )
     settings = settings_from_plain(evaluation.config)
     with write_guard(hold):
@@ -191,32 +203,65 @@ def compute(
 ) -> Report:
     """Return the report over the chosen timelines.
 
-    `keep` gets each case's result when it is ready. Embeds in this process.
+    `keep` gets each case's result when it is ready. Embeds in this process. The further references
+    of `chosen` give results of their own; all other figures are against its first.
     """
-    chosen = Chosen(chosen.datasets, chosen.reference, chosen.sources, settings.rho_sweep)
-    total = find_referenced(chosen).count()
+    everything = [replace(chosen, rho=settings.rho_sweep, further=())]
+    if chosen.further:
+        everything += _against_each(chosen)
+    total = sum(find_referenced(one).count() for one in everything)
     embedder = roles().embedder(MATCHER) if Basis.EMBEDDING in settings.bases else None
+    embed = None if embedder is None else _cache_vectors(embedder)
+    name = "" if embedder is None else embedder.name
     current: list[int] = []
+
+    def count_case(result: CaseResult) -> None:
+        progress(len(current), total)
 
     def on_case(result: CaseResult) -> None:
         keep(current[-1], result)
-        progress(len(current), total)
+        count_case(result)
 
-    def cases() -> Iterator[EvaluatedCase]:
-        for loaded in load_cases(chosen):
+    def cases(of: Chosen) -> Iterator[EvaluatedCase]:
+        for loaded in load_cases(of):
             current.append(loaded.encounter.pk)
             yield loaded.case
 
-    return evaluate(
-        cases(),
+    first, *each = everything
+    report = evaluate(
+        cases(first),
         settings=settings,
-        reference=chosen.reference,
-        embed=None if embedder is None else _cache_vectors(embedder),
-        embedder="" if embedder is None else embedder.name,
+        reference=first.reference,
+        embed=embed,
+        embedder=name,
         rho=revise_points(chosen.datasets, settings.rho_sweep),
         rho_runs=load_run_points(chosen.datasets),
         on_case=on_case,
     )
+    against = (
+        evaluate(
+            cases(one),
+            settings=replace(settings, rho_sweep=()),
+            reference=one.reference,
+            embed=embed,
+            embedder=name,
+            on_case=count_case,
+        )
+        for one in each
+    )
+    return replace(report, references=tuple(summarise_reference(found) for found in against))
+
+
+def _against_each(chosen: Chosen) -> Iterator[Chosen]:
+    """Yield the comparison with each reference.
+
+    It is over the cases that have all of them. The other references are compared with it, too.
+    """
+    references = (chosen.reference, *chosen.further)
+    for reference in references:
+        others = [other for other in references if other != reference]
+        sources = [*chosen.sources, *others] if chosen.sources else ()
+        yield Chosen(chosen.datasets, reference, sources, further=others)
 
 
 def _cache_vectors(embedder: Embedder) -> Callable[[list[str]], NDArray[np.floating]]:

@@ -29,13 +29,14 @@ from timelines.transfer.lines import Selection, chosen_timelines
 class Chosen:
     """The timelines to compare; without `sources`, all.
 
-    `rho` are thresholds for further revisions.
+    `rho` are thresholds for further revisions. `further` are references that a case must have, too.
     """
 
     datasets: Sequence[Dataset]
     reference: str
     sources: Sequence[str] = ()
     rho: Sequence[float] = ()
+    further: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -65,12 +66,14 @@ def known_sources(
 def find_referenced(chosen: Chosen) -> QuerySet[Encounter]:
     """Return the cases that have the reference, by dataset and case id.
 
-    An evaluation covers only these.
+    An evaluation covers only these. If `further` references are chosen, a case has all of them.
     """
-    reference = Timeline.objects.filter(
-        encounter=OuterRef("pk"), source=chosen.reference, kind=TimelineKind.REFERENCE.value
+    cases = Encounter.objects.filter(dataset__in=chosen.datasets)
+    references = Timeline.objects.filter(
+        encounter=OuterRef("pk"), kind=TimelineKind.REFERENCE.value
     )
-    cases = Encounter.objects.filter(Exists(reference), dataset__in=chosen.datasets)
+    for source in (chosen.reference, *chosen.further):
+        cases = cases.filter(Exists(references.filter(source=source)))
     return cases.select_related("dataset").order_by("dataset__name", "case_id")
 
 

@@ -49,6 +49,15 @@ class EvaluationForm(forms.Form):
     reference = forms.ChoiceField(
         help_text="Whose timelines count as true: those imported with the cohort, or an author's."
     )
+    further_references = forms.MultipleChoiceField(
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label="Further references",
+        help_text=(
+            "Compared with every timeline as well, over the cases that have all references: how far"
+            " the figures differ shows how much the annotators do."
+        ),
+    )
     sources = forms.MultipleChoiceField(
         required=False,
         widget=forms.CheckboxSelectMultiple,
@@ -107,7 +116,11 @@ class EvaluationForm(forms.Form):
         )
         cohorts.queryset = found
         references, others = known_sources(list(found), closed)
-        self._offer("reference", [s for s in references if not is_superseded(s)])
+        current = [s for s in references if not is_superseded(s)]
+        self._offer("reference", current)
+        self._offer("further_references", current)
+        if len(current) < 2:
+            del self.fields["further_references"]
         self._offer("sources", [s for s in others if not is_superseded(s)])
         self.can_compare = bool(references and others)
         if len(found) == 1:
@@ -148,6 +161,7 @@ class EvaluationForm(forms.Form):
         return {
             "datasets": list(data["datasets"]),
             "reference": data["reference"],
+            "further_references": data.get("further_references", ()),
             "sources": data["sources"],
             "settings": settings,
             "label": data["label"],

@@ -26,6 +26,8 @@ class Evaluation(ClaimableJob):
     label = models.CharField(max_length=200, blank=True)
     #: Source of the reference timelines ("reference", or an author's).
     reference = models.CharField(max_length=100)
+    #: Sources of further references of the same cases, which show the spread of the figures.
+    further_references = ArrayField(models.CharField(max_length=100), default=list, blank=True)
     #: Sources that are compared; empty means all.
     sources = ArrayField(models.CharField(max_length=100), default=list, blank=True)
     #: `timelines.evaluation.values.EvaluationSettings` as plain values.

@@ -15,13 +15,15 @@ from django.core.management import CommandError, call_command
 from django.db import transaction
 
 from accounts.models import AuditEvent
-from ehr.models import Dataset
+from ehr.models import Dataset, Note, SourceRow
 from jobs.models import JobState
 from llm_runtime.providers.lexical import LexicalReranker
 from tests import factories
 from tests.unit.timelines.pipeline.reconstruction import ANDEXANET, LACTATE, NOTE, script
 from tests.unit.timelines.pipeline.test_variants import EveryVariant
 from timelines.evaluation.plain import case_from_plain, report_from_plain
+from timelines.evaluation.spread import find_spread
+from timelines.evaluation.tables import references
 from timelines.evaluation.values import Basis, EvaluationSettings, SourceKey
 from timelines.evaluations.actions import EvaluationRefused, execute_evaluation, start_evaluation
 from timelines.models import Evaluation, EvaluationCase, Run, Timeline
@@ -64,21 +66,26 @@ def store_case(dataset: Dataset, case_id: str, *, reference: bool = True) -> Non
     factories.make_series(encounter, ANDEXANET, rows[:1], summary="andexanet alfa administered")
     factories.make_series(encounter, LACTATE, rows[1:], summary="lactate")
     if reference:
-        lines = [
-            ReferenceLine(
-                start=s.start,
-                end=s.end,
-                mention=s.mention,
-                time=6.5,
-                lower=6.0,
-                upper=7.0,
-                known=1,
-                rows=[rows[0].row_index],
-            )
-            for s in script().spans
-        ]
-        with transaction.atomic():
-            save_reference(note=note, lines=lines)
+        add_reference(note, 6.5, rows[0])
+
+
+def add_reference(note: Note, time: float, row: SourceRow) -> None:
+    """Store a reference that places every tagged span at `time`."""
+    lines = [
+        ReferenceLine(
+            start=s.start,
+            end=s.end,
+            mention=s.mention,
+            time=time,
+            lower=time - 0.5,
+            upper=time + 0.5,
+            known=1,
+            rows=[row.row_index],
+        )
+        for s in script().spans
+    ]
+    with transaction.atomic():
+        save_reference(note=note, lines=lines)
 
 
 @pytest.fixture
@@ -182,6 +189,64 @@ def test_a_timeline_without_identifiers_is_compared_by_its_words(dataset: Datase
     assert found is not None
     assert found.predicted_events > 0
     assert report.embedder == "hashing-64"
+
+
+def test_several_references_of_a_case_show_the_spread(dataset: Dataset) -> None:
+    reconstruct(dataset)
+    one = EvaluationSettings(bases=(Basis.SPAN,), resamples=10)
+    alone = report_from_plain(run_evaluation(dataset, one).report)
+    # In case a another annotator placed everything 30 h later.
+    Timeline.objects.filter(kind="reference", encounter__case_id="a").update(source="author:ana")
+    encounter = dataset.encounters.get(case_id="a")
+    add_reference(encounter.notes.get(), 36.5, encounter.rows.order_by("row_index")[0])
+    started = start_evaluation(
+        study=dataset.study,
+        datasets=[dataset],
+        reference="author:ana",
+        further_references=["reference", "author:ana"],
+        sources=["rules"],
+        settings=one,
+        by=None,
+        tell_workers=False,
+    )
+    assert started.further_references == ["reference"], "the reference itself is no further one"
+    assert execute_evaluation(started.pk) == JobState.SUCCEEDED
+    started.refresh_from_db()
+    report = report_from_plain(started.report)
+    assert [(r.reference, r.cases) for r in report.references] == [
+        ("author:ana", 1),
+        ("reference", 1),
+    ]
+    spread = {line.key: line for line in find_spread(report, Basis.SPAN)}
+    assert report.find(SourceKey("reference", "reference"), Basis.SPAN) is None
+    between = spread[SourceKey("reference", "reference")]
+    assert (between.references, between.figures["median_error"]) == (1, (30.0, 30.0))
+    revised = spread[REVISED]
+    assert revised.references == 2
+    assert revised.figures["match_rate"] == (1.0, 1.0)
+    found = alone.find(REVISED, Basis.SPAN)
+    assert found is not None
+    near = found.available["median_error"].value
+    assert near is not None
+    assert revised.figures["median_error"][0] == near
+    assert revised.figures["median_error"][1] > 15
+    rows = references(report, Basis.SPAN).rows
+    assert [row[:2] for row in rows if row[0] == REVISED.label] == [
+        (REVISED.label, "author:ana"),
+        (REVISED.label, "reference"),
+    ]
+
+
+def test_references_that_share_no_case_are_refused(dataset: Dataset) -> None:
+    Timeline.objects.filter(kind="reference", encounter__case_id="a").update(source="author:ana")
+    with pytest.raises(EvaluationRefused, match="no case has all of the references"):
+        start_evaluation(
+            study=dataset.study,
+            datasets=[dataset],
+            reference="reference",
+            further_references=["author:ana"],
+            by=None,
+        )
 
 
 def test_rho_is_swept_from_what_was_stored(dataset: Dataset) -> None:

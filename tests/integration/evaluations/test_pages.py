@@ -26,7 +26,7 @@ from tests.support.pages import extract_text
 from tests.worlds.evaluated import evaluate_world, make_evaluation, store_case
 from timelines.access.authoring import make_source
 from timelines.domain import TimelineKind
-from timelines.evaluation.plain import case_from_plain
+from timelines.evaluation.plain import case_from_plain, report_to_plain
 from timelines.evaluation.values import Basis, CaseResult, CaseSource, MatchedPair, SourceKey
 from timelines.models import Authoring, Evaluation
 
@@ -202,6 +202,18 @@ def test_differences_say_in_words_whether_the_interval_excludes_zero(web, evalua
     assert "No figure: the reference cites no row" in shown
 
 
+def test_the_spread_over_several_references_is_shown(web, evaluation):
+    page = web.get(build_address(evaluation))
+    shown = extract_text(page)
+    assert "on the 2 cases that have all of them" in shown
+    assert "rules revised 2 0.700 to 0.750 0.900 0.780 3.20 to 12.5 0.710 –" in shown
+    assert "Against author:&lt;img src=x" in page.content.decode()
+    Evaluation.objects.filter(pk=evaluation.pk).update(
+        report=report_to_plain(make_report(references=()))
+    )
+    assert "Several references" not in extract_text(web.get(build_address(evaluation)))
+
+
 def test_published_figures_stand_beside_ours_marked_and_only_where_they_compare(web, evaluation):
     plain = extract_text(web.get(build_address(evaluation), {"basis": "embedding"}))
     assert "Show published figures" in plain
@@ -233,6 +245,7 @@ def test_a_basis_that_the_report_lacks_is_not_found(web, evaluation):
         ("sweep", "json", "application/json", '"name": "sweep"'),
         ("strata", "csv", "text/csv", "within 1 hour"),
         ("rho", "csv", "text/csv", "rules,0.1,240"),
+        ("references", "csv", "text/csv", "rules · revised,reference,4,0.75"),
     ],
 )
 def test_tables_come_as_files(web, evaluation, name, format, kind, words):

@@ -60,6 +60,13 @@ class Command(BaseCommand):
             help="source of the reference timelines (default: reference)",
         )
         parser.add_argument(
+            "--further-reference",
+            action="append",
+            default=[],
+            metavar="SOURCE",
+            help="compare with this reference, too, and show the spread; may be repeated",
+        )
+        parser.add_argument(
             "--sources", default="", metavar="A,B,…", help="sources to compare (default: every one)"
         )
         parser.add_argument(
@@ -132,7 +139,9 @@ class Command(BaseCommand):
                 find_dataset(name, options["study"]) for name in dict.fromkeys(options["dataset"])
             ]
             sources = [s.strip() for s in options["sources"].split(",") if s.strip()]
-            chosen = Chosen(datasets, options["reference"], sources)
+            chosen = Chosen(
+                datasets, options["reference"], sources, further=options["further_reference"]
+            )
             if options["once"] and is_evaluated(datasets):
                 self.stderr.write("there is an evaluation already")
                 return
@@ -163,6 +172,7 @@ class Command(BaseCommand):
             study=study,
             datasets=chosen.datasets,
             reference=chosen.reference,
+            further_references=chosen.further,
             sources=chosen.sources,
             settings=parse_settings(options),
             label=options["label"],

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from ehr.presentation.wording import MINUS
 from timelines.evaluation.naming import VARIANTS, split_source
 from timelines.evaluation.published import PublishedRow
+from timelines.evaluation.spread import SPREAD_METRICS, find_spread
 from timelines.evaluation.tables import HOURS, metric_words
 from timelines.evaluation.values import (
     METRICS,
@@ -186,6 +187,40 @@ def figure(metric: str, estimate: Estimate | None) -> Figure:
     if estimate is None or estimate.value is None:
         return Figure(NO_FIGURE, why=(estimate.why if estimate else "") or "no data")
     return Figure(value_words(metric, estimate.value), interval_words(metric, estimate))
+
+
+@dataclass(frozen=True)
+class SpreadRow:
+    """One timeline over several references.
+
+    A figure of each of `SPREAD_METRICS`, as "0.71 to 0.78".
+    """
+
+    name: str
+    kind: str
+    references: int
+    figures: tuple[Figure, ...]
+
+
+def spread_rows(report: Report, basis: Basis) -> list[SpreadRow]:
+    """Return the spread of every timeline; variants are left out."""
+    return [
+        SpreadRow(
+            spread.key.source,
+            kind_words(spread.key),
+            spread.references,
+            tuple(_range_figure(m, spread.figures.get(m)) for m in SPREAD_METRICS),
+        )
+        for spread in find_spread(report, basis)
+        if is_primary(spread.key)
+    ]
+
+
+def _range_figure(metric: str, ends: tuple[float, float] | None) -> Figure:
+    if ends is None:
+        return Figure(NO_FIGURE, why="no data")
+    low, high = (value_words(metric, value) for value in ends)
+    return Figure(low if low == high else f"{low} to {high}")
 
 
 def main_results(report: Report, basis: Basis) -> list[SourceResult]:

@@ -16,6 +16,7 @@ from accounts.scoping import StudyRequest, study_role_required
 from timelines.evaluation import published, tables
 from timelines.evaluation.naming import split_source
 from timelines.evaluation.plain import report_from_plain, settings_from_plain
+from timelines.evaluation.spread import SPREAD_METRICS
 from timelines.evaluation.values import Basis, Report
 from timelines.evaluations.cases import CASE_METRICS, CaseLine, case_lines
 from timelines.evaluations.opening import ACTIVE, chosen_basis, open_evaluation
@@ -146,6 +147,15 @@ def _report_context(request: StudyRequest, found: Evaluation, report: Report) ->
             for s in report.strata
         ],
         "alternatives": _alternatives(report, basis),
+        "spread": shown.spread_rows(report, basis),
+        "spread_heads": [shown.metric_words(m, basis) for m in SPREAD_METRICS],
+        "against": [
+            (
+                r.reference,
+                shown.build_table(_filter_results(r.results, basis), SPREAD_METRICS, basis),
+            )
+            for r in report.references
+        ],
         "first_basis": shown.BASIS_WORDS[report.settings.bases[0]].lower(),
         "funnel": funnel_rows(report),
         "funnel_steps": list(tables.STEP_WORDS.values()),
