@@ -68,9 +68,12 @@ def start_consensus(*, first: Authoring, second: Authoring, by: User) -> Consens
     A new one takes over what agrees. Raises NotAllowed, Undecided.
     """
     encounter = first.encounter
-    check_user_may_reconcile(by, encounter)
     Encounter.objects.select_for_update(no_key=True).get(pk=encounter.pk)
-    one, two = sorted((first, second), key=lambda a: a.author.get_username())
+    authors = _lock_authors(encounter)
+    check_user_may_reconcile(by, encounter)
+    one, two = sorted(
+        (authors[first.pk], authors[second.pk]), key=lambda a: a.author.get_username()
+    )
     if found := Consensus.objects.filter(first=one.timeline, second=two.timeline).first():
         return found
     assert one.timeline is not None
@@ -218,12 +221,19 @@ def _lock(consensus: Consensus, by: User) -> Consensus:
         .select_related("encounter__dataset__study", "first__inventory")
         .get(pk=consensus.pk)
     )
+    _lock_authors(found.encounter)
     check_user_may_reconcile(by, found.encounter)
     if found.timeline_id is not None:
         raise EditRefused("consensus", "This consensus is submitted. It does not change.")
     if is_outdated(found):
         raise EditRefused("consensus", OUTDATED)
     return found
+
+
+def _lock_authors(encounter: Encounter) -> dict[int, Authoring]:
+    """Let no author of the case reopen or submit until the transaction ends."""
+    rows = Authoring.objects.select_for_update(of=("self",)).filter(encounter=encounter)
+    return {row.pk: row for row in rows.select_related("author").order_by("pk")}
 
 
 def _read(consensus: Consensus, item: Item, what: Decided, by: User) -> ConsensusDecision:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from django.db import IntegrityError, InternalError, connection, transaction
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import AuditEvent
+from accounts.models import AuditEvent, User
 from tests.support.pages import join_markup
 from tests.worlds.authored import Page, make_author, make_case, make_draft, settle
-from timelines.authoring.consensus import Choice
+from timelines.authoring import consensus
+from timelines.authoring.consensus import Choice, is_outdated, start_consensus
 from timelines.cases.choices import load_choices
 from timelines.evaluations.data import known_sources
 from timelines.models import Authoring, Consensus, ConsensusDecision, Entry, Timeline
@@ -127,11 +130,44 @@ def test_a_later_submission_needs_a_new_consensus(room):
     assert not made.decisions.exclude(choice=Choice.AGREED).exists()
     again = room.start()
     assert again != made
-    for consensus in (again,):
-        for key in room.keys(consensus):
-            room.post("decide", consensus, item=key, choice="dropped", reason="r")
-        room.post("submit", consensus)
+    for key in room.keys(again):
+        room.post("decide", again, item=key, choice="dropped", reason="r")
+    room.post("submit", again)
     assert Timeline.objects.filter(source="consensus:ana+bo").count() == 1
+
+
+def test_a_consensus_is_of_what_was_submitted_last(room):
+    first, second = Authoring.objects.order_by("author__username")
+    cleo = User.objects.get(username="cleo")
+    room.pages[0].post("reopen", {"reason": "r"})
+    room.pages[0].post("submit", {})
+    made = start_consensus(first=first, second=second, by=cleo)
+    assert not is_outdated(made)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_author_reopens_while_a_consensus_is_submitted(room, monkeypatch):
+    made = room.start()
+    for key in room.keys(made):
+        room.post("decide", made, item=key, choice="dropped", reason="r")
+    store = consensus._store
+
+    def try_to_reopen() -> list[Authoring]:
+        try:
+            with transaction.atomic():
+                return list(Authoring.objects.select_for_update(skip_locked=True))
+        finally:
+            connection.close()
+
+    def store_meanwhile(*args):
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(try_to_reopen).result() == []
+        return store(*args)
+
+    monkeypatch.setattr(consensus, "_store", store_meanwhile)
+    room.post("submit", made)
+    made.refresh_from_db()
+    assert made.timeline is not None
 
 
 def test_a_consensus_with_an_assisted_timeline_is_kept_apart(room):
