@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.db import models
+from django.db.models import Q
 
 from timelines.access.authoring import CURATED, LONGEST_SOURCE, SUPERSEDED
 from timelines.curation.standing import (
@@ -127,17 +128,18 @@ def _values(timeline: int) -> dict[int, dict[str, Any]]:
 
 
 def _make_source(base: Timeline) -> str:
-    """Return the source's name: "curated:" and the base's.
+    """Return the source's name: "curated:" and the base's, or its public id.
 
-    A second base of the same source in the case (another run) is named by its run.
+    The public id names a base if the name is too long, reads as superseded, or is that of another
+    base (another run of the same source).
     """
-    name = base.source if len(base.source) <= LONGEST_SOURCE else base.public_id
-    taken = CuratedTimeline.objects.filter(
-        base__encounter=base.encounter_id, base__source=base.source
-    ).exclude(base=base)
-    if taken.exists():
-        name = base.public_id
-    return f"{CURATED}{name}"
+    source = f"{CURATED}{base.source}"
+    others = CuratedTimeline.objects.filter(timeline__encounter=base.encounter_id).exclude(
+        base=base
+    )
+    taken = Q(timeline__source=source) | Q(timeline__source__startswith=f"{source}#")
+    fits = len(source) <= LONGEST_SOURCE and not SUPERSEDED.search(source)
+    return source if fits and not others.filter(taken).exists() else f"{CURATED}{base.public_id}"
 
 
 def _supersede(timeline: Timeline) -> None:

@@ -159,6 +159,18 @@ def test_another_run_of_the_same_source_has_a_curated_timeline_of_its_own(world)
     correct(base=base, occurrence=fever, what=Corrected("+2", reason="x"), by=world.anna)
     assert find_current(base).source == f"curated:{base.public_id}"
     assert find_current(world.base).source == "curated:rules"
+    put(world, "+7")
+    assert find_current(world.base).source == "curated:rules", "its name stays"
+
+
+@pytest.mark.parametrize("source", ["model#2", "m" * 90])
+def test_a_source_of_any_name_can_be_corrected_again(world, source):
+    Timeline.objects.filter(pk=world.base.pk).update(source=source)
+    world.base.refresh_from_db()
+    for hour in range(1, 13):
+        put(world, f"+{hour}")
+        assert times(find_current(world.base))["Vancomycin"] == hour
+    assert CuratedTimeline.objects.filter(base=world.base).count() == 12
 
 
 def test_those_who_must_not_see_the_case_cannot_correct(world):
