@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from datetime import timedelta
-from smtplib import SMTPException
+from smtplib import SMTPDataError, SMTPException, SMTPRecipientsRefused
 
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
@@ -38,6 +38,7 @@ def send_waiting() -> int:
             .filter(
                 mail=True,
                 mailed_at__isnull=True,
+                recipient__is_active=True,
                 created_at__gte=timezone.now() - GIVE_UP_AFTER,
             )
             .select_related("recipient")
@@ -49,14 +50,23 @@ def send_waiting() -> int:
         try:
             with get_connection() as connection:
                 for row in rows:
-                    _message(row, connection).send()
+                    try:
+                        _message(row, connection).send()
+                    except (SMTPRecipientsRefused, SMTPDataError, ValueError) as error:
+                        # Only this mail waits: its address is refused or cannot be written.
+                        _warn(error)
+                        continue
                     row.mailed_at = timezone.now()
                     row.save(update_fields=["mailed_at"])
                     sent += 1
         except (OSError, SMTPException) as error:
-            # Its text may have addresses of people; its kind says enough.
-            log.warning("mails wait: %s", type(error).__name__)
+            _warn(error)
     return sent
+
+
+def _warn(error: Exception) -> None:
+    # Its text may have addresses of people; its kind says enough.
+    log.warning("mails wait: %s", type(error).__name__)
 
 
 def _message(row: Notification, connection: BaseEmailBackend) -> EmailMessage:

@@ -6,9 +6,11 @@ A mail has ids and links only.
 from __future__ import annotations
 
 import re
+from smtplib import SMTPDataError, SMTPRecipientsRefused
 
 import pytest
 from django.core import mail
+from django.core.mail import EmailMessage
 from django.core.mail.backends.locmem import EmailBackend
 from django.urls import reverse
 from django.utils import timezone
@@ -129,6 +131,31 @@ def test_a_mail_that_fails_waits(person, settings, monkeypatch):
         assert send_waiting() == 0
     assert Notification.objects.get().mailed_at is None
     assert send_waiting() == 1
+
+
+@pytest.mark.parametrize(
+    "error", [SMTPRecipientsRefused({}), SMTPDataError(550, b"refused"), ValueError("Invalid")]
+)
+def test_a_refused_address_does_not_stop_the_others(person, settings, monkeypatch, error):
+    settings.EMAIL_HOST, settings.SITE_URL = "smtp.example.org", "https://occurrent.example.org"
+    other, left = (factories.make_user(person.studies.get(), Role.CLINICIAN) for _ in range(2))
+    for user in (person, other, left):
+        user.email = f"{user.username}@example.org"
+        user.save()
+        choose(by=user, wishes={KIND.MENTIONED: Wish(shown=True, mailed=True)})
+    notify_each(person, other, left)
+    User.objects.filter(pk=left.pk).update(is_active=False)
+    send = EmailBackend.send_messages
+
+    def refuse(backend: EmailBackend, messages: list[EmailMessage]) -> int:
+        if messages[0].to == [person.email]:
+            raise error
+        return send(backend, messages)
+
+    monkeypatch.setattr(EmailBackend, "send_messages", refuse)
+    assert (send_waiting(), send_waiting()) == (1, 0)
+    assert [sent.to for sent in mail.outbox] == [[other.email]]
+    assert Notification.objects.get(recipient=person).mailed_at is None
 
 
 def test_without_a_host_no_mail_is_stored_to_send(person):
