@@ -12,8 +12,8 @@ from django.db import transaction
 from accounts.models import Study, User
 from accounts.permissions import CASE_READERS, NotAllowed, user_can_manage_study
 from ehr.models import Encounter
-from timelines.curation.mentions import check_mentions, tell_mentioned
-from timelines.curation.opening import audit, check_user_may_answer, lock_case
+from timelines.curation.mentions import check_mentions, notify_mentioned
+from timelines.curation.opening import audit, lock_case
 from timelines.drafts.values import EditRefused
 from timelines.models import Comment, Flag, Mention, Occurrence
 
@@ -36,8 +36,7 @@ def comment(
 
     A reply to a reply joins its thread.
     """
-    check_user_may_answer(by, encounter)
-    lock_case(encounter)
+    lock_case(encounter, by)
     text = _check_text("body", body, LONGEST_BODY)
     if not text:
         raise EditRefused("body", "Write a comment.")
@@ -52,15 +51,14 @@ def comment(
     )
     Mention.objects.bulk_create(Mention(comment=made, person=person) for person in people)
     _audit_comment(made, by, mentions=len(people))
-    tell_mentioned(made, people)
+    notify_mentioned(made, people)
     return made
 
 
 @transaction.atomic
 def set_resolved(*, thread: Comment, resolved: bool, by: User) -> Comment:
     """Resolve or reopen a thread. Raises NotAllowed, EditRefused."""
-    check_user_may_answer(by, thread.encounter)
-    lock_case(thread.encounter)
+    lock_case(thread.encounter, by)
     first = thread.parent or thread
     if is_resolved(first) is resolved:
         raise EditRefused("thread", f"The thread is {'resolved' if resolved else 'open'} already.")
@@ -74,8 +72,7 @@ def withdraw(*, said: Comment, by: User) -> Comment:
 
     People withdraw their own; a study admin withdraws any. Raises NotAllowed, EditRefused.
     """
-    check_user_may_answer(by, said.encounter)
-    lock_case(said.encounter)
+    lock_case(said.encounter, by)
     if said.author_id != by.pk and not user_can_manage_study(by, said.encounter.dataset.study):
         raise NotAllowed("Only its author or a study admin can withdraw a comment.")
     if said.kind != Comment.Kind.COMMENT or said.replies.filter(kind="withdraw").exists():
@@ -88,8 +85,7 @@ def flag(
     *, encounter: Encounter, occurrence: Occurrence, reason: str, words: str, by: User
 ) -> Flag:
     """Flag an occurrence. Raises NotAllowed, EditRefused."""
-    check_user_may_answer(by, encounter)
-    lock_case(encounter)
+    lock_case(encounter, by)
     _check_occurrence(encounter, occurrence)
     if reason not in Flag.Reason.values:
         raise EditRefused("reason", "Choose a reason.")
@@ -111,8 +107,7 @@ def flag(
 def withdraw_flag(*, flag: Flag, by: User) -> Flag:
     """Withdraw a flag, as `withdraw` a comment."""
     encounter = flag.occurrence.inventory.encounter
-    check_user_may_answer(by, encounter)
-    lock_case(encounter)
+    lock_case(encounter, by)
     if flag.author_id != by.pk and not user_can_manage_study(by, encounter.dataset.study):
         raise NotAllowed("Only its author or a study admin can withdraw a flag.")
     if flag.withdraws_id is not None or Flag.objects.filter(withdraws=flag).exists():
@@ -151,15 +146,6 @@ def find_named(body: str, study: Study) -> list[User]:
     """
     names = {name.casefold() for name in MENTION.findall(body)}
     return [p for p in find_people(study) if p.get_username().casefold() in names] if names else []
-
-
-def find_mentioned(comment: Comment) -> list[User]:
-    """Return whom a stored comment names, by user name, without its author."""
-    return list(
-        User.objects.filter(mentions__comment=comment)
-        .exclude(pk=comment.author_id)
-        .order_by("username")
-    )
 
 
 def _answer(parent: Comment, kind: Comment.Kind, by: User) -> Comment:

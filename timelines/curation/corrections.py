@@ -16,7 +16,7 @@ from ehr.models import Encounter
 from timelines.access.authoring import CURATED
 from timelines.authoring.rows import timed_rows
 from timelines.curation.curated import as_mark, load_standing, refresh
-from timelines.curation.opening import audit, check_user_may_answer, lock_case
+from timelines.curation.opening import audit, lock_case
 from timelines.curation.standing import DEFAULT_REASON, Kind, Mark, Standing, agree
 from timelines.domain import Anchor, TimelineKind
 from timelines.drafts.time_entry import TimeEntry, TimeNotUnderstood, read_time
@@ -50,8 +50,7 @@ def correct(*, base: Timeline, occurrence: Occurrence, what: Corrected, by: User
     """
     encounter = base.encounter
     _check_base(base, occurrence)
-    check_user_may_answer(by, encounter)
-    lock_case(encounter)
+    lock_case(encounter, by)
     made = _read(base, occurrence, what, by)
     standing = load_standing(base, occurrence.pk).get(occurrence.pk, Standing())
     own = next((m for m in standing.answers if m.person == by.pk and not m.settles), None)
@@ -69,8 +68,7 @@ def undo(*, correction: Correction, by: User) -> Correction:
     People undo their own; a study admin undoes any. Raises NotAllowed, EditRefused.
     """
     encounter = correction.base.encounter
-    check_user_may_answer(by, encounter)
-    lock_case(encounter)
+    lock_case(encounter, by)
     if correction.author_id != by.pk and not user_can_manage_study(by, encounter.dataset.study):
         raise NotAllowed("Only its author or a study admin can undo a correction.")
     if correction.kind == Correction.Kind.UNDO:
@@ -99,10 +97,9 @@ def settle(
     """
     encounter = base.encounter
     _check_base(base, occurrence)
-    check_user_may_answer(by, encounter)
+    lock_case(encounter, by)
     if not user_can_manage_study(by, encounter.dataset.study):
         raise NotAllowed("A study admin settles corrections that differ.")
-    lock_case(encounter)
     standing = load_standing(base, occurrence.pk).get(occurrence.pk)
     if standing is None or not standing.disputed:
         raise EditRefused("correction", "These corrections do not differ any more.")

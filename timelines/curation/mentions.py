@@ -1,4 +1,4 @@
-"""Tell people that a comment names them, if they may read it.
+"""Notify people that a comment names them, if they may read it.
 
 A person whose packet or draft closes the case cannot be mentioned: a notification would show them
 that others discuss it. The author of the comment learns this, and no reason.
@@ -31,7 +31,7 @@ def check_mentions(people: Iterable[User], encounter: Encounter) -> None:
         )
 
 
-def tell_mentioned(made: Comment, people: Iterable[User]) -> None:
+def notify_mentioned(made: Comment, people: Iterable[User]) -> None:
     """Notify the people whom a comment names, without its author.
 
     No words of the case or the comment leave its page.

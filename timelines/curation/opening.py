@@ -29,9 +29,13 @@ def check_user_may_answer(user: User, encounter: Encounter) -> None:
         raise NotAllowed(WRITING)
 
 
-def lock_case(encounter: Encounter) -> None:
-    """Let one answer to a case be stored after the other."""
+def lock_case(encounter: Encounter, by: User) -> None:
+    """Lock the case, and check that the person may answer.
+
+    Answers are stored one after the other, and no timeline begins meanwhile. Raises NotAllowed.
+    """
     Encounter.objects.select_for_update(no_key=True).get(pk=encounter.pk)
+    check_user_may_answer(by, encounter)
 
 
 def find_base(timeline: Timeline) -> Timeline:

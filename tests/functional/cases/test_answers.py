@@ -13,7 +13,6 @@ from playwright.sync_api import expect
 
 from tests.support.windows import collect_complaints, sign_in
 from tests.worlds.corrected import make_corrected_world
-from timelines.curation.comments import find_mentioned
 from timelines.curation.curated import find_current
 from timelines.models import Comment, Correction
 from timelines.transfer.lines import Selection, export_cases
@@ -78,7 +77,7 @@ def test_a_row_corrects_with_the_keyboard_and_others_answer(world, visit, compla
     anna.keyboard.press("Tab")
     anna.keyboard.press("Control+Enter")
     expect(anna.locator(".thread")).to_contain_text("Order or given? @boris")
-    assert find_mentioned(Comment.objects.get()) == [world.boris]
+    assert Comment.objects.get().mentions.get().person == world.boris
 
     anna.keyboard.press("f")
     anna.get_by_label("Wrong row of the record").check()

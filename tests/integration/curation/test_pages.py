@@ -17,7 +17,6 @@ from tests.worlds.corrected import make_corrected_world
 from timelines.authoring.actions import start_authoring
 from timelines.cases.choices import load_choices
 from timelines.cases.items import find_occurrence, spans_and_items
-from timelines.curation.comments import find_mentioned
 from timelines.curation.curated import find_current
 from timelines.curation.reading import Dispute, find_disputes
 from timelines.domain import TimelineKind
@@ -113,7 +112,7 @@ def test_comments_mention_thread_resolve_and_withdraw(world):
     body = "Is that right, @Boris? @stranger, a@boris and <b>@chief.</b>"
     assert anna.answer("comment", body=body)[0] == 200
     first = Comment.objects.get()
-    assert [p.username for p in find_mentioned(first)] == ["boris", "chief"]
+    assert sorted(m.person.username for m in first.mentions.all()) == ["boris", "chief"]
     assert boris.answer("comment", body="No", parent=first.public_id)[0] == 200
     reply = Comment.objects.latest("pk")
     assert boris.answer("comment", body="again", parent=reply.public_id)[0] == 200
