@@ -16,7 +16,18 @@ from timelines.models.inventories import Occurrence
 from timelines.models.timelines import Timeline
 
 
-class Correction(models.Model):
+class _Answer(models.Model):
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        abstract = True
+        ordering = ["pk"]
+
+
+class Correction(_Answer):
     """One person's answer to the time of one occurrence in a base timeline.
 
     It never changes the base. `timelines.curation.standing` says which corrections count.
@@ -31,9 +42,6 @@ class Correction(models.Model):
         #: Undoes an earlier row.
         UNDO = "undo", "undone"
 
-    public_id = models.CharField(
-        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
-    )
     base = models.ForeignKey(Timeline, on_delete=models.CASCADE, related_name="corrections")
     occurrence = models.ForeignKey(Occurrence, on_delete=models.CASCADE, related_name="corrections")
     author = models.ForeignKey(
@@ -59,10 +67,8 @@ class Correction(models.Model):
     undoes = models.OneToOneField(
         "self", null=True, blank=True, on_delete=models.CASCADE, related_name="undone_by"
     )
-    at = models.DateTimeField(auto_now_add=True)
 
-    class Meta:
-        ordering = ["pk"]
+    class Meta(_Answer.Meta):
         constraints = [
             models.CheckConstraint(
                 condition=Q(kind="undo", undoes__isnull=False, settles=False)
@@ -110,7 +116,7 @@ class CuratedTimeline(models.Model):
     base = models.ForeignKey(Timeline, on_delete=models.CASCADE, related_name="curations")
 
 
-class Comment(models.Model):
+class Comment(_Answer):
     """A comment on a case or an occurrence, or a reply to one.
 
     A further row of another kind resolves or reopens a thread, or withdraws a comment.
@@ -122,9 +128,6 @@ class Comment(models.Model):
         REOPEN = "reopen", "reopened"
         WITHDRAW = "withdraw", "withdrew"
 
-    public_id = models.CharField(
-        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
-    )
     encounter = models.ForeignKey(Encounter, on_delete=models.CASCADE, related_name="comments")
     occurrence = models.ForeignKey(
         Occurrence, null=True, blank=True, on_delete=models.CASCADE, related_name="comments"
@@ -138,10 +141,8 @@ class Comment(models.Model):
     )
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.COMMENT)
     body = models.TextField(blank=True)
-    at = models.DateTimeField(auto_now_add=True)
 
-    class Meta:
-        ordering = ["pk"]
+    class Meta(_Answer.Meta):
         constraints = [
             models.CheckConstraint(
                 condition=(Q(kind="comment") & ~Q(body=""))
@@ -168,7 +169,7 @@ class Mention(models.Model):
         ]
 
 
-class Flag(models.Model):
+class Flag(_Answer):
     """A person's sign that an occurrence needs a look, with a reason.
 
     A further row withdraws it.
@@ -183,9 +184,6 @@ class Flag(models.Model):
         UNCLEAR = "unclear", "Unclear"
         OTHER = "other", "Something else"
 
-    public_id = models.CharField(
-        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
-    )
     occurrence = models.ForeignKey(Occurrence, on_delete=models.CASCADE, related_name="flags")
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="flags"
@@ -195,10 +193,8 @@ class Flag(models.Model):
     withdraws = models.OneToOneField(
         "self", null=True, blank=True, on_delete=models.CASCADE, related_name="withdrawn_by"
     )
-    at = models.DateTimeField(auto_now_add=True)
 
-    class Meta:
-        ordering = ["pk"]
+    class Meta(_Answer.Meta):
         constraints = [
             models.CheckConstraint(
                 condition=Q(withdraws__isnull=False, reason="", words="")
