@@ -38,12 +38,12 @@ def ask_before_opening(
     if object_type != TIMELINE_PAGES:
         return None
     packets = _find_reviewable(user)
-    shown = Timeline.objects.filter(encounter__public_id__in=list(object_ids)) if packets else None
-    if shown is None:
+    if not packets:
         return None
+    shown = Timeline.objects.filter(encounter__public_id__in=list(object_ids))
     ids = sorted(set(shown.values_list("encounter__public_id", flat=True)))
-    cases = _find_cases_of_packets(packets, ids)
     copies = group_copies(ids)
+    cases = _find_cases_of_packets(packets, copies)
     accepted = _find_accepted(user, copies)
     asked = {
         packets[pk]: found[0]
@@ -96,10 +96,9 @@ def _find_reviewable(user: User) -> dict[int, Packet]:
 
 
 def _find_cases_of_packets(
-    packets: Collection[int], case_ids: Collection[str]
+    packets: Collection[int], copies: Mapping[str, set[str]]
 ) -> dict[int, list[str]]:
     """Return which of these cases each packet has, itself or as a copy."""
-    copies = group_copies(case_ids)
     items = PacketItem.objects.filter(
         packet__in=list(packets), **{f"{_CASE}__in": sorted(set().union(*copies.values()))}
     )
@@ -107,7 +106,7 @@ def _find_cases_of_packets(
     for packet, case in items.order_by().values_list("packet_id", _CASE).distinct():
         inside[packet].add(case)
     return {
-        packet: [case for case in case_ids if not copies[case].isdisjoint(same)]
+        packet: [case for case in copies if not copies[case].isdisjoint(same)]
         for packet, same in inside.items()
     }
 

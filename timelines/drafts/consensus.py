@@ -91,8 +91,10 @@ def give_contexts(
     seconds: Mapping[str, str] = {i.second.uid: uid for i, _, uid in taken if i.second}
     found = []
     for item, occurrence, own in taken:
-        of_first = item.first is not None and occurrence.pk == item.first.pk
-        of_first = of_first and occurrence.uid == item.first.uid if item.first else False
+        of_first = item.first is not None and (occurrence.pk, occurrence.uid) == (
+            item.first.pk,
+            item.first.uid,
+        )
         names = firsts if of_first else seconds
         new = (names[uid] for uid in occurrence.context if uid in names)
         kept = tuple(uid for uid in dict.fromkeys(new) if uid != own)
