@@ -70,10 +70,7 @@ class Polarity(StrEnum):
 
 
 class Lane(StrEnum):
-    """The kind of an occurrence; one lane group of the plot each.
-
-    See ui.md, "Plot".
-    """
+    """The kind of an occurrence; one lane group of the plot each."""
 
     HISTORY = "history"
     FINDING = "finding"

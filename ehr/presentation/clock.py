@@ -2,7 +2,7 @@
 
 A reader thinks in hospital days and clock times: "HD 1 · 15:42", with "+6.5 h" beside it. Before
 the stay "2 h before", "≈ 10 years before"; after it "8 weeks after discharge". No Django. Times are
-hours from admission. Source: ui.md, "One clock".
+hours from admission.
 """
 
 from __future__ import annotations

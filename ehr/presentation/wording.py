@@ -1,7 +1,7 @@
 """Words for hours, clocks and events of the record.
 
 Every page uses them, so that all say the same. No Django. Times are hours from admission; the minus
-sign is U+2212; a day is 24 h and a year 8760 h. Source: ui.md, "Numbers and words".
+sign is U+2212; a day is 24 h and a year 8760 h.
 """
 
 from __future__ import annotations

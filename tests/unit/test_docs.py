@@ -159,6 +159,15 @@ def test_lines_are_short(page: Path) -> None:
     assert long == []
 
 
+def test_decisions_have_unique_numbers() -> None:
+    """A title begins with the number of its file."""
+    pages = sorted(ROOT.glob("docs/adr/*.md"))
+    numbers = [int(page.name[:4]) for page in pages]
+    titles = [re.match(r"# (\d+)\. ", page.read_text(encoding="utf-8")) for page in pages]
+    assert [int(title[1]) if title else None for title in titles] == numbers
+    assert len(set(numbers)) == len(numbers) > 40
+
+
 def test_docstring_summaries_are_short() -> None:
     """Migrations are exempt."""
     files = [*ROOT.glob("*.py"), *(file for top in TOP for file in ROOT.glob(f"{top}/**/*.py"))]

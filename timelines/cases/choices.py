@@ -45,7 +45,7 @@ class Choice:
 
     @property
     def is_curated(self) -> bool:
-        """Whether it has people's corrections (docs/adr/0050)."""
+        """Whether it has people's corrections (docs/adr/0050-curated-timelines.md)."""
         return self.source.startswith(CURATED)
 
     @property
@@ -166,26 +166,24 @@ class Choices:
 
 
 _FIELDS = (
-    *(
-        "pk",
-        "public_id",
-        "kind",
-        "alternative",
-        "source",
-        "inventory_id",
-        "case_run_id",
-        "inventory__sealed_at",
-        "case_run__run_id",
-        "curated__base_id",
-    ),
+    "pk",
+    "public_id",
+    "kind",
+    "alternative",
+    "source",
+    "inventory_id",
+    "case_run_id",
+    "inventory__sealed_at",
+    "case_run__run_id",
+    "curated__base_id",
 )
 
 
 def load_choices(encounter: Encounter, *, hidden: Collection[int] = ()) -> Choices:
-    """Two queries, three for a case that no study timeline has.
+    """Return the timelines of a case, in two queries; three without a study timeline.
 
-    Without the `hidden` ones (`authoring_access.hidden_timelines`), and without submissions that a
-    later one replaced.
+    The `hidden` ones (`timelines.access.authoring.hidden_timelines`) are left out, and so are
+    submissions that a later one replaced.
     """
     rows = (
         Timeline.objects.filter(encounter=encounter)

@@ -17,12 +17,12 @@ from timelines.cases.items import spans_and_items
 from timelines.cases.moves import load_moves
 from timelines.cases.opening import stay
 from timelines.cases.pairs import CasePairs
-from timelines.cases.story import load_told
+from timelines.cases.story import load_story_lines
 from timelines.models import Inventory, StageRun
 from timelines.presentation.case_plot import build_axis, payload
 from timelines.presentation.note_html import note_html
 from timelines.presentation.ribbon import Course, find_course, ribbon
-from timelines.presentation.story import Told
+from timelines.presentation.story import StoryLine
 from timelines.runs.storage import checked_text, find_note
 
 #: Drawings of settled timelines are cached in this process for an hour of use.
@@ -34,7 +34,7 @@ class Drawn:
     """The drawing of one timeline of a case.
 
     It has the note with its highlights, the data of plot and table, the course of the stay with the
-    data of the ribbon, and what the story is told from.
+    data of the ribbon, and the lines of the story.
     """
 
     note: SafeString
@@ -42,7 +42,7 @@ class Drawn:
     count: int
     course: Course
     ribbon: SafeString
-    told: tuple[Told, ...]
+    story_lines: tuple[StoryLine, ...]
 
 
 def shown_note(choice: Choice, encounter: Encounter) -> Note | None:
@@ -106,7 +106,7 @@ def _draw(
         len(items),
         course,
         json_script(ribbon(course, axis, anchor), "case-ribbon"),
-        load_told(encounter, choice, choices),
+        load_story_lines(encounter, choice, choices),
     )
 
 

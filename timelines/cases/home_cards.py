@@ -28,6 +28,7 @@ from timelines.domain import TimelineKind
 from timelines.models import CaseRun, Correction, Evaluation, Run, Timeline
 from timelines.runs.progress import count_runs, run_line, time_left_words
 from timelines.runs.study_timeline.selection import (
+    find_study_runs,
     history,
     is_study_run,
     run_words,
@@ -120,7 +121,7 @@ def runs_card(user: User, study: Study) -> Card | None:
     if not runs:
         return Card("Runs", ["No run yet. A run reconstructs the timelines of a cohort."], links)
     counted = count_runs(runs, closed)
-    chosen_runs = {chosen.run_id for chosen in study_timelines(study).values()}
+    chosen_runs = set(find_study_runs(study))
     runs.sort(key=lambda run: (not counted[run.pk].active, run.pk not in chosen_runs))
     lines = [
         {"line": run_line(run, counted[run.pk]), "left": time_left_words(run, counted[run.pk])}

@@ -17,7 +17,7 @@ from ehr.presentation.wording import span_words
 from timelines.access.closed import closed_encounters, exclude_closed
 from timelines.cases.listing import title_line
 from timelines.models import Authoring, Correction, UnexplainedChange
-from timelines.runs.study_timeline.selection import study_timelines
+from timelines.runs.study_timeline.selection import find_study_runs
 
 SHOWN_DRAFTS = 4
 SHOWN_RECENT = 6
@@ -76,7 +76,7 @@ def changes_card(user: User, study: Study) -> Card | None:
     if not user_can_open_cases(user, study):
         return None
     closed = closed_encounters(user)
-    runs = [chosen.run_id for chosen in study_timelines(study).values()]
+    runs = find_study_runs(study)
     lines = [
         CaseLine(
             case_id=encounter.case_id,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 from django.core.cache import cache
@@ -18,6 +17,7 @@ from timelines.cases.drawing import KEEP_SECONDS, lasting_key
 from timelines.cases.items import spans_and_items
 from timelines.cases.opening import stay
 from timelines.cases.pairs import CasePairs
+from timelines.domain import Anchor
 from timelines.presentation.case_plot import Item, build_axis
 from timelines.presentation.lanes.kinds import ShownLane
 from timelines.presentation.lanes.rows import RecordRow
@@ -42,12 +42,12 @@ def find_tracks(
 
 
 def _build(encounter: Encounter, items: Sequence[Item]) -> dict[str, Any]:
-    _, discharge = stay(encounter)
+    anchor, discharge = stay(encounter)
     wanted = _wanted(items)
     names = EventSeries.objects.filter(encounter=encounter).values_list("event", flat=True)
     events = wanted_events(wanted, names)
     axis = build_axis(items, discharge)
-    return build_tracks(wanted, _rows(encounter, events), axis.position, _citing(items))
+    return build_tracks(wanted, _rows(encounter, events, anchor), axis.position, _citing(items))
 
 
 def _wanted(items: Sequence[Item]) -> list[Wanted]:
@@ -69,22 +69,17 @@ def _citing(items: Sequence[Item]) -> dict[str, list[str]]:
     return found
 
 
-def _rows(encounter: Encounter, events: set[str]) -> list[RecordRow]:
+def _rows(encounter: Encounter, events: set[str], anchor: Anchor) -> list[RecordRow]:
     found = SourceRow.objects.filter(
         dataset_id=encounter.dataset_id,
         encounter_id=encounter.pk,
         event__in=events,
         time__isnull=False,
     ).order_by("time", "row_index")
-    opened = encounter.admitted_at
     return [
-        RecordRow(_hours(opened, time), event, value, number, unit)
+        RecordRow(anchor.hours(time), event, value, number, unit)
         for time, event, value, number, unit in found.values_list(
             "time", "event", "value", "numeric_value", "unit"
         )
+        if time is not None
     ]
-
-
-def _hours(opened: datetime, time: datetime | None) -> float:
-    assert time is not None
-    return (time - opened).total_seconds() / 3600

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -31,10 +31,9 @@ from ehr.models import Encounter
 from ehr.presentation.wording import span_words
 from timelines.access.closed import exclude_closed
 from timelines.case_state import CaseState, case_state
-from timelines.domain import TimelineKind
-from timelines.models import CaseRun, StageRun, Timeline
+from timelines.models import CaseRun, StageRun
 from timelines.registry import case_questions
-from timelines.runs.study_timeline.selection import current, is_study_run
+from timelines.runs.study_timeline.selection import current, find_study_runs, is_study_run
 
 #: What a line is called, as `title_line`; lists sort by it.
 TITLE = Coalesce(NullIf(F("headline"), Value("")), NullIf(F("title"), Value("")), F("case_id"))
@@ -112,7 +111,7 @@ class CaseRow:
     """One line of the list.
 
     `occurrences` is the size of the shown run's inventory, None before there is one. For a case
-    that is closed to the reader, `state` and `occurrences` are None and `kinds` is empty.
+    that is closed to the reader, `state` and `occurrences` are None.
     `other_run`: the cohort has a study timeline and this case's state is of another run.
     """
 
@@ -125,19 +124,7 @@ class CaseRow:
     rows: int
     state: CaseState | None
     occurrences: int | None
-    kinds: tuple[str, ...] = field(default=())
     other_run: bool = False
-
-    @property
-    def kinds_words(self) -> str:
-        return ", ".join(_KIND_WORDS[k] for k in self.kinds) or "–"
-
-
-_KIND_WORDS = {
-    TimelineKind.TEXT_ONLY.value: "text-only",
-    TimelineKind.REVISED.value: "revised",
-    TimelineKind.REFERENCE.value: "reference",
-}
 
 
 def title_line(encounter: Encounter) -> str:
@@ -174,8 +161,7 @@ def find_cases(
 
 def _filter_by_state(cases: QuerySet[Encounter], study: Study, state: str) -> QuerySet[Encounter]:
     """Filter by the state of the shown run, without a look at its stages."""
-    study_runs = list(current().filter(dataset__study=study).values_list("run_id", flat=True))
-    of_study = CaseRun.objects.filter(run__in=study_runs)
+    of_study = CaseRun.objects.filter(run__in=find_study_runs(study))
     latest = CaseRun.objects.filter(encounter=OuterRef("pk")).order_by("-id").values("state")[:1]
     shown = Q(pk__in=of_study.filter(state=state).values("encounter"))
     others = cases.annotate(latest=Coalesce(Subquery(latest), Value(CaseState.NONE.value)))
@@ -190,7 +176,6 @@ def case_rows(encounters: Sequence[Encounter], *, closed: Collection[int] = ()) 
     ids = [e.pk for e in encounters if e.pk not in closed]
     shown = shown_case_runs(ids)
     states = load_states(run.pk for run in shown.values())
-    kinds = _kinds(ids)
     rows = []
     for e in encounters:
         run = shown.get(e.pk)
@@ -209,7 +194,6 @@ def case_rows(encounters: Sequence[Encounter], *, closed: Collection[int] = ()) 
                 if run
                 else CaseState.NONE,
                 occurrences=getattr(run, "size", None) if run and run.inventory_id else None,
-                kinds=kinds[e.pk],
                 other_run=getattr(run, "other_run", False),
             )
         )
@@ -255,17 +239,3 @@ def load_states(case_run_ids: Iterable[int]) -> dict[int, list[str]]:
     ):
         found[case_run].append(state)
     return found
-
-
-def _kinds(encounter_ids: Sequence[int]) -> dict[int, tuple[str, ...]]:
-    found: dict[int, set[str]] = defaultdict(set)
-    for encounter, kind in (
-        Timeline.objects.filter(encounter_id__in=encounter_ids)
-        .values_list("encounter_id", "kind")
-        .distinct()
-    ):
-        found[encounter].add(kind)
-    return defaultdict(
-        tuple,
-        {e: tuple(k.value for k in TimelineKind if k.value in kinds) for e, kinds in found.items()},
-    )

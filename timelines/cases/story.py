@@ -1,4 +1,4 @@
-"""Read what the story of a timeline is told from."""
+"""Read the lines from which the story of a timeline is built."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from timelines.cases.choices import Choice, Choices
 from timelines.cases.pins import pinned_uids
 from timelines.domain import Lane, Polarity, TimelineKind
 from timelines.models import Entry
-from timelines.presentation.story import Cited, Story, Told, tell_story
+from timelines.presentation.story import Cited, Story, StoryLine, build_story
 
 _FIELDS = (
     "occurrence_id",
@@ -24,13 +24,15 @@ _FIELDS = (
 )
 
 
-def load_story(encounter: Encounter, choice: Choice, told: Sequence[Told]) -> Story:
-    """Return the story with the pins of now, in one query."""
-    return tell_story(told, clock_of(encounter), pins=pinned_uids(choice.inventory_id))
+def load_story(encounter: Encounter, choice: Choice, lines: Sequence[StoryLine]) -> Story:
+    """Return the story with the current pins, in one query."""
+    return build_story(lines, clock_of(encounter), pins=pinned_uids(choice.inventory_id))
 
 
-def load_told(encounter: Encounter, choice: Choice, choices: Choices) -> tuple[Told, ...]:
-    """Return what the story of a timeline is told from, in three queries.
+def load_story_lines(
+    encounter: Encounter, choice: Choice, choices: Choices
+) -> tuple[StoryLine, ...]:
+    """Return the lines from which a timeline's story is built, in three queries.
 
     A timeline without an inventory has no story: its lines have no kinds.
     """
@@ -46,7 +48,7 @@ def load_told(encounter: Encounter, choice: Choice, choices: Choices) -> tuple[T
     text = group.text_only if group and choice.kind is TimelineKind.REVISED else None
     read = _text_times(text)
     return tuple(
-        Told(
+        StoryLine(
             uid=uid,
             mention=mention,
             lane=Lane(lane),

@@ -4,8 +4,7 @@ It is linear inside the stay and compressed around it.
 
 Positions are shares of the width, 0 to 1. Admission and discharge are at the same place in every
 case, so that two cases compare at a glance; before and after them the distance is logarithmic, and
-pages draw a break there. No Django here; times are hours from admission. Source: ui.md, "The case
-page".
+pages draw a break there. No Django here; times are hours from admission.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tell a stay in 8 to 15 milestones.
+"""Choose the 8 to 15 milestones of a stay.
 
 Each occurrence of a timeline gets points by one table (`WEIGHTS`). The milestones with most points
 are the story, in order of time; the page shows the points of each. Words are the note's own,
@@ -96,7 +96,7 @@ class Cited:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StoryLine:
     """An occurrence of a timeline, as the story reads it.
 
     `text`, `text_known`: its time from the note alone, if the timeline is revised.
@@ -112,6 +112,11 @@ class Told:
     text_known: bool | None = None
     revised: bool = False
     cited: tuple[Cited, ...] = ()
+
+    @property
+    def moved(self) -> bool:
+        """Whether rows of the record changed its time beyond tolerance."""
+        return self.revised and bool(self.cited) and differs(self.text, self.time)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +168,7 @@ class Day:
     heading: str
     milestones: tuple[Milestone, ...]
     #: Whether one of them is in the story before "Show more".
-    is_told: bool = True
+    is_shown: bool = True
 
 
 @dataclass(frozen=True)
@@ -185,7 +190,7 @@ class Story:
 
 @dataclass(slots=True)
 class _Draft:
-    told: Told
+    line: StoryLine
     reading: Reading
     time: float
     #: Its place in the note.
@@ -199,9 +204,9 @@ class _Draft:
         return sum(WEIGHTS[r] for r in self.reasons)
 
 
-def tell_story(items: Sequence[Told], clock: Clock, *, pins: Collection[str] = ()) -> Story:
+def build_story(lines: Sequence[StoryLine], clock: Clock, *, pins: Collection[str] = ()) -> Story:
     """Return the story of a timeline; pinned milestones are always in it."""
-    drafts = _drafts(items, clock)
+    drafts = _drafts(lines, clock)
     _give_points(drafts, clock.discharge)
     acts = _merge(drafts)
     ranked = _rank(acts, set(pins))
@@ -227,18 +232,18 @@ def tell_story(items: Sequence[Told], clock: Clock, *, pins: Collection[str] = (
     )
 
 
-def _drafts(items: Iterable[Told], clock: Clock) -> list[_Draft]:
-    """Return what may be told: placed, of the patient, and naming something."""
+def _drafts(lines: Iterable[StoryLine], clock: Clock) -> list[_Draft]:
+    """Return what may be shown: placed, of the patient, naming something."""
     found = []
-    for order, item in enumerate(items):
-        if item.time is None or item.polarity in (Polarity.ABSENT, Polarity.FAMILY):
+    for order, line in enumerate(lines):
+        if line.time is None or line.polarity in (Polarity.ABSENT, Polarity.FAMILY):
             continue
-        reading = read_words(item.mention, item.lane, [c.event for c in item.cited])
+        reading = read_words(line.mention, line.lane, [c.event for c in line.cited])
         if reading.names_nothing or (
-            reading.kind is not Kind.PLAN and item.polarity is Polarity.PLANNED
+            reading.kind is not Kind.PLAN and line.polarity is Polarity.PLANNED
         ):
             continue
-        found.append(_Draft(item, reading, item.time, order, _day(item.time, clock)))
+        found.append(_Draft(line, reading, line.time, order, _day(line.time, clock)))
     return sorted(found, key=lambda d: d.time)
 
 
@@ -249,10 +254,9 @@ def _give_points(drafts: Sequence[_Draft], discharge: float | None) -> None:
     brought = _complaints(drafts)
     end = _end(drafts, discharge)
     for draft in drafts:
-        reading, told = draft.reading, draft.told
+        reading, line = draft.reading, draft.line
         inside = draft.time >= LONG_BEFORE
         course = id(draft) in firsts or id(draft) in lasts
-        moved = told.revised and bool(told.cited) and differs(told.text, told.time)
         given = {
             Reason.END: draft is end,
             Reason.TRANSFER: reading.kind is Kind.TRANSFER
@@ -266,9 +270,9 @@ def _give_points(drafts: Sequence[_Draft], discharge: float | None) -> None:
             Reason.LAST: id(draft) in lasts,
             Reason.MAJOR: course and reading.major,
             Reason.EXTREME: inside and id(draft) in worst,
-            Reason.CONFLICT: moved and bool(told.text_known),
-            Reason.CHANGE: moved and not told.text_known,
-            Reason.RECORD: inside and bool(told.cited),
+            Reason.CONFLICT: line.moved and bool(line.text_known),
+            Reason.CHANGE: line.moved and not line.text_known,
+            Reason.RECORD: inside and bool(line.cited),
             Reason.PLAN: reading.kind is Kind.PLAN,
             Reason.LISTED: reading.listed,
             Reason.MINOR: reading.minor,
@@ -308,7 +312,7 @@ def _worst(drafts: Sequence[_Draft]) -> set[int]:
 
 def _complaints(drafts: Sequence[_Draft]) -> set[int]:
     """Return what brought the patient in: critical, or first in the note."""
-    told = [
+    complaints = [
         d
         for d in drafts
         if d.reading.complaint
@@ -318,7 +322,7 @@ def _complaints(drafts: Sequence[_Draft]) -> set[int]:
             and not (d.reading.listed or d.reading.measured)
         )
     ]
-    return {id(d) for d in sorted(told, key=_complaint_order)[:COMPLAINTS]}
+    return {id(d) for d in sorted(complaints, key=_complaint_order)[:COMPLAINTS]}
 
 
 def _complaint_order(draft: _Draft) -> tuple[bool, int]:
@@ -340,7 +344,7 @@ def _end(drafts: Sequence[_Draft], discharge: float | None) -> _Draft | None:
         key=lambda d: (
             d.reading.dies,
             d.reading.kind is Kind.TRANSFER,
-            bool(d.told.cited),
+            bool(d.line.cited),
             -d.order,
         ),
         default=None,
@@ -355,7 +359,7 @@ def _merge(drafts: Sequence[_Draft]) -> list[_Draft]:
     ends: list[_Draft] = []
     # The mention with most points names the act; its results follow it.
     for draft in sorted(drafts, key=lambda d: (-d.points, d.order)):
-        rows = frozenset(c.row for c in draft.told.cited)
+        rows = frozenset(c.row for c in draft.line.cited)
         same = by_rows.get(rows) if rows else None
         if same is None:
             alike = ends if draft.reading.leaves else by_words[draft.reading.key]
@@ -375,10 +379,10 @@ def _merge(drafts: Sequence[_Draft]) -> list[_Draft]:
 
 
 def _at_once(first: _Draft, second: _Draft) -> bool:
-    """Return whether two examinations of the record are one act, told twice."""
+    """Return whether two examinations of the record are one act."""
     return (
         first.reading.kind is second.reading.kind
-        and bool(first.told.cited)
+        and bool(first.line.cited)
         and abs(first.time - second.time) < AT_ONCE
     )
 
@@ -396,7 +400,7 @@ def _rank(drafts: Sequence[_Draft], pins: set[str]) -> list[_Draft]:
         days[draft.day] += 1
 
     for draft in drafts:
-        if pins & {d.told.uid for d in (draft, *draft.merged)}:
+        if pins & {d.line.uid for d in (draft, *draft.merged)}:
             chosen(draft)
     while pool and len(ranked) < LONGEST:
         chosen(
@@ -413,7 +417,7 @@ def _rank(drafts: Sequence[_Draft], pins: set[str]) -> list[_Draft]:
 
 
 def _milestone(draft: _Draft, clock: Clock, rank: int, pins: set[str]) -> Milestone:
-    told, reading = draft.told, draft.reading
+    line, reading = draft.line, draft.reading
     parts = [reading.words]
     for other in sorted(draft.merged, key=lambda d: -d.points):
         # Results that rest on the same row as an examination say what it showed.
@@ -424,10 +428,7 @@ def _milestone(draft: _Draft, clock: Clock, rank: int, pins: set[str]) -> Milest
             and len(parts) < 3
         ):
             parts.append(other.reading.words)
-    uids = (told.uid, *(d.told.uid for d in draft.merged))
-    moved = bool(
-        told.revised and told.cited and told.text is not None and differs(told.text, told.time)
-    )
+    uids = (line.uid, *(d.line.uid for d in draft.merged))
     return Milestone(
         uids=uids,
         time=draft.time,
@@ -437,8 +438,8 @@ def _milestone(draft: _Draft, clock: Clock, rank: int, pins: set[str]) -> Milest
         points=round(draft.points, 1),
         reasons=tuple(draft.reasons),
         when=_moment(draft.time, clock),
-        approximate=not told.known and not told.cited,
-        noted=clock.say(told.text, draft.time) if moved and told.text is not None else "",
+        approximate=not line.known and not line.cited,
+        noted=clock.say(line.text, draft.time) if line.moved and line.text is not None else "",
         rank=rank,
         pin=next((uid for uid in uids if uid in pins), ""),
     )

@@ -24,9 +24,10 @@ from jobs.worker import work
 from llm_runtime.calls.blocking import run_blocking
 from timelines.cases.listing import title_line
 from timelines.models import MeaningSearch, MentionVector
+from timelines.runs.study_timeline.selection import find_study_runs
 from timelines.runs.tools import roles
 from timelines.search.marking import Match, mark_sentences
-from timelines.search.placing import Placed, find_study_runs, load_occurrences
+from timelines.search.placing import Placed, load_occurrences
 from timelines.search.values import HITS_EACH, CaseHits, Hit
 
 #: Cases that a search finds at most; mentions below the similarity are not alike.

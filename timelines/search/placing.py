@@ -8,10 +8,8 @@ from dataclasses import dataclass
 
 from django.db.models import Q
 
-from accounts.models import Study
 from timelines.domain import TimelineKind
 from timelines.models import CaseRun, Entry, Occurrence, Timeline
-from timelines.runs.study_timeline.selection import current
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +21,6 @@ class Placed:
     start: int | None
     end: int | None
     time: float | None
-
-
-def find_study_runs(study: Study) -> list[int]:
-    """Return the runs that are study timelines, by primary key."""
-    return list(current().filter(dataset__study=study).values_list("run_id", flat=True))
 
 
 def load_occurrences(

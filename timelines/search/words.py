@@ -14,8 +14,9 @@ from accounts.models import Study
 from ehr.models import Encounter, Note
 from ehr.record.clock import clock_of
 from timelines.cases.listing import title_line
+from timelines.runs.study_timeline.selection import find_study_runs
 from timelines.search.marking import Forms, find_matches, list_words, mark_sentences
-from timelines.search.placing import Placed, find_study_runs, load_occurrences
+from timelines.search.placing import Placed, load_occurrences
 from timelines.search.terms import Term, TermKind
 from timelines.search.values import HITS_EACH, CaseHits, Found, Hit
 

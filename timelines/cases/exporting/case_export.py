@@ -8,7 +8,7 @@ from functools import cached_property
 from accounts.models import User
 from ehr.models import Encounter
 from timelines.cases.choices import Choice, Choices
-from timelines.cases.story import load_story, load_told
+from timelines.cases.story import load_story, load_story_lines
 from timelines.curation.curated import load_standing
 from timelines.curation.standing import CORRECTING, Kind, Mark
 from timelines.domain import Polarity, TimelineKind
@@ -102,9 +102,9 @@ class CaseExport:
 
     @cached_property
     def story(self) -> Story:
-        """The milestones that the case page tells."""
-        told = load_told(self.encounter, self.choice, self.choices)
-        return load_story(self.encounter, self.choice, told)
+        """The story of the case page."""
+        lines = load_story_lines(self.encounter, self.choice, self.choices)
+        return load_story(self.encounter, self.choice, lines)
 
     @cached_property
     def corrections(self) -> dict[str, Mark]:

@@ -14,6 +14,7 @@ from ehr.models import Encounter
 from ehr.presentation.clock import Clock
 from ehr.record.clock import clock_of
 from timelines.cases.exporting.case_export import CaseExport
+from timelines.cases.listing import title_line
 from timelines.domain import TimelineKind
 from timelines.formats.fhir.values import FhirStay, FhirTimeline
 from timelines.formats.fhir.writer import write_fhir
@@ -94,15 +95,19 @@ def _to_pdf(made: CaseExport) -> bytes:
     days = f"admitted {encounter.admitted_at:{_MINUTE}}"
     if encounter.discharged_at is not None:
         days += f" → discharged {encounter.discharged_at:{_MINUTE}}"
-    told = sorted((m for day in made.story.days for m in day.milestones), key=lambda m: m.rank)
-    shown = sorted(told[: made.story.shown], key=lambda m: m.time)
+    milestones = sorted(
+        (m for day in made.story.days for m in day.milestones), key=lambda m: m.rank
+    )
+    shown = sorted(milestones[: made.story.shown], key=lambda m: m.time)
     # Of events that are one milestone, the first has its rank; the others follow all milestones.
-    ranks = {uid: m.rank + len(told) * (n > 0) for m in told for n, uid in enumerate(m.uids)}
+    ranks = {
+        uid: m.rank + len(milestones) * (n > 0) for m in milestones for n, uid in enumerate(m.uids)
+    }
     return draw_report(
         Report(
-            title=encounter.headline or encounter.title or f"Case {encounter.case_id}",
+            title=title_line(encounter),
             facts=f"Case {encounter.case_id} · {days} · {made.label}",
-            story=tuple(_tell(m, clock) for m in shown),
+            story=tuple(_report_milestone(m, clock) for m in shown),
             rows=make_rows(
                 made.judged_lines,
                 made.text_times,
@@ -117,11 +122,11 @@ def _to_pdf(made: CaseExport) -> bytes:
     )
 
 
-def _tell(told: story.Milestone, clock: Clock) -> Milestone:
-    noted = f"(note: {told.noted})" if told.noted else ""
+def _report_milestone(milestone: story.Milestone, clock: Clock) -> Milestone:
+    noted = f"(note: {milestone.noted})" if milestone.noted else ""
     return Milestone(
-        f"{'≈ ' if told.approximate else ''}{clock.read(told.time).day}",
-        " ".join(filter(None, (told.words, told.act, noted))),
+        f"{'≈ ' if milestone.approximate else ''}{clock.read(milestone.time).day}",
+        " ".join(filter(None, (milestone.words, milestone.act, noted))),
     )
 
 

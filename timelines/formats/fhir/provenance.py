@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC
 from typing import Any
 
 from ehr.presentation.wording import hours_words
@@ -18,18 +17,17 @@ def make_provenance(
 ) -> dict[str, Any]:
     """Return the provenance of the resource `target`.
 
-    `agent` refers to the Device of a program; a person is named, as who corrected a time. The note's span and the rows are
-    its entities, by id.
+    `agent` refers to the Device of a program. A person who made the timeline or corrected its time
+    is named instead. The note's span and the rows are its entities, by id.
     """
     corrector = timeline.correctors.get(line.uid4 or "")
     person = corrector or (None if agent else timeline.maker)
     who = {"reference": agent} if person is None else {"display": clean_text(person)}
     is_author = timeline.is_person or corrector is not None
-    made_at = timeline.made_at.astimezone(UTC)
     made: dict[str, Any] = {
         "resourceType": "Provenance",
         "target": [{"reference": target}],
-        "recorded": f"{made_at:%Y-%m-%dT%H:%M:%S}Z",
+        "recorded": timeline.recorded,
         "agent": [{"type": codes.AUTHOR if is_author else codes.ASSEMBLER, "who": who}],
     }
     if line.decided_by:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from timelines.formats.fhir import codes
@@ -34,6 +34,11 @@ class FhirTimeline:
     is_person: bool = False
     version: str = ""
     correctors: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def recorded(self) -> str:
+        """When it was made, as a FHIR instant."""
+        return f"{self.made_at.astimezone(UTC):%Y-%m-%dT%H:%M:%S}Z"
 
 
 def make_uuid(*parts: str) -> UUID:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC
 from importlib import import_module
 from typing import Any
 
@@ -42,7 +41,7 @@ def make_bundle(lines: Sequence[Line], stay: FhirStay, timeline: FhirTimeline) -
         "resourceType": "Bundle",
         "type": "collection",
         "identifier": {"system": codes.TIMELINE, "value": timeline.id},
-        "timestamp": f"{timeline.made_at.astimezone(UTC):%Y-%m-%dT%H:%M:%S}Z",
+        "timestamp": timeline.recorded,
         "entry": [
             {
                 "fullUrl": f"urn:uuid:{made['id']}",

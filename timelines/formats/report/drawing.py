@@ -1,7 +1,8 @@
 """Draw the one-page report of a stay as a PDF.
 
 The same report gives the same bytes. Status has a shape, not a colour: the page prints in black
-and white. Text is Inter, of which `fonts/` has the Latin and Greek letters and the signs.
+and white. Text is Inter. ReportLab reads neither WOFF2 nor variable fonts, so `fonts/` has two weights
+as TrueType, with the Latin and Greek letters and the signs; pages use `static/vendor/inter`.
 """
 
 from __future__ import annotations

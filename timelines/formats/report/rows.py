@@ -18,13 +18,13 @@ MARKS = {
     Status.EXPLICIT: "●",
     Status.INFERRED: "○",
     Status.MOVED: "■",
+    Status.CORRECTED: "✓",
     Status.UNPLACED: "–",
     Status.UNSPECIFIED: "·",
 }
-CORRECTED_MARK = "✓"
 LEGEND = (
     f"{MARKS[Status.EXPLICIT]} stated in the note    {MARKS[Status.INFERRED]} inferred from the note"
-    f"    {MARKS[Status.MOVED]} from the record    {CORRECTED_MARK} corrected by a clinician"
+    f"    {MARKS[Status.MOVED]} from the record    {MARKS[Status.CORRECTED]} corrected by a clinician"
 )
 _POLARITY_WORDS = {
     Polarity.ABSENT: "absent",
@@ -32,7 +32,7 @@ _POLARITY_WORDS = {
     Polarity.FAMILY: "family",
 }
 #: The rank of what the story leaves out: what is denied, planned or names nothing.
-_UNTOLD = 10_000
+_LEFT_OUT = 10_000
 
 
 def make_rows(
@@ -62,7 +62,11 @@ def _row(
     with_note_text: bool,
 ) -> ReportRow:
     status = find_status(
-        line.time, known=line.known, kind=TimelineKind(line.kind), cited_rows=line.rows
+        line.time,
+        known=line.known,
+        kind=TimelineKind(line.kind),
+        cited_rows=line.rows,
+        corrected=corrected,
     )
     moment = clock.read(line.time)
     before = text_times.get(line.uid4 or "")
@@ -71,12 +75,12 @@ def _row(
         hours=line.time,
         when=moment.day,
         beside=moment.hours,
-        mark=CORRECTED_MARK if corrected else MARKS[status],
+        mark=MARKS[status],
         event=_event_words(line),
         source=f"Clinician: {line.reason or 'corrected'}"
         if corrected
         else _source_words(line, status, before if moved else None, clock, with_note_text),
-        rank=0 if corrected else ranks.get(line.uid4 or "", _UNTOLD + (line.time is None)),
+        rank=0 if corrected else ranks.get(line.uid4 or "", _LEFT_OUT + (line.time is None)),
     )
 
 

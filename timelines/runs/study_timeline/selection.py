@@ -39,6 +39,11 @@ def study_timelines(study: Study) -> dict[int, StudyTimeline]:
     }
 
 
+def find_study_runs(study: Study) -> list[int]:
+    """Return the runs that are study timelines, by primary key."""
+    return list(current().filter(dataset__study=study).values_list("run_id", flat=True))
+
+
 def find_study_run(dataset_id: int) -> Run | None:
     """The run that is the dataset's study timeline, if one is chosen."""
     chosen = current().filter(dataset=dataset_id).select_related("run").first()

@@ -74,7 +74,7 @@ def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
             "selected": selected,
             "files": FORMATS,
             "pairs": pairs,
-            "story": load_story(encounter, chosen, picture.told),
+            "story": load_story(encounter, chosen, picture.story_lines),
             "named": load_grounds(chosen, clock_of(encounter)),
         }
         context["notice"] = choices.notice(group)

@@ -1,4 +1,4 @@
-"""Pin and unpin a milestone of the story; the answer is the story anew."""
+"""Pin and unpin a milestone of the story; the answer is the new story."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from timelines.cases.choices import load_choices
 from timelines.cases.items import find_occurrence
 from timelines.cases.opening import open_case
 from timelines.cases.pins import pin_milestone
-from timelines.cases.story import load_story, load_told
+from timelines.cases.story import load_story, load_story_lines
 from timelines.cases.way_back import link_back_to_draft
 
 
@@ -44,6 +44,6 @@ def pin(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
     context = {
         "encounter": encounter,
         "chosen": chosen,
-        "story": load_story(encounter, chosen, load_told(encounter, chosen, choices)),
+        "story": load_story(encounter, chosen, load_story_lines(encounter, chosen, choices)),
     }
     return render(request, "timelines/cases/_story.html", context)

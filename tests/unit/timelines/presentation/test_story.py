@@ -22,8 +22,8 @@ from timelines.presentation.story import (
     Milestone,
     Reason,
     Story,
-    Told,
-    tell_story,
+    StoryLine,
+    build_story,
 )
 
 CLOCK = Clock(datetime(2147, 5, 11, 9, 12), 101.5)
@@ -51,15 +51,15 @@ HD 5 · Mon
 """
 
 
-def _intro() -> list[Told]:
+def _intro() -> list[StoryLine]:
     folder = DEMO / "intro" / "intro-ich"
-    with gzip.open(folder / "rows.csv.gz", "rt") as lines:
-        events = [row["event"] for row in csv.DictReader(lines)]
-    told = []
+    with gzip.open(folder / "rows.csv.gz", "rt") as file:
+        events = [row["event"] for row in csv.DictReader(file)]
+    lines = []
     for n, line in enumerate((folder / "reference.jsonl").read_text().splitlines()):
         read = json.loads(line)
-        told.append(
-            Told(
+        lines.append(
+            StoryLine(
                 f"{n:04x}",
                 read["mention"],
                 Lane.FINDING,
@@ -69,7 +69,7 @@ def _intro() -> list[Told]:
                 cited=tuple(Cited(row, events[row]) for row in read["rows"]),
             )
         )
-    return told
+    return lines
 
 
 def _shown(story: Story) -> list[Milestone]:
@@ -85,29 +85,31 @@ def _lines(story: Story) -> str:
     return "\n".join(lines)
 
 
-def test_the_intro_case_is_told_as_a_clinician_would():
-    assert _lines(tell_story(_intro(), CLOCK)) == INTRO.strip()
+def test_the_story_of_the_intro_case():
+    assert _lines(build_story(_intro(), CLOCK)) == INTRO.strip()
 
 
-def _one(uid: str, mention: str, time: float | None, lane: Lane = Lane.FINDING, **more) -> Told:
-    return Told(uid, mention, lane, more.pop("polarity", Polarity.PRESENT), time, True, **more)
+def _one(
+    uid: str, mention: str, time: float | None, lane: Lane = Lane.FINDING, **more
+) -> StoryLine:
+    return StoryLine(uid, mention, lane, more.pop("polarity", Polarity.PRESENT), time, True, **more)
 
 
 def test_denials_relatives_plans_and_unplaced_are_left_out():
-    told = [
+    lines = [
         _one("0001", "no chest pain", 1, polarity=Polarity.ABSENT),
         _one("0002", "father had a stroke", 1, polarity=Polarity.FAMILY),
         _one("0003", "surgery", 1, polarity=Polarity.PLANNED),
         _one("0004", "intubated", None, Lane.PROCEDURE),
         _one("0005", "cardiology in 4 weeks", 800, Lane.PLAN, polarity=Polarity.PLANNED),
     ]
-    assert [m.uid for m in _shown(tell_story(told, CLOCK))] == ["0005"]
-    assert tell_story(told, CLOCK).days[0].heading == "After the stay"
+    assert [m.uid for m in _shown(build_story(lines, CLOCK))] == ["0005"]
+    assert build_story(lines, CLOCK).days[0].heading == "After the stay"
 
 
 def test_two_mentions_of_one_act_are_one_milestone_and_the_note_time_is_said():
     row = (Cited(39, "med:andexanet alfa:start"),)
-    told = [
+    lines = [
         _one(
             "0001",
             "reversal agent",
@@ -123,7 +125,7 @@ def test_two_mentions_of_one_act_are_one_milestone_and_the_note_time_is_said():
         _one("0004", "lactate 6.1 (admission labs)", 3, Lane.LAB),
         _one("0005", "lactate 4.4", 9, Lane.LAB),
     ]
-    drug, lactate, later = sorted(_shown(tell_story(told, CLOCK)), key=lambda m: m.uid)
+    drug, lactate, later = sorted(_shown(build_story(lines, CLOCK)), key=lambda m: m.uid)
     assert (drug.uids, drug.noted, drug.act) == (("0001", "0002"), "10:42", "given")
     assert Reason.CONFLICT in drug.reasons
     assert lactate.uids == ("0003", "0004")
@@ -141,22 +143,22 @@ def test_two_mentions_of_one_act_are_one_milestone_and_the_note_time_is_said():
     ],
 )  # fmt: skip
 def test_extreme_values_by_hand(mention, extreme):
-    story = tell_story([_one("0001", mention, 5)], CLOCK)
+    story = build_story([_one("0001", mention, 5)], CLOCK)
     assert (Reason.EXTREME in _shown(story)[0].reasons) is extreme
 
 
 def test_pins_lead_and_are_always_told():
     plain = [_one(f"{n:04x}", f"procedure number {n}", n, Lane.PROCEDURE) for n in range(18)]
     dull = _one("00ff", "itching of the nose", 50)
-    story = tell_story([*plain, dull], CLOCK, pins={"00ff"})
+    story = build_story([*plain, dull], CLOCK, pins={"00ff"})
     assert [m.uid for m in story.pinned] == ["00ff"]
     assert "00ff" in {m.uid for m in _shown(story)}
     assert len(_shown(story)) == MOST
-    assert "00ff" not in {m.uid for m in _shown(tell_story([*plain, dull], CLOCK))}
+    assert "00ff" not in {m.uid for m in _shown(build_story([*plain, dull], CLOCK))}
 
 
 _TOLD = st.builds(
-    Told,
+    StoryLine,
     uid=st.integers(0, 0xFFFF).map("{:04x}".format),
     mention=st.text(min_size=1, max_size=40) | st.sampled_from(["intubated", "died", "BP 70/40", "to the floor"]),
     lane=st.sampled_from(Lane),
@@ -169,15 +171,15 @@ _TOLD = st.builds(
 
 
 @given(st.lists(_TOLD, max_size=40, unique_by=lambda t: t.uid))
-def test_any_timeline_has_a_story(told):
-    story = tell_story(told, CLOCK)
+def test_any_timeline_has_a_story(lines):
+    story = build_story(lines, CLOCK)
     milestones = [m for day in story.days for m in day.milestones]
     assert sorted(m.rank for m in milestones) == list(range(1, len(milestones) + 1))
     assert story.count == len(milestones) <= LONGEST
     assert len(_shown(story)) == story.shown <= MOST
     uids = [uid for m in milestones for uid in m.uids]
     assert len(uids) == len(set(uids))
-    by_uid = {t.uid: t for t in told}
+    by_uid = {t.uid: t for t in lines}
     for m in milestones:
         assert all(by_uid[uid].polarity not in (Polarity.ABSENT, Polarity.FAMILY) for uid in m.uids)
 
