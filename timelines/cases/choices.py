@@ -45,7 +45,7 @@ class Choice:
 
     @property
     def is_curated(self) -> bool:
-        """Whether it has people's corrections (docs/adr/0050-curated-timelines.md)."""
+        """Whether it has people's corrections (docs/adr/0050)."""
         return self.source.startswith(CURATED)
 
     @property
@@ -180,10 +180,11 @@ _FIELDS = (
 
 
 def load_choices(encounter: Encounter, *, hidden: Collection[int] = ()) -> Choices:
-    """Return the timelines of a case, in two queries; three without a study timeline.
+    """Return the timelines of a case, in two or three queries.
 
-    The `hidden` ones (`timelines.access.authoring.hidden_timelines`) are left out, and so are
-    submissions that a later one replaced.
+    The third is for a case that no study timeline has. The `hidden` ones
+    (`timelines.access.authoring.hidden_timelines`) are left out, and so are submissions that a
+    later one replaced.
     """
     rows = (
         Timeline.objects.filter(encounter=encounter)

@@ -97,7 +97,7 @@ def _draw(
     items = pairs.select(items) if pairs else items
     anchor, discharge = stay(encounter)
     html = note_html(note.text, spans, {i.key: i.status.value for i in items}) if note else ""
-    data = json_script(payload(items, anchor, discharge, choice.kind.value), "case-data")
+    data = json_script(payload(items, anchor, discharge), "case-data")
     axis = build_axis(items, discharge)
     course = find_course(load_moves(encounter, anchor), discharge, axis.stay)
     return Drawn(

@@ -32,7 +32,7 @@ def load_story(encounter: Encounter, choice: Choice, lines: Sequence[StoryLine])
 def load_story_lines(
     encounter: Encounter, choice: Choice, choices: Choices
 ) -> tuple[StoryLine, ...]:
-    """Return the lines from which a timeline's story is built, in three queries.
+    """Return the lines of a timeline's story, in three queries.
 
     A timeline without an inventory has no story: its lines have no kinds.
     """

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ehr.presentation.clock import Clock
 from ehr.presentation.wording import name_words, span_words
 from timelines.domain import NoRows, Polarity, TimelineKind
+from timelines.presentation.wording import shorten_quote
 
 #: Hours within which two times are the same (they are shown to the minute).
 _SAME = 1 / 60
@@ -19,7 +20,6 @@ _SAME = 1 / 60
 _FITS = 3.0
 #: Hours of bounds from which a time is said to be open.
 _WIDE = 24.0
-_LONGEST_QUOTE = 80
 
 #: What a row of each kind of time records, and the same for the end of it.
 _ACTS = {
@@ -150,7 +150,7 @@ def _from_person(facts: Facts, claim: Claim, clock: Clock) -> tuple[str, list[st
         same = claim.hours is not None and _apart(row.hours, at) <= _SAME
         because = [f"{source} has {_row_words(row)}{'' if same else f' at {_at(row, clock)}'}."]
     if claim.reason:
-        because.append(f"Reason: “{_quote(claim.reason).removesuffix('.')}”.")
+        because.append(f"Reason: “{shorten_quote(claim.reason).removesuffix('.')}”.")
     return headline, because
 
 
@@ -186,7 +186,7 @@ def _from_record(facts: Facts, time: float, clock: Clock) -> tuple[str, list[str
     else:
         headline = f"{act} {at}, not {clock.say(facts.text, time)}."
         said = "says" if facts.text_known else "was read as"
-        quote = f" (“{_quote(facts.words)}”)" if facts.words else ""
+        quote = f" (“{shorten_quote(facts.words)}”)" if facts.words else ""
         because[0] += f"; the note{quote} {said} {clock.say(facts.text, time)}"
     because[0] += "."
     return headline, because + _other_rows(facts, time, clock, row)
@@ -196,7 +196,7 @@ def _from_note(facts: Facts, time: float, clock: Clock) -> tuple[str, list[str]]
     at = clock.say(time)
     if facts.kind is TimelineKind.REFERENCE:
         return f"{at}, placed by the author.", ["No row of the record is cited."]
-    quote = f"“{_quote(facts.words)}”" if facts.words else ""
+    quote = f"“{shorten_quote(facts.words)}”" if facts.words else ""
     moved = facts.text is not None and _apart(facts.text, time) > _SAME
     if moved and facts.text is not None:
         way = f"{span_words(time - facts.text)} {'later' if time > facts.text else 'earlier'}"
@@ -308,9 +308,4 @@ def _apart(a: float | None, b: float) -> float:
 
 
 def _list(mentions: Sequence[str]) -> str:
-    return " and ".join(f"“{_quote(m)}”" for m in mentions[:2])
-
-
-def _quote(words: str) -> str:
-    plain = " ".join(words.split())
-    return plain if len(plain) <= _LONGEST_QUOTE else f"{plain[:_LONGEST_QUOTE].rstrip()} …"
+    return " and ".join(f"“{shorten_quote(m)}”" for m in mentions[:2])

@@ -115,15 +115,12 @@ def build_axis(items: Sequence[Item], discharge: float | None) -> StayAxis:
     return StayAxis.covering(_all_times(items), discharge)
 
 
-def payload(
-    items: Sequence[Item], anchor: Anchor, discharge: float | None, kind: str
-) -> dict[str, Any]:
+def payload(items: Sequence[Item], anchor: Anchor, discharge: float | None) -> dict[str, Any]:
     """Everything the page's scripts need, ready for JSON."""
     axis = build_axis(items, discharge)
     clock = Clock(anchor.at, discharge)
     lanes = {item.key: item.shown_lane for item in items}
     return {
-        "kind": kind,
         "pairs": sum(i.paired for i in items),
         "zero": round(axis.admission, 5),
         "ticks": [[round(t.position, 5), t.words, t.rank] for t in axis.ticks(anchor)],

@@ -51,3 +51,9 @@ def shift_words(before: float | None, after: float | None, *, cited: bool) -> st
     if abs(after - before) * 60 < 0.5:
         return "unchanged"
     return f"{span_words(after - before)} {'later' if after > before else 'earlier'}"
+
+
+def shorten_quote(words: str, longest: int = 80) -> str:
+    """Return words on one line, cut with "…" if they are longer."""
+    plain = " ".join(words.split())
+    return plain if len(plain) <= longest else f"{plain[:longest].rstrip()} …"

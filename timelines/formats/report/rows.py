@@ -11,6 +11,7 @@ from timelines.formats.lines import Cited, Line
 from timelines.formats.report.values import ReportRow
 from timelines.pipeline.uids import unescape_mention
 from timelines.presentation.status import Status, find_status
+from timelines.presentation.wording import shorten_quote
 
 _LONGEST_QUOTE = 90
 #: Shapes, so that the page says the status in black and white.
@@ -99,7 +100,7 @@ def _source_words(
         said = f"Record: {_row_words(nearest, line.time, clock)}"
         said += f" and {more} more {'row' if more == 1 else 'rows'}" if more else ""
     elif with_note_text and line.span_text:
-        said = f"Note: “{_quote(line.span_text)}”"
+        said = f"Note: “{shorten_quote(line.span_text, _LONGEST_QUOTE)}”"
     else:
         said = "Note" if line.start is not None else status.label.capitalize()
     return said if before is None else f"{said}; note: {clock.say(before, line.time)}"
@@ -109,8 +110,3 @@ def _row_words(row: Cited, beside: float, clock: Clock) -> str:
     value = value_words(row.value, row.unit)
     words = f"{name_words(row.event)}{f', {value}' if value else ''}"
     return f"{words}, {clock.say(row.hours, beside)}"
-
-
-def _quote(words: str) -> str:
-    plain = " ".join(words.split())
-    return plain if len(plain) <= _LONGEST_QUOTE else f"{plain[:_LONGEST_QUOTE].rstrip()} …"

@@ -41,7 +41,7 @@ def test_a_moved_occurrence_carries_both_times_its_shift_and_its_evidence():
         reference_time=6.5,
         reference_key="0abc",
     )
-    data = payload([moved], ANCHOR, 40.0, "revised")
+    data = payload([moved], ANCHOR, 40.0)
     axis = StayAxis.covering([6.5, 1.5], 40.0)
     found = data["items"][0]
     assert (found["w"], found["c"], found["tw"], found["sw"], found["d"]) == (
@@ -60,7 +60,7 @@ def test_a_moved_occurrence_carries_both_times_its_shift_and_its_evidence():
 
 
 def test_an_occurrence_without_time_has_words_and_no_place():
-    data = payload([item("diet", None, status=Status.UNPLACED)], ANCHOR, None, "text_only")
+    data = payload([item("diet", None, status=Status.UNPLACED)], ANCHOR, None)
     medications = [lane["key"] for lane in data["lanes"]].index("medication")
     assert data["items"] == [
         {
@@ -85,20 +85,18 @@ def test_an_occurrence_without_time_has_words_and_no_place():
 
 
 def test_open_bounds_reach_the_edge():
-    found = payload([item("a", 0.0, upper=0.0)], ANCHOR, 24.0, "text_only")["items"][0]
+    found = payload([item("a", 0.0, upper=0.0)], ANCHOR, 24.0)["items"][0]
     assert (found["lo"], found["hi"], found["b"]) == (0.0, MARGIN, "not after HD 1 · 14:38")
 
 
 def test_an_occurrence_that_evidence_left_alone_has_no_shift():
-    found = payload([item("a", 2.0, text_time=2.0, revised=True)], ANCHOR, 24.0, "revised")[
-        "items"
-    ][0]
+    found = payload([item("a", 2.0, text_time=2.0, revised=True)], ANCHOR, 24.0)["items"][0]
     assert "sw" not in found
     assert "d" not in found
 
 
 def test_nothing_to_draw_is_no_error():
-    data = payload([], ANCHOR, None, "revised")
+    data = payload([], ANCHOR, None)
     assert data["items"] == []
     assert [lane["count"] for lane in data["lanes"]] == [0] * 8
 
@@ -107,7 +105,7 @@ def test_a_drug_that_mention_and_evidence_name_is_among_medications():
     def lane(mention: str, event: str) -> str:
         ticks = (Tick(1.0, True, event),)
         one = item("a", 1.0, mention=mention, lane=Lane.TRANSFER, evidence=ticks)
-        data = payload([one], ANCHOR, 24.0, "revised")
+        data = payload([one], ANCHOR, 24.0)
         return data["lanes"][data["items"][0]["l"]]["key"]
 
     assert lane("insulin drip came off", "med:insulin - regular:end") == "medication"
