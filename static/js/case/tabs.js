@@ -4,7 +4,7 @@ import * as Case from "./state.js";
 
 const tabs = [...Case.root.querySelectorAll("[data-tab]")];
 const panelOf = (tab) => document.getElementById(tab.getAttribute("aria-controls"));
-export const tabNames = tabs.map((tab) => tab.dataset.tab);
+const tabNames = tabs.map((tab) => tab.dataset.tab);
 
 export const openTab = () => tabs.find((tab) => tab.getAttribute("aria-selected") === "true");
 
@@ -39,8 +39,8 @@ for (const tab of tabs) {
   });
 }
 
-// Called once every panel has added its listeners.
+// Called once every panel has added its listeners. The pairs of an evaluation are drawn in the lanes.
 export function startTabs() {
-  const wanted = Case.remembered.get("tab", tabNames[0]);
+  const wanted = Case.data.pairs ? "lanes" : Case.remembered.get("tab", tabNames[0]);
   showTab(tabNames.includes(wanted) ? wanted : tabNames[0], { remember: false });
 }

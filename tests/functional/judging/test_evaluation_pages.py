@@ -107,7 +107,6 @@ def test_from_the_navigation_to_the_pairs_drawn_on_the_case_page(opened, world, 
     page.get_by_role("link", name="rules · text-only").click()
     page.get_by_role("link", name="Andexanet alfa was given").click()
     page.wait_for_selector("#case[data-ready]")
-    page.keyboard.press("2")
     expect(page.locator("[data-lanes]")).to_have_attribute("data-pairs", "6")
     assert world.uid("andexanet") in page.url
     expect(page.locator(".margin-selected")).to_contain_text("reference HD 1 · 21:08")
