@@ -1,6 +1,8 @@
-// The plot: lanes by kind, one mark per occurrence, its bounds, its shift and its evidence. The
-// server computes the positions.
+// The plot of two timelines: lanes by kind, for each row a mark of A (round) and of B (square), and a
+// line between them, which is thicker if they differ beyond tolerance. The server computes the
+// positions.
 import { element } from "../common/dom.js";
+import { hideTip, showTip } from "../case/lanes/tip.js";
 import * as Case from "../case/state.js";
 import { fittingTicks } from "../case/window.js";
 
@@ -10,57 +12,32 @@ const body = Case.find("[data-plot-body]");
 const scroller = Case.find("[data-plot-scroll]");
 const axis = Case.find("[data-axis]");
 const laneColumn = Case.find("[data-lanes]");
-const tip = Case.find("[data-tip]");
-const STATUSES = ["explicit", "inferred", "moved", "corrected", "unspecified"];
 const ROW = { least: 9, most: 16 };
-// A status has a shape and a colour. Revised marks are filled, marks from the text alone hollow,
-// and the reference's marks diamonds.
-const SHAPES = {
-  explicit: ["square", 6.5],
-  inferred: ["circle", 7.5],
-  moved: ["triangle-up", 8.5],
-  corrected: ["star", 9],
-  unspecified: ["cross", 7.5],
-};
-const hollow = data.kind === "text_only";
 const collapsed = new Set(Case.remembered.get("collapsed", []));
 const guide = body.appendChild(element("div", "plot-guide"));
-const span = body.appendChild(element("div", "plot-span"));
 const ring = body.appendChild(element("div", "plot-ring"));
 const hovered = body.appendChild(element("div", "plot-pointer"));
-guide.hidden =
-  span.hidden =
-  ring.hidden =
-  hovered.hidden =
-    true;
-// The comparison page adds traces with its own marks.
-let moreTraces = () => [];
-export const addTraces = (traces) => (moreTraces = traces);
+guide.hidden = ring.hidden = hovered.hidden = true;
 let layout = null;
 let shownTicks = [];
 let pointed = null;
 
-// Whether any mark of an occurrence is in the window: its time, its time before the move, or the
-// time it is compared with.
+// Whether a mark of the row is in the window.
 function shows(item) {
-  const ends = [item.x, item.tx, item.rx, item.a?.x, item.b?.x].filter((x) => x !== undefined);
-  return item.x !== undefined && Math.max(...ends) >= state.window[0] &&
+  const ends = [item.a?.x, item.b?.x].filter((x) => x !== undefined);
+  return ends.length > 0 && Math.max(...ends) >= state.window[0] &&
     Math.min(...ends) <= state.window[1];
 }
-const ticksOf = (item) =>
-  (item.e || []).filter(([at]) => at >= state.window[0] && at <= state.window[1]);
 
-// Rows from the top: a lane has the rows used in the time window, and below them one for evidence
-// ticks. A lane that is collapsed or has no mark in the window has a single row, so that zooming
-// leaves no empty height.
+// Rows from the top: a lane has the rows used in the time window. A lane that is collapsed or has no
+// mark in the window has a single row, so that zooming leaves no empty height.
 function place() {
   const lanes = data.lanes.map((lane, index) => {
     const own = items.filter((item) => item.l === index);
     const used = [...new Set(own.filter(shows).map((item) => item.r))].sort((a, b) => a - b);
     const folded = collapsed.has(lane.label);
     const rows = folded ? 1 : Math.max(used.length, 1);
-    const height = rows + (own.some((item) => ticksOf(item).length) ? 0.8 : 0) + 0.9;
-    return { ...lane, folded, rows, height, at: new Map(used.map((row, at) => [row, at])) };
+    return { ...lane, folded, height: rows + 0.9, at: new Map(used.map((row, at) => [row, at])) };
   });
   const free = (scroller.clientHeight || 1) / lanes.reduce((sum, lane) => sum + lane.height, 0);
   const row = Math.min(collapsed.size ? 14 : ROW.most, Math.max(ROW.least, free));
@@ -68,7 +45,7 @@ function place() {
   let top = 0;
   lanes.forEach((lane, index) => {
     lane.height = Math.max(lane.height, names[index] / row);
-    Object.assign(lane, { top, ticks: top + 0.45 + lane.rows + 0.25 });
+    lane.top = top;
     top += lane.height;
   });
   return { lanes, total: top, row };
@@ -98,10 +75,8 @@ const rowOf = (item) => {
   return lane.top + 0.95 + (lane.folded ? 0 : (lane.at.get(item.r) ?? 0));
 };
 const inkOf = (name) => {
-  tip.className = `tip ink-${name}`;
-  const color = getComputedStyle(tip).color;
-  tip.className = "tip";
-  return color;
+  guide.className = `plot-guide ink-${name}`;
+  return getComputedStyle(guide).color;
 };
 
 function lines(of, ends, style) {
@@ -129,88 +104,42 @@ function dots(of, x, marker) {
 }
 
 function traces() {
-  // Occurrences outside the window have no row: they would be drawn over the rows of others.
+  // Rows outside the window would be drawn over others.
   const placed = items.filter(shows);
-  const ink = Object.fromEntries(
-    [...STATUSES, "unplaced", "soft", "line", "bounds"].map((name) => [name, inkOf(name)]),
-  );
-  const shifted = placed.filter((item) =>
-    item.tx !== undefined && Math.abs(item.tx - item.x) > 0.004
-  );
-  const traces = [
-    lines(placed.filter((item) => item.b), (item) => [item.lo, item.hi], {
-      color: ink.bounds,
-      width: 2,
-    }),
-    lines(shifted.filter((item) => item.s === "moved"), (item) => [item.tx, item.x], {
-      color: ink.moved,
-      width: 1.25,
-    }),
-    lines(shifted.filter((item) => item.s !== "moved"), (item) => [item.tx, item.x], {
-      color: ink.soft,
-      width: 1.25,
-    }),
-  ];
-  for (const used of [0, 1]) {
-    const x = [];
-    const y = [];
-    for (const item of items) {
-      for (const [at, adopted] of ticksOf(item)) {
-        if (adopted !== used) continue;
-        x.push(at);
-        y.push(layout.lanes[item.l].ticks);
-      }
-    }
-    const line = { color: used ? ink.moved : ink.line, width: used ? 1.75 : 1 };
-    traces.push({
-      type: "scatter",
-      mode: "markers",
-      x,
-      y,
-      hoverinfo: "skip",
-      marker: { symbol: "line-ns", size: 7, line },
-    });
-  }
-  const reference = placed.filter((item) => item.rx !== undefined);
-  // An evaluation's pairs: a line from each prediction to its reference.
-  const paired = reference.filter((item) => item.pm !== undefined);
-  if (paired.length) {
-    traces.push(
-      lines(paired, (item) => [item.x, item.rx], { color: ink.soft, width: 1, dash: "dot" }),
-    );
-  }
-  canvas.dataset.pairs = paired.length;
-  traces.push(
-    dots(reference, (item) => item.rx, {
-      symbol: "diamond-open",
-      size: 6.5,
-      color: ink.soft,
-      opacity: paired.length ? 1 : 0.6,
-      line: { width: 1 },
-    }),
-  );
-  const colours = shifted.map((item) => ink[item.s]);
-  traces.push(
-    dots(shifted, (item) => item.tx, {
-      symbol: "circle-open",
-      size: 6.5,
-      color: colours,
-      line: { width: 1.25, color: colours },
-    }),
-  );
-  for (const name of STATUSES) {
-    const of = placed.filter((item) => item.s === name);
-    const [shape, size] = data.kind === "reference" ? ["diamond", 7.5] : SHAPES[name];
+  const both = placed.filter((item) => item.a?.x !== undefined && item.b?.x !== undefined);
+  const ends = (item) => [item.a.x, item.b.x];
+  const reported = placed.filter((item) => item.f);
+  const far = both.filter((item) => item.s === "differs");
+  const rings = (side) => reported.filter((item) => item[side]?.x !== undefined);
+  // A is drawn a little above the line and B a little below it, so that close marks do not hide
+  // each other.
+  const close = (item) =>
+    item.a?.x !== undefined && item.b?.x !== undefined && Math.abs(item.a.x - item.b.x) < 0.014;
+  const halo = { symbol: "circle-open", size: 14, color: inkOf("soft"), line: { width: 1.25 } };
+  const mark = (side, symbol, size) => {
+    const of = placed.filter((item) => item[side]?.x !== undefined);
+    const alone = of.map((item) => item.s === `only-${side}`);
+    const ink = inkOf(`side-${side}`);
+    // Rows that only one side has are hollow.
     const marker = {
-      symbol: hollow ? `${shape}-open` : shape,
+      symbol: alone.map((one) => (one ? `${symbol}-open` : symbol)),
       size,
-      color: ink[name],
-      line: { width: hollow ? 1.5 : 0 },
+      color: ink,
+      line: { width: 1.75, color: ink },
     };
-    traces.push(dots(of, (item) => item.x, marker));
-  }
-  traces.push(...moreTraces({ placed, lines, dots, inkOf }));
-  return traces;
+    const made = dots(of, (item) => item[side].x, marker);
+    const aside = side === "a" ? -0.19 : 0.19;
+    return { ...made, y: made.y.map((y, index) => (close(of[index]) ? y + aside : y)) };
+  };
+  canvas.dataset.far = far.length;
+  return [
+    lines(both.filter((item) => item.s === "agrees"), ends, { color: inkOf("line"), width: 1.5 }),
+    lines(far, ends, { color: inkOf("soft"), width: 2.5 }),
+    dots(rings("a"), (item) => item.a.x, halo),
+    dots(rings("b"), (item) => item.b.x, halo),
+    mark("b", "square", 6.5),
+    mark("a", "circle", 7.5),
+  ];
 }
 
 function plotLayout() {
@@ -324,13 +253,9 @@ const left = (x) => canvas.offsetLeft + Math.min(1, Math.max(0, share(x))) * can
 function mark() {
   const item = Case.selectedItem();
   guide.hidden = ring.hidden = !visible(item);
-  span.hidden = !visible(item) || !item.b;
-  if (!visible(item)) return;
+  if (guide.hidden) return;
   guide.style.left = ring.style.left = `${left(item.x)}px`;
-  ring.style.top = span.style.top = `${rowOf(item) * layout.row}px`;
-  if (!item.b) return;
-  span.style.left = `${left(item.lo)}px`;
-  span.style.width = `${left(item.hi) - left(item.lo)}px`;
+  ring.style.top = `${rowOf(item) * layout.row}px`;
 }
 
 function draw() {
@@ -396,23 +321,19 @@ function point() {
 Case.on("hover", (item, event) => {
   pointed = item;
   point();
-  tip.hidden = !(item && event);
-  if (tip.hidden) return;
-  tip.replaceChildren(
+  if (!item || !event) {
+    hideTip();
+    return;
+  }
+  showTip(
+    event,
     element("b", "", item.m),
-    element("span", `status status-${item.s}`, Case.momentWords(item)),
+    element("span", "", item.w),
+    ...(item.dw ? [element("span", "muted", item.dw)] : []),
   );
-  const notes = [
-    item.sw && `${item.sw} than the text (${item.tw})`,
-    item.b,
-    item.rw && `reference ${item.rw}`,
-  ].filter(Boolean);
-  if (notes.length) tip.append(element("span", "muted", notes.join(" · ")));
-  tip.style.left = `${Math.min(event.clientX + 14, innerWidth - 320)}px`;
-  tip.style.top = `${Math.min(event.clientY + 14, innerHeight - 90)}px`;
 });
 Case.on("window", () => {
-  tip.hidden = true;
+  hideTip();
   if (layout) drawSoon();
 });
 Case.on("select", (item) => {

@@ -5,7 +5,8 @@ import * as Case from "../state.js";
 const box = Case.find("[data-tip]");
 const LISTED = 8;
 
-function place(event) {
+export function showTip(event, ...lines) {
+  box.replaceChildren(...lines);
   box.hidden = false;
   box.style.left = `${Math.min(event.clientX + 14, innerWidth - 320)}px`;
   box.style.top = `${Math.min(event.clientY + 14, innerHeight - box.offsetHeight - 8)}px`;
@@ -16,26 +17,25 @@ export function hideTip() {
 }
 
 export function showItem(item, event) {
-  box.replaceChildren(
-    element("b", "", item.m),
-    element("span", `status status-${item.s}`, Case.momentWords(item)),
-  );
   const notes = [
     item.sw && `${item.sw} than the text (${item.tw})`,
     item.b,
     item.rw && `reference ${item.rw}`,
   ].filter(Boolean);
-  if (notes.length) box.append(element("span", "muted", notes.join(" · ")));
-  place(event);
+  showTip(
+    event,
+    element("b", "", item.m),
+    element("span", `status status-${item.s}`, Case.momentWords(item)),
+    ...(notes.length ? [element("span", "muted", notes.join(" · "))] : []),
+  );
 }
 
 export function showMany(items, event) {
-  box.replaceChildren(
+  const more = items.length - LISTED;
+  showTip(
+    event,
     ...items.slice(0, LISTED).map((item) => element("span", `status status-${item.s}`, item.m)),
+    ...(more > 0 ? [element("span", "muted", `and ${more} more`)] : []),
+    element("span", "muted", "Click to show all of this lane"),
   );
-  if (items.length > LISTED) {
-    box.append(element("span", "muted", `and ${items.length - LISTED} more`));
-  }
-  box.append(element("span", "muted", "Click to show all of this lane"));
-  place(event);
 }
