@@ -5,6 +5,15 @@ const SIGNS = { auto: "◐", light: "○", dark: "●" };
 const root = document.documentElement;
 const toggle = document.querySelector("[data-theme-toggle]");
 
+// Stores a choice of the root element for js/theme.js.
+function remember(name) {
+  try {
+    localStorage.setItem(name, root.dataset[name]);
+  } catch {
+    // The browser may block storage; the choice is not remembered then.
+  }
+}
+
 function show() {
   if (!toggle) return;
   toggle.textContent = SIGNS[root.dataset.theme];
@@ -14,11 +23,7 @@ function show() {
 
 toggle?.addEventListener("click", () => {
   root.dataset.theme = THEMES[(THEMES.indexOf(root.dataset.theme) + 1) % THEMES.length];
-  try {
-    localStorage.setItem("theme", root.dataset.theme);
-  } catch {
-    // The browser may block storage; the choice is not remembered then.
-  }
+  remember("theme");
   show();
   document.dispatchEvent(new CustomEvent("themechange"));
 });
@@ -34,15 +39,10 @@ function sayClock() {
   clock.setAttribute("aria-pressed", String(hours));
 }
 
-export function switchClock() {
+function switchClock() {
   root.dataset.clock = root.dataset.clock === "hours" ? "day" : "hours";
-  try {
-    localStorage.setItem("clock", root.dataset.clock);
-  } catch {
-    // The browser may block storage; the choice is not remembered then.
-  }
+  remember("clock");
   sayClock();
-  document.dispatchEvent(new CustomEvent("clockchange"));
 }
 
 clock?.addEventListener("click", switchClock);

@@ -1,6 +1,6 @@
 // The note: the selection's segments are highlighted, its time is shown in the margin, and repeated
 // clicks on overlapping spans go outwards.
-import { element } from "../common/dom.js";
+import { bringInto, element } from "../common/dom.js";
 import { momentOf } from "../common/moment.js";
 import { rangeOfPoints } from "./ranges.js";
 import * as Case from "./state.js";
@@ -65,11 +65,8 @@ export function setMode(name) {
 for (const button of modes) {
   button.addEventListener("click", () => setMode(button.dataset.modeChoice));
 }
-setMode(
-  modes.some((b) => b.dataset.modeChoice === Case.remembered.get("mode", ""))
-    ? Case.remembered.get("mode", "")
-    : "status",
-);
+const mode = Case.remembered.get("mode", "status");
+setMode(modes.some((button) => button.dataset.modeChoice === mode) ? mode : "status");
 const segments = (item) => (item && segmentsOf.get(item.u)) || [];
 const chosenLabel = body.appendChild(element("div", "margin margin-selected"));
 const hoverLabel = body.appendChild(element("div", "margin margin-hover"));
@@ -114,21 +111,11 @@ function pick(segment) {
 }
 
 export const noteBody = body;
-export const segmentAt = (node) => node.parentElement?.closest(".seg");
-
-// `shown`: an element or a range.
-export function bringIntoView(shown) {
-  const box = shown.getBoundingClientRect();
-  const frame = scroller.getBoundingClientRect();
-  if (box.top < frame.top + 48 || box.bottom > frame.bottom - 48) {
-    scroller.scrollTop += box.top - frame.top - frame.height * 0.35;
-  }
-}
 
 export function showInNote(item) {
   const [first] = segments(item);
   if (!first) return;
-  bringIntoView(first);
+  bringInto(scroller, first);
   first.focus({ preventScroll: true });
 }
 
@@ -176,7 +163,7 @@ Case.on("select", (item, from) => {
   hoverLabel.hidden = true;
   if (!lit.length) return;
   makeFocusable(lit[0]);
-  bringIntoView(lit[0]);
+  bringInto(scroller, lit[0]);
   if (from === "note" || from === "keys" || from === "shift") lit[0].focus({ preventScroll: true });
 });
 

@@ -1,30 +1,26 @@
 // The overview strip: the number of occurrences over time, and the window that the plot shows and
 // that filters the note.
 import { element } from "../common/dom.js";
+import { node } from "./lanes/svg.js";
 import * as Case from "./state.js";
 import { nearestTick } from "./window.js";
 
 const strip = Case.find("[data-overview]");
 const words = Case.find("[data-window-words]");
-const SVG = "http://www.w3.org/2000/svg";
 const STEP = 0.02;
 
 function draw() {
-  const svg = document.createElementNS(SVG, "svg");
   const bins = Case.data.density;
   const most = Math.max(...bins, 1);
-  svg.setAttribute("viewBox", `0 0 ${bins.length} 100`);
-  svg.setAttribute("preserveAspectRatio", "none");
-  svg.setAttribute("aria-hidden", "true");
+  const svg = node("svg", {
+    viewBox: `0 0 ${bins.length} 100`,
+    preserveAspectRatio: "none",
+    "aria-hidden": "true",
+  });
   bins.forEach((count, index) => {
     if (!count) return;
-    const bar = document.createElementNS(SVG, "rect");
     const height = 12 + 80 * Math.sqrt(count / most);
-    bar.setAttribute("x", index + 0.15);
-    bar.setAttribute("width", 0.7);
-    bar.setAttribute("y", 100 - height);
-    bar.setAttribute("height", height);
-    svg.append(bar);
+    svg.append(node("rect", { x: index + 0.15, y: 100 - height, width: 0.7, height }));
   });
   strip.append(svg);
   for (const [name, at] of [["zero", Case.data.zero], ["discharge", Case.data.discharge]]) {

@@ -2,6 +2,7 @@
 // focus stays in the field.
 import { element } from "../common/dom.js";
 import { folded, hasWords, wordsOf } from "../common/filter.js";
+import { postWords } from "../common/server.js";
 import { COMMANDS } from "./commands.js";
 import { actions } from "./keys.js";
 import { setMode } from "./note.js";
@@ -14,7 +15,6 @@ const field = dialog.querySelector("input[role=combobox]");
 const list = dialog.querySelector("[role=listbox]");
 const status = dialog.querySelector("[role=status]");
 const record = Case.find("[data-record]").dataset.record;
-const token = dialog.querySelector("[name=csrfmiddlewaretoken]").value;
 const MOST = 7;
 const WAIT_MS = 200;
 let options = [];
@@ -30,15 +30,6 @@ actions.palette = () => {
   dialog.showModal();
   show();
 };
-
-async function post(url, words) {
-  const answer = await fetch(url, {
-    method: "POST",
-    headers: { "X-CSRFToken": token, "HX-Request": "true" },
-    body: new URLSearchParams({ text: words }),
-  }).catch(() => null);
-  return answer?.ok && !answer.redirected ? answer : null;
-}
 
 function commands(words) {
   return COMMANDS
@@ -67,7 +58,7 @@ function occurrences(text) {
 }
 
 async function cases(text) {
-  const found = await (await post(dialog.dataset.find, text))?.json() ?? [];
+  const found = await (await postWords(dialog.dataset.find, text))?.json() ?? [];
   return found.slice(0, MOST).map(({ url, label, detail }) => ({
     group: "Cases",
     label,
@@ -85,7 +76,7 @@ async function openSeries(id, text) {
 
 async function series(text) {
   const made = document.createElement("template");
-  made.innerHTML = await (await post(record, text))?.text() ?? "";
+  made.innerHTML = await (await postWords(record, text))?.text() ?? "";
   const names = [...made.content.querySelectorAll("button.disclose")].slice(0, MOST);
   return names.map((button) => {
     const id = button.getAttribute("aria-controls");

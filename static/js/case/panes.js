@@ -4,7 +4,7 @@ import * as Case from "./state.js";
 
 const panes = Case.find("[data-panes]");
 
-export function maximise(name) {
+function maximise(name) {
   const maximised = panes.dataset.max === name ? "" : name;
   if (maximised) panes.dataset.max = maximised;
   else delete panes.dataset.max;

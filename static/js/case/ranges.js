@@ -27,7 +27,7 @@ export function rangeOfPoints(body, start, end) {
   return null;
 }
 
-// Finds words in the note whatever their case and accents. The text is folded once.
+// Finds words in the note in any case and with or without accents. The text is folded once.
 export function createFinder(body) {
   const nodes = textNodes(body);
   const places = [];

@@ -1,5 +1,6 @@
 // The Record tab: the series of the stay, fetched when it opens first. It can show one row, and
 // the search of the page looks here too.
+import { postWords } from "../common/server.js";
 import { searchRecordBy } from "./search.js";
 import * as Case from "./state.js";
 import { openTab, showTab } from "./tabs.js";
@@ -10,7 +11,7 @@ let loaded = false;
 // Only the latest request may show its list: an earlier one can be answered later.
 let asked = 0;
 
-export async function fetchRecord(query = "") {
+async function fetchRecord(query = "") {
   loaded = true;
   const mine = (asked += 1);
   const list = panel.querySelector("#series-list");
@@ -30,7 +31,7 @@ export async function fetchRecord(query = "") {
 
 // The partial comes from the server's templates, which escape every value. Its count has a place of
 // its own, outside the list.
-export function show(html) {
+function show(html) {
   const made = document.createElement("template");
   made.innerHTML = html;
   const count = made.content.querySelector("#series-count");
@@ -50,7 +51,7 @@ export async function showRow(index) {
   row?.focus({ preventScroll: true });
 }
 
-// Posts the words: no address has them. Returns the number of series, null if there is no answer.
+// Returns the number of series that have the words, null if there is no answer.
 export async function searchRecord(words) {
   panel.querySelector("#series-text").value = words;
   if (!words) {
@@ -59,15 +60,8 @@ export async function searchRecord(words) {
     return null;
   }
   const mine = (asked += 1);
-  const token = panel.querySelector("[name=csrfmiddlewaretoken]").value;
-  const answer = await fetch(address, {
-    method: "POST",
-    headers: { "HX-Request": "true", "X-CSRFToken": token },
-    body: new URLSearchParams({ text: words }),
-  }).catch(() => null);
-  if (!answer?.ok || answer.redirected) return null;
-  const html = await answer.text();
-  if (mine !== asked) return null;
+  const html = await (await postWords(address, words))?.text();
+  if (html === undefined || mine !== asked) return null;
   loaded = true;
   show(html);
   return Number(panel.querySelector("#series-list").dataset.count);

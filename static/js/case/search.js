@@ -1,5 +1,6 @@
 // The search: words of the note, of its occurrences and, on the case page, of the record. What
 // matches stays dark, the rest is dimmed; Enter goes on to the next place.
+import { bringInto } from "../common/dom.js";
 import { folded } from "../common/filter.js";
 import { createFinder } from "./ranges.js";
 import * as Case from "./state.js";
@@ -49,14 +50,6 @@ function mark() {
   count.textContent = words();
 }
 
-function bring(range) {
-  const box = range.getBoundingClientRect();
-  const frame = scroller.getBoundingClientRect();
-  if (box.top < frame.top + 48 || box.bottom > frame.bottom - 48) {
-    scroller.scrollTop += box.top - frame.top - frame.height * 0.35;
-  }
-}
-
 function find() {
   const wanted = folded(search.value.trim());
   state.places = wanted && findInNote ? findInNote(wanted) : [];
@@ -69,7 +62,7 @@ function find() {
     ])
     : null;
   mark();
-  if (state.places.length) bring(state.places[0]);
+  if (state.places.length) bringInto(scroller, state.places[0]);
   Case.emit("search");
   clearTimeout(waiting);
   waiting = setTimeout(() => findInRecord(wanted), WAIT_MS);
@@ -100,7 +93,7 @@ function go(direction) {
   const chosen = around.find((index) => mentions[index].includes(wanted)) ?? around[0];
   if (chosen !== undefined) Case.select(chosen, "search");
   mark();
-  bring(range);
+  bringInto(scroller, range);
 }
 
 // Returns whether there was something to clear.

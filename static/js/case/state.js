@@ -11,7 +11,7 @@ export const items = data.items;
 export const byUid = new Map(items.map((item, index) => [item.u, index]));
 export const state = { selected: -1, window: [0, 1], hits: null };
 
-// Events: select, window, hover, search, tab.
+// Events: select, window, hover, search, tab, chain, answered, print.
 export const { on, emit } = createEvents();
 export const remembered = rememberedUnder("case");
 export const find = (selector) => root.querySelector(selector);

@@ -2,6 +2,7 @@
 import { on, selectedItem, selectUid } from "./state.js";
 
 const story = () => document.querySelector("[data-story]");
+const MORE = 15;
 let shown = 0;
 
 function mark() {
@@ -32,7 +33,7 @@ document.addEventListener("click", (event) => {
   if (select) selectUid(select.dataset.select, "story");
   if (event.target.closest("[data-story-more]")) {
     const before = shown;
-    shown += Number(root.dataset.more);
+    shown += MORE;
     reveal();
     const next = [...root.querySelectorAll("[data-day] [data-rank]")].find((milestone) =>
       Number(milestone.dataset.rank) > before
@@ -41,7 +42,7 @@ document.addEventListener("click", (event) => {
   }
 });
 
-// A pin answers with the story anew.
+// After a pin the server sends the story again.
 document.addEventListener("htmx:afterSettle", (event) => {
   if (event.target.matches?.("[data-story]")) {
     reveal();

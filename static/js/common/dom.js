@@ -13,3 +13,12 @@ export function announcerIn(box) {
     box.textContent = box.textContent === words ? `${words}\u00A0` : words;
   };
 }
+
+// Scrolls a box so that an element or a range in it is in sight.
+export function bringInto(scroller, shown) {
+  const box = shown.getBoundingClientRect();
+  const frame = scroller.getBoundingClientRect();
+  if (box.top < frame.top + 48 || box.bottom > frame.bottom - 48) {
+    scroller.scrollTop += box.top - frame.top - frame.height * 0.35;
+  }
+}

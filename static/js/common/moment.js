@@ -9,7 +9,7 @@ export function momentOf(day, hours) {
   return made;
 }
 
-export const inHours = () => document.documentElement.dataset.clock === "hours";
+const inHours = () => document.documentElement.dataset.clock === "hours";
 
 // The same as text, for tooltips, announcements and filters.
 export function momentText(day, hours) {

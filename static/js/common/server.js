@@ -34,6 +34,16 @@ export const post = (url, body, more = {}) =>
     ...more,
   });
 
+// Posts the words of a search, which no address has, and returns the answer, or null without one.
+export async function postWords(url, words) {
+  const answer = await fetch(url, {
+    method: "POST",
+    headers: { "X-CSRFToken": csrf, "HX-Request": "true" },
+    body: new URLSearchParams({ text: words }),
+  }).catch(() => null);
+  return answer?.ok && !answer.redirected ? answer : null;
+}
+
 // Fetches a page of the person to check the session and to get its CSRF token. Returns "renewed",
 // "signed-out", "stopped" (somebody else is signed in) or "lost".
 export async function renew(url) {

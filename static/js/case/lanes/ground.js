@@ -2,7 +2,7 @@
 import { node } from "./svg.js";
 
 export function ground(data, scale, height) {
-  const made = node("g", { class: "lanes-ground" });
+  const made = node("g");
   const rect = (from, to, name) => {
     if (!scale.shows(from, to)) return;
     const x = scale.held(from);

@@ -73,7 +73,7 @@ export function drawFolded(part, view) {
   const svg = node("svg", {
     width: view.scale.right + EDGE,
     height,
-    class: "lane-drawing is-folded",
+    class: "lane-drawing",
     "aria-hidden": "true",
   });
   svg.append(ground(view.data, view.scale, height), node("g", { class: "lane-under" }));

@@ -20,11 +20,10 @@ function stretches(mark, width) {
   ];
 }
 
-// `marks` are {id, n, x, width, rank}: pixels, and the width of the words. `used` are stretches of
-// rows that something else takes. Returns {placed: [{id, row, side, at}], rows, taken, rest: [{x,
-// from, to, ids}]}; without a side a mark has no words.
-export function pack(marks, { width, most, used = [] }) {
-  const rows = used.map((row) => [...row]);
+// `marks` are {id, n, x, width, rank}: pixels, and the width of the words. Returns {placed: [{id, row,
+// side, at}], rows, taken, rest: [{x, from, to, ids}]}; without a side a mark has no words.
+export function pack(marks, { width, most }) {
+  const rows = [];
   const placed = [];
   const bare = [];
   const take = (row, at) => {

@@ -1,5 +1,6 @@
 // The lanes of the case page: the note's occurrences and the record on the axis of the stay.
 import { element } from "../../common/dom.js";
+import { course } from "../ribbon.js";
 import * as Case from "../state.js";
 import { drawAxis } from "./axis.js";
 import { drawChips, groupsOf } from "./chips.js";
@@ -19,7 +20,6 @@ const body = Case.find("[data-lanes]");
 const changes = Case.find("[data-lanes-changes]");
 const note = Case.find("[data-lanes-note]");
 const GUTTER = { wide: 164, narrow: 108, below: 560 };
-const PRINTED = 700;
 // The head of a lane: the height of a line, its margins, and how much wider bold words are.
 const LINE = 17;
 const HEAD_MARGIN = 26;
@@ -27,16 +27,13 @@ const BOLD = 1.08;
 // Hours from which a change is shown among the changes.
 const LEAST_CHANGE = 0.5;
 
-const course = JSON.parse(document.getElementById("case-ribbon")?.textContent ?? "{}").places ?? [];
 const folded = new Set(Case.remembered.get("collapsed", []));
 const full = new Set();
-let tracks = [];
 let lanes = buildLanes(data);
 let group = "";
 let allGroups = false;
 let scale = createScale([0, 1], 0, 1);
 let drawn = new Map();
-let printing = false;
 let pointed = null;
 
 const axis = body.appendChild(element("div", "lanes-head"));
@@ -109,18 +106,15 @@ function headHeight(lane) {
 
 function drawOne(lane, view) {
   const only = group && lane.key === "medication" ? new Set(data.classes[group] ?? []) : null;
-  const isFull = full.has(lane.key) || printing;
   const part = visiblePart(lane, {
     window: state.window,
     full: full.has(lane.key),
     group: lane.key === "medication" ? group : "",
     keys: only,
   });
-  if (printing) part.rows = Infinity;
   const row = element("section", "lane-row");
   row.dataset.lane = lane.key;
   const isFolded = folded.has(lane.label);
-  row.classList.toggle("is-full", isFull);
   row.append(headOf(lane, isFolded));
   part.foot = !isFolded && (part.hidden > 0 || full.has(lane.key));
   if (lane.key === "medication" && !isFolded) {
@@ -139,17 +133,17 @@ function drawOne(lane, view) {
 
 const isEmpty = (lane) =>
   !lane.count && !lane.tracks.some((track) => track.named) &&
-  !(lane.key === "course" && course.length);
+  !(lane.key === "course" && course.places.length);
 
 export function draw() {
-  const width = printing ? PRINTED : body.clientWidth;
+  const width = body.clientWidth;
   if (!width) return;
   const gutter = width < GUTTER.below ? GUTTER.narrow : GUTTER.wide;
   body.style.setProperty("--gutter", `${gutter}px`);
   scale = createScale(state.window, gutter, width - gutter - EDGE);
   const focus = focusedControl();
   drawn = new Map();
-  const view = { data, scale, course, ranks: ranks(), isDim, wordsOf, wordsBeside };
+  const view = { data, scale, course: course.places, ranks: ranks(), isDim, wordsOf, wordsBeside };
   const shown = lanes.filter((lane) => !isEmpty(lane));
   const empty = lanes.filter(isEmpty).map((lane) => lane.label.toLowerCase());
   list.replaceChildren(...shown.map((lane) => drawOne(lane, view)));
@@ -294,13 +288,12 @@ listenToGestures(scroller, body, () => scale);
 
 async function loadRecord() {
   try {
-    tracks = await fetchTracks();
+    lanes = buildLanes(data, await fetchTracks());
   } catch {
     note.textContent = "The record could not be loaded. The lanes show the note alone.";
     return;
   }
   note.textContent = "";
-  lanes = buildLanes(data, tracks);
   draw();
   const chosen = drawn.get(Case.selectedItem()?.u);
   if (chosen) bringIntoView(chosen);
@@ -317,11 +310,3 @@ new ResizeObserver(() => {
   }
   drawSoon();
 }).observe(scroller);
-addEventListener("beforeprint", () => {
-  printing = true;
-  draw();
-});
-addEventListener("afterprint", () => {
-  printing = false;
-  draw();
-});
