@@ -146,7 +146,7 @@ def test_quote_and_cited_row_are_in_sight_inside_their_boxes_on_a_tablet(opened,
         route.fulfill(
             response=response,
             body=response.text()
-            + ".quoted-note{max-height:5rem;line-height:4rem}.rows-wrap{max-height:5rem}",
+            + ".quoted-note{max-height:5rem;line-height:4rem}.rows-wrap{max-height:3rem}",
         )
 
     page.route("**/css/adjudication.css", narrower)
@@ -192,6 +192,7 @@ def test_a_click_anywhere_in_a_row_opens_the_finding(opened, judged):
 @pytest.mark.deep
 def test_case_page_leads_to_the_comparison(opened, world):
     page = opened(world.address)
+    page.locator("summary", has_text="Export").click()
     page.get_by_role("link", name="Compare", exact=True).click()
     ready(page)
     expect(page.locator("h1")).to_contain_text(world.encounter.case_id)
