@@ -470,6 +470,9 @@ def test_the_page_on_paper_has_the_whole_note_and_every_event(opened, world):
         expect(page.locator(part)).to_be_hidden()
     box = page.locator("[data-note]").evaluate("box => [box.clientHeight, box.scrollHeight]")
     assert box[0] == box[1], "the note is cut off"
+    parts = ("#panel-story", "#note-pane", "#panel-table")
+    tops = [page.locator(part).bounding_box()["y"] for part in parts]
+    assert tops == sorted(tops), "story, note, table"
 
 
 @pytest.mark.deep
