@@ -75,6 +75,8 @@ FACTS = """
         JOIN timelines_timeline t ON t.id = e.timeline_id
         WHERE e.timeline_id = %s
     ) mine
+    JOIN unnest(%s::text[], %s::text[]) pair (reference, predicted)
+        ON pair.reference = right_rows.uid4 AND pair.predicted = mine.uid4
 """
 
 
@@ -97,8 +99,10 @@ def read_facts(encounter: Encounter, pairs: set[tuple[str, str]]) -> list[tuple]
     own = encounter.timelines.get(kind="revised", alternative=1)
     reference = encounter.timelines.get(kind="reference")
     with connection.cursor() as cursor:
-        cursor.execute(FACTS, [reference.pk, own.pk])
-        return [row for row in cursor.fetchall() if (row[0], row[2]) in pairs]
+        cursor.execute(
+            FACTS, [reference.pk, own.pk, [r for r, _ in pairs], [p for _, p in pairs]]
+        )
+        return cursor.fetchall()
 
 
 def find_lost(fact: tuple) -> Lost | None:
