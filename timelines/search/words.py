@@ -40,7 +40,7 @@ _NOTES = """
         SELECT n.id, n.encounter_id FROM ehr_note n
         JOIN ehr_encounter e ON e.id = n.encounter_id JOIN ehr_dataset d ON d.id = e.dataset_id
         WHERE n.words @@ {query} AND d.study_id = %s AND NOT e.id = ANY(%s)
-        LIMIT %s
+        ORDER BY n.id LIMIT %s
     ) found JOIN ehr_note n ON n.id = found.id
 """
 

@@ -99,9 +99,7 @@ def read_facts(encounter: Encounter, pairs: set[tuple[str, str]]) -> list[tuple]
     own = encounter.timelines.get(kind="revised", alternative=1)
     reference = encounter.timelines.get(kind="reference")
     with connection.cursor() as cursor:
-        cursor.execute(
-            FACTS, [reference.pk, own.pk, [r for r, _ in pairs], [p for _, p in pairs]]
-        )
+        cursor.execute(FACTS, [reference.pk, own.pk, [r for r, _ in pairs], [p for _, p in pairs]])
         return cursor.fetchall()
 
 
