@@ -14,8 +14,12 @@ from timelines.models import CaseRun, Entry, Occurrence, Timeline
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """An occurrence with its time, in hours; None if not placed."""
+    """An occurrence with its time, in hours; None if not placed.
 
+    `start` and `end` are offsets in the note with the primary key `note`.
+    """
+
+    note: int
     uid4: str
     mention: str
     start: int | None
@@ -35,7 +39,7 @@ def load_occurrences(
     found = Occurrence.objects.filter(only or Q(), inventory__in=[pk for pk in inventories if pk])
     occurrences = list(
         found.order_by("inventory_id", "ordinal").values_list(
-            "pk", "inventory_id", "uid4", "mention", "start", "end"
+            "pk", "inventory_id", "inventory__note_id", "uid4", "mention", "start", "end"
         )
     )
     timelines: dict[int, int] = {}
@@ -52,6 +56,8 @@ def load_occurrences(
         ).values_list("occurrence_id", "time")
     )
     placed: dict[int, list[Placed]] = defaultdict(list)
-    for pk, inventory, uid4, mention, start, end in occurrences:
-        placed[inventories[inventory]].append(Placed(uid4, mention, start, end, times.get(pk)))
+    for pk, inventory, note, uid4, mention, start, end in occurrences:
+        placed[inventories[inventory]].append(
+            Placed(note, uid4, mention, start, end, times.get(pk))
+        )
     return placed

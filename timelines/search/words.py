@@ -79,7 +79,7 @@ def load_hits(study: Study, encounters: Sequence[int], terms: Sequence[Term]) ->
     forms = _find_forms(terms, (*(note.text for note in notes), *mentions))
     found = []
     for pk in encounters:
-        own = [note.text for note in notes if note.encounter_id == pk]
+        own = [note for note in notes if note.encounter_id == pk]
         hits = _find_hits(cases[pk], own, occurrences.get(pk, []), terms, forms)
         found.append(
             CaseHits(
@@ -119,7 +119,7 @@ def _find_forms(terms: Sequence[Term], texts: Sequence[str]) -> Forms:
 
 def _find_hits(
     encounter: Encounter,
-    notes: Sequence[str],
+    notes: Sequence[Note],
     occurrences: Sequence[Placed],
     terms: Sequence[Term],
     forms: Forms,
@@ -128,13 +128,14 @@ def _find_hits(
     clock = clock_of(encounter)
     found, shown = [], set()
     for note in notes:
-        matches = find_matches(note, terms, forms)
-        for sentence in mark_sentences(note, matches):
+        matches = find_matches(note.text, terms, forms)
+        for sentence in mark_sentences(note.text, matches):
             places = [m for m in matches if sentence.start <= m.start < sentence.end]
             inside = [
                 o
                 for o in occurrences
-                if o.start is not None
+                if o.note == note.pk
+                and o.start is not None
                 and o.end is not None
                 and any(o.start < m.end and m.start < o.end for m in places)
             ]

@@ -127,6 +127,17 @@ def test_occurrences_lead_and_are_found_by_a_mention_that_the_note_lacks(web, st
     assert [hit.uid4 for hit in found[0].hits] == ["a000"]
 
 
+def test_an_occurrence_belongs_to_its_own_note(web, study):
+    case = make_case(study, "Apixaban was given.", "Apixaban")
+    factories.make_note(case, "Warfarin was given.")
+    (found,) = search(web, "given").context["hits"]
+    assert sorted(hit.uid4 for hit in found.hits) == ["", ""]
+    (found,) = search(web, "warfarin").context["hits"]
+    assert [hit.uid4 for hit in found.hits] == [""]
+    (found,) = search(web, "apixaban").context["hits"]
+    assert [hit.uid4 for hit in found.hits] == ["a000"]
+
+
 def test_only_open_cases_of_the_study_are_found_and_other_runs_are_not(web, study, reader):
     mine = make_case(study)
     make_case(factories.make_study())
