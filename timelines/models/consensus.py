@@ -9,7 +9,7 @@ from django.db.models import F, Q
 from accounts.ids import PUBLIC_ID_LENGTH, new_public_id
 from ehr.models import Encounter
 from timelines.models.inventories import Occurrence
-from timelines.models.timelines import Timeline
+from timelines.models.timelines import Timeline, require_ordered_bounds
 
 
 class Consensus(models.Model):
@@ -100,10 +100,5 @@ class ConsensusDecision(models.Model):
                 condition=Q(choice="agreed", reason="") | (~Q(choice="agreed") & ~Q(reason="")),
                 name="consensus_decision_says_why",
             ),
-            models.CheckConstraint(
-                condition=(Q(lower__isnull=True) | Q(time__isnull=True) | Q(lower__lte=F("time")))
-                & (Q(upper__isnull=True) | Q(time__isnull=True) | Q(upper__gte=F("time")))
-                & (Q(lower__isnull=True) | Q(upper__isnull=True) | Q(lower__lte=F("upper"))),
-                name="consensus_bounds_are_ordered",
-            ),
+            require_ordered_bounds("consensus_bounds_are_ordered"),
         ]

@@ -8,12 +8,12 @@ from __future__ import annotations
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Q
 
 from accounts.ids import PUBLIC_ID_LENGTH, new_public_id
 from ehr.models import Encounter
 from timelines.models.inventories import Occurrence
-from timelines.models.timelines import Timeline
+from timelines.models.timelines import Timeline, require_ordered_bounds
 
 
 class _Answer(models.Model):
@@ -94,12 +94,7 @@ class Correction(_Answer):
                 | Q(settles=False, chosen__isnull=True),
                 name="correction_settlement_chooses",
             ),
-            models.CheckConstraint(
-                condition=(Q(lower__isnull=True) | Q(time__isnull=True) | Q(lower__lte=F("time")))
-                & (Q(upper__isnull=True) | Q(time__isnull=True) | Q(upper__gte=F("time")))
-                & (Q(lower__isnull=True) | Q(upper__isnull=True) | Q(lower__lte=F("upper"))),
-                name="correction_bounds_are_ordered",
-            ),
+            require_ordered_bounds("correction_bounds_are_ordered"),
         ]
         indexes = [models.Index(fields=["base", "occurrence"], name="correction_by_occurrence")]
 

@@ -13,6 +13,19 @@ from timelines.models.inventories import Inventory, Occurrence
 from timelines.models.runs import CaseRun
 
 
+def require_ordered_bounds(name: str) -> models.CheckConstraint:
+    """Return the constraint that bounds and time are in order.
+
+    A missing value constrains nothing.
+    """
+    return models.CheckConstraint(
+        condition=(Q(lower__isnull=True) | Q(time__isnull=True) | Q(lower__lte=F("time")))
+        & (Q(upper__isnull=True) | Q(time__isnull=True) | Q(upper__gte=F("time")))
+        & (Q(lower__isnull=True) | Q(upper__isnull=True) | Q(lower__lte=F("upper"))),
+        name=name,
+    )
+
+
 class Timeline(models.Model):
     """One complete timeline of a case from one source."""
 

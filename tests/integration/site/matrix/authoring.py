@@ -112,7 +112,7 @@ def _authors_own(answer: int, *, admin: int = 404) -> dict[str, int | str]:
 #: (tests/integration/authoring/test_edits.py has that side).
 NOT_JSON = _authors_own(415)
 
-#: Whoever may open the case is sent on; the others get what its page answers.
+#: People who may open the case are sent on. Others get the answer of its page.
 BACK = answers(
     anonymous=SIGN_IN,
     clinician=302,
