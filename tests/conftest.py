@@ -100,9 +100,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Exclude the thousands of collected tests from garbage collection."""
+    """Exclude the thousands of collected tests from garbage collection.
+
+    Collect the rest less often: at the default of 700 objects it takes 8 percent of the time.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @contextmanager

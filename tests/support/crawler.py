@@ -1,6 +1,6 @@
 """Follow every link and GET form of a site breadth-first, as a person.
 
-At most so many addresses of each shape are visited. It asks through a function, so it crawls the
+At most so many addresses of each shape are visited, and so many shapes of each path. It asks through a function, so it crawls the
 test client as well as a running server.
 """
 
@@ -122,20 +122,29 @@ def _fill_form(form: _Form) -> Iterator[str]:
 
 
 def crawl(
-    ask: Callable[[str], Answer], start: str, *, each: int, most: int = 100_000
+    ask: Callable[[str], Answer],
+    start: str,
+    *,
+    each: int,
+    narrowed: int = 100_000,
+    most: int = 100_000,
 ) -> list[Visit]:
     """Request `start` and everything reachable from it.
 
-    At most `each` addresses of a shape, `most` in all.
+    At most `each` addresses of a shape, `narrowed` combinations of parameters of a path, `most`
+    addresses in all.
     """
     asked: Counter[str] = Counter()
+    combinations: Counter[str] = Counter()
     seen = {start}
     waiting = deque([(start, "")])
     visits: list[Visit] = []
     while waiting and len(visits) < most:
         address, found_on = waiting.popleft()
         shape = find_shape(address)
-        if asked[shape] >= each:
+        path = shape.partition("?")[0]
+        combinations[path] += not asked[shape]
+        if asked[shape] >= each or combinations[path] > narrowed:
             continue
         asked[shape] += 1
         answer = ask(address)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -637,11 +638,12 @@ def walk(
     *,
     besides: Collection[str] = (),
     links: int = 2,
+    narrowed: int = 100,
     each: int = OPEN_OF_EACH,
 ) -> Answers:
     """Request every address, then follow links, then send forms.
 
-    Addresses are also narrowed and sorted. At most `links` links of each shape are followed.
+    Addresses are also narrowed and sorted. At most `links` links of each shape are followed, and `narrowed` shapes of each path.
     Addresses of the names in `besides` are left out.
     """
     client = Client(raise_request_exception=False)
@@ -663,7 +665,7 @@ def walk(
             if status == 405:
                 break
     if not besides:
-        _follow(answers, links)
+        _follow(answers, links, narrowed)
     _send(answers)
     return answers
 
@@ -671,12 +673,13 @@ def walk(
 _LINK = re.compile(r'(?:href|hx-get)="(/[^"#]*)')
 
 
-def _follow(answers: Answers, limit: int) -> None:
+def _follow(answers: Answers, limit: int, narrowed: int) -> None:
     """Follow every new link, also in the responses.
 
-    At most `limit` of one shape.
+    At most `limit` of one shape, and `narrowed` shapes of one path.
     """
-    asked, shapes = {path for _, path in answers.found}, dict[str, int]()
+    asked, shapes = {path for _, path in answers.found}, Counter[str]()
+    combinations = Counter[str]()
     waiting = sorted(
         {
             link
@@ -689,14 +692,17 @@ def _follow(answers: Answers, limit: int) -> None:
     while waiting:
         path = unescape(waiting.pop(0))
         shape = re.sub(r"[\w-]*\d[\w-]*", "#", path)
+        bare = shape.partition("?")[0]
         if (
             path in asked
             or path.startswith(("/static/", "/admin/"))
-            or shapes.get(shape, 0) >= limit
+            or shapes[shape] >= limit
+            or (not shapes[shape] and combinations[bare] >= narrowed)
         ):
             continue
         asked.add(path)
-        shapes[shape] = shapes.get(shape, 0) + 1
+        combinations[bare] += not shapes[shape]
+        shapes[shape] += 1
         answers.ask(
             "link",
             re.sub(r"[A-Z]\w+-\d+", lambda found: real.get(found.group(), found.group()), path),

@@ -156,7 +156,8 @@ class Camera:
         self.taken: list[str] = []
 
     def take(self, window: Page, name: str) -> None:
-        window.wait_for_timeout(150)
+        if self.for_docs:  # until transitions end
+            window.wait_for_timeout(800)
         window.screenshot(path=self.folder / f"{name}.png")
         self.taken.append(name)
 

@@ -18,6 +18,7 @@ from adjudication.models import Assignment, Decision, Packet
 from tests import factories
 from tests.functional.review.review_walk import PAGE, PICTURES, STEPS, Camera, build_page
 from tests.functional.review.review_world import (
+    FEW,
     PASSWORD,
     SCREEN,
     assert_accessible,
@@ -48,12 +49,13 @@ def person(study, role: Role, name: str) -> User:
 @pytest.mark.django_db(transaction=True)
 def test_from_the_draw_to_the_report_card(enter, new_window, complaints):
     study = factories.make_study("Heart surgery cohort")
-    _, run = build_judged_cases(study, series=None)
+    camera = Camera()
+    # The pictures of the documentation show the whole record.
+    _, run = build_judged_cases(study, series=None if camera.for_docs else FEW)
     admin = person(study, Role.ADMIN, "m.osei")
     first, second, third = (
         person(study, Role.REVIEWER, name) for name in ("r.iyer", "l.novak", "s.duran")
     )
-    camera = Camera()
 
     steering = enter(new_window(), admin, f"/packets/new/{run.public_id}/")
     steering.set_viewport_size(SCREEN)
@@ -95,7 +97,6 @@ def test_from_the_draw_to_the_report_card(enter, new_window, complaints):
     steering.get_by_role("button", name="Close the packet").click()
     steering.get_by_role("link", name="Report card").click()
     expect(steering.get_by_role("heading", name="Report card of the judge")).to_be_visible()
-    steering.wait_for_timeout(800)
     camera.take(steering, "report")
     expect(steering.get_by_role("main")).to_contain_text(
         f"{packet.items.count()} of {packet.items.count()} items decided"

@@ -222,6 +222,8 @@ KNOWN: Mapping[str, tuple[Any, ...]] = {
     "url": ("",),
     "content_type_id": (1,),
 }
+#: After how many refusals because of the role an address is given up in `make test`.
+FORBIDDEN = 3
 #: Number of ids to try as the first of two ids in an address: in `make test`, in `make test-deep`.
 LEADING = (2, 4)
 
@@ -267,11 +269,15 @@ def walk(
     for name, pattern in patterns():
         # Which methods an address takes does not depend on its ids: a refused one is tried once.
         refused: set[str] = set()
+        closed = 0
         for path in dict.fromkeys(addresses(name, pattern, ids, everything=everything)):
+            if closed == FORBIDDEN and not everything:
+                break
             posts = post or path.startswith(("/review/", "/api/review"))
             for got in visits(client, name, path, refused, post=posts):
                 if got.status == 405:
                     refused.add(got.method)
+                closed += got.status == 403 and got.method == "get"
                 yield got
                 if got.name in ("accounts:sign_out", "accounts:sign_in"):
                     client.force_login(User.objects.get(pk=mine.person_id))

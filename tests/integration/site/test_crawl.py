@@ -67,7 +67,7 @@ def make_asker(client: Client):
     return ask
 
 
-def crawl_person(demo: Demo, person: str, *, each: int) -> list[Visit]:
+def crawl_person(demo: Demo, person: str, *, each: int, narrowed: int) -> list[Visit]:
     client = Client(raise_request_exception=False)
     if person == "clinician":
         # They could review the packet: they are asked, and open its cases.
@@ -75,7 +75,7 @@ def crawl_person(demo: Demo, person: str, *, each: int) -> list[Visit]:
             accept_exposure(by=demo.people[person], case_ids=[case.public_id])
     if person != "anonymous":
         client.force_login(demo.people[person])
-    return crawl(make_asker(client), PEOPLE[person], each=each)
+    return crawl(make_asker(client), PEOPLE[person], each=each, narrowed=narrowed)
 
 
 def faults(visits: list[Visit], person: str) -> list[str]:
@@ -99,12 +99,12 @@ def add_second_role(demo: Demo) -> Demo:
     return replace(demo, people={**demo.people, "both": both})
 
 
-def check(demo: Demo, caplog, *, each: int) -> None:
+def check(demo: Demo, caplog, *, each: int, narrowed: int) -> None:
     caplog.set_level(logging.WARNING)
     wrong: list[str] = []
     for person in PEOPLE:
         started = time.monotonic()
-        visits = crawl_person(demo, person, each=each)
+        visits = crawl_person(demo, person, each=each, narrowed=narrowed)
         wrong += faults(visits, person)
         print(
             person,
@@ -123,10 +123,10 @@ def check(demo: Demo, caplog, *, each: int) -> None:
 
 @pytest.mark.xdist_group("demo")  # one worker builds the world for both
 def test_nothing_that_a_page_links_to_is_broken(caplog):
-    check(add_second_role(make_demo()), caplog, each=1)
+    check(add_second_role(make_demo()), caplog, each=1, narrowed=4)
 
 
 @pytest.mark.deep
 def test_nothing_that_the_cohort_links_to_is_broken(caplog):
     demo = make_demo(DEMO / "cohort", ("29281842", "27882036", "24181354"))
-    check(add_second_role(demo), caplog, each=12)
+    check(add_second_role(demo), caplog, each=12, narrowed=100)
