@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from accounts.models import User
 from ehr.actions import import_dataset
@@ -14,6 +15,12 @@ from timelines.models import Run, StageRun
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs.actions import start_run
 from timelines.runs.following import work_inline
+
+#: Models without weights: they load in no time.
+LIGHT_ROLES: dict[str, Any] = {
+    "embedder": {"provider": "hashing"},
+    "reranker": {"provider": "lexical"},
+}
 
 
 def import_folder(path: Path, name: str = "cohort", cases: Sequence[str] | None = None) -> Dataset:

@@ -156,8 +156,8 @@ class Camera:
         self.taken: list[str] = []
 
     def take(self, window: Page, name: str) -> None:
-        if self.for_docs:  # until transitions end
-            window.wait_for_timeout(800)
+        # Until transitions end. A page that has just been replaced cannot be drawn at once.
+        window.wait_for_timeout(800 if self.for_docs else 150)
         window.screenshot(path=self.folder / f"{name}.png")
         self.taken.append(name)
 

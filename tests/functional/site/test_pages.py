@@ -6,6 +6,7 @@ A launch by a real worker, search, series, rows, axe in both themes. Pictures go
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -26,7 +27,7 @@ from tests import factories
 from tests.marks import deep
 from tests.paths import DEMO
 from tests.support.windows import collect_complaints, sign_in
-from tests.worlds.reconstructed import import_folder
+from tests.worlds.reconstructed import LIGHT_ROLES, import_folder
 from timelines.models import STAGE_ORDER, StageRun
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -69,9 +70,10 @@ def worker(process_environment, tmp_path):
         "--loglevel",
         "WARNING",
     ]
+    environment = {**process_environment, "MODEL_ROLES": json.dumps(LIGHT_ROLES)}
     with (tmp_path / "worker.log").open("wb") as log:
         process = subprocess.Popen(
-            command, cwd=settings.BASE_DIR, env=process_environment, stdout=log, stderr=log
+            command, cwd=settings.BASE_DIR, env=environment, stdout=log, stderr=log
         )
     yield process
     process.send_signal(signal.SIGTERM)

@@ -10,6 +10,7 @@ from tests import factories
 from tests.integration.cases.test_search import make_case
 from tests.support.pages import extract_text
 from tests.worlds.authored import make_draft
+from tests.worlds.reconstructed import LIGHT_ROLES
 from timelines.domain import TimelineKind
 from timelines.models import MeaningSearch, MentionIndexing, MentionVector, StudyTimeline
 from timelines.runs.study_timeline.actions import choose_study_timeline
@@ -22,7 +23,7 @@ NOTE = "Sepsis from the lung. Chest pain at rest. Severe chest pain. Given apixa
 
 @pytest.fixture(autouse=True)
 def roles(monkeypatch):
-    made = ModelRoles({"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}})
+    made = ModelRoles(LIGHT_ROLES)
     monkeypatch.setattr(indexing, "roles", lambda: made)
     monkeypatch.setattr(meaning, "roles", lambda: made)
 

@@ -26,6 +26,7 @@ from tests.demo_cases import COHORT
 from tests.integration.jobs.test_stopping import is_working, supervised, worker_child  # noqa: F401 - a fixture
 from tests.support.beside import BackgroundAct
 from tests.worlds.job_rows import stage_row
+from tests.worlds.reconstructed import LIGHT_ROLES
 from timelines.models import Run, StageRun
 from timelines.runs import tools
 from timelines.runs.actions import cancel_run, retry_failed, start_run
@@ -56,7 +57,7 @@ def make_run(characters: int) -> Run:
 
 @pytest.fixture(autouse=True)
 def roles(monkeypatch) -> None:
-    found = ModelRoles({"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}})
+    found = ModelRoles(LIGHT_ROLES)
     monkeypatch.setattr(tools, "roles", lambda: found)
 
 

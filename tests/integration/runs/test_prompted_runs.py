@@ -39,6 +39,7 @@ from tests.worlds.prompted import (
     small_dataset,
     use_server,
 )
+from tests.worlds.reconstructed import LIGHT_ROLES
 from timelines.backbones.prompted.notes import list_names
 from timelines.models import Entry, Query, Run, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
@@ -398,8 +399,7 @@ def test_models_are_chosen_by_name_for_a_run_and_make_sources_of_their_own(monke
         entries = {"large": large.options(), "small": small.options()}
         roles = tools.ModelRoles(
             {
-                "embedder": {"provider": "hashing"},
-                "reranker": {"provider": "lexical"},
+                **LIGHT_ROLES,
                 "language_model": "small",
             },
             entries,
@@ -483,9 +483,7 @@ def test_an_entry_whose_settings_were_changed_since_stops_the_run(monkeypatch):
 
 
 def test_without_a_model_the_launch_says_what_is_missing(monkeypatch):
-    roles = tools.ModelRoles(
-        {"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}}
-    )
+    roles = tools.ModelRoles(LIGHT_ROLES)
     monkeypatch.setattr(tools, "roles", lambda: roles)
     with pytest.raises(actions.RunRefused, match="no model is set for the role 'tagger'"):
         started()

@@ -24,6 +24,7 @@ from tests import factories
 from tests.unit.timelines.pipeline.reconstruction import ANDEXANET, LACTATE, NOTE, script
 from tests.unit.timelines.pipeline.test_variants import EveryVariant
 from tests.worlds.authored import Page, make_author, make_draft
+from tests.worlds.reconstructed import LIGHT_ROLES
 from timelines.cases.choices import load_choices
 from timelines.cases.listing import CaseFilter, case_rows, find_cases, shown_case_runs
 from timelines.models import (
@@ -53,9 +54,7 @@ def backbone(monkeypatch) -> EveryVariant:
     """
     scripted = EveryVariant(*script().spans)
     monkeypatch.setattr(tools, "backbone", lambda name, *_: scripted.backbone())
-    roles = tools.ModelRoles(
-        {"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}}
-    )
+    roles = tools.ModelRoles(LIGHT_ROLES)
     monkeypatch.setattr(tools, "roles", lambda: roles)
     return scripted
 

@@ -23,6 +23,7 @@ from jobs.models import JobState
 from tests import factories
 from tests.unit.timelines.pipeline.reconstruction import ANDEXANET, LACTATE, NOTE, script
 from tests.unit.timelines.pipeline.test_variants import EveryVariant
+from tests.worlds.reconstructed import LIGHT_ROLES
 from timelines.cases.choices import load_choices
 from timelines.models import (
     Candidate,
@@ -56,9 +57,7 @@ def backbone(monkeypatch) -> EveryVariant:
     """
     scripted = EveryVariant(*script().spans)
     monkeypatch.setattr(tools, "backbone", lambda name, *_: scripted.backbone())
-    roles = tools.ModelRoles(
-        {"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}}
-    )
+    roles = tools.ModelRoles(LIGHT_ROLES)
     monkeypatch.setattr(tools, "roles", lambda: roles)
     return scripted
 

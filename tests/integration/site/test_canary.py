@@ -39,6 +39,14 @@ from timelines.runs.stages.execution import execute_stage
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 CANARY = "zyxcanary"
+EXPORTED = ("jsonl", "csv", "parquet", "meds", "brat", "prov")
+#: Exports the cohort in these formats. One process: its start takes longer than the exports.
+EXPORT = """
+from django.core.management import call_command
+for format in {}:
+    out = "{}/timelines." + format
+    call_command("export_timelines", "--dataset=canaries", "--format", format, "--out", out)
+"""
 NOTE = f"""HISTORY OF PRESENT ILLNESS
 
 Mr. {CANARY}man is a 61 year old man with {CANARY}itis who came with fever three days before admission. He was given {CANARY}mycin.
@@ -174,22 +182,14 @@ def test_no_log_holds_a_word_of_note_or_record(
     assert Occurrence.objects.filter(inventory__run=run, mention__contains=CANARY).exists()
     assert EventSeries.objects.filter(event__contains=CANARY).exists()
     open_every_page(dataset, run)
-    for format in ("jsonl", "csv", "parquet", "meds", "brat", "prov"):
-        out = tmp_path / "exports" / f"timelines.{format}"
-        assert (
-            run_command(
-                environment,
-                output,
-                "export_timelines",
-                "--dataset",
-                "canaries",
-                "--format",
-                format,
-                "--out",
-                str(out),
-            )
-            == 0
+    exports = tmp_path / "exports"
+    assert (
+        run_command(
+            environment, output, "shell", "--no-imports", "-c", EXPORT.format(EXPORTED, exports)
         )
+        == 0
+    )
+    assert {path.suffix[1:] for path in exports.iterdir()} == set(EXPORTED)
     fail_quoting_note(dataset, monkeypatch)
     logging.getLogger("thirdparty").error("failed on %s", NOTE)
     logs = [log, output, tmp_path / "worker.log", *find_logs(services)]

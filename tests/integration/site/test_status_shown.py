@@ -14,7 +14,7 @@ from accounts.models import Role
 from llm_runtime.roles import ModelRoles
 from tests import factories
 from tests.paths import DEMO
-from tests.worlds.reconstructed import import_folder, run_inline
+from tests.worlds.reconstructed import LIGHT_ROLES, import_folder, run_inline
 from timelines.domain import TimelineKind, differs
 from timelines.models import Entry, Timeline
 from timelines.runs import tools
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def encounter(transactional_db, monkeypatch):
-    roles = ModelRoles({"embedder": {"provider": "hashing"}, "reranker": {"provider": "lexical"}})
+    roles = ModelRoles(LIGHT_ROLES)
     monkeypatch.setattr(tools, "roles", lambda: roles)
     dataset = import_folder(
         DEMO / "cohort",
