@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from django.db.models import QuerySet
@@ -174,21 +175,22 @@ def load_comments(encounter: Encounter) -> list[dict[str, Any]]:
         .order_by("pk")
     )
     withdrawn = {row.parent_id for row in rows if row.kind == Comment.Kind.WITHDRAW}
-    return [
-        {
-            "public_id": row.public_id,
-            "occurrence": row.occurrence,
-            "parent": row.parent,
-            "author": row.author,
-            "at": row.at,
-            "kind": row.kind,
-            "body": "" if row.pk in withdrawn else row.body,
-            "mentions": [
-                m.person.get_username() for m in row.mentions.all() if row.pk not in withdrawn
-            ],
-        }
-        for row in rows
-    ]
+    return [describe_comment(row, withdrawn=row.pk in withdrawn) for row in rows]
+
+
+def describe_comment(row: Comment, *, withdrawn: bool = False) -> dict[str, Any]:
+    """Return a row of the comments as the API gives it."""
+    mentions = [] if withdrawn else [m.person.get_username() for m in row.mentions.all()]
+    return {
+        "public_id": row.public_id,
+        "occurrence": row.occurrence,
+        "parent": row.parent,
+        "author": row.author,
+        "at": row.at,
+        "kind": row.kind,
+        "body": "" if withdrawn else row.body,
+        "mentions": mentions,
+    }
 
 
 def load_flags(occurrence: Occurrence, user: User, admin: bool) -> tuple[Raised, ...]:
@@ -209,27 +211,56 @@ def load_flags(occurrence: Occurrence, user: User, admin: bool) -> tuple[Raised,
     )
 
 
+class State(StrEnum):
+    """What became of a correction."""
+
+    APPLIED = "in the curated timeline"
+    COUNTS = "counts"
+    DISPUTED = "in dispute"
+    UNDONE = "undone"
+    REPLACED = "replaced by a later answer"
+
+
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """A row of the log of corrections; `applied`: the curated timeline has it."""
+    """A row of the log of corrections, and what became of it."""
 
     row: Correction
-    applied: bool
+    state: State
+
+    @property
+    def applied(self) -> bool:
+        """Return whether the curated timeline has it."""
+        return self.state is State.APPLIED
 
 
-def load_log(encounter: Encounter) -> list[Logged]:
-    """Return all corrections of a case, oldest first. One query."""
+def load_log(
+    encounter: Encounter, *, base: int | None = None, occurrence: int | None = None
+) -> list[Logged]:
+    """Return the corrections of a case, oldest first. One query.
+
+    `base`, `occurrence`: only those of this timeline and this occurrence.
+    """
+    found = Correction.objects.filter(base__encounter=encounter)
+    if base is not None:
+        found = found.filter(base=base)
+    if occurrence is not None:
+        found = found.filter(occurrence=occurrence)
     rows = list(
-        Correction.objects.filter(base__encounter=encounter)
-        .select_related("author", "base", "occurrence", "undoes", "chosen")
-        .order_by("pk")
+        found.select_related("author", "base", "occurrence", "undoes", "chosen").order_by("pk")
     )
     logs: dict[tuple[int, int], list[Mark]] = defaultdict(list)
     for row in rows:
         logs[row.base_id, row.occurrence_id].append(as_mark(row))
-    standing = [find_standing(log).applied for log in logs.values()]
-    applied = {mark.number for mark in standing if mark}
-    return [Logged(row, row.pk in applied) for row in rows]
+    states: dict[int, State] = {}
+    for log in logs.values():
+        standing = find_standing(log)
+        shown = State.DISPUTED if standing.disputed else State.COUNTS
+        states |= {mark.number: shown for mark in standing.answers}
+        if standing.applied:
+            states[standing.applied.number] = State.APPLIED
+        states |= {mark.undoes: State.UNDONE for mark in log if mark.undoes is not None}
+    return [Logged(row, states.get(row.pk, State.REPLACED)) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)

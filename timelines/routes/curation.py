@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from timelines.views.curation import comments, corrections
+from timelines.views.curation import comments, corrections, listing
 
 _CASE = "cases/<public_id:public_id>"
 _OCCURRENCE = f"{_CASE}/o/<uid4:uid4>"
 
 urlpatterns: list[URLPattern] = [
+    path(f"{_CASE}/answers/", listing.show_answers, name="case_answers"),
     path(f"{_OCCURRENCE}/correct/", corrections.form, name="correct_form"),
     path(f"{_OCCURRENCE}/corrections/", corrections.correct, name="correct"),
     path(f"{_OCCURRENCE}/settlements/", corrections.settle, name="settle"),

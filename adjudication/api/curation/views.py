@@ -15,7 +15,8 @@ from adjudication.api.operations import operation
 from timelines.cases.target import open_answerable, open_target
 from timelines.curation import comments, corrections
 from timelines.curation.opening import audit
-from timelines.curation.reading import Logged, load_comments, load_log
+from timelines.curation.reading import Logged, describe_comment, load_comments, load_log
+from timelines.drafts.values import EditRefused
 from timelines.models import Comment
 
 curation_operation = partial(operation, "Cases")
@@ -59,7 +60,8 @@ class Corrections(ApiView):
         made = corrections.correct(
             base=target.base, occurrence=target.occurrence, what=what, by=page.user
         )
-        return next(line for line in load_log(target.encounter) if line.row.pk == made.pk)
+        log = load_log(target.encounter, base=target.base.pk, occurrence=target.occurrence.pk)
+        return next(line for line in log if line.row.pk == made.pk)
 
 
 class Comments(ApiView):
@@ -80,12 +82,17 @@ class Comments(ApiView):
         status=HTTPStatus.CREATED,
     )
     def post(self, request: Request, case_id: str) -> dict[str, Any]:
-        """Comment on a case or on an occurrence, or reply to a comment."""
+        """Comment on a case or on an occurrence, or reply to a comment.
+
+        A reply names no occurrence: it has that of its thread.
+        """
         require_studies(request)
         page = build_page_request(request)
         encounter = open_answerable(page, case_id)
         values = read_body(bodies.Say, request)
         occurrence = parent = None
+        if values["uid"] and values["reply_to"]:
+            raise EditRefused("uid", "A reply has the occurrence of its thread: leave out uid.")
         if values["uid"]:
             target = open_target(page, case_id, values["uid"], values["timeline"])
             occurrence = target.occurrence
@@ -101,4 +108,4 @@ class Comments(ApiView):
             body=values["body"],
             by=page.user,
         )
-        return next(row for row in load_comments(encounter) if row["public_id"] == made.public_id)
+        return describe_comment(made)

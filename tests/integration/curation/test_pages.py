@@ -6,7 +6,9 @@ from contextlib import nullcontext
 from unittest import mock
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import AuditEvent, Notification
@@ -146,6 +148,63 @@ def test_a_flag_has_a_reason_and_is_withdrawn_by_a_further_row(world):
     assert Flag.objects.count() == 2
 
 
+def test_one_page_has_all_answers_of_a_case(world, django_assert_num_queries):
+    """What became of each; words as text; nothing that was withdrawn."""
+    anna, boris, chief = (Browser(world, person) for person in world.people)
+    fever = world.fever.uid4
+    anna.answer("correct", rows=[1], reason="<i>row</i> 1")
+    anna.answer("correct", entered="+2", reason="read again")
+    boris.answer("correct", kind="not_happened", reason="never given")
+    boris.post("correct", fever, entered="-3", reason="mother")
+    boris.post("correction_undo", Correction.objects.get(occurrence=world.fever).public_id)
+    anna.post("correct", world.scan.uid4, rows=[2])
+    anna.answer("comment", body="Given?")
+    boris.answer("comment", body="<b>No</b>", parent=Comment.objects.get().public_id)
+    boris.post("comment", fever, body="a slip of the pen")
+    slip = Comment.objects.latest("pk")
+    boris.post("comment_step", slip.public_id, "withdraw")
+    anna.answer("flag", reason="wrong_row", words="an order")
+
+    with CaptureQueriesContext(connection) as asked:
+        page = chief.client.get(chief.path("case_answers"))
+    queries = len(asked)
+    lines = page.context["corrections"]
+    assert [(line.row.occurrence.mention, line.state.value) for line, _ in lines] == [
+        ("head CT", "in the curated timeline"),
+        ("fever", "undone"),
+        ("Vancomycin", "in dispute"),
+        ("Vancomycin", "in dispute"),
+        ("Vancomycin", "replaced by a later answer"),
+    ]
+    text = page.content.decode()
+    assert "&lt;i&gt;row&lt;/i&gt; 1" in text
+    assert "&lt;b&gt;No&lt;/b&gt;" in text
+    assert "slip of the pen" not in text
+    assert text.count("Withdrawn.") == 1
+    assert "Wrong row of the record" in text
+    where = f"{anna.path('case')}?t={world.base.public_id}&amp;o={world.scan.uid4}"
+    assert f'href="{where}"' in text
+    assert anna.client.get(where.replace("&amp;", "&")).context["selected"] == world.scan.uid4
+    event = AuditEvent.objects.filter(action="case.answers").latest("pk")
+    assert (event.actor, event.detail["part"]) == (world.admin, "all")
+    assert (
+        f'href="{anna.path("case_answers")}"' in anna.client.get(anna.path("case")).content.decode()
+    )
+
+    for person in (anna, boris):
+        person.post("correct", fever, entered="+1", reason="seen")
+        person.post("comment", fever, body="and again")
+        person.answer("flag", reason="unclear")
+    with django_assert_num_queries(queries):
+        chief.client.get(chief.path("case_answers"))
+
+
+def test_an_author_with_an_open_draft_reads_no_answers(world):
+    start_authoring(encounter=world.encounter, protocol=Authoring.Protocol.ASSISTED, by=world.boris)
+    boris = Browser(world, world.boris)
+    assert boris.client.get(boris.path("case_answers")).status_code == 403
+
+
 def test_bodies_are_checked(world):
     anna = Browser(world, world.anna)
     for body in ({"rows": ["1"]}, {"rows": [-1]}, {"kind": "base"}, {"known": 1}, {"entered": "x"}):
@@ -179,6 +238,8 @@ def test_programs_correct_and_comment(world):
     assert (status, said["mentions"], said["uid"]) == (201, ["boris"], uid)
     status, reply = anna.post(f"{case}/comments/", body="Yes", reply_to=said["id"])
     assert (status, reply["reply_to"]) == (201, said["id"])
+    status, refused = anna.post(f"{case}/comments/", body="Yes", reply_to=said["id"], uid=uid)
+    assert (status, "leave out uid" in str(refused)) == (422, True)
     assert anna.get(f"{case}/comments/") == (200, [said, reply])
     for path in ("corrections/", "comments/"):
         assert outsider.get(f"{case}/{path}")[0] == 403

@@ -73,12 +73,17 @@ def _flag(world: World) -> dict[str, str]:
     return {"public_id": base.encounter.public_id, "flag": made.public_id}
 
 
+def _corrected_page(world: World) -> dict[str, str]:
+    return {"public_id": _correction(world)["public_id"]}
+
+
 def _corrected(world: World) -> dict[str, str]:
     """The case by the name that the API has for it."""
     return {"case_id": _correction(world)["public_id"]}
 
 
 ROWS = [
+    Row("timelines:case_answers", CASE_PAGE, path=_corrected_page),
     Row("timelines:correct_form", CASE_PAGE, path=_occurrence),
     Row("timelines:correct", NOT_JSON, method="post", path=_occurrence),
     Row("timelines:settle", NOT_JSON, method="post", path=_occurrence),
