@@ -67,7 +67,7 @@ def make_asker(client: Client):
     return ask
 
 
-def crawl_person(demo: Demo, person: str, *, each: int, narrowed: int) -> list[Visit]:
+def crawl_person(demo: Demo, person: str, *, each: int, narrowed: int = 100) -> list[Visit]:
     client = Client(raise_request_exception=False)
     if person == "clinician":
         # They could review the packet: they are asked, and open its cases.
