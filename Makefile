@@ -58,8 +58,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PYTEST := -m pytest -n $(TEST_WORKERS) --maxprocesses 4
 APPS := accounts,jobs,llm_runtime,ehr,timelines,adjudication,config
 # Measures branches of code in the tests' own processes.
-# A line is watched until it has run once: watching it longer doubles the time of the first tests.
-MEASURED := -m slipcover --branch --immediate --source $(APPS) --omit "*/migrations/*" --json
+MEASURED := -m slipcover --branch --source $(APPS) --omit "*/migrations/*" --json
 INTEGRATED := --dist loadgroup --no-loadscope-reorder
 
 # mypy and the import rules run in parallel with the tests; their output follows that of pytest.
