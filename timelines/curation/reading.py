@@ -193,11 +193,14 @@ def describe_comment(row: Comment, *, withdrawn: bool = False) -> dict[str, Any]
     }
 
 
+def find_flags() -> QuerySet[Flag]:
+    """Return the flags that are not withdrawn."""
+    return Flag.objects.filter(withdraws__isnull=True, withdrawn_by__isnull=True)
+
+
 def load_flags(occurrence: Occurrence, user: User, admin: bool) -> tuple[Raised, ...]:
     """Return the flags of an occurrence that are not withdrawn, oldest first."""
-    found = Flag.objects.filter(
-        occurrence=occurrence, withdraws__isnull=True, withdrawn_by__isnull=True
-    )
+    found = find_flags().filter(occurrence=occurrence)
     return tuple(
         Raised(
             flag.public_id,
@@ -218,7 +221,7 @@ class State(StrEnum):
     COUNTS = "counts"
     DISPUTED = "in dispute"
     UNDONE = "undone"
-    REPLACED = "replaced by a later answer"
+    REPLACED = "replaced by a later answer or settlement"
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,7 +174,7 @@ def test_one_page_has_all_answers_of_a_case(world, django_assert_num_queries):
         ("fever", "undone"),
         ("Vancomycin", "in dispute"),
         ("Vancomycin", "in dispute"),
-        ("Vancomycin", "replaced by a later answer"),
+        ("Vancomycin", "replaced by a later answer or settlement"),
     ]
     text = page.content.decode()
     assert "&lt;i&gt;row&lt;/i&gt; 1" in text

@@ -11,8 +11,8 @@ from accounts.scoping import StudyRequest, study_role_required
 from ehr.record.clock import clock_of
 from timelines.cases.target import open_answerable
 from timelines.curation.opening import audit
-from timelines.curation.reading import load_log, load_threads
-from timelines.models import Correction, Flag
+from timelines.curation.reading import find_flags, load_log, load_threads
+from timelines.models import Correction
 
 
 @require_GET
@@ -26,11 +26,7 @@ def show_answers(request: StudyRequest, public_id: str) -> HttpResponse:
         for line in reversed(load_log(encounter))
         if line.row.kind != Correction.Kind.UNDO
     ]
-    flags = Flag.objects.filter(
-        occurrence__inventory__encounter=encounter,
-        withdraws__isnull=True,
-        withdrawn_by__isnull=True,
-    )
+    flags = find_flags().filter(occurrence__inventory__encounter=encounter)
     audit(encounter, "case.answers", request.user, {"part": "all"})
     context = {
         "encounter": encounter,
