@@ -57,8 +57,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # Each pytest worker starts its own services. Tests run in pytest's order: those in a browser come last.
 PYTEST := -m pytest -n $(TEST_WORKERS) --maxprocesses 4
 APPS := accounts,jobs,llm_runtime,ehr,timelines,adjudication,config
-# Measures branches of code in the tests' own processes.
-MEASURED := -m slipcover --branch --source $(APPS) --omit "*/migrations/*" --json
+# Measures branches of code in the tests' own processes; stops watching a line once it has run.
+MEASURED := -m slipcover --immediate --branch --source $(APPS) --omit "*/migrations/*" --json
 INTEGRATED := --dist loadgroup --no-loadscope-reorder
 
 # mypy and the import rules run in parallel with the tests; their output follows that of pytest.
@@ -69,7 +69,7 @@ test: setup  ## every check and every test except deep ones, on TEST_WORKERS cor
 	@$(VENV)/bin/deno fmt --quiet --check
 	@output=$$(mktemp); trap 'rm -f "$$output" "$$output.json"' EXIT; \
 	  { $(MYPY) && $(VENV)/bin/lint-imports; } >"$$output" 2>&1 & types=$$!; \
-	  $(PY) $(MEASURED) --out "$$output.json" $(PYTEST) $(INTEGRATED) -m "not deep" $(PYTEST_ARGS); tests=$$?; \
+	  $(PY) $(MEASURED) --out "$$output.json" $(PYTEST) -p tests.quick_coverage $(INTEGRATED) -m "not deep" $(PYTEST_ARGS); tests=$$?; \
 	  wait $$types; types=$$?; cat "$$output"; \
 	  $(PY) -m tests.coverage_floor "$$output.json" $(COVERAGE_FLOOR); covered=$$?; \
 	  [ $$types -eq 0 ] || echo "make test: mypy or the import rules failed (above)"; \
