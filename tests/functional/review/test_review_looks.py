@@ -22,6 +22,12 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 TABLET, PHONE = {"width": 820, "height": 1180}, {"width": 390, "height": 844}
 TOO_WIDE = "[...document.querySelectorAll('*')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.className)"
 
+WIDTH_BESIDE_A_RANGE = """() => {
+  const side = document.querySelector(".side:has(.side-hours)")
+  side.querySelector(".side-hours").textContent = "HD 12 · 21:08 to HD 13 · 04:30"
+  return side.querySelector(".side-event").clientWidth
+}"""
+
 
 @pytest.mark.parametrize("theme", ["light", *deep("dark")])
 @pytest.mark.long
@@ -47,7 +53,10 @@ def test_axe_finds_nothing_at_any_width(reviewing, packed, page, theme, complain
         expect(page.locator(".answer-not_a_finding")).to_be_in_viewport()
         assert_accessible(page)
         take_picture(page, f"{name}-{theme}")
+        assert page.evaluate(WIDTH_BESIDE_A_RANGE) > 150
     page.set_viewport_size(SCREEN)
+    page.reload()
+    wait_for_item(page)
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
     assert_accessible(page)
