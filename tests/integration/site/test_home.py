@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -22,7 +20,6 @@ from timelines.models import Authoring, Run, StudyTimeline, UnexplainedChange
 from timelines.runs import storage
 
 pytestmark = pytest.mark.django_db
-FINISHED = import_module("timelines.migrations.0023_unexplained_changes").FINISHED
 NOTE = "Fell at home. Given andexanet."
 
 
@@ -155,16 +152,3 @@ def test_a_person_sees_what_they_opened_themselves_and_in_this_study(web, clinic
     )
     assert listed(web, RECENT) == []
     assert all(card.place is not Place.NEXT for card in web.get(reverse("home")).context["side"])
-
-
-def test_the_migration_finds_the_same_changes_of_finished_runs(study):
-    run = choose(factories.make_dataset(study))
-    for number, moved in enumerate((2.9, 3.0, 36.0, -36.0)):
-        add_case(run, f"c{number}", moved)
-    fields = ("case_run_id", "run_id", "occurrence_id", "hours", "weight")
-    stored = list(UnexplainedChange.objects.order_by("case_run").values_list(*fields))
-    assert [(hours, weight) for *_, hours, weight in stored] == [(3, 1), (36, 10), (36, 10)]
-    UnexplainedChange.objects.all().delete()
-    with connection.cursor() as cursor:
-        cursor.execute(FINISHED)
-    assert list(UnexplainedChange.objects.order_by("case_run").values_list(*fields)) == stored
