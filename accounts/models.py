@@ -148,8 +148,9 @@ class AuditEvent(models.Model):
 class AuditLink(models.Model):
     """The place of an event in the chain of the audit trail.
 
-    A database trigger (migration 0004) makes it, never the application. `hash` covers the event and
-    the hash of the previous link, so that a changed, removed or inserted event is noticed.
+    A database trigger (`accounts/migrations/sql/audit.sql`) makes it, never the application. `hash`
+    covers the event and the hash of the previous link, so that a changed, removed or inserted event
+    is noticed.
     """
 
     #: 1, 2, 3, … without a gap.

@@ -136,8 +136,9 @@ class SourceRow(models.Model):
     """One row of the structured record.
 
     The table is partitioned by dataset and, below it, by hash of the encounter. The table and its
-    foreign key are made in SQL (migration 0002), its partitions by `ehr.partitions`; Django only
-    reads it and COPY writes it. `time` is naive local; None if the record has none.
+    foreign key are made in SQL (`ehr/migrations/sql/source_rows.sql`), its partitions by
+    `ehr.partitions`; Django only reads it and COPY writes it. `time` is naive local; None if the
+    record has none.
     """
 
     pk = models.CompositePrimaryKey("dataset_id", "encounter_id", "row_index")

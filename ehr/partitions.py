@@ -1,8 +1,8 @@
 """The partitions of the source rows.
 
 There is one for each dataset, divided by hash of the encounter. It is made on demand and dropped
-with the dataset. Two functions of the database with the owner's rights (migration 0003) do the
-work, so that the application's role needs none.
+with the dataset. Two functions of the database with the owner's rights
+(`ehr/migrations/sql/source_rows.sql`) do the work, so that the application's role needs none.
 """
 
 from __future__ import annotations

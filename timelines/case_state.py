@@ -1,6 +1,7 @@
 """The state of a case, derived from the states of its stages.
 
-`CaseRun.state` follows the same rule in the database (migration 0014).
+`CaseRun.state` follows the same rule in the database
+(`timelines/migrations/sql/counts.sql`).
 """
 
 from __future__ import annotations

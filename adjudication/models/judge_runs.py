@@ -162,11 +162,11 @@ class JudgeCount(models.Model):
     """A change of a judge run's number of games with a state and outcome.
 
     The sum of the rows is the count. Findings are counted too, as rows with an empty state.
-    Triggers add the rows and now and then replace those of a run by their sum (migration 0010), so
-    that no worker waits for another's count.
+    Triggers (`adjudication/migrations/sql/counts.sql`) add the rows and now and then replace those
+    of a run by their sum, so that no worker waits for another's count.
     """
 
-    #: The database deletes the rows with the run (migration 0010).
+    #: The database deletes the rows with the run.
     run = models.ForeignKey(
         JudgeRun, on_delete=models.DO_NOTHING, db_constraint=False, related_name="counts"
     )

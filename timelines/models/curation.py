@@ -1,6 +1,7 @@
 """What people answer to a timeline: corrections, comments, flags.
 
-All rows are append-only (migration 0019). A further row undoes, settles, resolves or withdraws.
+All rows are append-only (`timelines/migrations/sql/curation.sql`). A further row undoes, settles,
+resolves or withdraws.
 """
 
 from __future__ import annotations

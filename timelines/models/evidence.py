@@ -54,8 +54,9 @@ class Candidate(models.Model):
 class Evidence(models.Model):
     """A source row that a revision saw, of an occurrence or the stay itself.
 
-    It has the row's key (an SQL foreign key, see the migration) and a copy of the row at that time.
-    `hours` is the row's time from admission. `candidate` is null for a row of the stay's skeleton.
+    It has the row's key (a foreign key in `timelines/migrations/sql/entries.sql`) and a copy of the
+    row at that time. `hours` is the row's time from admission. `candidate` is null for a row of the
+    stay's skeleton.
     """
 
     case_run = models.ForeignKey(CaseRun, on_delete=models.CASCADE, related_name="evidence")

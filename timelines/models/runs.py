@@ -44,15 +44,16 @@ class Run(models.Model):
     cancelled_at = models.DateTimeField(null=True, blank=True)
     #: The run whose inventories and text-only estimates this one reuses, so that only the varied
     #: stages differ (ablations). It cannot be deleted while others are based on it: its
-    #: inventories and the foreign key restrict that (migration 0004).
+    #: inventories and the foreign key, at the end of the transaction, restrict that. RESTRICT here
+    #: would leave the deletion of a dataset without an order.
     based_on = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.DO_NOTHING, related_name="derived"
     )
 
     class Meta:
         ordering = ["-created_at"]
-        # For the foreign key that makes a study timeline's run belong to its dataset (migration
-        # 0011).
+        # For the foreign key that makes a study timeline's run belong to its dataset
+        # (`timelines/migrations/sql/runs.sql`).
         constraints = [models.UniqueConstraint(fields=["id", "dataset"], name="run_with_dataset")]
 
 
@@ -122,8 +123,7 @@ class CaseRun(models.Model):
     #: How often a person retried the case: a language model then gets further attempts, with seeds
     #: of their own.
     rounds = models.PositiveSmallIntegerField(default=0)
-    #: `case_state` of its stages. A trigger on the stages writes it (migration 0014); nothing else
-    #: does.
+    #: `case_state` of its stages. A trigger on the stages writes it; nothing else does.
     state = models.CharField(
         max_length=10,
         choices=[(s.value, s.label) for s in CaseState],
@@ -172,11 +172,11 @@ class RunCount(models.Model):
     """A change in the number of a run's stages or cases in a state.
 
     It counts cases if `stage` is empty. The sum of the rows is the count. Triggers on stages and
-    cases add rows and from time to time replace a run's rows by their sum (migration 0014), so that
-    no worker waits for another's count.
+    cases (`timelines/migrations/sql/counts.sql`) add rows and from time to time replace a run's
+    rows by their sum, so that no worker waits for another's count.
     """
 
-    #: The database deletes the rows with the run (migration 0014).
+    #: The database deletes the rows with the run.
     run = models.ForeignKey(
         Run, on_delete=models.DO_NOTHING, db_constraint=False, related_name="counts"
     )

@@ -18,8 +18,8 @@ from timelines.models.runs import Run
 class MentionVector(models.Model):
     """One vector for each distinct mention of a dataset and each model.
 
-    `key` is `mention_key` of the occurrences (migration 0022): the same for mentions that differ in
-    case alone. They are searched exactly (docs/adr/0051-search.md).
+    `key` is `mention_key` of the occurrences (`timelines/migrations/sql/search.sql`): the same for
+    mentions that differ in case alone. They are searched exactly (docs/adr/0051-search.md).
     """
 
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="+", db_index=False)
