@@ -34,7 +34,7 @@ def test_the_lanes_of_the_intro_case_are_those_read_by_hand():
 
 def test_the_polarity_agrees_with_the_authors_of_the_cohort():
     agreed = total = findings = 0
-    for file in sorted(DEMO.glob("*/*/reference.jsonl")):
+    for file in sorted(DEMO.glob("*/*/reference.jsonl"))[::3]:
         lines, kinds = _read(file.parent)
         agreed += sum(x["polarity"] == p for x, (_, p) in zip(lines, kinds, strict=True))
         findings += sum(lane is Lane.FINDING for lane, _ in kinds)

@@ -198,6 +198,35 @@ def test_presentation_as_anchor_has_no_earlier_emergency_stay() -> None:
     assert found["dyspnea"].time == pytest.approx(0, abs=0.01)
 
 
+EXAMINATION = (
+    "HISTORY OF PRESENT ILLNESS:\nHe was brought in by ambulance with crushing chest pain that had"
+    " begun two hours before. He took aspirin at home.\n\n"
+    "{heading}Temperature 36.8, pulse 120, blood pressure 90/50, saturation 95% on room air."
+    " General: pale, clammy. Lungs clear to auscultation bilaterally. Heart regular without murmur."
+    " Abdomen soft, nontender. Extremities warm without edema.\n\n"
+    "DISCHARGE MEDICATIONS:\n- bisoprolol 2.5 mg once daily\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("heading", "rule", "known"),
+    [
+        ("PHYSICAL EXAM ON ADMISSION:\n", "section", True),
+        ("Status praesens:\n", "section", True),
+        ("PHYSICAL EXAM:\n", "section", False),
+        ("", "content", False),
+    ],
+)
+def test_an_examination_is_stated_if_its_heading_names_the_station(
+    heading: str, rule: str, known: bool
+) -> None:
+    text = EXAMINATION.format(heading=heading)
+    found = time_mentions(text, "pale", "bisoprolol", discharge=90.0)
+    examined, leaving = found["pale"], found["bisoprolol"]
+    assert (examined.time, examined.decided_by, examined.known) == (-1.7, rule, known)
+    assert (leaving.time, leaving.decided_by, leaving.known) == (90.0, "section", True)
+
+
 def test_an_occurrence_without_a_span_is_not_available() -> None:
     tagged = TaggedNote(
         "HOSPITAL COURSE:\nFine.\n", Inventory((Occurrence("00aa", 0, "fever", None, None),))

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from timelines.backbones.rules.timing.estimate import CONTENT, SECTION
 from timelines.domain import Entry
 
 #: Ways of decision that tie an occurrence to its context.
 _TIED = frozenset({"event", "narrative", "relative"})
-#: The way of decision whose occurrences share a moment.
-_SHARED = "section"
+#: The ways of decision whose occurrences share a moment.
+_SHARED = frozenset({SECTION, CONTENT})
 _SAME_MOMENT = 0.02
 #: A row further away than this (hours) is a correction of its own.
 _MAX_SHIFT = 6.0
@@ -46,7 +47,7 @@ def find_tie(entry: Entry, anchors: Mapping[str, Anchored]) -> Anchored | None:
     tie = None
     if entry.decided_by in _TIED:
         tie = next((anchors[uid] for uid in entry.context if uid in anchors), None)
-    elif entry.decided_by == _SHARED and entry.time is not None:
+    elif entry.decided_by in _SHARED and entry.time is not None:
         same = [a for a in anchors.values() if abs(a.text_time - entry.time) < _SAME_MOMENT]
         same.sort(key=lambda a: (a.shift, a.uid))
         tie = same[(len(same) - 1) // 2] if same else None

@@ -7,6 +7,7 @@ import re
 from timelines.backbones.rules.querying.reading import OUTSIDE_SECTIONS, PLAN_SECTIONS, Reading
 from timelines.backbones.rules.querying.vocabulary import Kind
 from timelines.backbones.rules.revision.match import REACH_UNIQUE, Match
+from timelines.backbones.rules.timing.estimate import CONTENT, SECTION
 from timelines.domain import Entry, SourceRow
 
 #: "discharge creatinine": the last one drawn, which may be a day or two old.
@@ -18,7 +19,7 @@ _IN_ED = re.compile(
 #: and an event without a stated day may be of any day.
 _ANY_TIME = 2000.0
 #: Rules of the text timer that place events without a stated time.
-_UNSTATED = frozenset({"narrative", "section", "heading"})
+_UNSTATED = frozenset({"narrative", SECTION, CONTENT, "heading"})
 #: Rules of the text timer for what was so during a whole stay or life.
 _NO_MOMENT = frozenset({"stay", "static"})
 #: Hours: events in the emergency department are over when the unit begins to chart.

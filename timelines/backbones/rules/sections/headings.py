@@ -94,6 +94,11 @@ class Section:
     end: int
     body_start: int
 
+    @property
+    def is_named(self) -> bool:
+        """Whether its heading says what it is; otherwise its words do."""
+        return kind_of_title(self.title) is not None
+
 
 def kind_of_title(title: str) -> str | None:
     """Return the normalised kind of a heading such as "Discharge Medications".

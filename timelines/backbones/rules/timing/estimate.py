@@ -7,6 +7,10 @@ from enum import IntEnum
 
 from timelines.domain import MAX_CONTEXT, Entry
 
+#: Ways of decision by which all occurrences of a section share a moment: its heading says which
+#: section it is, or only its words and place do.
+SECTION, CONTENT = "section", "content"
+
 
 class Strength(IntEnum):
     """How well a time is supported.

@@ -17,7 +17,7 @@ from timelines.backbones.rules.timing.anchors.points import Moment
 from timelines.backbones.rules.timing.anchors.resolver import Resolver
 from timelines.backbones.rules.timing.discharge import counts_days, names_days
 from timelines.backbones.rules.timing.entries import ENTRY, DatedEntry
-from timelines.backbones.rules.timing.estimate import Estimate, Strength
+from timelines.backbones.rules.timing.estimate import CONTENT, SECTION, Estimate, Strength
 from timelines.backbones.rules.timing.frames import Frame, find_frame, reads_as_story
 from timelines.backbones.rules.timing.narrative import OPENING, WRITTEN, Narrator
 from timelines.backbones.rules.timing.phrases.clauses import Clause
@@ -272,9 +272,9 @@ class Placement:
                 -3.0,
                 _EXAM_LATEST,
                 Strength.PLACE,
-                "section",
+                SECTION if section.is_named else CONTENT,
                 "examination on admission",
-                known=True,
+                known=place is not None or section.kind == "exam_admission",
             )
         estimate = self.resolver.milestones.at(place)
         return replace(
@@ -361,9 +361,10 @@ class Placement:
             return
         at_leaving = replace(
             leaving,
-            rule="section",
+            rule=SECTION if section.is_named else CONTENT,
             reason=f"at discharge: {leaving.reason}",
             strength=Strength.PLACE,
+            known=leaving.known and section.is_named,
         )
         # Plans for a later day are made at discharge.
         planned = section.kind != "disposition" and leaving.time is not None

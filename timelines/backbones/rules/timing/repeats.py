@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from timelines.backbones.rules.sections.headings import Section
 from timelines.backbones.rules.timing.anchors.references import ReferenceIndex
-from timelines.backbones.rules.timing.estimate import Estimate, Strength
+from timelines.backbones.rules.timing.estimate import CONTENT, SECTION, Estimate, Strength
 from timelines.backbones.rules.timing.frames import Frame, find_frame
 from timelines.backbones.rules.timing.narrative import Narrator
 from timelines.domain import Occurrence, TaggedNote
@@ -106,7 +106,7 @@ def _candidates(
         if estimate is None or estimate.strength < least or estimate.rule == "repeat":
             return False
         if (
-            estimate.rule == "section"
+            estimate.rule in (SECTION, CONTENT)
             and find_frame(narrator.analysis.section_at(o.start or 0)) is Frame.LEAVING
         ):
             return False
