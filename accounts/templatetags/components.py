@@ -57,6 +57,18 @@ def when(moment: Any) -> SafeString | str:
     )
 
 
+@register.simple_tag
+def said(moment: Any) -> SafeString | str:
+    """Return a time within a sentence, or a sentence with times.
+
+    One of its two ways is shown; a script (`js/common/moment.js`) writes the hours if the reader
+    chose them.
+    """
+    if not moment.hours or moment.hours == moment.day:
+        return str(moment.day)
+    return format_html('<span data-in-hours="{}">{}</span>', moment.hours, moment.day)
+
+
 @register.simple_block_tag(end_name="endfilters")
 def filters(
     content: str,

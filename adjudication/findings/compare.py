@@ -26,7 +26,8 @@ from timelines.domain import Lane
 from timelines.evaluation.values import SourceKey
 from timelines.models import Entry
 from timelines.pipeline.uids import unescape_mention
-from timelines.presentation.case_plot import DENSITY_BINS
+from timelines.presentation.axis import draw_ticks
+from timelines.presentation.case_plot import DENSITY_BINS, both_ways
 from timelines.presentation.plots import ZERO, Axis, LaneRows, Mark, build_axis, density, lanes
 from timelines.presentation.sentence import find_sentence
 from timelines.presentation.wording import LANE_WORDS
@@ -119,9 +120,12 @@ def build_payload(rows: Sequence[CompareRow], clock: Clock, note: str) -> dict[s
         "kind": "compare",
         "pairs": sum(r.row.how is not None for r in rows),
         "zero": ZERO,
-        "ticks": [[round(t.position, 5), t.words, t.rank] for t in axis.ticks()],
+        "ticks": {
+            "day": draw_ticks(axis.day_ticks(clock.admitted, discharge)),
+            "hours": draw_ticks(axis.ticks()),
+        },
         "discharge": None if discharge is None else round(axis.position(discharge), 5),
-        "dischargeWords": "" if discharge is None else clock.read(discharge).day,
+        "dischargeWords": None if discharge is None else both_ways(clock.read(discharge)),
         "lanes": [
             {"label": LANE_WORDS[r.lane], "count": r.count, "unplaced": r.unplaced, "rows": r.rows}
             for r in laid
@@ -241,7 +245,8 @@ def _item(
         "s": row.state,
         "how": row.row.how,
     }
-    found["w"] = " · ".join(f"{name} {at.day}" for name, at in (("A", row.a), ("B", row.b)) if at)
+    sides = [(name, both_ways(at)) for name, at in (("A", row.a), ("B", row.b)) if at]
+    found["w"] = [" · ".join(f"{name} {ways[way]}" for name, ways in sides) for way in (0, 1)]
     if times := row.row.times:
         found |= {
             "t": round(times[0], 3),
@@ -282,7 +287,7 @@ def _side(row: PlacedRow, clock: Clock, axis: Axis) -> dict[str, Any]:
     if row.time is not None:
         side["x"] = _place(axis, row.time)
     if bounds := clock.bounds(row.lower, row.upper):
-        side["b"] = bounds.day
+        side["b"] = both_ways(bounds)
     return side
 
 

@@ -17,12 +17,13 @@ from adjudication.judging.finding_words import (
     CATEGORY_WORDS,
     GROUNDING_WORDS,
     TYPE_WORDS,
-    hour_words,
     size_words,
     verdict_words,
 )
 from adjudication.models import Finding, Game, JudgeRun
 from adjudication.scoring.errors import WEIGHTS, Category
+from ehr.presentation.clock import Moment
+from ehr.record.clock import clock_of
 from timelines.evaluation.values import SourceKey
 from timelines.pipeline.uids import unescape_mention
 
@@ -179,13 +180,13 @@ def count_by_type(findings: QuerySet[Finding]) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class SideLine:
-    """One side's row as judged: `time` in whole hours, `hours` in words."""
+    """One side's row as judged: `time` in whole hours, `when` in words."""
 
     label: str
     source: str
     event: str | None
     time: int | None
-    hours: str
+    when: Moment | None
     charged: bool
 
 
@@ -246,6 +247,7 @@ def finding_line(finding: Finding, game: Game | None = None) -> FindingLine:
     game = game or finding.game
     judged = domain_finding(finding)
     names = sources_words(game)
+    clock = clock_of(game.comparison.encounter)
     charged_a = None if finding.charged_first is None else finding.charged_first == game.a_is_first
     category = Category(finding.category) if finding.category else None
     return FindingLine(
@@ -257,7 +259,7 @@ def finding_line(finding: Finding, game: Game | None = None) -> FindingLine:
             names[0],
             _event_text(judged.a_event),
             finding.a_time,
-            hour_words(judged.a_time) if judged.a_event else "",
+            clock.read_whole(judged.a_time) if judged.a_event else None,
             charged_a is True,
         ),
         b=SideLine(
@@ -265,7 +267,7 @@ def finding_line(finding: Finding, game: Game | None = None) -> FindingLine:
             names[1],
             _event_text(judged.b_event),
             finding.b_time,
-            hour_words(judged.b_time) if judged.b_event else "",
+            clock.read_whole(judged.b_time) if judged.b_event else None,
             charged_a is False,
         ),
         verdict=verdict_words(judged),

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from accounts.wording import inflect_noun
 from adjudication.domain import Finding, FindingType, Grounding, Relation, Side, Verdict
 from adjudication.scoring.errors import WEIGHTS, Category, charge
-from ehr.presentation.wording import hours_words, span_words
+from ehr.presentation.wording import span_words
 
 TYPE_WORDS: Mapping[FindingType, str] = {
     FindingType.VALUE: "different value",
@@ -137,11 +137,6 @@ def size_words(a_time: int | None, b_time: int | None) -> str:
     if a_time is None or b_time is None:
         return ""
     return "same hour" if a_time == b_time else span_words(float(abs(a_time - b_time)))
-
-
-def hour_words(time: int | None) -> str:
-    """Return a judged time in words, from whole hours after admission."""
-    return hours_words(None if time is None else float(time))
 
 
 def _article(words: str) -> str:

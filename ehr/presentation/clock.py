@@ -48,6 +48,12 @@ class Clock:
     discharge: float | None = None
     in_hours: bool = False
 
+    @classmethod
+    def of_stay(cls, admitted: datetime, discharged: datetime | None) -> Clock:
+        """Return the clock of a stay from its two clock times."""
+        length = None if discharged is None else (discharged - admitted).total_seconds() / 3600
+        return cls(admitted, length)
+
     def read(self, hours: float | None) -> Moment:
         """Return a time in words; "not placed" for None."""
         if hours is None:
@@ -59,6 +65,12 @@ class Clock:
             "" if when is None else clock_words(self.admitted, when),
             "" if when is None else when.isoformat(timespec="minutes"),
         )
+
+    def read_whole(self, hours: int | None) -> Moment:
+        """Return whole hours in words, without minutes; "not placed" for None."""
+        if hours is None:
+            return Moment(NOT_PLACED)
+        return Moment(self.round_to_hour(hours), hours_words(hours))
 
     def round_to_hour(self, hours: int) -> str:
         """Return the hospital day and the nearest hour of the clock.

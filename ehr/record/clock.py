@@ -8,6 +8,4 @@ from ehr.presentation.clock import Clock
 
 def clock_of(encounter: Encounter) -> Clock:
     """Return how pages write times of the encounter."""
-    admitted, discharged = encounter.admitted_at, encounter.discharged_at
-    length = None if discharged is None else (discharged - admitted).total_seconds() / 3600
-    return Clock(admitted, length)
+    return Clock.of_stay(encounter.admitted_at, encounter.discharged_at)

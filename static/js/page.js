@@ -1,3 +1,5 @@
+import { writeSaid } from "./common/moment.js";
+
 // What every page does: the buttons for theme and clock, forms whose selects submit them, and the dialog opener.
 const THEMES = ["auto", "light", "dark"];
 const WORDS = { auto: "as the system", light: "light", dark: "dark" };
@@ -43,6 +45,8 @@ function switchClock() {
   root.dataset.clock = root.dataset.clock === "hours" ? "day" : "hours";
   remember("clock");
   sayClock();
+  writeSaid(document);
+  document.dispatchEvent(new CustomEvent("clockchange"));
 }
 
 clock?.addEventListener("click", switchClock);
@@ -55,6 +59,8 @@ addEventListener("keydown", (event) => {
   switchClock();
 });
 sayClock();
+writeSaid(document);
+document.addEventListener("htmx:load", (event) => writeSaid(event.target));
 
 for (const form of document.querySelectorAll("[data-submit-on-change]")) {
   form.querySelector("[data-replaced-by-change]")?.setAttribute("hidden", "");

@@ -14,6 +14,7 @@ from typing import overload
 from django.db.models import F, Func, IntegerField, JSONField, QuerySet, Value
 from pydantic import TypeAdapter
 
+from ehr.presentation.clock import Clock
 from timelines.evaluation.values import FunnelLine, Lost, SourceKey, Step
 from timelines.models import Evaluation, EvaluationCase, Occurrence, Timeline
 from timelines.pipeline.uids import unescape_mention
@@ -78,6 +79,7 @@ class Listed:
     timeline: str
     mention: str
     line: FunnelLine
+    clock: Clock
 
 
 class ListedOccurrences(Sequence[Listed]):
@@ -131,6 +133,8 @@ class ListedOccurrences(Sequence[Listed]):
             "encounter__public_id",
             "encounter__case_id",
             "encounter__dataset__name",
+            "encounter__admitted_at",
+            "encounter__discharged_at",
             "timeline",
             "lines",
         )
@@ -146,8 +150,9 @@ class ListedOccurrences(Sequence[Listed]):
                 timeline if timeline in mentions else "",
                 mentions.get(timeline, {}).get(line.predicted, ""),
                 line,
+                Clock.of_stay(admitted, discharged),
             )
-            for encounter, case_id, dataset, timeline, lines in found
+            for encounter, case_id, dataset, admitted, discharged, timeline, lines in found
             for line in lines
         ]
 

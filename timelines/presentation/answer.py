@@ -7,9 +7,9 @@ the time cites and the rows that it does not. No Django here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ehr.presentation.clock import Clock
+from ehr.presentation.clock import Clock, Moment
 from ehr.presentation.wording import name_words, span_words
 from timelines.domain import NoRows, Polarity, TimelineKind
 from timelines.presentation.wording import shorten_quote
@@ -118,6 +118,25 @@ class Answer:
     headline: str
     because: tuple[str, ...]
     asides: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerBothWays:
+    """An answer as pages show it: each part in both ways to write times."""
+
+    headline: Moment
+    because: Moment
+    asides: Moment
+
+
+def answer_both_ways(facts: Facts, clock: Clock) -> AnswerBothWays:
+    """Return the answer with times as day and clock, and as hours."""
+    day, hours = answer(facts, clock), answer(facts, replace(clock, in_hours=True))
+    return AnswerBothWays(
+        Moment(day.headline, hours.headline),
+        Moment(" ".join(day.because), " ".join(hours.because)),
+        Moment(" ".join(day.asides), " ".join(hours.asides)),
+    )
 
 
 def answer(facts: Facts, clock: Clock) -> Answer:

@@ -14,7 +14,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
+from typing import Any
 
+from ehr.presentation.wording import hours_words
 from timelines.domain import DAY, WEEK, YEAR, Anchor
 
 #: Shares of the width before admission and after discharge, if something is there.
@@ -131,6 +133,16 @@ class StayAxis:
         ]
         return [*before, *self._inside(anchor), *after]
 
+    def hour_ticks(self) -> list[AxisTick]:
+        """Return the same ticks as hours from admission, in order."""
+        before = [(-h, rank) for h, _, rank in reversed(_DISTANCES) if h <= self.past]
+        after = [(self.stay + h, rank) for h, _, rank in _DISTANCES if h <= self.future]
+        steps = [(0.0, 0), *((h, 3 if h % DAY else 1) for h in self._steps())]
+        return [
+            AxisTick(self.position(h), hours_words(h), rank)
+            for h, rank in (*before, *steps, *after)
+        ]
+
     def days(self, anchor: Anchor) -> list[Band]:
         """Return the hospital days; none if there are too many to tell apart."""
         if self.stay > MOST_DAYS * DAY:
@@ -139,6 +151,19 @@ class StayAxis:
         return [
             Band(self.position(start), self.position(end), f"HD {n}")
             for n, (start, end) in enumerate(pairwise(edges), start=1)
+        ]
+
+    def hour_days(self) -> list[Band]:
+        """Return the days counted from the hour of admission, named by their start.
+
+        None if there are too many to tell apart.
+        """
+        if self.stay > MOST_DAYS * DAY:
+            return []
+        starts = [n * DAY for n in range(math.ceil(self.stay / DAY))]
+        return [
+            Band(self.position(h), self.position(min(h + DAY, self.stay)), hours_words(h))
+            for h in starts
         ]
 
     def nights(self, anchor: Anchor) -> list[Band]:
@@ -153,15 +178,25 @@ class StayAxis:
     def _inside(self, anchor: Anchor) -> Iterator[AxisTick]:
         yield AxisTick(self.admission, f"{anchor.at:%H:%M}", 0)
         opened = _hour_of_day(anchor.at)
-        days = max(1, math.ceil(self.stay / (MOST_TICKS * DAY)))
-        every = 6.0 if self.stay <= 2 * DAY else 12.0 if self.stay <= 4 * DAY else days * DAY
-        for hours in self._clock_hours(anchor, 0, every):
+        for hours in self._clock_hours(anchor, 0, self._every):
             on_clock = opened + hours
             day, hour = divmod(round(on_clock, 6), DAY)
             if hour:
                 yield AxisTick(self.position(hours), f"{int(hour):02d}:00", 3)
             else:
                 yield AxisTick(self.position(hours), f"HD {int(day) + 1}", 1)
+
+    @property
+    def _every(self) -> float:
+        """Return the hours between two ticks of the stay."""
+        days = max(1, math.ceil(self.stay / (MOST_TICKS * DAY)))
+        return 6.0 if self.stay <= 2 * DAY else 12.0 if self.stay <= 4 * DAY else days * DAY
+
+    def _steps(self) -> Iterator[float]:
+        at = self._every
+        while at < self.stay:
+            yield at
+            at += self._every
 
     def _clock_hours(
         self, anchor: Anchor, hour: float, every: float, *, beyond: float = 0.0
@@ -171,6 +206,16 @@ class StayAxis:
         while at < self.stay + beyond:
             yield at
             at += every
+
+
+def draw_ticks(ticks: Iterable[AxisTick]) -> list[list[Any]]:
+    """Return ticks as scripts read them: position, words, rank."""
+    return [[round(t.position, 5), t.words, t.rank] for t in ticks]
+
+
+def draw_bands(bands: Iterable[Band]) -> list[list[Any]]:
+    """Return bands as scripts read them: start, end, words."""
+    return [[round(b.start, 5), round(b.end, 5), b.words] for b in bands]
 
 
 def _hour_of_day(when: datetime) -> float:

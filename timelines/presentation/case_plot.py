@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ehr.presentation.clock import Clock
+from ehr.presentation.clock import Clock, Moment
 from ehr.presentation.wording import hours_words
 from timelines.backbones.rules.querying.vocabulary import Hit
 from timelines.domain import Anchor, Lane, differs
 from timelines.pipeline.values import find_numbers
-from timelines.presentation.axis import Band, StayAxis
+from timelines.presentation.axis import StayAxis, draw_bands, draw_ticks
 from timelines.presentation.lanes.classes import group_by_class
 from timelines.presentation.lanes.kinds import ShownLane, is_given, shown_lane
 from timelines.presentation.lanes.subjects import find_subject
@@ -123,13 +123,12 @@ def payload(items: Sequence[Item], anchor: Anchor, discharge: float | None) -> d
     return {
         "pairs": sum(i.paired for i in items),
         "zero": round(axis.admission, 5),
-        "ticks": [[round(t.position, 5), t.words, t.rank] for t in axis.ticks(anchor)],
-        "days": [_band(b) for b in axis.days(anchor)],
-        "nights": [_band(b) for b in axis.nights(anchor)],
+        "ticks": {"day": draw_ticks(axis.ticks(anchor)), "hours": draw_ticks(axis.hour_ticks())},
+        "days": {"day": draw_bands(axis.days(anchor)), "hours": draw_bands(axis.hour_days())},
+        "nights": draw_bands(axis.nights(anchor)),
         "past": axis.past > 0,
         "future": axis.future > 0,
         "discharge": None if discharge is None else _place(axis, discharge),
-        "dischargeWords": "" if discharge is None else clock.read(discharge).day,
         "lanes": [_lane(lane, [i for i in items if lanes[i.key] is lane]) for lane in ShownLane],
         "classes": group_by_class(
             (i.key, i.subject.concept.name)
@@ -143,6 +142,11 @@ def payload(items: Sequence[Item], anchor: Anchor, discharge: float | None) -> d
     }
 
 
+def both_ways(moment: Moment) -> list[str]:
+    """Return a time as day and clock, and as hours; scripts show the one chosen."""
+    return [moment.day, moment.hours or moment.day]
+
+
 def _lane(lane: ShownLane, items: Sequence[Item]) -> dict[str, Any]:
     return {
         "key": lane.value,
@@ -150,10 +154,6 @@ def _lane(lane: ShownLane, items: Sequence[Item]) -> dict[str, Any]:
         "count": len(items),
         "unplaced": sum(i.time is None for i in items),
     }
-
-
-def _band(band: Band) -> list[Any]:
-    return [round(band.start, 5), round(band.end, 5), band.words]
 
 
 def _item(item: Item, clock: Clock, axis: StayAxis, lane: int) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def _item(item: Item, clock: Clock, axis: StayAxis, lane: int) -> dict[str, Any]
             "x": _place(axis, item.time),
         }
     if bounds := clock.bounds(item.lower, item.upper):
-        found["b"] = bounds.day
+        found["b"] = both_ways(bounds)
         found["lo"] = 0.0 if item.lower is None else _place(axis, item.lower)
         found["hi"] = 1.0 if item.upper is None else _place(axis, item.upper)
     if item.revised:
@@ -190,7 +190,7 @@ def _item(item: Item, clock: Clock, axis: StayAxis, lane: int) -> dict[str, Any]
         found |= {
             "rt": round(item.reference_time, 3),
             "rx": _place(axis, item.reference_time),
-            "rw": clock.read(item.reference_time).day,
+            "rw": both_ways(clock.read(item.reference_time)),
         }
     if item.reference_key:
         found["ru"] = item.reference_key
@@ -198,7 +198,7 @@ def _item(item: Item, clock: Clock, axis: StayAxis, lane: int) -> dict[str, Any]
         found |= {
             "pm": item.reference_mention,
             "ps": item.reference_span,
-            "pw": clock.read(item.reference_time).day,
+            "pw": both_ways(clock.read(item.reference_time)),
         }
     if item.evidence:
         found["e"] = [[_place(axis, tick.hours), int(tick.adopted)] for tick in item.evidence]
@@ -206,7 +206,7 @@ def _item(item: Item, clock: Clock, axis: StayAxis, lane: int) -> dict[str, Any]
 
 
 def _revision(item: Item, clock: Clock, axis: StayAxis) -> dict[str, Any]:
-    found: dict[str, Any] = {"tw": clock.read(item.text_time).day}
+    found: dict[str, Any] = {"tw": both_ways(clock.read(item.text_time))}
     if item.text_time is not None:
         found |= {"tt": round(item.text_time, 3), "tx": _place(axis, item.text_time)}
     far = differs(item.text_time, item.time)

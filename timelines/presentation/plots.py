@@ -13,9 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
+from ehr.presentation.wording import MINUS
 from timelines.domain import DAY, WEEK, YEAR, Lane
+from timelines.presentation.axis import MOST_DAYS, AxisTick
 
 ZERO = 0.36
 LINEAR_HOURS = 3.0
@@ -86,13 +89,8 @@ _TICKS: tuple[tuple[float, str, int], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """A labelled hour of the axis; `rank` 0 is the most important."""
-
-    position: float
-    words: str
-    rank: int
+#: Ranks of hospital days that mark the scale; others are labelled if there is room.
+_DAY_RANKS = {2: 1, 3: 2, 5: 2, 8: 1, 15: 1, 31: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +109,36 @@ class Axis:
             return ZERO * (1 - min(_bend(-hours) / _bend(self.past), 1.0))
         return ZERO + (1 - ZERO) * min(_bend(hours) / _bend(self.future), 1.0)
 
-    def ticks(self) -> list[Tick]:
+    def ticks(self) -> list[AxisTick]:
         """The ladder's hours that lie within the extent, in order."""
-        return [
-            Tick(self.position(h), words, rank)
+        return self._within(_TICKS)
+
+    def day_ticks(self, admitted: datetime, discharge: float | None) -> list[AxisTick]:
+        """Return days and clock times within the extent, in order.
+
+        Before admission and after discharge they are distances.
+        """
+        before = [(h, f"{words.removeprefix(MINUS)} before", r) for h, words, r in _TICKS if h < 0]
+        end = self.future if discharge is None else min(discharge, self.future)
+        opened = admitted.hour + admitted.minute / 60
+        clocks = [(n * 6.0 - opened, n * 6) for n in range(1, 9)]
+        days = [(n * DAY - opened, n + 1) for n in range(1, MOST_DAYS)]
+        inside = [
+            (0.0, f"{admitted:%H:%M}", 0),
+            *((h, f"{n % 24:02d}:00", 4) for h, n in clocks if 0 < h < end and n % 24),
+            *((h, f"HD {n}", _DAY_RANKS.get(n, 3)) for h, n in days if 0 < h < end),
+        ]
+        after = [
+            (discharge + h, f"{words.removeprefix('+')} after", rank)
             for h, words, rank in _TICKS
+            if discharge is not None and h >= DAY and rank <= 2
+        ]
+        return self._within(sorted([*before, *inside, *after]))
+
+    def _within(self, ticks: Iterable[tuple[float, str, int]]) -> list[AxisTick]:
+        return [
+            AxisTick(self.position(h), words, rank)
+            for h, words, rank in ticks
             if -self.past <= h <= self.future
         ]
 

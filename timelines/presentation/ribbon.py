@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 from ehr.presentation.clock import Clock
 from ehr.presentation.wording import span_words
 from timelines.domain import Anchor
-from timelines.presentation.axis import StayAxis
+from timelines.presentation.axis import StayAxis, draw_bands
 
 _SHORT = re.compile(r"\(([^()]+)\)\s*$")
 _EMERGENCY = re.compile(r"\bemergency\b|\bed\b", re.IGNORECASE)
@@ -98,8 +98,8 @@ def ribbon(course: Course, axis: StayAxis, anchor: Anchor) -> dict[str, Any]:
     return {
         "places": [_drawn(place, axis, clock) for place in course.places],
         "out": course.way_out,
-        "days": [[round(b.start, 5), round(b.end, 5), b.words] for b in axis.days(anchor)],
-        "nights": [[round(b.start, 5), round(b.end, 5)] for b in axis.nights(anchor)],
+        "days": {"day": draw_bands(axis.days(anchor)), "hours": draw_bands(axis.hour_days())},
+        "nights": draw_bands(axis.nights(anchor)),
         "zero": round(axis.admission, 5),
         "end": round(axis.discharge, 5),
     }
@@ -111,8 +111,12 @@ def _drawn(place: Place, axis: StayAxis, clock: Clock) -> dict[str, Any]:
         "kind": place.kind.value,
         "from": round(axis.position(place.start), 5),
         "to": round(axis.position(place.end), 5),
-        "words": f"{place.name}, from {clock.say(place.start)}, {span_words(place.end - place.start)}",
+        "words": [_title(place, clock), _title(place, replace(clock, in_hours=True))],
     }
+
+
+def _title(place: Place, clock: Clock) -> str:
+    return f"{place.name}, from {clock.say(place.start)}, {span_words(place.end - place.start)}"
 
 
 def _place_name(move: Move) -> str:

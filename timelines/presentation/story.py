@@ -14,6 +14,7 @@ from datetime import timedelta
 from enum import StrEnum
 
 from ehr.presentation.clock import Clock, Moment
+from ehr.presentation.wording import hours_words
 from timelines.domain import Lane, Polarity, differs
 from timelines.presentation.story_words import Kind, Reading, read_words, shorten
 
@@ -123,7 +124,7 @@ class StoryLine:
 class Milestone:
     """One act of the story.
 
-    `uids`: the occurrences that are merged in it, the first is selected. `noted`: the clock of the
+    `uids`: the occurrences that are merged in it, the first is selected. `noted`: the time of the
     note if the record moved it. `rank` counts from 1 by points.
     """
 
@@ -137,7 +138,7 @@ class Milestone:
     when: Moment
     #: Inferred from the note alone.
     approximate: bool = False
-    noted: str = ""
+    noted: Moment | None = None
     rank: int = 0
     #: The occurrence that is pinned; "" if none is.
     pin: str = ""
@@ -165,7 +166,7 @@ class Milestone:
 class Day:
     """The milestones under one heading, in order of time."""
 
-    heading: str
+    heading: Moment
     milestones: tuple[Milestone, ...]
     #: Whether one of them is in the story before "Show more".
     is_shown: bool = True
@@ -218,7 +219,7 @@ def build_story(lines: Sequence[StoryLine], clock: Clock, *, pins: Collection[st
     enough = sum(d.points >= ENOUGH for d in ranked)
     pinned = sum(m.pinned for m in milestones)
     shown = min(len(milestones), max(FEWEST, min(MOST, enough), pinned))
-    by_day: dict[str, list[Milestone]] = defaultdict(list)
+    by_day: dict[Moment, list[Milestone]] = defaultdict(list)
     for milestone in sorted(milestones, key=lambda m: (m.time, m.rank)):
         by_day[_heading(milestone.time, clock)].append(milestone)
     return Story(
@@ -439,10 +440,16 @@ def _milestone(draft: _Draft, clock: Clock, rank: int, pins: set[str]) -> Milest
         reasons=tuple(draft.reasons),
         when=_moment(draft.time, clock),
         approximate=not line.known and not line.cited,
-        noted=clock.say(line.text, draft.time) if line.moved and line.text is not None else "",
+        noted=_noted(line, draft.time, clock),
         rank=rank,
         pin=next((uid for uid in uids if uid in pins), ""),
     )
+
+
+def _noted(line: StoryLine, time: float, clock: Clock) -> Moment | None:
+    if not line.moved or line.text is None:
+        return None
+    return Moment(clock.say(line.text, time), hours_words(line.text))
 
 
 def _moment(hours: float, clock: Clock) -> Moment:
@@ -457,11 +464,14 @@ def _day(hours: float, clock: Clock) -> str:
     return day if inside else "before" if hours < 0 else "after"
 
 
-def _heading(hours: float, clock: Clock) -> str:
+def _heading(hours: float, clock: Clock) -> Moment:
+    """Return the day with its weekday, and the hours at which it begins."""
     day = _day(hours, clock)
     if day in _OUTSIDE:
-        return _OUTSIDE[day]
-    return f"{day} · {clock.admitted + timedelta(hours=hours):%a}"
+        return Moment(_OUTSIDE[day])
+    on = clock.admitted + timedelta(hours=hours)
+    midnight = clock.hours(on.replace(hour=0, minute=0, second=0, microsecond=0))
+    return Moment(f"{day} · {on:%a}", f"from {hours_words(max(0.0, midnight))}")
 
 
 def _signed(points: float) -> str:

@@ -1,6 +1,6 @@
 // The aligned table and the panel beside the plot: rows follow the selection, the window and the
 // search; the panel shows one row in full.
-import { momentOf } from "../common/moment.js";
+import { chosenOf, momentOf } from "../common/moment.js";
 import { element } from "../common/dom.js";
 import * as Case from "../case/state.js";
 
@@ -54,7 +54,7 @@ function side(name, one) {
   }
   box.append(element("p", "event", one.m));
   box.appendChild(element("p", "when")).append(momentOf(one.c, one.w));
-  if (one.b) box.append(element("p", "muted", one.b));
+  if (one.b) box.append(element("p", "muted", chosenOf(one.b)));
   const link = box.appendChild(element("a", "", "On the case page"));
   link.href = `${Case.root.dataset.page}?t=${Case.root.dataset[`t${name.toUpperCase()}`]}${
     one.o ? `&o=${one.o}` : ""
@@ -81,7 +81,7 @@ function showRow(one) {
   const state = [STATES[one.s], one.dw && words].filter(Boolean).join(" · ");
   title.replaceChildren(element("h2", "", one.m), element("p", "chain-when muted", state));
   position.textContent = `${one.n} of ${Case.items.length}`;
-  announce.textContent = `${one.m}, ${one.w}, ${STATES[one.s]}`;
+  announce.textContent = `${one.m}, ${chosenOf(one.w)}, ${STATES[one.s]}`;
   const sides = element("div", "compared-sides");
   sides.append(side("a", one.a), side("b", one.b));
   const parts = [sides];
@@ -129,6 +129,10 @@ Case.on("select", (one, from) => {
   showRow(one);
 });
 Case.on("window", filter);
+document.addEventListener("clockchange", () => {
+  const one = Case.selectedItem();
+  if (one) showRow(one);
+});
 Case.on("search", filter);
 
 body.addEventListener("click", (event) => {

@@ -2,6 +2,7 @@
 // line between them, which is thicker if they differ beyond tolerance. The server computes the
 // positions.
 import { element } from "../common/dom.js";
+import { chosenClock, chosenOf } from "../common/moment.js";
 import { hideTip, showTip } from "../case/lanes/tip.js";
 import * as Case from "../case/state.js";
 import { fittingTicks } from "../case/window.js";
@@ -197,8 +198,8 @@ const share = (x) => (x - state.window[0]) / (state.window[1] - state.window[0])
 function chooseTicks() {
   const discharge = data.discharge === null
     ? []
-    : [[data.discharge, `discharge ${data.dischargeWords}`, 0.5]];
-  shownTicks = fittingTicks([...data.ticks, ...discharge], {
+    : [[data.discharge, `discharge ${chosenOf(data.dischargeWords)}`, 0.5]];
+  shownTicks = fittingTicks([...data.ticks[chosenClock()], ...discharge], {
     window: state.window,
     width: canvas.clientWidth || 1,
     zero: data.zero,
@@ -328,7 +329,7 @@ Case.on("hover", (item, event) => {
   showTip(
     event,
     element("b", "", item.m),
-    element("span", "", item.w),
+    element("span", "", chosenOf(item.w)),
     ...(item.dw ? [element("span", "muted", item.dw)] : []),
   );
 });
@@ -361,4 +362,5 @@ scroller.addEventListener("wheel", (event) => {
 
 new ResizeObserver(drawSoon).observe(scroller);
 document.addEventListener("themechange", draw);
+document.addEventListener("clockchange", drawSoon);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);

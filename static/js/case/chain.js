@@ -1,5 +1,6 @@
 // The provenance panel: shows the known values at once and fetches the chain.
 import { element } from "../common/dom.js";
+import { chosenOf, writeSaid } from "../common/moment.js";
 import { showInNote } from "./note.js";
 import { showRow } from "./record.js";
 import * as Case from "./state.js";
@@ -22,8 +23,8 @@ function head(item) {
   line.append(element("span", `status status-${item.s}`, Case.momentWords(item)));
   const notes = [
     item.s === "unplaced" ? "" : Case.statusWords[item.s],
-    item.sw && item.tw !== item.w ? `${item.sw} · text ${item.tw}` : "",
-    item.rw && `reference ${item.rw}`,
+    item.sw && item.tw !== item.w ? `${item.sw} · text ${chosenOf(item.tw)}` : "",
+    item.rw && `reference ${chosenOf(item.rw)}`,
   ];
   line.append(element("span", "muted", notes.filter(Boolean).map((note) => ` · ${note}`).join("")));
   title.replaceChildren(element("h2", "", item.m), line);
@@ -68,6 +69,7 @@ async function load(item) {
     // The partial comes from the server's template, which escapes every value; the content security
     // policy blocks scripts in it.
     holder.innerHTML = text;
+    writeSaid(holder);
     holder.scrollTop = 0;
     holder.dataset.shown = item.u;
     unfold();
@@ -108,6 +110,11 @@ Case.on("select", (item) => {
   holder.replaceChildren(...empty);
   title.replaceChildren(...emptyTitle);
   position.textContent = "";
+});
+
+document.addEventListener("clockchange", () => {
+  const item = Case.selectedItem();
+  if (item) head(item);
 });
 
 // Pointing at an occurrence for a moment fetches its chain, so that a click shows it at once.

@@ -1,7 +1,7 @@
 // The note: the selection's segments are highlighted, its time is shown in the margin, and repeated
 // clicks on overlapping spans go outwards.
 import { bringInto, element } from "../common/dom.js";
-import { momentOf } from "../common/moment.js";
+import { chosenOf, momentOf } from "../common/moment.js";
 import { rangeOfPoints } from "./ranges.js";
 import * as Case from "./state.js";
 
@@ -81,7 +81,7 @@ function label(box, item) {
   const when = element("b", `status status-${item.s}`);
   when.append(momentOf(item.c ?? item.w, item.c ? item.w : ""));
   box.replaceChildren(when);
-  if (item.pm !== undefined) box.append(element("span", "margin-pair", `reference ${item.pw}`));
+  if (item.pm !== undefined) box.append(element("span", "margin-pair", `reference ${chosenOf(item.pw)}`));
   box.style.top = `${first.getBoundingClientRect().top - body.getBoundingClientRect().top}px`;
 }
 
@@ -181,5 +181,6 @@ function dim() {
 }
 Case.on("window", dim);
 Case.on("search", dim);
+document.addEventListener("clockchange", () => label(chosenLabel, Case.selectedItem()));
 new ResizeObserver(() => label(chosenLabel, Case.selectedItem())).observe(body);
 makeFocusable(body.querySelector(".seg"));

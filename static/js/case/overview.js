@@ -1,6 +1,7 @@
 // The overview strip: the number of occurrences over time, and the window that the plot shows and
 // that filters the note.
 import { element } from "../common/dom.js";
+import { chosenClock } from "../common/moment.js";
 import { node } from "./lanes/svg.js";
 import * as Case from "./state.js";
 import { nearestTick } from "./window.js";
@@ -62,7 +63,7 @@ function show([start, end]) {
   [start, end].forEach((at, index) => {
     handles[index].style.left = `${at * 100}%`;
     handles[index].setAttribute("aria-valuenow", String(Math.round(at * 100)));
-    handles[index].setAttribute("aria-valuetext", nearestTick(Case.data.ticks, at)[1]);
+    handles[index].setAttribute("aria-valuetext", nearestTick(Case.data.ticks[chosenClock()], at)[1]);
   });
   const inside = Case.items.filter(Case.inWindow).length;
   words.textContent = Case.whole() ? "" : `${inside} of ${Case.items.length} in window`;
@@ -98,4 +99,5 @@ strip.addEventListener("pointerdown", (event) => {
 });
 strip.addEventListener("dblclick", () => Case.setWindow(0, 1));
 Case.on("window", show);
+document.addEventListener("clockchange", () => show(Case.state.window));
 show(Case.state.window);

@@ -1,5 +1,6 @@
 // The ribbon: places of the stay, days and nights, on the axis of the page.
 import { element } from "../common/dom.js";
+import { chosenClock, chosenOf } from "../common/moment.js";
 import * as Case from "./state.js";
 
 export const course = JSON.parse(document.getElementById("case-ribbon").textContent);
@@ -13,17 +14,23 @@ function lay(box, from, to) {
 
 course.places.forEach((place, index) => {
   lay(places[index], place.from, place.to);
-  places[index].title = place.words;
 });
 if (course.out) lay(places.at(-1), course.end, 1);
 for (const [from, to] of course.nights) {
   lay(ground.appendChild(element("div", "ribbon-night")), from, to);
 }
-course.days.forEach(([from, to, words]) => {
-  const day = ground.appendChild(element("div", "ribbon-day"));
-  lay(day, from, to);
-  day.append(element("span", "", words));
-});
+
+// Days and titles as the reader chose to see times.
+function writeTimes() {
+  for (const day of ground.querySelectorAll(".ribbon-day")) day.remove();
+  for (const [from, to, words] of course.days[chosenClock()]) {
+    const day = ground.appendChild(element("div", "ribbon-day"));
+    lay(day, from, to);
+    day.append(element("span", "", words));
+  }
+  course.places.forEach((place, index) => (places[index].title = chosenOf(place.words)));
+}
+writeTimes();
 if (course.zero > 0.05) {
   const before = ground.appendChild(element("div", "ribbon-outside"));
   lay(before, 0, course.zero);
@@ -44,3 +51,7 @@ function fit() {
   }
 }
 new ResizeObserver(fit).observe(ground);
+document.addEventListener("clockchange", () => {
+  writeTimes();
+  fit();
+});

@@ -2,6 +2,7 @@
 // move. Rows are added on scrolling, so that a table of thousands does not block the page.
 import { element } from "../common/dom.js";
 import { hasWords, wordsOf } from "../common/filter.js";
+import { chosenOf } from "../common/moment.js";
 import * as Case from "./state.js";
 
 const holder = Case.find("[data-table]");
@@ -41,7 +42,7 @@ const COLUMNS = [
     text: (i) => i.sw || "",
     num: true,
   },
-  { name: "Bounds", key: (i) => i.lo, text: (i) => i.b || "", filter: "text" },
+  { name: "Bounds", key: (i) => i.lo, text: (i) => (i.b ? chosenOf(i.b) : ""), filter: "text" },
   { name: "Reference", key: (i) => i.rt, text: (i) => number(i.rt), num: true },
 ];
 const sort = { column: 0, down: false };
@@ -255,6 +256,7 @@ Case.on("tab", (name) => {
   else build();
 });
 Case.on("select", choose);
+document.addEventListener("clockchange", () => built && fill());
 Case.on("print", () => {
   if (!built) build();
   more(shown.length);

@@ -9,6 +9,20 @@ export function momentOf(day, hours) {
   return made;
 }
 
+// How the reader chose to see times: "day" or "hours".
+export const chosenClock = () => (inHours() ? "hours" : "day");
+
+// The chosen one of a time's two ways.
+export const chosenOf = ([day, hours]) => (inHours() ? hours : day);
+
+// Writes times within sentences in the chosen way (the template tag `said`).
+export function writeSaid(root) {
+  for (const one of root.querySelectorAll("[data-in-hours]")) {
+    one.dataset.inDays ??= one.textContent;
+    one.textContent = chosenOf([one.dataset.inDays, one.dataset.inHours]);
+  }
+}
+
 const inHours = () => document.documentElement.dataset.clock === "hours";
 
 // The same as text, for tooltips, announcements and filters.

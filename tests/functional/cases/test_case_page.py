@@ -131,6 +131,34 @@ def test_the_plot_and_its_window_answer_to_keys(opened, world):
     expect(page.locator(".lane-button").first).to_be_focused()
 
 
+def test_the_switch_turns_every_time_of_the_page_to_hours(opened, world):
+    page = opened(f"?o={world.uid('andexanet')}")
+    ribbon, story = page.locator(".ribbon"), page.locator("#panel-story")
+    answer = page.locator(f"{PANEL} .answer")
+    expect(answer).to_contain_text("HD 1 · 21:08")
+    expect(ribbon).to_contain_text("HD 2")
+    page.keyboard.press("t")
+    expect(answer).to_contain_text("+6.5 h")
+    expect(page.locator(f"{PANEL} .chain-when")).to_contain_text("text +1.5 h")
+    expect(ribbon).to_contain_text("+24 h")
+    clock = re.compile(r"HD \d|\d\d:\d\d")
+    for part in (ribbon, story, answer):
+        assert not clock.search(part.inner_text()), part.inner_text()
+    page.keyboard.press("2")
+    axis = page.locator(".lanes-axis")
+    expect(axis).to_contain_text("+24 h")
+    assert not clock.search(axis.text_content())
+    # It holds for what is loaded later, and after the page is opened again.
+    page.reload()
+    page.wait_for_selector("#case[data-ready]")
+    expect(answer).to_contain_text("+6.5 h")
+    page.keyboard.press("2")
+    expect(axis).to_contain_text("+24 h")
+    page.keyboard.press("t")
+    expect(axis).to_contain_text("HD 2")
+    expect(answer).to_contain_text("HD 1 · 21:08")
+
+
 def test_the_table_sorts_filters_and_moves_with_keys(opened, world):
     page = opened()
     page.keyboard.press("3")

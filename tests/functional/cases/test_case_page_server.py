@@ -57,11 +57,11 @@ def test_the_primary_revised_timeline_opens_first(get):
     assert (found["w"], found["c"], found["tw"], found["sw"], found["s"]) == (
         "+6.5 h",
         "HD 1 · 21:08",
-        "HD 1 · 16:08",
+        ["HD 1 · 16:08", "+1.5 h"],
         "5 h later",
         "moved",
     )
-    assert found["rw"] == "HD 1 · 21:08"
+    assert found["rw"] == ["HD 1 · 21:08", "+6.5 h"]
     assert [adopted for _, adopted in found["e"]] == [1]
     assert items["Fell at home"]["s"] == "explicit"
     assert items["Diet was advanced"]["s"] == "unplaced"

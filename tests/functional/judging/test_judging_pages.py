@@ -100,6 +100,11 @@ def test_the_comparison_follows_the_keys_and_tells_the_findings(opened, world, j
     page.keyboard.press("j")
     expect(page.locator("[data-position]")).to_have_text(before)
     assert page.locator("[data-plot]").get_attribute("data-far") == "1"
+    axis = page.locator("[data-axis]")
+    expect(axis).to_contain_text("HD 2")
+    page.keyboard.press("t")
+    expect(axis).to_contain_text("+24 h")
+    expect(axis).not_to_contain_text("HD")
 
 
 @pytest.mark.deep

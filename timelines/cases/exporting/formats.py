@@ -123,7 +123,7 @@ def _to_pdf(made: CaseExport) -> bytes:
 
 
 def _report_milestone(milestone: story.Milestone, clock: Clock) -> Milestone:
-    noted = f"(note: {milestone.noted})" if milestone.noted else ""
+    noted = f"(note: {milestone.noted.day})" if milestone.noted else ""
     return Milestone(
         f"{'≈ ' if milestone.approximate else ''}{clock.read(milestone.time).day}",
         " ".join(filter(None, (milestone.words, milestone.act, noted))),

@@ -31,7 +31,7 @@ from timelines.curation.standing import CORRECTING
 from timelines.domain import Lane, NoRows, Polarity, TimelineKind, cited_as
 from timelines.models import Candidate, CaseRun, Entry, Evidence, Occurrence, Query
 from timelines.pipeline.config import Variant
-from timelines.presentation.answer import Facts, RowFact, answer
+from timelines.presentation.answer import Facts, RowFact, answer_both_ways
 from timelines.presentation.pairing import pair_spans
 from timelines.presentation.segments import Span
 from timelines.presentation.sentence import find_sentence
@@ -154,7 +154,7 @@ def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
         "variant": variant,
         "shown": shown,
         "answer": shown
-        and answer(
+        and answer_both_ways(
             replace(
                 _facts(
                     occurrence,

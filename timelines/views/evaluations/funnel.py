@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET
 from accounts.audit.trail import record_each
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
-from ehr.presentation.wording import hours_words
+from ehr.presentation.clock import Moment
 from timelines.access.asking import ask_first
 from timelines.evaluation.plain import report_from_plain
 from timelines.evaluation.tables import LOST_WORDS, STEP_WORDS
@@ -43,8 +43,8 @@ class OccurrenceLine:
     mention: str
     link: str
     kind: str
-    reference: str
-    predicted: str
+    reference: Moment
+    predicted: Moment
     steps: tuple[bool, ...]
     lost: str
 
@@ -138,8 +138,8 @@ def _line(listed: Listed, evaluation: Evaluation, basis: Basis) -> OccurrenceLin
         listed.mention,
         link if listed.timeline else "",
         kind_words(line.kind),
-        hours_words(line.reference_time),
-        hours_words(line.predicted_time),
+        listed.clock.read(line.reference_time),
+        listed.clock.read(line.predicted_time),
         tuple(step in line.reached for step in Step),
         "" if line.lost is None else LOST_WORDS[line.lost],
     )

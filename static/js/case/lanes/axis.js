@@ -1,4 +1,5 @@
-// The axis above the lanes: hospital days and clock times, and where time is compressed.
+// The axis above the lanes: days and clock times, or hours, and where time is compressed.
+import { chosenClock } from "../../common/moment.js";
 import { fittingTicks } from "../window.js";
 import { EDGE, node, widthOf } from "./svg.js";
 
@@ -15,7 +16,7 @@ export function drawAxis(data, window, scale) {
     "aria-hidden": "true",
   });
   const discharge = data.discharge === null ? [] : [[data.discharge, "discharge", 0.5]];
-  const ticks = fittingTicks([...data.ticks, ...discharge], {
+  const ticks = fittingTicks([...data.ticks[chosenClock()], ...discharge], {
     window,
     width: scale.width,
     zero: data.zero,

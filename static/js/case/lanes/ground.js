@@ -1,4 +1,5 @@
 // What is behind the marks of a lane: nights, days, and what is before and after the stay.
+import { chosenClock } from "../../common/moment.js";
 import { node } from "./svg.js";
 
 export function ground(data, scale, height) {
@@ -16,7 +17,7 @@ export function ground(data, scale, height) {
   for (const [from, to] of data.nights) rect(from, to, "ground-night");
   if (data.past) rect(0, data.zero, "ground-out");
   if (data.future) rect(data.discharge ?? 1, 1, "ground-out");
-  for (const [from] of data.days.slice(1)) line(from, "ground-day");
+  for (const [from] of data.days[chosenClock()].slice(1)) line(from, "ground-day");
   line(data.zero, "ground-edge");
   if (data.discharge !== null) line(data.discharge, "ground-edge");
   return made;

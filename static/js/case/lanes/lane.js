@@ -1,5 +1,6 @@
 // One lane: its words and marks, and below them its tracks. Returns the drawing and the place of
 // each mark.
+import { chosenOf } from "../../common/moment.js";
 import { doseWords, drawBars } from "./bars.js";
 import { drawCurve, heightOf } from "./curves.js";
 import { glyph } from "./glyphs.js";
@@ -244,7 +245,7 @@ function drawPlaces(course, scale, y) {
       node(
         "rect",
         { x, y, width, height: PLACE, rx: 3, class: `place-${place.kind}` },
-        node("title", {}, place.words ?? place.name),
+        node("title", {}, place.words ? chosenOf(place.words) : place.name),
       ),
       node("text", { x: x + 6, y: y + 13 }, fitted(place.name, width - 10)),
     );

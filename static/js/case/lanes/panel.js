@@ -250,6 +250,7 @@ Case.on("window", () => {
   drawSoon();
 });
 Case.on("search", drawSoon);
+document.addEventListener("clockchange", drawSoon);
 
 list.addEventListener("pointerover", (event) => {
   const mark = event.target.closest("[data-u]");

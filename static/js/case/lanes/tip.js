@@ -1,5 +1,6 @@
 // The box beside the pointer: an occurrence with its times, or the words of a group of marks.
 import { element } from "../../common/dom.js";
+import { chosenOf } from "../../common/moment.js";
 import * as Case from "../state.js";
 
 const box = Case.find("[data-tip]");
@@ -18,9 +19,9 @@ export function hideTip() {
 
 export function showItem(item, event) {
   const notes = [
-    item.sw && `${item.sw} than the text (${item.tw})`,
-    item.b,
-    item.rw && `reference ${item.rw}`,
+    item.sw && `${item.sw} than the text (${chosenOf(item.tw)})`,
+    item.b && chosenOf(item.b),
+    item.rw && `reference ${chosenOf(item.rw)}`,
   ].filter(Boolean);
   showTip(
     event,

@@ -66,10 +66,27 @@ def test_ticks_name_days_and_clock_times():
     assert around[-2:] == ["6 h after", "1 d after"]
 
 
+def test_ticks_and_days_in_hours_are_at_round_hours_from_admission():
+    axis = StayAxis(36.0, past=8760.0, future=24.0)
+    ticks = [(t.words, t.rank) for t in axis.hour_ticks()]
+    assert ticks[:4] == [("−1 y", 1), ("−30 d", 2), ("−7 d", 3), ("−3 d", 4)]
+    assert ticks[6:-2] == [
+        *[("0 h", 0), ("+6 h", 3), ("+12 h", 3), ("+18 h", 3), ("+24 h", 1), ("+30 h", 3)],
+    ]
+    # 6 h and 1 d after the discharge at +36 h.
+    assert ticks[-2:] == [("+42 h", 4), ("+2 d 12 h", 2)]
+    assert [t.position for t in axis.hour_ticks()][7] == axis.position(6.0)
+    assert [(b.words, b.start, b.end) for b in axis.hour_days()] == [
+        ("0 h", axis.position(0.0), axis.position(24.0)),
+        ("+24 h", axis.position(24.0), axis.position(36.0)),
+    ]
+
+
 def test_a_long_stay_has_few_ticks_and_no_bands():
     axis = StayAxis(24.0 * 400)
     assert len(axis.ticks(ANCHOR)) <= 21
-    assert axis.days(ANCHOR) == axis.nights(ANCHOR) == []
+    assert len(axis.hour_ticks()) <= 21
+    assert axis.days(ANCHOR) == axis.nights(ANCHOR) == axis.hour_days() == []
 
 
 @given(st.lists(HOURS, max_size=8), st.none() | st.floats(0.0, 9e4))

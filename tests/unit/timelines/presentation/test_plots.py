@@ -6,6 +6,7 @@ Position = ZERO ∓ side · ln(1 + h/3) / ln(1 + extent/3).
 from __future__ import annotations
 
 import math
+from datetime import datetime
 from itertools import pairwise
 
 import pytest
@@ -82,6 +83,21 @@ def test_ticks_are_ones_a_person_would_say():
         "+3 d",
         "+7 d",
     ]
+
+
+def test_day_ticks_follow_the_clock_of_admission():
+    axis = Axis(past=168.0, future=168.0)
+    ticks = axis.day_ticks(datetime(2131, 3, 5, 14), 48.0)
+    assert [(t.words, t.rank) for t in ticks if t.rank <= 1] == [
+        *[("7 d before", 1), ("24 h before", 1), ("14:00", 0), ("HD 2", 1), ("24 h after", 1)],
+        ("3 d after", 1),
+    ]
+    assert next(t for t in ticks if t.words == "18:00").position == axis.position(4.0)
+    assert next(t for t in ticks if t.words == "HD 3").position == axis.position(34.0)
+    assert next(t for t in ticks if t.words == "3 d after").position == axis.position(120.0)
+    assert [t.position for t in ticks] == sorted(t.position for t in ticks)
+    # Without a discharge the days go on to the end.
+    assert "HD 8" in [t.words for t in axis.day_ticks(datetime(2131, 3, 5, 14), None)]
 
 
 def test_ticks_stand_at_their_hours_in_order():

@@ -47,16 +47,18 @@ def test_a_moved_occurrence_carries_both_times_its_shift_and_its_evidence():
     assert (found["w"], found["c"], found["tw"], found["sw"], found["d"]) == (
         "+6.5 h",
         "HD 1 · 21:08",
-        "HD 1 · 16:08",
+        ["HD 1 · 16:08", "+1.5 h"],
         "5 h later",
         5.0,
     )
-    assert found["b"] == "HD 1 · 20:38 to 21:38"
+    assert found["b"] == ["HD 1 · 20:38 to 21:38", "+6 h to +7 h"]
     assert found["x"] == round(axis.position(6.5), 5)
     assert [adopted for _, adopted in found["e"]] == [1, 0]
-    assert (found["rw"], found["ru"]) == ("HD 1 · 21:08", "0abc")
+    assert (found["rw"], found["ru"]) == (["HD 1 · 21:08", "+6.5 h"], "0abc")
     assert data["zero"] == MARGIN
-    assert data["dischargeWords"] == "HD 3 · 06:38"
+    assert data["ticks"]["day"][0] == [MARGIN, "14:38", 0]
+    assert data["ticks"]["hours"][0] == [MARGIN, "0 h", 0]
+    assert data["days"]["hours"][1][2] == "+24 h"
 
 
 def test_an_occurrence_without_time_has_words_and_no_place():
@@ -86,7 +88,8 @@ def test_an_occurrence_without_time_has_words_and_no_place():
 
 def test_open_bounds_reach_the_edge():
     found = payload([item("a", 0.0, upper=0.0)], ANCHOR, 24.0)["items"][0]
-    assert (found["lo"], found["hi"], found["b"]) == (0.0, MARGIN, "not after HD 1 · 14:38")
+    assert (found["lo"], found["hi"]) == (0.0, MARGIN)
+    assert found["b"] == ["not after HD 1 · 14:38", "not after 0 h"]
 
 
 def test_an_occurrence_that_evidence_left_alone_has_no_shift():

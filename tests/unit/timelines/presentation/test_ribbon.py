@@ -76,6 +76,11 @@ def test_the_ribbon_has_places_days_and_nights_on_the_axis():
     ed, icu, ward = drawn["places"]
     assert ed["to"] == icu["from"] == round(axis.position(2.4), 5)
     assert ward["to"] == drawn["end"] == round(axis.discharge, 5)
-    assert icu["words"] == "Neuro SICU, from HD 1 · 11:36, 32.2 h"
-    assert [words for _, _, words in drawn["days"]] == ["HD 1", "HD 2", "HD 3", "HD 4", "HD 5"]
+    assert icu["words"] == [
+        "Neuro SICU, from HD 1 · 11:36, 32.2 h",
+        "Neuro SICU, from +2.4 h, 32.2 h",
+    ]
+    days, hours = ([words for _, _, words in drawn["days"][way]] for way in ("day", "hours"))
+    assert days == ["HD 1", "HD 2", "HD 3", "HD 4", "HD 5"]
+    assert hours == ["0 h", "+24 h", "+2 d", "+3 d", "+4 d"]
     assert len(drawn["nights"]) == 4

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ehr.presentation.clock import Clock
+from ehr.presentation.clock import Clock, Moment
 from tests.paths import DEMO, ROOT
 from timelines.domain import Lane, Polarity
 from timelines.presentation.story import (
@@ -80,7 +80,7 @@ def _lines(story: Story) -> str:
     lines = []
     for day in story.days:
         shown = [m for m in day.milestones if m.rank <= story.shown]
-        lines += [day.heading] if shown else []
+        lines += [day.heading.day] if shown else []
         lines += [f"{m.when.day} | {m.words} {m.act}".rstrip() for m in shown]
     return "\n".join(lines)
 
@@ -104,7 +104,7 @@ def test_denials_relatives_plans_and_unplaced_are_left_out():
         _one("0005", "cardiology in 4 weeks", 800, Lane.PLAN, polarity=Polarity.PLANNED),
     ]
     assert [m.uid for m in _shown(build_story(lines, CLOCK))] == ["0005"]
-    assert build_story(lines, CLOCK).days[0].heading == "After the stay"
+    assert build_story(lines, CLOCK).days[0].heading == Moment("After the stay")
 
 
 def test_two_mentions_of_one_act_are_one_milestone_and_the_note_time_is_said():
@@ -126,7 +126,11 @@ def test_two_mentions_of_one_act_are_one_milestone_and_the_note_time_is_said():
         _one("0005", "lactate 4.4", 9, Lane.LAB),
     ]
     drug, lactate, later = sorted(_shown(build_story(lines, CLOCK)), key=lambda m: m.uid)
-    assert (drug.uids, drug.noted, drug.act) == (("0001", "0002"), "10:42", "given")
+    assert (drug.uids, drug.noted, drug.act) == (
+        ("0001", "0002"),
+        Moment("10:42", "+1.5 h"),
+        "given",
+    )
     assert Reason.CONFLICT in drug.reasons
     assert lactate.uids == ("0003", "0004")
     assert Reason.EXTREME in lactate.reasons
