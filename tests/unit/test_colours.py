@@ -18,6 +18,7 @@ STYLESHEET = (paths.ROOT / "static/css/occurrent.css").read_text()
 TOKENS = {name: (light, dark) for name, light, dark in DECLARED.findall(STYLESHEET)}
 THEMES = ("light", "dark")
 BACKGROUNDS = ("surface", "ground", "raised", "accent-wash")
+PLACES = ("place-emergency", "place-icu", "place-theatre", "place-ward")
 STATUSES = ("explicit", "inferred", "moved", "unplaced", "corrected", "conflict")
 WORDS = ("ink", "ink-soft", "accent", "danger", "side-a", "side-b", *STATUSES)
 PAIRS = [
@@ -25,6 +26,7 @@ PAIRS = [
     *(("ink", f"{name}-wash") for name in ("danger", "warning", "moved", "corrected", "conflict")),
     *((name, f"{name}-wash") for name in ("danger", "moved", "corrected", "conflict")),
     ("ink-soft", "warning-wash"),
+    *(("ink", place) for place in PLACES),
     ("accent-ink", "accent"),
 ]
 DEUTERANOPIA = (
@@ -109,6 +111,30 @@ def test_colours_of_one_meaning_each_are_told_apart_without_green(theme):
         if (value := distance(TOKENS[pair[0]][at], TOKENS[pair[1]][at])) < 0.05
     }
     assert not close
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_neighbouring_places_are_told_apart_without_green(theme):
+    at = THEMES.index(theme)
+    close = {
+        pair: round(value, 3)
+        for pair in itertools.combinations(PLACES, 2)
+        if (value := distance(TOKENS[pair[0]][at], TOKENS[pair[1]][at])) < 0.02
+    }
+    assert not close
+
+
+def test_places_have_one_palette():
+    """Ribbon and lanes take their colours from the same properties."""
+    rules = "\n".join(
+        line
+        for name in ("case", "lanes")
+        for line in (paths.ROOT / f"static/css/{name}.css").read_text().splitlines()
+        if re.match(r"\.places?[ -]", line)
+    )
+    assert rules.count("var(--place)") == 2
+    assert "light-dark" not in rules
+    assert set(re.findall(r"var\(--(place-[a-z]+)\)", rules)) == set(PLACES)
 
 
 def test_every_status_has_a_mark_besides_its_colour():
