@@ -6,9 +6,11 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from accounts.ids import PUBLIC_ID_LENGTH, new_public_id
 from accounts.models import Study
+from adjudication.due import Due, describe_due
 from adjudication.models.findings import Finding
 from adjudication.models.judge_runs import JudgeRun
 
@@ -46,6 +48,8 @@ class Packet(models.Model):
         "self", null=True, blank=True, on_delete=models.RESTRICT, related_name="followed_by"
     )
     lease_minutes = models.PositiveIntegerField(default=30)
+    #: The day by which the review should be done; None if nobody set one.
+    due_on = models.DateField(null=True, blank=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
@@ -71,6 +75,13 @@ class Packet(models.Model):
                 condition=Q(lease_minutes__gte=1), name="packet_lease_is_positive"
             ),
         ]
+
+    @property
+    def due(self) -> Due | None:
+        """The due date in words, while the packet is not closed."""
+        if self.state == self.State.CLOSED:
+            return None
+        return describe_due(self.due_on, timezone.localdate())
 
 
 class PacketItem(models.Model):
