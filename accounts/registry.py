@@ -34,7 +34,8 @@ class Place(StrEnum):
 class Task:
     """Work of the person that is not finished.
 
-    `link` goes on with it. `done` of `total` are drawn if there is a total.
+    `link` goes on with it. `done` of `total` are drawn if there is a total. `due` says by when it
+    should be done, if there is a day.
     """
 
     words: str
@@ -42,6 +43,8 @@ class Task:
     detail: str = ""
     done: int = 0
     total: int = 0
+    due: str = ""
+    overdue: bool = False
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,7 @@ _ADDRESSES: list[tuple[str, type[ApiView], str]] = [
     ("packets/", packets.Packets, "packets"),
     (_PACKET, packets.PacketOne, "packet"),
     (f"{_PACKET}actions/<slug:action>/", packets.PacketStep, "packet_step"),
+    (f"{_PACKET}due/", packets.DueDate, "packet_due_date"),
     (f"{_PACKET}second/", packets.Second, "packet_second"),
     (f"{_PACKET}changed/", packets.Changed, "packet_changed"),
     (f"{_PACKET}candidates/", packets.Candidates, "packet_candidates"),

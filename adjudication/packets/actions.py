@@ -9,10 +9,12 @@ import secrets
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 from django.db import transaction
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.audit.trail import record
 from accounts.ids import new_public_id
@@ -54,6 +56,8 @@ from timelines.models import Timeline
 SWAPPED = "from the rerun in swapped positions"
 UNCHANGED = "reported the same by the earlier run"
 LONGEST_LABEL = 200
+#: The action of the audit trail that sets a due date.
+DUE = "packet.due_date"
 
 
 class PacketRefused(ValueError):
@@ -121,11 +125,12 @@ def draw_packet(
     by: User,
     reveal: str = Packet.Reveal.AFTER_CLOSE,
     lease_minutes: int = 30,
+    due_on: date | None = None,
 ) -> Packet:
     """Draw a draft packet.
 
-    Raises NotAllowed, and PacketRefused for a run of another study, a bad label, or if nothing was
-    drawn.
+    Raises NotAllowed, and PacketRefused for a run of another study, a bad label, a due date in the
+    past, or if nothing was drawn.
     """
     return _draw(
         study,
@@ -137,6 +142,7 @@ def draw_packet(
         reveal,
         lease_minutes,
         find_eligible_findings(judge_run),
+        due_on,
     )
 
 
@@ -349,6 +355,23 @@ def close_packet(*, packet: Packet, by: User) -> Packet:
 
 
 @transaction.atomic
+def set_due_date(*, packet: Packet, due_on: date | None, by: User) -> Packet:
+    """Set, move or remove the day by which the review is due.
+
+    Raises NotAllowed, PacketRefused for a closed packet or a new date in the past.
+    """
+    mine = _lock_managed_packet(packet, by)
+    if mine.state == Packet.State.CLOSED:
+        raise PacketRefused("The packet is closed.")
+    if due_on != mine.due_on:
+        _check_due_date(due_on)
+        Packet.objects.filter(pk=mine.pk).update(due_on=due_on)
+        _audit(mine, DUE, by, before=_date_words(mine.due_on), after=_date_words(due_on))
+    packet.refresh_from_db()
+    return packet
+
+
+@transaction.atomic
 def delete_draft(*, packet: Packet, by: User) -> None:
     """Delete a draft. Raises NotAllowed, InvalidTransition once opened."""
     mine = _lock_managed_packet(packet, by)
@@ -367,6 +390,7 @@ def _draw(
     reveal: str,
     lease_minutes: int,
     eligible: Eligible,
+    due_on: date | None = None,
 ) -> Packet:
     check_user_can_manage_study(by, study)
     if judge_run.study_id != study.pk:
@@ -375,12 +399,14 @@ def _draw(
         raise PacketRefused(f"A packet has a label of at most {LONGEST_LABEL} characters.")
     if unknown := set(design.pairings) - set(list_pairings(judge_run)):
         raise PacketRefused(f"The judge run has no pairing {sorted(unknown)[0]}.")
+    _check_due_date(due_on)
     drawn = draw(eligible, design, seed)
     if not drawn.items:
         raise PacketRefused("No finding could be drawn.")
     packet = Packet.objects.create(
         study=study, judge_run=judge_run, label=label.strip(), reveal=reveal, seed=seed, created_by=by,
         design=design.plain(), drawn={"eligible": eligible.counts(), **drawn.plain()}, lease_minutes=lease_minutes,
+        due_on=due_on,
     )  # fmt: skip
     PacketItem.objects.bulk_create(_items(packet, judge_run, drawn, design))
     _audit(
@@ -391,6 +417,15 @@ def _draw(
         short=sum(s.wanted - s.available for s in drawn.shortages),
     )
     return packet
+
+
+def _check_due_date(due_on: date | None) -> None:
+    if due_on is not None and due_on < timezone.localdate():
+        raise PacketRefused("The due date is in the past.")
+
+
+def _date_words(day: date | None) -> str | None:
+    return None if day is None else day.isoformat()
 
 
 def _items(packet: Packet, judge_run: JudgeRun, drawn: Sample, design: Design) -> list[PacketItem]:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Sequence
+from datetime import date
 from typing import Any
 
 from django import forms
+from django.utils import timezone
 
 from accounts.models import Role, Study, User
 from adjudication.models import Assignment, JudgeRun, Packet
@@ -24,6 +26,29 @@ LONGEST_LEASE = 7 * 24 * 60
 def quota_field(stratum: str) -> str:
     """Return the name of a stratum's field: "quota_timing_decisive"."""
     return "quota_" + stratum.lower().replace(" ", "_").replace("-", "_")
+
+
+class DueDateField(forms.DateField):
+    """An optional day from today on."""
+
+    def __init__(self, **options: Any) -> None:
+        widget = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+        super().__init__(required=False, label="Review due on", widget=widget, **options)
+
+    def validate(self, value: date | None) -> None:
+        """Raise ValidationError for a day in the past."""
+        super().validate(value)
+        if value is not None and value < timezone.localdate():
+            raise forms.ValidationError("The due date is in the past. Enter today or a later day.")
+
+
+class DueForm(forms.Form):
+    """The day by which the review of a packet is due; empty for none."""
+
+    due_on = DueDateField()
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **options})
 
 
 class DrawForm(forms.Form):
@@ -68,6 +93,9 @@ class DrawForm(forms.Form):
         label="Minutes an item is reserved for its reviewer",
         help_text="After that, other reviewers can get the item. Typed values are stored.",
     )
+    due_on = DueDateField(
+        help_text="Reviewers see it. You can change it until you close the packet."
+    )
     seed = forms.IntegerField(
         min_value=0,
         max_value=2**62,
@@ -101,7 +129,7 @@ class DrawForm(forms.Form):
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `draw_packet` that a valid form has."""
-        named = ("label", "seed", "reveal", "lease_minutes")
+        named = ("label", "seed", "reveal", "lease_minutes", "due_on")
         return {"design": self.design()} | {name: self.cleaned_data[name] for name in named}
 
     def design(self) -> Design:

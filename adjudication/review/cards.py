@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from django.urls import reverse
 
 from accounts.models import Study, User
 from accounts.registry import Card, Link, Place, Task
+from accounts.wording import format_count
 from adjudication.access.eligibility import find_assignments
 from adjudication.blinding.page import time_left_words
 from adjudication.models import Assignment, Packet
@@ -22,6 +25,8 @@ def review_card(user: User, study: Study) -> Card | None:
         for a in find_assignments(user, study)
         if a.packet.state == Packet.State.OPEN and a.signed_at is None
     ]
+    # What is due first comes first; a packet without a due date can wait.
+    mine.sort(key=lambda a: a.packet.due_on or date.max)
     return Card("My review", place=Place.NEXT, tasks=[_task(a) for a in mine]) if mine else None
 
 
@@ -32,14 +37,26 @@ def has_reviews(user: User, study: Study) -> bool:
 
 
 def _task(assignment: Assignment) -> Task:
-    words = f"Review: {assignment.packet.label}"
-    address = reverse("adjudication:review_queue")
-    if not assignment.practised:
-        return Task(words, Link("Practise", address), "Practice comes first")
     progress = slots.progress(assignment=assignment)
+    step, detail = _next_step(assignment, progress)
+    due = assignment.packet.due
+    return Task(
+        f"Review: {assignment.packet.label}",
+        Link(step, reverse("adjudication:review_queue")),
+        detail,
+        progress.done,
+        progress.total,
+        due=due.words if due else "",
+        overdue=due is not None and due.overdue,
+    )
+
+
+def _next_step(assignment: Assignment, progress: slots.Progress) -> tuple[str, str]:
+    """Return what the person does next, and how far they are."""
+    if not assignment.practised:
+        return "Practise", f"{format_count(progress.total, 'item')}. Practice comes first"
     if progress.done and progress.done >= progress.total:
-        detail = f"All {progress.total} items decided. Sign to finish"
-        return Task(words, Link("Sign", address), detail, progress.done, progress.total)
+        return "Sign", f"All {progress.total} items decided. Sign to finish"
     left = time_left_words(progress.seconds_each, progress.total - progress.done)
-    detail = f"{progress.done} of {progress.total} items decided{', ' if left else ''}{left}"
-    return Task(words, Link("Review", address), detail, progress.done, progress.total)
+    done = f"{progress.done} of {progress.total} items decided"
+    return "Review", f"{done}{', ' if left else ''}{left}"

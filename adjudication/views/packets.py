@@ -27,7 +27,7 @@ from adjudication.models import Assignment, Decision, Game, JudgeRun, Packet
 from adjudication.packets import actions as packets
 from adjudication.packets.actions import PacketRefused
 from adjudication.packets.candidates import find_candidates
-from adjudication.packets.forms import AssignForm, DrawForm
+from adjudication.packets.forms import AssignForm, DrawForm, DueForm
 from adjudication.review import steering as packet_page
 from adjudication.review.decisions import DecisionRefused, unsign
 from adjudication.sampling.drawing import Sample, count_strata, draw
@@ -119,6 +119,7 @@ def packet(request: StudyRequest, public_id: str) -> HttpResponse:
         "strata": packet_page.list_strata(),
         "assign": AssignForm(packet=found, candidates=candidates),
         "candidates": candidates,
+        "due_form": DueForm(initial={"due_on": found.due_on}),
         "unfinished": packet_page.count_unfinished(found)
         if found.state == Packet.State.OPEN
         else None,
@@ -190,6 +191,16 @@ def _close(request: StudyRequest, found: Packet) -> str:
     return "The packet is closed. Later answers are stored as late and do not count."
 
 
+def _set_due(request: StudyRequest, found: Packet) -> str:
+    form = DueForm(request.POST)
+    if not form.is_valid():
+        raise PacketRefused(" ".join(form.errors["due_on"]))
+    changed = packets.set_due_date(
+        packet=found, due_on=form.cleaned_data["due_on"], by=request.user
+    )
+    return f"The review is {changed.due.words}." if changed.due else "The packet has no due date."
+
+
 def _delete(request: StudyRequest, found: Packet) -> str:
     packets.delete_draft(packet=found, by=request.user)
     return "The draft is deleted."
@@ -253,6 +264,7 @@ def _assignment(request: StudyRequest, found: Packet) -> Assignment:
 ACTIONS: dict[str, Any] = {
     "open": _open,
     "close": _close,
+    "due": _set_due,
     "delete": _delete,
     "assign": _assign,
     "withdraw": _withdraw,

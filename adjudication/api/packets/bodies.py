@@ -12,6 +12,7 @@ from rest_framework.serializers import (
     BooleanField,
     CharField,
     ChoiceField,
+    DateField,
     DateTimeField,
     DictField,
     IntegerField,
@@ -42,6 +43,9 @@ class Packet(Body):
     reveal = ChoiceField(models.Packet.Reveal.choices, source="packet.reveal")
     seed = IntegerField(source="packet.seed")
     lease_minutes = IntegerField(source="packet.lease_minutes")
+    due_on = DateField(
+        allow_null=True, source="packet.due_on", help_text="The day by which the review is due."
+    )
     follows = CharField(
         allow_null=True,
         source="packet.follows.public_id",
@@ -191,6 +195,9 @@ class Draw(Body):
         models.Packet.Reveal.choices, default=models.Packet.Reveal.AFTER_CLOSE.value
     )
     lease_minutes = IntegerField(default=30, min_value=1, max_value=LONGEST_LEASE)
+    due_on = DateField(
+        default=None, allow_null=True, help_text="The day by which the review is due."
+    )
     seed = IntegerField(default=lambda: secrets.randbelow(10**9), min_value=0, max_value=2**62)
 
 
@@ -213,6 +220,12 @@ class Assign(Body):
         models.Assignment.Role.choices, default=models.Assignment.Role.REVIEWER.value
     )
     pairing = CharField(default="", allow_blank=True, max_length=300, help_text="Empty: all items.")
+
+
+class DueDate(Body):
+    """The day by which the review is due, from today on; null for none."""
+
+    due_on = DateField(allow_null=True)
 
 
 class Second(Body):

@@ -146,6 +146,18 @@ class PacketStep(ApiView):
         return _load_status(packet)
 
 
+class DueDate(ApiView):
+    @packet_operation(
+        "packet_due_date", bodies.PacketDetail, refuses=(403, 422), takes=bodies.DueDate
+    )
+    def post(self, request: Request, public_id: str) -> PacketStatus:
+        """Set, move or remove the due date of the review, until it is closed."""
+        packet = _packet(request, public_id)
+        due_on = read_body(bodies.DueDate, request)["due_on"]
+        packets.set_due_date(packet=packet, due_on=due_on, by=require_person(request))
+        return _load_status(packet)
+
+
 class Second(ApiView):
     @packet_operation(
         "packet_second", bodies.SecondDone, refuses=(403, 409, 422), takes=bodies.Second

@@ -13,6 +13,7 @@ from rest_framework.serializers import (
     BooleanField,
     CharField,
     ChoiceField,
+    DateField,
     DateTimeField,
     FloatField,
     IntegerField,
@@ -89,6 +90,11 @@ class Review(Body):
     role = ChoiceField(Assignment.Role.choices, source="assignment.role")
     state = ChoiceField(
         Packet.State.choices, source="assignment.packet.state", help_text="Of the packet."
+    )
+    due_on = DateField(
+        allow_null=True,
+        source="assignment.packet.due_on",
+        help_text="The day by which the review is due.",
     )
     practised = BooleanField(
         source="assignment.practised", help_text="Items come after the practice round."

@@ -5,6 +5,7 @@ It can also assign reviewers and open the packet.
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -53,6 +54,9 @@ class Command(BaseCommand):
         parser.add_argument("--seed", type=int, default=SEED, help=f"default: {SEED}")
         parser.add_argument(
             "--reviewer", action="append", default=[], metavar="USER", help="may be repeated"
+        )
+        parser.add_argument(
+            "--due", type=date.fromisoformat, help="the day by which the review is due: YYYY-MM-DD"
         )
         parser.add_argument("--reviewers-an-item", type=int, default=1, help="default: 1")
         parser.add_argument(
@@ -103,6 +107,7 @@ class Command(BaseCommand):
             design=design,
             seed=options["seed"],
             by=admin,
+            due_on=options["due"],
         )
         for name in options["reviewer"]:
             assign(packet=packet, person=_person(name), by=admin)

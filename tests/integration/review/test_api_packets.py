@@ -6,8 +6,10 @@ Refusals are tested too.
 import csv
 import io
 import json
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from accounts.models import AuditEvent, Role
 from adjudication.models import Assignment, Packet
@@ -116,6 +118,8 @@ REFUSED = [
     ({"reveal": "soon"}, "reveal"),
     ({"lease_minutes": 0}, "lease_minutes"),
     ({"seed": 2**63}, "seed"),
+    ({"due_on": "2020-01-31"}, "due_on"),
+    ({"due_on": "soon"}, "due_on"),
 ]
 
 
@@ -127,6 +131,27 @@ def test_what_cannot_be_drawn_is_refused_by_its_field(world, admin, draw):
             )
             assert (status, list(answer["fields"])) == (400, [field]), change
     assert not Packet.objects.exists()
+
+
+def test_the_due_date_is_drawn_changed_and_read_by_the_reviewer(world, admin, draw):
+    soon = timezone.localdate() + timedelta(days=7)
+    _, packet = admin.post(
+        f"judge-runs/{world.run.public_id}/draw/", **{**draw, "due_on": soon.isoformat()}
+    )
+    assert packet["due_on"] == soon.isoformat()
+    path = f"packets/{packet['id']}/due/"
+    assert admin.post(path, due_on=None)[1]["due_on"] is None
+    assert admin.post(path, due_on="2020-01-31")[0] == 422
+    assert admin.post(path, due_on="soon")[0] == 400
+    later = (soon + timedelta(days=1)).isoformat()
+    assert admin.post(path, due_on=later)[1]["due_on"] == later
+    person = factories.make_user(world.study, Role.REVIEWER)
+    admin.post(f"packets/{packet['id']}/assignments/", person=person.public_id)
+    admin.post(f"packets/{packet['id']}/actions/open/")
+    reviewer = ApiClient(person)
+    (mine,) = reviewer.get("review/")[1]
+    assert mine["due_on"] == later
+    assert reviewer.post(path, due_on=None)[0] in (403, 404)
 
 
 def test_two_people_an_item_and_a_draft_thrown_away(world, admin, draw):

@@ -6,15 +6,25 @@ import csv
 import hashlib
 import io
 import json
+from datetime import timedelta
 
 import pytest
+from django.db import IntegrityError
 from django.urls import reverse
+from django.utils import timezone
 
-from accounts.models import Role
+from accounts.models import AuditEvent, Role
+from accounts.permissions import NotAllowed
 from adjudication.access.eligibility import find_ineligibility_reasons
 from adjudication.blinding.page import ANSWER_WORDS
 from adjudication.models import Decision, Finding, Packet
-from adjudication.packets.actions import assign, close_packet, list_pairings
+from adjudication.packets.actions import (
+    assign,
+    close_packet,
+    list_pairings,
+    open_packet,
+    set_due_date,
+)
 from adjudication.packets.forms import quota_field
 from adjudication.ratings.card.data import compute_card
 from tests import factories
@@ -117,6 +127,56 @@ def test_a_packet_is_drawn_assigned_opened_and_closed(client, judged):
         ).status_code
         == 404
     )
+
+
+def test_the_due_date_is_set_moved_and_shown_to_reviewers(client, judged):
+    today = timezone.localdate()
+    soon, past = today + timedelta(days=3), today - timedelta(days=1)
+    admin = factories.make_user(judged.study, Role.ADMIN)
+    reviewer = factories.make_user(judged.study, Role.REVIEWER)
+    client.force_login(admin)
+    address = reverse("adjudication:packet_new", args=[judged.run.public_id])
+    refused = client.post(address, fields(judged, do="draw", due_on=past.isoformat()))
+    assert "The due date is in the past" in refused.content.decode()
+    client.post(address, fields(judged, do="draw", due_on=soon.isoformat()))
+    packet = Packet.objects.get()
+    assert packet.due_on == soon
+    assign(packet=packet, person=reviewer, by=admin)
+    open_packet(packet=packet, by=admin)
+
+    def change(due_on) -> str:
+        action = reverse("adjudication:packet_action", args=[packet.public_id, "due"])
+        return join_markup(client.post(action, {"due_on": due_on}, follow=True))
+
+    def read_home() -> str:
+        client.force_login(reviewer)
+        shown = join_markup(client.get(reverse("home")))
+        queue = join_markup(client.get(reverse("adjudication:review_queue")))
+        client.force_login(admin)
+        return f"{shown}\n{queue}"
+
+    assert read_home().count("Due in 3 days") == 2
+    assert "Due in 3 days" in join_markup(client.get(reverse("adjudication:packets")))
+    assert "The review is due tomorrow." in change(today + timedelta(days=1))
+    assert "The due date is in the past" in change(past)
+    assert "Enter a valid date" in change("soon")
+    # A date in the past is only reached by waiting.
+    Packet.objects.update(due_on=past)
+    assert read_home().count(f"Overdue since {past}") == 2
+    Packet.objects.update(due_on=today + timedelta(days=1))
+    assert "The packet has no due date." in change("")
+    assert "due in" not in read_home().lower()
+    trail = AuditEvent.objects.filter(action="packet.due_date").order_by("pk")
+    assert [(e.actor, e.detail["before"], e.detail["after"]) for e in trail] == [
+        (admin, f"{soon}", f"{today + timedelta(days=1)}"),
+        (admin, f"{today + timedelta(days=1)}", None),
+    ]
+    close_packet(packet=packet, by=admin)
+    assert "The packet is closed" in change(soon)
+    with pytest.raises(IntegrityError, match="an opened packet stays as it is"):
+        Packet.objects.update(due_on=soon)
+    with pytest.raises(NotAllowed):
+        set_due_date(packet=packet, due_on=soon, by=reviewer)
 
 
 def test_the_report_card_counts_what_stands(client, judged):
