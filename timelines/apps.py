@@ -74,5 +74,6 @@ class TimelinesConfig(AppConfig):
         register_home_card(home_cards.cases_card, order=30)
         register_home_card(home_work.recent_card, order=35)
         register_home_card(home_work.changes_card, order=36)
+        register_home_card(home_work.differences_card, order=37)
         register_home_card(home_cards.evaluations_card, order=40)
         register_study_card(home_cards.study_timelines_card)

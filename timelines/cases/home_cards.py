@@ -13,11 +13,9 @@ from accounts.permissions import user_can_manage_study, user_can_open_cases
 from accounts.registry import Card, Link
 from accounts.wording import format_count
 from ehr.models import Dataset, Encounter
-from jobs.models import JobState
 from timelines.access.authoring import is_writing_unseen
 from timelines.access.closed import (
     closed_encounters,
-    closed_evaluations,
     exclude_closed,
     has_closed,
     open_runs,
@@ -25,7 +23,8 @@ from timelines.access.closed import (
 from timelines.case_state import CaseState
 from timelines.curation.reading import Dispute, find_disputes
 from timelines.domain import TimelineKind
-from timelines.models import CaseRun, Correction, Evaluation, Run, Timeline
+from timelines.evaluations.opening import find_latest_evaluation
+from timelines.models import CaseRun, Correction, Run, Timeline
 from timelines.runs.progress import count_runs, run_line, time_left_words
 from timelines.runs.study_timeline.selection import (
     find_study_runs,
@@ -229,10 +228,7 @@ def evaluations_card(user: User, study: Study) -> Card | None:
     """The latest finished evaluation, once there is one."""
     if not user_can_open_cases(user, study):
         return None
-    finished = Evaluation.objects.filter(study=study, state=JobState.SUCCEEDED).defer("report")
-    found = finished.exclude(
-        pk__in=closed_evaluations(user, finished.prefetch_related("datasets"))
-    ).first()
+    found = find_latest_evaluation(user, study)
     if found is None:
         return None
     datasets = ", ".join(found.datasets.order_by("name").values_list("name", flat=True))

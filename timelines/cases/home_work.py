@@ -16,6 +16,8 @@ from ehr.models import Encounter
 from ehr.presentation.wording import span_words
 from timelines.access.closed import closed_encounters, exclude_closed
 from timelines.cases.listing import title_line
+from timelines.evaluations.differences import find_differences
+from timelines.evaluations.opening import find_latest_evaluation
 from timelines.models import Authoring, Correction, UnexplainedChange
 from timelines.runs.study_timeline.selection import find_study_runs
 
@@ -121,6 +123,56 @@ def find_largest_changes(
     found = UnexplainedChange.objects.filter(pk__in=[pk for _, pk in heaviest])
     return list(
         found.select_related("occurrence", "case_run__encounter").order_by("-weight", "-pk")
+    )
+
+
+def differences_card(user: User, study: Study) -> Card | None:
+    """Return cases with times that differ most from the reference.
+
+    Of the latest evaluation that the person may open; None without one. As in `changes_card`, it
+    says how far a time is off and not which.
+    """
+    if not user_can_open_cases(user, study):
+        return None
+    evaluation = find_latest_evaluation(user, study)
+    if evaluation is None:
+        return None
+    differences = find_differences(evaluation, find_study_runs(study))
+    cases = exclude_closed(
+        Encounter.objects.filter(pk__in=[d.encounter for d in differences], dataset__study=study),
+        closed_encounters(user),
+        "pk",
+    ).in_bulk()
+    answered = set(
+        Correction.objects.filter(base__encounter__in=cases).values_list(
+            "base__encounter", "occurrence__uid4"
+        )
+    )
+    lines = [
+        CaseLine(
+            case_id=cases[d.encounter].case_id,
+            title=title_line(cases[d.encounter]),
+            link=f"{reverse('timelines:case', args=[cases[d.encounter].public_id])}?o={d.uid}",
+            words=span_words(d.hours),
+        )
+        for d in differences
+        if d.encounter in cases and (d.encounter, d.uid) not in answered
+    ][:SHOWN_CHANGES]
+    return (
+        Card(
+            "Furthest from the reference",
+            links=[
+                Link(
+                    "Open the evaluation",
+                    reverse("timelines:evaluation", args=[evaluation.public_id]),
+                )
+            ],
+            template="timelines/home/_differences_card.html",
+            context={"lines": lines, "reference": evaluation.reference},
+            place=Place.MAIN,
+        )
+        if lines
+        else None
     )
 
 

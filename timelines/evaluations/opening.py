@@ -10,7 +10,7 @@ from collections.abc import Collection
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
-from accounts.models import Role
+from accounts.models import Role, Study, User
 from accounts.permissions import CASE_READERS, NotAllowed
 from accounts.scoping import StudyRequest, filter_by_role
 from jobs.models import JobState
@@ -41,6 +41,13 @@ def find_evaluation(
     """
     found = Evaluation.objects.select_related("study", "created_by").prefetch_related("datasets")
     return get_object_or_404(filter_by_role(found, request.user, roles=roles), public_id=public_id)
+
+
+def find_latest_evaluation(user: User, study: Study) -> Evaluation | None:
+    """Return the latest finished evaluation that is open to the person."""
+    finished = Evaluation.objects.filter(study=study, state=JobState.SUCCEEDED).defer("report")
+    closed = closed_evaluations(user, finished.prefetch_related("datasets"))
+    return finished.exclude(pk__in=closed).first()
 
 
 def chosen_basis(request: StudyRequest, report: Report) -> Basis:

@@ -6,17 +6,30 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.audit.trail import record
 from accounts.models import Role
 from accounts.registry import Place
 from ehr.models import Dataset, Encounter
 from tests import factories
+from tests.made_report import REVISED, make_report
 from tests.support.pages import extract_text
+from tests.worlds.evaluated import make_evaluation, store_case
 from timelines.authoring.actions import start_authoring
 from timelines.cases.home_work import SHOWN_CHANGES
 from timelines.domain import TimelineKind
-from timelines.models import Authoring, Run, StudyTimeline, UnexplainedChange
+from timelines.evaluation.values import CaseFunnel, CaseResult, FunnelLine, Lost
+from timelines.models import (
+    Authoring,
+    Correction,
+    Evaluation,
+    Inventory,
+    Run,
+    StudyTimeline,
+    Timeline,
+    UnexplainedChange,
+)
 from timelines.runs import storage
 
 pytestmark = pytest.mark.django_db
@@ -69,6 +82,7 @@ def listed(web, title: str) -> list[str]:
 
 
 CHANGES, RECENT = "Large changes without a cited row", "Recently opened"
+FURTHEST = "Furthest from the reference"
 
 
 def test_the_largest_changes_of_all_study_timelines_come_first(web, study):
@@ -116,6 +130,61 @@ def test_home_asks_as_many_queries_for_many_cases_as_for_few(web, clinician, stu
     for number in range(8):
         add(f"c{number}")
     assert ask() == few
+
+
+def evaluate(run: Run, times: dict[str, tuple[float, float]]) -> Evaluation:
+    """An evaluation of the run's cases: by case, the reference's time and the run's."""
+    evaluation = make_evaluation(run.study, [run.dataset], report=make_report())
+    for case_id, (right, ours) in times.items():
+        timeline = Timeline.objects.get(
+            encounter__case_id=case_id, case_run__run=run, kind=TimelineKind.REVISED
+        )
+        uid = timeline.entries.order_by("pk").first().occurrence.uid4
+        line = FunnelLine("0001", uid, "finding", right, ours, (), Lost.OTHER_ROW)
+        funnel = CaseFunnel(REVISED, timeline.public_id, (line,))
+        result = CaseResult(case_id, run.dataset.name, (), (funnel,))
+        store_case(evaluation, timeline.encounter, result)
+    return evaluation
+
+
+def test_times_furthest_from_the_reference_come_first(web, clinician, study):
+    run = choose(factories.make_dataset(study))
+    for number in range(SHOWN_CHANGES + 2):
+        add_case(run, f"a{number}", 1.0)
+    assert listed(web, FURTHEST) == [], "without an evaluation there is no reference"
+    evaluate(
+        run,
+        # Ten years before, 5 000 h is less than a tolerance; 50 h of the stay are ten.
+        {f"a{n}": (10.0, 10.0 + 5 * n) for n in range(7)} | {"a7": (-87_600.0, -92_600.0)},
+    )
+    assert listed(web, FURTHEST) == ["a6", "a5", "a4", "a3", "a2", "a1"]
+    page = web.get(reverse("home"))
+    assert "a6 Fall a6 30 h apart" in extract_text(page)
+    assert "Fell" not in extract_text(page)
+    # What a person has corrected no longer asks for anyone, and other runs are no study timeline.
+    revised = Timeline.objects.get(encounter__case_id="a6", kind=TimelineKind.REVISED)
+    occurrence = revised.entries.order_by("pk").first().occurrence
+    Inventory.objects.filter(pk=revised.inventory_id).update(sealed_at=timezone.now())
+    Correction.objects.create(
+        base=revised, occurrence=occurrence, author=clinician, kind=Correction.Kind.NOT_PLACED
+    )
+    assert listed(web, FURTHEST)[0] == "a5"
+    StudyTimeline.objects.update(replaced_at=timezone.now())
+    StudyTimeline.objects.create(
+        dataset=run.dataset, run=factories.make_run(run.dataset, label="another")
+    )
+    assert listed(web, FURTHEST) == []
+
+
+def test_a_closed_case_closes_what_is_known_of_the_reference(web, clinician, study):
+    run = choose(factories.make_dataset(study))
+    _, closed = (add_case(run, case_id, 50.0) for case_id in ("kept", "closed"))
+    evaluate(run, {"kept": (0.0, 10.0), "closed": (0.0, 20.0)})
+    assert listed(web, FURTHEST) == ["closed", "kept"]
+    start_authoring(encounter=closed, protocol=Authoring.Protocol.UNAIDED, by=clinician)
+    # The evaluation's figures depend on the closed case, so all of it is closed.
+    assert listed(web, FURTHEST) == []
+    assert "closed Fall closed" not in extract_text(web.get(reverse("home")))
 
 
 def test_closed_cases_are_on_no_list(web, clinician, study):
