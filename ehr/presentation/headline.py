@@ -170,6 +170,30 @@ _BEGAN = re.compile(
     r"\b(?:(?:developed|noticed|was struck by|reported)\s+(?P<what>[^.;:\n]+)"
     r"|(?:came|comes)\s+to\s+[^.;:\n]*?(?P<doing>\b(?!(?:evening|morning)\b)[a-z]+ing\s[^.;:\n]+))"
 )
+#: The last word of a complaint that names no cause.
+_SYMPTOM = re.compile(
+    r"(?:pain|aches?|\w*ache|tightness|pressure|discomfort|swelling|weakness|numbness|tingling|dyspn\w+|breath|sob|cough|"
+    r"fevers?|chills|nausea|vomiting|diarrh\w+|constipation|dizziness|lightheadedness|vertigo|syncope|collapse|"
+    r"confusion|lethargy|unresponsiveness|ams|mental status|fatigue|malaise|falls?|palpitations|edema|oedema|rash|"
+    r"jaundice|hiccups|secretions|bleeding|hematemesis|haematemesis|melena|hemoptysis|haemoptysis)",
+    re.I,
+)
+_PHRASE_ENDS = re.compile(r",|;|\+|\b(?:with|and|of the|of|on|in|at|for|since|x)\b")
+#: What an examination showed: "head CT in the ED showed …", "LUE duplex: …".
+_RESULT = re.compile(
+    r"\b(?:CTA?|MR[IA]|CXR|x-?ray|film|angiogra(?:m|phy)|catheteri[sz]ation|cath|duplex|ultrasound|echo(?:cardiogra\w+)?|"
+    r"TTE|TEE|EEG|endoscopy|EGD|colonoscopy|bronchoscopy|scan)\b[^.;:\n]{0,60}?"
+    r"(?:\b(?:show(?:ed|ing|s)|reveal(?:ed|ing|s)|demonstrat(?:ed|ing|es)|confirm(?:ed|ing|s))\b|:)\s*(?P<what>[^.;\n]+)",
+    re.I,
+)
+#: A result that explains no complaint.
+_NO_CAUSE = re.compile(
+    r"(?:an?\s+|the\s+)?(?:no\b|neg|normal|clear|unremarkable|unchanged|stable|without|EF\b|ejection|sinus|\d)",
+    re.I,
+)
+#: Code points after the words on the person in which such results are searched.
+_STORY = 2500
+_NEXT_SECTION = re.compile(r"\n[ \t]*(?=[A-Z][A-Za-z /&]{1,40}:|[A-Z][A-Z /&]{3,}\n)")
 _TRANSFER = re.compile(r"^(?:\w+\s+)?transfer(?:\s+from\s+.*)?$", re.I)
 _DROP = re.compile(
     r"\b(?:chronic or unspecified|unspecified|other)\s+|,?\s*(?:without mention of .*|initial episode of care|"
@@ -181,18 +205,15 @@ _DROP = re.compile(
 def _problem(title: str, rows: Sequence[StayRow], note: str) -> str:
     """Return the main problem.
 
-    The diagnosis at discharge leads, then the title and the complaint. A row of a diagnosis does
-    not say its rank, so it comes last.
+    The diagnosis at discharge leads, then the title and the complaint. A complaint that is only a
+    symptom gives way to what the first examination showed. A row of a diagnosis does not say its
+    rank, so it comes last.
     """
-    for words in (
-        _diagnosis_of_note(note),
-        _title_words(title),
-        _reason_of_note(note),
-        _diagnosis_of_record(rows),
-    ):
-        if words:
-            return words
-    return ""
+    if words := _diagnosis_of_note(note) or _title_words(title):
+        return words
+    reason = _reason_of_note(note)
+    shown = _result_of_note(note) if _is_symptom(reason) else ""
+    return shown or reason or _diagnosis_of_record(rows)
 
 
 def _diagnosis_of_note(note: str) -> str:
@@ -253,6 +274,26 @@ def _reason_of_note(note: str) -> str:
             return _shorten(", ".join(parts))
     found = _BEGAN.search(opening)
     return _phrase(found["what"] or found["doing"]) if found else ""
+
+
+def _is_symptom(reason: str) -> bool:
+    """Return whether a complaint's first phrase ends with a symptom."""
+    first = _PHRASE_ENDS.split(reason, maxsplit=1)[0].split()
+    return bool(first) and bool(
+        _SYMPTOM.fullmatch(first[-1]) or _SYMPTOM.fullmatch(" ".join(first[-2:]))
+    )
+
+
+def _result_of_note(note: str) -> str:
+    """Return what the first examination with a finding showed."""
+    person = _find_person(note[:_OPENING])
+    if person is None:
+        return ""
+    story = _NEXT_SECTION.split(note[person.start() : person.start() + _STORY], maxsplit=1)[0]
+    for found in _RESULT.finditer(story):
+        if not _NO_CAUSE.match(found["what"]) and (words := _phrase(found["what"])):
+            return words
+    return ""
 
 
 def _first_sentences(note: str) -> str:

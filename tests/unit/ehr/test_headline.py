@@ -22,13 +22,13 @@ DEMO = {
     "cohort/20626031": ("66 M · NSTEMI, CAD s/p CABG · 8 d 13 h · home with care", "CVICU"),
     "cohort/21133938": ("58 M · Decompensated HF · 8 d 17 h · home", "CCU"),
     "cohort/22130791": ("88 M · UGIB, hemorrhagic shock · 4 d 16 h · died", "MICU/SICU"),
-    "cohort/22342963": ("59 M · Chest tightness · 6 d 15 h · home with care", "CVICU"),
+    "cohort/22342963": ("59 M · Three vessel disease · 6 d 15 h · home with care", "CVICU"),
     "cohort/23403708": (
         "82 M · Malignant neoplasm of main bronchus · 8 d 5 h · home with care",
         "SICU",
     ),
     "cohort/24104168": (
-        "63 F · Worst headache of her life · 9 d 13 h · home with care",
+        "63 F · Diffuse subarachnoid blood in the basal cisterns · 9 d 13 h · home with care",
         "Neuro SICU",
     ),
     "cohort/24181354": (
@@ -40,7 +40,10 @@ DEMO = {
         "60 M · Septicemia due to gram-negative organisms · 4 d 19 h · died",
         "MICU",
     ),
-    "cohort/27882036": ("> 89 F · L arm swelling · 7 d 18 h · to a nursing facility", "TSICU"),
+    "cohort/27882036": (
+        "> 89 F · Occlusive L subclavian-axillary DVT · 7 d 18 h · to a nursing facility",
+        "TSICU",
+    ),
     "cohort/29281842": (
         "58 F · Thick secretions + hypercarbia · 4 d 23 h · to a nursing facility",
         "SICU",
@@ -115,6 +118,39 @@ def test_the_demo_cases_say_what_they_are(case):
             "Sick sinus syndrome · 25 h",
         ),
         ("", [], "CC: dizziness, transfer from OSH\nDiagnosis: ", "Dizziness · 25 h"),
+        # A complaint that is only a symptom gives way to what an examination showed …
+        (
+            "",
+            [],
+            "74 y/o M p/w chest pain. EKG: sinus. Cath the next day revealed an occluded LAD, stented.",
+            "74 M · Occluded LAD · 25 h",
+        ),
+        (
+            "",
+            [],
+            "74 y/o M p/w sudden weakness of the left arm. CT showed no bleed. MRI: R MCA infarct.",
+            "74 M · R MCA infarct · 25 h",
+        ),
+        # … but not to what is normal, or was found later in the stay.
+        (
+            "",
+            [],
+            "74 y/o M p/w chest pain. CXR showed no pneumonia.",
+            "74 M · Chest pain · 25 h",
+        ),
+        (
+            "",
+            [],
+            "74 y/o M p/w chest pain.\nHOSPITAL COURSE\nEEG: diffuse slowing.",
+            "74 M · Chest pain · 25 h",
+        ),
+        # A complaint that names a cause stays.
+        (
+            "",
+            [],
+            "74 y/o M p/w pneumonia with fever. CT showed a renal cyst.",
+            "74 M · Pneumonia with fever · 25 h",
+        ),
         ("", [], "Disposition: Home (refused rehab). Stable.", "25 h · home"),
         ("", [], "Discharge Disposition: Extended Care", "25 h · to a nursing facility"),
         ("", [], "He was discharged to a rehabilitation hospital.", "25 h · to rehab"),
