@@ -24,7 +24,7 @@ from timelines.backbones.rules.revision.match import REACH_ACT, REACH_WEAK, Matc
 from timelines.backbones.rules.revision.measurements import match_measurement, match_specimen
 from timelines.backbones.rules.revision.medications import Medications
 from timelines.backbones.rules.revision.places import match_move
-from timelines.backbones.rules.revision.procedures import match_procedure
+from timelines.backbones.rules.revision.procedures import match_order, match_procedure
 from timelines.backbones.rules.revision.scope import (
     compute_reach,
     may_follow_arrival,
@@ -62,6 +62,8 @@ _PUT_OUT = re.compile(
 _TOPIC_REACH = 2.0
 _TOPIC_COST, _RANK_COST = 0.1, 0.05
 _WORD = re.compile(r"[a-z0-9%+&]+")
+#: What an order changes by itself: no other row says that it was done.
+_BY_ORDER = frozenset({"oral intake"})
 #: Rows that document the monitoring, not the patient.
 _NOT_EVENTS = frozenset({"alarm", "dressing", "goal"})
 
@@ -188,6 +190,8 @@ class Judge:
     ) -> Match | None:
         if concept.kind is Kind.MEASUREMENT:
             return match_measurement(reading, row, implied=implied)
+        if name.category == "order" and concept.name in _BY_ORDER:
+            return match_order(reading, name)
         if name.category in ("med", "order"):
             return self._medications.match(concept, reading, row, name)
         if concept.name in PLACES or concept.name == "death":

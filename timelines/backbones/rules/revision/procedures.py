@@ -23,6 +23,14 @@ _BACK_FROM = re.compile(
 )
 
 
+_DIET_CHANGE = re.compile(
+    r"\b(?:advanc\w*|start\w*|beg[au]n|resum\w*|restart\w*|order\w*|plac\w*|chang\w*|liberali[sz]\w*|progress\w*|"
+    r"made|allowed|NPO)\b",
+    re.IGNORECASE,
+)
+_NOTHING = re.compile(r"\bNPO\b|nothing by mouth", re.IGNORECASE)
+
+
 def match_procedure(concept: Concept, reading: Reading, name: EventName) -> Match | None:
     ends = name.act in ("end", "stop") or bool(
         {"removed", "discontinued", "extubation"} & set(name.words)
@@ -51,6 +59,18 @@ def match_procedure(concept: Concept, reading: Reading, name: EventName) -> Matc
     # The laboratory's row of a specimen is the culture; the unit's charting of it comes second.
     later = 0.25 if "culture" in concept.name else 0.0
     return Match(0.3 if ends else 0.1 + later, REACH_ACT, "the same procedure, as performed")
+
+
+def match_order(reading: Reading, name: EventName) -> Match | None:
+    """Match an order that is the change itself: a diet, or nothing by mouth.
+
+    Text that only says what the patient eats ("tolerating a diet") is no change.
+    """
+    if reading.occurrence.polarity is Polarity.ABSENT or not _DIET_CHANGE.search(reading.text):
+        return None
+    if bool(_NOTHING.search(reading.text)) != ("npo" in name.words):
+        return None
+    return Match(0.2, REACH_ACT, "the order that changed the diet")
 
 
 def _is_negated(concept: Concept, reading: Reading) -> bool:

@@ -22,6 +22,12 @@ _NOT_ABSENT = re.compile(
     re.IGNORECASE,
 )
 _REACHING = frozenset({"no", "denies", "denied", "denying", "without", "w/o", "nor", "neither"})
+#: What may be between two items of a denied list: "no melena or further hematemesis".
+_CONJUNCTIONS = frozenset({"or", "nor", "and"})
+_JOINING = _CONJUNCTIONS | {",", "/", "any", "the", "a"}
+_FURTHER = frozenset(
+    {"further", "other", "additional", "more", "another", "new", "recurrent", "subsequent"}
+)
 _NEGATED_NOUNS = {Concept.FINDING}
 
 
@@ -47,7 +53,8 @@ def continues_negation(clause: Clause, before: Chunk, chunk: Chunk) -> bool:
     """
     between = {clause.tokens[i].lower for i in range(before.last, chunk.first)}
     if (
-        not between <= {",", "or", "nor", "and", "/", "any", "the", "a"}
+        not between - _FURTHER <= _JOINING
+        or (between & _FURTHER and not between & _CONJUNCTIONS)
         or chunk.last - chunk.first > 4
     ):
         return False
