@@ -471,7 +471,7 @@ def _heading(hours: float, clock: Clock) -> Moment:
         return Moment(_OUTSIDE[day])
     on = clock.admitted + timedelta(hours=hours)
     midnight = clock.hours(on.replace(hour=0, minute=0, second=0, microsecond=0))
-    return Moment(f"{day} · {on:%a}", f"from {hours_words(max(0.0, midnight))}")
+    return Moment(f"{day} · {on:%a}", f"From {hours_words(max(0.0, midnight))}")
 
 
 def _signed(points: float) -> str:

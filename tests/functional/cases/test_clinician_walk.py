@@ -110,17 +110,17 @@ def test_a_clinician_understands_questions_corrects_comments_and_exports(
     film.take(2)
     page.keyboard.press("1")
 
-    # What is wrong? The diet was advanced by an order at 11:12 of the third day.
-    page.locator(".seg", has_text="diet was advanced").first.click()
+    # What is wrong? The first dose of amlodipine was charted at 13:12 of the second day.
+    page.locator(".seg", has_text="amlodipine was begun").first.click()
     expect(page.locator(f"{PANEL} [data-answers]")).to_be_visible()
     page.keyboard.press("e")
-    page.get_by_label("Time", exact=True).fill("HD 3 11:12")
-    expect(page.locator("[data-correct-read]")).to_contain_text("HD 3 · 11:12")
-    page.get_by_label("Reason").fill("the order of the diet")
+    page.get_by_label("Time", exact=True).fill("HD 2 13:12")
+    expect(page.locator("[data-correct-read]")).to_contain_text("HD 2 · 13:12")
+    page.get_by_label("Reason").fill("the first dose charted")
     film.take(2)
     with page.expect_navigation():
         page.get_by_role("button", name="Save correction").click()
-    expect(answer).to_contain_text("Corrected by vega to HD 3 · 11:12")
+    expect(answer).to_contain_text("Corrected by vega to HD 2 · 13:12")
     assert Correction.objects.get().author == clinician
     film.take()
 
@@ -137,7 +137,7 @@ def test_a_clinician_understands_questions_corrects_comments_and_exports(
     with page.expect_download() as waited:
         page.get_by_role("link", name="JSONL", exact=False).first.click()
     lines = [json.loads(x) for x in Path(waited.value.path()).read_text().splitlines()]
-    (corrected,) = [x for x in lines if "diet was advanced" in x["mention"]]
-    assert corrected["time"] == pytest.approx(50.0)
+    (corrected,) = [x for x in lines if "amlodipine was begun" in x["mention"]]
+    assert corrected["time"] == pytest.approx(28.0)
     assert complaints == []
     film.store()
