@@ -40,10 +40,9 @@ function commands(words) {
 // Mentions in which a word begins with the text come first.
 function occurrences(text) {
   const wanted = folded(text);
-  const mentions = Case.items.map((item) => ` ${folded(item.m)}`);
-  const begins = (index) => mentions[index].includes(` ${wanted}`);
+  const begins = (index) => ` ${Case.searched[index]}`.includes(` ${wanted}`);
   return Case.inNote
-    .filter((index) => mentions[index].includes(wanted))
+    .filter((index) => Case.searched[index].includes(wanted))
     .sort((a, b) => begins(b) - begins(a) || a - b)
     .slice(0, MOST)
     .map((index) => {

@@ -9,7 +9,6 @@ export const search = document.getElementById("case-search");
 const count = document.getElementById("case-search-count");
 const body = Case.find("[data-note-body]");
 const scroller = Case.find("[data-note]");
-const mentions = Case.items.map((item) => folded(item.m));
 const findInNote = body && createFinder(body);
 const canMark = typeof Highlight === "function" && CSS.highlights;
 const marks = { all: canMark && new Highlight(), current: canMark && new Highlight() };
@@ -37,7 +36,13 @@ function words() {
   if (!search.value.trim()) return "";
   if (!findInNote) return `${Case.state.hits.size} found`;
   const { places, at, series } = state;
-  const inNote = at >= 0 ? `${at + 1} of ${places.length}` : `${places.length} in the note`;
+  // A class of drugs is no word of the note.
+  const byClass = !places.length && Case.state.hits.size > 0;
+  const inNote = byClass
+    ? `${Case.state.hits.size} found`
+    : at >= 0
+    ? `${at + 1} of ${places.length}`
+    : `${places.length} in the note`;
   return series === null ? inNote : `${inNote} · ${series} series`;
 }
 
@@ -57,7 +62,7 @@ function find() {
   state.series = null;
   Case.state.hits = wanted
     ? new Set([
-      ...Case.inNote.filter((index) => mentions[index].includes(wanted)),
+      ...Case.inNote.filter((index) => Case.searched[index].includes(wanted)),
       ...state.places.flatMap(occurrencesAt),
     ])
     : null;
@@ -90,7 +95,7 @@ function go(direction) {
   const range = places[state.at];
   const wanted = folded(search.value.trim());
   const around = occurrencesAt(range);
-  const chosen = around.find((index) => mentions[index].includes(wanted)) ?? around[0];
+  const chosen = around.find((index) => Case.searched[index].includes(wanted)) ?? around[0];
   if (chosen !== undefined) Case.select(chosen, "search");
   mark();
   bringInto(scroller, range);

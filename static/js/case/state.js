@@ -1,6 +1,7 @@
 // The state of the case page: the selected occurrence and the time window. Note, plot, table and
 // panel listen to it.
 import { createEvents } from "../common/events.js";
+import { folded } from "../common/filter.js";
 import { rememberedUnder } from "../common/remembered.js";
 import { momentText } from "../common/moment.js";
 import { clamped, isInside, isWhole, stepIn, zoomed } from "./window.js";
@@ -8,6 +9,14 @@ import { clamped, isInside, isWhole, stepIn, zoomed } from "./window.js";
 export const root = document.getElementById("case");
 export const data = JSON.parse(document.getElementById("case-data").textContent);
 export const items = data.items;
+// What a search reads of each occurrence: its words and the classes of its drug.
+const classesOf = new Map();
+for (const [name, uids] of Object.entries(data.classes ?? {})) {
+  for (const uid of uids) classesOf.set(uid, [...classesOf.get(uid) ?? [], name]);
+}
+export const searched = items.map((item) =>
+  folded([item.m, ...classesOf.get(item.u) ?? []].join(" · "))
+);
 export const byUid = new Map(items.map((item, index) => [item.u, index]));
 export const state = { selected: -1, window: [0, 1], hits: null };
 

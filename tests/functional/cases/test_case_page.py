@@ -303,6 +303,23 @@ def test_the_search_finds_words_of_the_note_that_are_no_occurrence_and_of_the_re
     assert page.evaluate("CSS.highlights.get('note-hits').size") == 0
 
 
+def test_a_class_of_drugs_finds_its_drugs(opened, world):
+    page = opened()
+    page.keyboard.press("/")
+    page.keyboard.type("anticoagulant")
+    expect(page.locator("#case-search-count")).to_contain_text("1 found")
+    dim = re.compile("is-dim")
+    expect(page.locator(f'.seg[data-o~="{world.uid("apixaban")}"]').first).not_to_have_class(dim)
+    expect(page.locator(f'.seg[data-o="{world.uid("andexanet")}"]').first).to_have_class(dim)
+    page.keyboard.press("Enter")
+    assert read_selected(page) == world.uid("apixaban")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("anticoagulant")
+    option = page.get_by_role("option").filter(has_text="apixaban").first
+    expect(option).to_be_visible()
+
+
 def test_the_palette_goes_anywhere_by_keyboard(opened, world):
     other = factories.make_encounter(
         world.encounter.dataset, case_id="second-stay", title="Sepsis of the second stay"
