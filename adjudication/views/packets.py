@@ -194,7 +194,7 @@ def _close(request: StudyRequest, found: Packet) -> str:
 def _set_due(request: StudyRequest, found: Packet) -> str:
     form = DueForm(request.POST)
     if not form.is_valid():
-        raise PacketRefused(" ".join(form.errors["due_on"]))
+        raise PacketRefused(" ".join(str(error) for error in form.errors["due_on"]))
     changed = packets.set_due_date(
         packet=found, due_on=form.cleaned_data["due_on"], by=request.user
     )

@@ -81,7 +81,9 @@ function label(box, item) {
   const when = element("b", `status status-${item.s}`);
   when.append(momentOf(item.c ?? item.w, item.c ? item.w : ""));
   box.replaceChildren(when);
-  if (item.pm !== undefined) box.append(element("span", "margin-pair", `reference ${chosenOf(item.pw)}`));
+  if (item.pm !== undefined) {
+    box.append(element("span", "margin-pair", `reference ${chosenOf(item.pw)}`));
+  }
   box.style.top = `${first.getBoundingClientRect().top - body.getBoundingClientRect().top}px`;
 }
 

@@ -63,7 +63,10 @@ function show([start, end]) {
   [start, end].forEach((at, index) => {
     handles[index].style.left = `${at * 100}%`;
     handles[index].setAttribute("aria-valuenow", String(Math.round(at * 100)));
-    handles[index].setAttribute("aria-valuetext", nearestTick(Case.data.ticks[chosenClock()], at)[1]);
+    handles[index].setAttribute(
+      "aria-valuetext",
+      nearestTick(Case.data.ticks[chosenClock()], at)[1],
+    );
   });
   const inside = Case.items.filter(Case.inWindow).length;
   words.textContent = Case.whole() ? "" : `${inside} of ${Case.items.length} in window`;

@@ -25,6 +25,7 @@ from timelines.models import (
     Correction,
     Evaluation,
     Inventory,
+    Occurrence,
     Run,
     StudyTimeline,
     Timeline,
@@ -132,6 +133,12 @@ def test_home_asks_as_many_queries_for_many_cases_as_for_few(web, clinician, stu
     assert ask() == few
 
 
+def find_first_occurrence(timeline: Timeline) -> Occurrence:
+    entry = timeline.entries.order_by("pk")[0]
+    assert entry.occurrence is not None
+    return entry.occurrence
+
+
 def evaluate(run: Run, times: dict[str, tuple[float, float]]) -> Evaluation:
     """An evaluation of the run's cases: by case, the reference's time and the run's."""
     evaluation = make_evaluation(run.study, [run.dataset], report=make_report())
@@ -139,7 +146,7 @@ def evaluate(run: Run, times: dict[str, tuple[float, float]]) -> Evaluation:
         timeline = Timeline.objects.get(
             encounter__case_id=case_id, case_run__run=run, kind=TimelineKind.REVISED
         )
-        uid = timeline.entries.order_by("pk").first().occurrence.uid4
+        uid = find_first_occurrence(timeline).uid4
         line = FunnelLine("0001", uid, "finding", right, ours, (), Lost.OTHER_ROW)
         funnel = CaseFunnel(REVISED, timeline.public_id, (line,))
         result = CaseResult(case_id, run.dataset.name, (), (funnel,))
@@ -163,7 +170,7 @@ def test_times_furthest_from_the_reference_come_first(web, clinician, study):
     assert "Fell" not in extract_text(page)
     # What a person has corrected no longer asks for anyone, and other runs are no study timeline.
     revised = Timeline.objects.get(encounter__case_id="a6", kind=TimelineKind.REVISED)
-    occurrence = revised.entries.order_by("pk").first().occurrence
+    occurrence = find_first_occurrence(revised)
     Inventory.objects.filter(pk=revised.inventory_id).update(sealed_at=timezone.now())
     Correction.objects.create(
         base=revised, occurrence=occurrence, author=clinician, kind=Correction.Kind.NOT_PLACED
