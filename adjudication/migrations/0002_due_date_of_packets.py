@@ -20,7 +20,7 @@ BACKWARD = TRIGGER.format(free="", kept="")
 
 
 class Migration(migrations.Migration):
-    dependencies = [("adjudication", "0011_judged_in_part")]
+    dependencies = [("adjudication", "0001_schema")]
 
     operations = [
         migrations.AddField("packet", "due_on", models.DateField(blank=True, null=True)),
