@@ -41,7 +41,7 @@ def read(path: Path, content: bytes, **options) -> Found:
 @pytest.mark.slow
 def test_random_text_is_read_as_the_csv_module_reads_it_or_refused(tmp_path, monkeypatch):
     chance, whole, refused = random.Random(11), 0, []
-    for _ in range(4000):
+    for _ in range(1500):
         text = "a,b,c\n" + "".join(chance.choice(PIECES) for _ in range(chance.randint(0, 25)))
         monkeypatch.setattr(csv_blocks, "BLOCK_BYTES", chance.choice([2, 7, 1 << 20]))
         try:
@@ -58,7 +58,7 @@ def test_random_text_is_read_as_the_csv_module_reads_it_or_refused(tmp_path, mon
         assert offered == len(expected)
         assert rows == [(at, dict(zip("abc", r, strict=True))) for at, r in expected if len(r) == 3]
         assert [at for at, _ in rejected] == [at for at, r in expected if len(r) != 3]
-    assert whole > 500
+    assert whole > 200
     assert all('"' in text for text in refused)
 
 

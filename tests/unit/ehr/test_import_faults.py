@@ -9,6 +9,7 @@ import gzip
 import json
 import shutil
 from datetime import datetime
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -355,17 +356,16 @@ def test_a_parquet_file_with_a_changed_byte_is_refused_or_has_all_its_rows(tmp_p
     pq.write_table(pa.table(columns), path, compression="none", write_statistics=False)
     content = path.read_bytes()
     refused = 0
-    for place in range(4, len(content)):
-        for change in (1, 2, 18, 127):
-            damaged = bytes([content[place] ^ change])
-            path.write_bytes(content[:place] + damaged + content[place + 1 :])
-            try:
-                offered = sum(block.offered for block in read_rows(path, "rows.parquet"))
-            except WrongFile:
-                refused += 1
-            else:
-                assert offered == 9, (place, change)
-    assert refused > len(content)
+    for place, change in zip(range(4, len(content)), cycle((1, 2, 18, 127)), strict=False):
+        damaged = bytes([content[place] ^ change])
+        path.write_bytes(content[:place] + damaged + content[place + 1 :])
+        try:
+            offered = sum(block.offered for block in read_rows(path, "rows.parquet"))
+        except WrongFile:
+            refused += 1
+        else:
+            assert offered == 9, (place, change)
+    assert refused > len(content) / 4
 
 
 def mimic(folder: Path, name: str, old: str, new: str) -> MimicIV:

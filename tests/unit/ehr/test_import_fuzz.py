@@ -15,7 +15,7 @@ from tests.import_fuzz.balance import read_outcome
 from tests.import_fuzz.mutations import mutate
 from tests.import_fuzz.worlds import WORLDS
 
-MUTATIONS = 250
+MUTATIONS = 100
 BASE_SEED = 20_260
 
 
@@ -58,5 +58,5 @@ def test_mutated_inputs(format):
 def test_fresh_mutations(format):
     base = random.SystemRandom().randrange(1 << 40)
     print(f"base seed {base}")
-    for i in range(20 * MUTATIONS):
+    for i in range(50 * MUTATIONS):
         check(format, base + i)

@@ -92,7 +92,7 @@ def test_a_timeline_read_by_the_judge_s_own_rules_gains_nothing_by_it() -> None:
     It is compared with the reference, which rests on rows.
     """
     for_reference = for_rules = 0
-    for folder in DEMO[:6]:
+    for folder in DEMO[:3]:
         note, anchor, reference, series, rows = read_case(folder)
         given = judge_input(
             reference,
@@ -112,10 +112,11 @@ def test_a_timeline_read_by_the_judge_s_own_rules_gains_nothing_by_it() -> None:
         ]
         first = sum((f.verdict is Verdict.A) == given.a_is_first for f in decided)
         for_reference, for_rules = for_reference + first, for_rules + len(decided) - first
-    assert for_reference >= 30
+    assert for_reference >= 15
     assert for_rules <= 0.1 * (for_reference + for_rules)
 
 
+@pytest.mark.deep
 def test_a_case_twice_as_large_takes_no_more_than_its_pairs_do() -> None:
     """Time grows with the pairs of occurrences: four times, and some room.
 

@@ -119,7 +119,7 @@ def assert_legal(given: JudgeInput) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(TIMELINES, TIMELINES, st.integers(0, 9))
 def test_any_game_has_legal_findings_that_swapping_leaves_alone(
     first: list[Candidate], second: list[Candidate], seed: int
