@@ -154,7 +154,7 @@ class StayAxis:
         ]
 
     def hour_days(self) -> list[Band]:
-        """Return the days counted from the hour of admission, named by their start.
+        """Return days counted from admission, named by their start.
 
         None if there are too many to tell apart.
         """

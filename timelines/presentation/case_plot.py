@@ -143,7 +143,10 @@ def payload(items: Sequence[Item], anchor: Anchor, discharge: float | None) -> d
 
 
 def both_ways(moment: Moment) -> list[str]:
-    """Return a time as day and clock, and as hours; scripts show the one chosen."""
+    """Return a time as day and clock, and as hours.
+
+    Scripts show the one that the reader chose.
+    """
     return [moment.day, moment.hours or moment.day]
 
 

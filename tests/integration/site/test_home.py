@@ -140,7 +140,7 @@ def find_first_occurrence(timeline: Timeline) -> Occurrence:
 
 
 def evaluate(run: Run, times: dict[str, tuple[float, float]]) -> Evaluation:
-    """An evaluation of the run's cases: by case, the reference's time and the run's."""
+    """Evaluate the run: by case the reference's time and its own."""
     evaluation = make_evaluation(run.study, [run.dataset], report=make_report())
     for case_id, (right, ours) in times.items():
         timeline = Timeline.objects.get(

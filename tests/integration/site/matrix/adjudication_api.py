@@ -253,7 +253,7 @@ PACKETS = [
     Row("adjudication_api:packet_step", _admins(404), method="post", path=_step("other")),
     *(
         Row(f"adjudication_api:packet_{name}", _admins(415), method="post", path=_packet)
-        for name in ("second", "changed", "assign")
+        for name in ("due_date", "second", "changed", "assign")
     ),
     Row("adjudication_api:packet_candidates", _admins(200), path=_packet),
     Row("adjudication_api:packet_withdraw", _admins(200), method="post", path=_assign),
