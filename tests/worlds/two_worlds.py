@@ -127,6 +127,7 @@ TOKENS = re.compile(
     r"(?<=csrfmiddlewaretoken\" value=\")\w+|(?<=X-CSRFToken\": \")\w+|(?<=nonce-)[\w+/=-]+|(?<=nonce=\")[\w+/=-]+"
     rf"|{_YEAR}-\d\d-\d\d([T ][\d:.]+)?([+]00:00|Z)?|(?<=>)\d\d:\d\d:\d\d(?=<)"
     rf'|\d+ \w+ {_YEAR}(,? [\d:]+( [ap][.]m[.])?|, noon|, midnight)?|(?<=name="seed" value=")\d+'
+    r"|\d+\s(second|minute|hour)s? ago"
 )
 
 #: Ids of FHIR resources, which are made of public ids.
