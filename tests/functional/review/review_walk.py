@@ -33,7 +33,8 @@ STEPS = (
         "An admin draws a packet",
         "The page shows what can be drawn: every stratum of every pairing, and the excluded "
         "findings by reason. The admin chooses quotas, cases, the seed and whether a pairing gets "
-        "a second reviewer. A preview shows the draw before anything is stored.",
+        "a second reviewer. A preview shows the draw before anything is stored. The review can "
+        "have a due date.",
     ),
     Step(
         "packet",

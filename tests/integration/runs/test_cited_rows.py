@@ -121,12 +121,15 @@ def test_a_revision_that_cites_rows_is_stored_whole_and_shown(monkeypatch, clien
     assert "The dose has a row." in page
     where["uid4"] = second.occurrence.uid4
     page = client.get(reverse("timelines:chain", kwargs=where)).content.decode()
-    assert re.findall(r'answer-time">(.*?)</p>\s*<p>(.*?)</p>', page) == [
+    answer = page.partition("answer-time")[2]
+    assert re.findall(r'<span data-in-hours="(.*?)">(.*?)</span>', answer)[:2] == [
+        ("Given +6.5 h, not +1 h.", "Given HD 1 · 21:08, not 15:38."),
         (
-            "Given HD 1 · 21:08, not 15:38.",
+            "The medication record has vancomycin (administered); the note (“Cough”) was read as "
+            "+1 h.",
             "The medication record has vancomycin (administered); the note (“Cough”) was read as "
             "15:38.",
-        )
+        ),
     ]
 
 

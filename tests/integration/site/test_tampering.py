@@ -52,6 +52,7 @@ WORK = "work under way: says nothing of a decision"
 DISPLAY = "how the run was done and shown, not what its findings say"
 #: What may be changed unnoticed, and why it does not matter.
 FREE = {
+    ("adjudication_packet", "due_on"): "an admin may set it while the packet is open, and it decides nothing",
     ("adjudication_assignment", "created_at"): WORK,
     ("adjudication_assignment", "practised_at"): WORK,
     ("adjudication_slot", "lease_expires_at"): WORK,
@@ -88,6 +89,7 @@ VALUES = {
     "ARRAY": ["array_append({c}, 'x')"],
     "jsonb": ["'{{\"x\": 1}}'", "'[]'"],
     "timestamp with time zone": ["coalesce({c} + interval '1 second', now())"],
+    "date": ["coalesce({c} + 1, current_date)"],
     "double precision": ["coalesce({c}, 0) + 0.5"],
     "character varying": [
         "'late'", "'VALUE'", "'TIMING'", "'same_event'", "'failed'",
