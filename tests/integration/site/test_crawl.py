@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
@@ -99,10 +100,10 @@ def add_second_role(demo: Demo) -> Demo:
     return replace(demo, people={**demo.people, "both": both})
 
 
-def check(demo: Demo, caplog, *, each: int, narrowed: int) -> None:
+def check(demo: Demo, caplog, people: Iterable[str], *, each: int, narrowed: int) -> None:
     caplog.set_level(logging.WARNING)
     wrong: list[str] = []
-    for person in PEOPLE:
+    for person in people:
         started = time.monotonic()
         visits = crawl_person(demo, person, each=each, narrowed=narrowed)
         wrong += faults(visits, person)
@@ -123,10 +124,12 @@ def check(demo: Demo, caplog, *, each: int, narrowed: int) -> None:
 
 @pytest.mark.xdist_group("demo")  # one worker builds the world for both
 def test_nothing_that_a_page_links_to_is_broken(caplog):
-    check(add_second_role(make_demo()), caplog, each=1, narrowed=4)
+    # The author of a draft reaches what other clinicians reach, but for one closed case.
+    people = [person for person in PEOPLE if person != "author"]
+    check(add_second_role(make_demo()), caplog, people, each=1, narrowed=2)
 
 
 @pytest.mark.deep
 def test_nothing_that_the_cohort_links_to_is_broken(caplog):
     demo = make_demo(DEMO / "cohort", ("29281842", "27882036", "24181354"))
-    check(add_second_role(demo), caplog, each=12, narrowed=100)
+    check(add_second_role(demo), caplog, PEOPLE, each=12, narrowed=100)

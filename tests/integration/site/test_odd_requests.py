@@ -448,7 +448,7 @@ def test_a_form_that_cannot_be_taken_is_refused_with_a_sentence(
 
 @pytest.mark.xdist_group("demo")  # one worker builds the world for both
 def test_no_odd_request_is_answered_with_500(caplog):
-    check(caplog, most=600)
+    check(caplog, most=300)
 
 
 @pytest.mark.deep
