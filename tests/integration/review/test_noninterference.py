@@ -316,7 +316,7 @@ NOT_IN_SHORT_WALK = {
 def test_nothing_that_a_reviewer_and_clinician_reaches_depends_on_what_was_made_of_the_case(
     quiet: None,
 ):
-    """A clinician who reviews sees the same at every address: few ids, no links."""
+    """A clinician who reviews sees the same at every address."""
     seen = []
     for variation in (ONE, OTHER):
         world = build(variation)
