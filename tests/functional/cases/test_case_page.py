@@ -148,7 +148,7 @@ def test_the_switch_turns_every_time_of_the_page_to_hours(opened, world):
     axis = page.locator(".lanes-axis")
     expect(axis).to_contain_text("+24 h")
     assert not clock.search(axis.text_content())
-    # It holds for what is loaded later, and after the page is opened again.
+    # It applies to what is loaded later, and after the page is opened again.
     page.reload()
     page.wait_for_selector("#case[data-ready]")
     expect(answer).to_contain_text("+6.5 h")

@@ -117,7 +117,7 @@ def compute_reach(match: Match, reading: Reading, entry: Entry, *, unique: bool)
 
     `unique`: no other row of the record has the stated value.
     """
-    if reading.section == "procedures" and entry.decided_by == "section":
+    if reading.section == "procedures" and entry.decided_by == SECTION:
         return _ANY_TIME
     if _IN_ED.search(reading.occurrence.mention):
         return min(match.reach, _ED_REACH)

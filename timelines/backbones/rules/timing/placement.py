@@ -222,7 +222,7 @@ class Placement:
         place = Place.FLOOR if Place.FLOOR in milestones.reached or not unit else Place.UNIT
         return replace(
             milestones.at(place),
-            rule="section",
+            rule=SECTION,
             reason="the beginning of the hospital course",
             strength=Strength.DEFAULT,
             known=False,
@@ -279,7 +279,7 @@ class Placement:
         estimate = self.resolver.milestones.at(place)
         return replace(
             estimate.shift(0.1, -0.5, 1.5),
-            rule="section",
+            rule=SECTION,
             reason=f"examination: {estimate.reason}",
         )
 
@@ -295,7 +295,7 @@ class Placement:
             place = find_place(label[1]) if label else None
             if place in (Place.UNIT, Place.FLOOR):
                 reached = replace(
-                    self.resolver.milestones.at(place).shift(0.1, -0.5, 1.5), rule="section"
+                    self.resolver.milestones.at(place).shift(0.1, -0.5, 1.5), rule=SECTION
                 )
                 moment = Moment(reached, self.resolver.calendar.day_of(reached.time or 0.0))
             elif sentence.line != line:
@@ -309,7 +309,7 @@ class Placement:
             return replace(
                 arrival,
                 low=None,
-                rule="section",
+                rule=SECTION,
                 reason="presenting problem",
                 strength=Strength.DEFAULT,
                 known=False,
@@ -331,7 +331,7 @@ class Placement:
             0.0,
             leaving,
             Strength.DEFAULT,
-            "section",
+            SECTION,
             "undated advice during the stay",
         )
         moment = Moment(undated, self.resolver.calendar.day_of(leaving * 0.5))

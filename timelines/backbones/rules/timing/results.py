@@ -15,7 +15,7 @@ from timelines.backbones.rules.timing.anchors.cursor import Cursor
 from timelines.backbones.rules.timing.anchors.milestones import Place, find_place
 from timelines.backbones.rules.timing.anchors.points import Moment
 from timelines.backbones.rules.timing.anchors.resolver import Resolver
-from timelines.backbones.rules.timing.estimate import Estimate, Strength
+from timelines.backbones.rules.timing.estimate import SECTION, Estimate, Strength
 from timelines.backbones.rules.timing.narrative import Narrator
 
 _LABEL = re.compile(r"\s*([^\s:][^:\n]{0,40}?)(?::|\s{3,})")
@@ -103,7 +103,7 @@ def _estimate_time(resolver: Resolver, kind: str, title: str) -> Estimate:
             max(time - 30, 0.0),
             max(end, time),
             Strength.PLACE,
-            "section",
+            SECTION,
             reason,
             known=leaving.known,
         )
@@ -114,12 +114,12 @@ def _estimate_time(resolver: Resolver, kind: str, title: str) -> Estimate:
             min(-6.0, time),
             max(2.0, time),
             Strength.PLACE,
-            "section",
+            SECTION,
             "first results on arrival",
             known=True,
         )
     return Estimate(
-        min(_UNDATED, end / 2), -3.0, end, Strength.DEFAULT, "section", "undated result of the stay"
+        min(_UNDATED, end / 2), -3.0, end, Strength.DEFAULT, SECTION, "undated result of the stay"
     )
 
 
@@ -160,7 +160,7 @@ def _occasion(
     if place in (Place.UNIT, Place.FLOOR, Place.OUTSIDE):
         return replace(
             resolver.milestones.at(place).shift(1.0, 0.0, 3.0),
-            rule="section",
+            rule=SECTION,
             reason=f"results labelled “{words}”",
         )
     found = resolver.index.find(words, sentence.start, whole=True) if heads else None
