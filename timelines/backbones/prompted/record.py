@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from timelines.backbones.prompted.tables import hours_text
 from timelines.domain import Expansion, SourceRow, TimeKind
@@ -34,8 +35,13 @@ class PrintedRecord:
         return self.rows[number - 1] if 1 <= number <= len(self.rows) else None
 
     def words_of(self, uid: str) -> str:
-        """Return "r4 r17" for the rows found for the UID; "" without any."""
-        return " ".join(f"r{number}" for number in self.numbers_of.get(uid, ()))
+        """Return "r17 r4 r8-10" for the rows found for the UID; "" without any.
+
+        The most relevant row is first; the others follow in order, three or more in a row as one
+        range, because these numbers would be a fifth of a long prompt.
+        """
+        best, *others = self.numbers_of.get(uid, (0,))
+        return " ".join([f"r{best}", *_ranges(sorted(others))]) if best else ""
 
 
 def print_record(found: Expansion, most: int) -> PrintedRecord:
@@ -70,6 +76,18 @@ def print_record(found: Expansion, most: int) -> PrintedRecord:
         numbers[item.uid].append(number[item.row.row_index])
     text = "\n\n".join(blocks) if blocks else "no rows"
     return PrintedRecord(text, tuple(rows), {uid: tuple(n) for uid, n in numbers.items()})
+
+
+def _ranges(numbers: Sequence[int]) -> list[str]:
+    """Return "r4 r6 r8-10" for ascending numbers, without the spaces."""
+    words: list[str] = []
+    for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
+        first, *rest = (number for _, number in run)
+        if len(rest) < 2:
+            words += [f"r{number}" for number in (first, *rest)]
+        else:
+            words.append(f"r{first}-{rest[-1]}")
+    return words
 
 
 def _stay_line(row: SourceRow, most: int) -> str:

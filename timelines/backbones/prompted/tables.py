@@ -55,12 +55,19 @@ def timeline_table(
 
 
 def _line(occurrence: Occurrence, entry: Entry) -> str:
-    bounds = f"[{hours_text(entry.lower)}, {hours_text(entry.upper)}]"
+    bounds = ", ".join(_bound_text(bound, entry.time) for bound in (entry.lower, entry.upper))
     context = f"[{', '.join(entry.context)}]"
     return (
-        f"{occurrence.uid} | {occurrence.mention} | {hours_text(entry.time)} | {bounds} |"
+        f"{occurrence.uid} | {occurrence.mention} | {hours_text(entry.time)} | [{bounds}] |"
         f" {int(bool(entry.known))} | {context}"
     )
+
+
+def _bound_text(bound: float | None, time: float | None) -> str:
+    """Return hours; one decimal is enough ten hours or more from the time."""
+    if bound is None or time is None or abs(bound - time) < 10:
+        return hours_text(bound)
+    return hours_text(round(bound, 1))
 
 
 def hours_text(hours: float | None) -> str:

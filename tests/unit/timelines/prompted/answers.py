@@ -113,9 +113,17 @@ def find_rows(request: ModelRequest) -> dict[str, Found] | None:
     printed = re.findall(r"^r(\d+) \| (\S+) \|", block(request, "EVIDENCE"), re.MULTILINE)
     hours = {f"r{number}": (int(number), float(hour)) for number, hour in printed}
     return {
-        cells[0]: tuple(hours[number] for number in re.findall(r"\br\d+\b", cells[-1]))
+        cells[0]: tuple(hours[f"r{number}"] for number in expand_row_numbers(cells[-1]))
         for cells in lines
     }
+
+
+def expand_row_numbers(cell: str) -> list[int]:
+    """Return the numbers in "r17 r4 r8-10"; none of "none found"."""
+    numbers: list[int] = []
+    for first, last in re.findall(r"\br(\d+)(?:-(\d+))?\b", cell):
+        numbers += range(int(first), int(last or first) + 1)
+    return numbers
 
 
 def _revision(request: ModelRequest) -> str:

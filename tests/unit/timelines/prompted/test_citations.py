@@ -21,11 +21,13 @@ from llm_runtime.providers.scripted import ScriptedModel
 from tests.unit.timelines.prompted.answers import block
 from timelines.backbones.prompted.backbone import ROLES, prompted_backbone
 from timelines.backbones.prompted.reviser import revision_schema
+from timelines.backbones.prompted.tables import timeline_table
 from timelines.domain import (
     Anchor,
     Entry,
     Evidence,
     Expansion,
+    Inventory,
     NoRows,
     RowLink,
     SourceRow,
@@ -141,6 +143,23 @@ def test_the_prompt_prints_rows_once_and_their_numbers_behind_each_occurrence() 
         "== lab:lactate:blood | mmol/L | collection\nr3 | 6.5 | 4.1\nr4 | 8 | 2.0\n\n"
         "== vital:temperature | charted\nr5 | -3 | 39"
     )
+
+
+@pytest.mark.parametrize(
+    ("time", "lower", "upper", "printed"),
+    [
+        (1.47, -22.68, 26.07, "1.47 | [-22.7, 26.1]"),
+        (1.47, -8.52, 11.46, "1.47 | [-8.52, 11.46]"),
+        (-48.0, None, -36.25, "-48 | [N/A, -36.2]"),
+        (None, -22.68, 26.07, "N/A | [-22.68, 26.07]"),
+    ],
+)
+def test_bounds_that_are_far_from_the_time_have_one_decimal(
+    time: float | None, lower: float | None, upper: float | None, printed: str
+) -> None:
+    fever = Inventory((TAGGED.inventory.by_uid[FEVER],))
+    table = timeline_table(fever, {FEVER: Entry(FEVER, time, lower, upper)})
+    assert table.split("\n")[1] == f"{FEVER} | Fever | {printed} | 0 | []"
 
 
 def test_the_published_prompt_prints_relevance_and_no_numbers() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from timelines.backbones.prompted.record import print_record
+import pytest
+
+from tests.unit.timelines.prompted.answers import expand_row_numbers
+from timelines.backbones.prompted.record import PrintedRecord, print_record
 from timelines.domain import Evidence, Expansion, SourceRow, TimeKind
 
 A, B, C = "0a1b", "77de", "c0de"
@@ -74,7 +77,25 @@ def test_numbers_of_an_occurrence_are_in_order_of_relevance() -> None:
     record = print_record(EXPANSION, 160)
     assert record.numbers_of == {A: (4, 3), B: (8, 9, 5, 6, 3), C: (10, 1, 7)}
     assert record.words_of(A) == "r4 r3"
+    assert record.words_of(B) == "r8 r3 r5 r6 r9"
     assert record.words_of("ffff") == ""
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ((7,), "r7"),
+        ((5, 6, 7), "r5 r6 r7"),
+        ((5, 6, 7, 8), "r5 r6-8"),
+        ((8, 7, 6, 5), "r8 r5-7"),
+        ((4, 9, 2, 11, 10, 1), "r4 r1 r2 r9-11"),
+        ((6, 5, 7, 4, 8), "r6 r4 r5 r7 r8"),
+    ],
+)
+def test_three_numbers_that_follow_each_other_are_a_range(numbers, words) -> None:
+    record = PrintedRecord("", (), {A: numbers})
+    assert record.words_of(A) == words
+    assert sorted(expand_row_numbers(words)) == sorted(numbers)
 
 
 def test_a_number_names_its_row_and_no_other_number_names_any() -> None:
