@@ -227,7 +227,10 @@ def _retry(run: Run, case_runs: QuerySet[CaseRun], by: User) -> int:
             later += ended[1:]
     retry_all(jobs=StageRun.objects.filter(pk__in=later), by=by, study=run.study, waits=True)
     retry_all(jobs=StageRun.objects.filter(pk__in=first), by=by, study=run.study)
-    CaseRun.objects.filter(stages__in=first).update(rounds=F("rounds") + 1)
+    # By key: a join with the stages would be planned as if there were none, if the tables were empty
+    # when they were last analysed.
+    asked = StageRun.objects.filter(pk__in=first).values("case_run")
+    CaseRun.objects.filter(pk__in=asked).update(rounds=F("rounds") + 1)
     send_hints(StageRun, first)
     return len(first)
 
