@@ -174,7 +174,7 @@ def test_every_order_of_events_ends(happened, django_user_model):
 @pytest.mark.slow
 @pytest.mark.django_db
 @examples(
-    max_examples=3000,
+    max_examples=1000,
     derandomize=False,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
