@@ -89,8 +89,14 @@ def map_names() -> dict[str, str]:
     return taken
 
 
+#: A number with decimals. Its last digits may depend on the order in which a processor adds.
+DECIMAL = re.compile(r"(?<![\w.])-?\d+(?:\.\d+(?:e[-+]?\d+)?|e-\d+)(?![\w.])")
+
+
 def normalise(name: str, text: str, known: Mapping[str, str], days: set[date]) -> str:
     """Return the export in the form that each run of the same code gives.
+
+    Numbers are rounded to nine decimals: machines differ beyond.
 
     `days`: the days on which this run ran.
     """
@@ -100,6 +106,7 @@ def normalise(name: str, text: str, known: Mapping[str, str], days: set[date]) -
             rf"{day.isoformat()}[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(\+00:00|Z| UTC)?", "CLOCK", text
         )
     text = re.sub(r"127\.0\.0\.1:\d+", "SERVER", text)
+    text = DECIMAL.sub(lambda match: repr(round(float(match.group()), 9) + 0.0), text)
     for part, (pattern, replacement) in DURATIONS.items():
         if part in name:
             text = re.sub(pattern, replacement, text)

@@ -145,6 +145,8 @@ def test_a_digit_makes_an_export_differ_and_a_random_id_does_not(tmp_path):
     raw = "abcdefgh2345,2.25,2026-01-02T03:04:05.6+00:00\n"
     before = {"a.csv": normalise("a.csv", raw, known, days)}
     assert before == {"a.csv": "game-1,2.25,CLOCK\n"}
+    for summed in ("3e-17,2.123456789012,1.2.3,12e9", "0.0,2.12345678901201,1.2.3,12e9"):
+        assert normalise("a.csv", summed, {}, set()) == "0.0,2.123456789,1.2.3,12e9"
     other = raw.replace("abcdefgh2345", "zzzzzzzz9999").replace("03:04", "04:05")
     assert digests(
         {"a.csv": normalise("a.csv", other, {"zzzzzzzz9999": "game-1"}, days)}
