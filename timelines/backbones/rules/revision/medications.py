@@ -30,6 +30,18 @@ _ACT_WORDS = {
     "order start": "order",
     "order stop": "end of order",
 }
+#: Acts of single doses, as records of administrations name them, and the acts of infusions that
+#: they equal. A dose that was not given has none.
+_SAME_ACT = {
+    "administered": "start",
+    "applied": "start",
+    "delayed administered": "start",
+    "given": "start",
+    "partial administered": "start",
+    "restarted": "start",
+    "started": "start",
+    "stopped": "end",
+}
 _ORAL = re.compile(
     r"\b(?:oral|orally|PO|by"
     r" mouth|tablets?|subcutaneous\w*|SQ|SC|subq|patch|daily|BID|TID|QID|nightly|qhs|taper|regimen|home|standing)\b",
@@ -71,11 +83,12 @@ class Medications:
         )
         charted = any(e.startswith("med:") and concept.matches(event_name(e)) for e in self._rows)
         wanted = _acts(reading, charted=charted, infusion=infusion)
-        kind = f"{name.category} {name.act}"
+        kind = f"{name.category} {_SAME_ACT.get(name.act, name.act)}"
         if kind not in wanted or ("prophylaxis" in name.words and (infusion or bolus)):
             return None
         cost = wanted[kind]
-        if kind == "med start" and bolus != infusion and bolus == (row.numeric_value is not None):
+        rated = row.numeric_value is not None and name.act == "start"
+        if kind == "med start" and bolus != infusion and bolus == rated:
             cost += _OTHER_WAY
         if kind == "med end":
             if reading.act is Act.END:
