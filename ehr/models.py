@@ -120,16 +120,42 @@ class Note(models.Model):
     text = models.TextField()
     sha256 = models.CharField(max_length=64)
     charted_at = NaiveDateTimeField(null=True, blank=True)
+    #: A chart made of other notes of the stay (`ehr.record.charts`), not an imported note.
+    composed = models.BooleanField(default=False)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["encounter", "sha256"], name="note_once_per_encounter")
         ]
 
+    @property
+    def is_intact(self) -> bool:
+        """Whether the text is the imported one."""
+        return self.digest(self.text) == self.sha256
+
     @staticmethod
     def digest(text: str) -> str:
         """SHA-256 of the UTF-8 note, checked at import, render and export."""
         return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+class NotePart(models.Model):
+    """One note of a chart: which code points of the chart are the note's."""
+
+    chart = models.ForeignKey(Note, on_delete=models.CASCADE, related_name="parts")
+    note = models.ForeignKey(Note, on_delete=models.CASCADE, related_name="in_charts")
+    start = models.IntegerField()
+    end = models.IntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["chart", "note"], name="note_once_per_chart"),
+            models.CheckConstraint(
+                condition=models.Q(start__gte=0, end__gt=models.F("start")),
+                name="part_is_not_empty",
+            ),
+        ]
+        ordering = ["chart", "start"]
 
 
 class SourceRow(models.Model):

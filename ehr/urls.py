@@ -12,6 +12,7 @@ from ehr import views
 app_name = "ehr"
 urlpatterns = [
     path("cases/<public_id:public_id>/record/", views.record, name="record"),
+    path("cases/<public_id:public_id>/notes/<number:place>/", views.note, name="note"),
     path(
         "cases/<public_id:public_id>/record/series/<number:series_id>/",
         views.series_rows,

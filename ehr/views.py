@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -15,6 +15,7 @@ from accounts.audit.trail import record as audit
 from accounts.permissions import CASE_READERS, check_user_can_open
 from accounts.scoping import StudyRequest, filter_by_role, study_role_required
 from ehr.models import Encounter, EventSeries
+from ehr.record.charts import describe_note, list_notes
 from ehr.record.page import (
     RowLine,
     SeriesFilter,
@@ -125,6 +126,32 @@ def untimed_rows(request: StudyRequest, public_id: str) -> HttpResponse:
     encounter = _open_encounter(request, public_id)
     _audit_view(request, encounter, "record.rows", untimed=True)
     return _rows_response(request, encounter, untimed_indices(encounter), None)
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def note(request: StudyRequest, public_id: str, place: int) -> HttpResponse:
+    """Show one note of a stay; `place` counts from 1 in order of time.
+
+    The case page opens the text alone with it.
+    """
+    encounter = _open_encounter(request, public_id)
+    notes = list_notes(encounter)
+    if not 1 <= place <= len(notes):
+        raise Http404
+    _audit_view(request, encounter, "note.open", note=notes[place - 1].pk)
+    partial = bool(request.htmx)  # type: ignore[attr-defined]  # set by django-htmx's middleware
+    response = render(
+        request,
+        "ehr/_note.html" if partial else "ehr/note.html",
+        {
+            "encounter": encounter,
+            "note": notes[place - 1],
+            "title": describe_note(notes[place - 1]),
+        },
+    )
+    response["Vary"] = "HX-Request"
+    return response
 
 
 def _rows_response(

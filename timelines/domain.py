@@ -226,15 +226,33 @@ class Inventory:
         return iter(self.occurrences)
 
 
+@dataclass(frozen=True, slots=True)
+class NotePart:
+    """One note of a chart: `[start, end)` of the chart's text.
+
+    `written` is in hours from admission; None if nobody says when.
+    """
+
+    start: int
+    end: int
+    kind: str
+    written: float | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise InvariantError(f"part [{self.start}, {self.end}) is empty or reversed")
+
+
 @dataclass(frozen=True)
 class TaggedNote:
     """The clean note (exactly as stored) with its inventory.
 
-    Spans must be inside the note.
+    Spans must be inside the note. A chart, several notes of a stay in one text, has `parts`.
     """
 
     text: str
     inventory: Inventory
+    parts: tuple[NotePart, ...] = ()
 
     def __post_init__(self) -> None:
         for o in self.inventory:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -31,6 +32,7 @@ from timelines.presentation.case_plot import DENSITY_BINS, both_ways
 from timelines.presentation.plots import ZERO, Axis, LaneRows, Mark, build_axis, density, lanes
 from timelines.presentation.sentence import find_sentence
 from timelines.presentation.wording import LANE_WORDS
+from timelines.runs.stay_text import StayText
 
 
 @dataclass(frozen=True)
@@ -95,13 +97,16 @@ def find_games(a: Choice, b: Choice) -> QuerySet[Game]:
 
 
 def build_compare_rows(
-    a: Choice, b: Choice, run: JudgeRun | None, clock: Clock
+    a: Choice, b: Choice, run: JudgeRun | None, clock: Clock, text: StayText | None
 ) -> list[CompareRow]:
-    """Return the aligned rows with any findings of the judge run."""
+    """Return the aligned rows with any findings of the judge run.
+
+    Their places are those in `text`, which is None for a stay without a note.
+    """
     shared = a.inventory_id is not None and a.inventory_id == b.inventory_id
     tolerance = JudgeConfig.from_dict(run.config).tolerance if run else TOLERANCE
     by_entry = _findings(a, b, run)
-    rows = align_rows(_placed_rows(a), _placed_rows(b), shared_uids=shared)
+    rows = align_rows(_placed_rows(a, text), _placed_rows(b, text), shared_uids=shared)
     return [
         _row(number, row, tolerance, by_entry, clock) for number, row in enumerate(rows, start=1)
     ]
@@ -135,7 +140,8 @@ def build_payload(rows: Sequence[CompareRow], clock: Clock, note: str) -> dict[s
     }
 
 
-def _placed_rows(choice: Choice) -> list[PlacedRow]:
+def _placed_rows(choice: Choice, text: StayText | None) -> list[PlacedRow]:
+    place = partial((text or StayText()).place, choice.inventory_id)
     fields = (
         "pk",
         "event",
@@ -155,8 +161,8 @@ def _placed_rows(choice: Choice) -> list[PlacedRow]:
             mention=unescape_mention(mention or event),
             time=time,
             uid=uid,
-            start=start,
-            end=end,
+            start=place(start),
+            end=place(end),
             lower=lower,
             upper=upper,
             lane=Lane(lane) if lane else Lane.FINDING,

@@ -21,7 +21,7 @@ from ehr.record.page import RowLine, row_lines, sort_rows
 from timelines.models import Entry, Timeline
 from timelines.pipeline.uids import unescape_mention
 from timelines.presentation.note_html import text_html
-from timelines.runs.storage import checked_text, find_note
+from timelines.runs.stay_text import StayText, read_texts
 
 #: Rows shown of either timeline before and after the finding's own.
 NEIGHBOURS = 4
@@ -131,11 +131,12 @@ def build_quote(finding: Finding, encounter: Encounter) -> Quote | None:
     None without either or without a note. Raises NoteChanged if the text differs from the imported
     one.
     """
-    note = find_note(encounter)
-    span = _quote_span(finding) or _own_span(finding)
-    if note is None or span is None:
+    comparison = finding.game.comparison
+    found = read_texts(encounter, (comparison.first.inventory_id, comparison.second.inventory_id))
+    span = None if found is None else _quote_span(finding) or _own_span(finding, found)
+    if found is None or span is None:
         return None
-    text, (start, end) = checked_text(note), span
+    text, (start, end) = found.text, span
     # text_html escapes every character of the note.
     before, quoted, after = (
         mark_safe(text_html(piece)) for piece in (text[:start], text[start:end], text[end:])
@@ -152,16 +153,17 @@ def _quote_span(finding: Finding) -> tuple[int, int] | None:
     )
 
 
-def _own_span(finding: Finding) -> tuple[int, int] | None:
-    """Return the place of the finding's row in the note: A's, else B's."""
+def _own_span(finding: Finding, text: StayText) -> tuple[int, int] | None:
+    """Return the place of the finding's row in the text: A's, else B's."""
     found = (
         e.occurrence
         for e in (finding.a_entry, finding.b_entry)
         if e is not None and e.occurrence is not None
     )
-    return next(
-        ((o.start, o.end) for o in found if o.start is not None and o.end is not None), None
+    places = (
+        (text.place(o.inventory_id, o.start), text.place(o.inventory_id, o.end)) for o in found
     )
+    return next(((a, b) for a, b in places if a is not None and b is not None), None)
 
 
 def load_cited_series(finding: Finding, encounter: Encounter) -> CitedSeries | None:

@@ -22,7 +22,7 @@ from jobs.errors import PermanentFailure
 from timelines import domain
 from timelines.evaluation.values import SourceKey
 from timelines.models import Entry, Timeline
-from timelines.runs.storage import checked_text, find_note
+from timelines.runs.stay_text import StayText, read_texts
 from timelines.transfer.lines import Selection, chosen_of_cases, chosen_timelines
 
 #: Cases whose timelines are chosen in one query.
@@ -46,7 +46,7 @@ class LoadedGame:
 class Material:
     """What the games of a case have in common, in hours from the anchor."""
 
-    note: str
+    text: StayText
     anchor: domain.Anchor
     series: tuple[Series, ...]
     rows: tuple[domain.SourceRow, ...]
@@ -149,12 +149,15 @@ def load_game(game: Game, config: JudgeConfig) -> LoadedGame:
         pk=game.comparison_id
     )
     encounter = comparison.encounter
-    material = load_material(encounter)
-    first, second = load_candidates(comparison.first), load_candidates(comparison.second)
+    material = load_material(encounter, (comparison.first, comparison.second))
+    first, second = (
+        load_candidates(timeline, material.text)
+        for timeline in (comparison.first, comparison.second)
+    )
     given = judge_input(
         [c for c, _ in first],
         [c for c, _ in second],
-        note=material.note,
+        note=material.text.text,
         anchor=material.anchor,
         seed=game.seed,
         series=material.series,
@@ -173,13 +176,13 @@ def load_game(game: Game, config: JudgeConfig) -> LoadedGame:
     )
 
 
-def load_material(encounter: Encounter) -> Material:
-    """Load note, hour zero, summaries and rows of a case.
+def load_material(encounter: Encounter, timelines: Sequence[Timeline] = ()) -> Material:
+    """Load text, hour zero, summaries and rows of a case.
 
-    Raises NoteChanged, and PermanentFailure if there is no note.
+    The text is that of the timelines. Raises NoteChanged, and PermanentFailure if there is no note.
     """
-    note = find_note(encounter)
-    if note is None:
+    text = read_texts(encounter, [t.inventory_id for t in timelines])
+    if text is None:
         raise PermanentFailure("the case has no note")
     table = rows_table(encounter)
     anchor = domain.Anchor(
@@ -187,24 +190,27 @@ def load_material(encounter: Encounter) -> Material:
         "presentation" if encounter.anchor_kind == "presentation" else "admission",
     )
     return Material(
-        checked_text(note),
+        text,
         anchor,
         tuple(summarise(table, untimed=True)),
         tuple(source_rows(table, anchor)),
     )
 
 
-def load_candidates(timeline: Timeline) -> list[tuple[Candidate, int]]:
-    """Return the rows of a stored timeline in its order, with entry keys."""
+def load_candidates(timeline: Timeline, text: StayText) -> list[tuple[Candidate, int]]:
+    """Return the rows of a stored timeline in its order, with entry keys.
+
+    Their places are those in `text`.
+    """
     rows = (
         Entry.objects.filter(timeline=timeline)
         .select_related("occurrence")
         .order_by("occurrence__ordinal", "pk")
     )
-    return [(_candidate(e), e.pk) for e in rows]
+    return [(_candidate(e, text), e.pk) for e in rows]
 
 
-def _candidate(entry: Entry) -> Candidate:
+def _candidate(entry: Entry, text: StayText) -> Candidate:
     o = entry.occurrence
     if o is None:
         return Candidate(
@@ -219,8 +225,8 @@ def _candidate(entry: Entry) -> Candidate:
         time=entry.time,
         uid=o.uid4,
         polarity=domain.Polarity(o.polarity),
-        start=o.start,
-        end=o.end,
+        start=text.place(o.inventory_id, o.start),
+        end=text.place(o.inventory_id, o.end),
         lower=entry.lower,
         upper=entry.upper,
         known=bool(entry.known),

@@ -23,7 +23,7 @@ from adjudication.models import Assignment, Finding, PacketItem
 from ehr.models import Encounter, EventSeries, SourceRow
 from timelines.domain import Anchor
 from timelines.models import Entry, Timeline
-from timelines.runs.storage import checked_text, find_note
+from timelines.runs.stay_text import StayText, read_texts
 
 
 def blind_item(*, assignment: Assignment, item: PacketItem) -> BlindedItem:
@@ -55,10 +55,10 @@ def load_material(item: PacketItem) -> ItemMaterial:
     Of the judge's answer it has only the two rows, and whether one repeats an event.
     """
     finding, encounter = _finding(item), _encounter(item)
-    note = find_note(encounter)
-    if note is None:
-        raise LookupError("a case without a note cannot be reviewed")
     comparison, a_is_first = finding.game.comparison, bool(finding.game.a_is_first)
+    text = read_texts(encounter, (comparison.first.inventory_id, comparison.second.inventory_id))
+    if text is None:
+        raise LookupError("a case without a note cannot be reviewed")
     first, second = _timeline_rows(comparison.first), _timeline_rows(comparison.second)
     a_rows, b_rows = (first, second) if a_is_first else (second, first)
     discharged = (
@@ -69,11 +69,11 @@ def load_material(item: PacketItem) -> ItemMaterial:
     return ItemMaterial(
         item=item.public_id,
         repeated=finding.type == FindingType.DUPLICATE,
-        a=_candidate(finding.a_event, finding.a_time, finding.a_entry),
-        b=_candidate(finding.b_event, finding.b_time, finding.b_entry),
+        a=_candidate(finding.a_event, finding.a_time, finding.a_entry, text),
+        b=_candidate(finding.b_event, finding.b_time, finding.b_entry, text),
         a_rows=a_rows,
         b_rows=b_rows,
-        note=checked_text(note),
+        note=text.text,
         both_have_spans=comparison.first.inventory_id is not None
         and comparison.second.inventory_id is not None,
         series=_load_series(encounter, finding),
@@ -97,13 +97,19 @@ def _encounter(item: PacketItem) -> Encounter:
     return Encounter.objects.get(comparisons__games__findings__items=item)
 
 
-def _candidate(event: str | None, time: int | None, entry: Entry | None) -> CandidateRow | None:
+def _candidate(
+    event: str | None, time: int | None, entry: Entry | None, text: StayText
+) -> CandidateRow | None:
     if event is None:
         return None
     occurrence = entry.occurrence if entry is not None else None
-    if occurrence is None or occurrence.start is None or occurrence.end is None:
+    if occurrence is None:
         return CandidateRow(event, time)
-    return CandidateRow(event, time, (occurrence.start, occurrence.end))
+    inventory = occurrence.inventory_id
+    start, end = text.place(inventory, occurrence.start), text.place(inventory, occurrence.end)
+    if start is None or end is None:
+        return CandidateRow(event, time)
+    return CandidateRow(event, time, (start, end))
 
 
 def _timeline_rows(timeline: Timeline) -> tuple[tuple[str, float | None], ...]:

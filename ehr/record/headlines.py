@@ -12,6 +12,7 @@ from django.db import connection
 
 from ehr.models import Encounter, Note
 from ehr.presentation.headline import CATEGORIES, Stay, StayRow, describe_stay
+from ehr.record.charts import SUMMARY_FIRST
 
 AT_ONCE = 500
 #: Series have no rows without a time (diagnoses), so the rows of the stays are read themselves.
@@ -32,8 +33,8 @@ def load_stays(encounters: Sequence[int]) -> dict[int, Stay]:
         for encounter, event, value, time in cursor.fetchall():
             rows[encounter].append(StayRow(event, value, time))
     notes = dict(
-        Note.objects.filter(encounter_id__in=encounters)
-        .order_by("encounter_id", "pk")
+        Note.objects.filter(encounter_id__in=encounters, composed=False)
+        .order_by("encounter_id", *SUMMARY_FIRST)
         .distinct("encounter_id")
         .values_list("encounter_id", "text")
     )

@@ -15,6 +15,7 @@ from accounts.models import User
 from accounts.permissions import NotAllowed, check_user_can_open, user_can_manage_study
 from accounts.wording import format_count
 from ehr.models import Encounter, Note
+from ehr.record.charts import find_note
 from timelines import domain, models
 from timelines.access.authoring import (
     AUTHORING_PAGES,
@@ -74,7 +75,7 @@ def start_authoring(
     Encounter.objects.select_for_update(no_key=True).get(pk=encounter.pk)
     if found := Authoring.objects.filter(encounter=encounter, author=by).first():
         return found, False
-    note = storage.find_note(encounter)
+    note = find_note(encounter)
     if note is None:
         raise LookupError("a case without a note has nothing to author")
     text = storage.checked_text(note)

@@ -12,6 +12,7 @@ from django.utils.html import json_script
 from django.utils.safestring import SafeString, mark_safe
 
 from ehr.models import Encounter, Note
+from ehr.record.charts import find_note
 from timelines.cases.choices import Choice, Choices
 from timelines.cases.items import spans_and_items
 from timelines.cases.moves import load_moves
@@ -23,7 +24,7 @@ from timelines.presentation.case_plot import build_axis, payload
 from timelines.presentation.note_html import note_html
 from timelines.presentation.ribbon import Course, find_course, ribbon
 from timelines.presentation.story import StoryLine
-from timelines.runs.storage import checked_text, find_note
+from timelines.runs.storage import checked_text
 
 #: Drawings of settled timelines are cached in this process for an hour of use.
 KEEP_SECONDS = 3600
@@ -96,7 +97,9 @@ def _draw(
     spans, items = spans_and_items(choice, choices)
     items = pairs.select(items) if pairs else items
     anchor, discharge = stay(encounter)
-    html = note_html(note.text, spans, {i.key: i.status.value for i in items}) if note else ""
+    status = {i.key: i.status.value for i in items}
+    parts = tuple(note.parts.values_list("start", "end")) if note and note.composed else ()
+    html = note_html(note.text, spans, status, parts) if note else ""
     data = json_script(payload(items, anchor, discharge), "case-data")
     axis = build_axis(items, discharge)
     course = find_course(load_moves(encounter, anchor), discharge, axis.stay)

@@ -16,6 +16,7 @@ from timelines.presentation.case_plot import Item, Tick
 from timelines.presentation.pairing import pair_spans
 from timelines.presentation.segments import Span
 from timelines.presentation.status import find_status
+from timelines.runs.stay_text import CommonPlaces, find_places
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +150,17 @@ def _reference_times(
     times = {uid: time for uid, _, _, time in theirs}
     if reference.inventory_id == choice.inventory_id:
         return {uid: (uid, time) for uid, time in times.items()}
-    pairs = pair_spans(spans, [Span(uid, start, end) for uid, start, end, _ in theirs])
+    places = find_places((choice.inventory_id, reference.inventory_id))
+    pairs = pair_spans(
+        [_move(places, choice.inventory_id, span) for span in spans],
+        [_move(places, reference.inventory_id, Span(u, s, e)) for u, s, e, _ in theirs],
+    )
     return {ours: (uid, times[uid]) for ours, uid in pairs.items()}
+
+
+def _move(places: CommonPlaces, inventory: int | None, span: Span) -> Span:
+    start, end = places.place(inventory, span.start), places.place(inventory, span.end)
+    return Span(span.key, start or 0, end or 0)
 
 
 def _evidence(choice: Choice) -> _Evidence:

@@ -22,6 +22,7 @@ from timelines.evaluations.rho import is_swept, revise_case
 from timelines.evaluations.trails import load_row_series, load_trails
 from timelines.models import Entry, Timeline
 from timelines.pipeline.uids import unescape_mention
+from timelines.runs.stay_text import find_places
 from timelines.transfer.lines import Selection, chosen_timelines
 
 
@@ -155,9 +156,10 @@ def make_key(timeline: Timeline) -> SourceKey:
 
 
 def load_events(timelines: Sequence[Timeline]) -> Mapping[int, tuple[PlacedEvent, ...]]:
-    """Return the entries of each timeline in order, in one query.
+    """Return the entries of each timeline of one case in order.
 
-    An entry without an occurrence is keyed by its position.
+    An entry without an occurrence is keyed by its position. Places are those of the text that the
+    timelines have in common.
     """
     found: dict[int, list[PlacedEvent]] = defaultdict(list)
     rows = Entry.objects.filter(timeline__in=timelines).order_by(
@@ -180,8 +182,12 @@ def load_events(timelines: Sequence[Timeline]) -> Mapping[int, tuple[PlacedEvent
         "link",
     )
     sources = {t.pk: t.source for t in timelines}
+    inventories = {t.pk: t.inventory_id for t in timelines}
+    places = find_places(inventories.values())
     for timeline, uid, mention, event, *values in rows.values_list(*fields):
         time, start, end, adopted, lane, lower, upper, known, decided_by, link = values
+        start = places.place(inventories[timeline], start)
+        end = places.place(inventories[timeline], end)
         found[timeline].append(
             PlacedEvent(
                 uid or f"#{len(found[timeline]) + 1}",

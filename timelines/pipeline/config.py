@@ -58,6 +58,11 @@ class Preset(StrEnum):
 #: in `timelines.domain`, and the reranker's own option `max_tokens`.
 RETIRED = frozenset(("max_context_uids", "rerank_max_tokens"))
 
+#: The value of `notes` that reads every note of a stay.
+ALL_NOTES = "all"
+#: The kind of note that is read unless a run says otherwise.
+DISCHARGE_SUMMARY = "discharge summary"
+
 Count = Annotated[int, Number, Field(ge=1)]
 #: A ρ of the reranker, which is a probability.
 Rho = Annotated[float, Number, Field(ge=0, le=1)]
@@ -76,6 +81,10 @@ class PipelineConfig:
     seed: Annotated[int, Number] = 0
     #: Attempts of a stage, and of a model at one request; attempt k uses seed + k.
     max_attempts: Count = 3
+
+    #: Kinds of notes that are read, separated by commas, or ALL_NOTES. Several notes of a stay are
+    #: read as one chart; the discharge summary alone, as published, otherwise.
+    notes: Annotated[str, Field(min_length=1, max_length=400)] = DISCHARGE_SUMMARY
 
     # Stage 1: tag
     tag_single_pass_lines: Count = 500
@@ -146,6 +155,12 @@ class PipelineConfig:
         if self.min_queries > self.max_queries:
             raise ValueError("min_queries exceeds max_queries")
         return self
+
+    @property
+    def note_kinds(self) -> frozenset[str] | None:
+        """Return the kinds of notes to read; None for all."""
+        kinds = frozenset(kind.strip() for kind in self.notes.split(",") if kind.strip())
+        return None if ALL_NOTES in kinds else kinds
 
     @property
     def own_rho(self) -> float | None:

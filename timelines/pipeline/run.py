@@ -19,6 +19,7 @@ from timelines.domain import (
     KeptSummary,
     NamedTimeline,
     NoRows,
+    NotePart,
     Query,
     Reconstruction,
     SourceRow,
@@ -47,10 +48,14 @@ from timelines.pipeline.variants import check_supported, summary_reviser, uniden
 
 @dataclass(frozen=True)
 class Case:
-    """The note exactly as stored, and the stay it belongs to."""
+    """The note exactly as stored, and the stay it belongs to.
+
+    A chart has `parts`: the notes of the stay that it consists of.
+    """
 
     note: str
     window: Window
+    parts: tuple[NotePart, ...] = ()
 
     @cached_property
     def sha256(self) -> str:
@@ -89,8 +94,8 @@ def reconstruct(case: Case, record: Record, tools: Tools) -> Reconstruction:
     stage.
     """
     check_supported(tools.backbone, tools.config.variant)
-    spans = tag(tools.backbone.tagger, case.note)
-    note = TaggedNote(case.note, identify(case, spans, tools))
+    spans = tag(tools.backbone.tagger, case.note, case.parts)
+    note = TaggedNote(case.note, identify(case, spans, tools), case.parts)
     text_only = infer(tools.backbone.timer, note, case.window.anchor, case.window.discharge)
     if tools.config.variant is Variant.UNIMODAL:
         return check_chain(Reconstruction(note, text_only), case, tools)

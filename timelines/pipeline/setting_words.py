@@ -10,6 +10,7 @@ from collections.abc import Mapping
 SETTING_WORDS: Mapping[str, str] = {
     "seed": "Seed of UIDs and of model calls; attempt k uses the seed plus k.",
     "max_attempts": "Attempts of a stage, and of a model at one request, before the case fails.",
+    "notes": "Kinds of notes that are read, separated by commas; “all” reads every note of the stay.",
     "tag_single_pass_lines": "Lines of a note that are tagged in one call.",
     "tag_chunk_lines": "Lines of a part of a longer note.",
     "tag_chunk_characters": "Characters of a part of a note at most.",

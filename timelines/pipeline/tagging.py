@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from timelines.domain import InvariantError, Inventory, Lane, Polarity, TaggedSpan
+from timelines.domain import InvariantError, Inventory, Lane, NotePart, Polarity, TaggedSpan
 from timelines.pipeline.backbone import Tagger
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.uids import unescape_mention
@@ -55,14 +55,21 @@ class Chunk:
     end: int
 
 
-def tag(tagger: Tagger, note: str) -> tuple[TaggedSpan, ...]:
+def tag(tagger: Tagger, note: str, parts: Sequence[NotePart] = ()) -> tuple[TaggedSpan, ...]:
     """Return the tagger's spans without white space at their edges.
 
-    In order of start, the longer first.
+    In order of start, the longer first. Every part of a chart is tagged by itself; what is between
+    parts has no events.
 
     Raises TaggingRejected for a span outside the note or without text, and for one span tagged
     twice with one mention.
     """
+    if parts:
+        return tuple(
+            replace(span, start=span.start + part.start, end=span.end + part.start)
+            for part in parts
+            for span in tag(tagger, note[part.start : part.end])
+        )
     reasons: list[str] = []
     spans: list[TaggedSpan] = []
     for span in tagger.tag(note):

@@ -15,6 +15,7 @@ from timelines.presentation.segments import (
     Segment,
     Span,
     find_levels,
+    split_chart,
     split_sections,
     split_segments,
 )
@@ -23,12 +24,18 @@ from timelines.presentation.segments import (
 DEEPEST_LEVEL = 3
 
 
-def note_html(note: str, spans: Sequence[Span], status: Mapping[str, str]) -> str:
+def note_html(
+    note: str,
+    spans: Sequence[Span],
+    status: Mapping[str, str],
+    parts: Sequence[tuple[int, int]] = (),
+) -> str:
     """Return the HTML of the whole note.
 
-    `status`: UID → status name. Span keys must be UIDs (they become attributes).
+    `status`: UID → status name. Span keys must be UIDs (they become attributes). `parts` are the
+    places of the notes of a chart, in order; what is above one of them is its head.
     """
-    sections = split_sections(note)
+    sections = split_chart(note, parts) if parts else split_sections(note)
     pieces = split_segments(len(note), spans, [section.start for section in sections])
     levels = find_levels(spans)
     by_section = _group_by_section(sections, pieces)
@@ -72,6 +79,8 @@ def _section_html(
     status: Mapping[str, str],
 ) -> str:
     body = "".join(_segment_html(note[p.start : p.end], p, levels, status) for p in pieces)
+    if section.heads is not None:
+        return f'<div class="note-head" id="note-at-{section.heads}" tabindex="-1">{body}</div>'
     label = (
         '<div class="note-label"'
         f' aria-hidden="true"><span>{text_html(make_label(section.title))}</span></div>'

@@ -7,7 +7,7 @@ exactly as stored, end-exclusive; the pieces concatenate to the note.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from timelines.backbones.rules.sections.headings import find_sections
@@ -38,12 +38,14 @@ class Segment:
 class Section:
     """A stretch of the note under one heading.
 
-    `title` is empty before the first.
+    `title` is empty before the first. `heads` is where the note begins if the section is the head
+    of a note of a chart.
     """
 
     title: str
     start: int
     end: int
+    heads: int | None = None
 
 
 #: A section shorter than this has no title in the margin: its heading is visible anyway.
@@ -68,6 +70,22 @@ def split_sections(note: str) -> list[Section]:
         )
         for (start, title), end in zip(starts, ends, strict=True)
     ]
+
+
+def split_chart(chart: str, parts: Sequence[tuple[int, int]]) -> list[Section]:
+    """Partition a chart: each of its notes, and the line above it.
+
+    `parts` are the places of the notes, in order.
+    """
+    sections, before = [], 0
+    for start, end in parts:
+        sections.append(Section("", before, start, heads=start))
+        sections += [
+            replace(s, start=s.start + start, end=s.end + start)
+            for s in split_sections(chart[start:end])
+        ]
+        before = end
+    return sections
 
 
 def split_segments(length: int, spans: Sequence[Span], cuts: Sequence[int] = ()) -> list[Segment]:

@@ -34,17 +34,12 @@ class NoteChanged(ValueError):
     retryable = False
 
 
-def find_note(encounter: Encounter) -> Note | None:
-    """The note that is reconstructed: the first one of the stay."""
-    return encounter.notes.order_by("pk").first()
-
-
 def checked_text(note: Note) -> str:
     """Return the text of a note whose digest is the one of its import.
 
     Raises NoteChanged.
     """
-    if Note.digest(note.text) != note.sha256:
+    if not note.is_intact:
         raise NoteChanged(
             f"note {note.pk} differs from what was imported: its SHA-256 does not match"
         )
@@ -52,13 +47,32 @@ def checked_text(note: Note) -> str:
 
 
 def load_case(encounter: Encounter, note: Note) -> Case:
-    """The case as the pipeline takes it. Raises NoteChanged."""
+    """The case as the pipeline takes it, a chart with its parts.
+
+    Raises NoteChanged.
+    """
     anchor = domain.Anchor(
         encounter.admitted_at,
         "presentation" if encounter.anchor_kind == "presentation" else "admission",
     )
     discharge = None if encounter.discharged_at is None else anchor.hours(encounter.discharged_at)
-    return Case(checked_text(note), domain.Window(anchor, discharge))
+    window = domain.Window(anchor, discharge)
+    return Case(checked_text(note), window, load_parts(note, anchor))
+
+
+def load_parts(note: Note, anchor: domain.Anchor) -> tuple[domain.NotePart, ...]:
+    """Return the notes of a chart; none of any other note."""
+    if not note.composed:
+        return ()
+    return tuple(
+        domain.NotePart(
+            part.start,
+            part.end,
+            part.note.kind,
+            None if part.note.charted_at is None else anchor.hours(part.note.charted_at),
+        )
+        for part in note.parts.select_related("note")
+    )
 
 
 def save_inventory(

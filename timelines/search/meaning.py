@@ -118,17 +118,14 @@ def load_hits(study: Study, encounters: Sequence[int], found: FoundByMeaning) ->
     cases = {e.pk: e for e in Encounter.objects.filter(pk__in=encounters).select_related("dataset")}
     wanted = {uid for pk in encounters for uid in found.uids[pk][:HITS_EACH]}
     placed = load_occurrences(find_study_runs(study), encounters, Q(uid4__in=wanted))
-    notes = dict(
-        Note.objects.filter(encounter__in=encounters)
-        .order_by("-pk")
-        .values_list("encounter_id", "text")
-    )
+    read = {o.note for several in placed.values() for o in several}
+    notes = dict(Note.objects.filter(pk__in=read).values_list("pk", "text"))
     hits = []
     for pk in encounters:
         own = {o.uid4: o for o in placed.get(pk, ())}
         shown = [own[uid] for uid in found.uids[pk][:HITS_EACH] if uid in own]
         case = cases[pk]
-        made = tuple(_make_hit(case, notes.get(pk, ""), o) for o in shown)
+        made = tuple(_make_hit(case, notes.get(o.note, ""), o) for o in shown)
         hits.append(CaseHits(case, title_line(case), made, len(found.uids[pk]) - len(made)))
     return hits
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from django.db import connection
+from django.db.models import Exists, OuterRef, Q
 
 from accounts.models import Study
-from ehr.models import Encounter, Note
+from ehr.models import Encounter, Note, NotePart
 from ehr.record.clock import clock_of
 from timelines.cases.listing import title_line
 from timelines.runs.study_timeline.selection import find_study_runs
@@ -39,7 +40,7 @@ _NOTES = """
     FROM (
         SELECT n.id, n.encounter_id FROM ehr_note n
         JOIN ehr_encounter e ON e.id = n.encounter_id JOIN ehr_dataset d ON d.id = e.dataset_id
-        WHERE n.words @@ {query} AND d.study_id = %s AND NOT e.id = ANY(%s)
+        WHERE n.words @@ {query} AND NOT n.composed AND d.study_id = %s AND NOT e.id = ANY(%s)
         ORDER BY n.id LIMIT %s
     ) found JOIN ehr_note n ON n.id = found.id
 """
@@ -73,8 +74,8 @@ def find_by_words(study: Study, terms: Sequence[Term], closed: Collection[int]) 
 def load_hits(study: Study, encounters: Sequence[int], terms: Sequence[Term]) -> list[CaseHits]:
     """Return the hits of these cases, in their order."""
     cases = {e.pk: e for e in Encounter.objects.filter(pk__in=encounters).select_related("dataset")}
-    notes = list(Note.objects.filter(encounter__in=encounters).order_by("encounter_id", "pk"))
     occurrences = load_occurrences(find_study_runs(study), encounters)
+    notes = _load_notes(encounters, {o.note for several in occurrences.values() for o in several})
     mentions = (o.mention for several in occurrences.values() for o in several)
     forms = _find_forms(terms, (*(note.text for note in notes), *mentions))
     found = []
@@ -87,6 +88,16 @@ def load_hits(study: Study, encounters: Sequence[int], terms: Sequence[Term]) ->
             )
         )
     return found
+
+
+def _load_notes(encounters: Sequence[int], read: Collection[int]) -> list[Note]:
+    """Return the notes of these cases, a chart instead of what it has.
+
+    `read` are the notes and charts that occurrences are in.
+    """
+    in_chart = Exists(NotePart.objects.filter(note=OuterRef("pk"), chart__in=read))
+    notes = Note.objects.filter(encounter__in=encounters).order_by("encounter_id", "pk")
+    return list(notes.filter(Q(composed=True, pk__in=read) | Q(composed=False) & ~in_chart))
 
 
 def _write_query(terms: Sequence[Term]) -> tuple[str, list[str]]:

@@ -13,6 +13,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from ehr.models import Dataset, Encounter, Note, SourceRow
+from ehr.record.charts import find_note
 from jobs.models import JobState
 from timelines.access.authoring import SUPERSEDED_TIMELINES
 from timelines.domain import Anchor, TimelineKind, cited_as
@@ -20,7 +21,7 @@ from timelines.formats.lines import CaseLines, Cited, Line
 from timelines.models import Entry, Evidence, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs.baselines import BASELINES
-from timelines.runs.storage import checked_text, find_note
+from timelines.runs.storage import checked_text
 from timelines.runs.study_timeline.selection import is_study_run
 
 

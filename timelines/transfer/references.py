@@ -19,6 +19,7 @@ from pydantic import Strict as Typed
 from ehr.formats.base import is_storable
 from ehr.formats.strict_json import BadJson, read_object
 from ehr.models import Encounter, Note, SourceRow
+from ehr.record.charts import find_note
 from ehr.report import CaseReport
 from llm_runtime.schema import FaultMessage, Strict, field_faults
 from timelines import domain, models
@@ -119,7 +120,7 @@ def import_reference(encounter: Encounter, folder: Path, report: CaseReport) -> 
     path = folder / FILE
     if not path.is_file():
         return
-    note = storage.find_note(encounter)
+    note = find_note(encounter)
     if note is None:
         return
     rows = SourceRow.objects.filter(dataset_id=encounter.dataset_id, encounter_id=encounter.pk)

@@ -17,6 +17,7 @@ from django.db.models import ProtectedError, RestrictedError
 from accounts.audit.trail import record
 from accounts.models import User
 from ehr.models import Dataset, Encounter, Note, SourceRow
+from ehr.record.charts import find_note
 from timelines import domain, models
 from timelines.access.authoring import PEOPLES
 from timelines.domain import TimelineKind
@@ -187,7 +188,7 @@ class CaseBook:
 
 
 def _facts(encounter: Encounter) -> CaseFacts:
-    note = storage.find_note(encounter)
+    note = find_note(encounter)
     if note is None:
         raise Unreadable("case_id", "the case has no note")
     try:
@@ -236,7 +237,7 @@ def _store(
     # Not a key lock: a run that stores its inventory of this note refers to the encounter while it
     # has the note's lock.
     Encounter.objects.select_for_update(no_key=True).get(pk=encounter.pk)
-    note = storage.find_note(encounter)
+    note = find_note(encounter)
     assert note is not None
     there = {
         (TimelineKind(t.kind), t.alternative): t

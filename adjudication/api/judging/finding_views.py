@@ -50,7 +50,7 @@ from ehr.record.clock import clock_of
 from timelines.access.authoring import hidden_timelines
 from timelines.cases.choices import load_choices
 from timelines.cases.opening import open_case
-from timelines.runs.storage import checked_text, find_note
+from timelines.runs.stay_text import read_texts
 
 FILTERS = [
     build_choice_parameter("type", TYPES, "Kind of difference."),
@@ -190,8 +190,7 @@ class CaseComparison(ApiView):
         a, b = choose_pair(page, choices, labels)
         runs = find_pair_runs(page, encounter, a, b)
         run = choose_run(page, runs)
-        if (note := find_note(encounter)) is not None:
-            checked_text(note)
+        text = read_texts(encounter, (a.inventory_id, b.inventory_id))
         record_exposure(user=page.user, encounters=[encounter], page="comparison")
         names = {choice.public_id: label for choice, label in labels}
         return {
@@ -201,7 +200,7 @@ class CaseComparison(ApiView):
             "b": {"id": b.public_id, "label": names[b.public_id]},
             "runs": [r.public_id for r in runs],
             "run": run.public_id if run else None,
-            "rows": build_compare_rows(a, b, run, clock_of(encounter)),
+            "rows": build_compare_rows(a, b, run, clock_of(encounter), text),
         }
 
 

@@ -111,11 +111,11 @@ class Command(BaseCommand):
             options["judge"], config, models, ledger=DatabaseLedger(CALLS_OWNER, dataset.public_id)
         )
         for timeline in load_source_timelines(dataset, source, options["cases"]):
-            material = load_material(timeline.encounter)
-            original = [candidate for candidate, _ in load_candidates(timeline)]
+            material = load_material(timeline.encounter, [timeline])
+            original = [candidate for candidate, _ in load_candidates(timeline, material.text)]
             twin = plant(original, seed=options["seed"], each=options["each"])
             given = judge_input(
-                original, list(twin.rows), note=material.note, anchor=material.anchor, seed=options["seed"],
+                original, list(twin.rows), note=material.text.text, anchor=material.anchor, seed=options["seed"],
                 series=material.series, rows=material.rows, uid_table=options["uid_table"], limit=config.series_limit,
                 record_times=config.record_times,
             )  # fmt: skip

@@ -23,7 +23,8 @@ from timelines.access.authoring import hidden_timelines
 from timelines.cases.choices import load_choices
 from timelines.cases.opening import open_case
 from timelines.cases.way_back import link_back_to_draft
-from timelines.runs.storage import NoteChanged, checked_text, find_note
+from timelines.runs.stay_text import read_texts
+from timelines.runs.storage import NoteChanged
 
 
 @require_GET
@@ -49,9 +50,8 @@ def compare(request: StudyRequest, public_id: str) -> HttpResponse:
     a, b = choose_pair(request, choices, labels)
     runs = find_pair_runs(request, encounter, a, b)
     run = choose_run(request, runs)
-    note = find_note(encounter)
     try:
-        text = checked_text(note) if note else ""
+        text = read_texts(encounter, (a.inventory_id, b.inventory_id))
     except NoteChanged:
         return render(
             request,
@@ -59,7 +59,7 @@ def compare(request: StudyRequest, public_id: str) -> HttpResponse:
             context,
             status=HTTPStatus.INTERNAL_SERVER_ERROR,
         )
-    rows = build_compare_rows(a, b, run, clock)
+    rows = build_compare_rows(a, b, run, clock, text)
     focused = request.GET.get("f", "")
     context |= {
         "a": a,
@@ -72,7 +72,7 @@ def compare(request: StudyRequest, public_id: str) -> HttpResponse:
         "rows": rows,
         "counts": [(state, words, sum(r.state == state for r in rows)) for state, words in _STATES],
         "with_findings": sum(bool(r.findings) for r in rows),
-        "data": json_script(build_payload(rows, clock, text), "case-data"),
+        "data": json_script(build_payload(rows, clock, text.text if text else ""), "case-data"),
         "selected": next(
             (r.key for r in rows if any(line.finding.public_id == focused for line in r.findings)),
             request.GET.get("o", ""),

@@ -352,7 +352,7 @@ class PromptedReviser:
             timelines=ask_timelines(alternatives, forced=self.config.force_alternatives),
             keeping=keeping,
             anchor=anchor_words(material.window.anchor),
-            **stay_fields(material.window),
+            **stay_fields(material.window, material.note.parts),
             timeline=material.print_timeline(),
             evidence=material.print_evidence(self.config.evidence_field_characters),
             **limits,

@@ -5,22 +5,37 @@ So no model has to compute hours from calendar days.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 
 from timelines.backbones.prompted.tables import hours_text
-from timelines.domain import Window
+from timelines.domain import NotePart, Window
 
 #: Days in the table if the discharge is not recorded, and at most.
 DAYS, MOST_DAYS = 7, 60
 
 
-def stay_fields(window: Window) -> dict[str, str]:
-    """Return the fields of the prompt part "stay" besides its anchor."""
+#: What a model is shown of a chart besides its text.
+OF_A_CHART = (
+    "The note is a chart: several notes in order of time, each below a line between === that says"
+    " what it is and when it was written. In it “today”, “yesterday” and “this morning” count from"
+    " then, what has no time was so then, and what it reports as past is not later. A discharge"
+    " summary looks back on the whole stay."
+)
+
+
+def stay_fields(window: Window, parts: Sequence[NotePart] = ()) -> dict[str, str]:
+    """Return the fields of the prompt part "stay" besides its anchor.
+
+    `parts` are those of a chart.
+    """
     discharge = (
         "The discharge is not recorded."
         if window.discharge is None
         else f"Discharge is at hour {hours_text(window.discharge)}."
     )
+    if parts:
+        discharge = f"{discharge} {OF_A_CHART}"
     return {"discharge": discharge, "days": hospital_days(window)}
 
 

@@ -40,7 +40,6 @@ from timelines.domain import (
     MAX_CONTEXT,
     Anchor,
     Entry,
-    Inventory,
     Occurrence,
     TaggedNote,
     Timeline,
@@ -82,7 +81,7 @@ class PromptedTimer:
                 words = (
                     f"infer batch {number} of {len(batches)}, {len(part)} events from {part[0].uid}"
                 )
-                return await self._batch(shown, note.inventory, window, words, part)
+                return await self._batch(shown, note, window, words, part)
 
             return await ask_in_parts(occurrences, ask)
 
@@ -93,7 +92,7 @@ class PromptedTimer:
     async def _batch(
         self,
         shown: str,
-        inventory: Inventory,
+        note: TaggedNote,
         window: Window,
         part: str,
         asked: Sequence[Occurrence],
@@ -104,7 +103,7 @@ class PromptedTimer:
             "note": shown,
             "mentions": mention_table(asked),
             "anchor": anchor_words(window.anchor),
-            **stay_fields(window),
+            **stay_fields(window, note.parts),
         }
         if schema:
             prompt = set_reasoning(load("timelines/infer").render(**fields), thinking)
@@ -117,14 +116,16 @@ class PromptedTimer:
             100 + thinking + ROW_TOKENS[1] * len(asked),
         )
         tokens = await limit_answer(self.asker.model, prompt.messages, at_least=least, at_most=most)
-        known = frozenset(inventory.uids)
+        known = frozenset(note.inventory.uids)
 
         def validate(reply: ModelReply) -> dict[str, Entry]:
             read = read_entries if schema else read_answer_table
             return {p.uid: _entry(p) for p in read(reply.text, asked, known, self.asker.model.name)}
 
         wanted = (
-            entries_schema([o.uid for o in asked], inventory.uids, thinking) if schema else None
+            entries_schema([o.uid for o in asked], note.inventory.uids, thinking)
+            if schema
+            else None
         )
         return await self.asker.ask(
             prompt,

@@ -116,6 +116,8 @@ def _setting_field(name: str, words: str) -> forms.Field:
     if isinstance(default, StrEnum):
         choices = [(v.value, v.value) for v in type(default)]
         return forms.ChoiceField(choices=[("", "as the preset"), *choices], **options)
+    if isinstance(default, str):
+        return forms.CharField(max_length=400, **options)
     if None in (default, published):
         return NumberOrNoneField(type(published if default is None else default), **options)
     if isinstance(default, float):

@@ -93,7 +93,7 @@ def compute_stage(work: StageWork) -> None:
 
 def _tag(work: StageWork) -> None:
     if not work.has(0):
-        spans = tag(work.tools.backbone.tagger, work.case.note)
+        spans = tag(work.tools.backbone.tagger, work.case.note, work.case.parts)
         work.store(
             0,
             {"spans": [[s.start, s.end, s.mention, s.polarity.value, s.lane.value] for s in spans]},

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from ehr.models import Note
+from ehr.record.charts import find_text
 from jobs.errors import PermanentFailure
 from jobs.leases.hold import Hold, write_guard
 from llm_runtime.calls.calling import Ledger
@@ -42,10 +43,10 @@ class StageWork:
         note = (
             self.case_run.inventory.note
             if self.case_run.inventory
-            else storage.find_note(self.case_run.encounter)
+            else find_text(self.case_run.encounter, self.config.note_kinds)
         )
         if note is None:
-            raise PermanentFailure("the case has no note")
+            raise PermanentFailure("the case has no note of the kinds that the run reads")
         return note
 
     @cached_property
@@ -93,9 +94,12 @@ class StageWork:
         )
 
     @cached_property
+    def config(self) -> PipelineConfig:
+        return PipelineConfig.from_dict(self.case_run.run.config)
+
+    @cached_property
     def tools(self) -> Tools:
-        run = self.case_run.run
-        return tools.build_tools(run.backbone, PipelineConfig.from_dict(run.config), self.calls)
+        return tools.build_tools(self.case_run.run.backbone, self.config, self.calls)
 
     @cached_property
     def inventory(self) -> Inventory:
@@ -105,7 +109,9 @@ class StageWork:
 
     @cached_property
     def tagged(self) -> TaggedNote:
-        return TaggedNote(self.case.note, storage.load_inventory(self.inventory.pk))
+        return TaggedNote(
+            self.case.note, storage.load_inventory(self.inventory.pk), self.case.parts
+        )
 
     @cached_property
     def text_only(self) -> Timeline:

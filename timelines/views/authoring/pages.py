@@ -16,6 +16,7 @@ from accounts.permissions import CASE_READERS, user_can_manage_study
 from accounts.requests.json_bodies import JSON, json_body, read_text, refusal
 from accounts.scoping import StudyRequest, filter_by_role, study_role_required
 from ehr.models import Dataset
+from ehr.record.charts import find_note
 from ehr.record.clock import clock_of
 from timelines.access.authoring import is_agreement_open, was_exposed
 from timelines.access.closed import closed_encounters, exclude_closed, has_closed
@@ -30,7 +31,7 @@ from timelines.cases.opening import stay
 from timelines.drafts.values import EditRefused
 from timelines.models import Authoring
 from timelines.presentation.authoring.page import layout
-from timelines.runs.storage import checked_text, find_note
+from timelines.runs.storage import checked_text
 
 PLACEHOLDER_UID, PLACEHOLDER_ROW = "0000", 0
 

@@ -17,6 +17,7 @@ from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from ehr.models import Encounter
 from ehr.presentation.wording import span_words
+from ehr.record.charts import find_note
 from ehr.record.clock import clock_of
 from timelines.access.authoring import hidden_timelines, is_agreement_open
 from timelines.cases.choices import Choices, load_choices
@@ -25,12 +26,13 @@ from timelines.cases.exporting.formats import FORMATS
 from timelines.cases.items import find_occurrence
 from timelines.cases.named import load_grounds
 from timelines.cases.neighbours import neighbours
+from timelines.cases.notes import load_note_links
 from timelines.cases.opening import chosen_timeline, open_case, stay
 from timelines.cases.pairs import find_pairs
 from timelines.cases.story import load_story
 from timelines.cases.way_back import link_back_to_draft
 from timelines.registry import case_links
-from timelines.runs.storage import NoteChanged, find_note
+from timelines.runs.storage import NoteChanged
 
 
 @require_GET
@@ -67,6 +69,7 @@ def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
                 status=HTTPStatus.INTERNAL_SERVER_ERROR,
             )
         group = choices.find_group(chosen)
+        notes = load_note_links(encounter, chosen)
         context |= {
             "drawn": picture,
             "chosen": chosen,
@@ -74,6 +77,8 @@ def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
             "selected": selected,
             "files": FORMATS,
             "pairs": pairs,
+            "notes": notes,
+            "unread": sum(note.start is None for note in notes),
             "story": load_story(encounter, chosen, picture.story_lines),
             "named": load_grounds(chosen, clock_of(encounter)),
         }

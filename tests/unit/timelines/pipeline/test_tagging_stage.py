@@ -5,13 +5,15 @@ By hand and as properties of any note.
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from random import Random
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from timelines.domain import Inventory, Lane, Polarity, TaggedSpan
+from timelines.domain import Inventory, Lane, NotePart, Polarity, TaggedSpan
 from timelines.pipeline.config import PipelineConfig
 from timelines.pipeline.tagging import (
     TaggingRejected,
@@ -25,6 +27,7 @@ from timelines.pipeline.tagging import (
 from timelines.pipeline.uids import assign_uids
 
 NOTE = "An 18-year-old male with fever and rash."
+WORD = re.compile(r"[a-z]+")
 
 
 def spans(tagged: str, note: str = NOTE) -> list[tuple[str, str]]:
@@ -142,6 +145,26 @@ def test_tag_trims_and_orders():
         TaggedSpan(3, 19, "male of 18"),
     )
     assert [(s.start, s.end) for s in tag(tagger, NOTE)] == [(3, 19), (3, 14), (25, 30)]
+
+
+def test_the_notes_of_a_chart_are_tagged_one_by_one():
+    class Words:
+        def tag(self, note: str) -> list[TaggedSpan]:
+            return [
+                TaggedSpan(m.start(), m.end(), f"{m[0]} of {note}") for m in WORD.finditer(note)
+            ]
+
+    chart = "=== first ===\n\nfever, cough\n\n=== second ===\n\nfever"
+    parts = (NotePart(15, 27, "first"), NotePart(45, 50, "second"))
+    found = tag(Words(), chart, parts)
+    assert [(chart[s.start : s.end], s.mention) for s in found] == [
+        ("fever", "fever of fever, cough"),
+        ("cough", "cough of fever, cough"),
+        ("fever", "fever of fever"),
+    ]
+    assert tag(Words(), "fever, cough") == tuple(
+        replace(s, start=s.start - 15, end=s.end - 15) for s in found[:2]
+    )
 
 
 def test_tag_rejects_spans_that_are_not_of_the_note():

@@ -18,7 +18,7 @@ from timelines.backbones.rules.timing.phrases.terms import Basis, Kind, TimeExpr
 #: The kind of the section of an entry.
 ENTRY = "entry"
 #: Kinds that the first entry, an admission note, has like any other note.
-_BEFORE_STAY = frozenset(
+BEFORE_STAY = frozenset(
     [
         "hpi",
         "pmh",
@@ -142,7 +142,7 @@ def with_entries(
         return tuple(sections)
     first, last = entries[0], entries[-1].end
     made = [replace(s, end=min(s.end, first.start)) for s in sections if s.start < first.start]
-    made += _admission(text, sections, first)
+    made += admission_sections(text, sections, first)
     made += [
         Section(ENTRY, text[e.start : e.body_start], e.start, e.end, e.body_start)
         for e in entries[1:]
@@ -155,7 +155,8 @@ def with_entries(
     return tuple(s for s in made if s.end > s.start)
 
 
-def _admission(text: str, sections: Sequence[Section], entry: DatedEntry) -> list[Section]:
+def admission_sections(text: str, sections: Sequence[Section], entry: DatedEntry) -> list[Section]:
+    """Return the sections of an admission note: its story and history stay."""
     made = [
         Section(
             ENTRY, text[entry.start : entry.body_start], entry.start, entry.end, entry.body_start
@@ -169,7 +170,7 @@ def _admission(text: str, sections: Sequence[Section], entry: DatedEntry) -> lis
     ] or [
         (max(s.start, entry.body_start), min(s.end, entry.end), s.kind)
         for s in sections
-        if s.kind in _BEFORE_STAY and s.start < entry.end and s.end > entry.body_start
+        if s.kind in BEFORE_STAY and s.start < entry.end and s.end > entry.body_start
     ]
     for start, end, kind in parts:
         before = made.pop()

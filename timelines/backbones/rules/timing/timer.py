@@ -8,7 +8,7 @@ later passage ("line placed after the ERCP") resolves, and repeats of one occurr
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -20,8 +20,9 @@ from timelines.backbones.rules.timing.anchors.operations import operation
 from timelines.backbones.rules.timing.anchors.references import ReferenceIndex
 from timelines.backbones.rules.timing.anchors.resolver import Resolver
 from timelines.backbones.rules.timing.calibration import Margins, calibrate
+from timelines.backbones.rules.timing.chart import entries_of_parts, sections_of_parts
 from timelines.backbones.rules.timing.discharge import discharge_estimate
-from timelines.backbones.rules.timing.entries import find_entries, with_entries
+from timelines.backbones.rules.timing.entries import ENTRY, find_entries, with_entries
 from timelines.backbones.rules.timing.estimate import Estimate, Strength, entry
 from timelines.backbones.rules.timing.frames import Frame, find_frame
 from timelines.backbones.rules.timing.narrative import Narrator
@@ -84,7 +85,7 @@ class RuleTimer:
         for _ in range(_PASSES):
             estimates = reading.read(estimates)
         entries = [
-            entry(o.uid, calibrate(reading.final(o, estimates), discharge, self.margins))
+            entry(o.uid, calibrate(reading.final(o, estimates), reading.latest(o), self.margins))
             for o in note.inventory
         ]
         return Timeline.complete(note.inventory, entries, TimelineKind.TEXT_ONLY)
@@ -100,15 +101,20 @@ class _Reading:
         self, note: TaggedNote, anchor: Anchor, discharge: float | None, check: Check
     ) -> None:
         self.check = check
+        self.discharge = discharge
         self.analysis: Analysis = analyse(note.text, check)
         note = self.note = replace(note, text=self.analysis.text)
         self.calendar = Calendar(anchor)
         self.milestones = Milestones(anchor, discharge)
         self.expressions = _locate_expressions(self.analysis, self.calendar, check)
-        self.entries = find_entries(
-            note.text, self.expressions, self._stated_day, self.calendar.midnight
-        )
-        sections = with_entries(note.text, self.analysis.sections, self.entries)
+        if note.parts:
+            self.entries = entries_of_parts(note.parts, self.calendar.day_of)
+            sections = sections_of_parts(note.text, note.parts, check)
+        else:
+            self.entries = find_entries(
+                note.text, self.expressions, self._stated_day, self.calendar.midnight
+            )
+            sections = with_entries(note.text, self.analysis.sections, self.entries)
         self.analysis = replace(self.analysis, sections=sections)
         spanned = [o for o in note.inventory if o.start is not None]
         self.occurrences = tuple(sorted(spanned, key=lambda o: (o.start or 0, o.ordinal)))
@@ -146,9 +152,9 @@ class _Reading:
             and (day := self.calendar.date_day(d)) is not None
         ]
 
-    def read(self, before: dict[str, Estimate]) -> dict[str, Estimate]:
+    def read(self, earlier: dict[str, Estimate]) -> dict[str, Estimate]:
         """Read the note once, with earlier estimates for references to later text."""
-        known = dict(before)
+        known = dict(earlier)
         self.milestones.reached = {
             p: e for p, e in self.milestones.reached.items() if p is Place.DISCHARGE
         }
@@ -157,9 +163,12 @@ class _Reading:
             self.analysis, resolver, self.occurrences, self.expressions, check=self.check
         )
         placement = Placement(narrator, resolver, self.by_problem, self.entries)
-        cursor = self._start()
+        cursor, before = self._start(), ""
         for section in self.analysis.sections:
+            if self.note.parts and before == ENTRY != section.kind:
+                cursor = self._start()  # a summary does not go on where a progress note ended
             placement.place(section, cursor)
+            before = section.kind
             known.update(narrator.estimates)
         link_repeats(self.note, narrator, self.by_problem)
         show_disagreements(narrator)
@@ -182,6 +191,18 @@ class _Reading:
             estimate = Estimate(0.0, None, 0.0, Strength.DEFAULT, "static", reason)
         return self._limit(occurrence, estimate).add_context(self._neighbours(occurrence))
 
+    def latest(self, occurrence: Occurrence) -> float | None:
+        """Return the hour after which the occurrence's note reports nothing.
+
+        The discharge, or when a note of a chart was written; None if neither is known.
+        """
+        end = self.discharge
+        if occurrence.start is None or not self.note.parts:
+            return end
+        at = bisect_right(self.note.parts, occurrence.start, key=lambda p: p.start) - 1
+        written = self.note.parts[at].written
+        return written if end is None or (written is not None and written < end) else end
+
     def _limit(self, occurrence: Occurrence, estimate: Estimate) -> Estimate:
         """Return the estimate within the stay, if its end is known.
 
@@ -193,7 +214,8 @@ class _Reading:
         time, low, high = min(estimate.time, end), estimate.low, estimate.high
         if occurrence.polarity is not Polarity.PLANNED:
             high = end if high is None and time > 0 else high
-            high = None if high is None else min(high, end)
+            latest = self.latest(occurrence) if self.note.parts else end
+            high = None if high is None else min(high, max(time, latest or end))
         return replace(estimate, time=time, low=None if low is None else min(low, end), high=high)
 
     def _estimate_outside(self, occurrence: Occurrence, estimates: dict[str, Estimate]) -> Estimate:

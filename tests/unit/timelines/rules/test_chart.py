@@ -1,0 +1,127 @@
+"""Several notes of a stay as one chart, timed by the rules.
+
+Admission is Wednesday, 4 March 2150, 22:00. The notes are those of the long note with dated heads
+in `test_entries`: whether a note or its file says when it was written, the times are the same.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+
+from tests.unit.timelines.rules.test_entries import CHART, HEADS
+from timelines.backbones.rules.timing.timer import RuleTimer
+from timelines.domain import (
+    Anchor,
+    Entry,
+    InvariantError,
+    Inventory,
+    NotePart,
+    Occurrence,
+    Polarity,
+    TaggedNote,
+)
+
+ANCHOR, DISCHARGE = Anchor(datetime(2150, 3, 4, 22, 0)), 40.0
+FIRST, SECOND, THIRD = CHART.format(first="", second="|", third="|").split("|")
+SUMMARY = """HISTORY OF PRESENT ILLNESS:
+Fever for three days before she came.
+
+HOSPITAL COURSE:
+On hospital day 2 the film was repeated. She was discharged home in good condition.
+"""
+NOTES = (
+    ("admission note", 1.5, FIRST),
+    ("progress note", 10.17, SECOND),
+    ("progress note", 36.0, THIRD),
+    ("discharge summary", None, SUMMARY),
+)
+WORDS = {
+    "cough for two days": -48.0,  # the story of the admission note
+    "Temperature 38.9": 1.5,  # undated: so when it was written
+    "Potassium 3.1": 0.67,
+    "Lungs clear": 10.17,
+    "Oxygen was stopped": 8.25,
+    "a film taken": 1.5,  # the last 23:30 before it was written
+    "Warfarin": 10.17,  # a plan is at the hour it was made
+    "Physiotherapy": 10.17,
+    "Creatinine 1.0": 36.0,
+    "Drain out": 36.0,
+    "Fever for three days": -72.0,  # the summary does not go on where a progress note ended
+    "discharged home": 40.0,
+}
+PLANS = ("Warfarin", "Physiotherapy")
+
+
+def chart(later: float = 0.0) -> tuple[str, tuple[NotePart, ...]]:
+    text, parts = "", []
+    for kind, written, note in NOTES:
+        text += f"=== {kind} ===\n\n"
+        end = len(text) + len(note)
+        parts.append(NotePart(len(text), end, kind, None if written is None else written + later))
+        text += f"{note}\n\n"
+    return text, tuple(parts)
+
+
+def times(text: str, parts: tuple[NotePart, ...]) -> dict[str, Entry]:
+    spans = sorted((text.index(w), w) for w in WORDS)
+    inventory = Inventory(
+        tuple(
+            Occurrence(
+                f"{n:04x}",
+                n,
+                words,
+                at,
+                at + len(words),
+                Polarity.PLANNED if words in PLANS else Polarity.PRESENT,
+            )
+            for n, (at, words) in enumerate(spans)
+        )
+    )
+    found = RuleTimer(margins={}).infer(TaggedNote(text, inventory, parts), ANCHOR, DISCHARGE)
+    return {words: entry for (_, words), entry in zip(spans, found.entries, strict=True)}
+
+
+def test_a_note_of_a_chart_is_read_from_when_it_was_written() -> None:
+    found = times(*chart())
+    for words, hours in WORDS.items():
+        assert found[words].time == pytest.approx(hours, abs=0.3), (words, found[words].reason)
+
+
+def test_the_heads_of_one_long_note_give_the_same_times() -> None:
+    note = CHART.format(first=HEADS[1][0], second=HEADS[1][1], third=HEADS[1][2])
+    by_chart = times(*chart())
+    for words in list(WORDS)[:10]:
+        at = note.index(words)
+        inventory = Inventory((Occurrence("0a1b", 0, words, at, at + len(words)),))
+        alone = RuleTimer(margins={}).infer(TaggedNote(note, inventory), ANCHOR, DISCHARGE)
+        assert by_chart[words].time == pytest.approx(alone.entries[0].time, abs=0.3), words
+
+
+def test_nothing_that_a_note_reports_as_past_may_be_after_it_was_written() -> None:
+    text, parts = chart()
+    inventory_times = times(text, parts)
+    for part in parts[:3]:
+        inside = [w for w in WORDS if part.start <= text.index(w) < part.end and w not in PLANS]
+        assert inside
+        for words in inside:
+            entry = inventory_times[words]
+            assert part.written is not None
+            assert entry.upper is not None
+            assert entry.upper <= max(part.written, entry.time or 0.0) + 0.01, words
+
+
+def test_a_note_written_a_day_later_moves_what_it_dates_by_a_day_and_no_other_note() -> None:
+    before, after = times(*chart()), times(*chart(later=24.0))
+    for words in ("Temperature 38.9", "Lungs clear", "Oxygen was stopped", "Warfarin"):
+        assert after[words].time == pytest.approx((before[words].time or 0.0) + 24.0, abs=0.3), (
+            words
+        )
+    for words in ("Fever for three days", "discharged home"):
+        assert after[words].time == before[words].time
+
+
+def test_a_part_has_characters() -> None:
+    with pytest.raises(InvariantError, match="empty or reversed"):
+        NotePart(4, 4, "progress note")

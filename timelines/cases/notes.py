@@ -1,0 +1,44 @@
+"""The notes of a stay as the case page lists them.
+
+A timeline is over one note or over a chart of several; the other notes can be read beside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ehr.models import Encounter
+from ehr.record.charts import describe_note, list_notes
+from timelines.cases.choices import Choice
+from timelines.models import Inventory
+
+
+@dataclass(frozen=True)
+class NoteLink:
+    """One note: its place among those of the stay, from 1, and its title.
+
+    `start` is where the shown text has it; None if the timeline does not read it.
+    """
+
+    place: int
+    title: str
+    start: int | None
+
+
+def load_note_links(encounter: Encounter, choice: Choice) -> tuple[NoteLink, ...]:
+    """Return the notes in order of time; none for a stay with one note."""
+    notes = list_notes(encounter)
+    if len(notes) < 2:
+        return ()
+    shown = (
+        Inventory.objects.select_related("note").get(pk=choice.inventory_id).note
+        if choice.inventory_id
+        else None
+    )
+    starts = {} if shown is None else dict(shown.parts.values_list("note_id", "start"))
+    if shown is not None and not shown.composed:
+        starts = {shown.pk: 0}
+    return tuple(
+        NoteLink(place, describe_note(note), starts.get(note.pk))
+        for place, note in enumerate(notes, start=1)
+    )
