@@ -1,4 +1,4 @@
-"""A stay with several notes, from the run that reads them to the pages that show them."""
+"""A stay with several notes: the run that reads them, and its pages."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.spec.table import read_table
-from timelines.backbones.prompted.stay import MOST_DAYS, hospital_days, stay_fields
-from timelines.domain import Anchor, Window
+from timelines.backbones.prompted.stay import MOST_DAYS, OF_A_CHART, hospital_days, stay_fields
+from timelines.domain import Anchor, NotePart, Window
 
 ROWS = read_table(Path(__file__).with_name("hospital_days.md"))
 
@@ -50,3 +50,10 @@ def test_the_table_ends_with_the_day_of_discharge(discharge: str, days: int, goe
 def test_the_last_days_of_the_calendar_end_the_table() -> None:
     lines = hospital_days(window("9999-12-30 10:00", "none")).split("\n")
     assert [line.split(" | ")[1] for line in lines[1:3]] == ["9999-12-30", "9999-12-31"]
+
+
+def test_a_chart_is_explained_and_a_single_note_is_not() -> None:
+    stay = window("2180-03-04 14:38", "90")
+    one, chart = stay_fields(stay), stay_fields(stay, (NotePart(0, 4, "progress note", 20.0),))
+    assert one["discharge"] == "Discharge is at hour 90."
+    assert chart == {**one, "discharge": f"{one['discharge']} {OF_A_CHART}"}

@@ -130,7 +130,7 @@ def test_sections_carry_the_titles_of_their_headings():
 
 
 class _NoteText(HTMLParser):
-    """Collects the text inside `.note-text` and its segments.
+    """Collects the text of the note, its segments and the heads of notes.
 
     A segment has keys and text.
     """
@@ -140,13 +140,16 @@ class _NoteText(HTMLParser):
         self.text = ""
         self.segments: list[tuple[str, int, str]] = []
         self.tags: set[str] = set()
+        self.heads: list[str] = []
         self._inside = False
 
     def handle_starttag(self, tag, attrs):
         values = dict(attrs)
         self.tags.add(tag)
+        if values.get("class") == "note-head":
+            self.heads.append(values["id"])
         if tag == "div":
-            self._inside = values.get("class") == "note-text"
+            self._inside = values.get("class") in ("note-text", "note-head")
         if values.get("class") == "seg":
             self.segments.append((values["data-o"], int(values["data-s"]), ""))
             self._open = len(self.text)
@@ -154,6 +157,27 @@ class _NoteText(HTMLParser):
     def handle_data(self, data):
         if self._inside:
             self.text += data
+
+
+@given(
+    st.lists(notes_with_spans().filter(lambda case: case[0] != ""), min_size=1, max_size=3),
+    st.sampled_from(["=\r\n", "<b>"]),
+)
+def test_a_chart_shows_exactly_its_characters_and_a_head_for_each_note(cases, head):
+    chart, parts, spans = "", [], []
+    for note, own in cases:
+        chart += head
+        spans += [
+            Span(f"{len(spans) + n:04x}", s.start + len(chart), s.end + len(chart))
+            for n, s in enumerate(own)
+        ]
+        parts.append((len(chart), len(chart) + len(note)))
+        chart += note
+    parser = _NoteText()
+    parser.feed(note_html(chart, spans, {span.key: "explicit" for span in spans}, parts))
+    parser.close()
+    assert parser.text == chart
+    assert parser.heads == [f"note-at-{start}" for start, _ in parts]
 
 
 @given(notes_with_spans())

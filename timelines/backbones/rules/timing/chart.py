@@ -1,4 +1,4 @@
-"""Sections of a chart: several notes of a stay in one text (`domain.NotePart`).
+"""Find the sections of a chart, which is several notes in one text.
 
 A note that was written during the stay is an entry, read from when it was written. A discharge
 summary, and a note whose time of writing nobody knows, keep the sections that they have alone.
