@@ -28,7 +28,9 @@ from ehr.formats.csv.reader import PlainRows
 from ehr.formats.limits import Limits
 from ehr.formats.meds.reader import Meds
 from ehr.formats.mimic_iv.reader import MimicIV
+from ehr.formats.omop.reader import Omop
 from ehr.formats.stream import StreamSource
+from ehr.formats.text import TextNotes
 from ehr.ingest.cases import NOTHING, Progress, Replacing, import_cases
 from ehr.ingest.streams import import_stream
 from ehr.models import Dataset
@@ -41,6 +43,8 @@ STREAMED: Mapping[str, Source] = {
     "csv": PlainRows,
     "mimic_iv": MimicIV,
     "meds": Meds,
+    "omop": Omop,
+    "text": TextNotes,
 }
 FORMATS = ("cases", *STREAMED)
 #: Case ids that are safe as names of folders.
@@ -61,6 +65,7 @@ def import_dataset(
     study: Study,
     by: User | None,
     cases: Collection[str] | None = None,
+    pattern: str = "",
     replacing: Replacing = NOTHING,
     progress: Progress = lambda done, total, words: None,
 ) -> ImportReport:
@@ -68,20 +73,24 @@ def import_dataset(
 
     A new name makes a new dataset. Call it again to continue after a kill. Each case (or block of a
     file) commits separately, so good cases stay although others are rejected. `cases`: only these
-    case ids. Raises FormatError (the path is not in this format), ImportBusy, NotAllowed.
+    case ids. `pattern`: that of the files' names, in the text format. Raises FormatError (the path
+    is not in this format), ImportBusy, NotAllowed.
     """
     if by is not None:
         check_user_can_manage_study(by, study)
     if format not in FORMATS:
         raise FormatError(f"The format {format} is unknown. Known: {', '.join(FORMATS)}.")
+    if pattern and format != "text":
+        raise FormatError("Only the text format has a pattern of names.")
+    open_source = partial(TextNotes, pattern=pattern) if pattern else STREAMED.get(format)
     dataset = _dataset(path, format, name, study)
     report, limits = ImportReport(), _limits()
     with _lock_import(dataset):
         ensure_partition(dataset.pk)
-        if format in STREAMED:
+        if open_source:
             import_stream(
                 dataset,
-                STREAMED[format](path, cases, limits),
+                open_source(path, cases, limits),
                 report,
                 by=by,
                 limits=limits,

@@ -53,6 +53,7 @@ class ImportReport:
     rejected: int = 0
     lines_read: int = 0
     left_out: int = 0
+    without_rows: int = 0
     missing_files: list[str] = field(default_factory=list)
     unread_files: list[str] = field(default_factory=list)
     rejections: list[Rejection] = field(default_factory=list)
@@ -80,6 +81,8 @@ class ImportReport:
                 f"  {self.left_out} of {self.lines_read} lines left out: they belong to no case of"
                 " this dataset, or say nothing"
             )
+        if self.without_rows:
+            found.append(f"  {format_count(self.without_rows, 'new case')} without rows")
         found += [f"  missing, skipped: {name}" for name in self.missing_files]
         found += [f"  not a file of this format, not read: {name}" for name in self.unread_files]
         found += [f"  rejected: {_place(r)}: {r.reason}" for r in self.rejections]

@@ -1,7 +1,8 @@
 """The `cases` folder format: one folder for each case.
 
-A folder has `encounter.json`, `note.txt` and `rows.csv[.gz]` or `rows.parquet`. A rejected case has
-a reason for each faulty file; the other cases of the folder are not affected. No Django here.
+A folder has `encounter.json`, `note.txt`, and `rows.csv[.gz]` or `rows.parquet` if there are rows.
+`notes/` may have more notes, `TIME__KIND.txt` each. A rejected case has a reason for each faulty
+file; the other cases of the folder are not affected. No Django here.
 """
 
 from __future__ import annotations
@@ -32,18 +33,28 @@ from ehr.formats.base import (
     NoteRecord,
     Rejection,
     WrongFile,
-    has_words,
-    is_storable,
+    describe_fault,
     safe_name,
 )
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
+from ehr.formats.note_files import (
+    SUFFIX,
+    NoteName,
+    make_note,
+    make_patterns,
+    order_key,
+    read_note,
+)
 from ehr.formats.row_files import Block, read_rows
 from ehr.formats.strict_json import BadJson, read_object
+from ehr.schema import ROWS
 from llm_runtime.schema import FaultMessage, Strict, field_faults
 
 ENCOUNTER, NOTE, REFERENCE = "encounter.json", "note.txt", "reference.jsonl"
+MORE_NOTES = "notes"
 ROW_FILES = ("rows.csv", "rows.csv.gz", "rows.parquet")
 LONGEST_ENCOUNTER = 1 << 20
+NAMES = make_patterns("{time}__{kind}", "{time}")
 
 
 def _printable(longest: int) -> AfterValidator:
@@ -66,10 +77,10 @@ def _check_case_id(case_id: str) -> str:
 
 
 def _parse_local(value: Any) -> datetime:
-    time = datetime.fromisoformat(value) if isinstance(value, str) else None
-    if time is None or time.tzinfo is not None:
-        raise ValueError("no local time")
-    return time
+    if not isinstance(value, str):
+        raise ValueError("no time")
+    # The offset of a time gives the clock on the wall of its place (`ehr.formats.columns`).
+    return datetime.fromisoformat(value).replace(tzinfo=None)
 
 
 Text = Annotated[InstanceOf[str], FaultMessage("not text")]
@@ -81,7 +92,7 @@ Key = Annotated[
 Moment = Annotated[
     datetime,
     PlainValidator(_parse_local),
-    FaultMessage("not a local date and time like 2150-01-31T08:30:00"),
+    FaultMessage("not a date and time like 2150-01-31T08:30:00"),
 ]
 _EMPTY = BeforeValidator(lambda value: None if value == "" else value)
 
@@ -135,12 +146,13 @@ def case_folders(root: Path) -> list[Path]:
 def digest(folder: Path) -> str:
     """SHA-256 of everything the case consists of, names included."""
     total = hashlib.sha256()
-    for name in (ENCOUNTER, NOTE, *ROW_FILES, REFERENCE):
-        if (folder / name).is_file():
-            with (folder / name).open("rb") as file:
-                total.update(
-                    f"{name}\0{hashlib.file_digest(file, 'sha256').hexdigest()}\0".encode()
-                )
+    files = [folder / name for name in (ENCOUNTER, NOTE, *ROW_FILES, REFERENCE)]
+    for path in [*files, *_more_notes(folder)]:
+        if path.is_file():
+            name = path.relative_to(folder).as_posix()
+            with path.open("rb") as file:
+                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+                total.update(f"{name}\0{sha256}\0".encode("utf-8", "surrogateescape"))
     return total.hexdigest()
 
 
@@ -161,20 +173,20 @@ def read_case(folder: Path, sha256: str = "", limits: Limits = DEFAULT_LIMITS) -
     try:
         sha256 = sha256 or digest(folder)
         encounter = _encounter(folder, rejections)
-        note = _note(folder, rejections, limits)
+        notes = _notes(folder, rejections, limits)
         blocks = _rows(folder, rejections, limits)
     except OSError as error:
         rejections.append(
             Rejection(f"{safe_name(folder)}/", f"a file cannot be read: {error.strerror}")
         )
         return CaseRecord(folder, sha256, None, rejections=tuple(rejections))
-    offered = sum(block.offered for block in blocks)
-    if encounter is None or note is None or not blocks:
+    offered = sum(block.offered for block in blocks or ())
+    if encounter is None or not notes or blocks is None:
         return CaseRecord(folder, sha256, None, rejections=tuple(rejections), offered=offered)
-    rows = pa.concat_tables([block.rows for block in blocks]).combine_chunks()
+    rows = pa.concat_tables([ROWS.empty_table(), *(b.rows for b in blocks)]).combine_chunks()
     invalid_times = sum(block.invalid_times for block in blocks)
     return CaseRecord(
-        folder, sha256, encounter, (note,), rows, invalid_times, tuple(rejections), offered
+        folder, sha256, encounter, notes, rows, invalid_times, tuple(rejections), offered
     )
 
 
@@ -204,19 +216,50 @@ def _encounter(folder: Path, rejections: list[Rejection]) -> EncounterRecord | N
         return None
 
 
-def _note(folder: Path, rejections: list[Rejection], limits: Limits) -> NoteRecord | None:
-    name = f"{safe_name(folder)}/{NOTE}"
-    reason = f"the note has more than {limits.note_bytes:,} bytes (IMPORT_NOTE_BYTES)"
-    text = _text(folder / NOTE, name, limits.note_bytes, reason, rejections)
-    if text is None:
-        return None
-    if not has_words(text) or not is_storable(text):
-        line = None if "\x00" not in text else text[: text.index("\x00")].count("\n") + 1
-        rejections.append(
-            Rejection(name, "the note has a NUL character" if line else "the note is empty", line)
+def _notes(folder: Path, rejections: list[Rejection], limits: Limits) -> tuple[NoteRecord, ...]:
+    """Return the notes, discharge summaries first; none if one is faulty."""
+    more, fault = _more_notes(folder), describe_fault(folder / NOTE)
+    if not more and not fault and not (folder / NOTE).is_file():
+        fault = "the file is missing"
+    faults = [Rejection(f"{safe_name(folder)}/{NOTE}", fault)] if fault else []
+    found: list[tuple[NoteName, str, NoteRecord]] = []
+    for path in [folder / NOTE, *more] if (folder / NOTE).is_file() else more:
+        name = (
+            safe_name(folder) + f"/{MORE_NOTES}" * (path.parent != folder) + f"/{safe_name(path)}"
         )
-        return None
-    return NoteRecord(text)
+        said = NoteName("") if path.parent == folder else NAMES.read(path)
+        try:
+            if reason := _note_fault(path, said):
+                raise WrongFile(Rejection(name, reason))
+            assert said is not None
+            found.append((said, name, make_note(read_note(path, name, limits), said)))
+        except WrongFile as error:
+            faults.append(error.rejection)
+    for i, (_, name, note) in enumerate(found):
+        if any(note.text == other.text for *_, other in found[:i]):
+            faults.append(Rejection(name, "the case has this note already"))
+    rejections += faults
+    ordered = sorted(found, key=lambda note: (order_key(note[0]), note[1]))
+    return () if faults else tuple(note for *_, note in ordered)
+
+
+def _more_notes(folder: Path) -> list[Path]:
+    """Return what is in the folder of notes."""
+    more = folder / MORE_NOTES
+    if not more.is_dir():
+        return []
+    return sorted(path for path in more.iterdir() if not path.name.startswith("."))
+
+
+def _note_fault(path: Path, said: NoteName | None) -> str:
+    """Return why a file of notes cannot be read; "" if it can."""
+    if reason := describe_fault(path):
+        return reason
+    if said is None or path.suffix != SUFFIX:
+        return (
+            "the file's name is not TIME.txt or TIME__KIND.txt, like 2150-01-31T08-30__ed note.txt"
+        )
+    return said.fault
 
 
 def _text(
@@ -240,24 +283,29 @@ def _text(
     return None
 
 
-def _rows(folder: Path, rejections: list[Rejection], limits: Limits) -> list[Block]:
-    """Return the blocks of the case's file, none if it is unusable."""
-    found = [name for name in ROW_FILES if (folder / name).is_file()]
-    name = f"{safe_name(folder)}/{found[0] if found else ROW_FILES[0]}"
-    if len(found) != 1:
-        rejections.append(
-            Rejection(
-                name,
-                f"several files of rows: {', '.join(found)}"
-                if found
-                else f"no {', '.join(ROW_FILES)}",
-            )
-        )
+def _rows(folder: Path, rejections: list[Rejection], limits: Limits) -> list[Block] | None:
+    """Return the blocks of the case's file, None if it is unusable.
+
+    A case without a file has no rows. Rows in a file of another name are not overlooked.
+    """
+    names = sorted(p.name for p in folder.iterdir() if p.name.lower().startswith("rows."))
+    found = [name for name in ROW_FILES if name in names]
+    if not names:
         return []
+    if not found:
+        name = f"{safe_name(folder)}/{safe_name(folder / names[0])}"
+        reason = f"rows are not read from this file; expected: {', '.join(ROW_FILES)}"
+        rejections.append(Rejection(name, reason))
+        return None
+    name = f"{safe_name(folder)}/{found[0]}"
     try:
+        if len(found) > 1:
+            raise WrongFile(Rejection(name, f"several files of rows: {', '.join(found)}"))
+        if reason := describe_fault(folder / found[0]):
+            raise WrongFile(Rejection(name, reason))
         blocks = list(read_rows(folder / found[0], name, limits))
     except WrongFile as error:
         rejections.append(error.rejection)
-        return []
+        return None
     rejections += [rejection for block in blocks for rejection in block.rejections]
     return blocks

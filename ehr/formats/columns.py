@@ -5,10 +5,16 @@ They parse numbers and naive clock times, and return text without nulls.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from ehr.schema import CLOCK
+
+Text: TypeAlias = pa.ChunkedArray | pa.Array
 
 #: A plain decimal number; "<0.5", "1,200" and "NaN" are words.
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$"
@@ -16,11 +22,17 @@ NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$"
 CODED = r"^(diagnosis:|procedure:.*:billed$)"
 #: Texts that say nothing: empty, and the mask of de-identification.
 HIDDEN = pa.array(["", "___"])
-#: ISO 8601 or "date time", to the minute or finer; no zone.
+#: The unit of rows whose source has a day and no hour: their midnight is not a time.
+DATE_ONLY = "date only"
+#: In place of a number: for an empty text, and for a text that is no number.
+NO_ID, BAD_ID = -1, -2
+#: ISO 8601 or "date time", to the minute or finer.
 CLOCK_TIME = (
     r"^(\d{3}[1-9]|\d{2}[1-9]0|\d[1-9]00|[1-9]000)-\d{2}-\d{2}([T"
     r" ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?$"
 )
+#: The offset of a time from UTC. Without it, the text is the clock on the wall of the place.
+OFFSET = r"^(.{10}[T ][\d:.]{5,15}?) ?(?:Z|[+-](?:0\d|1[0-4])(?::?[0-5]\d)?)$"
 
 
 def parse_numbers(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
@@ -47,11 +59,13 @@ def clock_times(
     """Return (times, wrong): naive clock times, and which texts are unusable.
 
     Times are null for empty and for unusable texts. A text that looks like a time but names no day
-    or hour of the calendar (year 0, 30 February, 25:00) is unusable too.
+    or hour of the calendar (year 0, 30 February, 25:00) is unusable too. A time with an offset is
+    the local time of that offset: 08:00+01:00 and 08:00Z are both 08:00.
     """
     empty = pc.equal(pc.binary_length(texts), 0)
-    shaped = pc.match_substring_regex(texts, CLOCK_TIME)
-    plain = pc.if_else(shaped, texts, pa.scalar(None, pa.string()))
+    local = pc.replace_substring_regex(texts, OFFSET, r"\1")
+    shaped = pc.match_substring_regex(local, CLOCK_TIME)
+    plain = pc.if_else(shaped, local, pa.scalar(None, pa.string()))
     times = _cast_or_null(plain)
     return times, pc.and_(pc.invert(empty), pc.is_null(times))
 
@@ -69,6 +83,37 @@ def first_present(*parts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedAr
 def clean_text(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """As text, stripped, "" for null."""
     return pc.utf8_trim_whitespace(pc.fill_null(column.cast(pa.string()), ""))
+
+
+def join_texts(left: Text, right: Text, by: str = " ") -> Text:
+    """Join both texts of each row by `by`; an empty text is left out."""
+    both = pc.binary_join_element_wise(left, right, by)
+    return pc.if_else(pc.equal(left, ""), right, pc.if_else(pc.equal(right, ""), left, both))
+
+
+def event_name(category: str, name: Text, detail: Text | str = "") -> Text:
+    """`category:name:detail` in lower case."""
+    return pc.utf8_lower(pc.binary_join_element_wise(category, name, detail, ":"))
+
+
+def parse_ids(texts: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Return numbers of subjects and admissions (some exports write 123.0).
+
+    NO_ID for "", BAD_ID for anything else.
+    """
+    empty = pc.equal(pc.binary_length(texts), 0)
+    filled = pc.if_else(empty, pa.scalar(None, pa.string()), texts)
+    try:
+        numbers = filled.cast(pa.int64())
+    except pa.ArrowInvalid:
+        numbers = None
+    if numbers is None or (pc.min(numbers).as_py() or 0) < 0:
+        plain = pc.replace_substring_regex(texts, r"\.0$", "")
+        digits = pc.if_else(
+            pc.match_substring_regex(plain, r"^\d{1,18}$"), plain, pa.scalar(None, pa.string())
+        )
+        numbers = pc.if_else(empty, NO_ID, pc.fill_null(digits.cast(pa.int64()), BAD_ID))
+    return pc.fill_null(numbers, NO_ID).to_numpy()
 
 
 def _cast_or_null(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

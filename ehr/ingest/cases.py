@@ -144,6 +144,7 @@ def _import_case(
             )
     report.imported += taken
     report.refused += not taken
+    report.without_rows += taken and not case.offered
     report.rows += rows
     report.series += series
     report.lines_read += case.offered

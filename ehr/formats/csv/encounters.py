@@ -72,7 +72,7 @@ def is_listing(path: Path) -> bool:
 def read_listing(path: Path, known: Collection[str], limits: Limits) -> Listing:
     """Read the file; without a file, the listing is empty.
 
-    `known` are the cases that have rows. Raises WrongFile.
+    `known` are the cases that have rows or notes. Raises WrongFile.
     """
     name = safe_name(path)
     records: dict[str, EncounterRecord] = {}
@@ -90,7 +90,7 @@ def read_listing(path: Path, known: Collection[str], limits: Limits) -> Listing:
             for line, case, record, faults in _lines(block):
                 same = record is not None and records.get(case) == record
                 if case not in known:
-                    faults = [("case_id", "no file of rows is of this case")]
+                    faults = [("case_id", "no file of rows and no note is of this case")]
                     unassigned.append(line)
                 elif case in records or case in refused:
                     faults = [("case_id", "the case appears twice")]
@@ -130,7 +130,7 @@ def _lines(
         at: dict[str, datetime | None] = {name: values[i] for name, (values, _) in times.items()}
         text = {name: texts[name][i] if name in texts else "" for name in TEXTS}
         faults = [
-            (name, "not a local date and time like 2150-01-31T08:30:00")
+            (name, "not a date and time like 2150-01-31T08:30:00")
             for name, (_, wrong) in times.items()
             if wrong[i]
         ]

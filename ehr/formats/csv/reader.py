@@ -1,9 +1,10 @@
 """Plain rows: one file, or a folder of them with one file for each case.
 
-A file has `t,event,value[,unit,source,time_kind]` (.csv, .csv.gz or .parquet). `<case>.txt` in the
-same folder is its note. `encounters.csv[.gz]` (case_id, admitted_at[, discharged_at, title,
-subject_key]) has the times of admission. A case that it does not name is anchored at its earliest
-row, its first documented presentation (protocol section 1). No Django here.
+A file has `t,event,value[,unit,source,time_kind]` (.csv, .csv.gz or .parquet). `<case>.txt` and
+`<case>__TIME__KIND.txt` in the same folder are its notes (`ehr.formats.note_files`).
+`encounters.csv[.gz]` (case_id, admitted_at[, discharged_at, title, subject_key]) has the times of
+admission; a case that it names may have notes only. A case that it does not name is anchored at its
+earliest row, its first documented presentation (protocol section 1). No Django here.
 """
 
 from __future__ import annotations
@@ -20,19 +21,26 @@ from ehr.formats.base import (
     LONGEST_CASE_ID,
     EncounterRecord,
     FormatError,
-    NoteRecord,
     Rejection,
     WrongFile,
     describe_fault,
-    has_words,
     safe_name,
 )
 from ehr.formats.csv.encounters import ENCOUNTERS, Listing, find_listing, is_listing, read_listing
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
+from ehr.formats.note_files import (
+    DEFAULT_PATTERNS,
+    NoteName,
+    make_note,
+    make_patterns,
+    order_key,
+    read_note,
+)
 from ehr.formats.row_files import SUFFIXES, read_rows
 from ehr.formats.stream import EncounterList, NoteBlock, StreamBlock, StreamFile
 
 NOTE_SUFFIX = ".txt"
+NAMES = make_patterns(*DEFAULT_PATTERNS)
 #: Files that may be in the folder without being part of the data.
 PAPERS = ("LICENSE", "README")
 
@@ -58,10 +66,15 @@ class PlainRows:
         files = [file for file in files if not is_listing(file)]
         self._rows = [file for file in files if parse_case_id(file)]
         self._others = [file for file in files if not parse_case_id(file)]
+        self._notes = {
+            file: NAMES.read(file) or NoteName(file.stem)
+            for file in self._others
+            if file.suffix == NOTE_SUFFIX and not file.name.startswith(PAPERS)
+        }
         self._folder = path if path.is_dir() else path.parent
         self._chosen = None if chosen is None else frozenset(chosen)
         self._limits = limits
-        if not self._rows:
+        if not self._rows and not (self._notes and any(is_listing(e) for e in entries)):
             raise FormatError(
                 f"{path} has no file of rows. Expected: {', '.join(SUFFIXES)}, one file a case."
             )
@@ -79,21 +92,28 @@ class PlainRows:
         return self._encounter_list
 
     def files(self) -> Sequence[StreamFile]:
-        """One file of rows a case, then the notes that are there."""
-        cases = [e.case_id for e in self._encounter_list.encounters]
+        """One file of rows a case, then the notes: discharge summaries first."""
+        places = {e.case_id: i for i, e in enumerate(self._encounter_list.encounters)}
         rows = {parse_case_id(file): file for file in self._rows}
-        notes = [(place, self._folder / f"{case}{NOTE_SUFFIX}") for place, case in enumerate(cases)]
+        notes = sorted(self._notes.items(), key=lambda n: (n[1].case, order_key(n[1]), n[0].name))
         return [
             *(
                 StreamFile(
                     rows[c].name, rows[c], partial(self._blocks, place, rows[c]), place=place
                 )
-                for place, c in enumerate(cases)
+                for c, place in places.items()
+                if c in rows
             ),
             *(
-                StreamFile(f"note/{p.name}", p, partial(self._note, i, p), place=i, notes=True)
-                for i, p in notes
-                if p.is_file()
+                StreamFile(
+                    f"note/{p.name}",
+                    p,
+                    partial(self._note, places[said.case], p, said),
+                    place=places[said.case],
+                    notes=True,
+                )
+                for p, said in notes
+                if said.case in places
             ),
         ]
 
@@ -108,30 +128,12 @@ class PlainRows:
                 block.rejections,
             )
 
-    def _note(self, place: int, path: Path) -> Iterator[NoteBlock]:
-        if path.stat().st_size > self._limits.note_bytes:
-            raise WrongFile(
-                Rejection(
-                    f"note/{path.name}",
-                    f"the note has more than {self._limits.note_bytes:,} bytes (IMPORT_NOTE_BYTES)",
-                )
-            )
-        content = path.read_bytes()
-        try:
-            text = content.decode("utf-8")
-        except UnicodeDecodeError as error:
-            line = content[: error.start].count(b"\n") + 1
-            raise WrongFile(
-                Rejection(f"note/{path.name}", "the line is not UTF-8 text", line)
-            ) from None
-        if not has_words(text) or "\x00" in text:
-            raise WrongFile(
-                Rejection(
-                    f"note/{path.name}",
-                    "the note has a NUL character" if has_words(text) else "the note is empty",
-                )
-            )
-        yield NoteBlock(((place, 1, NoteRecord(text)),), 1)
+    def _note(self, place: int, path: Path, said: NoteName) -> Iterator[NoteBlock]:
+        name = f"note/{path.name}"
+        if said.fault:
+            raise WrongFile(Rejection(name, said.fault))
+        text = read_note(path, name, self._limits)
+        yield NoteBlock(((place, 1, make_note(text, said)),), 1)
 
     @cached_property
     def _encounter_list(self) -> EncounterList:
@@ -140,16 +142,22 @@ class PlainRows:
             for file in self._rows
             if self._chosen is None or parse_case_id(file) in self._chosen
         ]
-        listing = read_listing(
-            find_listing(self._folder), {parse_case_id(file) for file in self._rows}, self._limits
-        )
+        cases = {parse_case_id(file) for file in self._rows}
+        noted = {said.case for said in self._notes.values()}
+        listing = read_listing(find_listing(self._folder), cases | noted, self._limits)
         times = Counter(parse_case_id(file) for file in self._rows)
         found = [self._encounter(file, times[parse_case_id(file)], listing) for file in wanted]
+        # Cases with notes only begin when encounters.csv says.
+        found += [
+            listing.records[case]
+            for case in sorted(noted - cases)
+            if case in listing.records and (self._chosen is None or case in self._chosen)
+        ]
         refused = [
             *(e for e in found if isinstance(e, Rejection)),
             *self._unreadable,
-            *self._missing_cases(),
-            *self._orphan_notes(),
+            *self._missing_cases(cases | (noted & listing.records.keys())),
+            *self._orphan_notes(cases | listing.records.keys() | listing.refused),
         ]
         unread = (
             safe_name(f)
@@ -207,26 +215,17 @@ class PlainRows:
             )
         return EncounterRecord(case, earliest, anchor="presentation")
 
-    def _missing_cases(self) -> Iterator[Rejection]:
+    def _missing_cases(self, known: Collection[str]) -> Iterator[Rejection]:
         """Chosen cases that are not there."""
-        for case in sorted(
-            (self._chosen or frozenset()) - {parse_case_id(file) for file in self._rows}
-        ):
+        for case in sorted((self._chosen or frozenset()) - frozenset(known)):
             yield Rejection("--cases", "no such case", case_id=case[:LONGEST_CASE_ID])
 
-    def _orphan_notes(self) -> Iterator[Rejection]:
+    def _orphan_notes(self, known: Collection[str]) -> Iterator[Rejection]:
         """Notes of cases that are not there."""
-        cases = {parse_case_id(file) for file in self._rows}
-        for file in self._others:
-            if (
-                file.suffix == NOTE_SUFFIX
-                and self._chosen is None
-                and file.stem not in cases
-                and not file.name.startswith(PAPERS)
-            ):
-                yield Rejection(
-                    f"note/{safe_name(file)}", "no file of rows has the name of this note"
-                )
+        for file, said in self._notes.items():
+            if self._chosen is None and said.case not in known:
+                reason = f"no file of rows has the name of this note, nor does {ENCOUNTERS}"
+                yield Rejection(f"note/{safe_name(file)}", reason)
 
 
 def parse_case_id(file: Path) -> str:

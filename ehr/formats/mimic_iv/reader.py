@@ -24,12 +24,12 @@ from ehr.formats.base import (
     describe_fault,
     has_words,
 )
-from ehr.formats.columns import clock_times
+from ehr.formats.columns import NO_ID, clock_times, parse_ids
 from ehr.formats.delimited import TextBlock, header_names, read_csv_blocks
 from ehr.formats.dictionaries import Dictionaries
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.mimic_iv.admissions import ADMISSIONS, Admissions, read_admissions
-from ehr.formats.mimic_iv.rows import NO_ID, Stays, build_rows, is_empty, parse_ids
+from ehr.formats.mimic_iv.rows import Stays, build_rows, is_empty
 from ehr.formats.mimic_iv.tables import TABLES, Table
 from ehr.formats.stream import EncounterList, NoteBlock, StreamBlock, StreamFile
 

@@ -15,14 +15,19 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ehr.formats.base import LONGEST_EVENT, RAW_CHARACTERS, EncounterRecord, Rejection
-from ehr.formats.columns import clock_times, first_present, parse_values
+from ehr.formats.columns import (
+    BAD_ID,
+    NO_ID,
+    clock_times,
+    first_present,
+    parse_ids,
+    parse_values,
+)
 from ehr.formats.delimited import TextBlock
 from ehr.formats.mimic_iv.tables import Fact, Table
 from ehr.formats.stream import Ints, StreamBlock, Windows
 from ehr.schema import ROWS
 
-#: In place of a number: for an empty text, and for a text that is no number.
-NO_ID, BAD_ID = -1, -2
 UNASSIGNED = "neither an admission nor a time says which stay the line belongs to"
 Mask = NDArray[np.bool_]
 Columns = Mapping[str, pa.ChunkedArray]
@@ -245,23 +250,3 @@ def _mask(values: pa.Array | pa.ChunkedArray) -> Mask:
 
 def _array(values: pa.Array | pa.ChunkedArray) -> pa.Array:
     return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-
-
-def parse_ids(texts: pa.ChunkedArray) -> Ints:
-    """Return numbers of subjects and admissions (some exports write 123.0).
-
-    NO_ID for "", BAD_ID for anything else.
-    """
-    empty = pc.equal(pc.binary_length(texts), 0)
-    filled = pc.if_else(empty, pa.scalar(None, pa.string()), texts)
-    try:
-        numbers = filled.cast(pa.int64())
-    except pa.ArrowInvalid:
-        numbers = None
-    if numbers is None or (pc.min(numbers).as_py() or 0) < 0:
-        plain = pc.replace_substring_regex(texts, r"\.0$", "")
-        digits = pc.if_else(
-            pc.match_substring_regex(plain, r"^\d{1,18}$"), plain, pa.scalar(None, pa.string())
-        )
-        numbers = pc.if_else(empty, NO_ID, pc.fill_null(digits.cast(pa.int64()), BAD_ID))
-    return pc.fill_null(numbers, NO_ID).to_numpy()

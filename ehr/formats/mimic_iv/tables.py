@@ -9,21 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ehr.formats.columns import first_present
+from ehr.formats.columns import DATE_ONLY, Text, event_name, first_present, join_texts
 from ehr.schema import TimeKind
 
-Text: TypeAlias = pa.ChunkedArray | pa.Array
 Columns = Mapping[str, Text]
 #: Looks texts up in a dictionary table; unknown keys give "".
 Lookup = Callable[[str, Text], Text]
-
-# the unit of rows whose source has a day and no hour: their midnight is not a time
-DATE_ONLY = "date only"
 
 
 @dataclass(frozen=True)
@@ -56,17 +51,6 @@ class Table:
     optional: Sequence[str] = field(default=())
     admission: bool = True
     dictionaries: Sequence[str] = ()
-
-
-def join_texts(left: Text, right: Text, by: str = " ") -> Text:
-    """Join both texts of each row by `by`; an empty text is left out."""
-    both = pc.binary_join_element_wise(left, right, by)
-    return pc.if_else(pc.equal(left, ""), right, pc.if_else(pc.equal(right, ""), left, both))
-
-
-def event_name(category: str, name: Text, detail: Text | str = "") -> Text:
-    """`category:name:detail` in lower case."""
-    return pc.utf8_lower(pc.binary_join_element_wise(category, name, detail, ":"))
 
 
 def _present(text: Text) -> Text:

@@ -293,12 +293,12 @@ def test_numbers_of_any_length_are_values(tmp_path):
         (
             json.dumps({"case_id": "c", "admitted_at": "0000-01-01"}),
             "admitted_at",
-            "not a local date",
+            "not a date",
         ),
         (
             json.dumps({"case_id": "c", "admitted_at": "2150-01-01", "discharged_at": 0}),
             "discharged_at",
-            "not a local date",
+            "not a date",
         ),
         ('{"case_id": "c", "admitted_at": "2150-01-01", "admitted_at": "2151-01-01"}', "", "twice"),
     ],

@@ -1,0 +1,189 @@
+"""Notes only: a folder of `.txt` files, several for a stay.
+
+`index.csv[.gz]` names the stay, time and kind of each file, and may give the admission; without it,
+the names of the files do (`ehr.formats.note_files`). One rule for time zero: the admission, else
+the first written time of a note that is no discharge summary, else the stay is refused. A fault
+refuses its whole stay. No Django here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+
+from ehr.formats.base import (
+    LONGEST_CASE_ID,
+    EncounterRecord,
+    FormatError,
+    Rejection,
+    WrongFile,
+    describe_fault,
+    safe_name,
+)
+from ehr.formats.limits import DEFAULT_LIMITS, Limits
+from ehr.formats.note_files import (
+    DEFAULT_PATTERNS,
+    DISCHARGE_SUMMARY,
+    SUFFIX,
+    NoteName,
+    make_note,
+    make_patterns,
+    order_key,
+    read_note,
+)
+from ehr.formats.note_index import Stay, find_index, is_index, read_index
+from ehr.formats.stream import EncounterList, NoteBlock, StreamFile
+
+PAPERS = ("LICENSE", "README")
+NO_ADMISSION = (
+    "no time of admission: give admitted_at in index.csv; the time of a discharge summary is no time"
+    " zero"
+)
+
+
+class TextNotes:
+    """A `StreamSource` over a folder.
+
+    `chosen`: only these cases; None: all. `pattern` is that of the files' names.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        chosen: Collection[str] | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        pattern: str = "",
+    ) -> None:
+        """Raises FormatError if there is no note, or for a bad pattern."""
+        self._folder, self._limits = path, limits
+        self._chosen = None if chosen is None else frozenset(chosen)
+        self._pattern = pattern
+        if pattern and "{case}" not in pattern:
+            raise FormatError(f"The pattern {pattern} has no {{case}}.")
+        self._patterns = make_patterns(*((pattern,) if pattern else DEFAULT_PATTERNS))
+        entries = sorted(path.iterdir()) if path.is_dir() else []
+        entries = [e for e in entries if not e.name.startswith((".", *PAPERS))]
+        self._notes = {e.name: e for e in entries if e.suffix == SUFFIX}
+        self._others = [e for e in entries if e.suffix != SUFFIX and not is_index(e)]
+        if not self._notes:
+            raise FormatError(f"{path} has no {SUFFIX} file. The text format is a folder of notes.")
+
+    @property
+    def identity(self) -> str:
+        """Each note has a file of its own; the pattern decides what it is."""
+        return f"text {hashlib.sha256(self._pattern.encode()).hexdigest()}"
+
+    def encounters(self) -> EncounterList:
+        """Return the stays in order of case. Raises WrongFile."""
+        return self._listed[0]
+
+    def files(self) -> Sequence[StreamFile]:
+        """Return the notes: those of a stay together, discharge summaries first."""
+        found = []
+        for place, notes in enumerate(self._listed[1]):
+            for path, said in notes:
+                name = f"note/{safe_name(path)}"
+                blocks = partial(self._blocks, place, path, said)
+                found.append(StreamFile(name, path, blocks, place=place, notes=True))
+        return found
+
+    def _blocks(self, place: int, path: Path, said: NoteName) -> Iterator[NoteBlock]:
+        text = read_note(path, f"note/{safe_name(path)}", self._limits)
+        yield NoteBlock(((place, 1, make_note(text, said)),), 1)
+
+    @cached_property
+    def _listed(self) -> tuple[EncounterList, list[list[tuple[Path, NoteName]]]]:
+        index = find_index(self._folder)
+        refused: list[Rejection] = []
+        if index is None:
+            rejections: tuple[Rejection, ...] = ()
+            stays, faulty = self._read_names(refused)
+        else:
+            listing = read_index(index, self._notes, self._limits)
+            stays, faulty, rejections = listing.stays, set(listing.refused), listing.rejections
+            refused += [
+                Rejection(f"note/{safe_name(path)}", f"{safe_name(index)} does not name this note")
+                for name, path in self._notes.items()
+                if name not in listing.named and self._chosen is None
+            ]
+        encounters, notes = [], []
+        for case in sorted(stays):
+            if case in faulty or (self._chosen is not None and case not in self._chosen):
+                continue
+            stay = stays[case]
+            faults = [*self._find_faults(case, stay)]
+            encounter = _make_encounter(case, stay)
+            if encounter is None and not faults:
+                first = stay.notes[0][0]
+                faults = [Rejection(f"note/{safe_name(first)}", NO_ADMISSION, case_id=case)]
+            if encounter is None or faults:
+                refused += faults
+                continue
+            encounters.append(encounter)
+            notes.append(sorted(stay.notes, key=lambda note: (order_key(note[1]), note[0].name)))
+        for case in sorted((self._chosen or frozenset()) - set(stays) - faulty):
+            refused.append(Rejection("--cases", "no such case", case_id=case[:LONGEST_CASE_ID]))
+        unread = tuple(safe_name(path) for path in self._others)
+        return (
+            EncounterList(
+                tuple(encounters), rejections, tuple(refused), unread_files=unread, separate=True
+            ),
+            notes,
+        )
+
+    def _read_names(self, refused: list[Rejection]) -> tuple[dict[str, Stay], set[str]]:
+        """Return the stays by the names of the files, and the faulty ones."""
+        stays: dict[str, Stay] = {}
+        faulty: set[str] = set()
+        for path in self._notes.values():
+            name = f"note/{safe_name(path)}"
+            said = self._patterns.read(path)
+            if said is None:
+                refused.append(Rejection(name, "the file's name does not follow the pattern"))
+                continue
+            stay = stays.setdefault(said.case, Stay(admitted_at=said.admitted_at))
+            fault = said.fault
+            if not fault and said.admitted_at != stay.admitted_at:
+                fault = "the names of this case's files give different times of admission"
+            if fault:
+                refused.append(Rejection(name, fault, case_id=said.case[:LONGEST_CASE_ID]))
+                faulty.add(said.case)
+            stay.notes.append((path, said))
+        return stays, faulty
+
+    def _find_faults(self, case: str, stay: Stay) -> Iterator[Rejection]:
+        """Yield the reasons why the stay cannot be taken whole."""
+        first = f"note/{safe_name(stay.notes[0][0])}"
+        if len(case) > LONGEST_CASE_ID or not case.isprintable() or case != case.strip():
+            yield Rejection(
+                first,
+                f"the case id is longer than {LONGEST_CASE_ID} characters, or has characters that"
+                " cannot be shown",
+            )
+        for path, _ in stay.notes:
+            name = f"note/{safe_name(path)}"
+            try:
+                if reason := describe_fault(path):
+                    raise WrongFile(Rejection(name, reason))
+                read_note(path, name, self._limits)
+            except WrongFile as error:
+                yield error.rejection
+            except OSError as error:
+                yield Rejection(name, f"the file cannot be read: {error.strerror}")
+
+
+def _make_encounter(case: str, stay: Stay) -> EncounterRecord | None:
+    """Return the stay with its time zero, None if nothing gives one."""
+    texts = {"title": stay.title, "subject_key": stay.subject_key}
+    if stay.admitted_at is not None:
+        return EncounterRecord(case, stay.admitted_at, stay.discharged_at, **texts)
+    written = [
+        said.written_at
+        for _, said in stay.notes
+        if said.written_at is not None and said.kind != DISCHARGE_SUMMARY
+    ]
+    if not written or (stay.discharged_at is not None and stay.discharged_at < min(written)):
+        return None
+    return EncounterRecord(case, min(written), stay.discharged_at, anchor="presentation", **texts)
