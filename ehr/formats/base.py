@@ -119,6 +119,16 @@ def describe_fault(path: Path) -> str:
     return "it is no regular file; put the file itself here"
 
 
+def describe_case_id(case: str) -> str:
+    """Return why the text is no case id; "" if it is one."""
+    if case and len(case) <= LONGEST_CASE_ID and case.isprintable() and case == case.strip():
+        return ""
+    return (
+        f"no case id: longer than {LONGEST_CASE_ID} characters, or with characters that cannot be"
+        " shown"
+    )
+
+
 def safe_name(path: Path) -> str:
     """Return the file's name as it can be stored and printed.
 

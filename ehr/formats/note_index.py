@@ -17,6 +17,7 @@ from ehr.formats.base import (
     LONGEST_TITLE,
     Rejection,
     WrongFile,
+    describe_case_id,
     describe_fault,
     safe_name,
 )
@@ -95,6 +96,8 @@ def read_index(path: Path, files: Mapping[str, Path], limits: Limits) -> Index:
             case, file = str(row["case_id"]), str(row["file"])
             if not case or "\x00" in case:
                 raise WrongFile(Rejection(name, "the case_id is missing", line, "case_id"))
+            if reason := describe_case_id(case):
+                faults.append(("case_id", reason))
             stay = stays.setdefault(case, Stay())
             if file not in files:
                 faults.append(("file", "no such file in the folder"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from ehr.formats.base import (
     FormatError,
     Rejection,
     WrongFile,
+    describe_case_id,
     describe_fault,
     safe_name,
 )
@@ -155,13 +157,10 @@ class TextNotes:
 
     def _find_faults(self, case: str, stay: Stay) -> Iterator[Rejection]:
         """Yield the reasons why the stay cannot be taken whole."""
-        first = f"note/{safe_name(stay.notes[0][0])}"
-        if len(case) > LONGEST_CASE_ID or not case.isprintable() or case != case.strip():
-            yield Rejection(
-                first,
-                f"the case id is longer than {LONGEST_CASE_ID} characters, or has characters that"
-                " cannot be shown",
-            )
+        case_id = case[:LONGEST_CASE_ID]
+        if reason := describe_case_id(case):
+            first = f"note/{safe_name(stay.notes[0][0])}"
+            yield Rejection(first, f"the file's name has {reason}", case_id=case_id)
         for path, _ in stay.notes:
             name = f"note/{safe_name(path)}"
             try:
@@ -169,9 +168,9 @@ class TextNotes:
                     raise WrongFile(Rejection(name, reason))
                 read_note(path, name, self._limits)
             except WrongFile as error:
-                yield error.rejection
+                yield replace(error.rejection, case_id=case_id)
             except OSError as error:
-                yield Rejection(name, f"the file cannot be read: {error.strerror}")
+                yield Rejection(name, f"the file cannot be read: {error.strerror}", case_id=case_id)
 
 
 def _make_encounter(case: str, stay: Stay) -> EncounterRecord | None:

@@ -19,8 +19,11 @@ from ehr.formats.cases import case_folders, read_case
 from ehr.formats.csv.reader import PlainRows, parse_case_id
 from ehr.formats.meds.reader import Meds
 from ehr.formats.mimic_iv.reader import MimicIV
+from ehr.formats.omop.reader import Omop
 from ehr.formats.stream import NoteBlock, StreamBlock, StreamFile, StreamSource
-from tests.import_fuzz import oracle
+from ehr.formats.text import TextNotes
+from tests.import_fuzz import notes as note_folders
+from tests.import_fuzz import omop, oracle
 from tests.import_fuzz.oracle import Unreadable
 
 #: What was read: cases taken, rows of each, notes, and every rejection; the whole command must say
@@ -40,6 +43,8 @@ SOURCES: dict[str, Callable[[Path], StreamSource]] = {
     "csv": PlainRows,
     "mimic_iv": MimicIV,
     "meds": Meds,
+    "omop": Omop,
+    "text": TextNotes,
 }
 
 
@@ -54,7 +59,13 @@ def read_outcome(format: str, root: Path) -> Outcome:
         return _stream(
             SOURCES[format](root),
             root,
-            {"csv": _csv_file, "mimic_iv": _mimic_file, "meds": _meds_file}[format],
+            {
+                "csv": _csv_file,
+                "mimic_iv": _mimic_file,
+                "meds": _meds_file,
+                "omop": omop.check_file,
+                "text": _text_file,
+            }[format],
         )
     except (FormatError, WrongFile):
         return {}, 0, 1
@@ -69,7 +80,7 @@ def _check_rejections(rejections: Collection[Rejection]) -> None:
 
 def _cases(root: Path) -> Outcome:
     rows: dict[str, int] = {}
-    rejections = 0
+    rejections = notes = 0
     for folder in case_folders(root):
         case = read_case(folder)
         _check_rejections(case.rejections)
@@ -82,24 +93,26 @@ def _cases(root: Path) -> Outcome:
             _case(folder, case, case.encounter)
             rows[case.encounter.case_id] = 0 if case.rows is None else len(case.rows)
             rejections += len(case.rejections)
-    return rows, len(rows), rejections
+            notes += len(case.notes)
+    return rows, notes, rejections
 
 
 def _case(folder: Path, case: CaseRecord, encounter: EncounterRecord) -> None:
     data = json.loads((folder / "encounter.json").read_text(encoding="utf-8-sig"))
     assert str(data["case_id"]) == encounter.case_id
-    assert datetime.fromisoformat(data["admitted_at"]) == encounter.admitted_at
+    assert _local(data["admitted_at"]) == encounter.admitted_at
     assert (
-        datetime.fromisoformat(data["discharged_at"]) if data.get("discharged_at") else None
+        _local(data["discharged_at"]) if data.get("discharged_at") else None
     ) == encounter.discharged_at
     assert (data.get("title") or "") == encounter.title
-    assert (folder / "note.txt").read_bytes().decode() == case.notes[0].text
-    (file,) = (
-        file
-        for name in ("rows.csv", "rows.csv.gz", "rows.parquet")
-        if (file := folder / name).is_file()
-    )
+    texts = [folder / "note.txt", *(folder / "notes").glob("[!.]*")]
+    assert {n.text for n in case.notes} == {p.read_bytes().decode() for p in texts if p.is_file()}
     assert case.rows is not None
+    files = [p for p in folder.iterdir() if p.name.lower().startswith("rows.")]
+    if not files:
+        assert not len(case.rows)
+        return
+    (file,) = files
     good, bad = oracle.read_rows(file)
     order = sorted([*good, *bad])
     assert case.offered == len(order)
@@ -110,6 +123,10 @@ def _case(folder: Path, case: CaseRecord, encounter: EncounterRecord) -> None:
         for r in case.rejections
         if r.file.startswith(f"{folder.name}/rows") and r.line and r.line > 1
     } == bad
+
+
+def _local(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=None)
 
 
 def _is_text(file: Path) -> bool:
@@ -124,7 +141,7 @@ def _check_same_rows(
     assert stored.keys() == good.keys()
     for line, row in stored.items() if exact else ():
         t, *texts = good[line]
-        assert row["time"] == (datetime.fromisoformat(t) if t else None)
+        assert row["time"] == (oracle.read_time(t) if t else None)
         assert [
             oracle.trim(str(row[c])) for c in ("event", "value", "unit", "source", "time_kind")
         ] == texts
@@ -140,6 +157,12 @@ def _stream(source: StreamSource, root: Path, check_file) -> Outcome:
         _csv_encounters(root, listed.encounters, rejections, listed.unread_files)
     if isinstance(source, MimicIV):
         _mimic_encounters(root, listed.encounters, rejections)
+    if isinstance(source, Omop):
+        omop.check_visits(root, listed.encounters, rejections)
+    if isinstance(source, TextNotes):
+        owners = note_folders.check_stays(root, listed.encounters, rejections, listed.unread_files)
+        files = {file.path.name: cases[file.place or 0] for file in source.files()}
+        assert files == {n: case for n, case in owners.items() if case in cases}
     for file in source.files():
         stored: list[tuple[int, int, dict[str, object]]] = []
         rejected: list[Rejection] = []
@@ -209,7 +232,7 @@ def _csv_encounters(
         if parse_case_id(file):
             assert parse_case_id(file) in taken.keys() | named, file.name
         elif file.suffix == ".txt":
-            assert file.stem in taken.keys() | named or any(
+            assert file.stem.split("__")[0] in taken.keys() | named or any(
                 r.file == f"note/{file.name}" for r in rejections
             ), file.name
         else:
@@ -233,9 +256,10 @@ def _csv_encounters(
             assert len(rows) == len(lines) - 1, "a short line may be of this case"
             assert all(row["case_id"].strip() in taken.keys() | named for row in rows)
         for row in mine:
-            assert datetime.fromisoformat(row["admitted_at"].strip()) == e.admitted_at
+            assert oracle.read_time(row["admitted_at"].strip()) == e.admitted_at
             left = row.get("discharged_at", "").strip()
-            assert (datetime.fromisoformat(left) if left else None) == e.discharged_at
+            assert oracle.read_time(left) == e.discharged_at
+            assert e.discharged_at or not left
             assert row.get("title", "").strip() == e.title
 
 
@@ -247,6 +271,11 @@ def _csv_file(file: StreamFile, stored, rejected: set[int], offered: int, _) -> 
     assert offered == len(good) + len(bad)
     assert rejected == bad
     _check_same_rows({line: row for line, _, row in stored}, good, exact=_is_text(file.path))
+
+
+def _text_file(file: StreamFile, stored, rejected: set[int], offered: int, _) -> None:
+    assert (offered, rejected) == (1, set())
+    assert [row["text"] for *_, row in stored] == [file.path.read_bytes().decode()]
 
 
 def _mimic_encounters(
@@ -265,11 +294,9 @@ def _mimic_encounters(
         e = taken[row["hadm_id"]]
         assert (e.subject_key, e.admitted_at) == (
             row["subject_id"],
-            datetime.fromisoformat(row["admittime"]),
+            oracle.read_time(row["admittime"]),
         )
-        assert e.discharged_at == (
-            datetime.fromisoformat(row["dischtime"]) if row["dischtime"] else None
-        )
+        assert e.discharged_at == oracle.read_time(row["dischtime"])
     assert len(lines) == len(found) + len({line for line in named if line})
 
 
@@ -301,7 +328,7 @@ def _mimic_file(file: StreamFile, stored, rejected: set[int], offered: int, enco
             assert oracle.trim(str(row["text"])) == oracle.trim(cells["text"])
         else:
             assert row["time"] is None or row["time"] in [
-                datetime.fromisoformat(c) for c in cells.values() if oracle.is_time(c)
+                oracle.read_time(c) for c in cells.values() if oracle.is_time(c)
             ]
             assert file.name == "hosp/emar" or oracle.trim(str(row["value"])) in {
                 oracle.trim(c) for c in ("", *cells.values())
@@ -326,7 +353,8 @@ def _mimic_file(file: StreamFile, stored, rejected: set[int], offered: int, enco
 
 def _check_outside(text: str, stays: Collection[EncounterRecord]) -> None:
     assert text, "a line without an admission and without a time is rejected"
-    time = datetime.fromisoformat(text)
+    time = oracle.read_time(text)
+    assert time is not None
     for e in stays:
         first = e.admitted_at if len(text) > len("2150-01-01") else _midnight(e.admitted_at)
         assert not first <= time <= (e.discharged_at or e.admitted_at)

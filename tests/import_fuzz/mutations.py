@@ -9,6 +9,7 @@ import csv
 import gzip
 import io
 import json
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -80,7 +81,7 @@ def _content(file: Path) -> bytes:
     content = file.read_bytes()
     try:
         return gzip.decompress(content) if file.suffix == ".gz" else content
-    except (OSError, EOFError):
+    except (OSError, EOFError, zlib.error):
         return content
 
 

@@ -25,7 +25,10 @@ KINDS = {
     "administrative",
     "unknown",
 }
-TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)?")
+TIME = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)?)"
+    r"( ?(Z|[+-](0[0-9]|1[0-4])(:?[0-5][0-9])?))?"
+)
 #: line → (t, event, value, unit, source, time_kind)
 Rows = dict[int, tuple[str, ...]]
 
@@ -86,12 +89,23 @@ def records(path: Path) -> list[tuple[int, list[str]]]:
     return found
 
 
+def read_time(text: str) -> datetime | None:
+    """Return the clock time that the formats allow, None for another text.
+
+    An offset is left out: the time is that of its place.
+    """
+    found = TIME.fullmatch(text)
+    if found is None or (found[5] and not found[2]):
+        return None
+    try:
+        return datetime.fromisoformat(found[1])
+    except ValueError:
+        return None
+
+
 def is_time(text: str) -> bool:
     """True for a clock time that the formats allow."""
-    try:
-        return bool(TIME.fullmatch(text)) and datetime.fromisoformat(text) is not None
-    except ValueError:
-        return False
+    return read_time(text) is not None
 
 
 def read_rows(path: Path) -> tuple[Rows, set[int]]:

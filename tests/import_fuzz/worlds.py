@@ -14,6 +14,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests.import_fuzz.notes import make_text
+from tests.import_fuzz.omop import make_omop
 from tests.paths import DATA
 from tests.worlds.ehr_cases import ROWS, write_case
 
@@ -47,7 +49,7 @@ def _parquet(path: Path) -> None:
 
 
 def make_cases(root: Path) -> None:
-    """Three cases: plain with a reference, gzipped, Parquet."""
+    """Four cases: plain with a reference, gzipped, Parquet, notes only."""
     folder = write_case(root, "one", rows=ROWS + MORE)
     (folder / "reference.jsonl").write_text(
         json.dumps(REFERENCE) + "\n" + json.dumps({**REFERENCE, "time": None, "lower": None}) + "\n"
@@ -58,18 +60,30 @@ def make_cases(root: Path) -> None:
     folder = write_case(root, "three", title="", discharged_at=None, anchor="presentation")
     (folder / "rows.csv").unlink()
     _parquet(folder / "rows.parquet")
+    folder = write_case(root, "four", admitted_at="2150-01-01T08:00:00+01:00")
+    (folder / "rows.csv").unlink()
+    (folder / "notes").mkdir()
+    (folder / "notes" / "2150-01-01T08-30__ed note.txt").write_text("An ED note.")
+    (folder / "notes" / "21500102.txt").write_text("A second summary.")
 
 
 def make_csv(root: Path) -> None:
-    """Four cases, two of them named by encounters.csv, one with a note."""
+    """Four cases with rows, and one with notes only.
+
+    encounters.csv names three of them.
+    """
     root.mkdir(parents=True, exist_ok=True)
     (root / "a.csv").write_bytes((ROWS + MORE).encode())
     (root / "b.csv.gz").write_bytes(gzip.compress((ROWS + MORE).encode(), mtime=0))
     _parquet(root / "c.parquet")
     (root / "d.csv").write_bytes(ROWS.replace("\n", "\r\n").encode())
     (root / "a.txt").write_text("A note of a.")
+    (root / "a__2150-01-01T08-30__ed note.txt").write_text("Another note of a.")
+    (root / "e__21500101.txt").write_text("A note of e.")
     (root / "encounters.csv").write_text(
-        'case_id,admitted_at,discharged_at,title\na,2150-01-01T07:00:00,2150-01-03T08:00:00,"x, y"\nb,2150-01-01 06:30:00,,\n'
+        "case_id,admitted_at,discharged_at,title\n"
+        'a,2150-01-01T07:00:00,2150-01-03T08:00:00,"x, y"\n'
+        "b,2150-01-01 06:30:00Z,,\ne,2150-01-01,,\n"
     )
 
 
@@ -121,4 +135,11 @@ def make_meds(root: Path) -> None:
     pq.write_table(pa.table(codes), root / "metadata" / "codes.parquet")
 
 
-WORLDS = {"cases": make_cases, "csv": make_csv, "mimic_iv": make_mimic_iv, "meds": make_meds}
+WORLDS = {
+    "cases": make_cases,
+    "csv": make_csv,
+    "mimic_iv": make_mimic_iv,
+    "meds": make_meds,
+    "omop": make_omop,
+    "text": make_text,
+}

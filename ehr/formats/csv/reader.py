@@ -23,6 +23,7 @@ from ehr.formats.base import (
     FormatError,
     Rejection,
     WrongFile,
+    describe_case_id,
     describe_fault,
     safe_name,
 )
@@ -180,12 +181,8 @@ class PlainRows:
         Returns None if encounters.csv has rejected the case already.
         """
         case, name = parse_case_id(file), safe_name(file)
-        if len(case) > LONGEST_CASE_ID or not case.isprintable() or case != case.strip():
-            reason = (
-                f"the file's name is no case id: longer than {LONGEST_CASE_ID} characters, or with"
-                " characters that cannot be shown"
-            )
-            return Rejection(name, reason)
+        if reason := describe_case_id(case):
+            return Rejection(name, f"the file's name is {reason}")
         if times > 1:
             return Rejection(name, "two files of rows are of this case", case_id=case)
         if case in listing.refused:

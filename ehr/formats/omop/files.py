@@ -6,7 +6,7 @@ capitals.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +23,17 @@ from ehr.schema import CLOCK
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
 BATCH_ROWS = 50_000
+#: Tables of the CDM that are not read.
+OTHER_TABLES = (
+    "attribute_definition", "care_site", "cdm_source", "cohort", "cohort_attribute",
+    "cohort_definition", "concept_ancestor", "concept_class", "concept_relationship",
+    "concept_synonym", "condition_era", "cost", "device_exposure", "domain", "dose_era", "drug_era",
+    "drug_strength", "episode", "episode_event", "fact_relationship", "location", "metadata",
+    "note_nlp", "observation_period", "payer_plan_period", "provider", "relationship",
+    "source_to_concept_map", "vocabulary",
+)  # fmt: skip
+#: Files that may be in the folder without being part of the data.
+PAPERS = ("LICENSE", "README")
 #: A day written 20500131.
 COMPACT_DAY = r"^(\d{4})(\d{2})(\d{2})($|[T ])"
 #: Some databases write seven digits of a second, or nine.
@@ -36,10 +47,12 @@ def find_files(root: Path, table: str) -> list[Path]:
     return [path for path in found if path.is_file() or describe_fault(path)]
 
 
-def table_of(path: Path) -> str:
-    """Return the table that a file is of by its name; "" for another file."""
-    name = path.name.lower()
-    return next((name.removesuffix(s) for s in SUFFIXES if name.endswith(s)), "")
+def find_unread(root: Path, tables: Collection[str]) -> Iterator[str]:
+    """Yield the names of files that are no tables of the CDM."""
+    known = {f"{table}{suffix}" for table in (*tables, *OTHER_TABLES) for suffix in SUFFIXES}
+    for path in sorted(root.iterdir()):
+        if path.name.lower() not in known and not path.name.startswith((".", *PAPERS)):
+            yield safe_name(path)
 
 
 def find_file(root: Path, table: str) -> Path | None:

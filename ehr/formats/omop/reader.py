@@ -23,6 +23,7 @@ from ehr.formats.omop.files import (
     find_columns,
     find_file,
     find_files,
+    find_unread,
     read_blocks,
 )
 from ehr.formats.omop.notes import read_notes
@@ -39,6 +40,8 @@ from ehr.formats.omop.tables import (
 )
 from ehr.formats.omop.visits import Visits, read_visits
 from ehr.formats.stream import EncounterList, Ints, NoteBlock, StreamBlock, StreamFile
+
+READ = (PERSONS, *(table.name for table in TABLES), NOTES, CONCEPT)
 
 
 class Omop:
@@ -88,6 +91,7 @@ class Omop:
             tuple(rejections),
             tuple(refused),
             missing_files=tuple(self._missing()),
+            unread_files=tuple(find_unread(self._root, READ)),
         )
 
     def files(self) -> Sequence[StreamFile]:
@@ -112,7 +116,7 @@ class Omop:
 
     def _missing(self) -> Iterator[str]:
         """Tables and datetime columns that are not there."""
-        for name in (PERSONS, *(t.name for t in TABLES), NOTES, CONCEPT):
+        for name in READ:
             if not find_files(self._root, name):
                 yield name
         for table in TABLES:

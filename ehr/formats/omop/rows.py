@@ -25,7 +25,7 @@ from ehr.formats.columns import (
     parse_values,
 )
 from ehr.formats.delimited import TextBlock
-from ehr.formats.omop.tables import Columns, Fact
+from ehr.formats.omop.tables import VISITS, Columns, Fact
 from ehr.formats.omop.times import read_times, to_array
 from ehr.formats.omop.visits import Visits
 from ehr.formats.stream import Ints, StreamBlock
@@ -81,9 +81,17 @@ def build_rows(
 ) -> StreamBlock:
     """Return the rows that the table's facts make of a block.
 
-    They are in order of line, with every line that cannot be read as a rejection.
+    They are in order of line, with every line that cannot be read as a rejection. Rejected visits
+    are among the rejections of the stays.
     """
-    places, rejections = assign_visits(block, columns, visits, name)
+    if source == VISITS:
+        rejections: list[Rejection] = []
+        odd: tuple[Rejection, ...] = ()
+        places = visits.find_lines(block.lines)
+        places = np.where(places < 0, BAD_ID, places)
+    else:
+        places, rejections = assign_visits(block, columns, visits, name)
+        odd = block.rejections
     parts = [_build_fact_rows(block, columns, f, places, visits, name, source) for f in facts]
     kept = np.concatenate([part.kept for part in parts])
     order = np.argsort(kept, kind="stable")
@@ -93,7 +101,7 @@ def build_rows(
         encounters=np.concatenate([part.places for part in parts])[order],
         lines=block.lines[kept[order]],
         offered=block.offered,
-        rejections=tuple(dict.fromkeys([*block.rejections, *rejections, *found])),
+        rejections=tuple(dict.fromkeys([*odd, *rejections, *found])),
     )
 
 

@@ -30,9 +30,13 @@ LAST_MINUTE = timedelta(hours=23, minutes=59)
 
 @dataclass(frozen=True)
 class Visits:
-    """The stays in file order, every visit's id, and the rejected lines."""
+    """The stays in file order with their lines, and the rejected lines.
+
+    `known` are the ids of all visits.
+    """
 
     encounters: tuple[EncounterRecord, ...]
+    lines: Ints
     known: Ints
     rejections: tuple[Rejection, ...]
 
@@ -45,6 +49,13 @@ class Visits:
     def ids(self) -> Ints:
         """The id of each stay."""
         return np.array([int(e.case_id) for e in self.encounters], np.int64)
+
+    def find_lines(self, lines: Ints) -> Ints:
+        """Return the place of the stay that each line is, -1 for no stay."""
+        if not len(self.lines):
+            return np.full(len(lines), -1, np.int64)
+        at = np.clip(np.searchsorted(self.lines, lines), 0, len(self.lines) - 1)
+        return np.where(self.lines[at] == lines, at, -1)
 
     def find(self, ids: Ints) -> Ints:
         """Return the place of the stay with each id, -1 for no stay."""
@@ -83,6 +94,7 @@ def read_visits(
     """
     name = safe_name(path)
     encounters: list[EncounterRecord] = []
+    lines: list[int] = []
     rejections: list[Rejection] = []
     known, seen = [np.zeros(0, np.int64)], set[str]()
     for block in read_blocks(path, VISIT_REQUIRED, VISIT_OPTIONAL, limits):
@@ -100,10 +112,16 @@ def read_visits(
                 continue
             assert row.start is not None
             seen.add(row.case_id)
+            lines.append(row.line)
             encounters.append(
                 EncounterRecord(row.case_id, row.start, row.end, subject_key=str(row.person))
             )
-    return Visits(tuple(encounters), np.unique(np.concatenate(known)), tuple(rejections))
+    return Visits(
+        tuple(encounters),
+        np.array(lines, np.int64),
+        np.unique(np.concatenate(known)),
+        tuple(rejections),
+    )
 
 
 @dataclass(frozen=True)
