@@ -345,6 +345,8 @@ IMPORT_CASE_BYTES = env.integer("IMPORT_CASE_BYTES", 500_000_000, minimum=1)
 # How many times its own size a gzipped or Parquet file may become (beyond 16 MB); tables of text
 # reach about 30.
 IMPORT_EXPANSION = env.integer("IMPORT_EXPANSION", 200, minimum=1)
+# The database of `import_dataset --format omop --schema NAME`; only read.
+OMOP_DATABASE_URL = env.url("OMOP_DATABASE_URL", schemes=POSTGRESQL, default="")
 
 LOGGING = logging_config(level=env.text("LOG_LEVEL", "INFO").upper())
 LOGGING_CONFIG = "logging.config.dictConfig"

@@ -19,7 +19,7 @@ LONGEST_KIND = 40
 DISCHARGE_SUMMARY = "discharge summary"
 DEFAULT_PATTERNS = ("{case}__{time}__{kind}", "{case}__{time}", "{case}")
 #: 20500131, 2050-01-31T08-30, 2050-01-31 083000; a zone at the end is left out.
-TIME = r"\d{4}-?\d{2}-?\d{2}(?:[T_ ]?\d{2}[-:.]?\d{2}(?:[-:.]?\d{2})?(?:Z|[+]\d{2}:?\d{2})?)?"
+TIME = r"\d{4}-?\d{2}-?\d{2}(?:[T_ -]?\d{2}[-:.]?\d{2}(?:[-:.]?\d{2})?(?:Z|[+]\d{2}:?\d{2})?)?"
 _FIELDS = {
     "case": r"(?P<case>.+?)",
     "time": rf"(?P<time>{TIME})",

@@ -177,7 +177,7 @@ def _stream(source: StreamSource, root: Path, check_file) -> Outcome:
                 stored += _stored(block)
         except WrongFile as error:
             rejections.append(error.rejection)
-            if file.notes or file.place is None:
+            if (file.notes or file.place is None) and not isinstance(source, TextNotes):
                 # The blocks before the fault are stored by the command.
                 if file.notes:
                     notes += len(stored)

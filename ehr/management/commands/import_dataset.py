@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.actions import create_study
@@ -13,6 +15,7 @@ from accounts.models import Study
 from ehr.actions import FORMATS, ImportBusy, import_dataset
 from ehr.formats.base import FormatError
 from ehr.ingest.cases import Replacing
+from ehr.ingest.omop_schema import copied_schema
 from ehr.ingest.progress import ProgressBar
 from ehr.models import Dataset
 from ehr.tasks import request_embedding
@@ -27,7 +30,21 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """What to import, and as what."""
         parser.add_argument("--format", required=True, choices=FORMATS)
-        parser.add_argument("--path", required=True, type=Path, help="the folder or file to import")
+        parser.add_argument("--path", type=Path, help="the folder or file to import")
+        parser.add_argument(
+            "--schema",
+            help="with --format omop, instead of --path: this schema of a PostgreSQL database",
+        )
+        parser.add_argument(
+            "--database",
+            metavar="URL",
+            help="the database of --schema (default: the setting OMOP_DATABASE_URL)",
+        )
+        parser.add_argument(
+            "--pattern",
+            default="",
+            help="with --format text: the pattern of the files' names, such as {case}__{time}",
+        )
         parser.add_argument("--name", required=True, help="the dataset's name in the study")
         parser.add_argument(
             "--study",
@@ -61,15 +78,16 @@ class Command(BaseCommand):
         study = Study.objects.filter(name=options["study"]).first() or create_study(
             name=options["study"], by=None
         )
-        with ProgressBar(self.stderr) as bar:
+        with ProgressBar(self.stderr) as bar, ExitStack() as stack:
             try:
                 report = import_dataset(
-                    path=options["path"],
+                    path=stack.enter_context(_open_input(**options)),
                     format=options["format"],
                     name=options["name"],
                     study=study,
                     by=None,
                     cases=options["cases"],
+                    pattern=options["pattern"],
                     replacing=Replacing(
                         changed=options["replace"], authored=options["delete_authored"]
                     ),
@@ -86,3 +104,31 @@ class Command(BaseCommand):
                 "Some data was rejected, the rest was imported. Correct the files named above and"
                 " run the command again."
             )
+
+
+def _open_input(
+    *,
+    path: Path | None,
+    format: str,
+    schema: str | None,
+    database: str | None,
+    cases: list[str] | None,
+    **_: object,
+) -> AbstractContextManager[Path]:
+    """Return the folder or file to read, or a copy of a schema.
+
+    Raises CommandError.
+    """
+    if (path is None) == (schema is None) or (database and schema is None):
+        raise CommandError("Give --path, or --schema with --database or OMOP_DATABASE_URL.")
+    if path is not None:
+        return nullcontext(path)
+    if format != "omop":
+        raise CommandError("Only --format omop reads a schema.")
+    url = database or settings.OMOP_DATABASE_URL
+    if not url:
+        raise CommandError(
+            "Set OMOP_DATABASE_URL or give --database, such as postgresql://host/cdm."
+        )
+    assert schema is not None
+    return copied_schema(url, schema, cases)

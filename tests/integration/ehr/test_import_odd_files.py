@@ -29,6 +29,8 @@ EXTRA = {
         ("note/discharge.csv", "note/discharge"),
         ("hosp/labevents.csv", "hosp/labevents"),
     ],
+    "omop": [("note.csv", "note.csv"), ("death.csv", "death.csv"), ("concept.csv", "concept.csv")],
+    "text": [("zz.txt", "zz.txt")],
 }
 NO_LINK, NO_FILE = "the link leads to no file", "it is no regular file"
 #: How it is made, and why it is refused.

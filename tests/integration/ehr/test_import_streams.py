@@ -175,7 +175,10 @@ def test_series_are_made_of_what_is_stored(bring):
     )
 
 
-@pytest.mark.parametrize(("path", "format"), [(MIMIC, "mimic_iv"), (DATA / "meds", "meds")])
+@pytest.mark.parametrize(
+    ("path", "format"),
+    [(MIMIC, "mimic_iv"), (DATA / "meds", "meds"), (DATA / "omop", "omop")],
+)
 def test_the_same_files_twice_change_nothing(bring, path, format):
     tables = (Dataset, Encounter, Note, EventSeries, ImportedPart, RejectedRow, SourceRow)
     first = bring(path, format)
@@ -199,7 +202,7 @@ def test_a_file_that_changed_afterwards_is_refused(bring, tmp_path):
     assert SourceRow.objects.count() == count
 
 
-@pytest.mark.parametrize("format", ["mimic_iv", "meds", "csv"])
+@pytest.mark.parametrize("format", ["mimic_iv", "meds", "csv", "omop", "text"])
 def test_a_path_in_no_format_is_named(bring, tmp_path, format):
     with pytest.raises(FormatError, match=tmp_path.name):
         bring(tmp_path, format)
