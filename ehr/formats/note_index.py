@@ -1,6 +1,7 @@
-"""`index.csv[.gz]` of a folder of notes: the stay, time and kind of each file.
+"""Read `index.csv[.gz]` of a folder of notes.
 
-A line with a fault refuses its case; if its case is unknown, the whole index is refused.
+It has the stay, time and kind of each file. A line with a fault refuses its case; if its case is
+unknown, the whole index is refused.
 """
 
 from __future__ import annotations

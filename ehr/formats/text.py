@@ -105,8 +105,9 @@ class TextNotes:
         else:
             listing = read_index(index, self._notes, self._limits)
             stays, faulty, rejections = listing.stays, set(listing.refused), listing.rejections
+            unnamed = f"{safe_name(index)} does not name this note"
             refused += [
-                Rejection(f"note/{safe_name(path)}", f"{safe_name(index)} does not name this note")
+                Rejection(f"note/{safe_name(path)}", describe_fault(path) or unnamed)
                 for name, path in self._notes.items()
                 if name not in listing.named and self._chosen is None
             ]

@@ -25,7 +25,7 @@ NOTES = {
 
 
 def make_text(root: Path) -> None:
-    """Three stays with an index: two notes, one before any admission, one plain."""
+    """Three stays with an index: two notes, a lone consult, one plain."""
     root.mkdir(parents=True, exist_ok=True)
     (root / "index.csv").write_text(INDEX)
     for name, text in NOTES.items():

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from ehr.formats.base import Rejection, WrongFile, safe_name
 from ehr.formats.columns import Text, parse_ids
 from ehr.formats.limits import Limits
+from ehr.formats.omop.athena import has_tabs, read_tab_blocks
 from ehr.formats.omop.files import clean_columns, read_blocks
 from ehr.formats.stream import Ints
 
@@ -86,7 +87,12 @@ def read_concepts(path: Path | None, limits: Limits) -> Concepts:
 def _read_all(path: Path, limits: Limits) -> Iterator[tuple[pa.Table, Ints]]:
     """Yield columns and lines of each block. Raises WrongFile."""
     name = safe_name(path)
-    for block in read_blocks(path, REQUIRED, OPTIONAL, limits):
+    blocks = (
+        read_tab_blocks(path, (*REQUIRED, *OPTIONAL), limits)
+        if has_tabs(path)
+        else read_blocks(path, REQUIRED, OPTIONAL, limits)
+    )
+    for block in blocks:
         if block.rejections:
             raise WrongFile(block.rejections[0])
         columns = pa.table(clean_columns(block))

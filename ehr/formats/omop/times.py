@@ -1,7 +1,8 @@
-"""Clock times of the CDM, which has two columns for each: a date and a datetime.
+"""Read clock times of the CDM.
 
-One rule: the datetime counts; without it, the date is the beginning of its day, and the row's unit
-says "date only". Only the end of a stay is the end of its day.
+Each has two columns, a date and a datetime. One rule: the datetime counts; without it, the date is
+the beginning of its day, and the row's unit says "date only". Only the end of a stay is the end of
+its day.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Import OMOP tables from a folder and from a live schema; imports at the same time."""
+"""Import OMOP tables from a folder and from a live schema.
+
+Imports at the same time double nothing.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ TYPES = {
 
 @pytest.fixture
 def cdm(services: ServicePaths, transactional_db: None) -> Iterator[str]:
-    """Write the excerpt into a schema of the test database; return its address."""
+    """Write the excerpt into a schema of the test database.
+
+    Returns the address of the database.
+    """
     name = connection.settings_dict["NAME"]
     url = services.build_database_url(OWNER_ROLE, name)
     with psycopg.connect(url, autocommit=True) as database:
@@ -163,7 +169,7 @@ def test_a_schema_that_cannot_be_read_is_named_without_the_password(
 def test_a_second_import_at_the_same_time_doubles_nothing(tmp_path, format):
     WORLDS[format](tmp_path / "input")
     study = Study.objects.create(name="imports")
-    refused: list[type[BaseException] | None] = []
+    refused: list[type] = []
 
     def import_it(progress=lambda done, total, words: None):
         import_dataset(

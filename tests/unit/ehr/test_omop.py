@@ -1,4 +1,4 @@
-"""The OMOP common data model: an excerpt of real tables, and rows worked out by hand."""
+"""Read OMOP tables: a published excerpt, and rows worked out by hand."""
 
 from __future__ import annotations
 
@@ -291,3 +291,28 @@ def test_a_faulty_concept_refuses_the_tables_whose_names_it_gives(tmp_path, old,
     found = find_faults(Omop(tmp_path / "o"))
     assert {(name, at) for name, at, _ in found} == {("concept.csv", line)}
     assert len(found) == len(Omop(tmp_path / "o").files())
+
+
+def as_athena(folder: Path) -> Path:
+    """Write the concepts with tabs and loose quotation marks."""
+    path = folder / "concept.csv"
+    rows = [[c.replace("ED note", '"ED" note') for c in r] for r in csv.reader(path.open())]
+    path.unlink()
+    (folder / "CONCEPT.csv").write_text("".join("\t".join(row) + "\n" for row in rows))
+    return folder / "CONCEPT.csv"
+
+
+def test_concepts_of_athena_are_separated_by_tabs(tmp_path):
+    for name in ("commas", "tabs"):
+        make_omop(tmp_path / name)
+    path = as_athena(tmp_path / "tabs")
+    one, other = Omop(tmp_path / "commas"), Omop(tmp_path / "tabs")
+    assert read_rows(one) == read_rows(other)
+    assert [n.kind for _, n in read_notes(other)][1] == '"ed" note'
+    whole = path.read_bytes()
+    for damaged in (whole.replace(b"101\t", b"101\t\t"), whole.replace(b"101\t", b"101,")):
+        path.write_bytes(damaged)
+        assert {fault[:2] for fault in find_faults(Omop(tmp_path / "tabs"))} == {("CONCEPT.csv", 3)}
+    for damaged in (whole.replace(b"Sepsis", b"\xff"), whole.replace(b"concept_name", b"name")):
+        path.write_bytes(damaged)
+        assert {fault[0] for fault in find_faults(Omop(tmp_path / "tabs"))} == {"CONCEPT.csv"}

@@ -1,4 +1,4 @@
-"""Notes in files of their own: names, the index, time zero, and several notes of a case."""
+"""Notes in files of their own: names, index, time zero, several notes."""
 
 from __future__ import annotations
 
