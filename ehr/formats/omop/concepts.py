@@ -34,7 +34,9 @@ class Concepts:
 
     ids: Ints
     names: pa.ChunkedArray
-    units: dict[str, str]
+    #: Units and their codes, parallel.
+    unit_ids: Ints
+    unit_codes: pa.ChunkedArray
     bedside: Ints
 
     def name(self, ids: Text) -> Text:
@@ -48,7 +50,8 @@ class Concepts:
 
     def unit(self, ids: Text) -> Text:
         """Return the code of each unit (mg/dL), else its name."""
-        codes = pa.array([self.units.get(text, "") for text in ids.to_pylist()], pa.string())
+        at = pc.index_in(pa.array(parse_ids(ids)), value_set=pa.array(self.unit_ids))
+        codes = pc.fill_null(self.unit_codes.take(at), "")
         return pc.if_else(pc.equal(codes, ""), self.name(ids), codes)
 
     def is_bedside(self, ids: Text) -> pa.Array:
@@ -64,7 +67,8 @@ def read_concepts(path: Path | None, limits: Limits) -> Concepts:
     tables = list(_read_all(path, limits)) if path else []
     if not tables:
         none = np.zeros(0, np.int64)
-        return Concepts(none, pa.chunked_array([], pa.string()), {}, none)
+        nothing = pa.chunked_array([], pa.string())
+        return Concepts(none, nothing, none, nothing, none)
     columns = pa.concat_tables(table for table, _ in tables)
     ids = parse_ids(columns["concept_id"])
     order = np.argsort(ids, kind="stable")
@@ -79,7 +83,8 @@ def read_concepts(path: Path | None, limits: Limits) -> Concepts:
     return Concepts(
         ids[order],
         columns["concept_name"].take(pa.array(order)),
-        dict(zip(units["concept_id"].to_pylist(), units["concept_code"].to_pylist(), strict=True)),
+        parse_ids(units["concept_id"]),
+        units["concept_code"],
         ids[bedside],
     )
 

@@ -38,7 +38,7 @@ def read_rows(source: Omop) -> list[Row]:
         for block in file.blocks()
         if not isinstance(block, NoteBlock)
         for place, row in zip(block.encounters.tolist(), block.rows.to_pylist(), strict=True)
-    ]  # type: ignore[misc]
+    ]
 
 
 def read_notes(source: Omop) -> list[tuple[str, NoteRecord]]:
