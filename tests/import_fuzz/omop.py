@@ -100,7 +100,7 @@ OTHERS = {
     "specimen": (
         "specimen_id,person_id,specimen_concept_id,specimen_date,specimen_datetime,quantity\n"
         "1,1,106,2150-01-01,2150-01-01 09:00:00,2\n2,2,106,2150-03-01,,1\n"
-        "3,1,106,2150-07-01,,2\n"
+        "3,1,106,2150-07-01,,2\n4,1,106,2150-01-01,,3\n"
     ),
     "death": ("person_id,death_date,death_datetime,cause_source_value\n2,2150-03-03,,Sepsis\n"),
     "concept": (

@@ -214,4 +214,4 @@ def test_a_stay_with_a_note_alone_is_reconstructed(tmp_path):
 
 def test_a_folder_is_imported_by_the_command(db, tmp_path):
     make_omop(tmp_path / "o")
-    assert "2 cases imported, 0 unchanged, 0 refused; 27 rows" in bring(path=tmp_path / "o")
+    assert "2 cases imported, 0 unchanged, 0 refused; 28 rows" in bring(path=tmp_path / "o")

@@ -173,6 +173,8 @@ def test_rows_of_each_table_by_hand(tmp_path):
         ("2150-01-02 00:00", "chart:heart rate:", "88", "date only", "charted", "measurement"),
         ("2150-01-01 08:30", "chart:smoking:", "former smoker", "", "charted", "observation"),
         ("2150-01-01 09:00", "specimen:blood:collected", "2", "", "collection", "specimen"),
+        # A day without an hour and without a visit: the stay of that day, although it began at 08:00.
+        ("2150-01-01 00:00", "specimen:blood:collected", "3", "date only", "collection", "specimen"),
     ]  # fmt: skip
     assert [row[1:4] for row in read_rows(source) if row[0] == "20"] == [
         ("", "patient:gender:", "F"),
