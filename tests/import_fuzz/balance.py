@@ -108,8 +108,9 @@ def _case(folder: Path, case: CaseRecord, encounter: EncounterRecord) -> None:
     texts = [folder / "note.txt", *(folder / "notes").glob("[!.]*")]
     assert {n.text for n in case.notes} == {p.read_bytes().decode() for p in texts if p.is_file()}
     assert case.rows is not None
-    files = [p for p in folder.iterdir() if p.name.lower().startswith("rows.")]
+    files = [p for n in ("rows.csv", "rows.csv.gz", "rows.parquet") if (p := folder / n).is_file()]
     if not files:
+        assert not any(p.name.lower().startswith("rows.") for p in folder.iterdir())
         assert not len(case.rows)
         return
     (file,) = files
