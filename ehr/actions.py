@@ -25,6 +25,7 @@ from ehr.deletion import DeletionRefused, delete_whole_dataset
 from ehr.formats.base import FormatError
 from ehr.formats.cases import read_licence
 from ehr.formats.csv.reader import PlainRows
+from ehr.formats.fhir.reader import Fhir
 from ehr.formats.limits import Limits
 from ehr.formats.meds.reader import Meds
 from ehr.formats.mimic_iv.reader import MimicIV
@@ -45,6 +46,7 @@ STREAMED: Mapping[str, Source] = {
     "meds": Meds,
     "omop": Omop,
     "text": TextNotes,
+    "fhir": Fhir,
 }
 FORMATS = ("cases", *STREAMED)
 #: Case ids that are safe as names of folders.

@@ -27,7 +27,8 @@ class StreamBlock:
     `lines` ascend; `encounters` are places among the source's encounters. `rows` has the columns of
     `ehr.schema.ROWS` without `row_index`, which the import assigns. `offered` counts the lines of
     the file in this block. Lines that are in neither `rows` nor `rejections` belong to no
-    encounter, or say nothing (`left_out`).
+    encounter, or say nothing (`left_out`). `refused` are the places of the rejections in a file
+    without a header, or whose rejections name no line.
     """
 
     rows: pa.Table
@@ -35,14 +36,13 @@ class StreamBlock:
     lines: Ints
     offered: int
     rejections: tuple[Rejection, ...] = ()
+    refused: frozenset[int] | None = None
 
     @property
     def left_out(self) -> int:
         """Lines that are neither stored nor rejected."""
         stored = self.lines[np.flatnonzero(np.diff(self.lines, prepend=0))]
-        rejected = np.array(
-            sorted({r.line for r in self.rejections if r.line and r.line > 1}), np.int64
-        )
+        rejected = np.array(sorted(_find_refused(self)), np.int64)
         return self.offered - len(stored) - int((~np.isin(rejected, stored)).sum())
 
 
@@ -50,18 +50,27 @@ class StreamBlock:
 class NoteBlock:
     """Some notes: (place of the encounter, line in the file, note).
 
-    `offered` and `left_out` as in `StreamBlock`.
+    `offered`, `refused` and `left_out` as in `StreamBlock`. `repeats_left_out`: a note that its
+    case has already is left out and not rejected, because the format has notes twice.
     """
 
     notes: tuple[tuple[int, int, NoteRecord], ...]
     offered: int
     rejections: tuple[Rejection, ...] = ()
+    refused: frozenset[int] | None = None
+    repeats_left_out: bool = False
 
     @property
     def left_out(self) -> int:
         """Notes of other encounters."""
-        rejected = {r.line for r in self.rejections if r.line and r.line > 1}
-        return self.offered - len(rejected.union(line for _, line, _ in self.notes))
+        return self.offered - len(_find_refused(self).union(line for _, line, _ in self.notes))
+
+
+def _find_refused(block: StreamBlock | NoteBlock) -> frozenset[int]:
+    """Return the places of rejected rows or notes; line 1 is a header."""
+    if block.refused is not None:
+        return block.refused
+    return frozenset(r.line for r in block.rejections if r.line and r.line > 1)
 
 
 @dataclass(frozen=True)
@@ -69,7 +78,7 @@ class StreamFile:
     """One file of rows or notes; reading it again yields the same blocks.
 
     `beside` are other files that its rows are made with. `place`: all its rows are of this
-    encounter, and no other file has any.
+    encounter, and no other file has any. `entries`: its lines are places of a Bundle's entries.
     """
 
     name: str
@@ -78,6 +87,13 @@ class StreamFile:
     beside: tuple[Path, ...] = ()
     place: int | None = None
     notes: bool = False
+    entries: bool = False
+
+    def reject(self, reason: str, line: int) -> Rejection:
+        """Return a rejection of the row or note at a line."""
+        if self.entries:
+            return Rejection(self.name, reason, None, f"entry[{line - 1}]" if line else "")
+        return Rejection(self.name, reason, line)
 
     def digest(self) -> str:
         """SHA-256 of the bytes of the file and those beside it."""

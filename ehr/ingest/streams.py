@@ -280,21 +280,25 @@ class _Import:
         self, file: StreamFile, key: str, sha256: str, block: StreamBlock | NoteBlock
     ) -> None:
         """One block with its rejections, in one transaction."""
-        rows, late = (
-            self._notes(file, block) if isinstance(block, NoteBlock) else self._rows(file, block)
-        )
+        left_out = block.left_out
+        if isinstance(block, NoteBlock):
+            rows, late = self._notes(file, block)
+            if block.repeats_left_out:
+                left_out, late = left_out + len(late), []
+        else:
+            rows, late = self._rows(file, block)
+            self._report.rows += rows
         rejections = (*block.rejections, *late)
         store_rejections(self._dataset, file.name, rejections)
         counts = {
             "rows": rows,
             "rejected": len(rejections),
             "lines": block.offered,
-            "left_out": block.left_out,
+            "left_out": left_out,
         }
         ImportedPart.objects.create(
             dataset=self._dataset, key=key, sha256=sha256, imported_by=self._by, **counts
         )
-        self._report.rows += 0 if file.notes else rows
         self._report.add_rejections(rejections)
 
     def _rows(self, file: StreamFile, block: StreamBlock) -> tuple[int, list[Rejection]]:
@@ -316,7 +320,7 @@ class _Import:
                 ),
             )
             rejections = [
-                Rejection(file.name, reason, line)
+                file.reject(reason, line)
                 for mask, reason in reasons
                 for line in np.unique(block.lines[mask]).tolist()
             ]
@@ -355,7 +359,7 @@ class _Import:
         new, rejections = [], []
         for line, note in made:
             if (note.encounter_id, note.sha256) in seen:
-                rejections.append(Rejection(file.name, "the case has this note already", line))
+                rejections.append(file.reject("the case has this note already", line))
             else:
                 seen.add((note.encounter_id, note.sha256))
                 new.append(note)
