@@ -91,18 +91,18 @@ def write_mimic(root: Path, rows: int) -> Path:
     return root
 
 
-def time_import(path: Path, name: str) -> float:
+def time_import(path: Path, name: str, format: str = "mimic_iv") -> float:
     """Import the directory as a dataset of that name."""
     from accounts.models import Study
     from ehr.actions import import_dataset
 
     study, _ = Study.objects.get_or_create(name="benchmark")
     started = time.perf_counter()
-    import_dataset(path=path, format="mimic_iv", name=name, study=study, by=None)
+    import_dataset(path=path, format=format, name=name, study=study, by=None)
     return time.perf_counter() - started
 
 
-def time_copy(name: str) -> tuple[int, float]:
+def time_copy(name: str, format: str = "mimic_iv") -> tuple[int, float]:
     """Return (rows, seconds) of a plain COPY of the dataset's rows.
 
     They go into the partition of a second dataset.
@@ -113,7 +113,7 @@ def time_copy(name: str) -> tuple[int, float]:
     from ehr.partitions import ensure_partition
 
     first = Dataset.objects.get(name=name)
-    second = Dataset.objects.create(study=first.study, name="copied", format="mimic_iv")
+    second = Dataset.objects.create(study=first.study, name="copied", format=format)
     ensure_partition(second.pk)
     stays = first.encounters.values_list("case_id", "admitted_at")
     Encounter.objects.bulk_create(
@@ -122,8 +122,10 @@ def time_copy(name: str) -> tuple[int, float]:
     )
     columns = 'row_index, "time", result_time, event, value, numeric_value, unit, source, time_kind'
     text = io.BytesIO()
+    # Encounters have a unit, too.
+    wanted = ", ".join(f"r.{column}" for column in columns.split(", "))
     with connection.cursor() as cursor:
-        query = f"""SELECT {second.pk}, e2.id, {columns} FROM ehr_sourcerow r JOIN ehr_encounter e1 ON e1.id = r.encounter_id
+        query = f"""SELECT {second.pk}, e2.id, {wanted} FROM ehr_sourcerow r JOIN ehr_encounter e1 ON e1.id = r.encounter_id
                     JOIN ehr_encounter e2 ON e2.case_id = e1.case_id AND e2.dataset_id = {second.pk} WHERE r.dataset_id = {first.pk}"""
         with cursor.copy(f"COPY ({query}) TO STDOUT") as copy:
             for piece in copy:

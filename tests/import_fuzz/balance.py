@@ -17,13 +17,14 @@ import pyarrow as pa
 from ehr.formats.base import CaseRecord, EncounterRecord, FormatError, Rejection, WrongFile
 from ehr.formats.cases import case_folders, read_case
 from ehr.formats.csv.reader import PlainRows, parse_case_id
+from ehr.formats.fhir.reader import Fhir
 from ehr.formats.meds.reader import Meds
 from ehr.formats.mimic_iv.reader import MimicIV
 from ehr.formats.omop.reader import Omop
 from ehr.formats.stream import NoteBlock, StreamBlock, StreamFile, StreamSource
 from ehr.formats.text import TextNotes
 from tests.import_fuzz import notes as note_folders
-from tests.import_fuzz import omop, oracle
+from tests.import_fuzz import fhir_oracle, omop, oracle
 from tests.import_fuzz.oracle import Unreadable
 
 #: What was read: cases taken, rows of each, notes, and every rejection; the whole command must say
@@ -45,6 +46,7 @@ SOURCES: dict[str, Callable[[Path], StreamSource]] = {
     "meds": Meds,
     "omop": Omop,
     "text": TextNotes,
+    "fhir": Fhir,
 }
 
 
@@ -65,6 +67,7 @@ def read_outcome(format: str, root: Path) -> Outcome:
                 "meds": _meds_file,
                 "omop": omop.check_file,
                 "text": _text_file,
+                "fhir": fhir_oracle.check_file,
             }[format],
         )
     except (FormatError, WrongFile):
@@ -76,6 +79,13 @@ def _check_rejections(rejections: Collection[Rejection]) -> None:
         assert r.file
         assert r.reason
         assert r.line is None or r.line >= 1
+
+
+def _find_place(rejection: Rejection, file: StreamFile, *, header: bool) -> int | None:
+    """Return the line or entry that a rejection names, None for a header."""
+    if file.entries:
+        return fhir_oracle.find_entry(rejection)
+    return rejection.line if rejection.line and rejection.line > header else None
 
 
 def _cases(root: Path) -> Outcome:
@@ -154,6 +164,7 @@ def _stream(source: StreamSource, root: Path, check_file) -> Outcome:
     assert len(set(cases)) == len(cases)
     rejections = [*listed.rejections, *listed.refused]
     counts, notes = np.zeros(len(cases), np.int64), 0
+    texts: set[tuple[int, object]] = set()
     if isinstance(source, PlainRows):
         _csv_encounters(root, listed.encounters, rejections, listed.unread_files)
     if isinstance(source, MimicIV):
@@ -192,10 +203,14 @@ def _stream(source: StreamSource, root: Path, check_file) -> Outcome:
                 "a case was listed whose file cannot be read to its end"
             ) from error
         lines = {line for line, *_ in stored}
-        named = {r.line for r in rejected if r.line and r.line > 1}
+        header = not isinstance(source, Fhir)
+        named = {p for r in rejected if (p := _find_place(r, file, header=header))}
         assert offered == len(lines | named) + left_out
         check_file(file, stored, named, offered, listed.encounters)
         rejections += rejected
+        if isinstance(source, Fhir):
+            texts |= {(place, row["text"]) for _, place, row in stored if "text" in row}
+            notes, stored = len(texts), [row for row in stored if "text" not in row[2]]
         if file.notes:
             notes += len(stored)
         else:

@@ -10,7 +10,7 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -57,6 +57,16 @@ JSON: list[Any] = [
     "0000-01-01",
     "2150-01-01T08:00:00Z",
 ]
+#: Elements of FHIR resources of another type, other times and references to nothing.
+FHIR: list[Any] = [
+    "2150-01-01T10:00:00+02:00", "2150-01-01", "2150-01", "2150", "2150-13-01", "9999-12-31",
+    "2150-01-01T25:00:00Z", "2150-01-01T10:00:00+25:00", "0001-01-01T00:00:00-14:00",
+    {"reference": "Encounter/one"}, {"reference": "Encounter/nothing"}, {"reference": "#x"},
+    {"reference": "Patient/p-two"}, {"reference": 5}, {"identifier": {}}, "Encounter/one", "one",
+    {"coding": [{}]}, {"coding": "x"}, {"coding": [{"code": 1}]}, {"text": ["x"]}, [{}], [[]],
+    [None], "entered-in-error", "Bundle", "Encounter", "Observation", "application/rtf",
+    "text/html", "e1xydGYx", "not base64", "x" * 40_000, -1.5, False,
+]  # fmt: skip
 RAW_JSON = ["NaN", "Infinity", "9" * 5000, "[" * 5000, "{", "1e400", '"\\ud800"']
 
 
@@ -103,7 +113,9 @@ def _bytes(file: Path, chance: Random) -> None:
 
 
 def _field(file: Path, chance: Random) -> None:
-    if file.suffix == ".parquet":
+    if _is_fhir(file) and chance.random() < 0.8:
+        _fhir_field(file, chance)
+    elif file.suffix == ".parquet":
         _parquet(file, chance, _parquet_field)
     elif file.suffix in (".json", ".jsonl"):
         _json_field(file, chance)
@@ -154,6 +166,47 @@ def _json_field(file: Path, chance: Random) -> None:
     else:
         lines[at] = json.dumps({**data, key: chance.choice(JSON)})
     return _write(file, "\n".join(lines).encode())
+
+
+def _is_fhir(file: Path) -> bool:
+    name = file.name.removesuffix(".gz")
+    return name.endswith((".ndjson", ".json")) and name != "encounter.json"
+
+
+def _fhir_field(file: Path, chance: Random) -> None:
+    """Change one element at any depth of a JSON document, or of a line."""
+    content = _content(file).decode("utf-8", "replace")
+    lines = content.split("\n") if ".ndjson" in file.name else [content]
+    at = chance.randrange(len(lines))
+    try:
+        document = json.loads(lines[at])
+    except ValueError:
+        return _bytes(file, chance)
+    places = list(_find_elements(document))
+    if not places:
+        return None
+    parent, key = chance.choice(places)
+    if chance.random() < 0.2:
+        del parent[key]
+    elif chance.random() < 0.2:
+        other, name = chance.choice(places)
+        parent[key] = other.get(name) if isinstance(other, dict) else None
+    else:
+        parent[key] = chance.choice([*JSON, *FHIR])
+    try:
+        lines[at] = json.dumps(document)
+    except ValueError:
+        return None  # an element inside itself
+    return _write(file, "\n".join(lines).encode())
+
+
+def _find_elements(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield (container, key) of each element."""
+    listed = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, part in listed:
+        yield value, key
+        if isinstance(part, dict | list):
+            yield from _find_elements(part)
 
 
 def _parquet(file: Path, chance: Random, change: Callable[[pa.Table, Random], pa.Table]) -> None:
@@ -266,6 +319,7 @@ def _file(file: Path, chance: Random) -> None:
                     f"{file.name}.bak",
                     f"x{file.name}",
                     file.name.replace(".csv", ".csv.gz"),
+                    *([file.name.replace("json", "json.gz", 1)] * (_is_fhir(file))),
                     file.stem,
                     "z.txt",
                     "z.csv",

@@ -18,12 +18,14 @@ from tests.import_fuzz.notes import make_text
 from tests.import_fuzz.omop import make_omop
 from tests.paths import DATA
 from tests.worlds.ehr_cases import ROWS, write_case
+from tests.worlds.fhir_exports import make_stay, write_bulk, write_bundle, write_lines
 
 MIMIC = DATA / "ehr" / "mimic_iv"
 MIMIC_FILES = (
     "hosp/admissions", "hosp/diagnoses_icd", "hosp/d_icd_diagnoses", "hosp/labevents", "hosp/d_labitems", "hosp/emar", "hosp/emar_detail",
     "hosp/omr", "icu/chartevents", "icu/d_items", "note/discharge",
 )  # fmt: skip
+FEW = ("Patient", "Encounter", "Observation")
 MORE = '2150-01-01T16:00:00,"micro:urine\nculture:","two\r\nlines, ""quoted""",,micro,collection\n2150-01-02,chart:x:,é,,,charted\n'
 COLUMNS = ("t", "event", "value", "unit", "source", "time_kind")
 REFERENCE = {
@@ -135,6 +137,19 @@ def make_meds(root: Path) -> None:
     pq.write_table(pa.table(codes), root / "metadata" / "codes.parquet")
 
 
+def make_fhir(root: Path) -> None:
+    """A bulk export, gzipped in part, a Bundle, single resources and an attachment file."""
+    one, two, three = make_stay("one"), make_stay("two", day="2150-02-03"), make_stay("three")
+    write_bulk(root, one)
+    write_lines(root / "more" / "two.ndjson.gz", two)
+    write_bundle(root / "Bundle.json", three, indent=1)
+    document = next(r for r in make_stay("four") if r["resourceType"] == "DocumentReference")
+    document["content"] = [{"attachment": {"contentType": "text/plain", "url": "four.txt"}}]
+    (root / "four.txt").write_text("A note of four.")
+    (root / "document.json").write_text(json.dumps(document))
+    write_bundle(root / "four.json.gz", [r for r in make_stay("four") if r["resourceType"] in FEW])
+
+
 WORLDS = {
     "cases": make_cases,
     "csv": make_csv,
@@ -142,4 +157,5 @@ WORLDS = {
     "meds": make_meds,
     "omop": make_omop,
     "text": make_text,
+    "fhir": make_fhir,
 }

@@ -26,6 +26,7 @@ TIME = re.compile(
 )
 PARTIAL = re.compile(r"\d{4}(?:-(?:0[1-9]|1[0-2]))?", re.ASCII)
 LONGEST_TIME = 60
+LONGEST_KEPT = 200
 #: Addresses of code systems → the names by which people know them.
 SYSTEMS = {
     "http://loinc.org": "loinc",
@@ -115,6 +116,12 @@ def say_text(value: str | None) -> str:
         return ""
     if not isinstance(value, str):
         raise TypeError
+    return _clean(value) if len(value) <= LONGEST_KEPT else " ".join(value.split())
+
+
+@lru_cache(maxsize=1 << 16)
+def _clean(value: str) -> str:
+    """Return a short text on one line; the same ones come again and again."""
     return " ".join(value.split())
 
 

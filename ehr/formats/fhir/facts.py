@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 
 from ehr.formats.fhir.elements import (
     NEVER,
+    Fault,
     Moment,
     Resource,
     read_moment,
     read_period,
 )
 from ehr.schema import TimeKind
+
+T = TypeVar("T")
 
 
 class Fact(NamedTuple):
@@ -25,6 +28,16 @@ class Fact(NamedTuple):
     unit: str = ""
     known: Moment = NEVER
     codes: str = ""
+
+
+def read_inside(
+    resource: Resource, place: str, read: Callable[[Resource, str], T], name: str
+) -> T:
+    """Return what `read` makes of an element inside another. Raises Fault."""
+    try:
+        return read(resource.get(place) or {}, name)
+    except Fault as fault:
+        raise Fault(f"{place}.{fault.field}", fault.reason) from None
 
 
 def read_choice(resource: Resource, name: str) -> tuple[Moment, Moment]:

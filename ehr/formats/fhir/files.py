@@ -14,7 +14,14 @@ from typing import Any
 
 import orjson
 
-from ehr.formats.base import RAW_CHARACTERS, FormatError, Rejection, WrongFile, describe_fault, safe_name
+from ehr.formats.base import (
+    RAW_CHARACTERS,
+    FormatError,
+    Rejection,
+    WrongFile,
+    describe_fault,
+    safe_name,
+)
 from ehr.formats.fhir.bundles import LONGEST_RESOURCE, EntryCutter
 from ehr.formats.limits import Limits
 

@@ -14,7 +14,7 @@ from ehr.formats.fhir.elements import (
     say_quantity,
     say_text,
 )
-from ehr.formats.fhir.facts import Fact, read_choice
+from ehr.formats.fhir.facts import Fact, read_choice, read_inside
 from ehr.formats.fhir.references import Names
 from ehr.schema import TimeKind
 
@@ -31,9 +31,9 @@ def read_administration(resource: Resource, names: Names) -> list[Fact]:
     dose, rate = say_quantity(dosage.get("dose")), say_quantity(dosage.get("rateQuantity"))
     start, end = read_choice(resource, "effective")
     act = ACTS.get(say_text(resource["status"]), GIVEN)
-    # MIMIC-IV says here, and not in the status, that a dose was refused.
-    if find_profile(resource) == MIMIC_GIVEN and dosage.get("method"):
-        act = say_concept(dosage["method"])
+    # MIMIC-IV on FHIR calls every dose completed; its method says which were not given.
+    if find_profile(resource) == MIMIC_GIVEN:
+        act = say_concept(dosage.get("method"))
     kind = TimeKind.ADMINISTRATION
     if end.time is None or act not in (GIVEN, "stopped"):
         return [Fact(make_event("med", name, act), start, kind, *dose, codes=codes)]
@@ -56,7 +56,7 @@ def read_request(resource: Resource, names: Names) -> list[Fact]:
     if resource.get("doNotPerform"):
         moment = read_moment(resource, "authoredOn")
         return [_order(name, "do not give", moment, value, unit, codes)]
-    start, end = read_period(resource.get("dispenseRequest") or {}, "validityPeriod")
+    start, end = read_inside(resource, "dispenseRequest", read_period, "validityPeriod")
     written = read_moment(resource, "authoredOn")
     acts: list[tuple[str, Moment]] = [("stop", end)] if end.time else []
     if start.time is None:
@@ -83,6 +83,8 @@ def _order(name: str, act: str, moment: Moment, value: str, unit: str, codes: st
 def _read_name(resource: Resource, names: Names) -> tuple[str, str]:
     """Return (name, codes) of the medication."""
     if "medicationReference" in resource:
-        return names.name_of(resource["medicationReference"], "Medication", resource), ""
+        reference = resource["medicationReference"]
+        name = names.name_of(reference, "Medication", resource)
+        return name, names.codes_of(reference, "Medication", resource)
     concept = resource.get("medicationCodeableConcept")
     return say_concept(concept), say_codes(concept)

@@ -12,7 +12,7 @@ from ehr.formats.fhir.elements import (
     read_period,
     say_concept,
 )
-from ehr.formats.fhir.facts import read_choice
+from ehr.formats.fhir.facts import read_choice, read_inside
 from ehr.formats.fhir.texts import Places, read_attachments
 from ehr.formats.limits import Limits
 
@@ -98,5 +98,5 @@ def read_service_time(resource: Resource) -> Moment:
     A note is often written after the stay, so its own time says nothing.
     """
     if resource["resourceType"] == "DocumentReference":
-        return read_period(resource.get("context") or {}, "period")[0]
+        return read_inside(resource, "context", read_period, "period")[0]
     return read_choice(resource, "effective")[0]

@@ -42,8 +42,9 @@ def read_observation(resource: Resource, names: Names) -> list[Fact]:
     """
     profile = find_profile(resource)
     listed = find_codes(resource.get("category"))
+    other = "lab" if resource.get("specimen") and not listed else "chart"
     category = PROFILES.get(profile) or next(
-        (CATEGORIES[code] for code in CATEGORIES if code in listed), "chart"
+        (CATEGORIES[code] for code in CATEGORIES if code in listed), other
     )
     specimen = ""
     if category in SPECIMENS:
@@ -56,6 +57,8 @@ def read_observation(resource: Resource, names: Names) -> list[Fact]:
     facts = []
     components = resource.get("component") or ()
     value, unit = _read_value(resource)
+    if resource.get("hasMember") and not value and category != "micro":
+        return []  # a panel: its members are Observations of their own
     for part in (*(() if components and not value else (resource,)), *components):
         if part is not resource:
             value, unit = _read_value(part)

@@ -10,11 +10,13 @@ import sqlite3
 from collections import OrderedDict
 from functools import lru_cache
 
-from ehr.formats.fhir.elements import Resource, say_concept, say_text
+from ehr.formats.fhir.elements import Resource, say_codes, say_concept, say_text
 
 LITERAL = re.compile(r"(?:.*/)?([A-Z][A-Za-z]+/[A-Za-z0-9.\-]{1,64})(?:/_history/.*)?")
 #: The identifier of a medication's name in MIMIC-IV on FHIR, whose codes are numbers.
 MEDICATION_NAME = "mimic-medication-name"
+#: Before the key of a medication: its codes.
+CODES = "codes "
 AT_ONCE = 10_000
 NAMES_IN_MEMORY = 50_000
 
@@ -123,6 +125,14 @@ class Names:
             contained = within.get("contained") or ()
             return next((say_name(c) for c in contained if c.get("id") == key[1:]), "")
         return self.find(key) or key.rpartition("/")[2]
+
+    def codes_of(self, reference: Resource, type: str, within: Resource) -> str:
+        """Return the codes of what a reference of a resource names."""
+        key = parse_reference(reference, type)
+        if key.startswith("#"):
+            contained = within.get("contained") or ()
+            return next((say_codes(c.get("code")) for c in contained if c.get("id") == key[1:]), "")
+        return self.find(CODES + key)
 
     def _flush(self) -> None:
         if self._waiting:

@@ -20,7 +20,7 @@ from ehr.formats.fhir.elements import (
     say_concept,
     say_text,
 )
-from ehr.formats.fhir.facts import Fact, read_choice
+from ehr.formats.fhir.facts import Fact, read_choice, read_inside
 from ehr.formats.fhir.medications import read_administration, read_dispense, read_request
 from ehr.formats.fhir.observations import read_observation, read_report
 from ehr.formats.fhir.references import Names
@@ -132,7 +132,7 @@ def read_service_request(resource: Resource, names: Names) -> list[Fact]:
 
 def read_specimen(resource: Resource, names: Names) -> list[Fact]:
     """Return when a specimen was taken."""
-    start, _ = read_choice(resource.get("collection") or {}, "collected")
+    start, _ = read_inside(resource, "collection", read_choice, "collected")
     name, codes = say_concept(resource.get("type")), say_codes(resource.get("type"))
     named = "specimen" in name.lower() or "sample" in name.lower()
     event = make_event("lab", name if named else f"{name} specimen".strip(), "collected")

@@ -10,9 +10,9 @@ from typing import Any
 import orjson
 
 from ehr.formats.base import Rejection, WrongFile
-from ehr.formats.fhir.elements import SHAPE_ERRORS, Fault, say_text
+from ehr.formats.fhir.elements import SHAPE_ERRORS, Fault, say_codes, say_text
 from ehr.formats.fhir.files import FhirFile, parse_piece, read_pieces
-from ehr.formats.fhir.references import Names, find_keys, say_name
+from ehr.formats.fhir.references import CODES, Names, find_keys, say_name
 from ehr.formats.fhir.rows import READERS
 from ehr.formats.fhir.stays import SUBJECT, Visit, find_identifier, read_visit
 from ehr.formats.fhir.validation import find_fault
@@ -115,8 +115,11 @@ def _add_name(names: Names, resource: dict[str, Any], address: str) -> None:
             text = orjson.dumps(kept).decode()
         else:
             text = say_name(resource)
+        codes = say_codes(resource.get("code")) if resource["resourceType"] == "Medication" else ""
         for key in find_keys(resource, address):
             names.add(key, text)
+            if codes:
+                names.add(CODES + key, codes)
     except SHAPE_ERRORS:
         return
 

@@ -108,7 +108,9 @@ class Stays:
         self._places: dict[str, int] = dict.fromkeys(faulty, OUTSIDE)
         self._visits: dict[str, Visit] = {}
         self._own: dict[tuple[str, int], int] = {}
-        self._by_subject: dict[str, list[tuple[datetime, datetime | None, int]]] = defaultdict(list)
+        self._by_subject: dict[str, list[int]] = defaultdict(list)
+        #: First and last time of each stay and its parts; None if a stay has no discharge.
+        self._windows: list[tuple[datetime, datetime | None]] = []
         first = [visit for visit in visits if self._register(visit)]
         taken: set[str] = set()
         for visit in first:
@@ -147,18 +149,15 @@ class Stays:
 
         OUTSIDE if there is none. Raises Fault if there may be several, or if nothing says it.
         """
-        stays = self._by_subject.get(subject)
-        if not stays:
+        places = self._by_subject.get(subject)
+        if not places:
             return OUTSIDE
         if moment.time is None:
             raise Fault("encounter", "neither an encounter nor a time says which stay it is of")
         first = moment.time
         last = find_last(first) if moment.day else first
-        within = [
-            (place, end)
-            for start, end, place in stays
-            if start <= last and (end is None or end >= first)
-        ]
+        windows = ((place, *self._windows[place]) for place in places)
+        within = [(p, end) for p, start, end in windows if start <= last and (end or last) >= first]
         if not within:
             return OUTSIDE
         if len(within) > 1:
@@ -170,7 +169,7 @@ class Stays:
 
     def places_of(self, subject: str) -> Iterator[int]:
         """Yield the places of a patient's stays."""
-        return (place for *_, place in self._by_subject.get(subject, ()))
+        return iter(self._by_subject.get(subject, ()))
 
     def _register(self, visit: Visit) -> bool:
         """Make the Encounter known; False and a rejection for a second one."""
@@ -201,7 +200,8 @@ class Stays:
             self.encounters.append(
                 EncounterRecord(visit.case_id, admitted, left, visit.title, subject_key=subject)
             )
-            self._by_subject[subject].append((admitted, ended, place))
+            self._by_subject[subject].append(place)
+            self._windows.append((admitted, ended))
             self._assign(visit, place)
 
     def _add_part(self, visit: Visit) -> None:
@@ -222,6 +222,15 @@ class Stays:
         if place != OUTSIDE and subject and subject != self.encounters[place].subject_key:
             self.rejections.append(visit.reject("subject", "not the patient of the stay"))
             return
+        if place != OUTSIDE:
+            start, end = self._windows[place]
+            later = (
+                find_last(visit.end.time) if visit.end.time and visit.end.day else visit.end.time
+            )
+            self._windows[place] = (
+                min(start, visit.start.time or start),
+                end and max(end, later or end),
+            )
         self._assign(visit, place)
 
     def _assign(self, visit: Visit, place: int) -> None:
