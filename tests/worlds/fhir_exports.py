@@ -106,7 +106,13 @@ def make_stay(name: str = "one", *, day: str = "2150-01-01", ended: bool = True)
                 {"code": concept("Diastolic", "8462-4"), "valueQuantity": {"value": 70}},
             ],
         },
-        {"resourceType": "MedicationRequest", "status": "active", "intent": "order", **heparin, **stay}
+        {
+            "resourceType": "MedicationRequest",
+            "status": "active",
+            "intent": "order",
+            **heparin,
+            **stay,
+        }
         | {"authoredOn": at("09:30")},
         {"resourceType": "MedicationAdministration", "status": "completed", **heparin, **given}
         | {"effectiveDateTime": at("09:45"), "dosage": {"dose": dose}},
@@ -161,7 +167,10 @@ def write_mimic(root: Path, source: Path) -> None:
     """Write the tables of an excerpt of MIMIC-IV as its FHIR project does."""
     labels = {row["itemid"]: row for row in _read(source, "hosp/d_labitems")}
     items = {row["itemid"]: row["label"] for row in _read(source, "icu/d_items")}
-    titles = {row["icd_code"]: row["long_title"] for row in _read(source, "hosp/d_icd_diagnoses")}
+    titles = {
+        (row["icd_code"], row["icd_version"]): row["long_title"]
+        for row in _read(source, "hosp/d_icd_diagnoses")
+    }
     made = {
         "MimicPatient": [
             {"id": _id("Patient", subject), "identifier": [_identifier("patient", subject)]}
@@ -301,6 +310,7 @@ def _lab(row: dict[str, str], labels: dict[str, dict[str, str]]) -> Json:
         "issued": _time(row["storetime"]),
         "valueQuantity": {"value": float(number), "unit": unit, "code": unit} if number else None,
         "valueString": None if number else row["value"] or row["comments"] or None,
+        "note": [{"text": row["comments"]}] if row["comments"] else None,
         "specimen": {"reference": f"Specimen/{_id('SpecimenLab', row['specimen_id'])}"}
         if known
         else None,
@@ -322,11 +332,15 @@ def _charted(row: dict[str, str], items: dict[str, str], table: str) -> Json:
     }
 
 
-def _diagnosis(row: dict[str, str], titles: dict[str, str]) -> Json:
+def _diagnosis(row: dict[str, str], titles: dict[tuple[str, str], str]) -> Json:
     return {
         "id": _id("Condition", row["hadm_id"], row["seq_num"], row["icd_code"]),
         **_profile("condition"),
-        "code": _coded("mimic-diagnosis-icd9", row["icd_code"], titles.get(row["icd_code"])),
+        "code": _coded(
+            "mimic-diagnosis-icd9",
+            row["icd_code"],
+            titles.get((row["icd_code"], row["icd_version"])),
+        ),
         **_subject(row),
         **_in_stay(row, "encounter"),
     }

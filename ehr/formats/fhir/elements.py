@@ -105,9 +105,17 @@ def read_period(resource: Resource, name: str) -> tuple[Moment, Moment]:
         start, end = read_moment(period, "start"), read_moment(period, "end")
     except Fault as fault:
         raise Fault(f"{name}.{fault.field}", fault.reason) from None
-    if start.time and end.time and end.time < start.time and not end.day:
+    if start.time and end.time and find_end(end) < start.time:
         raise Fault(f"{name}.end", "before the start")
     return start, end
+
+
+def find_end(moment: Moment) -> datetime:
+    """Return the time, or the last moment if it is a day."""
+    assert moment.time is not None
+    if not moment.day:
+        return moment.time
+    return moment.time.replace(hour=23, minute=59, second=59, microsecond=999_999)
 
 
 def say_text(value: str | None) -> str:
@@ -117,6 +125,15 @@ def say_text(value: str | None) -> str:
     if not isinstance(value, str):
         raise TypeError
     return _clean(value) if len(value) <= LONGEST_KEPT else " ".join(value.split())
+
+
+def say_exact(value: str | None) -> str:
+    """Return a string with its line breaks. Raises TypeError for anything else."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise TypeError
+    return value.strip()
 
 
 @lru_cache(maxsize=1 << 16)

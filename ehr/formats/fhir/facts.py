@@ -30,9 +30,7 @@ class Fact(NamedTuple):
     codes: str = ""
 
 
-def read_inside(
-    resource: Resource, place: str, read: Callable[[Resource, str], T], name: str
-) -> T:
+def read_inside(resource: Resource, place: str, read: Callable[[Resource, str], T], name: str) -> T:
     """Return what `read` makes of an element inside another. Raises Fault."""
     try:
         return read(resource.get(place) or {}, name)

@@ -11,6 +11,7 @@ from ehr.formats.fhir.elements import (
     read_period,
     say_codes,
     say_concept,
+    say_exact,
     say_quantity,
     say_text,
 )
@@ -52,7 +53,7 @@ def read_request(resource: Resource, names: Names) -> list[Fact]:
     amounts = (asked.get("doseAndRate") or [{}])[0]
     value, unit = say_quantity(amounts.get("doseQuantity"))
     unit = " ".join(filter(None, (unit, say_concept(asked.get("route")))))
-    value = value or say_text(asked.get("text"))
+    value = value or say_exact(asked.get("text"))
     if resource.get("doNotPerform"):
         moment = read_moment(resource, "authoredOn")
         return [_order(name, "do not give", moment, value, unit, codes)]

@@ -11,6 +11,7 @@ from ehr.formats.fhir.elements import (
     read_moment,
     say_codes,
     say_concept,
+    say_exact,
     say_number,
     say_quantity,
     say_text,
@@ -29,6 +30,8 @@ PROFILES = {
     "mimic-observation-micro-susc": "micro",
     "mimic-observation-outputevents": "output",
 }
+#: A value that was removed to hide who the patient is.
+MASK = "___"
 SPECIMENS = ("lab", "micro")
 #: Services of DiagnosticReports (HL7 table 0074).
 LABORATORIES = {"LAB", "CH", "HM", "MB", "IMM", "SR", "TX", "VR", "BLB", "PAT", "SP", "CP", "GE"}
@@ -57,6 +60,8 @@ def read_observation(resource: Resource, names: Names) -> list[Fact]:
     facts = []
     components = resource.get("component") or ()
     value, unit = _read_value(resource)
+    if value == MASK:
+        value = _say_notes(resource) or MASK
     if resource.get("hasMember") and not value and category != "micro":
         return []  # a panel: its members are Observations of their own
     for part in (*(() if components and not value else (resource,)), *components):
@@ -70,7 +75,7 @@ def read_observation(resource: Resource, names: Names) -> list[Fact]:
 
 def read_report(resource: Resource, names: Names) -> list[Fact]:
     """Return the conclusion of a report without a text, if it has one."""
-    conclusion = say_text(resource.get("conclusion")) or ", ".join(
+    conclusion = say_exact(resource.get("conclusion")) or ", ".join(
         filter(None, map(say_concept, resource.get("conclusionCode") or ()))
     )
     if not conclusion:
@@ -98,7 +103,7 @@ def _read_value(part: Resource) -> tuple[str, str]:
         return say_concept(part["valueCodeableConcept"]), ""
     for name in ("valueString", "valueDateTime", "valueTime"):
         if name in part:
-            return say_text(part[name]), ""
+            return say_exact(part[name]), ""
     if "valueInteger" in part:
         return say_number(part["valueInteger"]), ""
     if "valueBoolean" in part:
@@ -112,8 +117,11 @@ def _read_value(part: Resource) -> tuple[str, str]:
         return f"{say_text(period.get('start'))} - {say_text(period.get('end'))}", ""
     if "valueSampledData" in part:
         return say_text(part["valueSampledData"].get("data")), ""
-    notes = [say_text(note.get("text")) for note in part.get("note") or ()]
-    return "; ".join(notes) or say_concept(part.get("dataAbsentReason")), ""
+    return _say_notes(part) or say_concept(part.get("dataAbsentReason")), ""
+
+
+def _say_notes(part: Resource) -> str:
+    return "; ".join(say_exact(note.get("text")) for note in part.get("note") or ())
 
 
 def _say_pair(pair: Resource, first: str, second: str, between: str) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from ehr.formats.fhir.elements import (
     Fault,
     Moment,
     Resource,
+    find_end,
     read_period,
     say_concept,
     say_text,
@@ -29,6 +30,8 @@ ADMISSION = re.compile(r".*mimic.*/identifier/encounter-hosp")
 SUBJECT = re.compile(r".*mimic.*/identifier/patient")
 #: Encounters that did not happen.
 NO_STAY = ("planned", "cancelled", "entered-in-error")
+#: Encounters that go on until their discharge is recorded.
+ONGOING = ("arrived", "triaged", "in-progress", "onleave")
 #: In place of a place: an Encounter of the input that is no stay of the dataset.
 OUTSIDE = -1
 TWICE = "the encounter appears twice"
@@ -46,6 +49,7 @@ class Visit:
     subject: str
     part_of: str
     happened: bool
+    ongoing: bool
     start: Moment
     end: Moment
     title: str
@@ -74,6 +78,7 @@ def read_visit(resource: Resource, address: str, file: FhirFile, piece: Piece) -
         parse_reference(resource.get("subject"), "Patient"),
         parse_reference(resource.get("partOf"), "Encounter"),
         say_text(resource.get("status")) not in NO_STAY,
+        say_text(resource.get("status")) in ONGOING,
         start,
         end,
         "".join(c for c in ", ".join(filter(None, reasons)) if c.isprintable())[:LONGEST_TITLE],
@@ -109,7 +114,7 @@ class Stays:
         self._visits: dict[str, Visit] = {}
         self._own: dict[tuple[str, int], int] = {}
         self._by_subject: dict[str, list[int]] = defaultdict(list)
-        #: First and last time of each stay and its parts; None if a stay has no discharge.
+        #: First and last time of each stay and its parts; None if the end is not known.
         self._windows: list[tuple[datetime, datetime | None]] = []
         first = [visit for visit in visits if self._register(visit)]
         taken: set[str] = set()
@@ -155,7 +160,7 @@ class Stays:
         if moment.time is None:
             raise Fault("encounter", "neither an encounter nor a time says which stay it is of")
         first = moment.time
-        last = find_last(first) if moment.day else first
+        last = find_end(moment)
         windows = ((place, *self._windows[place]) for place in places)
         within = [(p, end) for p, start, end in windows if start <= last and (end or last) >= first]
         if not within:
@@ -194,7 +199,7 @@ class Stays:
         else:
             taken.add(visit.case_id)
             place = len(self.encounters)
-            ended = find_last(left) if left and visit.end.day else left
+            ended = find_end(visit.end) if left else datetime.max if visit.ongoing else None
             # A discharge on the day of the admission has no hour that could be before it.
             left = max(left, admitted) if left else None
             self.encounters.append(
@@ -224,12 +229,10 @@ class Stays:
             return
         if place != OUTSIDE:
             start, end = self._windows[place]
-            later = (
-                find_last(visit.end.time) if visit.end.time and visit.end.day else visit.end.time
-            )
+            later = find_end(visit.end) if visit.end.time else end
             self._windows[place] = (
                 min(start, visit.start.time or start),
-                end and max(end, later or end),
+                end and later and max(end, later),
             )
         self._assign(visit, place)
 
@@ -240,8 +243,3 @@ class Stays:
 
     def _say_subject(self, key: str) -> str:
         return self._patients.get(key) or key.removeprefix("Patient/")
-
-
-def find_last(day: datetime) -> datetime:
-    """Return the last moment of a day."""
-    return day.replace(hour=23, minute=59, second=59, microsecond=999_999)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Sequence
 from html.parser import HTMLParser
 from importlib import import_module
@@ -24,6 +25,7 @@ PLAIN, HTML, RTF = ("text/plain", "text/markdown"), ("text/html", "application/x
 #: Types that are read; the first that a document has is its text.
 READABLE = (*PLAIN, *HTML, *RTF)
 CHARSETS = ("utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "windows-1252", "utf-16")
+HTML_START = re.compile(rb"<(!doctype html|html|head|body|div|h[1-6]|p|pre|span|table)\b")
 RTF_START = b"{\\rtf"
 #: HTML elements that begin a line, and those whose text is not shown.
 BLOCKS = {
@@ -158,7 +160,7 @@ def _guess_type(data: bytes) -> str:
     start = data[:100].lstrip().lower()
     if start.startswith(RTF_START):
         return RTF[0]
-    return HTML[0] if start.startswith((b"<!doctype html", b"<html")) else PLAIN[0]
+    return HTML[0] if HTML_START.match(start) else PLAIN[0]
 
 
 def _decode(data: bytes, parameters: str, field: str) -> str:

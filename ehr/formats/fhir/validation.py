@@ -24,6 +24,7 @@ WORDS = {
     "list_type": "not a list",
     "model_type": "not an object",
     "dict_type": "not an object",
+    "json_invalid": "not an object",
     "bool_type": "not true or false",
     "extra_forbidden": "an element that R4 does not have",
 }
