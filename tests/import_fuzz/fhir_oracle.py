@@ -55,7 +55,8 @@ def cut_entries(text: str) -> tuple[str, list[str]]:
 
     It goes through the text character by character.
     """
-    rest, entries, entry = "", [], ""
+    entries: list[str] = []
+    rest, entry = "", ""
     depth, quoted, escaped, listing = 0, False, False, False
     for c in text:
         if not quoted and c in "{[":
@@ -124,8 +125,8 @@ def _check_row(resource: dict[str, Any], row: dict[str, Any], encounter: Encount
         or all(word in said.replace("\\n", " ") for word in re.findall(r"[A-Za-z]+", row["value"]))
     )
     named = _find_encounter(resource)
-    parts = (f"Encounter/{encounter.case_id}", f"Encounter/{encounter.case_id}-icu")
-    assert named in ("", *parts)
+    places = (f"Encounter/{encounter.case_id}", f"Encounter/{encounter.case_id}-icu")
+    assert named in ("", *places)
 
 
 def _find_encounter(resource: dict[str, Any]) -> str:

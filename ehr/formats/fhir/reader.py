@@ -145,23 +145,31 @@ class Fhir:
             if subject := self._scan.subjects.get((file.name, number)):
                 self._take_patient(resource, subject, number, gathered)
         elif (note or type in READERS) and not _is_withdrawn(resource):
-            place = self._find_named(resource)
-            if place == OUTSIDE:
+            named = self._find_named(resource)
+            if named == OUTSIDE:
                 return
             if note:
-                if place is None:
-                    place = self._find_timed(resource, read_service_time(resource))
-                if place != OUTSIDE:
-                    folders = (file.path.parent, self._root)
-                    text = read_note(resource, Places(names, folders), self._limits)
-                    gathered.add_note(text, place, number)
+                self._take_note(resource, named, number, file, gathered)
                 return
             facts = READERS[type](resource, names)
-            if place is None and facts:
-                times = (fact.moment for fact in facts if fact.moment.time)
-                place = self._find_timed(resource, next(times, NEVER))
-            if place is not None and place != OUTSIDE:
+            times = (fact.moment for fact in facts if fact.moment.time)
+            place = self._find_timed(resource, next(times, NEVER)) if named is None else named
+            if place != OUTSIDE:
                 gathered.add_facts(facts, type, place, number)
+
+    def _take_note(
+        self,
+        resource: dict[str, Any],
+        named: int | None,
+        number: int,
+        file: FhirFile,
+        gathered: Gathered,
+    ) -> None:
+        """Add a note to its stay, named or found by the time of the care."""
+        place = self._find_timed(resource, read_service_time(resource)) if named is None else named
+        if place != OUTSIDE:
+            places = Places(self._scan.names, (file.path.parent, self._root))
+            gathered.add_note(read_note(resource, places, self._limits), place, number)
 
     def _take_patient(
         self, resource: dict[str, Any], subject: str, number: int, gathered: Gathered

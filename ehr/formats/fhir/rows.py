@@ -68,8 +68,8 @@ def read_part(resource: Resource, names: Names) -> list[Fact]:
     """Return the two ends of an Encounter that is part of a stay."""
     start, end = read_period(resource, "period")
     if say_text((resource.get("class") or {}).get("code")) == "EMER":
-        ends = (("ed registration", start), ("ed out", end))
-        return [_administrative("admission", n, "", at) for n, at in ends if at.time]
+        visit = (("ed registration", start), ("ed out", end))
+        return [_administrative("admission", n, "", at) for n, at in visit if at.time]
     systems = (say_text(i.get("system")) for i in resource.get("identifier") or ())
     category = "icu" if any(s.endswith(ICU) for s in systems) else "transfer"
     places = _locations(resource, names) or [(_class(resource) or "encounter", start, end)]

@@ -41,7 +41,11 @@ def find_fault(resource: Resource) -> tuple[str, str] | None:
     Neither quotes a value of the resource.
     """
     try:
-        _model(resource["resourceType"]).model_validate(resource)
+        model = _model(resource["resourceType"])
+    except (KeyError, LookupError, ValueError, TypeError):
+        return "resourceType", "no resource type of R4"
+    try:
+        model.model_validate(resource)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = first["loc"]
@@ -62,8 +66,8 @@ def make_path(parts: tuple[int | str, ...]) -> str:
 
 
 @cache
-def _model(type: str) -> type[BaseModel]:
+def _model(name: str) -> type[BaseModel]:
     """Return the model; imported late, because it takes a second."""
     module: Mapping[str, Any] = vars(import_module("fhir.resources.R4B"))
-    model: type[BaseModel] = module["get_fhir_model_class"](type)
+    model: type[BaseModel] = module["get_fhir_model_class"](name)
     return model
