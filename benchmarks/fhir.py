@@ -1,4 +1,4 @@
-"""Measure how fast FHIR resources are imported: `python -m benchmarks.fhir`.
+"""Measure how fast FHIR is imported: `python -m benchmarks.fhir`.
 
 A bulk export of Observations (with and without components) and stays is compared with two
 yardsticks: reading the same JSON with orjson and nothing else, and COPY of the very rows that came
@@ -101,7 +101,7 @@ def _encounter(i: int) -> dict[str, object]:
 
 
 def _observation(i: int, stay: int, code: int, value: float, moment: str) -> dict[str, object]:
-    """Return a laboratory value, or for every tenth a pressure with components."""
+    """Return a laboratory value; every tenth is a pressure with components."""
     quantity = {"value": value, "unit": "mmol/L", "system": "http://unitsofmeasure.org"}
     made: dict[str, object] = {
         "resourceType": "Observation",

@@ -1,4 +1,4 @@
-"""What a file of FHIR resources says, read with Python's own JSON and no code of the importer."""
+"""What a file of FHIR resources says, read without the importer's code."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def make_meds(root: Path) -> None:
 
 
 def make_fhir(root: Path) -> None:
-    """A bulk export, gzipped in part, a Bundle, single resources and an attachment file."""
+    """A bulk export, Bundles, a single resource and an attachment file."""
     one, two, three = make_stay("one"), make_stay("two", day="2150-02-03"), make_stay("three")
     write_bulk(root, one)
     write_lines(root / "more" / "two.ndjson.gz", two)

@@ -20,7 +20,7 @@ SCHEMA = pa.schema([field for field in ROWS if field.name != "row_index"])
 
 
 class Gathered:
-    """Columns of the next block of rows, and the notes of the next block of notes."""
+    """The next block of rows and the next block of notes."""
 
     def __init__(self) -> None:
         self.offered = 0

@@ -39,15 +39,15 @@ class EntryCutter:
         self._listing = self._long = False
         self._depth = 0
         self._quoted = 0
-        self._held_back = b""
+        self._rest = b""
 
     def feed(self, chunk: bytes) -> Iterator[bytes | None]:
         """Yield the entries that end in this chunk."""
-        chunk = self._held_back + chunk
+        chunk = self._rest + chunk
         plain = ESCAPE.sub(b"  ", chunk)
         # A backslash that is left is the first half of an escape.
-        self._held_back = b"\\" if plain.endswith(b"\\") else b""
-        if self._held_back:
+        self._rest = b"\\" if plain.endswith(b"\\") else b""
+        if self._rest:
             chunk, plain = chunk[:-1], plain[:-1]
         start = 0
         for at, opens, depth in self._find_turns(plain):

@@ -1,4 +1,4 @@
-"""Read elements of FHIR resources: texts, numbers, concepts, times, references.
+"""Read elements of FHIR resources: texts, numbers, concepts and times.
 
 The readers of resources trust the shape of a resource. If it has another shape, they fail with one
 of SHAPE_ERRORS, and the R4 models name the fault (`ehr.formats.fhir.validation`).
@@ -128,7 +128,7 @@ def say_text(value: str | None) -> str:
 
 
 def say_exact(value: str | None) -> str:
-    """Return a string with its line breaks. Raises TypeError for anything else."""
+    """Return a string with its line breaks. Raises TypeError for others."""
     if value is None:
         return ""
     if not isinstance(value, str):

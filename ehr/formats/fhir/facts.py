@@ -1,4 +1,4 @@
-"""A row as a resource states it, and the times that several resource types share."""
+"""A row as a resource states it, and times of several resource types."""
 
 from __future__ import annotations
 

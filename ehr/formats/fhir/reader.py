@@ -28,7 +28,7 @@ from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.stream import EncounterList, NoteBlock, StreamBlock, StreamFile
 
 #: Refused resources of a file that the slow R4 models see.
-MOST_EXPLAINED = 5_000
+MOST_EXPLAINED = 20_000
 #: A resource that was never true, or was withdrawn.
 WITHDRAWN = ("entered-in-error", "cancelled")
 SAMPLED = "not valid R4, found in a sample; the rows are imported"

@@ -1,4 +1,4 @@
-"""The first reading of an export: its stays, patients and names, and damaged files."""
+"""The first reading of an export: stays, patients, names, damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of an attachment: plain, HTML or RTF, inside the resource or in a file beside it."""
+"""Read the text of an attachment: plain, HTML or RTF."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from ehr.formats.fhir.elements import Resource
 
 #: The first resources of each type in a file are validated, and one of so many after them.
-FIRST, EVERY = 3, 1_000
+FIRST, EVERY = 3, 100
 #: Our own words for the commonest errors; the library's words may quote values.
 WORDS = {
     "missing": "missing",

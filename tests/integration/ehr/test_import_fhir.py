@@ -1,4 +1,4 @@
-"""Import FHIR exports through the command: stays, rows and notes in the database."""
+"""Import FHIR exports through the command into the database."""
 
 import io
 import json
@@ -54,7 +54,7 @@ def test_a_bulk_export_of_synthea(tmp_path):
 
 @pytest.mark.django_db
 def test_an_interrupted_import_continues(tmp_path, monkeypatch):
-    """Stop after each block in turn; the rows are those of an import in one go."""
+    """Stop after each block in turn; the rows are those of one import."""
     resources = [r for day in range(1, 9) for r in make_stay(f"s{day}", day=f"2150-01-0{day}")]
     write_bundle(tmp_path / "a.json", resources[::2])
     write_bulk(tmp_path, resources[1::2], suffix=".ndjson.gz")

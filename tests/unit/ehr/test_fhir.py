@@ -40,7 +40,7 @@ Row = tuple[object, ...]
 
 
 def read_rows(source: StreamSource) -> list[Row]:
-    """Return (case, time, event, value, unit, kind, result time) of each row, sorted."""
+    """Return (case, time, event, value, unit, kind, result time, source)."""
     cases = [e.case_id for e in source.encounters().encounters]
     found = []
     for file in source.files():
@@ -117,7 +117,7 @@ def test_a_stay_becomes_the_rows_of_every_resource(tmp_path):
 
 @pytest.mark.parametrize("form", ["bulk", "gz", "bundle", "pretty", "halves"])
 def test_the_form_of_an_export_changes_nothing(form, tmp_path):
-    """Bulk or Bundle, gzipped or not, in one file or several: the same rows and notes."""
+    """Bulk or Bundle, gzipped or not, in one file or several."""
     resources = [*make_stay("one"), *make_stay("two", day="2150-03-01", ended=False)]
     write_lines(tmp_path / "plain" / "all.ndjson", resources)
     root = tmp_path / form
@@ -333,7 +333,7 @@ def test_attachments_that_are_no_text(attachment, tmp_path):
 
 
 def test_kinds_of_documents():
-    assert find_kind(concept("Whatever", "18842-5")) == "discharge summary"
+    assert find_kind(concept("A note", "18842-5")) == "discharge summary"
     assert find_kind(concept("Social Worker NOTE with many words after its forty", "1-8")) == (
         "social worker note with many words after"
     )
@@ -359,7 +359,7 @@ JSON = st.recursive(
     st.sampled_from([None, 2]),
 )
 def test_entries_are_cut_as_json_reads_them(entries, others, size, ascii_only, indent):
-    """Any Bundle in chunks of any size gives the entries that JSON's own reader finds."""
+    """Chunks of any size give the entries that JSON's own reader finds."""
     others.pop("entry", None)
     document = {**others, "resourceType": "Bundle", "entry": entries}
     data = json.dumps(document, ensure_ascii=ascii_only, indent=indent).encode("utf-8", "replace")
@@ -450,7 +450,7 @@ def test_half_a_file_is_refused_whole(tmp_path):
 
 @pytest.mark.deep
 def test_no_example_of_r4_has_an_unforeseen_shape(tmp_path):
-    """Every element removed or of another type in turn: a row, or a named fault."""
+    """Change each element to another type: a row, or a named fault."""
     for path in sorted((EHR / "fhir" / "r4").glob("*.json")):
         resource = json.loads(path.read_text())
         reader = READERS.get(resource["resourceType"])
