@@ -110,24 +110,28 @@ def read_pieces(file: FhirFile, limits: Limits) -> Iterator[Piece]:
         if len(cutter.skeleton) > LONGEST_RESOURCE:
             raise WrongFile(Rejection(file.name, TOO_LONG))
     skeleton = bytes(cutter.skeleton)
-    if read_type(file, skeleton) != "Bundle":
+    document = _read_document(file, skeleton)
+    entries = document.get("entry") or []
+    if document["resourceType"] != "Bundle":
         if number:
             raise WrongFile(Rejection(file.name, "a list of entries, but not a Bundle"))
         yield Piece(1, skeleton)
+    elif not isinstance(entries, list) or len(entries) != number:
+        reason = "the entries are no list of objects, or appear twice"
+        raise WrongFile(Rejection(file.name, reason, None, "entry"))
 
 
-def read_type(file: FhirFile, document: bytes) -> str:
-    """Return the resource type of a document. Raises WrongFile."""
+def _read_document(file: FhirFile, document: bytes) -> dict[str, Any]:
+    """Return a document that has a resource type. Raises WrongFile."""
     try:
         found = orjson.loads(document)
     except orjson.JSONDecodeError as error:
         line = document.count(b"\n", 0, error.pos) + 1
         reason = "the file is not JSON, or cut short"
         raise WrongFile(Rejection(file.name, reason, line)) from None
-    type = found.get("resourceType") if isinstance(found, dict) else None
-    if not isinstance(type, str):
+    if not isinstance(found, dict) or not isinstance(found.get("resourceType"), str):
         raise WrongFile(Rejection(file.name, "not a FHIR resource", 1, "resourceType"))
-    return type
+    return found
 
 
 def parse_piece(piece: Piece) -> tuple[dict[str, Any] | None, str]:
@@ -143,6 +147,8 @@ def parse_piece(piece: Piece) -> tuple[dict[str, Any] | None, str]:
         raise ValueError("not JSON, or cut short") from None
     address = ""
     if piece.entry:
+        if not isinstance(found, dict):
+            raise ValueError("not an entry of a Bundle")
         address, found = found.get("fullUrl"), found.get("resource")
         if found is None:
             return None, ""

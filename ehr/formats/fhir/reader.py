@@ -186,6 +186,8 @@ class Fhir:
         """Return the place of the encounter that a resource names."""
         subject = self._stays.subject_of(resource.get("subject"))
         references, field = find_encounters(resource)
+        if len(references) == 1:
+            return self._stays.find(references[0], field, subject)
         places = {self._stays.find(r, field, subject) for r in references} - {None}
         if len(places) > 1:
             raise Fault(field, "names encounters of several stays")

@@ -462,3 +462,22 @@ def test_no_example_of_r4_has_an_unforeseen_shape(tmp_path):
                         reader(changed, Names())
                     except (Fault, *SHAPE_ERRORS):
                         continue
+
+
+@pytest.mark.parametrize(
+    ("entries", "path", "reason"),
+    [
+        ("[[]]", "entry[0].resource", "not an entry of a Bundle"),
+        ("[5]", "entry", "no list of objects"),
+        ('{"resource": {}}', "entry", "no list of objects"),
+        ('[{"resource": {}}]', "entry[0].resource", "not a FHIR resource"),
+        ('[{"resource": {"resourceType": "Bundle"}}]', "entry[0].resource", "its own .json file"),
+        ('[{}], "entry": [{}]', "entry", "appear twice"),
+    ],
+)
+def test_entries_that_are_none(entries, path, reason, tmp_path):
+    text = f'{{"resourceType": "Bundle", "type": "collection", "entry": {entries}}}'
+    (tmp_path / "b.json").write_text(text)
+    ((file, _, field, why),) = read_faults(Fhir(tmp_path))
+    assert (file, field) == ("b.json", path)
+    assert reason in why
