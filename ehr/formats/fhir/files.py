@@ -128,6 +128,8 @@ def _read_document(file: FhirFile, document: bytes) -> dict[str, Any]:
     except orjson.JSONDecodeError as error:
         line = document.count(b"\n", 0, error.pos) + 1
         reason = "the file is not JSON, or cut short"
+        if line > 1 and _is_json(document.partition(b"\n")[0]):
+            reason = "a resource on each line; the file's name must end in .ndjson"
         raise WrongFile(Rejection(file.name, reason, line)) from None
     if not isinstance(found, dict) or not isinstance(found.get("resourceType"), str):
         raise WrongFile(Rejection(file.name, "not a FHIR resource", 1, "resourceType"))
@@ -208,6 +210,14 @@ def _check_start(file: FhirFile, chunk: bytes) -> bytes:
 def _is_resources(path: Path) -> bool:
     hidden = any(part.startswith(".") for part in path.parts)
     return not hidden and path.name.lower().removesuffix(PACKED).endswith((*LINES, *DOCUMENTS))
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return False
+    return True
 
 
 def _say_name(path: Path, base: Path) -> str:

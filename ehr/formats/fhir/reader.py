@@ -20,10 +20,10 @@ from ehr.formats.fhir.elements import NEVER, SHAPE_ERRORS, Fault, Moment, find_c
 from ehr.formats.fhir.files import FhirFile, Piece, find_files, parse_piece, read_pieces
 from ehr.formats.fhir.notes import find_encounters, has_text, read_note, read_service_time
 from ehr.formats.fhir.rows import READERS, read_death, read_gender, read_part, read_stay
-from ehr.formats.fhir.scan import Scan, explain, scan_files
+from ehr.formats.fhir.scan import READ, Scan, explain, scan_files
 from ehr.formats.fhir.stays import OUTSIDE, Stays
 from ehr.formats.fhir.texts import Places
-from ehr.formats.fhir.validation import find_fault, is_sampled
+from ehr.formats.fhir.validation import find_fault, find_type_fault, is_sampled
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.stream import EncounterList, NoteBlock, StreamBlock, StreamFile
 
@@ -119,7 +119,9 @@ class Fhir:
             rejection = file.reject(piece, path, reason)
             gathered.reject(piece.number, rejection, note=note)
         else:
-            if is_sampled(number) and (fault := find_fault(resource)):
+            # The contents of types that are not read do not matter.
+            check = find_fault if resource["resourceType"] in READ else find_type_fault
+            if is_sampled(number) and (fault := check(resource)):
                 rejection = file.reject(piece, fault[0], f"{fault[1]}: {SAMPLED}")
                 gathered.reject(piece.number, rejection, note=note)
         gathered.offer(note=note)

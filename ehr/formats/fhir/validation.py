@@ -40,12 +40,10 @@ def find_fault(resource: Resource) -> tuple[str, str] | None:
 
     Neither quotes a value of the resource.
     """
+    if fault := find_type_fault(resource):
+        return fault
     try:
-        model = _model(resource["resourceType"])
-    except (KeyError, LookupError, ValueError, TypeError):
-        return "resourceType", "no resource type of R4"
-    try:
-        model.model_validate(resource)
+        _model(resource["resourceType"]).model_validate(resource)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = first["loc"]
@@ -54,6 +52,15 @@ def find_fault(resource: Resource) -> tuple[str, str] | None:
         return make_path(place), WORDS.get(first["type"], f"not valid R4 ({first['type']})")
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         return "", "not valid R4"
+    return None
+
+
+def find_type_fault(resource: Resource) -> tuple[str, str] | None:
+    """Return the fault of a resource whose type R4 does not have."""
+    try:
+        _model(resource["resourceType"])
+    except (LookupError, ValueError, TypeError):
+        return "resourceType", "no resource type of R4"
     return None
 
 

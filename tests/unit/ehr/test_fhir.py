@@ -5,6 +5,7 @@ The example resources are those of HL7 (tests/data/ehr/README.md).
 
 from __future__ import annotations
 
+import gzip
 import json
 from datetime import datetime
 from pathlib import Path
@@ -480,4 +481,27 @@ def test_entries_that_are_none(entries, path, reason, tmp_path):
     (tmp_path / "b.json").write_text(text)
     ((file, _, field, why),) = read_faults(Fhir(tmp_path))
     assert (file, field) == ("b.json", path)
+    assert reason in why
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("a.ndjson", b"", "empty"),
+        ("a.ndjson", json.dumps(make_stay()[0]).encode("utf-16"), "not UTF-8"),
+        ("a.ndjson.gz", b"{}", "damaged"),
+        ("a.ndjson", gzip.compress(b"{}"), "must end in .gz"),
+        ("a.ndjson.gz", gzip.compress(b"{}" * 500)[:-9], "damaged"),
+        ("a.json", b'{"resourceType": "Patient"}\n{"resourceType": "Patient"}', ".ndjson"),
+        ("a.json", b"[]", "not a FHIR resource"),
+        ("a.ndjson.gz", gzip.compress(b" " * 40_000_000), "times as large"),
+    ],
+)
+def test_files_that_are_refused_whole(name, content, reason, tmp_path):
+    write_bulk(tmp_path, make_stay())
+    (tmp_path / name).write_bytes(content)
+    source = Fhir(tmp_path)
+    assert len(source.encounters().encounters) == 1
+    ((file, _, _, why),) = read_faults(source)
+    assert file == name
     assert reason in why
