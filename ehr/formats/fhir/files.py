@@ -144,16 +144,16 @@ def parse_piece(piece: Piece) -> tuple[dict[str, Any] | None, str]:
     if piece.data is None:
         raise ValueError(TOO_LONG)
     try:
-        found = orjson.loads(piece.data)
+        found: Any = orjson.loads(piece.data)
     except orjson.JSONDecodeError:
         raise ValueError("not JSON, or cut short") from None
-    address = ""
+    address: Any = ""
     if piece.entry:
         if not isinstance(found, dict):
             raise ValueError("not an entry of a Bundle")
-        address, found = found.get("fullUrl"), found.get("resource")
-        if found is None:
+        if "resource" not in found:
             return None, ""
+        address, found = found.get("fullUrl"), found["resource"]
     if not isinstance(found, dict) or not isinstance(found.get("resourceType"), str):
         raise ValueError("not a FHIR resource")
     if found["resourceType"] == "Bundle":

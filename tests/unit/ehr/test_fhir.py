@@ -472,6 +472,7 @@ def test_no_example_of_r4_has_an_unforeseen_shape(tmp_path):
         ("[5]", "entry", "no list of objects"),
         ('{"resource": {}}', "entry", "no list of objects"),
         ('[{"resource": {}}]', "entry[0].resource", "not a FHIR resource"),
+        ('[{"resource": null}]', "entry[0].resource", "not a FHIR resource"),
         ('[{"resource": {"resourceType": "Bundle"}}]', "entry[0].resource", "its own .json file"),
         ('[{}], "entry": [{}]', "entry", "appear twice"),
     ],
