@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -56,22 +57,15 @@ def write_export(root: Path, count: int) -> Path:
     """Write a bulk export with that many Observations."""
     random = np.random.default_rng(11)
     root.mkdir()
-    _write(root / "Encounter.ndjson", [_encounter(i) for i in range(STAYS)])
+    _write(root / "Encounter.ndjson", map(_encounter, range(STAYS)))
     stays, codes = random.integers(0, STAYS, count), random.integers(0, CODES, count)
     values = random.normal(90, 20, count).round(1)
     moments = np.datetime_as_string(
         np.datetime64("2150-01-01T08:00:00")
         + random.integers(0, 864_000, count).astype("timedelta64[s]")
     )
-    _write(
-        root / "Observation.ndjson",
-        [
-            _observation(i, *fact)
-            for i, fact in enumerate(
-                zip(stays.tolist(), codes.tolist(), values.tolist(), moments.tolist(), strict=True)
-            )
-        ],
-    )
+    facts = zip(stays.tolist(), codes.tolist(), values.tolist(), moments.tolist(), strict=True)
+    _write(root / "Observation.ndjson", (_observation(i, *fact) for i, fact in enumerate(facts)))
     return root
 
 
@@ -85,8 +79,9 @@ def time_parsing(root: Path) -> float:
     return time.perf_counter() - started
 
 
-def _write(path: Path, resources: list[dict[str, object]]) -> None:
-    path.write_bytes(b"".join(orjson.dumps(resource) + b"\n" for resource in resources))
+def _write(path: Path, resources: Iterable[dict[str, object]]) -> None:
+    with path.open("wb") as file:
+        file.writelines(orjson.dumps(resource) + b"\n" for resource in resources)
 
 
 def _encounter(i: int) -> dict[str, object]:

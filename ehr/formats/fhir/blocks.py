@@ -14,7 +14,7 @@ from ehr.formats.fhir.facts import Fact
 from ehr.formats.stream import NoteBlock, StreamBlock
 from ehr.schema import ROWS
 
-ROWS_AT_ONCE = 40_000
+ROWS_AT_ONCE = 20_000
 NOTE_CHARACTERS_AT_ONCE = 4 << 20
 SCHEMA = pa.schema([field for field in ROWS if field.name != "row_index"])
 
@@ -57,14 +57,13 @@ class Gathered:
         """Add the rows of a resource: all of them, or none. Raises Fault."""
         rows = []
         for event, moment, kind, value, unit, known, codes in facts:
-            name = " ".join(event.split())
-            if len(name) > LONGEST_EVENT // 4 and len(name.encode()) > LONGEST_EVENT:
+            if len(event) > LONGEST_EVENT // 4 and len(event.encode()) > LONGEST_EVENT:
                 raise Fault("code", f"the event is longer than {LONGEST_EVENT:,} bytes")
             unit = mark_day(unit, moment) if moment.day else unit
             source = f"{type} {codes}" if codes else type
-            if "\x00" in f"{name}{value}{unit}{source}":
+            if "\x00" in f"{event}{value}{unit}{source}":
                 raise Fault("", "the text has a NUL character")
-            rows.append((moment.time, known.time, name, value, unit, source, kind.value))
+            rows.append((moment.time, known.time, event, value, unit, source, kind.value))
         self._rows += rows
         self._places += [place] * len(rows)
         self._lines += [number] * len(rows)

@@ -175,17 +175,15 @@ def say_codes(concept: Resource | None) -> str:
     """Return all codes of a concept: "loinc 2524-7, snomed 271236005"."""
     if concept is None:
         return ""
-    return ", ".join(
-        f"{say_system(c.get('system'))} {say_text(c['code'])}".strip()
-        for c in concept.get("coding") or ()
-        if c.get("code")
-    )
+    codings = [c for c in concept.get("coding") or () if c.get("code")]
+    return ", ".join([_say_code(say_text(c.get("system")), say_text(c["code"])) for c in codings])
 
 
-def say_system(address: str | None) -> str:
-    """Return the short name of a code system."""
-    text = say_text(address)
-    return SYSTEMS.get(text) or text.rstrip("/").rpartition("/")[2]
+@lru_cache(maxsize=1 << 13)
+def _say_code(address: str, code: str) -> str:
+    """Return a code with the short name of its system."""
+    system = SYSTEMS.get(address) or address.rstrip("/").rpartition("/")[2]
+    return f"{system} {code}".strip()
 
 
 def find_codes(concepts: Resource | list[Resource] | None) -> set[str]:
@@ -194,11 +192,13 @@ def find_codes(concepts: Resource | list[Resource] | None) -> set[str]:
     return {say_text(c.get("code")) for concept in listed for c in concept.get("coding") or ()}
 
 
+@lru_cache(maxsize=1 << 13)
 def make_event(category: str, name: str, act: str = "") -> str:
     """Return `category:name:act` in lower case. Raises Fault without a name."""
     if not name:
         raise Fault("code", "the resource has neither a text nor a code")
-    return f"{category}:{name.replace(':', ' ')}:{act.replace(':', ' ')}".lower()
+    event = f"{category}:{name.replace(':', ' ')}:{act.replace(':', ' ')}".lower()
+    return " ".join(event.split())
 
 
 def mark_day(unit: str, moment: Moment) -> str:
