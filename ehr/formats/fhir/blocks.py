@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from ehr.formats.base import LONGEST_EVENT, NoteRecord, Rejection
 from ehr.formats.columns import parse_values
-from ehr.formats.fhir.elements import Fault, mark_day
+from ehr.formats.fhir.elements import Fault
 from ehr.formats.fhir.facts import Fact
+from ehr.formats.fhir.times import mark_day
 from ehr.formats.stream import NoteBlock, StreamBlock
 from ehr.schema import ROWS
 

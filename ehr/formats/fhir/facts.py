@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
-from ehr.formats.fhir.elements import (
-    NEVER,
-    Fault,
-    Moment,
-    Resource,
-    read_moment,
-    read_period,
-)
+from ehr.formats.fhir.elements import Fault, Resource
+from ehr.formats.fhir.times import NEVER, Moment, read_moment, read_period
 from ehr.schema import TimeKind
 
 T = TypeVar("T")

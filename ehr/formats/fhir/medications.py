@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from ehr.formats.fhir.elements import (
-    Moment,
     Resource,
     find_profile,
     make_event,
-    read_moment,
-    read_period,
     say_codes,
     say_concept,
     say_exact,
@@ -17,6 +14,7 @@ from ehr.formats.fhir.elements import (
 )
 from ehr.formats.fhir.facts import Fact, read_choice, read_inside
 from ehr.formats.fhir.references import Names
+from ehr.formats.fhir.times import Moment, read_moment, read_period
 from ehr.schema import TimeKind
 
 #: The status of an administration → the act of its event.

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from ehr.formats.base import NoteRecord
-from ehr.formats.fhir.elements import (
-    NEVER,
-    Fault,
-    Moment,
-    Resource,
-    read_moment,
-    read_period,
-    say_concept,
-)
+from ehr.formats.fhir.elements import Fault, Resource, say_concept
 from ehr.formats.fhir.facts import read_choice, read_inside
 from ehr.formats.fhir.texts import Places, read_attachments
+from ehr.formats.fhir.times import NEVER, Moment, read_moment, read_period
 from ehr.formats.limits import Limits
 
 #: LOINC codes of documents → kinds of notes.

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from ehr.formats.fhir.elements import (
-    NEVER,
     Resource,
     find_codes,
     find_profile,
     make_event,
-    read_moment,
     say_codes,
     say_concept,
     say_exact,
@@ -18,6 +16,7 @@ from ehr.formats.fhir.elements import (
 )
 from ehr.formats.fhir.facts import Fact, read_choice
 from ehr.formats.fhir.references import Names
+from ehr.formats.fhir.times import NEVER, read_moment
 from ehr.schema import TimeKind
 
 #: The category of an Observation → the category of its events; "chart" for any other.

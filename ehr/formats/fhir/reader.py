@@ -16,13 +16,14 @@ from typing import Any
 
 from ehr.formats.base import Rejection
 from ehr.formats.fhir.blocks import Gathered
-from ehr.formats.fhir.elements import NEVER, SHAPE_ERRORS, Fault, Moment, find_codes
+from ehr.formats.fhir.elements import SHAPE_ERRORS, Fault, find_codes
 from ehr.formats.fhir.files import FhirFile, Piece, find_files, parse_piece, read_pieces
 from ehr.formats.fhir.notes import find_encounters, has_text, read_note, read_service_time
 from ehr.formats.fhir.rows import READERS, read_death, read_gender, read_part, read_stay
 from ehr.formats.fhir.scan import READ, Scan, explain, scan_files
 from ehr.formats.fhir.stays import OUTSIDE, Stays
 from ehr.formats.fhir.texts import Places
+from ehr.formats.fhir.times import NEVER, Moment
 from ehr.formats.fhir.validation import find_fault, find_type_fault, is_sampled
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.stream import EncounterList, NoteBlock, StreamBlock, StreamFile

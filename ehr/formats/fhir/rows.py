@@ -8,14 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ehr.formats.fhir.elements import (
-    NEVER,
-    Moment,
     Resource,
     find_codes,
     find_profile,
     make_event,
-    read_moment,
-    read_period,
     say_codes,
     say_concept,
     say_text,
@@ -24,6 +20,7 @@ from ehr.formats.fhir.facts import Fact, read_choice, read_inside
 from ehr.formats.fhir.medications import read_administration, read_dispense, read_request
 from ehr.formats.fhir.observations import read_observation, read_report
 from ehr.formats.fhir.references import Names
+from ehr.formats.fhir.times import NEVER, Moment, read_moment, read_period
 from ehr.formats.mimic_iv.tables import DATE_ONLY
 from ehr.schema import TimeKind
 

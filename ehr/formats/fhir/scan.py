@@ -14,8 +14,8 @@ from ehr.formats.fhir.elements import SHAPE_ERRORS, Fault, say_codes, say_text
 from ehr.formats.fhir.files import FhirFile, parse_piece, read_pieces
 from ehr.formats.fhir.references import CODES, Names, find_keys, say_name
 from ehr.formats.fhir.rows import READERS
-from ehr.formats.fhir.stays import SUBJECT, Visit, find_identifier, read_visit
 from ehr.formats.fhir.validation import find_fault
+from ehr.formats.fhir.visits import SUBJECT, Visit, find_identifier, read_visit
 from ehr.formats.limits import Limits
 
 NAMED = ("Location", "Medication", "Specimen")

@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 
 from ehr.formats.base import FormatError
 from ehr.formats.fhir.bundles import EntryCutter
-from ehr.formats.fhir.elements import SHAPE_ERRORS, Fault, read_moment
+from ehr.formats.fhir.elements import SHAPE_ERRORS, Fault
 from ehr.formats.fhir.notes import find_kind
 from ehr.formats.fhir.reader import Fhir
 from ehr.formats.fhir.references import Names
 from ehr.formats.fhir.rows import READERS
 from ehr.formats.fhir.texts import Places, read_attachments
+from ehr.formats.fhir.times import read_moment
 from ehr.formats.fhir.validation import find_fault
 from ehr.formats.mimic_iv.reader import MimicIV
 from ehr.formats.stream import NoteBlock, StreamSource
