@@ -1,4 +1,4 @@
-"""Read the times of FHIR: the clock time of the place, as the text names it."""
+"""Read the times of FHIR: the clock time that the text names."""
 
 from __future__ import annotations
 
@@ -16,11 +16,7 @@ TIME = re.compile(
     r"(?:Z|[+-](?:0\d|1[0-3]):[0-5]\d|[+-]14:00)?)?",
     re.ASCII,
 )
-
-
 PARTIAL = re.compile(r"\d{4}(?:-(?:0[1-9]|1[0-2]))?", re.ASCII)
-
-
 LONGEST_TIME = 60
 
 

@@ -13,15 +13,9 @@ from ehr.formats.fhir.times import Moment, read_period
 
 #: The identifiers under which MIMIC-IV on FHIR has the numbers of MIMIC-IV.
 ADMISSION = re.compile(r".*mimic.*/identifier/encounter-hosp")
-
-
 SUBJECT = re.compile(r".*mimic.*/identifier/patient")
-
-
 #: Encounters that did not happen.
 NO_STAY = ("planned", "cancelled", "entered-in-error")
-
-
 #: Encounters that go on until their discharge is recorded.
 ONGOING = ("arrived", "triaged", "in-progress", "onleave")
 
