@@ -23,8 +23,8 @@ from ehr.formats.mimic_iv.reader import MimicIV
 from ehr.formats.omop.reader import Omop
 from ehr.formats.stream import NoteBlock, StreamBlock, StreamFile, StreamSource
 from ehr.formats.text import TextNotes
-from tests.import_fuzz import notes as note_folders
 from tests.import_fuzz import fhir_oracle, omop, oracle
+from tests.import_fuzz import notes as note_folders
 from tests.import_fuzz.oracle import Unreadable
 
 #: What was read: cases taken, rows of each, notes, and every rejection; the whole command must say

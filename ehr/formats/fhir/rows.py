@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from ehr.formats.columns import DATE_ONLY
 from ehr.formats.fhir.elements import (
     Resource,
     find_codes,
@@ -21,7 +22,6 @@ from ehr.formats.fhir.medications import read_administration, read_dispense, rea
 from ehr.formats.fhir.observations import read_observation, read_report
 from ehr.formats.fhir.references import Names
 from ehr.formats.fhir.times import NEVER, Moment, read_moment, read_period
-from ehr.formats.mimic_iv.tables import DATE_ONLY
 from ehr.schema import TimeKind
 
 ADMINISTRATIVE = TimeKind.ADMINISTRATIVE

@@ -7,8 +7,8 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
+from ehr.formats.columns import DATE_ONLY
 from ehr.formats.fhir.elements import Fault, Resource
-from ehr.formats.mimic_iv.tables import DATE_ONLY
 
 TIME = re.compile(
     r"(?P<day>\d{4}-\d\d-\d\d)"
