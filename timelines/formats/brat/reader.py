@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from timelines.domain import Lane
 from timelines.formats.alignment import Alignment, align, same_ink
 from timelines.formats.assembling import assemble, find_case, find_files, parse_stem, read_text
+from timelines.formats.brat.text import fold_fragments, fold_line_ends, fragments
 from timelines.formats.fields import parse_event, parse_heading, parse_object
 from timelines.formats.values import Cases, Event, Fault, Foreign, Heading, Unreadable
 
@@ -24,6 +25,17 @@ ABSENT = frozenset({"absent", "negated", "negation"})
 UNLOCATED = ".unlocated.jsonl"
 _PAIR = re.compile(r"(time|lower|upper|known|confidence)\s*=\s*(\S+)")
 _PIECE = re.compile(r"\d{1,9} \d{1,9}")
+_Piece = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class _Span:
+    """A text-bound annotation: its identifier, type, pieces and quoted text."""
+
+    name: str
+    label: str
+    pieces: list[_Piece]
+    words: str
 
 
 def read_brat(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
@@ -50,20 +62,20 @@ def _document(file: Path, cases: Cases) -> Iterator[Foreign | Fault]:
     )
     heading = _heading(notes, loose, parse_stem(file))
     facts = find_case(heading, cases)
-    text = _text(file)
-    over = Alignment() if text is None else align(text, facts.note)
+    text = _find_text(file, lines, facts.note)
+    over = align(text, facts.note)
     items: list[tuple[float, Event | Fault]] = [(order, item) for order, _, item in loose]
     seen: set[str] = set()
     for number, line in lines:
         if not line.startswith("T"):
             continue
         try:
-            name, label, pieces, words = _read_span(line)
-            if name in seen:
+            span = _read_span(line)
+            if span.name in seen:
                 raise Unreadable("T", "the same identifier twice")
-            seen.add(name)
+            seen.add(span.name)
             order, event = _event(
-                label, pieces, words, notes.get(name, {}), name in absent, text or facts.note, over
+                span, notes.get(span.name, {}), span.name in absent, text, facts.note, over
             )
             items.append((order if order is not None else number, event))
         except Unreadable as error:
@@ -74,47 +86,51 @@ def _document(file: Path, cases: Cases) -> Iterator[Foreign | Fault]:
 
 
 def _event(
-    label: str,
-    pieces: list[tuple[int, int]],
-    words: str,
-    note: dict[str, Any],
+    span: _Span,
+    own: dict[str, Any],
     absent: bool,
     text: str,
+    note: str,
     over: Alignment,
 ) -> tuple[float | None, Event]:
-    start, end = pieces[0][0], pieces[-1][1]
-    if end > len(text):
+    """Return the event of a line and its position in the timeline.
+
+    `own`: what its notes say. `text`: the copy of the note that its offsets refer to.
+    """
+    label, pieces, words = span.label, span.pieces, span.words
+    if pieces[-1][1] > len(text):
         raise Unreadable("T", "the span ends outside the text")
-    if not same_ink("".join(text[a:b] for a, b in pieces), words):
+    if not _fits(text, pieces, words):
         raise Unreadable("T", "the text at these offsets is not the one that the line gives")
     values = {
         "mention": words,
         "polarity": "absent" if absent else "present",
         "lane": label.lower() if label.lower() in tuple(Lane) else None,
     }
-    event = parse_event(
-        values | {k: v for k, v in note.items() if not (k == "polarity" and absent)}
-    )
-    if (
-        event.start is not None
-        and fragments(text, event.start, event.end or 0) == pieces
-        and over.ours is None
-    ):
-        start, end = event.start, event.end or 0
-    place = over.span(start, end)
-    order = note.get("ordinal")
+    event = parse_event(values | {k: v for k, v in own.items() if not (k == "polarity" and absent)})
+    place = _own_place(event, pieces, text, note) or over.span(pieces[0][0], pieces[-1][1])
+    order = own.get("ordinal")
     return order if isinstance(order, int) else None, replace(event, start=place[0], end=place[1])
 
 
-def fragments(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Return the span without its line breaks.
+def _own_place(event: Event, pieces: list[_Piece], text: str, note: str) -> _Piece | None:
+    """Return our own record of the span if the mark was not moved."""
+    if event.start is None or event.end is None or not event.start < event.end <= len(note):
+        return None
+    if text == note:
+        expected = fragments(note, event.start, event.end)
+    elif text == fold_line_ends(note):
+        expected = fold_fragments(note, event.start, event.end)
+    else:
+        return None
+    return (event.start, event.end) if pieces == expected else None
 
-    An annotation of brat stays on one line.
-    """
-    return [(m.start(), m.end()) for m in re.compile(r"[^\r\n]+").finditer(text, start, end)]
+
+def _fits(text: str, pieces: list[_Piece], words: str) -> bool:
+    return same_ink("".join(text[a:b] for a, b in pieces), words)
 
 
-def _read_span(line: str) -> tuple[str, str, list[tuple[int, int]], str]:
+def _read_span(line: str) -> _Span:
     parts = line.split("\t", 2)
     if len(parts) < 3 or " " not in parts[1]:
         raise Unreadable("T", "not `T1<tab>Type start end<tab>text`; the file may be cut off")
@@ -124,7 +140,7 @@ def _read_span(line: str) -> tuple[str, str, list[tuple[int, int]], str]:
     pieces = [(int(a), int(b)) for a, b in (piece.split(" ") for piece in where.split(";"))]
     if any(a >= b for a, b in pieces) or pieces != sorted(pieces):
         raise Unreadable("T", "offsets are reversed or out of order")
-    return parts[0], label, pieces, parts[2]
+    return _Span(parts[0], label, pieces, parts[2])
 
 
 def _notes(lines: list[tuple[int, str]]) -> dict[str, dict[str, Any]]:
@@ -183,6 +199,19 @@ def _heading(
     return parse_heading(own or {}, name)
 
 
-def _text(file: Path) -> str | None:
+def _find_text(file: Path, lines: list[tuple[int, str]], note: str) -> str:
+    """Return the text that the offsets refer to.
+
+    It is in the file's `.txt`. Without one it is our note, or the copy of it with line feeds if
+    only that gives the quoted texts.
+    """
     beside = file.with_suffix(".txt")
-    return read_text(beside, exactly=True) if beside.is_file() else None
+    if beside.is_file():
+        return read_text(beside, exactly=True)
+    copy = fold_line_ends(note)
+    try:
+        spans = [_read_span(line) for _, line in lines if line.startswith("T")]
+    except Unreadable:
+        return note
+    fitting = (t for t in (note, copy) if all(_fits(t, span.pieces, span.words) for span in spans))
+    return next(fitting, note)

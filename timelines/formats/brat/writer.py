@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from timelines.domain import Lane, Polarity
-from timelines.formats.brat.reader import UNLOCATED, fragments
+from timelines.formats.brat.reader import UNLOCATED
+from timelines.formats.brat.text import fold_fragments, fold_line_ends
 from timelines.formats.extension import (
     dump_json,
     file_name,
@@ -21,14 +22,23 @@ from timelines.formats.extension import (
 from timelines.formats.files import replace_file
 from timelines.formats.lines import CaseLines, Line
 
-CONFIGURATION = "[entities]\n{entities}\n[relations]\n[events]\n[attributes]\nAbsent Arg:<ENTITY>\n"
+#: Without the overlap line brat reports every two annotations that share a character.
+CONFIGURATION = """[entities]
+{entities}
+[relations]
+<OVERLAP> Arg1:<ENTITY>, Arg2:<ENTITY>, <OVL-TYPE>:<ANY>
+[events]
+[attributes]
+Absent Arg:<ENTITY>
+"""
 
 
 def write_brat(cases: Iterable[CaseLines], out: Path) -> int:
     """Write `OUT/SOURCE-KIND-ALTERNATIVE/CASE.txt` and `.ann`.
 
-    Offsets are in code points. Returns how many occurrences. Occurrences without a place in the
-    note are in `CASE.unlocated.jsonl` next to them, which brat does not read.
+    The text is the note with line feeds; offsets are code points of it. Returns how many
+    occurrences. Those without a place in the note are in `CASE.unlocated.jsonl` next to them, which
+    brat does not read.
     """
     count = 0
     for _, note, timeline in select_shown(cases):
@@ -41,13 +51,14 @@ def standoff(note: str, lines: Sequence[Line]) -> Iterator[str]:
     """Return the annotation file's lines.
 
     Each located occurrence has an entity, an attribute if it is negated, and a note with everything
-    as JSON.
+    as JSON, where offsets are those of our note.
     """
+    copy = fold_line_ends(note)
     numbered = [(ordinal, line) for ordinal, line in enumerate(lines) if is_shown(line, note)]
     for number, (ordinal, line) in enumerate(numbered, start=1):
-        pieces = fragments(note, line.start or 0, line.end or 0)
+        pieces = fold_fragments(note, line.start or 0, line.end or 0)
         spans = ";".join(f"{start} {end}" for start, end in pieces)
-        text = " ".join(note[start:end] for start, end in pieces)
+        text = " ".join(copy[start:end] for start, end in pieces)
         yield f"T{number}\t{(line.lane or Lane.FINDING).capitalize()} {spans}\t{text}"
         if line.polarity == Polarity.ABSENT:
             yield f"A{number}\tAbsent T{number}"
@@ -58,7 +69,7 @@ def _write(note: str, lines: Sequence[Line], folder: Path) -> None:
     name = file_name(lines[0].case_id)
     entities = "\n".join(lane.capitalize() for lane in Lane)
     contents = {
-        f"{name}.txt": note,
+        f"{name}.txt": fold_line_ends(note),
         f"{name}.ann": "".join(f"{annotation}\n" for annotation in standoff(note, lines)),
         "annotation.conf": CONFIGURATION.format(entities=entities),
     }

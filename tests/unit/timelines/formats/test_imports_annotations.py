@@ -480,6 +480,12 @@ def test_brat_without_its_text_points_into_our_note(tmp_path):
     assert (event.start, event.lane) == (2, Lane.LAB)
 
 
+def test_brat_without_its_text_may_count_folded_line_ends(tmp_path):
+    lines = ["T1\tLab 2 7\tFever", "T2\tLab 25 30;31 35\tchest pain"]
+    _, event = foreign.events("brat", brat(tmp_path, *lines, text=None), NOTE)
+    assert NOTE[event.start : event.end] == "chest\r\npain"
+
+
 def test_brat_text_with_other_line_ends(tmp_path):
     text = NOTE.replace("\r\n", "\n")
     (event,) = foreign.events(
