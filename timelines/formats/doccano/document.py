@@ -20,7 +20,7 @@ from timelines.formats.fields import (
 )
 from timelines.formats.values import Event, Unreadable
 
-#: Where doccano writes spans. The first field that is not empty counts.
+#: Where doccano writes spans: `entities` if the project has relations.
 SPANS = ("entities", "label", "labels")
 
 
@@ -71,6 +71,24 @@ def _check_list(spans: Any) -> Any:
     return spans or []
 
 
+def _find_spans(listed: Any) -> set[tuple[Any, Any]] | None:
+    """Return the raw spans of a list that has nothing else, else None."""
+    if not isinstance(listed, list):
+        return None
+    found = set()
+    for mark in listed:
+        if isinstance(mark, list) and len(mark) >= 3:
+            ends = (mark[0], mark[1])
+        elif isinstance(mark, dict):
+            ends = (mark.get("start_offset"), mark.get("end_offset"))
+        else:
+            return None
+        if not all(isinstance(end, int) for end in ends):
+            return None
+        found.add(ends)
+    return found
+
+
 Spans = Annotated[list[Entity], BeforeValidator(_check_list)]
 
 
@@ -86,7 +104,16 @@ class Document(HeadingLine):
     @model_validator(mode="before")
     @classmethod
     def _choose(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Keep one field of spans, and add the heading from `meta`."""
+        """Keep one field of spans, and add the heading from `meta`.
+
+        doccano exports a field that it did not read as it was imported, so two that differ are
+        rejected.
+        """
+        marked = {name: s for name in SPANS if (s := _find_spans(values.get(name))) is not None}
+        if len(set(map(frozenset, marked.values()))) > 1:
+            raise ValueError(
+                f"{' and '.join(marked)} mark different spans; remove the one that is out of date"
+            )
         used = next((name for name in SPANS if values.get(name)), SPANS[0])
         meta = values.get("meta")
         named = meta if isinstance(meta, dict) else {}

@@ -5,7 +5,8 @@ Spans are `label`/`labels` ([start, end, label]) or `entities` (start_offset, en
 Every span is an occurrence. doccano itself knows no times: an entity may carry our keys (`time`,
 `lower`, `upper`, `known`, `confidence`, `mention`, `polarity`, `lane`) in addition to its own, else
 its time is N/A. Documents that we wrote have everything in `occurrences`; spans that were added or
-removed in doccano since then count. Offsets are code points of `text`.
+removed in doccano since then count, but not those that doccano drops without notice. Offsets are
+code points of `text`.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ def _read_document(
     marks = document.marks
     unused = Counter(mark.span for _, mark in marks)
     own: Counter[_Span] = Counter()
+    gone: list[_Span] = []
     items: list[Event | Fault] = []
     for n, line in enumerate(document.occurrences or ()):
         try:
@@ -74,6 +76,10 @@ def _read_document(
         elif unused[span] > own[span]:
             own[span] += 1
             items.append(_move(event, over.span(*span)))
+        else:
+            gone.append(span)
+    if reason := _find_loss(gone, own):
+        items.append(Fault(file.name, number, "occurrences", reason))
     for place, mark in marks:
         if own[mark.span] > 0:
             own[mark.span] -= 1
@@ -83,6 +89,23 @@ def _read_document(
         except Unreadable as error:
             items.append(Fault(file.name, number, f"{place}.{error.field}", error.reason))
     yield from assemble(file.name, heading, items, facts)
+
+
+def _find_loss(gone: list[_Span], own: Counter[_Span]) -> str:
+    """Return why the missing marks of our occurrences were not removed by a person; else ""."""
+    if gone and not own:
+        return (
+            f"no occurrence has its mark ({len(gone)} without); import the export into a project for"
+            " sequence labelling, with `label` as its column of labels"
+        )
+    hidden = sum(any(a < end and start < b for a, b in own) for start, end in gone)
+    if hidden:
+        return (
+            f"occurrences that overlap a marked one have no mark ({hidden}); doccano drops them"
+            " unless the project allows overlapping spans. Allow them and import the export again,"
+            " or remove these occurrences"
+        )
+    return ""
 
 
 def _move(event: Event, place: _Span) -> Event:

@@ -1,6 +1,7 @@
 """doccano JSONL: one document for each timeline of a case.
 
-Spans are entities; everything else is in keys that doccano stores as metadata.
+Spans are in `label`, the column that sequence labelling reads; everything else is in keys that
+doccano stores as metadata. A project drops spans that overlap unless it allows them.
 """
 
 from __future__ import annotations
@@ -18,23 +19,15 @@ def write_doccano(cases: Iterable[CaseLines], out: Path) -> int:
     """Offsets in code points of `text`; returns how many occurrences."""
     count = 0
     with replace_file(out) as part, part.open("w", encoding="utf-8", newline="\n") as file:
-        for number, (case, note, timeline) in enumerate(select_shown(cases), start=1):
+        for case, note, timeline in select_shown(cases):
             first = timeline[0]
-            entities = [
-                {
-                    "id": n,
-                    "label": (line.lane or Lane.FINDING).capitalize(),
-                    "start_offset": line.start,
-                    "end_offset": line.end,
-                }
-                for n, line in enumerate(timeline, start=1)
-                if is_shown(line, note)
-            ]
             document = {
-                "id": number,
                 "text": note,
-                "entities": entities,
-                "relations": [],
+                "label": [
+                    [line.start, line.end, (line.lane or Lane.FINDING).capitalize()]
+                    for line in timeline
+                    if is_shown(line, note)
+                ],
                 "case_id": case.encounter.case_id,
                 "source": first.source,
                 "kind": first.kind,

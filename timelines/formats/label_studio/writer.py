@@ -1,6 +1,7 @@
 """Label Studio JSON: one task for each timeline of a case.
 
-Its spans are the regions of one annotation; everything else is in `meta` and `data`.
+Its spans are the regions of one annotation; everything else is in `meta` and `data`. Tasks and
+annotations are numbered, because Label Studio's converter needs their identifiers.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from timelines.domain import Lane
+from timelines.domain import Lane, Polarity
 from timelines.formats.extension import dump_json, is_shown, list_values, select_shown
 from timelines.formats.files import replace_file
 from timelines.formats.lines import CaseLines, Line
@@ -18,26 +19,38 @@ from timelines.formats.lines import CaseLines, Line
 def write_label_studio(cases: Iterable[CaseLines], out: Path) -> int:
     """Write a JSON list task by task, offsets in code points.
 
-    Returns how many occurrences.
-
-    The labelling interface names the text `text`, its labels `label`, a number per region `time`,
-    choices per region `polarity`.
+    Returns how many occurrences. The labelling interface that the tasks need is in
+    `OUT.config.xml` next to the list.
     """
     count = 0
     with replace_file(out) as part, part.open("w", encoding="utf-8", newline="\n") as file:
         file.write("[")
-        for number, (case, note, timeline) in enumerate(select_shown(cases)):
-            file.write(
-                ("," if number else "")
-                + "\n"
-                + dump_json(_task(case.encounter.case_id, note, timeline))
-            )
+        for number, (case, note, timeline) in enumerate(select_shown(cases), start=1):
+            task = _task(number, case.encounter.case_id, note, timeline)
+            file.write(("," if number > 1 else "") + "\n" + dump_json(task))
             count += len(timeline)
         file.write("\n]\n")
+    with replace_file(out.with_name(f"{out.name}.config.xml")) as part:
+        part.write_text(labelling_interface(), encoding="utf-8")
     return count
 
 
-def _task(case_id: str, note: str, timeline: Sequence[Line]) -> dict[str, Any]:
+def labelling_interface() -> str:
+    """Return the labelling interface: lanes, and polarity and time of each region."""
+    labels = "".join(f'    <Label value="{lane.capitalize()}"/>\n' for lane in Lane)
+    choices = "".join(f'    <Choice value="{p.capitalize()}"/>\n' for p in Polarity)
+    return f"""<View>
+  <Labels name="label" toName="text">
+{labels}  </Labels>
+  <Text name="text" value="$text" granularity="symbol"/>
+  <Choices name="polarity" toName="text" perRegion="true">
+{choices}  </Choices>
+  <Number name="time" toName="text" perRegion="true"/>
+</View>
+"""
+
+
+def _task(number: int, case_id: str, note: str, timeline: Sequence[Line]) -> dict[str, Any]:
     first = timeline[0]
     loose = [list_values(line, n) for n, line in enumerate(timeline) if not is_shown(line, note)]
     heading = {"source": first.source, "kind": first.kind, "alternative": first.alternative}
@@ -48,8 +61,9 @@ def _task(case_id: str, note: str, timeline: Sequence[Line]) -> dict[str, Any]:
         for item in _region(note, line, n)
     ]
     return {
+        "id": number,
         "data": {"text": note, "case_id": case_id, **heading, "occurrent": loose},
-        "annotations": [{"result": result}],
+        "annotations": [{"id": number, "result": result}],
     }
 
 

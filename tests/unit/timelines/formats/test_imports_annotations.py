@@ -162,10 +162,7 @@ def test_doccano_marks_made_or_taken_away_since_our_export_count(tmp_path):
         path,
     )
     document = json.loads(path.read_text())
-    document["entities"] = [
-        {"id": 90, "label": "Lab", "start_offset": s, "end_offset": e}
-        for s, e in (span("again"), span("Monday"))
-    ]
+    document["label"] = [[*span("again"), "Lab"], [*span("Monday"), "Lab"]]
     found = foreign.events("doccano", doccano(tmp_path, document), NOTE)
     assert [(e.mention, e.uid, e.time) for e in found] == [
         ("Monday", "0002", 2.0),
@@ -222,6 +219,10 @@ def test_doccano_marks_made_or_taken_away_since_our_export_count(tmp_path):
             "a.jsonl, line 1, occurrences[0].lower: the time is outside the bounds",
         ),
         ({"text": NOTE, "entities": []}, "a.jsonl: no events"),
+        (
+            {"text": NOTE, "entities": [{"start_offset": 0, "end_offset": 1}], "label": []},
+            "a.jsonl, line 1: entities and label mark different spans",
+        ),
         (
             {"text": NOTE + "!", "label": []},
             "a.jsonl, line 1, text: the text is not this case's note",

@@ -103,7 +103,9 @@ def test_changed_bytes_are_reported_or_read_but_never_crash(format, data):
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_a_cut_off_file_gives_no_timeline(format, data):
-    ((name, content),) = FILES[format].items()
+    name, content = next(
+        (name, data) for name, data in FILES[format].items() if not name.endswith(".config.xml")
+    )
     found, faults = _read(
         format, {name: content[: data.draw(st.integers(1, len(content.rstrip()) - 1))]}
     )
