@@ -26,7 +26,7 @@ WORD = re.compile(
 RANDOM = {"token": "-token", "request_id": "-request", "hash": "-hash", "public_id": ""}
 #: Part of names of exports → what is replaced in those alone.
 DURATIONS: Mapping[str, tuple[str, str]] = {
-    "prov": (r'"seconds": [0-9.e-]+', '"seconds": "SECONDS"'),
+    "prov": (r'"occurrent:seconds": [0-9.e-]+', '"occurrent:seconds": "SECONDS"'),
     "model_calls/whole": (r'"seconds": [0-9.e-]+', '"seconds": "SECONDS"'),
     "model_calls/figures": (r",\d+\.\d+(e-\d+)?,", ",SECONDS,"),
 }
