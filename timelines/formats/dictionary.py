@@ -1,30 +1,36 @@
 """The data dictionary of the exports.
 
-It is a file next to every table, and a page of the documentation. `python -m
+It is a file next to every table (`table_schema`), and a page of the documentation. `python -m
 timelines.formats.dictionary` writes docs/reference/timeline-export.md; a test compares the two.
 """
 
 from __future__ import annotations
 
-import csv
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from timelines.domain import UID_PATTERN, Lane, Polarity, TimelineKind
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "reference" / "timeline-export.md"
 
 
 @dataclass(frozen=True)
 class Field:
-    """One column: its type as in Parquet, its unit and a description."""
+    """One column: its type as in Parquet, its unit and a description.
+
+    `constraints` are those of a Table Schema.
+    """
 
     name: str
     type: str
     unit: str
     description: str
+    constraints: Mapping[str, object] = field(default_factory=dict)
 
 
 FIELDS = (
-    Field("case_id", "string", "", "The case within its dataset."),
+    Field("case_id", "string", "", "The case within its dataset.", {"required": True}),
     Field(
         "source",
         "string",
@@ -37,12 +43,14 @@ FIELDS = (
         "",
         "`text_only` (from the note alone), `revised` (after the structured record) or `reference`"
         " (authored).",
+        {"required": True, "enum": [kind.value for kind in TimelineKind]},
     ),
     Field(
         "alternative",
         "int32",
         "",
         "1 is the primary timeline; 2 and more are further revised alternatives.",
+        {"required": True, "minimum": 1},
     ),
     Field(
         "uid4",
@@ -50,6 +58,7 @@ FIELDS = (
         "",
         "The occurrence's identifier within its inventory: four lower-case hex digits. Empty: no"
         " inventory.",
+        {"pattern": f"^{UID_PATTERN.pattern}$"},
     ),
     Field(
         "mention",
@@ -62,8 +71,9 @@ FIELDS = (
         "int32",
         "code points",
         "First character of the occurrence in the note. Empty: no place in the note.",
+        {"minimum": 0},
     ),
-    Field("end", "int32", "code points", "End of the occurrence, exclusive."),
+    Field("end", "int32", "code points", "End of the occurrence, exclusive.", {"minimum": 1}),
     Field(
         "time",
         "double",
@@ -78,6 +88,7 @@ FIELDS = (
         "",
         "1: stated as an absolute time or in explicit relation to admission; 0: inferred. Empty: an"
         " imported file does not say.",
+        {"enum": [0, 1]},
     ),
     Field(
         "context",
@@ -96,12 +107,14 @@ FIELDS = (
         "string",
         "",
         "`present`, `absent`, `planned` or `family`. Empty: no inventory.",
+        {"enum": [polarity.value for polarity in Polarity]},
     ),
     Field(
         "lane",
         "string",
         "",
         "Category: history, finding, lab, medication, procedure, transfer or plan.",
+        {"enum": [lane.value for lane in Lane]},
     ),
     Field(
         "rows",
@@ -167,19 +180,6 @@ def fields(*, with_note_text: bool) -> tuple[Field, ...]:
     return FIELDS if with_note_text else FIELDS[:-1]
 
 
-def write_dictionary(table: Path, *, with_note_text: bool) -> Path:
-    """Write `TABLE.dictionary.csv` next to the table; return its path."""
-    path = table.with_name(f"{table.name}.dictionary.csv")
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(("column", "type", "unit", "description"))
-        for field in fields(with_note_text=with_note_text):
-            writer.writerow((field.name, field.type, field.unit, field.description))
-        for field in EVIDENCE_FIELDS:
-            writer.writerow((f"evidence.{field.name}", field.type, field.unit, field.description))
-    return path
-
-
 def render() -> str:
     """The documentation page."""
     return "\n".join(
@@ -198,6 +198,9 @@ def render() -> str:
             "run for cases that it lacks; `--run` chooses another. Times are hours from admission. A text",
             "cell of CSV that a spreadsheet would read as a formula begins with an apostrophe.",
             "",
+            "`TABLE.schema.json` next to a CSV or Parquet table describes these columns as a Table Schema of",
+            "Frictionless Data: `frictionless validate t.csv --schema t.csv.schema.json`.",
+            "",
             *_table(FIELDS),
             "",
             "Each element of `evidence`:",
@@ -207,8 +210,11 @@ def render() -> str:
             "`meds` has one row for each occurrence: `subject_id`, `time` (the record's clock), `code`",
             "(`OCCURRENCE//LANE//POLARITY`), `numeric_value` (empty) and `text_value` (the mention). The",
             "columns above except `evidence` are extra columns; `ordinal` is the occurrence's place in its",
-            "timeline. `prov` has one object for each occurrence of a run, with everything that its times",
-            "were derived from.",
+            "timeline.",
+            "",
+            "`prov` has one PROV-JSON document on each line, for each occurrence of a run, with everything",
+            "that its times were derived from. Names are unique to a run and a case, so the documents of a",
+            "case can be merged. `link` of a derivation is that of `evidence`, or `near` for `near_rows`.",
             "",
             "`brat`, `doccano`, `label_studio`, `i2b2` and `bsv` are described in",
             "[foreign timelines](foreign-timelines.md). They contain the columns above except `evidence`,",

@@ -18,13 +18,14 @@ from timelines.domain import Anchor, Lane, Polarity
 from timelines.formats import dictionary
 from timelines.formats.files import replace_file
 from timelines.formats.lines import CaseLines, Line, Stay, line_values
+from timelines.formats.table_schema import write_schema
 
 ROW_GROUP = 20_000
 MEDS_VERSION = "0.4.1"
 
 
 def write_parquet(cases: Iterable[CaseLines], out: Path, *, with_note_text: bool) -> int:
-    """Write a Parquet table and its data dictionary next to it.
+    """Write a Parquet table and its schema next to it.
 
     Returns how many rows.
     """
@@ -33,7 +34,7 @@ def write_parquet(cases: Iterable[CaseLines], out: Path, *, with_note_text: bool
     )
     with replace_file(out) as part:
         count = _write(rows, _table_schema(with_note_text=with_note_text), part)
-    dictionary.write_dictionary(out, with_note_text=with_note_text)
+    write_schema(out, with_note_text=with_note_text)
     return count
 
 

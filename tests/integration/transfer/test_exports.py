@@ -187,9 +187,8 @@ def test_csv_keeps_spreadsheets_from_calculating_and_numbers_numbers(world, tmp_
         "",
     )
     assert json.loads(rows[-1]["evidence"])[0]["row_index"] == 0
-    with (tmp_path / "t.csv.dictionary.csv").open(encoding="utf-8", newline="") as file:
-        described = [row["column"] for row in csv.DictReader(file)]
-    assert described[: len(KEYS)] == KEYS
+    schema = json.loads((tmp_path / "t.csv.schema.json").read_text(encoding="utf-8"))
+    assert [field["name"] for field in schema["fields"]] == KEYS
     assert list(rows[0]) == KEYS
 
 
@@ -203,7 +202,7 @@ def test_parquet_holds_the_same_with_types(world, tmp_path):
         "start": "int32",
         "known": "int8",
     }
-    assert (tmp_path / "t.parquet.dictionary.csv").exists()
+    assert (tmp_path / "t.parquet.schema.json").exists()
 
 
 def test_meds_is_sorted_by_subject_and_time_with_naive_microseconds(world, tmp_path):

@@ -11,6 +11,7 @@ from typing import Any
 from timelines.formats import dictionary
 from timelines.formats.files import replace_file
 from timelines.formats.lines import CaseLines, line_values
+from timelines.formats.table_schema import write_schema
 
 #: A spreadsheet takes a cell that begins so for a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -31,7 +32,7 @@ def write_jsonl(cases: Iterable[CaseLines], out: Path, *, with_note_text: bool) 
 
 
 def write_csv(cases: Iterable[CaseLines], out: Path, *, with_note_text: bool) -> int:
-    """Write a table with a heading, and its data dictionary.
+    """Write a table with a heading, and its schema.
 
     Returns how many lines.
     """
@@ -45,7 +46,7 @@ def write_csv(cases: Iterable[CaseLines], out: Path, *, with_note_text: bool) ->
                 values = line_values(line, with_note_text=with_note_text)
                 writer.writerow([_cell(values[name]) for name in names])
                 count += 1
-    dictionary.write_dictionary(out, with_note_text=with_note_text)
+    write_schema(out, with_note_text=with_note_text)
     return count
 
 
