@@ -16,14 +16,15 @@ from django.utils import timezone
 
 from ehr.models import Encounter
 from timelines.formats.brat.writer import write_brat
+from timelines.formats.columns import write_parquet
 from timelines.formats.doccano.writer import write_doccano
 from timelines.formats.event_table.writer import write_bsv
 from timelines.formats.i2b2.writer import write_i2b2
 from timelines.formats.label_studio.writer import write_label_studio
 from timelines.formats.lines import CaseLines
+from timelines.formats.meds.writer import write_meds
 from timelines.formats.tables.writer import write_csv, write_jsonl
 from timelines.models import Authoring
-from timelines.transfer.columns import write_meds, write_parquet
 from timelines.transfer.lines import Selection, export_cases
 
 

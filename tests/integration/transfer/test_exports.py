@@ -240,6 +240,8 @@ def test_meds_is_sorted_by_subject_and_time_with_naive_microseconds(world, tmp_p
         pq.read_table(tmp_path / "meds" / "metadata" / "codes.parquet").column("code").to_pylist()
     )
     assert {row["code"] for row in rows} <= set(codes)
+    splits = pq.read_table(tmp_path / "meds" / "metadata" / "subject_splits.parquet")
+    assert splits.column("subject_id").to_pylist() == [1999, 20001]
     metadata = json.loads((tmp_path / "meds" / "metadata" / "dataset.json").read_text())
     assert metadata["dataset_name"] == "cohort"
     assert datetime.fromisoformat(metadata["created_at"]).tzinfo is not None

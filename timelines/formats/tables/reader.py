@@ -144,10 +144,15 @@ def _parse_cells(row: Mapping[str, str]) -> dict[str, Any]:
             values[name] = int(cell)
     values["known"] = None if values.get("known") == "" else values.get("known")
     if "rows" in values:
-        values["rows"] = [
-            int(r) if r.isascii() and r.isdigit() else r for r in values["rows"].split()
-        ]
+        values["rows"] = _split_rows(values["rows"])
     return values
+
+
+def _split_rows(cell: Any) -> Any:
+    """Return numbers that are separated by spaces; anything else unchanged."""
+    if not isinstance(cell, str):
+        return cell
+    return [int(r) if r.isascii() and r.isdigit() else r for r in cell.split()]
 
 
 def _is_guarded(cell: str) -> bool:
@@ -162,6 +167,10 @@ def _parse_meds(row: Mapping[str, Any]) -> dict[str, Any]:
         "time": row["hours"],
         "lane": lane.lower(),
         "polarity": polarity.lower(),
+        "known": None if row.get("known") is None else int(row["known"]),
+        "rows": _split_rows(row.get("rows")),
+        "reason": row.get("reason") or "",
+        "decided_by": row.get("decided_by") or "",
     }
     if values["lane"] not in tuple(Lane) or values["polarity"] not in tuple(Polarity):
         values["lane"] = "?"

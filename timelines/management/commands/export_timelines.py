@@ -15,18 +15,19 @@ from accounts.wording import format_count
 from ehr.models import Dataset, Encounter
 from timelines.cases.datasets import find_dataset
 from timelines.formats.brat.writer import write_brat
+from timelines.formats.columns import write_parquet
 from timelines.formats.doccano.writer import write_doccano
 from timelines.formats.event_table.writer import write_bsv
 from timelines.formats.i2b2.writer import write_i2b2
 from timelines.formats.label_studio.writer import write_label_studio
 from timelines.formats.lines import CaseLines
+from timelines.formats.meds.writer import subject_id, write_meds
 from timelines.formats.tables.writer import write_csv, write_jsonl
 from timelines.models import Run
 from timelines.pipeline.config import Variant
 from timelines.runs.baselines import BASELINES
 from timelines.runs.storage import NoteChanged
 from timelines.runs.study_timeline.selection import current, run_words
-from timelines.transfer.columns import subject_id, write_meds, write_parquet
 from timelines.transfer.lines import Selection, export_cases, find_cases, finished_timelines
 from timelines.transfer.prov import write_prov
 

@@ -13,14 +13,15 @@ from tests.unit.timelines.formats.cohorts import bare_case, cohorts
 from tests.unit.timelines.formats.foreign_cases import Book, read
 from timelines.formats.assembling import build_domain
 from timelines.formats.brat.writer import write_brat
+from timelines.formats.columns import write_parquet
 from timelines.formats.doccano.writer import write_doccano
 from timelines.formats.event_table.writer import write_bsv
 from timelines.formats.i2b2.writer import write_i2b2
 from timelines.formats.label_studio.writer import write_label_studio
 from timelines.formats.lines import CaseLines, Line
+from timelines.formats.meds.writer import write_meds
 from timelines.formats.tables.writer import write_csv, write_jsonl
 from timelines.formats.values import Foreign
-from timelines.transfer.columns import write_meds, write_parquet
 
 FORMATS = ("jsonl", "csv", "parquet", "meds", "bsv", "brat", "doccano", "label_studio", "i2b2")
 

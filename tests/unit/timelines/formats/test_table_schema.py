@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.unit.timelines.formats.cohorts import bare_case, cohorts
 from tests.unit.timelines.formats.foreign_cases import case_lines
+from timelines.formats.columns import write_parquet
 from timelines.formats.lines import CaseLines, Cited
 from timelines.formats.table_schema import table_schema
 from timelines.formats.tables.writer import write_csv
-from timelines.transfer.columns import write_parquet
 
 
 def validate(folder: Path, cases: list[CaseLines]) -> Report:
