@@ -1,4 +1,4 @@
-"""Write Parquet in row groups, so that memory does not grow with the cohort."""
+"""Parquet in row groups: memory does not grow with the cohort."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The data dictionary as a Table Schema (version 2), which tools of Frictionless Data read.
+"""The data dictionary as a Table Schema (version 2).
 
-It is a file next to every table. The cells of a CSV file and the values of a Parquet file are
-read by the same schema.
+It is a file next to every table, which tools of Frictionless Data read. The cells of a CSV file
+and the values of a Parquet file have the same schema.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The audit trails of runs: a PROV-JSON document a line, for each occurrence."""
+"""Audit trails of runs: a PROV-JSON document for each occurrence."""
 
 from __future__ import annotations
 

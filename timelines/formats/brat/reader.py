@@ -8,34 +8,20 @@ points of the text file.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from timelines.domain import Lane
-from timelines.formats.alignment import Alignment, align, same_ink
+from timelines.formats.alignment import Alignment, align
 from timelines.formats.assembling import assemble, find_case, find_files, parse_stem, read_text
+from timelines.formats.brat.lines import Piece, Span, find_absent, read_notes, read_span
 from timelines.formats.brat.text import fold_fragments, fold_line_ends, fragments
 from timelines.formats.fields import parse_event, parse_heading, parse_object
 from timelines.formats.values import Cases, Event, Fault, Foreign, Heading, Unreadable
 
-ABSENT = frozenset({"absent", "negated", "negation"})
 UNLOCATED = ".unlocated.jsonl"
-_PAIR = re.compile(r"(time|lower|upper|known|confidence)\s*=\s*(\S+)")
-_PIECE = re.compile(r"\d{1,9} \d{1,9}")
-_Piece = tuple[int, int]
-
-
-@dataclass(frozen=True)
-class _Span:
-    """A text-bound annotation: its identifier, type, pieces and quoted text."""
-
-    name: str
-    label: str
-    pieces: list[_Piece]
-    words: str
 
 
 def read_brat(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
@@ -49,7 +35,7 @@ def read_brat(path: Path, cases: Cases) -> Iterator[Foreign | Fault]:
 
 def _document(file: Path, cases: Cases) -> Iterator[Foreign | Fault]:
     lines = [(n, line.rstrip("\r")) for n, line in enumerate(read_text(file).split("\n"), start=1)]
-    notes, absent = _notes(lines), _find_absent(lines)
+    notes, absent = read_notes(lines), find_absent(lines)
     beside = file.with_name(file.name.removesuffix(".ann") + UNLOCATED)
     loose = (
         [
@@ -70,7 +56,7 @@ def _document(file: Path, cases: Cases) -> Iterator[Foreign | Fault]:
         if not line.startswith("T"):
             continue
         try:
-            span = _read_span(line)
+            span = read_span(line)
             if span.name in seen:
                 raise Unreadable("T", "the same identifier twice")
             seen.add(span.name)
@@ -86,7 +72,7 @@ def _document(file: Path, cases: Cases) -> Iterator[Foreign | Fault]:
 
 
 def _event(
-    span: _Span,
+    span: Span,
     own: dict[str, Any],
     absent: bool,
     text: str,
@@ -97,13 +83,13 @@ def _event(
 
     `own`: what its notes say. `text`: the copy of the note that its offsets refer to.
     """
-    label, pieces, words = span.label, span.pieces, span.words
+    label, pieces = span.label, span.pieces
     if pieces[-1][1] > len(text):
         raise Unreadable("T", "the span ends outside the text")
-    if not _fits(text, pieces, words):
+    if not span.fits(text):
         raise Unreadable("T", "the text at these offsets is not the one that the line gives")
     values = {
-        "mention": words,
+        "mention": span.words,
         "polarity": "absent" if absent else "present",
         "lane": label.lower() if label.lower() in tuple(Lane) else None,
     }
@@ -113,7 +99,7 @@ def _event(
     return order if isinstance(order, int) else None, replace(event, start=place[0], end=place[1])
 
 
-def _own_place(event: Event, pieces: list[_Piece], text: str, note: str) -> _Piece | None:
+def _own_place(event: Event, pieces: list[Piece], text: str, note: str) -> Piece | None:
     """Return our own record of the span if the mark was not moved."""
     if event.start is None or event.end is None or not event.start < event.end <= len(note):
         return None
@@ -124,55 +110,6 @@ def _own_place(event: Event, pieces: list[_Piece], text: str, note: str) -> _Pie
     else:
         return None
     return (event.start, event.end) if pieces == expected else None
-
-
-def _fits(text: str, pieces: list[_Piece], words: str) -> bool:
-    return same_ink("".join(text[a:b] for a, b in pieces), words)
-
-
-def _read_span(line: str) -> _Span:
-    parts = line.split("\t", 2)
-    if len(parts) < 3 or " " not in parts[1]:
-        raise Unreadable("T", "not `T1<tab>Type start end<tab>text`; the file may be cut off")
-    label, where = parts[1].split(" ", 1)
-    if not all(_PIECE.fullmatch(piece) for piece in where.split(";")):
-        raise Unreadable("T", "offsets are not whole numbers")
-    pieces = [(int(a), int(b)) for a, b in (piece.split(" ") for piece in where.split(";"))]
-    if any(a >= b for a, b in pieces) or pieces != sorted(pieces):
-        raise Unreadable("T", "offsets are reversed or out of order")
-    return _Span(parts[0], label, pieces, parts[2])
-
-
-def _notes(lines: list[tuple[int, str]]) -> dict[str, dict[str, Any]]:
-    """Return the contents of its notes for each annotation.
-
-    Free words of an annotator are not a fault and are not read.
-    """
-    found: dict[str, dict[str, Any]] = {}
-    for number, line in lines:
-        head, _, words = line.partition("\t")
-        kind, _, words = words.partition("\t")
-        if not head.startswith("#") or " " not in kind:
-            continue
-        target = kind.split(" ", 1)[1]
-        if words.startswith("{"):
-            try:
-                found[target] = parse_object(words)
-            except Unreadable as error:
-                raise Unreadable("#", error.reason, number) from None
-        else:
-            pairs: dict[str, Any] = {key: value.rstrip(",;") for key, value in _PAIR.findall(words)}
-            if pairs.get("known") in ("0", "1"):
-                pairs["known"] = int(pairs["known"])
-            found.setdefault(target, {}).update(pairs)
-    return found
-
-
-def _find_absent(lines: list[tuple[int, str]]) -> set[str]:
-    words = (
-        line.split("\t")[1].split() for _, line in lines if line[:1] in ("A", "M") and "\t" in line
-    )
-    return {found[1] for found in words if len(found) >= 2 and found[0].lower() in ABSENT}
 
 
 def _loose(file: str, number: int, line: str) -> tuple[float, dict[str, Any], Event | Fault]:
@@ -210,8 +147,8 @@ def _find_text(file: Path, lines: list[tuple[int, str]], note: str) -> str:
         return read_text(beside, exactly=True)
     copy = fold_line_ends(note)
     try:
-        spans = [_read_span(line) for _, line in lines if line.startswith("T")]
+        spans = [read_span(line) for _, line in lines if line.startswith("T")]
     except Unreadable:
         return note
-    fitting = (t for t in (note, copy) if all(_fits(t, span.pieces, span.words) for span in spans))
+    fitting = (t for t in (note, copy) if all(span.fits(t) for span in spans))
     return next(fitting, note)

@@ -92,7 +92,10 @@ def _read_document(
 
 
 def _find_loss(gone: list[_Span], own: Counter[_Span]) -> str:
-    """Return why the missing marks of our occurrences were not removed by a person; else ""."""
+    """Return why no person removed the missing marks; else "".
+
+    `gone`: spans of our occurrences without a mark; `own`: those with one.
+    """
     if gone and not own:
         return (
             f"no occurrence has its mark ({len(gone)} without); import the export into a project for"

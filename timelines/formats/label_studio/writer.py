@@ -36,7 +36,7 @@ def write_label_studio(cases: Iterable[CaseLines], out: Path) -> int:
 
 
 def labelling_interface() -> str:
-    """Return the labelling interface: lanes, and polarity and time of each region."""
+    """Return the labelling interface: lane, polarity and time of a region."""
     labels = "".join(f'    <Label value="{lane.capitalize()}"/>\n' for lane in Lane)
     choices = "".join(f'    <Choice value="{p.capitalize()}"/>\n' for p in Polarity)
     return f"""<View>

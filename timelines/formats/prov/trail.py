@@ -1,4 +1,4 @@
-"""The audit trail of one occurrence: from what each of its values was derived.
+"""The audit trail of one occurrence, as a PROV-JSON document.
 
 Entities are values (note, span, occurrence, estimates, queries, candidates, rows), activities the
 stages that made them, the agent is the run's tools.
@@ -34,7 +34,7 @@ class TrailRun:
 
 
 def make_trail(chain: Chain, run: TrailRun, *, with_note_text: bool) -> ProvDocument:
-    """Return the document of one occurrence, with the note's text only if wanted."""
+    """Return the document of one occurrence."""
     trail = _Trail(run, chain.occurrence.uid)
     o = chain.occurrence
     trail.document.add(

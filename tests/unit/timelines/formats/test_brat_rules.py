@@ -1,4 +1,4 @@
-"""brat's own rules: its verifier's, and those of readers that fold line ends."""
+"""Exports by the rules of brat's verifier and of other readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The export through a doccano project, by doccano's rules for import and export.
+"""The export through a doccano project, by doccano's own rules.
 
 A project reads one column of labels. Every other key is metadata, which its export repeats as it
 was. Unless the project allows overlapping spans, the import drops each span that begins before the

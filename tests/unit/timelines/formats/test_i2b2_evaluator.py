@@ -34,7 +34,7 @@ Tag = tuple[str, ...]
 
 
 def read_tags(lines: list[str], name: str, attributes: re.Pattern[str]) -> list[Tag]:
-    """Return the attributes of every tag; a line that does not match is an error."""
+    """Return the attributes of every tag; fail for one in another form."""
     found = []
     for line in lines:
         if f"<{name}" in line:

@@ -292,3 +292,20 @@ def test_a_case_is_found_by_the_name_of_its_file(tmp_path):
         path = table(tmp_path, "Fever|1\n", name)
         found, faults = foreign.read("bsv", path, foreign.Book(a=NOTE))
         assert [f.heading.case for f in found] == [facts.case_id], (name, faults)
+
+
+def test_meds_exports_with_lists_and_truth_values_are_still_read(tmp_path):
+    row = {
+        "case_id": "a",
+        "code": "OCCURRENCE//LAB//ABSENT",
+        "text_value": "fever",
+        "hours": 1.5,
+        "uid4": "0001",
+        "known": True,
+        "context": [],
+        "rows": [3, 14],
+        "reason": "row",
+    }
+    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "0.parquet")
+    (event,) = foreign.events("meds", tmp_path / "0.parquet", "No fever.")
+    assert (event.known, event.rows, event.reason, event.lane) == (True, (3, 14), "row", "lab")

@@ -1,4 +1,4 @@
-"""MEDS' own schemas accept the export, and meds_reader stores and reads it."""
+"""MEDS' own schemas accept the export, and meds_reader reads it."""
 
 from __future__ import annotations
 
@@ -61,8 +61,17 @@ def run(script: str, *arguments: Path | str) -> str:
 
 def test_meds_reader_has_every_value_of_the_export(tmp_path: Path) -> None:
     (fever,) = bare_case("7", NOTE, (2, 7)).lines
-    cited = {"context": ("0000",), "rows": (3, 14), "reason": "row 😀", "known": None}
-    drug = replace(fever, uid4="0001", lane="medication", time=4.5, decided_by="rules", **cited)
+    drug = replace(
+        fever,
+        uid4="0001",
+        lane="medication",
+        time=4.5,
+        known=None,
+        context=("0000",),
+        rows=(3, 14),
+        reason="row 😀",
+        decided_by="rules",
+    )
     other = bare_case("9", NOTE, (2, 7))
     write([case_lines("7", NOTE, [(fever, drug)]), other], tmp_path / "meds")
     stored = tmp_path / "stored"

@@ -1,4 +1,4 @@
-"""The library prov reads the audit trails of a reconstruction, and merges them."""
+"""The library prov reads and merges audit trails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frictionless validates every exported table by its schema, and finds damage."""
+"""Frictionless validates exported tables and finds damage."""
 
 from __future__ import annotations
 
