@@ -227,7 +227,11 @@ def test_a_case_that_the_study_timeline_lacks_shows_another_run_and_says_so(
     ]
     lines, said = export_timeline(dataset, tmp_path, source=["rules"])
     assert "1 case is not in the study timeline (rules" in said
-    taken = {(line["case_id"], line["run"]) for line in map(json.loads, lines.splitlines())}
+    taken = {
+        (trail["entity"]["case:note"]["occurrent:case_id"], stage["occurrent:run"])
+        for trail in map(json.loads, lines.splitlines())
+        for stage in trail["activity"].values()
+    }
     assert taken == {
         ("a", study_run.public_id),
         ("b", study_run.public_id),

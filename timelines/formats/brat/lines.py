@@ -1,4 +1,4 @@
-"""The lines of brat's standoff: text-bound annotations, notes and attributes."""
+"""The lines of brat's standoff: annotations, notes and attributes."""
 
 from __future__ import annotations
 
