@@ -58,6 +58,7 @@ def run(encounter, notes: str) -> Timeline:
 
 def spans(timeline: Timeline) -> dict[str, str]:
     """Mention → the words of the note that its span covers."""
+    assert timeline.inventory is not None
     text = timeline.inventory.note.text
     found = Occurrence.objects.filter(inventory=timeline.inventory_id)
     return {o.mention: text[o.start : o.end] for o in found}

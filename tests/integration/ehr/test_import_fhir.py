@@ -10,9 +10,9 @@ from django.core.management import CommandError, call_command
 from ehr.formats.fhir import blocks
 from ehr.ingest import streams
 from ehr.models import Dataset, Encounter, EventSeries, ImportedPart, Note, RejectedRow, SourceRow
+from ehr.record.charts import find_note
 from tests.paths import DATA
 from tests.worlds.fhir_exports import concept, encode, make_stay, write_bulk, write_bundle
-from timelines.runs.storage import find_note
 
 SYNTHEA = DATA / "ehr" / "fhir" / "synthea"
 
