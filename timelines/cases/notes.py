@@ -8,20 +8,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ehr.models import Encounter
-from ehr.record.charts import describe_note, list_notes
+from ehr.presentation.clock import Moment
+from ehr.record.charts import list_notes
+from ehr.record.clock import clock_of
 from timelines.cases.choices import Choice
 from timelines.models import Inventory
 
 
 @dataclass(frozen=True)
 class NoteLink:
-    """One note: its place among those of the stay, from 1, and its title.
+    """One note: its place among those of the stay, from 1, and its kind.
 
-    `start` is where the shown text has it; None if the timeline does not read it.
+    `written` is None if nobody says when. `start` is where the shown text has it; None if the timeline does not read it.
     """
 
     place: int
-    title: str
+    kind: str
+    written: Moment | None
     start: int | None
 
 
@@ -38,7 +41,13 @@ def load_note_links(encounter: Encounter, choice: Choice) -> tuple[NoteLink, ...
     starts = {} if shown is None else dict(shown.parts.values_list("note_id", "start"))
     if shown is not None and not shown.composed:
         starts = {shown.pk: 0}
+    clock = clock_of(encounter)
     return tuple(
-        NoteLink(place, describe_note(note), starts.get(note.pk))
+        NoteLink(
+            place,
+            note.kind[:1].upper() + note.kind[1:],
+            clock.read(clock.hours(note.charted_at)) if note.charted_at else None,
+            starts.get(note.pk),
+        )
         for place, note in enumerate(notes, start=1)
     )
