@@ -378,7 +378,8 @@ def test_after_closing_the_judge_is_shown_where_the_policy_says_so(reviewing, pa
 @pytest.mark.deep
 def test_review_is_in_the_navigation_of_those_who_review(enter, packed, page):
     enter(page, packed.reviewer, "/")
-    expect(page.get_by_role("main")).to_contain_text("Validation sample: 0 of")
+    expect(page.get_by_role("main")).to_contain_text("Review: Validation sample")
+    expect(page.get_by_role("main")).to_contain_text("0 of 13 items decided")
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Review").click()
     page.get_by_role("link", name="Validation sample", exact=True).click()
     page.get_by_role("link", name="Start", exact=True).click()
