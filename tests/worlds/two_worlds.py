@@ -511,6 +511,7 @@ KNOWN: Mapping[str, tuple[Any, ...]] = {
     "uid": ("a000",),
     "number": (1,),
     "row": (0,),
+    "place": (1,),
     "rest": ("nothing/",),
     "object_id": (1, 7),
     "id": (1,),

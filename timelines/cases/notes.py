@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ehr.models import Encounter
 from ehr.presentation.clock import Moment
-from ehr.record.charts import list_notes
+from ehr.record.charts import sort_notes
 from ehr.record.clock import clock_of
 from timelines.cases.choices import Choice
 from timelines.models import Inventory
@@ -30,7 +30,7 @@ class NoteLink:
 
 def load_note_links(encounter: Encounter, choice: Choice) -> tuple[NoteLink, ...]:
     """Return the notes in order of time; none for a stay with one note."""
-    notes = list_notes(encounter)
+    notes = sort_notes(encounter.notes.filter(composed=False).defer("text"))
     if len(notes) < 2:
         return ()
     shown = (

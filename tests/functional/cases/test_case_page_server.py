@@ -210,11 +210,11 @@ def test_what_was_drawn_is_kept_only_once_nothing_of_it_can_change(
 ):
     # with: the runs of the case, the study timeline, the transfers of the ribbon, the story, and the
     # next and previous case of the list
-    with django_assert_max_num_queries(38):
+    with django_assert_max_num_queries(40):
         get()
     # three of them ask whether the person writes or reviews the case, one for pins, five for the
     # next and previous case
-    with django_assert_max_num_queries(29):
+    with django_assert_max_num_queries(30):
         get()
     chosen = load_choices(world.encounter).default
     stage = StageRun.objects.create(

@@ -12,12 +12,12 @@ from adjudication.blinding.practice import practice_cases
 from adjudication.blinding.visibility import are_sides_swapped
 from adjudication.models import Assignment, Decision, PacketItem
 from adjudication.packets import actions as packets
-from adjudication.review import items as review_data
 from adjudication.review import slots
 from tests import factories
 from tests.support.api import ApiClient
 from tests.worlds.judged import make_judged_world
 from tests.worlds.reviewed import build_open_world
+from timelines.runs import stay_text
 from timelines.runs.storage import NoteChanged
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
@@ -394,7 +394,7 @@ def test_a_review_is_its_reviewers_alone(world):
 
 
 def test_a_changed_note_is_not_shown(reviewer):
-    with mock.patch.object(review_data, "checked_text", side_effect=NoteChanged("note")):
+    with mock.patch.object(stay_text, "checked_text", side_effect=NoteChanged("note")):
         status, body = reviewer.api.post(reviewer.path + "next/")
     assert (status, body["code"]) == (409, "note_changed")
 

@@ -182,6 +182,7 @@ def sign_in(world: World, person: str) -> Client:
 READING = {
     *EXPOSING,
     "note.search",
+    "note.open",
     "record.open",
     "record.search",
     "record.rows",
@@ -191,7 +192,14 @@ READING = {
 } | {f"authoring.{name}" for name in ("open", "history", "rows", "download")}
 #: The same for readings that may show times of timelines: exposing ones, one's own writing, and
 #: blinded items.
-UNBLINDING = READING - {"note.search", "record.open", "record.search", "record.rows", "review.rows"}
+UNBLINDING = READING - {
+    "note.open",
+    "note.search",
+    "record.open",
+    "record.search",
+    "record.rows",
+    "review.rows",
+}
 #: Addresses that show times of timelines, some only as data of a plot.
 SHOWS_TIMES = {
     "timelines:case",

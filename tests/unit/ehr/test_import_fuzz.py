@@ -42,7 +42,9 @@ def test_the_valid_input_is_taken_whole(format, tmp_path):
     rows, notes, rejected = read_outcome(format, tmp_path / "input")
     without = {"cases": {"four"}, "csv": {"e"}, "text": {"a", "b", "c"}}
     assert {case for case, count in rows.items() if not count} == without.get(format, set())
-    assert notes == {"cases": 6, "csv": 3, "mimic_iv": 1, "omop": 3, "text": 4}.get(format, 0)
+    assert notes == {"cases": 6, "csv": 3, "mimic_iv": 1, "fhir": 7, "omop": 3, "text": 4}.get(
+        format, 0
+    )
     assert rejected == {"mimic_iv": 2}.get(format, 0)
 
 

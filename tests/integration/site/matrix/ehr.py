@@ -37,6 +37,14 @@ def _series(world: World) -> dict[str, str]:
     }
 
 
+def _note(world: World) -> dict[str, str]:
+    """The first of a stay's notes."""
+    encounter = find_encounter(world)
+    if not encounter.notes.exists():
+        factories.make_note(encounter, "Lactate 271.83.")
+    return {"public_id": encounter.public_id, "place": "1"}
+
+
 #: Members who may open cases see it; the other study's admin gets a 404.
 CASE_PAGE = answers(
     anonymous=SIGN_IN,
@@ -51,6 +59,7 @@ CASE_PAGE = answers(
 ROWS = [
     Row("ehr:record", CASE_PAGE, path=_record),
     Row("ehr:record", CASE_PAGE, method="post", path=_record),
+    Row("ehr:note", CASE_PAGE, path=_note),
     Row("ehr:series_rows", CASE_PAGE, path=_series),
     Row("ehr:untimed_rows", CASE_PAGE, path=_record),
 ]
