@@ -99,7 +99,7 @@ def event_name(category: str, name: Text, detail: Text | str = "") -> Text:
 def parse_ids(texts: pa.ChunkedArray) -> NDArray[np.int64]:
     """Return numbers of subjects and admissions (some exports write 123.0).
 
-    NO_ID for "", BAD_ID for anything else.
+    NO_ID for "", BAD_ID for anything else, also for more than eighteen digits.
     """
     empty = pc.equal(pc.binary_length(texts), 0)
     filled = pc.if_else(empty, pa.scalar(None, pa.string()), texts)
@@ -107,13 +107,18 @@ def parse_ids(texts: pa.ChunkedArray) -> NDArray[np.int64]:
         numbers = filled.cast(pa.int64())
     except pa.ArrowInvalid:
         numbers = None
-    if numbers is None or (pc.min(numbers).as_py() or 0) < 0:
+    if numbers is None or not _are_ids(numbers):
         plain = pc.replace_substring_regex(texts, r"\.0$", "")
         digits = pc.if_else(
             pc.match_substring_regex(plain, r"^\d{1,18}$"), plain, pa.scalar(None, pa.string())
         )
         numbers = pc.if_else(empty, NO_ID, pc.fill_null(digits.cast(pa.int64()), BAD_ID))
     return pc.fill_null(numbers, NO_ID).to_numpy()
+
+
+def _are_ids(numbers: pa.ChunkedArray) -> bool:
+    least, most = pc.min_max(numbers).as_py().values()
+    return (least or 0) >= 0 and (most or 0) < 10**18
 
 
 def _cast_or_null(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
