@@ -17,3 +17,14 @@ def new_public_id() -> str:
     They have 59 bits: unguessable, and short enough to read out.
     """
     return "".join(secrets.choice(ALPHABET) for _ in range(PUBLIC_ID_LENGTH))
+
+
+def parse_place(text: str, count: int) -> int | None:
+    """Return a place in a list of `count` from an address, counted from 0.
+
+    None for anything else. Only so many digits are read as a list can need: Python refuses to read
+    some thousands of them.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) < count):
+        return None
+    return int(text)

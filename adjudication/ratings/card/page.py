@@ -7,6 +7,7 @@ from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 
 from accounts.audit.trail import record
+from accounts.ids import parse_place
 from accounts.models import User
 from accounts.permissions import NotAllowed
 from accounts.scoping import ANY_ROLE, StudyRequest, filter_by_role
@@ -89,10 +90,10 @@ def _table(packet: Packet, name: str) -> Table:
         return tables.decisions(load_items(packet))
     card = compute_card(packet)
     if name.startswith("confusion-"):
-        number = name.removeprefix("confusion-")
-        if not number.isascii() or not number.isdigit() or int(number) >= len(card.agreements):
+        place = parse_place(name.removeprefix("confusion-"), len(card.agreements))
+        if place is None:
             raise Http404
-        return tables.confusion(card.agreements[int(number)])
+        return tables.confusion(card.agreements[place])
     if name not in tables.TABLES:
         raise Http404
     return tables.TABLES[name](card)

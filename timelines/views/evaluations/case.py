@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from accounts.audit.trail import record
+from accounts.ids import parse_place
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from ehr.presentation.clock import Clock, Moment
@@ -144,9 +145,10 @@ def _number(wanted: str, sources: dict[int, CaseSource]) -> int:
     one.
     """
     if wanted:
-        if not wanted.isascii() or not wanted.isdigit() or int(wanted) not in sources:
+        place = parse_place(wanted, max(sources, default=-1) + 1)
+        if place not in sources:
             raise Http404
-        return int(wanted)
+        return place
     available = [n for n, s in sorted(sources.items()) if s.available]
     return next(
         (n for n in available if sources[n].key.kind == "revised"),

@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from accounts.audit.trail import record_each
+from accounts.ids import parse_place
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from ehr.presentation.clock import Moment
@@ -94,10 +95,10 @@ def _cell(request: StudyRequest, report: Report) -> FunnelCell:
     known, keys = [(r.key, r.kind) for r in report.funnel], list(report.keys)
     if not known:
         raise Http404
-    number = request.GET.get("s", str(keys.index(known[0][0])))
-    if not number.isascii() or not number.isdigit() or int(number) >= len(keys):
+    place = parse_place(request.GET.get("s", str(keys.index(known[0][0]))), len(keys))
+    if place is None:
         raise Http404
-    key, kind = keys[int(number)], request.GET.get("kind", "")
+    key, kind = keys[place], request.GET.get("kind", "")
     step = _choice(Step, request.GET.get("step", ""))
     lost = _choice(Lost, request.GET.get("lost", ""))
     if (key, kind) not in known or (step and lost):

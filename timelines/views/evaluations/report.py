@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.html import json_script
 from django.views.decorators.http import require_GET
 
+from accounts.ids import parse_place
 from accounts.permissions import CASE_READERS, user_can_manage_study
 from accounts.scoping import StudyRequest, study_role_required
 from timelines.evaluation import published, tables
@@ -96,11 +97,11 @@ def _table(report: Report, basis: Basis, name: str, *, with_published: bool) -> 
     if name == "main":
         return tables.main(report, basis, published=with_published)
     if name.startswith("ablation-"):
-        number = name.removeprefix("ablation-")
         sources = tables.backbones(report)
-        if not number.isascii() or not number.isdigit() or int(number) >= len(sources):
+        place = parse_place(name.removeprefix("ablation-"), len(sources))
+        if place is None:
             raise Http404
-        return tables.ablation(report, basis, sources[int(number)], published=with_published)
+        return tables.ablation(report, basis, sources[place], published=with_published)
     if name not in tables.TABLES:
         raise Http404
     return tables.TABLES[name](report, basis)
@@ -221,13 +222,9 @@ def _cases(
     keys = list(report.keys)
     if not keys:
         return {}
-    wanted = request.GET.get("s", "")
-    default = next((n for n, key in enumerate(keys) if key.kind == "revised"), 0)
-    number = (
-        int(wanted)
-        if wanted.isascii() and wanted.isdigit() and int(wanted) < len(keys)
-        else default
-    )
+    number = parse_place(request.GET.get("s", ""), len(keys))
+    if number is None:
+        number = next((n for n, key in enumerate(keys) if key.kind == "revised"), 0)
     dataset = request.GET.get("d", "")
     sort = request.GET.get("sort", "")
     page = Paginator(
