@@ -85,7 +85,7 @@ def read_index(path: Path, files: Mapping[str, Path], limits: Limits) -> Index:
     name = safe_name(path)
     stays: dict[str, Stay] = {}
     refused: set[str] = set()
-    named: dict[str, str] = {}
+    named: dict[str, tuple[str, int]] = {}
     rejections: list[Rejection] = []
     for block in read_csv_blocks(
         path, name, REQUIRED, (*TIMES, *TEXTS), limits=limits, closed=True
@@ -104,9 +104,13 @@ def read_index(path: Path, files: Mapping[str, Path], limits: Limits) -> Index:
                 faults.append(("file", "no such file in the folder"))
             elif file in named:
                 faults.append(("file", "the file appears twice"))
-                refused.add(named[file])
+                other, before = named[file]
+                if other not in (case, *refused):
+                    reason = f"the file appears again in line {line}"
+                    rejections.append(Rejection(name, reason, before, "file", case_id=other))
+                refused.add(other)
             faults += _merge(stay, row)
-            named.setdefault(file, case)
+            named.setdefault(file, (case, line))
             if faults:
                 refused.add(case)
                 case_id = case[:LONGEST_CASE_ID]

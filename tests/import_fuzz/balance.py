@@ -83,7 +83,7 @@ def _check_rejections(rejections: Collection[Rejection]) -> None:
 
 def _find_place(rejection: Rejection, file: StreamFile, *, header: bool) -> int | None:
     """Return the line or entry that a rejection names, None for a header."""
-    if file.entries:
+    if file.entries or fhir_oracle.find_entry(rejection) is not None:
         return fhir_oracle.find_entry(rejection)
     return rejection.line if rejection.line and rejection.line > header else None
 

@@ -301,7 +301,7 @@ def _check_row(table, line, cells, rows, rejected, folder, encounters) -> None:
     for place, row in rows:
         assert fate != "stored" or encounters[place] == e or end, where
         assert row["time"] in (time, moment(cells, end)[1] if end else time)
-        assert name.lower() in str(row["event"])
+        assert " ".join(name.lower().split()) in " ".join(str(row["event"]).split())
 
 
 def _includes(e: EncounterRecord, time: datetime, day: bool) -> bool:

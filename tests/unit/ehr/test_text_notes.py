@@ -42,6 +42,17 @@ def faults(source: TextNotes) -> list[tuple[str, int | None, str]]:
     return [(r.file, r.line, r.field) for r in (*found.rejections, *found.refused)]
 
 
+def test_both_stays_of_a_file_that_the_index_names_twice_are_named(tmp_path):
+    index = "file,case_id,admitted_at\na.txt,one,2050-01-01\na.txt,two,2050-01-01\n"
+    source = TextNotes(write(tmp_path, a="A note.", index=index))
+    found = source.encounters()
+    assert found.encounters == ()
+    assert [(r.case_id, r.line, r.reason) for r in found.rejections] == [
+        ("one", 2, "the file appears again in line 3"),
+        ("two", 3, "the file appears twice"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("files", "zero"),
     [
@@ -107,7 +118,10 @@ GOOD = "file,case_id,written_at,kind,admitted_at,discharged_at\na.txt,a,,,2050-0
         ("b.txt,b,soon,,2050-01-01,\n", [("index.csv", 3, "written_at")]),
         ("b.txt,b,,,,2050-13-01\n", [("index.csv", 3, "discharged_at")]),
         ("c.txt,b,,,2050-01-01,\n", [("index.csv", 3, "file"), ("note/b.txt", None, "")]),
-        ("a.txt,b,,,2050-01-01,\n", [("index.csv", 3, "file"), ("note/b.txt", None, "")]),
+        (
+            "a.txt,b,,,2050-01-01,\n",
+            [("index.csv", 2, "file"), ("index.csv", 3, "file"), ("note/b.txt", None, "")],
+        ),
         ("../a.txt,b,,,2050-01-01,\n", [("index.csv", 3, "file"), ("note/b.txt", None, "")]),
         ("b.txt,a,,,2050-01-02,\n", [("index.csv", 3, "admitted_at")]),
         ("b.txt,b,,,2050-01-02,2050-01-01\n", [("index.csv", 3, "discharged_at")]),
