@@ -22,7 +22,7 @@ from timelines.pipeline.backbone import Check
 
 #: Words in the kind of a note that looks back on the whole stay.
 _LOOKS_BACK = ("discharge summary", "death summary", "transfer summary")
-#: Words in the kind of a note that tells how the patient came.
+#: Words in the kind of a note about how the patient came.
 _ADMITS = ("admission", "history and physical", "h&p", "emergency", "ed note", "triage")
 
 
