@@ -83,11 +83,12 @@ class Facts:
     """What is known of one occurrence in one timeline.
 
     Times are hours from admission. `words`: its span in the note. `text`: its time from the text
-    alone, if the timeline is revised. `cited`: rows that its time rests on. `others`: rows that
-    were found for it and not cited. `relies_on`: mentions of occurrences that its time follows.
-    `searched`: the run looked for rows. `reference`, `alternatives`: its time in a reference and
-    in other alternatives, with a label. `correction`: the claim that the shown time is, and `made`
-    the time that it replaced. `claims`: what people say that is not shown.
+    alone, if the timeline is revised. `cited`: rows that its time rests on. `near`: rows of other
+    things that it is counted from. `others`: rows that were found for it and used for neither.
+    `relies_on`: mentions of occurrences that its time follows. `searched`: the run looked for rows.
+    `reference`, `alternatives`: its time in a reference and in other alternatives, with a label.
+    `correction`: the claim that the shown time is, and `made` the time that it replaced. `claims`:
+    what people say that is not shown.
     """
 
     kind: TimelineKind
@@ -100,6 +101,7 @@ class Facts:
     upper: float | None = None
     polarity: Polarity = Polarity.PRESENT
     cited: Sequence[RowFact] = ()
+    near: Sequence[RowFact] = ()
     others: Sequence[RowFact] = ()
     relies_on: Sequence[str] = ()
     searched: bool = True
@@ -219,6 +221,14 @@ def _from_note(facts: Facts, time: float, clock: Clock) -> tuple[str, list[str]]
     moved = facts.text is not None and _apart(facts.text, time) > _SAME
     if moved and facts.text is not None:
         way = f"{span_words(time - facts.text)} {'later' if time > facts.text else 'earlier'}"
+        if facts.near:
+            row = facts.near[0]
+            because = [
+                f"It is counted from {_row_words(row)} at {_at(row, clock, time)}; the note was"
+                f" read as {clock.say(facts.text, time)}.",
+                "No row records it.",
+            ]
+            return f"{at}, moved {way}.", because
         along = f", together with {_list(facts.relies_on)}" if facts.relies_on else ""
         headline = f"{at}, moved {way}{along}."
         because = [f"The note was read as {clock.say(facts.text, time)}; no row is cited."]

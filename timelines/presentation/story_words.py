@@ -212,6 +212,8 @@ def read_words(mention: str, lane: Lane, events: Sequence[str]) -> Reading:
     kind = _kind(lane, events, words)
     event = events[0] if events else ""
     name = _name(words, event) if kind is Kind.TREATMENT else ""
+    if kind is Kind.TREATMENT:
+        words = _with_drug(words, event)
     content = [w for w in re.findall(r"[a-z]{2,}", words.lower()) if w not in _EMPTY]
     measured = kind is Kind.LAB or any(re.search(p, words, re.I) for p, _, _ in LIMITS)
     measure, beyond = _extreme(words)
@@ -287,6 +289,20 @@ def _name(words: str, event: str) -> str:
         _VERB.pattern + r"|\b(?:infusion|drip|gtt|iv|dose|mg|mcg|unit|units|po)\b", re.I
     )
     return next((w for w in content if not skip.fullmatch(w)), "")
+
+
+def _with_drug(words: str, event: str) -> str:
+    """Add the drug of the row if the note names it in other words.
+
+    "reversal agent given" becomes "reversal agent given (andexanet alfa)".
+    """
+    category, _, rest = event.partition(":")
+    drug = rest.partition(":")[0].strip()
+    named = set(re.findall(r"[a-z]{4,}", drug.lower()))
+    said = set(re.findall(r"[a-z]{4,}", words.lower()))
+    if category != "med" or not named or named & said:
+        return words
+    return f"{words} ({drug})"
 
 
 def _act(event: str) -> str:

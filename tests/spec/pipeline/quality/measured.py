@@ -93,8 +93,7 @@ class _Search:
 
 def measure_cases(folders: Iterable[Path]) -> QualityFigures:
     """Measure the rules backbone on these cases (full variant, CPU models)."""
-    roles = ModelRoles()
-    tools = Tools(rules_backbone(), roles.embedder(), roles.reranker(), PipelineConfig())
+    tools = _tools()
     pairs: dict[str, list[Pair]] = {}
     references = tagged = 0
     for folder in folders:
@@ -108,6 +107,17 @@ def measure_cases(folders: Iterable[Path]) -> QualityFigures:
         references += len(reference)
         tagged += len(list(result.note.inventory))
     return _figures(pairs, references, tagged)
+
+
+def reconstruct_case(folder: Path) -> Reconstruction:
+    """Reconstruct one case with the rules backbone."""
+    tools = _tools()
+    return reconstruct(*_read(folder, tools), tools)
+
+
+def _tools() -> Tools:
+    roles = ModelRoles()
+    return Tools(rules_backbone(), roles.embedder(), roles.reranker(), PipelineConfig())
 
 
 def _read(folder: Path, tools: Tools) -> tuple[Case, Record]:

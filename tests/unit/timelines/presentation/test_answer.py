@@ -143,6 +143,16 @@ QUOTED = "the note (“about 1½ h after admission”) says 16:08"
             replace(INFERRED, time=1.0),
             "HD 1 · 15:38, moved 30 min earlier. The note was read as 16:08; no row is cited.",
         ),
+        # counted from a row of something else
+        (
+            replace(
+                INFERRED,
+                time=1.0,
+                near=[RowFact("admission:ed registration:", "", 0.5, "administrative")],
+            ),
+            "HD 1 · 15:38, moved 30 min earlier. It is counted from ed registration at 15:08; the "
+            "note was read as 16:08. No row records it.",
+        ),
         # text alone
         (TEXT, "HD 1 · 16:08, from the note. The note states it: “about 1½ h after admission”."),
         (

@@ -38,7 +38,7 @@ HD 1 · Thu
 09:15 | CT of the head: right basal ganglia hemorrhage on CT done
 10:06 | nicardipine started
 11:36 | transferred to the neurosciences intensive care unit
-15:42 | reversal agent given
+15:42 | reversal agent given (andexanet alfa)
 18:48 | repeat CT of the head: hemorrhage stable on repeat CT done
 HD 2 · Fri
 00:36 | fever to 38.6

@@ -36,6 +36,11 @@ _BEFORE_ARRIVAL = re.compile(
     r" arrival|prior to arrival|pre-?hospital)\b",
     re.I,
 )
+#: Words that count back from the arrival, which the record may date.
+_FROM_ARRIVAL = re.compile(
+    r"\b(?:before|prior to) (?:the |this |his |her )?(?:arrival|arriving|presentation|presenting|coming)\b",
+    re.I,
+)
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,9 @@ def write_queries(reading: Reading, series: Sequence[EventName] = ()) -> list[st
         queries.insert(1, "med pre-admission/non-icu intake start")
     elif concepts and _IN_SURGERY.search(reading.text) and _is_fluid(concepts[0]):
         queries.insert(0, "med or crystalloid intake start")
+    if _FROM_ARRIVAL.search(reading.text):
+        arrival = vocabulary().by_name["emergency arrival"]
+        queries = _use_names(arrival.queries[:1], arrival, reading, series)[:1] + queries
     # The mention itself comes last: it may match terms that are missing from the vocabulary.
     return list(dict.fromkeys([*queries[:MAX_QUERIES], reading.occurrence.mention]))[:MAX_QUERIES]
 

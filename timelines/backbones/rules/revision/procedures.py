@@ -29,6 +29,26 @@ _DIET_CHANGE = re.compile(
     re.IGNORECASE,
 )
 _NOTHING = re.compile(r"\bNPO\b|nothing by mouth", re.IGNORECASE)
+#: Parts of the body that notes and rows of an examination name.
+_REGIONS = tuple(
+    re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
+    for words in (
+        r"head|brain|(?:intra)?cranial|nchct|skull|sinus\w*|orbit\w*|fac(?:e|ial)|maxillofacial",
+        r"neck|c-?spine|cervical|carotid\w*",
+        r"chest|thora\w+|lungs?|pulmonary|ctpa|pe protocol|torso",
+        r"abd\w*|pelvi\w+|a/p|liver|ruq|renal|kidneys?|bowel|torso",
+        r"(?:[tl]-?)?spine|spinal|lumbar|thoracic spine",
+        r"legs?|arms?|hips?|knees?|foot|ankle|wrist|shoulder|extremit\w+|femur",
+    )
+)
+
+
+def _is_elsewhere(text: str, event: str) -> bool:
+    """Return whether the text and the row name different parts of the body."""
+    said, recorded = (
+        {i for i, region in enumerate(_REGIONS) if region.search(words)} for words in (text, event)
+    )
+    return bool(said and recorded) and not said & recorded
 
 
 def match_procedure(concept: Concept, reading: Reading, name: EventName) -> Match | None:
@@ -42,6 +62,8 @@ def match_procedure(concept: Concept, reading: Reading, name: EventName) -> Matc
     if reading.act is Act.ORDER or (
         concept is not reading.carrier and _is_negated(concept, reading)
     ):
+        return None
+    if _STUDIES.search(concept.name) and _is_elsewhere(reading.text, name.text):
         return None
     if concept.name == "surgery":
         wanted = "received" if _BACK_FROM.search(reading.text) else "sent"

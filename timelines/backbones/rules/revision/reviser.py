@@ -1,7 +1,7 @@
 """Stage 6 of the rules backbone: joint revision of the whole timeline.
 
 Rows are judged one by one (`judge`) and chosen together (`assign`). Occurrences without a row move
-with what the text ties them to (`propagate`). Discharge and what happens with it take the recorded
+with what the text ties them to (`propagate`) or with the recorded arrival (`arrival`). Discharge and what happens with it take the recorded
 discharge. An occurrence without a convincing row keeps the time of the text.
 """
 
@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from timelines.backbones.rules.querying.reading import PLAN_SECTIONS, Reading, read_note
+from timelines.backbones.rules.revision.arrival import find_arrival_row, move_with_arrival
 from timelines.backbones.rules.revision.assign import KEEP_COST, Choice, Link, Node, assign
 from timelines.backbones.rules.revision.judge import Judge, Verdict
 from timelines.backbones.rules.revision.propagate import Anchored, find_tie
@@ -81,6 +82,8 @@ class _Case:
     window: Window
     nodes: list[Node]
     links: list[Link]
+    #: The row of the arrival in the emergency department, if the record has one.
+    arrival: SourceRow | None
 
     @classmethod
     def build(
@@ -112,6 +115,7 @@ class _Case:
             window,
             nodes,
             _links(note.inventory, readings, text_only, nodes),
+            find_arrival_row(found.by_index.values()),
         )
 
 
@@ -237,7 +241,7 @@ def _place_without_row(
         or abs(tie.shift) < 0.05
         or (reading.section == "hpi" and entry.time < 0 < entry.time + tie.shift)
     ):
-        return replace(
+        return move_with_arrival(entry, case.arrival) or replace(
             entry, decided_by=entry.decided_by or "rules: text", reason=_explain_unchanged(entry)
         )
     time = entry.time + tie.shift

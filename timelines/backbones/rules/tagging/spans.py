@@ -62,6 +62,10 @@ _FILLERS = frozenset(
 #: Names that may have a dose.
 _DOSED = frozenset({Concept.DRUG, Concept.FLUID})
 _ARTICLES = frozenset({"the", "a", "an"})
+#: Prepositions of a place, the most words of its name, and words that begin the subject after it.
+_SETTING = frozenset({"in", "on", "at"})
+_SETTING_WORDS = 5
+_SUBJECT_BEGINS = _ARTICLES | {"his", "her", "he", "she", "they", "there"}
 
 
 def trim(clause: Clause, chunk: Chunk) -> Chunk | None:
@@ -81,6 +85,7 @@ def trim(clause: Clause, chunk: Chunk) -> Chunk | None:
     first = _skip_time(clause, first, last)
     while first < last and _droppable(clause, first, LEADING):
         first += 1
+    first = _keep_setting(clause, chunk.first, first, last)
     first = _widen(clause, chunk.first, first, last)
     return replace(chunk, first=first, last=last) if first < last else None
 
@@ -112,6 +117,21 @@ def _skip_time(clause: Clause, first: int, last: int) -> int:
     while i < last and clause.in_time[i]:
         i += 1
     return i if i < last else first
+
+
+def _keep_setting(clause: Clause, floor: int, first: int, last: int) -> int:
+    """Keep the preposition of a place before the subject.
+
+    "In the emergency department his pressure was 90/60": without it, the place reads as the
+    subject.
+    """
+    at = first - 1
+    if at > floor and clause.tokens[at].lower in _ARTICLES:
+        at -= 1
+    if at < floor or clause.tokens[at].lower not in _SETTING:
+        return first
+    following = clause.tokens[first + 1 : min(last, first + _SETTING_WORDS)]
+    return at if any(token.lower in _SUBJECT_BEGINS for token in following) else first
 
 
 def _widen(clause: Clause, floor: int, first: int, last: int) -> int:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from timelines.backbones.rules.timing.anchors.points import Moment
 from timelines.backbones.rules.timing.phrases.clauses import Clause
 from timelines.backbones.rules.timing.phrases.terms import Anchoring, Kind, TimeExpression
+
+#: The word that joins two objects of a verb, and how far it may be inside either clause.
+_AND = re.compile(r"\band\b", re.IGNORECASE)
+_AND_REACH = 5
 
 
 @dataclass
@@ -50,7 +55,10 @@ def _backwards(dated: list[Dated], text: str, empty: Callable[[Clause], bool]) -
     for i in range(len(dated) - 2, -1, -1):
         item, after = dated[i], dated[i + 1]
         bracket = _is_bracket(after, text, empty)
-        if not item.inherited or (any(not d.inherited for d in dated[:i]) and not bracket):
+        joined = _shares_verb(item.clause, after.clause, text)
+        if not item.inherited or (
+            any(not d.inherited for d in dated[:i]) and not bracket and not joined
+        ):
             continue
         if after.inherited or (after.clause.fronted and not bracket):
             continue
@@ -67,8 +75,18 @@ def _backwards(dated: list[Dated], text: str, empty: Callable[[Clause], bool]) -
             and not after.clause.aside
             and not after.clause.arrow
         )
-        if listed or bracket:
+        if listed or bracket or (joined and not relative):
             item.moment, item.own, item.inherited = after.moment, (), False
+
+
+def _shares_verb(item: Clause, after: Clause, text: str) -> bool:
+    """Return whether a clause without a verb continues the objects of a verb.
+
+    The time in "developed a headache and left arm weakness two hours before arrival" is of both.
+    """
+    if not item.verbal or after.verbal or after.aside or after.arrow:
+        return False
+    return _AND.search(text, item.end - _AND_REACH, after.start + _AND_REACH) is not None
 
 
 def _is_bracket(item: Dated, text: str, empty: Callable[[Clause], bool]) -> bool:

@@ -36,6 +36,10 @@ _USUAL: dict[Place, tuple[float, float, float]] = {
     Place.DISCHARGE: (72.0, 12.0, 720.0),
 }
 
+#: Reason of a time that rests on the usual arrival in the emergency department, and its hour.
+USUAL_ARRIVAL = "usual time of the emergency department"
+USUAL_ARRIVAL_HOUR = _USUAL[Place.EMERGENCY][0]
+
 _UNIT = r"(?:[a-z]{0,6}icu|ccu|intensive\s+care(?:\s+unit)?|the\s+unit|unit|step-?\s?down)"
 _PATTERNS: tuple[tuple[Place, re.Pattern[str]], ...] = (
     (Place.DISCHARGE, re.compile(r"\b(?:discharge|d/c|dc)\b", re.IGNORECASE)),
@@ -95,8 +99,11 @@ class Milestones:
         if place in self.reached:
             return self.reached[place]
         point, low, high = _USUAL[place]
-        if place in (Place.EMERGENCY, Place.OUTSIDE) and self.anchor.kind == "presentation":
-            point, low, high = (0.0, 0.0, 0.0) if place is Place.EMERGENCY else (-3.0, -24.0, 0.0)
+        reason = USUAL_ARRIVAL if place is Place.EMERGENCY else f"usual time of {_WORDS[place]}"
+        if self.anchor.kind == "presentation" and place is Place.EMERGENCY:
+            point, low, high, reason = 0.0, 0.0, 0.0, "the presentation, which is hour 0"
+        elif self.anchor.kind == "presentation" and place is Place.OUTSIDE:
+            point, low, high = -3.0, -24.0, 0.0
         floor = self.reached.get(Place.FLOOR)
         if (
             place is Place.UNIT
@@ -105,9 +112,7 @@ class Milestones:
             and floor.time >= point
         ):
             point, high = floor.time + 3.0, floor.time + 24.0
-        return Estimate(
-            point, low, high, Strength.PLACE, "place", f"usual time of {_WORDS[place]}", known=True
-        )
+        return Estimate(point, low, high, Strength.PLACE, "place", reason, known=True)
 
     def reach(self, place: Place, estimate: Estimate) -> None:
         """Record the first arrival at a station that the note dates."""

@@ -102,13 +102,11 @@ class Resolver(PointResolver):
     def _ago(self, e: TimeExpression) -> Moment | None:
         if e.quantity is None:
             return None
-        base = (
-            self.milestones.at(Place.EMERGENCY)
-            if e.quantity.hours < DAY
-            else Estimate(0.0, 0.0, 0.0, Strength.EXPLICIT, "", "")
-        )
+        base = Estimate(0.0, 0.0, 0.0, Strength.EXPLICIT, "", "before admission")
+        if e.quantity.hours < DAY:
+            base = self.milestones.at(Place.EMERGENCY)
         return self._move(
-            base, e, -1, "ago", f"“{e.text}”: before admission", Strength.EXPLICIT, known=True
+            base, e, -1, "ago", f"“{e.text}”: {base.reason}", Strength.EXPLICIT, known=True
         )
 
     def _span(self, e: TimeExpression, cursor: Cursor, past: bool) -> Moment | None:

@@ -38,7 +38,10 @@ _FRONT = re.compile(
 )
 _VERB = re.compile(
     r"\b(?:was|were|is|are|be|been|had|has|have|did|does|came|went|fell|rose|grew|gave|got|"
-    r"took|began|became|felt|found|left|put|sent|ran|saw|held|kept|showed|remained|\w{3,}ed)\b",
+    r"took|began|became|felt|found|put|sent|ran|saw|held|kept|showed|remained|\w{3,}ed|"
+    # "left" is a verb only before what can be left: "left arm weakness" has none
+    r"left(?=\s+(?:the|a|an|our|this|his|her|ama|against|for|home|to|on|at|in|by|after|before|without)\b"
+    r"|\s*[.,;]|\s*$))\b",
     re.IGNORECASE,
 )
 
