@@ -1,4 +1,4 @@
-"""An examination and a row of it are one act only of the same part of the body."""
+"""Examinations match rows of the same part of the body."""
 
 from __future__ import annotations
 
