@@ -1,0 +1,90 @@
+"""Store links between the notes of a chart, and times before they were joined.
+
+Saving happens inside the caller's transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from django.db.models import QuerySet
+
+from timelines import domain
+from timelines.models import Entry, Inventory, OccurrenceLink, OwnTime
+from timelines.models.timelines import TimeValues
+from timelines.pipeline.linking.values import Decider, Link
+from timelines.runs.storage import occurrence_ids
+
+#: The columns of a time: those of an entry without what it is of.
+VALUES = tuple(f.name for f in TimeValues._meta.get_fields())
+
+
+def find_links(inventory: int | None) -> QuerySet[OccurrenceLink]:
+    """Return the links of an inventory that count."""
+    return OccurrenceLink.objects.filter(inventory=inventory, undone_by__isnull=True)
+
+
+def save_links(inventory: Inventory, links: Iterable[Link]) -> None:
+    """Store the links that a run found."""
+    ids = occurrence_ids(inventory.pk)
+    OccurrenceLink.objects.bulk_create(
+        OccurrenceLink(
+            inventory=inventory,
+            first_id=ids[link.first],
+            second_id=ids[link.second],
+            reason=link.reason,
+            decided_by=link.decided_by.value,
+        )
+        for link in links
+    )
+
+
+def load_links(inventory: int) -> tuple[Link, ...]:
+    """Return the links that count, oldest first."""
+    rows = find_links(inventory).values_list(
+        "first__uid4", "second__uid4", "reason", "decided_by"
+    )
+    return tuple(Link(a, b, reason, Decider(by)) for a, b, reason, by in rows.order_by("pk"))
+
+
+def save_own_times(timeline: int, own: Mapping[str, domain.Entry]) -> None:
+    """Store what entries of a timeline were before they were joined."""
+    entries = Entry.objects.filter(timeline=timeline, occurrence__uid4__in=own)
+    OwnTime.objects.bulk_create(
+        OwnTime(entry_id=pk, **write_values(own[uid]))
+        for pk, uid in entries.values_list("pk", "occurrence__uid4")
+    )
+
+
+def load_own_times(timeline: int) -> dict[str, domain.Entry]:
+    """Return what entries were before they were joined, by UID."""
+    rows = OwnTime.objects.filter(entry__timeline=timeline)
+    return {
+        uid: read_values(uid, dict(zip(VALUES, values, strict=True)))
+        for uid, *values in rows.values_list("entry__occurrence__uid4", *VALUES)
+    }
+
+
+def restore_own_times(timeline: domain.Timeline, row: int) -> domain.Timeline:
+    """Return a stored timeline as it was before it was joined."""
+    own = load_own_times(row)
+    return replace(timeline, entries=tuple(own.get(e.uid, e) for e in timeline))
+
+
+def write_values(entry: domain.Entry) -> dict[str, Any]:
+    """Return the columns of an entry's time, as the database and JSON have them."""
+    values = {name: getattr(entry, name) for name in VALUES}
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()} | {
+        "link": entry.link.value if entry.link else ""
+    }
+
+
+def read_values(uid: str, values: Mapping[str, Any]) -> domain.Entry:
+    """Return the entry that `write_values` wrote."""
+    known = {name: values[name] for name in VALUES}
+    made = {name: tuple(v) if isinstance(v, list) else v for name, v in known.items()}
+    return domain.Entry(
+        uid, **made | {"link": domain.RowLink(values["link"]) if values["link"] else None}
+    )
