@@ -31,7 +31,7 @@ from timelines.domain import (
 from timelines.pipeline.backbone import Backbone
 from timelines.pipeline.config import PipelineConfig, QueryContext, Variant
 from timelines.pipeline.expansion import expand, explain_missing, find_caps
-from timelines.pipeline.linking.chart import join_linked, link_notes
+from timelines.pipeline.linking.chart import explain_alone, join_linked, link_notes
 from timelines.pipeline.linking.values import Link
 from timelines.pipeline.provenance import verify
 from timelines.pipeline.queries import complete_queries
@@ -98,18 +98,19 @@ def reconstruct(case: Case, record: Record, tools: Tools) -> Reconstruction:
     check_supported(tools.backbone, tools.config.variant)
     spans = tag(tools.backbone.tagger, case.note, case.parts)
     note = TaggedNote(case.note, identify(case, spans, tools), case.parts)
-    text_only = infer(tools.backbone.timer, note, case.window.anchor, case.window.discharge)
-    links = find_links(note, text_only, tools)
-    text_only = join_linked(note, text_only, links).timeline if links else text_only
+    alone = infer(tools.backbone.timer, note, case.window.anchor, case.window.discharge)
+    links = find_links(note, alone, tools)
+    text_only = join_linked(note, alone, links).timeline if links else alone
     if tools.config.variant is Variant.UNIMODAL:
         return check_chain(Reconstruction(note, text_only), case, tools)
     queries = write_queries(note, tools, list(record.summaries))
     candidates = search(queries, record, tools)
     found = expand_rows(note.inventory, text_only, candidates, record, case.window, tools)
-    revised = run_revision(found, note, text_only, case.window, tools)
+    read = explain_alone(text_only, alone) if links else text_only
+    revised = run_revision(found, note, read, case.window, tools)
     timelines = revised.timelines
     if links:
-        timelines = tuple(join_linked(note, timeline, links).timeline for timeline in timelines)
+        timelines = tuple(join_linked(note, t, links, alone=alone).timeline for t in timelines)
     result = Reconstruction(
         note,
         text_only,

@@ -12,10 +12,10 @@ from typing import Any
 from django.db.models import QuerySet
 
 from timelines import domain
-from timelines.models import Entry, Inventory, OccurrenceLink, OwnTime
+from timelines.models import CaseRun, Entry, Inventory, OccurrenceLink, OwnTime
 from timelines.models.timelines import TimeValues
 from timelines.pipeline.linking.values import Decider, Link
-from timelines.runs.storage import occurrence_ids
+from timelines.runs.storage import load_timelines, occurrence_ids
 
 #: The columns of a time: those of an entry without what it is of.
 VALUES = tuple(f.name for f in TimeValues._meta.get_fields())
@@ -43,9 +43,7 @@ def save_links(inventory: Inventory, links: Iterable[Link]) -> None:
 
 def load_links(inventory: int) -> tuple[Link, ...]:
     """Return the links that count, oldest first."""
-    rows = find_links(inventory).values_list(
-        "first__uid4", "second__uid4", "reason", "decided_by"
-    )
+    rows = find_links(inventory).values_list("first__uid4", "second__uid4", "reason", "decided_by")
     return tuple(Link(a, b, reason, Decider(by)) for a, b, reason, by in rows.order_by("pk"))
 
 
@@ -58,19 +56,33 @@ def save_own_times(timeline: int, own: Mapping[str, domain.Entry]) -> None:
     )
 
 
-def load_own_times(timeline: int) -> dict[str, domain.Entry]:
-    """Return what entries were before they were joined, by UID."""
-    rows = OwnTime.objects.filter(entry__timeline=timeline)
+def load_own(case_run: CaseRun, kind: domain.TimelineKind) -> tuple[domain.Timeline, ...]:
+    """Return the case run's timelines of that kind before they were joined."""
+    return tuple(
+        replace(timeline, entries=tuple(own.get(e.uid, e) for e in timeline))
+        for timeline in load_timelines(case_run, kind)
+        for own in (_load_own_times(case_run, kind, timeline.alternative),)
+    )
+
+
+def load_alone(case_run: CaseRun) -> domain.Timeline:
+    """Return the time that each note of a case run gives alone."""
+    (timeline,) = load_own(case_run, domain.TimelineKind.TEXT_ONLY)
+    return timeline
+
+
+def _load_own_times(
+    case_run: CaseRun, kind: domain.TimelineKind, alternative: int
+) -> dict[str, domain.Entry]:
+    rows = OwnTime.objects.filter(
+        entry__timeline__case_run=case_run,
+        entry__timeline__kind=kind.value,
+        entry__timeline__alternative=alternative,
+    )
     return {
         uid: read_values(uid, dict(zip(VALUES, values, strict=True)))
         for uid, *values in rows.values_list("entry__occurrence__uid4", *VALUES)
     }
-
-
-def restore_own_times(timeline: domain.Timeline, row: int) -> domain.Timeline:
-    """Return a stored timeline as it was before it was joined."""
-    own = load_own_times(row)
-    return replace(timeline, entries=tuple(own.get(e.uid, e) for e in timeline))
 
 
 def write_values(entry: domain.Entry) -> dict[str, Any]:

@@ -5,7 +5,8 @@ A note that is no chart has no links, and nothing here is called for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 from llm_runtime.base import Embedder
 from timelines.domain import TaggedNote, Timeline
@@ -33,7 +34,27 @@ def link_notes(
     return choose_links(linker.find_links(note, text_only, pairs), part_of)
 
 
-def join_linked(note: TaggedNote, timeline: Timeline, links: Iterable[Link]) -> Joined:
-    """Return the timeline with one time for each group of these links."""
+def join_linked(
+    note: TaggedNote,
+    timeline: Timeline,
+    links: Iterable[Link],
+    *,
+    alone: Timeline | None = None,
+    people: Collection[str] = frozenset(),
+) -> Joined:
+    """Return the timeline with one time for each group of these links.
+
+    `alone` and `people` as in `join`.
+    """
     groups = find_groups(((x.first, x.second) for x in links), note.inventory.uids)
-    return join(timeline, groups, find_members(note.inventory, note.parts))
+    members = find_members(note.inventory, note.parts)
+    return join(timeline, groups, members, alone=alone, people=people)
+
+
+def explain_alone(joined: Timeline, alone: Timeline) -> Timeline:
+    """Return joined text-only times with the reasons of each note alone.
+
+    Revision reads these: it adds to the reasons, and what it returns is joined again.
+    """
+    reasons = {e.uid: e.reason for e in alone}
+    return replace(joined, entries=tuple(replace(e, reason=reasons[e.uid]) for e in joined))

@@ -33,11 +33,13 @@ class Joined:
 class _Group:
     """The entries of one group, and what is known of their notes.
 
-    `people`: the names in `decided_by` of times that a person corrected.
+    `alone`: the time that each note gives alone. `people`: the names in `decided_by` of times that
+    a person corrected.
     """
 
     entries: Sequence[Entry]
     members: Mapping[str, Member]
+    alone: Mapping[str, Entry]
     people: Collection[str]
 
     def is_persons(self, entry: Entry) -> bool:
@@ -70,13 +72,20 @@ def join(
     timeline: Timeline,
     groups: Groups,
     members: Mapping[str, Member],
+    *,
+    alone: Timeline | None = None,
     people: Collection[str] = frozenset(),
 ) -> Joined:
-    """Return the timeline with one time for each group."""
+    """Return the timeline with one time for each group.
+
+    `alone` has the time that each note gives alone; if None, the timeline itself has. `people` are
+    the names in `decided_by` of times that a person corrected.
+    """
     before = timeline.by_uid
+    said = (alone or timeline).by_uid
     made = dict(before)
     for group in groups:
-        made |= _join_group(_Group([before[uid] for uid in group], members, people))
+        made |= _join_group(_Group([before[uid] for uid in group], members, said, people))
     own = {uid: entry for uid, entry in before.items() if made[uid] != entry}
     return Joined(replace(timeline, entries=tuple(made[e.uid] for e in timeline)), own)
 
@@ -135,7 +144,8 @@ def _intersect(shared: Entry, entry: Entry) -> Entry:
 
 def _take(shared: Entry, first: Entry, entry: Entry, group: _Group) -> Entry:
     """Return an entry with the time of the group, and why."""
-    alone = "gives no time" if entry.time is None else f"says {entry.time:.1f} h"
+    time = group.alone[entry.uid].time
+    alone = "gives no time" if time is None else f"says {time:.1f} h"
     reason = (
         f"same event as in {group.name(first)}, {_explain(first, entry, group)}; this note alone"
         f" {alone}"

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from jobs.errors import RequeueJob
 from timelines.domain import Timeline, TimelineKind
 from timelines.models import StageBatch
-from timelines.models import Timeline as StoredTimeline
-from timelines.pipeline.linking.chart import join_linked
+from timelines.pipeline.linking.chart import explain_alone, join_linked
+from timelines.pipeline.linking.joining import Joined
 from timelines.pipeline.linking.values import Link
 from timelines.pipeline.run import find_links
 from timelines.pipeline.text_inference import infer
@@ -41,38 +41,40 @@ def infer_chart(work: StageWork) -> None:
     def save() -> None:
         if work.base is None:
             stored_links.save_links(work.inventory, links)
-        save_joined(work, [own], links)
+        _save(work, join_linked(work.tagged, own, links))
 
     work.store(1, {"links": len(links)}, save)
 
 
-def save_joined(
-    work: StageWork, timelines: Sequence[Timeline], links: Sequence[Link] | None = None
-) -> list[Timeline]:
-    """Store timelines with one time for each linked group; return them.
+def read_text_times(work: StageWork) -> Timeline:
+    """Return the text-only times as revision reads them."""
+    return explain_alone(work.text_only, stored_links.load_alone(work.case_run))
 
-    `links`: those of the inventory that count, if None.
-    """
-    found = stored_links.load_links(work.inventory.pk) if links is None else links
-    joined = [join_linked(work.tagged, timeline, found) for timeline in timelines]
-    for made in joined:
-        row = storage.save_timeline(
-            timeline=made.timeline,
-            inventory=work.inventory,
-            source=work.case_run.run.source,
-            case_run=work.case_run,
-        )
-        stored_links.save_own_times(row.pk, made.own)
-    return [made.timeline for made in joined]
+
+def save_joined(work: StageWork, timelines: Sequence[Timeline]) -> list[Timeline]:
+    """Store revised timelines with one time for each group; return them."""
+    links = stored_links.load_links(work.inventory.pk)
+    alone = stored_links.load_alone(work.case_run)
+    joined = [join_linked(work.tagged, t, links, alone=alone) for t in timelines]
+    return [_save(work, made) for made in joined]
+
+
+def _save(work: StageWork, joined: Joined) -> Timeline:
+    row = storage.save_timeline(
+        timeline=joined.timeline,
+        inventory=work.inventory,
+        source=work.case_run.run.source,
+        case_run=work.case_run,
+    )
+    stored_links.save_own_times(row.pk, joined.own)
+    return joined.timeline
 
 
 def _find_own_times(work: StageWork) -> Timeline:
     if work.base is None:
         window = work.case.window
         return infer(work.tools.backbone.timer, work.tagged, window.anchor, window.discharge)
-    (timeline,) = storage.load_timelines(work.base, TimelineKind.TEXT_ONLY)
-    row = StoredTimeline.objects.get(case_run=work.base, kind=TimelineKind.TEXT_ONLY)
-    return stored_links.restore_own_times(timeline, row.pk)
+    return stored_links.load_alone(work.base)
 
 
 def _load_own_times(work: StageWork) -> Timeline:

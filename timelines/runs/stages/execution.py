@@ -40,7 +40,7 @@ from timelines.runs import storage, tools
 from timelines.runs.baselines import is_baseline
 from timelines.runs.record import embed_missing, load_names, load_record
 from timelines.runs.stages.baseline import BASELINE_STAGES
-from timelines.runs.stages.chart import infer_chart, save_joined
+from timelines.runs.stages.chart import infer_chart, read_text_times, save_joined
 from timelines.runs.stages.work import StageWork
 from timelines.runs.study_timeline.actions import choose_if_finished
 
@@ -234,7 +234,8 @@ def _revise(work: StageWork) -> None:
         storage.load_reasons(work.case_run),
         storage.load_skeleton(work.case_run),
     )
-    revised = run_revision(found, work.tagged, work.text_only, work.case.window, work.tools)
+    text = read_text_times(work) if work.case.parts else work.text_only
+    revised = run_revision(found, work.tagged, text, work.case.window, work.tools)
 
     def save() -> None:
         timelines: Sequence[Timeline] = revised.timelines

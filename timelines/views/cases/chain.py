@@ -25,6 +25,7 @@ from timelines.access.authoring import hidden_timelines
 from timelines.cases.choices import Choice, Choices, load_choices
 from timelines.cases.items import find_occurrence
 from timelines.cases.opening import chosen_timeline, open_case
+from timelines.cases.sources import load_sources
 from timelines.cases.way_back import link_back_to_draft
 from timelines.curation.reading import OccurrenceAnswers, load_answers
 from timelines.curation.standing import CORRECTING
@@ -180,6 +181,11 @@ def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
         "calls": _calls(occurrence, origin),
         "own_rows": own_rows,
         "answers": answers,
+        "sources": (
+            load_sources(occurrence, chosen, origin.case_run_id, clock, request.user)
+            if chosen.composed
+            else None
+        ),
         "timeline": chosen.public_id,
     }
     study, detail = encounter.dataset.study, {"uid4": uid4, "timeline": chosen.public_id}

@@ -33,7 +33,7 @@ PEOPLE = frozenset({"a person"})
 
 def joined(*entries: Entry, people: frozenset[str] = PEOPLE):
     group = tuple(e.uid for e in entries)
-    return join(Timeline(entries), (group,), MEMBERS, people)
+    return join(Timeline(entries), (group,), MEMBERS, people=people)
 
 
 def times(*entries: Entry) -> list[tuple[float | None, float | None, float | None]]:
