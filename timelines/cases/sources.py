@@ -5,7 +5,7 @@ The caller has checked that the person may see the case (`timelines.cases.openin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Q
@@ -69,6 +69,11 @@ class Sources:
     @property
     def conflicts(self) -> list[SourceLine]:
         return [line for line in self.lines if line.apart]
+
+    def find_origin(self, context: Iterable[str]) -> SourceLine | None:
+        """Return the source whose time an entry has, by the context of it."""
+        first = next(iter(context), "")
+        return next((x for x in self.lines if x.uid == first and not x.apart), None)
 
 
 def load_sources(

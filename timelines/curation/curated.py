@@ -103,7 +103,7 @@ def refresh(base: Timeline) -> Timeline | None:
 
 
 def _form_entries(base: Timeline, applied: Mapping[int, Mark]) -> dict[int, dict[str, Any]]:
-    """Return the entries that people's answers give; none if they are the base's."""
+    """Return the entries with people's answers; none if the base has them."""
     corrected = {key: _corrected(mark) for key, mark in applied.items()}
     if has_links(base):
         entries, joined = _values(base.pk), rejoin(base, corrected)

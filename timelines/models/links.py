@@ -1,4 +1,4 @@
-"""Links between the notes of a chart, and times before their groups had one.
+"""Links between the notes of a chart, and times before they were joined.
 
 Rows are append-only (`timelines/migrations/sql/links.sql`). A further row undoes a link.
 """

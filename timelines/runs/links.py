@@ -1,4 +1,4 @@
-"""Store links between the notes of a chart, and times before they were joined.
+"""Store links between notes, and times before they were joined.
 
 Saving happens inside the caller's transaction.
 """
@@ -86,7 +86,7 @@ def _load_own_times(
 
 
 def write_values(entry: domain.Entry) -> dict[str, Any]:
-    """Return the columns of an entry's time, as the database and JSON have them."""
+    """Return the columns of an entry's time, for the database or JSON."""
     values = {name: getattr(entry, name) for name in VALUES}
     return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()} | {
         "link": entry.link.value if entry.link else ""
@@ -95,8 +95,9 @@ def write_values(entry: domain.Entry) -> dict[str, Any]:
 
 def read_values(uid: str, values: Mapping[str, Any]) -> domain.Entry:
     """Return the entry that `write_values` wrote."""
-    known = {name: values[name] for name in VALUES}
-    made = {name: tuple(v) if isinstance(v, list) else v for name, v in known.items()}
-    return domain.Entry(
-        uid, **made | {"link": domain.RowLink(values["link"]) if values["link"] else None}
-    )
+    made: dict[str, Any] = {}
+    for name in VALUES:
+        value = values[name]
+        made[name] = tuple(value) if isinstance(value, list) else value
+    made["link"] = domain.RowLink(values["link"]) if values["link"] else None
+    return domain.Entry(uid, **made)

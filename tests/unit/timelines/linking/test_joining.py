@@ -1,4 +1,7 @@
-"""Groups of linked occurrences, and the one time of each. Values are derived by hand."""
+"""Groups of linked occurrences, and the one time of each.
+
+Values are derived by hand.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of a mention that say whether two mentions are about one thing."""
+"""Read the words that say whether two mentions are about one thing."""
 
 from __future__ import annotations
 
@@ -8,21 +8,26 @@ _WORD = re.compile(r"[a-z][a-z0-9%+-]*")
 #: Words that do not say what an event is: grammar, amounts of time, degrees and reporting verbs.
 _COMMON = frozenset(
     _WORD.findall(
-        "a an the this that these those his her their its and or but of in on at to by for from with "
-        "without within as into over under per via than then there was were is are be been being had has "
-        "have having he she they it who which patient pt man woman male female day days night nights "
-        "morning afternoon evening today yesterday tomorrow last next ago hour hours week weeks month "
-        "months year years old hospital stay admission admitted discharge one two three four five six "
-        "seven eight nine ten few several about around approximately since until during after before "
-        "overnight mild mildly moderate moderately severe severely large small slight slightly trace "
-        "minimal marked new newly noted shows showed shown showing seen found reported reports reporting "
-        "revealed revealing complains complained complaint presented presenting developed likely possible "
-        "still some any no not denies denied started began given gave placed also "
+        "a an the this that these those his her their its and or but of in on at to by for "
+        "from with without within as into over under per via than then there was were is are "
+        "be been being had has have having he she they it who which patient pt man woman male "
+        "female day days night nights morning afternoon evening today yesterday tomorrow last "
+        "next ago hour hours week weeks month months year years old hospital stay admission "
+        "admitted discharge one two three four five six seven eight nine ten few several "
+        "about around approximately since until during after before overnight mild mildly "
+        "moderate moderately severe severely large small slight slightly trace minimal marked "
+        "new newly noted shows showed shown showing seen found reported reports reporting "
+        "revealed revealing complains complained complaint presented presenting developed "
+        "likely possible still some any no not denies denied started began given gave placed "
+        "also "
     )
 )
 #: What excludes each other if one mention has the one and the other mention the other.
 _OPPOSITES = (
-    (r"\bleft\b|(?-i:\bL(?:t\.?|LL|UL|IJ|SC|LE|UE)\b)", r"\bright\b|(?-i:\bR(?:t\.?|LL|ML|UL|IJ|SC|LE|UE)\b)"),
+    (
+        r"\bleft\b|(?-i:\bL(?:t\.?|LL|UL|IJ|SC|LE|UE)\b)",
+        r"\bright\b|(?-i:\bR(?:t\.?|LL|ML|UL|IJ|SC|LE|UE)\b)",
+    ),
     (r"\bupper\b|(?-i:\b[RL]U[LE]\b)", r"\blower\b|(?-i:\b[RL]L[LE]\b)"),
     (r"\bproximal\b", r"\bdistal\b"),
     (r"\banterior\b", r"\bposterior\b"),
@@ -31,7 +36,7 @@ _OPPOSITES = (
     (r"\bincreas\w*|\bup\b", r"\bdecreas\w*|\bdown\b"),
     (r"\bpositive\b|\bgrew\b|\bgrowing\b", r"\bnegative\b|\bno growth\b"),
     (r"\bacute\b(?! on chronic)", r"(?<!acute on )\bchronic\b"),
-)  # fmt: skip
+)
 _PATTERNS = tuple(
     (re.compile(one, re.IGNORECASE), re.compile(other, re.IGNORECASE)) for one, other in _OPPOSITES
 )
