@@ -14,10 +14,9 @@ from django.db.models import Max
 from ehr.models import NotePart
 from ehr.presentation.clock import Clock, Moment
 from timelines.cases.choices import Choice
-from timelines.models import Inventory, Occurrence, OccurrenceLink
-from timelines.pipeline.linking.grouping import find_groups
+from timelines.models import Inventory, OccurrenceLink
 from timelines.presentation.case_plot import Item, ShownNote
-from timelines.runs.links import find_links
+from timelines.runs.links import load_groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +48,6 @@ def find_place(parts: Sequence[Part], start: int | None) -> int | None:
     return next(
         (n for n, p in enumerate(parts) if start is not None and p.start <= start < p.end), None
     )
-
-
-def load_groups(inventory: int) -> dict[str, tuple[str, ...]]:
-    """Return the group of each linked occurrence, by UID."""
-    pairs = list(find_links(inventory).values_list("first__uid4", "second__uid4"))
-    if not pairs:
-        return {}
-    order = Occurrence.objects.filter(inventory=inventory).order_by("ordinal")
-    groups = find_groups(pairs, order.values_list("uid4", flat=True))
-    return {uid: group for group in groups for uid in group}
 
 
 def find_heads(

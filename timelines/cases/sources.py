@@ -14,11 +14,12 @@ from accounts.models import User
 from accounts.permissions import user_can_manage_study
 from ehr.presentation.clock import Clock, Moment
 from timelines.cases.choices import Choice
-from timelines.cases.linked import Part, find_place, load_groups, load_note_parts
+from timelines.cases.linked import Part, find_place, load_note_parts
 from timelines.domain import TimelineKind
 from timelines.models import Entry, Occurrence, OccurrenceLink
 from timelines.pipeline.linking.values import Decider
 from timelines.presentation.sentence import Sentence, find_sentence
+from timelines.runs.links import load_groups
 
 _BY = {Decider.RULES: "the rules", Decider.MODEL: "a model"}
 

@@ -12,8 +12,9 @@ from typing import Any
 from django.db.models import QuerySet
 
 from timelines import domain
-from timelines.models import CaseRun, Entry, Inventory, OccurrenceLink, OwnTime
+from timelines.models import CaseRun, Entry, Inventory, Occurrence, OccurrenceLink, OwnTime
 from timelines.models.timelines import TimeValues
+from timelines.pipeline.linking.grouping import find_groups
 from timelines.pipeline.linking.values import Decider, Link
 from timelines.runs.storage import load_timelines, occurrence_ids
 
@@ -45,6 +46,16 @@ def load_links(inventory: int) -> tuple[Link, ...]:
     """Return the links that count, oldest first."""
     rows = find_links(inventory).values_list("first__uid4", "second__uid4", "reason", "decided_by")
     return tuple(Link(a, b, reason, Decider(by)) for a, b, reason, by in rows.order_by("pk"))
+
+
+def load_groups(inventory: int) -> dict[str, tuple[str, ...]]:
+    """Return the group of each linked occurrence, by UID."""
+    pairs = list(find_links(inventory).values_list("first__uid4", "second__uid4"))
+    if not pairs:
+        return {}
+    order = Occurrence.objects.filter(inventory=inventory).order_by("ordinal")
+    groups = find_groups(pairs, order.values_list("uid4", flat=True))
+    return {uid: group for group in groups for uid in group}
 
 
 def save_own_times(timeline: int, own: Mapping[str, domain.Entry]) -> None:

@@ -11,6 +11,7 @@ const panel = Case.find("[data-note]");
 function show(tab) {
   const { noteTab } = tab.dataset;
   markTab(tabs, tab);
+  noteBody.toggleAttribute("data-alone", noteTab !== "all");
   for (const part of parts) part.hidden = noteTab !== "all" && part.dataset.notePart !== noteTab;
   panel.setAttribute("aria-labelledby", tab.id);
   panel.scrollTop = 0;

@@ -23,8 +23,11 @@ from timelines.curation import corrections
 from timelines.curation.corrections import Corrected
 from timelines.curation.curated import find_current
 from timelines.curation.links import DEFAULT_LINK_REASON, link_occurrences, undo_link
-from timelines.domain import TimelineKind
+from timelines.domain import Anchor, TimelineKind
 from timelines.drafts.values import EditRefused
+from timelines.formats.tables.reader import read_jsonl
+from timelines.formats.tables.writer import write_csv, write_jsonl
+from timelines.formats.values import CaseFacts
 from timelines.models import (
     Authoring,
     Entry,
@@ -43,6 +46,7 @@ from timelines.runs.following import work_inline
 from timelines.runs.record import load_record
 from timelines.runs.stages import chart, execution
 from timelines.runs.storage import load_case, load_timelines
+from timelines.transfer.lines import Selection, export_cases
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -339,7 +343,7 @@ def test_the_page_names_the_notes_and_the_inspector_shows_all_sources(client, en
     assert "The note states it: “WBC 15.2”" in text, "the words that gave the time"
     assert "This morning WBC 15.2" in text
     assert "On hospital day 2 WBC was 15.2" in text
-    assert "alone HD 2" in text
+    assert "alone: HD 2" in text
     assert "Linked with “white blood cell count 15.2, this morning” by the rules" in text
     assert "same value" in text
 
@@ -428,3 +432,26 @@ def test_the_story_has_an_event_of_several_notes_once(encounter):
     scans = [m for day in story.days for m in day.milestones if "CT" in m.words]
     assert len(scans) == 1
     assert len(scans[0].uids) == 2
+
+
+def test_exported_lines_name_the_occurrences_of_other_notes(encounter, tmp_path):
+    base = run(encounter)
+    found = words(base)
+    one, other = (found[w].occurrence.uid4 for w in WBC)
+    cases = list(export_cases([encounter], Selection(run=base.case_run.run.public_id)))
+    write_jsonl(cases, tmp_path / "t.jsonl", with_note_text=False)
+    lines = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
+    linked = {(x["kind"], x["uid4"]): x.get("linked") for x in lines}
+    for kind in ("text_only", "revised"):
+        assert (linked[kind, one], linked[kind, other]) == ([other], [one])
+        assert linked[kind, found[STOPPED].occurrence.uid4] is None
+    write_csv(cases, tmp_path / "t.csv", with_note_text=False)
+    head = (tmp_path / "t.csv").read_text().partition("\r\n")[0]
+    assert "linked" not in head, "tables have the documented columns"
+    names = {
+        encounter.case_id: CaseFacts(
+            encounter.case_id, base.inventory.note.text, Anchor(encounter.admitted_at)
+        )
+    }
+    read = list(read_jsonl(tmp_path / "t.jsonl", names.get))
+    assert len(read) == len([t for case in cases for t in case.timelines])
