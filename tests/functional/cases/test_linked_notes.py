@@ -1,4 +1,4 @@
-"""Notes of a chart as tabs, and an event of several notes, in a real browser."""
+"""Notes of a chart as tabs, and events of several notes, in a browser."""
 
 from __future__ import annotations
 

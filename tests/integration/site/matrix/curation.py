@@ -75,7 +75,7 @@ def _flag(world: World) -> dict[str, str]:
 
 
 def _linked(world: World) -> dict[str, str]:
-    """An occurrence with the id of a link: a form is refused before it is looked up."""
+    """An occurrence with the id of a link, which a form does not reach."""
     return {**_occurrence(world), "link": "l" * PUBLIC_ID_LENGTH}
 
 
