@@ -76,7 +76,7 @@ def _flag(world: World) -> dict[str, str]:
 
 def _linked(world: World) -> dict[str, str]:
     """An occurrence with the id of a link, which a form does not reach."""
-    return {**_occurrence(world), "link": "l" * PUBLIC_ID_LENGTH}
+    return {**_occurrence(world), "link": "z" * PUBLIC_ID_LENGTH}
 
 
 def _corrected_page(world: World) -> dict[str, str]:
