@@ -455,3 +455,10 @@ def test_exported_lines_name_the_occurrences_of_other_notes(encounter, tmp_path)
     }
     read = list(read_jsonl(tmp_path / "t.jsonl", names.get))
     assert len(read) == len([t for case in cases for t in case.timelines])
+
+
+def test_a_worker_with_the_embedder_links_the_notes():
+    for backbone, first in (("rules", "pipeline"), ("prompted", "generate")):
+        assert tools.find_queue(backbone, Stage.INFER) == first
+        assert tools.find_queue(backbone, Stage.INFER, begun=True) == "embed"
+        assert tools.find_queue(backbone, Stage.INFER, begun=True, kept=True) == "pipeline"
