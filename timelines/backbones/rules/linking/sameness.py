@@ -65,7 +65,7 @@ class Mentioned:
 
     @property
     def act(self) -> Act:
-        """What was done, as far as it tells two events apart.
+        """What was done, as far as two events differ by it.
 
         A study is done and a value is measured, by any verb. That something began and
         that it was there is one event for a finding, but not for a drug or a device.
