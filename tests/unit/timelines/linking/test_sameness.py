@@ -163,6 +163,11 @@ DIFFERENT = {
         ("Vancomycin 750 mg was given.", "Vancomycin 750 mg was given"),
         "different values",
     ),
+    "neighbouring values": (
+        ("Hemoglobin 9.3 at noon.", "Hemoglobin 9.3"),
+        ("Hemoglobin was 9.4.", "Hemoglobin was 9.4"),
+        "different values",
+    ),
     "two values": (
         TEMPERATURE,
         ("Temperature 37.2 that day.", "Temperature 37.2"),
@@ -243,7 +248,12 @@ def test_what_was_done_is_not_what_is_planned_or_denied(other: Polarity) -> None
         (((34.0, 38.0), (10.0, 14.0)), "the times exclude each other"),
         (((10.0, 14.0), (None, 8.0)), "the times exclude each other"),
         (((10.0, 14.0), (None, None)), "a note gives no time"),
-        (((10.0, 14.0), (14.0, 20.0)), ""),
+        (((10.0, 14.0), (14.0, 20.0)), "the times exclude each other"),
+        (((10.0, 14.0), (13.0, 20.0)), "the times exclude each other"),
+        (((10.0, 14.0), (12.0, 20.0)), ""),
+        (((0.0, 24.0), (20.0, 44.0)), ""),
+        (((0.0, 24.0), (22.0, 46.0)), "the times exclude each other"),
+        (((14.0, 14.0), (14.0, 20.0)), ""),
         (((10.0, 14.0), (12.0, None)), ""),
     ],
 )

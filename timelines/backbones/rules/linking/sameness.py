@@ -23,8 +23,8 @@ from timelines.backbones.rules.querying.courses import LASTING
 from timelines.backbones.rules.querying.reading import Act, Reading
 from timelines.backbones.rules.querying.vocabulary import Concept, Kind
 from timelines.backbones.rules.revision.stated import Stated, stated_values
-from timelines.domain import Entry
-from timelines.pipeline.linking.intervals import find_interval, overlap
+from timelines.domain import LEAST_TOLERANCE, Entry
+from timelines.pipeline.linking.intervals import find_interval
 
 #: Mentions without a common vocabulary are alike from this cosine on.
 ALIKE = 0.85
@@ -37,6 +37,9 @@ _ACT_WORDS = {
     Act.CHANGE: "changed",
     Act.STATE: "",
 }
+#: Differences below this are those of arithmetic.
+_EXACT = 1e-6
+_NEVER = (math.inf, -math.inf)
 _DRUGS = (Kind.DRUG, Kind.DRUG_CLASS)
 
 
@@ -138,7 +141,7 @@ def _find_value_fault(first: Mentioned, second: Mentioned) -> str:
 
 def _is_equal(first: Stated, second: Stated, is_drug: bool) -> bool:
     """Return whether two stated values can be one; grams equal milligrams."""
-    if first.low < second.high and second.low < first.high:
+    if first.low + _EXACT < second.high and second.low + _EXACT < first.high:
         return True
     one, other = first.exact, second.exact
     if not is_drug or one is None or other is None:
@@ -149,7 +152,20 @@ def _is_equal(first: Stated, second: Stated, is_drug: bool) -> bool:
 def _find_time_fault(first: Mentioned, second: Mentioned) -> str:
     if find_interval(first.entry) is None or find_interval(second.entry) is None:
         return "a note gives no time"
-    return "" if overlap(first.entry, second.entry) else "the times exclude each other"
+    if _can_be_once(first.entry, second.entry):
+        return ""
+    return "the times exclude each other"
+
+
+def _can_be_once(first: Entry, second: Entry) -> bool:
+    """Return whether two times may well be one moment.
+
+    Bounds that only touch do not count: what two daily notes report is from the time between
+    them. Common are at least half of the narrower bounds, or hours within which times are the same.
+    """
+    (low, high), (start, end) = find_interval(first) or _NEVER, find_interval(second) or _NEVER
+    common = min(high, end) - max(low, start)
+    return common >= min(LEAST_TOLERANCE, (high - low) / 2, (end - start) / 2) - _EXACT
 
 
 _FAULTS: tuple[Callable[[Mentioned, Mentioned], str], ...] = (
