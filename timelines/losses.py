@@ -18,7 +18,9 @@ from timelines.models import (
     EvaluationCase,
     Flag,
     Inventory,
+    OccurrenceLink,
     Timeline,
+    Unlinking,
 )
 
 
@@ -41,6 +43,14 @@ def timeline_losses(encounters: QuerySet[Encounter]) -> Iterator[Loss]:
         Correction.objects.filter(base__encounter__in=cases).count(),
         "corrections of times",
         "correction of a time",
+        Keep.UNLESS_ASKED,
+    )
+    linked = OccurrenceLink.objects.filter(inventory__encounter__in=cases)
+    yield Loss(
+        linked.filter(author__isnull=False).count()
+        + Unlinking.objects.filter(link__in=linked).count(),
+        "decisions on links between notes",
+        "decision on a link between notes",
         Keep.UNLESS_ASKED,
     )
     yield Loss(

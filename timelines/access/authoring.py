@@ -52,6 +52,7 @@ EXPOSING = (
     "case.correct",
     "case.comment",
     "case.flag",
+    "case.link",
     "case.lanes",
     "case.search",
     "agreement.open",

@@ -42,6 +42,8 @@ class Choice:
     inventory_id: int | None
     case_run_id: int | None
     settled: bool
+    #: Whether it is over a chart of several notes.
+    composed: bool = False
 
     @property
     def is_curated(self) -> bool:
@@ -174,6 +176,7 @@ _FIELDS = (
     "inventory_id",
     "case_run_id",
     "inventory__sealed_at",
+    "inventory__note__composed",
     "case_run__run_id",
     "curated__base_id",
 )
@@ -210,6 +213,7 @@ def load_choices(encounter: Encounter, *, hidden: Collection[int] = ()) -> Choic
         inventory_id,
         case_run_id,
         sealed_at,
+        composed,
         run_id,
         base_id,
     ) in rows:
@@ -223,6 +227,7 @@ def load_choices(encounter: Encounter, *, hidden: Collection[int] = ()) -> Choic
             inventory_id,
             case_run_id,
             settled,
+            bool(composed),
         )
         if base_id is not None:
             curated[base_id] = choice

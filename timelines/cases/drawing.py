@@ -13,8 +13,10 @@ from django.utils.safestring import SafeString, mark_safe
 
 from ehr.models import Encounter, Note
 from ehr.record.charts import find_note
+from ehr.record.clock import clock_of
 from timelines.cases.choices import Choice, Choices
 from timelines.cases.items import spans_and_items
+from timelines.cases.linked import add_notes, links_state
 from timelines.cases.moves import load_moves
 from timelines.cases.opening import stay
 from timelines.cases.pairs import CasePairs
@@ -87,7 +89,9 @@ def lasting_key(name: str, choice: Choice, choices: Choices) -> str:
     """
     compared = choices.references[0] if choices.references else None
     lasting = choice.settled and (compared is None or compared.settled) and _is_finished(choice)
-    return f"{name}:{choice.pk}:{compared.pk if compared else 0}" if lasting else ""
+    if not lasting:
+        return ""
+    return f"{name}:{choice.pk}:{compared.pk if compared else 0}{links_state(choice)}"
 
 
 def _draw(
@@ -96,11 +100,12 @@ def _draw(
     note = shown_note(choice, encounter)
     spans, items = spans_and_items(choice, choices)
     items = pairs.select(items) if pairs else items
+    items, notes = add_notes(items, choice, clock_of(encounter))
     anchor, discharge = stay(encounter)
     status = {i.key: i.status.value for i in items}
     parts = tuple(note.parts.values_list("start", "end")) if note and note.composed else ()
     html = note_html(note.text, spans, status, parts) if note else ""
-    data = json_script(payload(items, anchor, discharge), "case-data")
+    data = json_script(payload(items, anchor, discharge, notes), "case-data")
     axis = build_axis(items, discharge)
     course = find_course(load_moves(encounter, anchor), discharge, axis.stay)
     return Drawn(

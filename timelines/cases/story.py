@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ehr.models import Encounter, SourceRow
 from ehr.record.clock import clock_of
 from timelines.cases.choices import Choice, Choices
+from timelines.cases.linked import load_heads
 from timelines.cases.pins import pinned_uids
 from timelines.domain import Lane, Polarity, TimelineKind
 from timelines.models import Entry
@@ -47,6 +48,7 @@ def load_story_lines(
     group = choices.find_group(choice)
     text = group.text_only if group and choice.kind is TimelineKind.REVISED else None
     read = _text_times(text)
+    heads = load_heads(choice, {entry[1]: entry[5] for entry in entries})
     return tuple(
         StoryLine(
             uid=uid,
@@ -59,6 +61,7 @@ def load_story_lines(
             text_known=read.get(pk, (None, None))[1],
             revised=pk in read,
             cited=tuple(rows[index] for index in cited if index in rows),
+            event=heads.get(uid, uid),
         )
         for pk, uid, mention, lane, polarity, time, known, cited in entries
     )

@@ -1,7 +1,8 @@
 """Form the curated timeline of a base.
 
-It has the base's entries with the corrections that count. It is stored as a timeline of its own
-(docs/adr/0050), so that evaluations, exports and judges read it like any other.
+It has the base's entries with the corrections and the links between notes that count. It is stored
+as a timeline of its own (docs/adr/0050), so that evaluations, exports and judges read it like any
+other.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from django.db import models
 from django.db.models import Q
 
 from timelines.access.authoring import CURATED, LONGEST_SOURCE, SUPERSEDED
+from timelines.curation.joined import has_links, rejoin
 from timelines.curation.standing import (
     CORRECTED_BY,
     SETTLED_BY,
@@ -67,10 +69,10 @@ def find_current(base: Timeline | int) -> Timeline | None:
 
 
 def refresh(base: Timeline) -> Timeline | None:
-    """Store the curated timeline if corrections changed it; return it.
+    """Store the curated timeline if people's answers changed it; return it.
 
     The one before becomes superseded: what was evaluated or judged does not change. The caller
-    has locked the case. Returns None if no correction counts.
+    has locked the case. Returns None if no answer counts.
     """
     applied = {
         key: standing.applied
@@ -78,7 +80,7 @@ def refresh(base: Timeline) -> Timeline | None:
         if standing.applied is not None
     }
     before = find_current(base)
-    wanted = _form_entries(base, applied) if applied else {}
+    wanted = _form_entries(base, applied)
     if before is not None and wanted == _values(before.pk):
         return before
     if before is not None:
@@ -101,8 +103,16 @@ def refresh(base: Timeline) -> Timeline | None:
 
 
 def _form_entries(base: Timeline, applied: Mapping[int, Mark]) -> dict[int, dict[str, Any]]:
+    """Return the entries with people's answers; none if the base has them."""
+    corrected = {key: _corrected(mark) for key, mark in applied.items()}
+    if has_links(base):
+        entries, joined = _values(base.pk), rejoin(base, corrected)
+        wanted = {key: values | joined.get(key, {}) for key, values in entries.items()}
+        return {} if wanted == entries else wanted
+    if not applied:
+        return {}
     entries = _values(base.pk)
-    return entries | {key: _corrected(mark) for key, mark in applied.items() if key in entries}
+    return entries | {key: values for key, values in corrected.items() if key in entries}
 
 
 def _corrected(mark: Mark) -> dict[str, Any]:

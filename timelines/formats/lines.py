@@ -79,6 +79,8 @@ class Line:
     confidence: float | None = None
     #: Rows of other things that the time leans on.
     near_rows: tuple[int, ...] = ()
+    #: Occurrences of other notes of a chart that are the same event.
+    linked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -124,3 +126,12 @@ def line_values(line: Line, *, with_note_text: bool) -> dict[str, Any]:
         "near_rows": list(line.near_rows),
     }
     return {**values, "span_text": line.span_text} if with_note_text else values
+
+
+def json_values(line: Line, *, with_note_text: bool) -> dict[str, Any]:
+    """Return the line as an object of JSON.
+
+    `linked` is there only if the event is in several notes of a chart.
+    """
+    values = line_values(line, with_note_text=with_note_text)
+    return {**values, "linked": list(line.linked)} if line.linked else values

@@ -10,6 +10,7 @@ from timelines.models.curation import Comment, Correction, CuratedTimeline, Flag
 from timelines.models.evaluations import Evaluation, EvaluationCase
 from timelines.models.evidence import Candidate, Evidence, Query
 from timelines.models.inventories import Inventory, Occurrence
+from timelines.models.links import OccurrenceLink, OwnTime, Unlinking
 from timelines.models.runs import (
     STAGE_ORDER,
     CaseRun,
@@ -49,6 +50,8 @@ __all__ = [
     "MentionIndexing",
     "MentionVector",
     "Occurrence",
+    "OccurrenceLink",
+    "OwnTime",
     "Query",
     "Run",
     "RunCount",
@@ -60,4 +63,5 @@ __all__ = [
     "StudyTimeline",
     "Timeline",
     "UnexplainedChange",
+    "Unlinking",
 ]

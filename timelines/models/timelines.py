@@ -79,18 +79,12 @@ class Timeline(models.Model):
         ]
 
 
-class Entry(models.Model):
-    """When one occurrence happened, in hours from admission.
+class TimeValues(models.Model):
+    """A time with its bounds, its basis and its reason.
 
-    `time` null means N/A. `occurrence` is null only for sources without an inventory, which have
-    `event` instead.
+    Hours from admission; `time` null means N/A.
     """
 
-    timeline = models.ForeignKey(Timeline, on_delete=models.CASCADE, related_name="entries")
-    occurrence = models.ForeignKey(
-        Occurrence, null=True, on_delete=models.CASCADE, related_name="entries"
-    )
-    event = models.TextField(blank=True)
     time = models.FloatField(null=True)
     lower = models.FloatField(null=True)
     upper = models.FloatField(null=True)
@@ -113,6 +107,22 @@ class Entry(models.Model):
     #: The source's confidence, on its own scale (single-step baselines: 1-9); null if it gives
     #: none.
     confidence = models.FloatField(null=True)
+
+    class Meta:
+        abstract = True
+
+
+class Entry(TimeValues):
+    """When one occurrence happened, in hours from admission.
+
+    `occurrence` is null only for sources without an inventory, which have `event` instead.
+    """
+
+    timeline = models.ForeignKey(Timeline, on_delete=models.CASCADE, related_name="entries")
+    occurrence = models.ForeignKey(
+        Occurrence, null=True, on_delete=models.CASCADE, related_name="entries"
+    )
+    event = models.TextField(blank=True)
 
     class Meta:
         verbose_name_plural = "entries"

@@ -22,6 +22,7 @@ from timelines.domain import (
     Timeline,
     Window,
 )
+from timelines.pipeline.linking.values import Linker
 
 #: Raises if the work must end (cancelled, out of time). Long work calls it at least about once a
 #: second.
@@ -141,3 +142,5 @@ class Backbone:
     #: Revisers of variants; None: this backbone cannot run them.
     summary_reviser: SummaryReviser | None = None
     unidentified_reviser: UnidentifiedReviser | None = None
+    #: Links the notes of a chart; None: each occurrence has its own time.
+    linker: Linker | None = None

@@ -31,6 +31,8 @@ from timelines.domain import (
 from timelines.pipeline.backbone import Backbone
 from timelines.pipeline.config import PipelineConfig, QueryContext, Variant
 from timelines.pipeline.expansion import expand, explain_missing, find_caps
+from timelines.pipeline.linking.chart import explain_alone, join_linked, link_notes
+from timelines.pipeline.linking.values import Link
 from timelines.pipeline.provenance import verify
 from timelines.pipeline.queries import complete_queries
 from timelines.pipeline.retrieval import SeriesSearch, retrieve
@@ -96,26 +98,43 @@ def reconstruct(case: Case, record: Record, tools: Tools) -> Reconstruction:
     check_supported(tools.backbone, tools.config.variant)
     spans = tag(tools.backbone.tagger, case.note, case.parts)
     note = TaggedNote(case.note, identify(case, spans, tools), case.parts)
-    text_only = infer(tools.backbone.timer, note, case.window.anchor, case.window.discharge)
+    alone = infer(tools.backbone.timer, note, case.window.anchor, case.window.discharge)
+    links = find_links(note, alone, tools)
+    text_only = join_linked(note, alone, links).timeline if links else alone
     if tools.config.variant is Variant.UNIMODAL:
         return check_chain(Reconstruction(note, text_only), case, tools)
     queries = write_queries(note, tools, list(record.summaries))
     candidates = search(queries, record, tools)
     found = expand_rows(note.inventory, text_only, candidates, record, case.window, tools)
-    revised = run_revision(found, note, text_only, case.window, tools)
+    read = explain_alone(text_only, alone) if links else text_only
+    revised = run_revision(found, note, read, case.window, tools)
+    timelines = revised.timelines
+    if links:
+        timelines = tuple(join_linked(note, t, links, alone=alone).timeline for t in timelines)
     result = Reconstruction(
         note,
         text_only,
         queries,
         candidates,
         found.evidence,
-        revised.timelines,
+        timelines,
         found.without_evidence,
         found.summaries,
         revised.unidentified,
         found.skeleton,
     )
     return check_chain(result, case, tools)
+
+
+def find_links(note: TaggedNote, text_only: Timeline, tools: Tools) -> tuple[Link, ...]:
+    """Return the links between the notes of a chart; none for any other note."""
+    linker = tools.backbone.linker
+    if not note.parts or linker is None:
+        return ()
+    batch_size = tools.config.embed_batch_size
+    return link_notes(
+        note, text_only, linker=linker, embedder=tools.embedder, batch_size=batch_size
+    )
 
 
 def identify(

@@ -43,6 +43,14 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownNote:
+    """A note of a chart: its kind, and when it was written if known."""
+
+    kind: str
+    written: Moment | None
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """One occurrence according to one timeline.
 
@@ -70,6 +78,11 @@ class Item:
     reference_span: tuple[int, int] | None = None
     paired: bool = False
     evidence: tuple[Tick, ...] = ()
+    #: The place of its note in the chart, and those of linked occurrences with the same time.
+    note: int | None = None
+    also: tuple[int, ...] = ()
+    #: The key of the first of these occurrences, which is drawn for all; "" if it is this one.
+    head: str = ""
 
     @property
     def shift(self) -> float | None:
@@ -115,12 +128,22 @@ def build_axis(items: Sequence[Item], discharge: float | None) -> StayAxis:
     return StayAxis.covering(_all_times(items), discharge)
 
 
-def payload(items: Sequence[Item], anchor: Anchor, discharge: float | None) -> dict[str, Any]:
-    """Everything the page's scripts need, ready for JSON."""
+def payload(
+    items: Sequence[Item],
+    anchor: Anchor,
+    discharge: float | None,
+    notes: Sequence[ShownNote] = (),
+) -> dict[str, Any]:
+    """Everything the page's scripts need, ready for JSON.
+
+    `notes` are those of a chart.
+    """
     axis = build_axis(items, discharge)
     clock = Clock(anchor.at, discharge)
     lanes = {item.key: item.shown_lane for item in items}
+    drawn = [item for item in items if not item.head]
     return {
+        **({"notes": [_note(note) for note in notes]} if notes else {}),
         "pairs": sum(i.paired for i in items),
         "zero": round(axis.admission, 5),
         "ticks": {"day": draw_ticks(axis.ticks(anchor)), "hours": draw_ticks(axis.hour_ticks())},
@@ -129,14 +152,14 @@ def payload(items: Sequence[Item], anchor: Anchor, discharge: float | None) -> d
         "past": axis.past > 0,
         "future": axis.future > 0,
         "discharge": None if discharge is None else _place(axis, discharge),
-        "lanes": [_lane(lane, [i for i in items if lanes[i.key] is lane]) for lane in ShownLane],
+        "lanes": [_lane(lane, [i for i in drawn if lanes[i.key] is lane]) for lane in ShownLane],
         "classes": group_by_class(
             (i.key, i.subject.concept.name)
             for i in items
             if i.subject and lanes[i.key] is ShownLane.MEDICATION
         ),
         "density": density(
-            (axis.position(i.time) for i in items if i.time is not None), DENSITY_BINS
+            (axis.position(i.time) for i in drawn if i.time is not None), DENSITY_BINS
         ),
         "items": [_item(i, clock, axis, LANE_INDEX[lanes[i.key]]) for i in items],
     }
@@ -148,6 +171,10 @@ def both_ways(moment: Moment) -> list[str]:
     Scripts show the one that the reader chose.
     """
     return [moment.day, moment.hours or moment.day]
+
+
+def _note(note: ShownNote) -> dict[str, Any]:
+    return {"k": note.kind, "w": both_ways(note.written) if note.written else None}
 
 
 def _lane(lane: ShownLane, items: Sequence[Item]) -> dict[str, Any]:
@@ -177,6 +204,12 @@ def _item(item: Item, clock: Clock, axis: StayAxis, lane: int) -> dict[str, Any]
             found["g"] = beside
     if item.absent:
         found["a"] = 1
+    if item.note is not None:
+        found["nt"] = item.note
+    if item.also:
+        found["nl"] = list(item.also)
+    if item.head:
+        found["hd"] = item.head
     if item.time is not None:
         found |= {
             "t": round(item.time, 3),

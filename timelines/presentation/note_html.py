@@ -33,15 +33,19 @@ def note_html(
     """Return the HTML of the whole note.
 
     `status`: UID → status name. Span keys must be UIDs (they become attributes). `parts` are the
-    places of the notes of a chart, in order; what is above one of them is its head.
+    places of the notes of a chart, in order; what is above one of them is its head. Each note with
+    its head is an element of its own, so that a page can show one.
     """
     sections = split_chart(note, parts) if parts else split_sections(note)
     pieces = split_segments(len(note), spans, [section.start for section in sections])
     levels = find_levels(spans)
     by_section = _group_by_section(sections, pieces)
+    html = [_section_html(note, s, by_section[s.start], levels, status) for s in sections]
+    if not parts:
+        return "".join(html)
     return "".join(
-        _section_html(note, section, by_section[section.start], levels, status)
-        for section in sections
+        f'<div class="note-part" data-note-part="{section.heads}">{"".join(html[at:until])}</div>'
+        for (at, section), until in _split_notes(sections)
     )
 
 
@@ -56,6 +60,13 @@ def make_label(title: str) -> str:
     Abbreviations keep their capitals.
     """
     return title.capitalize() if title.isupper() and len(title) > 5 else title
+
+
+def _split_notes(sections: Sequence[Section]) -> list[tuple[tuple[int, Section], int]]:
+    """Return the head of each note of a chart with its place, and its end."""
+    heads = [(at, s) for at, s in enumerate(sections) if s.heads is not None]
+    ends = [at for at, _ in heads[1:]] + [len(sections)]
+    return list(zip(heads, ends, strict=True))
 
 
 def _group_by_section(

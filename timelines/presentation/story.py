@@ -113,6 +113,8 @@ class StoryLine:
     text_known: bool | None = None
     revised: bool = False
     cited: tuple[Cited, ...] = ()
+    #: The same for occurrences of several notes that are one event.
+    event: str = ""
 
     @property
     def moved(self) -> bool:
@@ -358,15 +360,19 @@ def _merge(drafts: Sequence[_Draft]) -> list[_Draft]:
     by_rows: dict[frozenset[int], _Draft] = {}
     by_words: dict[str, list[_Draft]] = defaultdict(list)
     ends: list[_Draft] = []
+    by_event: dict[str, _Draft] = {}
     # The mention with most points names the act; its results follow it.
     for draft in sorted(drafts, key=lambda d: (-d.points, d.order)):
         rows = frozenset(c.row for c in draft.line.cited)
-        same = by_rows.get(rows) if rows else None
+        same = by_event.get(draft.line.event) if draft.line.event else None
+        if same is None and rows:
+            same = by_rows.get(rows)
         if same is None:
             alike = ends if draft.reading.leaves else by_words[draft.reading.key]
             same = next((d for d in alike if abs(d.time - draft.time) <= SAME_ACT), None)
         if same is None and rows and draft.reading.kind is Kind.PROCEDURE:
             same = next((d for d in kept if _at_once(d, draft)), None)
+        by_event.setdefault(draft.line.event, same or draft)
         if same is not None:
             same.merged.append(draft)
             continue

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from timelines.views.curation import comments, corrections, listing
+from timelines.views.curation import comments, corrections, links, listing
 
 _CASE = "cases/<public_id:public_id>"
 _OCCURRENCE = f"{_CASE}/o/<uid4:uid4>"
@@ -17,6 +17,8 @@ urlpatterns: list[URLPattern] = [
     path(f"{_OCCURRENCE}/correct/", corrections.form, name="correct_form"),
     path(f"{_OCCURRENCE}/corrections/", corrections.correct, name="correct"),
     path(f"{_OCCURRENCE}/settlements/", corrections.settle, name="settle"),
+    path(f"{_OCCURRENCE}/links/", links.link, name="link"),
+    path(f"{_OCCURRENCE}/links/<public_id:link>/undo/", links.undo, name="link_undo"),
     path(f"{_OCCURRENCE}/comments/", comments.comment, name="comment"),
     path(f"{_OCCURRENCE}/flags/", comments.flag, name="flag"),
     path(

@@ -147,10 +147,12 @@ def find_queue(name: str, stage: str, *, kept: bool = False, begun: bool = False
 
     Searches wait at the embedder, calls of a language model at their own queue. `kept`: the stage
     only copies what another run has stored. `begun`: some results are stored, so the queries exist
-    and are searched for.
+    and are searched for, or the notes of a chart have times and are linked.
     """
     if kept:
         return "pipeline"
+    if begun and stage == Stage.INFER:
+        return "embed"
     if asks_models(name) and (
         stage in (Stage.TAG, Stage.INFER, Stage.REVISE) or (stage == Stage.RETRIEVE and not begun)
     ):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from timelines.domain import Entry
-from timelines.formats.lines import Line, line_values
+from timelines.formats.lines import Line, json_values
 from timelines.models import CaseRun, Timeline
 from timelines.pipeline.provenance import Chain, chains
 from timelines.presentation.sentence import find_sentence
@@ -35,7 +35,7 @@ def chain_values(
     A step that the timeline does not have is empty.
     """
     return {
-        **line_values(line, with_note_text=with_note_text),
+        **json_values(line, with_note_text=with_note_text),
         "chain": {
             "span": _span(line, note if with_note_text else None),
             "uid4": line.uid4,

@@ -21,6 +21,7 @@ from timelines.formats.lines import CaseLines, Cited, Line
 from timelines.models import Entry, Evidence, StageRun, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs.baselines import BASELINES
+from timelines.runs.links import load_groups
 from timelines.runs.storage import checked_text
 from timelines.runs.study_timeline.selection import is_study_run
 
@@ -146,6 +147,8 @@ def load_lines(encounter: Encounter, timelines: Sequence[Timeline]) -> CaseLines
     for entry in ordered:
         entries[entry.timeline_id].append(entry)
     cited = _load_cited(encounter, timelines, [e for found in entries.values() for e in found])
+    charts = {t.inventory.pk for t in timelines if t.inventory and t.inventory.note.composed}
+    groups = {pk: load_groups(pk) for pk in charts}
     return CaseLines(
         encounter,
         checked_text(first) if first else None,
@@ -157,6 +160,7 @@ def load_lines(encounter: Encounter, timelines: Sequence[Timeline]) -> CaseLines
                     entry,
                     texts.get(timeline.inventory.note_id) if timeline.inventory else None,
                     cited,
+                    groups.get(timeline.inventory_id or 0, {}),
                 )
                 for entry in entries[timeline.pk]
             )
@@ -171,8 +175,10 @@ def _line(
     entry: Entry,
     text: str | None,
     cited: Mapping[tuple[int, int], Cited],
+    groups: Mapping[str, Sequence[str]],
 ) -> Line:
     o = entry.occurrence
+    uid = o.uid4 if o else ""
     return Line(
         case_id=encounter.case_id,
         source=timeline.source,
@@ -198,6 +204,7 @@ def _line(
         decided_by=entry.decided_by,
         confidence=entry.confidence,
         near_rows=tuple(entry.near_rows),
+        linked=tuple(other for other in groups.get(uid, ()) if other != uid),
     )
 
 

@@ -193,11 +193,11 @@ Case.on("select", () => (waiting = ""));
 
 chain.addEventListener("click", (event) => {
   const button = event.target.closest("button");
-  if (!button || !slot()?.contains(button)) return;
-  const { answer, send: address, settle, reply, row, person } = button.dataset;
+  if (!slot() || !button?.closest("[data-answers], [data-sources]")) return;
+  const { answer, send: address, other, settle, reply, row, person } = button.dataset;
   const { timeline } = slot().dataset;
   if (answer) open(answer);
-  else if (address) send(address, { timeline });
+  else if (address) send(address, other ? { timeline, other } : { timeline });
   else if (row !== undefined) take(button);
   else if (person) mention(button);
   else if (settle !== undefined) {

@@ -25,6 +25,7 @@ function head(item) {
     item.s === "unplaced" ? "" : Case.statusWords[item.s],
     item.sw && item.tw !== item.w ? `${item.sw} · text ${chosenOf(item.tw)}` : "",
     item.rw && `reference ${chosenOf(item.rw)}`,
+    Case.noteWords(item),
   ];
   line.append(element("span", "muted", notes.filter(Boolean).map((note) => ` · ${note}`).join("")));
   title.replaceChildren(element("h2", "", item.m), line);

@@ -13,7 +13,9 @@ let waiting = 0;
 // Reads the place of every occurrence; drawing alone reads no layout.
 function measure() {
   const top = noteBody.getBoundingClientRect().top;
-  places = [...noteBody.querySelectorAll(".seg")].map((segment) => ({
+  // A note of a chart whose tab is not chosen has no place on the map.
+  const shown = [...noteBody.querySelectorAll(".seg")].filter((one) => one.getClientRects().length);
+  places = shown.map((segment) => ({
     y: segment.getBoundingClientRect().top - top,
     segment,
   }));

@@ -76,8 +76,9 @@ let focusable = null;
 
 function label(box, item) {
   const first = segments(item)[0];
-  box.hidden = !first;
-  if (!first) return;
+  // In a note whose tab is not chosen it has no place.
+  box.hidden = !first?.getClientRects().length;
+  if (box.hidden) return;
   const when = element("b", `status status-${item.s}`);
   when.append(momentOf(item.c ?? item.w, item.c ? item.w : ""));
   box.replaceChildren(when);
@@ -117,6 +118,7 @@ export const noteBody = body;
 export function showInNote(item) {
   const [first] = segments(item);
   if (!first) return;
+  Case.emit("reveal", first);
   bringInto(scroller, first);
   first.focus({ preventScroll: true });
 }
@@ -156,6 +158,7 @@ Case.on("select", (item, from) => {
     segment.removeAttribute("aria-current");
   }
   lit = segments(item);
+  if (lit.length) Case.emit("reveal", lit[0]);
   for (const segment of lit) {
     segment.classList.add("is-selected");
     segment.setAttribute("aria-current", "true");

@@ -1,5 +1,6 @@
 // The case page: note, ribbon, tabs and inspector of one timeline.
 import "./note.js";
+import "./notes.js";
 import "./minimap.js";
 import "./ribbon.js";
 import "./overview.js";

@@ -55,6 +55,11 @@ function mark() {
   count.textContent = words();
 }
 
+function bring(range) {
+  Case.emit("reveal", range.startContainer.parentElement);
+  bringInto(scroller, range);
+}
+
 function find() {
   const wanted = folded(search.value.trim());
   state.places = wanted && findInNote ? findInNote(wanted) : [];
@@ -67,7 +72,7 @@ function find() {
     ])
     : null;
   mark();
-  if (state.places.length) bringInto(scroller, state.places[0]);
+  if (state.places.length) bring(state.places[0]);
   Case.emit("search");
   clearTimeout(waiting);
   waiting = setTimeout(() => findInRecord(wanted), WAIT_MS);
@@ -98,7 +103,7 @@ function go(direction) {
   const chosen = around.find((index) => Case.searched[index].includes(wanted)) ?? around[0];
   if (chosen !== undefined) Case.select(chosen, "search");
   mark();
-  bringInto(scroller, range);
+  bring(range);
 }
 
 // Returns whether there was something to clear.

@@ -3,7 +3,7 @@
 import { createEvents } from "../common/events.js";
 import { folded } from "../common/filter.js";
 import { rememberedUnder } from "../common/remembered.js";
-import { momentText } from "../common/moment.js";
+import { chosenOf, momentText } from "../common/moment.js";
 import { clamped, isInside, isWhole, stepIn, zoomed } from "./window.js";
 
 export const root = document.getElementById("case");
@@ -20,7 +20,7 @@ export const searched = items.map((item) =>
 export const byUid = new Map(items.map((item, index) => [item.u, index]));
 export const state = { selected: -1, window: [0, 1], hits: null };
 
-// Events: select, window, hover, search, tab, chain, answered, print.
+// Events: select, window, hover, search, tab, chain, answered, print, reveal (a place of the note).
 export const { on, emit } = createEvents();
 export const remembered = rememberedUnder("case");
 export const find = (selector) => root.querySelector(selector);
@@ -104,4 +104,15 @@ export const statusWords = {
   unplaced: "not placed",
   unspecified: "basis not given",
 };
+// The note that an occurrence of a chart is in, and the notes that have the same event; "" without
+// a chart.
+const nameNote = (at) => {
+  const { k, w } = data.notes[at];
+  return w ? `${k}, ${chosenOf(w)}` : k;
+};
+export function noteWords(item) {
+  if (item.nt === undefined) return "";
+  return [nameNote(item.nt), item.nl && `also in ${item.nl.map(nameNote).join("; ")}`]
+    .filter(Boolean).join("; ");
+}
 export const momentWords = (item) => momentText(item.c ?? item.w, item.c ? item.w : "");

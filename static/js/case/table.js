@@ -44,6 +44,15 @@ const COLUMNS = [
   },
   { name: "Bounds", key: (i) => i.lo, text: (i) => (i.b ? chosenOf(i.b) : ""), filter: "text" },
   { name: "Reference", key: (i) => i.rt, text: (i) => number(i.rt), num: true },
+  ...(Case.data.notes
+    ? [{
+      name: "Note",
+      key: (i) => i.nt,
+      text: (i) => Case.noteWords(i),
+      filter: "text",
+      wrap: true,
+    }]
+    : []),
 ];
 const sort = { column: 0, down: false };
 const filters = new Array(COLUMNS.length).fill("");

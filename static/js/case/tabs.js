@@ -1,4 +1,5 @@
 // The tabs of the right pane: Story, Lanes, Table, Record. The choice is remembered.
+import { listenToTabs, markTab } from "../common/tabs.js";
 import { actions } from "./keys.js";
 import * as Case from "./state.js";
 
@@ -12,32 +13,15 @@ export const openTab = () => tabs.find((tab) => tab.getAttribute("aria-selected"
 export function showTab(name, { focus = false, remember = true } = {}) {
   const chosen = tabs.find((tab) => tab.dataset.tab === name);
   if (!chosen) return;
-  for (const tab of tabs) {
-    tab.setAttribute("aria-selected", String(tab === chosen));
-    tab.tabIndex = tab === chosen ? 0 : -1;
-    panelOf(tab).hidden = tab !== chosen;
-  }
+  markTab(tabs, chosen);
+  for (const tab of tabs) panelOf(tab).hidden = tab !== chosen;
   if (remember) Case.remembered.set("tab", name);
   if (focus) chosen.focus();
   Case.emit("tab", name);
 }
 
 for (const name of tabNames) actions[`tab-${name}`] = () => showTab(name, { focus: true });
-for (const tab of tabs) {
-  tab.addEventListener("click", () => showTab(tab.dataset.tab));
-  tab.addEventListener("keydown", (event) => {
-    const at = tabs.indexOf(tab);
-    const to = {
-      ArrowLeft: tabs.at(at - 1),
-      ArrowRight: tabs[(at + 1) % tabs.length],
-      Home: tabs[0],
-      End: tabs.at(-1),
-    }[event.key];
-    if (!to) return;
-    event.preventDefault();
-    showTab(to.dataset.tab, { focus: true });
-  });
-}
+listenToTabs(tabs, (tab) => showTab(tab.dataset.tab));
 
 // Called once every panel has added its listeners. The pairs of an evaluation are drawn in the lanes.
 export function startTabs() {

@@ -68,7 +68,7 @@ def test_notes_of_a_chart_are_reached_and_others_are_opened(
             continue
         head = page.locator(".note-head", has_text="Radiology report")
         expect(head).not_to_be_in_viewport()
-        page.get_by_role("link", name="Radiology report").click()
+        page.get_by_role("tab", name="Radiology report").click()
         expect(head).to_be_in_viewport()
         assert Axe().run(page).response["violations"] == []
     page.set_viewport_size({"width": 1440, "height": 900})

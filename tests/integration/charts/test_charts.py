@@ -125,7 +125,8 @@ def test_the_case_page_shows_the_chart_and_opens_other_notes(client, encounter):
     assert len(starts) == 3
     for start in starts:
         assert f'id="note-at-{start}"' in page
-        assert f'href="#note-at-{start}"' in page
+        assert f'data-note-tab="{start}"' in page
+        assert f'data-note-part="{start}"' in page
     assert "other-notes" not in page
     page = client.get(address, {"t": alone.public_id}).content.decode()
     assert "2 other notes" in page

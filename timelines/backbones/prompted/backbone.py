@@ -36,6 +36,9 @@ def prompted_backbone(askers: Mapping[str, Asker], config: PipelineConfig) -> Ba
     missing = [role for role in ROLES if role not in askers]
     if missing:
         raise ValueError(f"no model for the roles {', '.join(missing)}")
+    # Naming the backbone loads no vocabulary; the rules link the notes of a chart for models, too.
+    from timelines.backbones.rules.linking.linker import RuleLinker
+
     reviser = PromptedReviser(askers["reviser"], config)
     return Backbone(
         name=NAME,
@@ -47,6 +50,7 @@ def prompted_backbone(askers: Mapping[str, Asker], config: PipelineConfig) -> Ba
         room_for_rows=lambda: int(askers["reviser"].model.limits.context * EVIDENCE_SHARE),
         summary_reviser=reviser,
         unidentified_reviser=PromptedUnidentifiedReviser(askers["reviser"], config),
+        linker=RuleLinker(),
     )
 
 

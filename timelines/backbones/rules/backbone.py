@@ -17,6 +17,7 @@ def rules_backbone(check: Check = never_stop) -> Backbone:
 
     Imports are local, so that naming the backbone does not load a parser.
     """
+    from timelines.backbones.rules.linking.linker import RuleLinker
     from timelines.backbones.rules.querying.writer import RuleQueryWriter
     from timelines.backbones.rules.revision.reviser import RuleReviser
     from timelines.backbones.rules.revision.summaries import SummaryRuleReviser
@@ -34,4 +35,5 @@ def rules_backbone(check: Check = never_stop) -> Backbone:
         pays_for_rows=False,
         summary_reviser=SummaryRuleReviser(check),
         unidentified_reviser=UnidentifiedRuleReviser(check),
+        linker=RuleLinker(check),
     )

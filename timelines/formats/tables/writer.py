@@ -10,7 +10,7 @@ from typing import Any
 
 from timelines.formats import dictionary
 from timelines.formats.files import replace_file
-from timelines.formats.lines import CaseLines, line_values
+from timelines.formats.lines import CaseLines, json_values, line_values
 from timelines.formats.table_schema import write_schema
 
 #: A spreadsheet takes a cell that begins so for a formula.
@@ -24,7 +24,7 @@ def write_jsonl(cases: Iterable[CaseLines], out: Path, *, with_note_text: bool) 
         for case in cases:
             for line in case.lines:
                 file.write(
-                    json.dumps(line_values(line, with_note_text=with_note_text), ensure_ascii=False)
+                    json.dumps(json_values(line, with_note_text=with_note_text), ensure_ascii=False)
                     + "\n"
                 )
                 count += 1

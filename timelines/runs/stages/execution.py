@@ -40,6 +40,7 @@ from timelines.runs import storage, tools
 from timelines.runs.baselines import is_baseline
 from timelines.runs.record import embed_missing, load_names, load_record
 from timelines.runs.stages.baseline import BASELINE_STAGES
+from timelines.runs.stages.chart import infer_chart, read_text_times, save_joined
 from timelines.runs.stages.work import StageWork
 from timelines.runs.study_timeline.actions import choose_if_finished
 
@@ -125,6 +126,9 @@ def _uids(work: StageWork) -> None:
 
 def _infer(work: StageWork) -> None:
     """A run that is based on another keeps that run's estimates."""
+    if work.case.parts:
+        infer_chart(work)
+        return
     if work.has(0):
         return
     if work.base is not None:
@@ -230,11 +234,16 @@ def _revise(work: StageWork) -> None:
         storage.load_reasons(work.case_run),
         storage.load_skeleton(work.case_run),
     )
-    revised = run_revision(found, work.tagged, work.text_only, work.case.window, work.tools)
+    text = read_text_times(work) if work.case.parts else work.text_only
+    revised = run_revision(found, work.tagged, text, work.case.window, work.tools)
 
     def save() -> None:
-        _save_timelines(work, revised.timelines)
-        for primary in revised.timelines[:1]:
+        timelines: Sequence[Timeline] = revised.timelines
+        if work.case.parts:
+            timelines = save_joined(work, timelines)
+        else:
+            _save_timelines(work, timelines)
+        for primary in timelines[:1]:
             storage.save_unexplained_change(work.case_run, work.text_only, primary)
         for timeline in revised.unidentified:
             storage.save_named_timeline(

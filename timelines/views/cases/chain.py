@@ -25,6 +25,7 @@ from timelines.access.authoring import hidden_timelines
 from timelines.cases.choices import Choice, Choices, load_choices
 from timelines.cases.items import find_occurrence
 from timelines.cases.opening import chosen_timeline, open_case
+from timelines.cases.sources import load_sources
 from timelines.cases.way_back import link_back_to_draft
 from timelines.curation.reading import OccurrenceAnswers, load_answers
 from timelines.curation.standing import CORRECTING
@@ -140,6 +141,15 @@ def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
     own_rows = _own_rows(encounter, shown, clock) if origin.case_run_id is None or corrected else []
     reference = _reference(occurrence, chosen, choices, clock)
     span = note[occurrence.start : occurrence.end] if occurrence.start is not None else ""
+    sources = (
+        load_sources(occurrence, chosen, origin.case_run_id, clock, request.user)
+        if chosen.composed
+        else None
+    )
+    taken = sources and shown and sources.find_origin(line.uid for line in shown.context)
+    if taken and taken.sentence:
+        # Words of another note, which gave the group its time.
+        span = taken.sentence.span
     variant, no_rows = _variant(origin), _why_no_rows(occurrence, origin)
     context = {
         "encounter": encounter,
@@ -180,6 +190,7 @@ def chain(request: StudyRequest, public_id: str, uid4: str) -> HttpResponse:
         "calls": _calls(occurrence, origin),
         "own_rows": own_rows,
         "answers": answers,
+        "sources": sources,
         "timeline": chosen.public_id,
     }
     study, detail = encounter.dataset.study, {"uid4": uid4, "timeline": chosen.public_id}

@@ -79,6 +79,7 @@ def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
             "pairs": pairs,
             "notes": notes,
             "unread": sum(note.start is None for note in notes),
+            "several": sum(note.start is not None for note in notes) > 1,
             "story": load_story(encounter, chosen, picture.story_lines),
             "named": load_grounds(chosen, clock_of(encounter)),
         }

@@ -6,7 +6,8 @@ const MOST_TRACKS = { medication: 10, lab: 8, vital: 5, procedure: 6 };
 // Rows of words of a lane until it is opened fully.
 const MOST_ROWS = { course: 2, finding: 5, procedure: 4 };
 const ROWS = 3;
-const HAS_PLACE = (item) => item.x !== undefined;
+// Of one event in several notes of a chart the first occurrence is drawn.
+const HAS_PLACE = (item) => item.x !== undefined && !item.hd;
 
 export function buildLanes(data, tracks = []) {
   return data.lanes.map((lane, index) => {

@@ -69,7 +69,7 @@ function ranks() {
     rankOf(item, {
       first: firsts.has(item.u),
       hit: state.hits?.has(Case.byUid.get(item.u)) || (showsChanges() && changed(item)),
-      selected: item === chosen,
+      selected: item.u === (chosen?.hd ?? chosen?.u),
     }),
   ]));
 }
@@ -170,6 +170,10 @@ function focusedControl() {
   return at < 0 ? "" : `.chip:nth-child(${at + 1})`;
 }
 
+// Where an occurrence is drawn; one event in several notes has one mark.
+const placeOf = (item) => drawn.get(item?.hd ?? item?.u);
+const marksOf = (item) => list.querySelectorAll(`[data-u="${CSS.escape(item.hd ?? item.u)}"]`);
+
 const over = (svg) => svg.querySelector(".lane-over");
 const under = (svg) => svg.querySelector(".lane-under");
 
@@ -185,30 +189,26 @@ function overlay() {
     if (showsChanges() && changed(item)) under(place.svg).append(...drawShift(item, place, scale));
   }
   const item = Case.selectedItem();
-  const place = item && drawn.get(item.u);
+  const place = placeOf(item);
   guide.hidden = !place;
   if (!place) return;
   guide.style.left = `${place.x}px`;
   under(place.svg).append(...drawSelected(item, place, scale));
   over(place.svg).append(drawRing(place));
-  for (const marked of list.querySelectorAll(`[data-u="${CSS.escape(item.u)}"]`)) {
-    marked.classList.add("is-selected");
-  }
+  for (const marked of marksOf(item)) marked.classList.add("is-selected");
 }
 
 // What is pointed at, here or in the note; it is marked again when the lanes are drawn again.
 function point() {
   for (const marked of list.querySelectorAll(".is-pointed")) marked.classList.remove("is-pointed");
   for (const bounds of list.querySelectorAll(".pointed-bounds")) bounds.remove();
-  const place = pointed && drawn.get(pointed.u);
+  const place = placeOf(pointed);
   if (!place) return;
   for (const bounds of drawBounds(pointed, place, scale)) {
     bounds.classList.add("pointed-bounds");
     under(place.svg).append(bounds);
   }
-  for (const marked of list.querySelectorAll(`[data-u="${CSS.escape(pointed.u)}"]`)) {
-    marked.classList.add("is-pointed");
-  }
+  for (const marked of marksOf(pointed)) marked.classList.add("is-pointed");
 }
 
 let waiting = 0;
@@ -231,12 +231,12 @@ function bringIntoView(place) {
 }
 
 Case.on("select", (item, from) => {
-  const hidden = item?.x !== undefined && Case.inWindow(item) && !drawn.has(item.u);
+  const hidden = item?.x !== undefined && Case.inWindow(item) && !placeOf(item);
   // An occurrence that was counted with others, or is of another class, gets its own mark.
   if (hidden && lanes[item.l].key === "medication") group = "";
   if (hidden) draw();
   else overlay();
-  const place = item && drawn.get(item.u);
+  const place = placeOf(item);
   if (place && from !== "plot") bringIntoView(place);
 });
 Case.on("hover", (item, event) => {
@@ -296,7 +296,7 @@ async function loadRecord() {
   }
   note.textContent = "";
   draw();
-  const chosen = drawn.get(Case.selectedItem()?.u);
+  const chosen = placeOf(Case.selectedItem());
   if (chosen) bringIntoView(chosen);
   body.dataset.record = "shown";
 }

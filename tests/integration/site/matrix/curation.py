@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from accounts.ids import PUBLIC_ID_LENGTH
 from tests import factories
 from tests.integration.site.matrix.ehr import CASE_PAGE, find_encounter
 from tests.integration.site.matrix.world import SIGN_IN, TIMES, Row, World, answers
@@ -73,6 +74,11 @@ def _flag(world: World) -> dict[str, str]:
     return {"public_id": base.encounter.public_id, "flag": made.public_id}
 
 
+def _linked(world: World) -> dict[str, str]:
+    """An occurrence with the id of a link, which a form does not reach."""
+    return {**_occurrence(world), "link": "z" * PUBLIC_ID_LENGTH}
+
+
 def _corrected_page(world: World) -> dict[str, str]:
     return {"public_id": _correction(world)["public_id"]}
 
@@ -87,6 +93,8 @@ ROWS = [
     Row("timelines:correct_form", CASE_PAGE, path=_occurrence),
     Row("timelines:correct", NOT_JSON, method="post", path=_occurrence),
     Row("timelines:settle", NOT_JSON, method="post", path=_occurrence),
+    Row("timelines:link", NOT_JSON, method="post", path=_occurrence),
+    Row("timelines:link_undo", NOT_JSON, method="post", path=_linked),
     Row("timelines:comment", NOT_JSON, method="post", path=_occurrence),
     Row("timelines:flag", NOT_JSON, method="post", path=_occurrence),
     Row("timelines:answer_time", NOT_JSON, method="post", path=_case),
