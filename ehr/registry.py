@@ -82,7 +82,7 @@ _dataset_hooks: list[DatasetHook] = []
 
 
 def register_dataset_deletion(counter: DatasetLossCounter, hook: DatasetHook) -> None:
-    """Ask `counter(dataset)` before, and call `hook(dataset)` when it is deleted."""
+    """Call `counter` before a dataset is deleted, and `hook` with it."""
     if counter not in _dataset_loss_counters:
         _dataset_loss_counters.append(counter)
         _dataset_hooks.append(hook)

@@ -1,4 +1,4 @@
-"""Tasks of a worker: check and import files, delete datasets, embed series.
+"""Tasks of a worker: imports, deletions of datasets, embeddings.
 
 They may run twice without harm.
 """

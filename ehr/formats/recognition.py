@@ -1,4 +1,4 @@
-"""Recognise the format of a folder by names of files and their first bytes.
+"""Recognise formats by names of files and their first bytes.
 
 No Django here.
 """

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ehr.formats.base import LONGEST_EVENT, RAW_CHARACTERS, Rejection, WrongFile
-from ehr.formats.columns import clean_text, clock_times, parse_values
+from ehr.formats.columns import clean_text, clock_times, make_texts, parse_values
 from ehr.formats.delimited import TextBlock, read_csv_blocks
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.parquet import column_names, convert_column, read_batches
@@ -27,7 +27,7 @@ REQUIRED = ("t", "event", "value")
 OPTIONAL = ("unit", "source", "time_kind")
 PARQUET_ROWS = 100_000
 Ints = NDArray[np.int64]
-TIME_KINDS = pa.array([kind.value for kind in TimeKind])
+TIME_KINDS = make_texts(*TimeKind)
 NOTHING = np.zeros(0, np.int64)
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
 #: Every column has its own name.

@@ -1,4 +1,4 @@
-"""Datasets and their record; files that people bring, and the jobs on them."""
+"""Datasets and their record; files that people bring, and jobs on them."""
 
 from ehr.models.jobs import DatasetDeletion, ImportJob
 from ehr.models.record import (

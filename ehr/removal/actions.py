@@ -25,7 +25,7 @@ CLOSED = (
 
 
 def check_user_can_delete(user: User, dataset: Dataset) -> None:
-    """Raise NotAllowed unless the person is an admin to whom all cases are open.
+    """Raise NotAllowed unless an admin asks to whom all cases are open.
 
     The losses of closed cases would show what there is of them.
     """

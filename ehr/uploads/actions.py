@@ -1,4 +1,4 @@
-"""Bring files, check them, import them; pause, resume, cancel and retry that.
+"""Bring files, check and import them; pause, resume, cancel and retry.
 
 Each action is recorded. Pages, the API and tests call these functions.
 """
@@ -204,9 +204,9 @@ def retry_import(*, job: ImportJob, by: User) -> None:
 def save_mapping(
     *, study: Study, name: str, format: str, mapping: Mapping[str, Any], by: User
 ) -> SavedMapping:
-    """Keep a mapping under a name for the study; the name's earlier one is replaced.
+    """Store a mapping under a name for the study.
 
-    Raises NotAllowed, FormatError.
+    An earlier one of the name is replaced. Raises NotAllowed, FormatError.
     """
     check_user_can_manage_study(by, study)
     if not 1 <= len(name) <= 100 or not name.isprintable():

@@ -1,4 +1,4 @@
-"""Check files without storing anything of them: a preview, and every fault.
+"""Check files without an import: a preview, and every fault.
 
 It reads everything once, as an import does. Timelines that come with a case are checked when it is
 imported.
@@ -73,7 +73,7 @@ class Found:
         columns = ["event", "time_kind", "source"]
         counted = rows.group_by(columns).aggregate([([], "count_all")])
         for line in counted.to_pylist():
-            self.events[tuple(line[c] for c in columns)] += line["count_all"]  # type: ignore[index]
+            self.events[tuple(line[c] for c in columns)] += line["count_all"]
         self.rows += len(rows)
 
 

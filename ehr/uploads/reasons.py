@@ -1,4 +1,4 @@
-"""What was rejected, as a CSV of places and reasons, without texts of records."""
+"""Rejections as a CSV of places and reasons, without texts of records."""
 
 from __future__ import annotations
 

@@ -41,6 +41,7 @@ class ReceivingHandler(FileUploadHandler):
         self._received = 0
         self._files = 0
         self._open: BinaryIO | None = None
+        self._arrival: Path | None = None
 
     def new_file(self, *args: Any, **options: Any) -> None:
         """Open the next file. Raises StopUpload if none is wanted."""
@@ -49,9 +50,9 @@ class ReceivingHandler(FileUploadHandler):
         assert request is not None
         if not _may_send(request):
             raise StopUpload
-        if not hasattr(request, "arrival"):
-            request.arrival = make_arrival()  # type: ignore[attr-defined]
-        self._path = request.arrival / f"{self._files:06}"
+        if self._arrival is None:
+            self._arrival = request.arrival = make_arrival()  # type: ignore[attr-defined]
+        self._path = self._arrival / f"{self._files:06}"
         self._files += 1
         self._open = self._path.open("wb")
 
@@ -88,7 +89,8 @@ def take_files(request: HttpRequest, paths: list[str]) -> list[tuple[str, Path]]
     """
     if refusal := getattr(request, "upload_refusal", ""):
         raise UploadRefused(refusal)
-    files = request.FILES.getlist("files")
+    sent = request.FILES.getlist("files")
+    files = [file for file in sent if isinstance(file, ReceivedFile)]
     names = paths if paths else [file.name or "" for file in files]
     if len(names) != len(files):
         raise UploadRefused("The names do not fit the files. Send them again.")

@@ -1,4 +1,4 @@
-"""How names of files and columns are read: the part of a preview that a mapping changes."""
+"""Show how names of files and columns are read, which a mapping changes."""
 
 from __future__ import annotations
 

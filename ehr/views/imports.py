@@ -48,9 +48,7 @@ def imports(request: StudyRequest) -> HttpResponse:
     datasets = Dataset.objects.filter(study=request.study).order_by("name")
     found = Upload.objects.filter(study=request.study).select_related("created_by")
     page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
-    lines = [{"upload": upload, "job": _latest(upload)} for upload in page.object_list]
-    for line in lines:
-        line["line"] = describe_job(line["job"]) if line["job"] else None
+    lines = [_live(upload) for upload in page.object_list]
     context = {
         "datasets": datasets.annotate(cases=Count("encounters")),
         "page": page,
