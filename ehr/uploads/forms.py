@@ -75,7 +75,10 @@ class SettingsForm(forms.Form):
             self._add_codes(values.get("codes", []))
         self._add_saving(study)
         self.fields["name"] = forms.CharField(
-            required=False, max_length=200, label="Name of the dataset", initial=upload.title[:200]
+            required=False,
+            max_length=200,
+            label="Name of the dataset",
+            initial=_suggest_name(upload),
         )
         self.fields["replace"] = forms.BooleanField(
             required=False,
@@ -150,6 +153,12 @@ class SettingsForm(forms.Form):
         codes = [{"pattern": r.pattern, "event": r.event, "kind": r.kind.value} for r in rules]
         values = {"pattern": data.get("pattern") or "", "columns": columns, "codes": codes}
         return parse_mapping(self._shown, values).as_values() if self._shown else {}
+
+
+def _suggest_name(upload: Upload) -> str:
+    """Return the name of the latest import, else that of the files."""
+    earlier = upload.jobs.exclude(name="").first()
+    return earlier.name if earlier else upload.title.removesuffix(".zip")
 
 
 class DeletionForm(forms.Form):

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 from accounts.models import Role
 from ehr.models import Encounter
 from tests import factories
-from tests.paths import DATA
+from tests.import_fuzz.omop import make_omop as make_tables
 from tests.support.windows import collect_complaints
 from tests.worlds.fhir_exports import make_stay, write_bulk
 from tests.worlds.reconstructed import LIGHT_ROLES
@@ -56,7 +56,8 @@ def make_fhir(root: Path) -> list[Path]:
 
 
 def make_omop(root: Path) -> list[Path]:
-    return [pack(DATA / "ehr" / "omop", root / "omop.zip")]
+    make_tables(root / "omop")
+    return [pack(root / "omop", root / "omop.zip")]
 
 
 def make_notes(root: Path) -> list[Path]:
