@@ -1,4 +1,4 @@
-"""From the sign-in page to a reconstructed case, with a real worker and no terminal."""
+"""From the sign-in page to a reconstructed case, with a real worker."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def launch_and_open(page: Page) -> None:
 
 
 def test_files_of_a_dropped_folder_are_sent_with_their_paths(enter, page, world, complaints):
-    """The script names each file as in the folder, and says a refusal on the page."""
+    """The script names files as in the folder, and shows a refusal."""
     admin = factories.make_user(world.study, Role.ADMIN)
     enter(page, admin, "/imports/new/")
     expect(page.get_by_text("drop files and folders here")).to_be_visible()

@@ -1,4 +1,4 @@
-"""Imports on the pages: bring files, check, import, pause, mend, delete."""
+"""Imports on pages: bring files, check, import, pause, mend, delete."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import zipfile
 from pathlib import Path
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Notification, Role
 from accounts.requests.guard import UPLOADS
+from adjudication.models import JudgeRun
+from ehr.actions import delete_dataset
 from ehr.models import (
     Dataset,
     DatasetDeletion,
@@ -38,11 +42,14 @@ from ehr.removal.execution import execute_deletion
 from ehr.uploads import actions, storage
 from ehr.uploads.execution import Watch, execute_import
 from ehr.uploads.names import UploadRefused
+from jobs.leases.hold import Hold
 from jobs.models import JobState
 from tests import factories
 from tests.paths import DATA
 from tests.worlds.ehr_cases import write_case
+from tests.worlds.evaluated import make_evaluation, store_case
 from tests.worlds.fhir_exports import make_stay, write_bulk
+from timelines.models import Evaluation
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -422,11 +429,8 @@ def test_two_imports_of_the_same_at_once_double_nothing(web, study, monkeypatch)
     def beside(self, done, total, words):
         if not seen:
             seen.append(1)
-            import threading
 
             def other():
-                from django.db import connection
-
                 seen.append(execute_import(jobs[1].pk))
                 connection.close()
 
@@ -458,6 +462,23 @@ def make_cohort(study, stays: int = 3) -> Dataset:
         case_run = factories.make_case_run(run, case, inventory)
         factories.make_timeline(inventory, {occurrence: 1.0}, case_run=case_run)
     return dataset
+
+
+def test_what_covers_other_datasets_too_stays(study, admin):
+    """Evaluations and judge runs of the dataset alone are deleted with it."""
+    dataset, other = make_cohort(study), factories.make_dataset(study, "other")
+    alone, both = make_evaluation(study, [dataset]), make_evaluation(study, [dataset, other])
+    store_case(both, dataset.encounters.first())
+    values = {"sources": [], "judge": "rules", "judge_name": "rules", "judge_version": "1"}
+    judged = [JudgeRun.objects.create(study=study, **values) for _ in range(2)]
+    judged[0].datasets.set([dataset])
+    judged[1].datasets.set([dataset, other])
+    delete_dataset(dataset=dataset, by=admin)
+    assert not Evaluation.objects.filter(pk=alone.pk).exists()
+    assert both.cases.count() == 0
+    assert list(JudgeRun.objects.all()) == [judged[1]]
+    losses = AuditEvent.objects.get(action="dataset.delete").detail
+    assert (losses["runs"], losses["evaluations"], losses["judge runs"]) == (1, 1, 1)
 
 
 def test_a_dataset_is_deleted_once_its_name_is_typed(web, study, admin, monkeypatch):
@@ -498,8 +519,6 @@ def test_a_deletion_goes_on_after_a_stop(web, study, admin, monkeypatch):
     dataset = make_cohort(study)
     job = start_deletion(dataset=dataset, confirmed="cohort", by=admin)
     act = reverse("ehr:deletion_action", args=[job.public_id, "cancel"])
-    from jobs.leases.hold import Hold
-
     check = Hold.check
 
     def stop(self):

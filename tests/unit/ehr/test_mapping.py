@@ -12,8 +12,11 @@ from ehr.formats.base import FormatError, WrongFile
 from ehr.formats.csv.reader import PlainRows
 from ehr.formats.mapping import CodeRule, ImportMapping, parse_mapping, parse_rules
 from ehr.formats.meds.codes import find_ruled_meaning
+from ehr.formats.meds.reader import Meds
 from ehr.formats.row_files import read_rows
+from ehr.formats.stream import StreamBlock
 from ehr.schema import TimeKind
+from tests.paths import DATA
 
 COLUMNS = (("t", "charttime"), ("event", "label"), ("value", "result"))
 
@@ -125,10 +128,6 @@ def test_plain_values_are_read_again():
 
 
 def test_a_shard_with_rules(tmp_path: Path):
-    from ehr.formats.meds.reader import Meds
-    from ehr.formats.stream import StreamBlock
-    from tests.paths import DATA
-
     shard = DATA / "ehr" / "meds"
     rules = [CodeRule("LAB//*", "lab:ours:", TimeKind.RESULT)]
 

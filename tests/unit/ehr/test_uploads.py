@@ -38,8 +38,8 @@ def test_odd_names_are_refused(name):
     assert "\x00" not in str(error.value)
 
 
-def make_zip(path: Path, files: dict[str, bytes], **options: int) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, **options) as archive:
+def make_zip(path: Path, files: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
     return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
 from ehr.models import Dataset, DatasetDeletion, Encounter, EventSeries, ImportJob, Upload
@@ -104,6 +105,13 @@ def _deletion(world: World) -> dict[str, str]:
     return {"public_id": found.public_id}
 
 
+def _acting(
+    find: Callable[[World], dict[str, str]], action: str
+) -> Callable[[World], dict[str, str]]:
+    """The arguments of the address that does this to an object."""
+    return lambda world: {**find(world), "action": action}
+
+
 IMPORTS = [
     Row("ehr:imports", ADMINS_LIST),
     Row("ehr:import_new", ADMINS_LIST),
@@ -125,7 +133,7 @@ IMPORTS = [
             "ehr:upload_action",
             ADMINS_STEER,
             method="post",
-            path=lambda world, action=action: {**_upload(world), "action": action},
+            path=_acting(_upload, action),
         )
         for action in ("pause", "resume", "cancel", "retry", "remove")
     ),
@@ -151,7 +159,7 @@ IMPORTS = [
             "ehr:deletion_action",
             ADMINS_STEER,
             method="post",
-            path=lambda world, action=action: {**_deletion(world), "action": action},
+            path=_acting(_deletion, action),
         )
         for action in ("cancel", "retry")
     ),
