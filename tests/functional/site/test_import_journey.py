@@ -13,8 +13,10 @@ from django.core.cache import cache
 from playwright.sync_api import Page, expect
 
 from accounts.models import Role
-from ehr.models import Encounter
+from ehr.models import Encounter, ImportJob, Upload
+from jobs.models import JobState
 from tests import factories
+from tests.functional.site.test_pages import assert_accessible
 from tests.import_fuzz.omop import make_omop as make_tables
 from tests.support.windows import collect_complaints
 from tests.worlds.fhir_exports import make_stay, write_bulk
@@ -132,3 +134,55 @@ def test_files_of_a_dropped_folder_are_sent_with_their_paths(enter, page, world,
     expect(page.locator("#bring-refusal")).to_contain_text("is not relative")
     expect(page.get_by_role("button", name="Bring and check")).to_be_enabled()
     assert [words for words in complaints if "422" not in words] == []
+
+
+WIDTHS = (1440, 820, 390)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_on_pages_of_imports(enter, live_server, page, world, theme):
+    """A check with faults and a mapping, an ended import, lists and a deletion."""
+    admin = factories.make_user(world.study, Role.ADMIN)
+    checked = make_upload(world.study, admin, "csv", ImportJob.Kind.CHECK, CHECKED)
+    imported = make_upload(world.study, admin, "text", ImportJob.Kind.IMPORT, IMPORTED)
+    uploads = [f"/imports/{upload.public_id}/" for upload in (checked, imported)]
+    deletion = f"/datasets/{world.encounter.dataset.public_id}/delete/"
+    enter(page, admin, "/imports/")
+    page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+    for path in ("/imports/", "/imports/new/", *uploads, deletion):
+        page.goto(f"{live_server.url}{path}")
+        page.evaluate("document.querySelectorAll('main details').forEach((d) => (d.open = true))")
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+        assert_accessible(page)
+
+
+STAY = {"case_id": "1", "title": "", "admitted": "2150-01-01 08:00", "discharged": ""}
+EVENT = {"event": "lab:lactate:blood", "kind": "unknown", "source": "labs", "rows": 3}
+FAULT = {"file": "c1.csv", "line": "3", "field": "t", "case_id": "1", "reason": "no time"}
+CHECKED = {
+    "stays": 1, "notes": 0, "rows": 3, "faults": 1, "first": [STAY | {"notes": 0, "rows": 3}],
+    "names": [{"name": "charttime", "meaning": "t"}], "unknown": [EVENT], "events": [EVENT],
+    "unknown_count": 1, "unknown_rows": 3, "event_count": 1, "first_faults": [FAULT],
+    "missing": ["encounters.csv"], "unread": ["x.pdf"],
+}  # fmt: skip
+IMPORTED = {"imported": 1, "unchanged": 0, "refused": 1, "rows": 3, "faults": 1}
+IMPORTED |= {"first_faults": [FAULT], "missing": ["concept"]}
+
+
+def make_upload(study, by, format, kind, result) -> Upload:
+    """An upload with one job that has ended."""
+    upload = Upload.objects.create(study=study, title="ward.zip", format=format, created_by=by)
+    dataset = factories.make_dataset(study, f"{format} of the ward")
+    ImportJob.objects.create(
+        upload=upload,
+        kind=kind,
+        format=format,
+        name=dataset.name if kind == ImportJob.Kind.IMPORT else "",
+        dataset=dataset,
+        state=JobState.SUCCEEDED,
+        result=result,
+        created_by=by,
+    )
+    return upload
