@@ -141,7 +141,7 @@ WIDTHS = (1440, 820, 390)
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_on_pages_of_imports(enter, live_server, page, world, theme):
-    """A check with faults and a mapping, an ended import, lists and a deletion."""
+    """A check with faults, an ended import, lists and a deletion."""
     admin = factories.make_user(world.study, Role.ADMIN)
     checked = make_upload(world.study, admin, "csv", ImportJob.Kind.CHECK, CHECKED)
     imported = make_upload(world.study, admin, "text", ImportJob.Kind.IMPORT, IMPORTED)

@@ -102,7 +102,7 @@ def test_an_encrypted_zip_is_refused(tmp_path):
         open_zip(tmp_path, path)
 
 
-def test_sizes_that_the_archive_lies_about_are_counted(tmp_path):
+def test_sizes_that_the_archive_states_wrongly_are_counted(tmp_path):
     """The directory states 10 bytes for a file of 40 million."""
     path = make_zip(tmp_path / "z", {"a": bytes(40_000_000)})
     data = bytearray(path.read_bytes())
