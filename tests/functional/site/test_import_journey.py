@@ -7,12 +7,13 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.cache import cache
 from playwright.sync_api import Page, expect
 
-from accounts.models import Role
+from accounts.models import Role, Study, User
 from ehr.models import Encounter, ImportJob, Upload
 from jobs.models import JobState
 from tests import factories
@@ -161,17 +162,17 @@ def test_axe_finds_nothing_on_pages_of_imports(enter, live_server, page, world, 
 STAY = {"case_id": "1", "title": "", "admitted": "2150-01-01 08:00", "discharged": ""}
 EVENT = {"event": "lab:lactate:blood", "kind": "unknown", "source": "labs", "rows": 3}
 FAULT = {"file": "c1.csv", "line": "3", "field": "t", "case_id": "1", "reason": "no time"}
-CHECKED = {
+CHECKED: dict[str, Any] = {
     "stays": 1, "notes": 0, "rows": 3, "faults": 1, "first": [STAY | {"notes": 0, "rows": 3}],
     "names": [{"name": "charttime", "meaning": "t"}], "unknown": [EVENT], "events": [EVENT],
     "unknown_count": 1, "unknown_rows": 3, "event_count": 1, "first_faults": [FAULT],
     "missing": ["encounters.csv"], "unread": ["x.pdf"],
 }  # fmt: skip
-IMPORTED = {"imported": 1, "unchanged": 0, "refused": 1, "rows": 3, "faults": 1}
+IMPORTED: dict[str, Any] = {"imported": 1, "unchanged": 0, "refused": 1, "rows": 3, "faults": 1}
 IMPORTED |= {"first_faults": [FAULT], "missing": ["concept"]}
 
 
-def make_upload(study, by, format, kind, result) -> Upload:
+def make_upload(study: Study, by: User, format: str, kind: str, result: dict[str, Any]) -> Upload:
     """An upload with one job that has ended."""
     upload = Upload.objects.create(study=study, title="ward.zip", format=format, created_by=by)
     dataset = factories.make_dataset(study, f"{format} of the ward")
