@@ -24,7 +24,11 @@ class AdjudicationConfig(AppConfig):
         from adjudication.findings.case_links import compare_link
         from adjudication.findings.case_questions import CASE_QUESTIONS
         from adjudication.judge_runs.exchange import KIND
-        from adjudication.losses import adjudication_losses
+        from adjudication.losses import (
+            adjudication_losses,
+            dataset_losses,
+            delete_of_dataset,
+        )
         from adjudication.models import Game, JudgePreparation
         from adjudication.review import cards as review_cards
         from adjudication.tasks import (
@@ -33,7 +37,7 @@ class AdjudicationConfig(AppConfig):
             send_game_hints,
             send_preparation_hints,
         )
-        from ehr.registry import register_losses
+        from ehr.registry import register_dataset_deletion, register_losses
         from jobs.registry import register
         from llm_runtime.exchange.runs import register_exchange
         from timelines.registry import register_case_link, register_case_question
@@ -42,6 +46,7 @@ class AdjudicationConfig(AppConfig):
         register(JudgePreparation, send_preparation_hints)
         register_exchange(KIND)
         register_losses(adjudication_losses)
+        register_dataset_deletion(dataset_losses, delete_of_dataset)
         register_page_guard(guard_packet, find_closed_cases, CLOSED_PAGES)
         register_opening_question(ask_before_opening)
         register_case_link(compare_link)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from django.db.models import QuerySet
+from django.db.models import Count, Q, QuerySet
 
-from adjudication.models import Game, PacketItem
-from ehr.models import Encounter
+from adjudication.models import Game, JudgeRun, Packet, PacketItem
+from ehr.models import Dataset, Encounter
 from ehr.registry import Keep, Loss
 
 
@@ -24,3 +24,25 @@ def adjudication_losses(encounters: QuerySet[Encounter]) -> Iterator[Loss]:
     yield Loss(
         Game.objects.filter(comparison__encounter__in=cases).count(), "judged games", "judged game"
     )
+
+
+def dataset_losses(dataset: Dataset) -> Iterator[Loss]:
+    """Yield packets, which are never deleted, and judge runs of the dataset."""
+    items = PacketItem.objects.filter(finding__game__comparison__encounter__dataset=dataset)
+    packets = Packet.objects.filter(pk__in=items.values("packet"))
+    yield Loss(packets.count(), "review packets", "review packet", Keep.ALWAYS)
+    yield Loss(len(_only_judge_runs(dataset)), "judge runs", "judge run")
+
+
+def delete_of_dataset(dataset: Dataset) -> None:
+    """Delete judge runs over this dataset alone that have no packet."""
+    JudgeRun.objects.filter(pk__in=_only_judge_runs(dataset)).delete()
+
+
+def _only_judge_runs(dataset: Dataset) -> list[int]:
+    counted = JudgeRun.objects.filter(study=dataset.study_id).annotate(
+        all=Count("datasets", distinct=True),
+        this=Count("datasets", distinct=True, filter=Q(datasets=dataset)),
+    )
+    alone = counted.filter(all=1, this=1, packets__isnull=True)
+    return list(alone.values_list("pk", flat=True))

@@ -348,6 +348,14 @@ IMPORT_EXPANSION = env.integer("IMPORT_EXPANSION", 200, minimum=1)
 # The database of `import_dataset --format omop --schema NAME`; only read.
 OMOP_DATABASE_URL = env.url("OMOP_DATABASE_URL", schemes=POSTGRESQL, default="")
 
+# Uploads of the import page. Their files are below MEDIA_ROOT, which workers of the queue ingest need.
+UPLOAD_BYTES = env.integer("UPLOAD_BYTES", 10_000_000_000, minimum=1)
+UPLOAD_FILES = env.integer("UPLOAD_FILES", 20_000, minimum=1)
+DATA_UPLOAD_MAX_NUMBER_FILES = UPLOAD_FILES
+FILE_UPLOAD_HANDLERS = ["ehr.uploads.receiving.ReceivingHandler"]
+# Folders of the server that study admins may import: each, and the folders directly inside it.
+IMPORT_FOLDERS = env.words("IMPORT_FOLDERS")
+
 LOGGING = logging_config(level=env.text("LOG_LEVEL", "INFO").upper())
 LOGGING_CONFIG = "logging.config.dictConfig"
 

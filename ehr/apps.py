@@ -6,8 +6,16 @@ class EhrConfig(AppConfig):
     name = "ehr"
 
     def ready(self) -> None:
-        """Drop the partition of every deleted dataset."""
-        from ehr.models import Dataset
+        """Register jobs and a card; drop partitions with datasets."""
+        from accounts.registry import register_study_card
+        from ehr.models import Dataset, DatasetDeletion, ImportJob
         from ehr.partitions import drop_with_dataset
+        from ehr.tasks import runnable_imports, send_deletion_hints, send_import_hints
+        from ehr.uploads.cards import datasets_card
+        from jobs.registry import register
+
+        register(ImportJob, send_import_hints, runnable=runnable_imports)
+        register(DatasetDeletion, send_deletion_hints)
+        register_study_card(datasets_card, order=20)
 
         post_delete.connect(drop_with_dataset, sender=Dataset, dispatch_uid="ehr.drop_partition")

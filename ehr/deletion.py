@@ -1,19 +1,24 @@
-"""Delete cases without losing what people made.
+"""Delete cases and datasets without losing what people made.
 
 Count what would be lost, then refuse, or delete and return the counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 
 from django.db import transaction
-from django.db.models import ProtectedError, QuerySet, RestrictedError
+from django.db.models import ProtectedError, QuerySet, RestrictedError, Sum
 
 from accounts.wording import inflect_noun
-from ehr.models import Dataset, Encounter
+from ehr.models import Dataset, Encounter, Note
 from ehr.record.same_stay import remember_stays
-from ehr.registry import Keep, Loss, loss_counters
+from ehr.registry import Keep, Loss, dataset_hooks, dataset_loss_counters, loss_counters
+
+#: Stays that one transaction deletes.
+BATCH = 50
+Guard = Callable[[], AbstractContextManager[object]]
 
 
 class DeletionRefused(ValueError):
@@ -47,12 +52,56 @@ def delete_encounters(
     return _delete(encounters, encounters, delete_authored=delete_authored)
 
 
-def delete_whole_dataset(dataset: Dataset, *, delete_authored: bool) -> tuple[Loss, ...]:
-    """Delete the dataset with its cases and return the losses.
+def count_dataset_losses(dataset: Dataset) -> tuple[Loss, ...]:
+    """Return everything that is lost with the dataset, without zeros.
 
-    Raises DeletionRefused, and then nothing is deleted.
+    The rows of a stay count once its import is finished.
     """
-    return _delete(dataset, dataset.encounters.all(), delete_authored=delete_authored)
+    encounters = dataset.encounters.all()
+    rows = encounters.aggregate(rows=Sum("row_count"))["rows"] or 0
+    notes = Note.objects.filter(encounter__dataset=dataset, composed=False).count()
+    own = (
+        Loss(encounters.count(), "stays", "stay"),
+        Loss(notes, "notes", "note"),
+        Loss(rows, "rows of the record", "row of the record"),
+    )
+    others = (loss for count in dataset_loss_counters() for loss in count(dataset))
+    return tuple(loss for loss in (*own, *count_losses(encounters), *others) if loss.count)
+
+
+def check_deletion(dataset: Dataset, *, delete_authored: bool) -> tuple[Loss, ...]:
+    """Return what would be lost. Raises DeletionRefused."""
+    losses = count_dataset_losses(dataset)
+    if refusal := describe_refusal(losses, delete_authored=delete_authored):
+        raise DeletionRefused(refusal, losses)
+    return losses
+
+
+def delete_in_batches(
+    dataset: Dataset,
+    *,
+    delete_authored: bool,
+    guard: Guard = transaction.atomic,
+    progress: Callable[[int, int, str], None] = lambda done, total, words: None,
+) -> None:
+    """Delete the stays in batches, then the dataset.
+
+    Each batch commits by itself inside `guard`. Raises DeletionRefused for a stay that must not be
+    deleted any more; the batches before stay deleted.
+    """
+    total, done, keys = dataset.encounters.count(), 0, [0]
+    while keys:
+        progress(done, total, "stays")
+        with guard():
+            keys = list(dataset.encounters.order_by("pk").values_list("pk", flat=True)[:BATCH])
+            delete_encounters(
+                Encounter.objects.filter(pk__in=keys), delete_authored=delete_authored
+            )
+        done += len(keys)
+    with guard():
+        for hook in dataset_hooks():
+            hook(dataset)
+        _delete(dataset, dataset.encounters.all(), delete_authored=delete_authored)
 
 
 @transaction.atomic
@@ -62,7 +111,7 @@ def _delete(
     # New authored timelines and packets refer to the case, so that they wait for this lock.
     list(encounters.order_by("pk").select_for_update().values_list("pk", flat=True))
     losses = count_losses(encounters)
-    refusal = _refusal(losses, delete_authored=delete_authored)
+    refusal = describe_refusal(losses, delete_authored=delete_authored)
     if refusal:
         raise DeletionRefused(refusal, losses)
     remember_stays(encounters)
@@ -76,8 +125,8 @@ def _delete(
     return losses
 
 
-def _refusal(losses: tuple[Loss, ...], *, delete_authored: bool) -> str:
-    """Why the losses are not accepted, "" if they are."""
+def describe_refusal(losses: tuple[Loss, ...], *, delete_authored: bool) -> str:
+    """Return why the losses are not accepted, "" if they are."""
     never = any(loss.keep is Keep.ALWAYS for loss in losses)
     authored = any(loss.keep is Keep.UNLESS_ASKED for loss in losses)
     if not never and (delete_authored or not authored):

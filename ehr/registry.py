@@ -12,7 +12,7 @@ from pathlib import Path
 
 from django.db.models import QuerySet
 
-from ehr.models import Encounter
+from ehr.models import Dataset, Encounter
 from ehr.report import CaseReport
 
 #: Reads an upper app's files in a case's folder (a reference timeline), inside the transaction of
@@ -70,3 +70,29 @@ def register_losses(counter: LossCounter) -> None:
 def loss_counters() -> tuple[LossCounter, ...]:
     """The registered counters in order of registration."""
     return tuple(_loss_counters)
+
+
+#: Counts what an upper app would lose with the dataset, besides what it loses with the cases.
+DatasetLossCounter = Callable[[Dataset], Iterable[Loss]]
+#: Deletes what an upper app has of the dataset, inside the transaction that deletes it.
+DatasetHook = Callable[[Dataset], None]
+
+_dataset_loss_counters: list[DatasetLossCounter] = []
+_dataset_hooks: list[DatasetHook] = []
+
+
+def register_dataset_deletion(counter: DatasetLossCounter, hook: DatasetHook) -> None:
+    """Call `counter` before a dataset is deleted, and `hook` with it."""
+    if counter not in _dataset_loss_counters:
+        _dataset_loss_counters.append(counter)
+        _dataset_hooks.append(hook)
+
+
+def dataset_loss_counters() -> tuple[DatasetLossCounter, ...]:
+    """The registered counters in order of registration."""
+    return tuple(_dataset_loss_counters)
+
+
+def dataset_hooks() -> tuple[DatasetHook, ...]:
+    """The registered hooks in order of registration."""
+    return tuple(_dataset_hooks)

@@ -1,4 +1,4 @@
-"""Tasks of a worker: embed the series of a dataset in advance.
+"""Tasks of a worker: imports, deletions of datasets, embeddings.
 
 They may run twice without harm.
 """
@@ -6,12 +6,18 @@ They may run twice without harm.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 from celery import shared_task
+from django.db.models import QuerySet
 
 from ehr.index import embed_encounter
 from ehr.models import Dataset, Encounter
+from ehr.removal.execution import execute_deletion
+from ehr.uploads.execution import execute_import
+from jobs.hints import Message, post
 from llm_runtime.base import Embedder
 from llm_runtime.servers.configured import configured_roles
 
@@ -48,3 +54,30 @@ def embed_series(encounter_id: int) -> None:
     if encounter is not None:
         count = embed_encounter(encounter, embedder())
         logger.info("embedded %s series of encounter %s", count, encounter.public_id)
+
+
+@shared_task(name="ehr.tasks.run_import")
+def run_import(job_id: int) -> None:
+    """Check or import files if the job still waits."""
+    execute_import(job_id)
+
+
+def send_import_hints(job_ids: Sequence[int]) -> None:
+    """One message a job, on the queue of the workers that import."""
+    post(Message(run_import, pk, "ingest") for pk in job_ids)
+
+
+def runnable_imports(jobs: QuerySet[Any]) -> QuerySet[Any]:
+    """Those that are not paused."""
+    return jobs.filter(paused_at__isnull=True)
+
+
+@shared_task(name="ehr.tasks.run_deletion")
+def run_deletion(job_id: int) -> None:
+    """Delete a dataset if the job still waits."""
+    execute_deletion(job_id)
+
+
+def send_deletion_hints(job_ids: Sequence[int]) -> None:
+    """One message a job, on the queue of the workers that import."""
+    post(Message(run_deletion, pk, "ingest") for pk in job_ids)

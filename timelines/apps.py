@@ -18,13 +18,17 @@ class TimelinesConfig(AppConfig):
             register_page_guard,
             register_study_card,
         )
-        from ehr.registry import register_import_hook, register_losses
+        from ehr.registry import (
+            register_dataset_deletion,
+            register_import_hook,
+            register_losses,
+        )
         from jobs.registry import register
         from llm_runtime.exchange.runs import register_exchange
         from timelines.access.authoring import TIMELINE_PAGES, closed_to_unaided, guard_unaided
         from timelines.cases import home_cards, home_work
         from timelines.cases.questions import CORRECTED
-        from timelines.losses import timeline_losses
+        from timelines.losses import dataset_losses, delete_of_dataset, timeline_losses
         from timelines.models import (
             Evaluation,
             MeaningSearch,
@@ -48,6 +52,7 @@ class TimelinesConfig(AppConfig):
 
         register_import_hook(import_reference)
         register_losses(timeline_losses)
+        register_dataset_deletion(dataset_losses, delete_of_dataset)
         register(StageRun, send_stage_hints, runnable=runnable_stages, beside=find_waiting_stages)
         register(RunPreparation, send_preparation_hints)
         register(Evaluation, send_evaluation_hints)

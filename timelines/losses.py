@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from django.db.models import QuerySet
+from django.db.models import Count, Q, QuerySet
 
-from ehr.models import Encounter
+from ehr.models import Dataset, Encounter
 from ehr.registry import Keep, Loss
 from timelines.models import (
     Authoring,
     Comment,
     Correction,
+    Evaluation,
     EvaluationCase,
     Flag,
     Inventory,
     OccurrenceLink,
+    Run,
     Timeline,
     Unlinking,
 )
@@ -70,3 +72,25 @@ def timeline_losses(encounters: QuerySet[Encounter]) -> Iterator[Loss]:
     )
     yield Loss(imported.count(), "imported timelines", "imported timeline")
     yield Loss(results.count(), "case results of evaluations", "case result of an evaluation")
+
+
+def dataset_losses(dataset: Dataset) -> Iterator[Loss]:
+    """Yield the runs and evaluations that are deleted with the dataset."""
+    yield Loss(Run.objects.filter(dataset=dataset).count(), "runs", "run")
+    yield Loss(len(_only_evaluations(dataset)), "evaluations", "evaluation")
+
+
+def delete_of_dataset(dataset: Dataset) -> None:
+    """Delete evaluations of this dataset alone.
+
+    Its runs are deleted with it. Evaluations that cover other datasets too stay.
+    """
+    Evaluation.objects.filter(pk__in=_only_evaluations(dataset)).delete()
+
+
+def _only_evaluations(dataset: Dataset) -> list[int]:
+    counted = Evaluation.objects.filter(study=dataset.study_id).annotate(
+        all=Count("datasets", distinct=True),
+        this=Count("datasets", distinct=True, filter=Q(datasets=dataset)),
+    )
+    return list(counted.filter(all=1, this=1).values_list("pk", flat=True))

@@ -22,6 +22,8 @@ from django.shortcuts import render
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 API = "/api/"
+#: Its form has files, which are read only after the person is known (`ehr.uploads.receiving`).
+UPLOADS = "/imports/new/"
 NOT_UTF8 = "This is not UTF-8 text. Send UTF-8."
 ODD_TEXT = (
     "This has a character that cannot be stored: NUL, or half of a surrogate pair. Remove it and"
@@ -83,10 +85,16 @@ def find_refusal(request: HttpRequest) -> str | None:
         return NOT_UTF8
     # The API accepts only JSON (`check_json`). If a form were read here, the API would see an empty
     # body and not refuse it.
-    form = _texts(request.POST) if not request.path_info.startswith(API) else ()
+    later = request.path_info.startswith(API) or request.path_info == UPLOADS
+    form = () if later else _texts(request.POST)
     if any(ODD.search(text) for text in (*_texts(request.GET), *form)):
         return ODD_TEXT
     return None
+
+
+def find_odd_text(form: QueryDict) -> str | None:
+    """Return why a form that was read later cannot be accepted."""
+    return ODD_TEXT if any(ODD.search(text) for text in _texts(form)) else None
 
 
 def refuse(request: HttpRequest, sentence: str, status: int = 400) -> HttpResponse:

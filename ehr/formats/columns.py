@@ -16,12 +16,24 @@ from ehr.schema import CLOCK
 
 Text: TypeAlias = pa.ChunkedArray | pa.Array
 
+
+def make_texts(*texts: str) -> pa.Array:
+    """Return an array of texts; for constants of modules.
+
+    `pa.array` would load pandas with the module where it is installed.
+    """
+    data = [text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, data)], dtype=np.int32)
+    buffers = pa.py_buffer(ends.tobytes()), pa.py_buffer(b"".join(data))
+    return pa.StringArray.from_buffers(len(texts), *buffers)
+
+
 #: A plain decimal number; "<0.5", "1,200" and "NaN" are words.
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$"
 #: Events whose values are codes.
 CODED = r"^(diagnosis:|procedure:.*:billed$)"
 #: Texts that say nothing: empty, and the mask of de-identification.
-HIDDEN = pa.array(["", "___"])
+HIDDEN = make_texts("", "___")
 #: The unit of rows whose source has a day and no hour: their midnight is not a time.
 DATE_ONLY = "date only"
 #: In place of a number: for an empty text, and for a text that is no number.

@@ -72,6 +72,16 @@ def make_patterns(*patterns: str) -> Patterns:
     return Patterns(tuple(_compile(pattern) for pattern in patterns))
 
 
+def make_case_patterns(pattern: str) -> Patterns:
+    """Compile a person's pattern of names; the default ones for "".
+
+    Raises FormatError, also for a pattern without a case.
+    """
+    if pattern and "{case}" not in pattern:
+        raise FormatError(f"The pattern {pattern} has no {{case}}.")
+    return make_patterns(*((pattern,) if pattern else DEFAULT_PATTERNS))
+
+
 def make_kind(text: str) -> str:
     """Return the kind of a note as it is stored; "note" for nothing."""
     words = text.lower().replace("_", " ").split()

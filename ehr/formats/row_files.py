@@ -6,9 +6,10 @@ file has index i, also if rows before it are rejected. Source: the `cases` folde
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ehr.formats.base import LONGEST_EVENT, RAW_CHARACTERS, Rejection, WrongFile
-from ehr.formats.columns import clean_text, clock_times, parse_values
+from ehr.formats.columns import clean_text, clock_times, make_texts, parse_values
 from ehr.formats.delimited import TextBlock, read_csv_blocks
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.parquet import column_names, convert_column, read_batches
@@ -26,9 +27,11 @@ REQUIRED = ("t", "event", "value")
 OPTIONAL = ("unit", "source", "time_kind")
 PARQUET_ROWS = 100_000
 Ints = NDArray[np.int64]
-TIME_KINDS = pa.array([kind.value for kind in TimeKind])
+TIME_KINDS = make_texts(*TimeKind)
 NOTHING = np.zeros(0, np.int64)
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
+#: Every column has its own name.
+OWN_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -46,18 +49,24 @@ class Block:
     invalid_times: int
 
 
-def read_rows(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[Block]:
+def read_rows(
+    path: Path,
+    name: str,
+    limits: Limits = DEFAULT_LIMITS,
+    names: Mapping[str, str] = OWN_NAMES,
+) -> Iterator[Block]:
     """Yield the file's rows in blocks. Raises WrongFile.
 
-    `name` is the file's name in rejections.
+    `name` is the file's name in rejections; `names` are its names of our columns if they differ.
+    With `names` the file may have columns that are not read.
     """
-    if path.suffix == ".parquet":
-        raw = _parquet(path, name, limits)
-    else:
-        raw = read_csv_blocks(
-            path, name, REQUIRED, OPTIONAL, limits=limits, most_bytes=limits.case_bytes, closed=True
-        )
-    for block in raw:
+    read = _parquet if path.suffix == ".parquet" else _csv
+    ours = {names.get(column, column): column for column in REQUIRED}
+    for column in OPTIONAL:
+        ours.setdefault(names.get(column, column), column)
+    for raw in read(path, name, limits, list(ours), closed=not names):
+        columns = [ours[column] for column in raw.columns.column_names]
+        block = replace(raw, columns=raw.columns.rename_columns(columns))
         if len(block) and block.positions[-1] >= limits.case_rows:
             raise WrongFile(
                 Rejection(
@@ -67,19 +76,32 @@ def read_rows(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) -> Iterato
         yield _split_block(block, name)
 
 
-def _parquet(path: Path, name: str, limits: Limits) -> Iterator[TextBlock]:
-    """Yield batches of a Parquet file as text.
+def _csv(
+    path: Path, name: str, limits: Limits, wanted: Sequence[str], *, closed: bool
+) -> Iterator[TextBlock]:
+    """Yield blocks of a CSV file. The first of `wanted` are required."""
+    required, optional = wanted[: len(REQUIRED)], wanted[len(REQUIRED) :]
+    most = limits.case_bytes
+    return read_csv_blocks(
+        path, name, required, optional, limits=limits, most_bytes=most, closed=closed
+    )
+
+
+def _parquet(
+    path: Path, name: str, limits: Limits, wanted: Sequence[str], *, closed: bool
+) -> Iterator[TextBlock]:
+    """Yield batches of a Parquet file as text, as `_csv`.
 
     A "line" is the row's number, counted from 2 as in a CSV file with a header.
     """
     names = column_names(path, name)
-    columns = [c for c in (*REQUIRED, *OPTIONAL) if c in names]
-    for column in REQUIRED:
+    columns = [c for c in wanted if c in names]
+    for column in wanted[: len(REQUIRED)]:
         if column not in columns:
             raise WrongFile(Rejection(name, f"the column {column} is missing", field=column))
     unknown = [c for c in names if c not in columns and not c.startswith("__index_level_")]
     reason = f"columns with unknown names, not read: {len(unknown)}"
-    rejections = (Rejection(name, reason),) if unknown else ()
+    rejections = (Rejection(name, reason),) if unknown and closed else ()
     yield TextBlock(
         pa.table({c: pa.array([], pa.string()) for c in columns}), NOTHING, NOTHING, 0, rejections
     )
@@ -97,7 +119,7 @@ def _parquet(path: Path, name: str, limits: Limits) -> Iterator[TextBlock]:
         start += batch.num_rows
         table = pa.table(
             {
-                c: convert_column(batch, c, _clock_text if c == "t" else clean_text, name)
+                c: convert_column(batch, c, _clock_text if c == wanted[0] else clean_text, name)
                 for c in columns
             }
         )

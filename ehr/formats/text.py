@@ -26,12 +26,11 @@ from ehr.formats.base import (
 )
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.note_files import (
-    DEFAULT_PATTERNS,
     DISCHARGE_SUMMARY,
     SUFFIX,
     NoteName,
+    make_case_patterns,
     make_note,
-    make_patterns,
     order_key,
     read_note,
 )
@@ -62,9 +61,7 @@ class TextNotes:
         self._folder, self._limits = path, limits
         self._chosen = None if chosen is None else frozenset(chosen)
         self._pattern = pattern
-        if pattern and "{case}" not in pattern:
-            raise FormatError(f"The pattern {pattern} has no {{case}}.")
-        self._patterns = make_patterns(*((pattern,) if pattern else DEFAULT_PATTERNS))
+        self._patterns = make_case_patterns(pattern)
         entries = sorted(path.iterdir()) if path.is_dir() else []
         entries = [e for e in entries if not e.name.startswith((".", *PAPERS))]
         self._notes = {e.name: e for e in entries if e.suffix == SUFFIX}

@@ -24,6 +24,7 @@ from ehr.formats.stream import EncounterList, Ints, NoteBlock, StreamBlock, Stre
 from ehr.ingest.ahead import prefetch
 from ehr.ingest.cases import Progress
 from ehr.ingest.copying import copy_rows, copy_series
+from ehr.ingest.steps import Steps
 from ehr.models import Dataset, Encounter, ImportedPart, Note, SourceRow
 from ehr.record.headlines import store_headlines
 from ehr.record.reading import read_rows
@@ -71,7 +72,7 @@ def import_stream(
         refused += listed.refused
         report.missing_files += listed.missing_files
         report.unread_files += listed.unread_files
-        _Import(dataset, source, ids, limits, report, by).run(refused, progress)
+        _Import(dataset, source, ids, limits, report, by, progress).run(refused)
     replace_rejections(dataset, REFUSED, refused)
     report.refused += len(refused)
     report.add_rejections(refused)
@@ -184,6 +185,7 @@ class _Import:
         limits: Limits,
         report: ImportReport,
         by: User | None,
+        progress: Progress,
     ) -> None:
         self._dataset, self._source, self._ids, self._limits, self._report, self._by = (
             dataset,
@@ -194,29 +196,27 @@ class _Import:
             by,
         )
         self._counters = _Counters(dataset, ids)
+        self._steps = Steps(progress, source.files())
 
-    def run(self, refused: list[Rejection], progress: Progress) -> None:
+    def run(self, refused: list[Rejection]) -> None:
         """Store every file, then build the series.
 
         Files that cannot be read are added to `refused`.
         """
-        files = self._source.files()
-        steps = len(files) + 2
-        progress(1, steps, "files")
         unread = False
-        for done, file in enumerate(files, start=2):
+        for file in self._steps.files:
             rejection = self._try(file)
             if rejection is not None:
                 refused.append(rejection)
                 unread = unread or not file.notes
-            progress(done, steps, "files")
+            self._steps.end(file)
         # Rows of a file that is corrected later would come too late for the series.
         if not unread:
-            _series(self._dataset, self._report)
+            _series(self._dataset, self._report, self._steps)
             # A new note empties its case's line, so an interrupted import finds it again.
             unsaid = self._dataset.encounters.filter(headline="").exclude(source_sha256="")
             store_headlines(list(unsaid.values_list("pk", flat=True)))
-        progress(steps, steps, "files")
+        self._steps.finish()
 
     def _try(self, file: StreamFile) -> Rejection | None:
         """Store one file; why it was refused."""
@@ -254,6 +254,7 @@ class _Import:
             self._report.add_stored(self._dataset, file.name)
         made: Iterator[StreamBlock | NoteBlock] = prefetch(file.blocks())
         for number, block in enumerate(made):
+            self._steps.report()
             if number >= stored:
                 self._store(file, f"{file.name}#{number:06}", sha256, block)
         with transaction.atomic():
@@ -378,12 +379,13 @@ def _count_bytes(rows: pa.Table) -> Ints:
     return np.sum(lengths, axis=0)
 
 
-def _series(dataset: Dataset, report: ImportReport) -> None:
+def _series(dataset: Dataset, report: ImportReport, steps: Steps) -> None:
     """Build the series of the encounters that have none yet.
 
     `source_sha256` marks finished encounters.
     """
     for ids, counts in _batches(dataset):
+        steps.report()
         with transaction.atomic():
             rows, owners = read_rows(dataset.pk, ids.tolist())
             report.series += copy_series(summarise(rows, np.searchsorted(ids, owners)), ids)

@@ -39,7 +39,7 @@ from adjudication.judging.input import Candidate, Judged, JudgeInput, Unjudged
 from adjudication.models import Assignment, Finding, Game, JudgeRun, Packet, PacketItem
 from adjudication.packets import actions as packets
 from adjudication.sampling.drawing import Design
-from ehr.models import Dataset, Encounter, EventSeries
+from ehr.models import Dataset, DatasetDeletion, Encounter, EventSeries, Upload
 from jobs.models import JobState
 from llm_runtime.models import ModelCall, ModelRequestText
 from tests import factories
@@ -501,6 +501,9 @@ BEHIND: Mapping[str, Callable[[], list[Any]]] = {
     "items": lambda: list(
         PacketItem.objects.order_by("public_id").values_list("public_id", flat=True)[:2]
     ),
+    "imports": ids(Upload),
+    "datasets": ids(Dataset),
+    "deletions": ids(DatasetDeletion),
     "series": lambda: list(EventSeries.objects.order_by("pk").values_list("pk", flat=True)[::3]),
 }
 KNOWN: Mapping[str, tuple[Any, ...]] = {

@@ -60,14 +60,13 @@ def cases_card(user: User, study: Study) -> Card | None:
     closed = closed_encounters(user)
     datasets = Dataset.objects.filter(study=study).order_by("name")
     datasets = datasets.annotate(cases=Count("encounters", filter=~Q(encounters__in=list(closed))))
+    imports = Link("Import a dataset", reverse("ehr:import_new"))
+    may_import = user_can_manage_study(user, study)
     if not datasets:
-        return Card(
-            "Cases",
-            [
-                "No cohort has been imported yet. A study admin imports one with manage.py"
-                " import_dataset."
-            ],
-        )
+        who = "Import one to begin." if may_import else "A study admin imports one."
+        lines = [f"No cohort has been imported yet. {who}"]
+        lead = imports if may_import else None
+        return Card("Cases", lines, [imports] if may_import else [], lead=lead)
     chosen = study_timelines(study)
     opened = set(open_runs(Run.objects.filter(pk__in=[c.run_id for c in chosen.values()]), closed))
     of_runs = exclude_closed(Timeline.objects.filter(case_run__isnull=False), closed)
@@ -99,7 +98,7 @@ def cases_card(user: User, study: Study) -> Card | None:
     context = {"cohorts": cohorts, "closed": has_closed(datasets, closed)}
     return Card(
         "Cases",
-        links=[link],
+        links=[link, imports] if may_import else [link],
         template="timelines/home/_cases_card.html",
         context=context,
         lead=Link("Open the cases", link.url),

@@ -9,8 +9,10 @@ earliest row, its first documented presentation (protocol section 1). No Django 
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -37,7 +39,7 @@ from ehr.formats.note_files import (
     order_key,
     read_note,
 )
-from ehr.formats.row_files import SUFFIXES, read_rows
+from ehr.formats.row_files import OWN_NAMES, SUFFIXES, read_rows
 from ehr.formats.stream import EncounterList, NoteBlock, StreamBlock, StreamFile
 
 NOTE_SUFFIX = ".txt"
@@ -49,13 +51,18 @@ PAPERS = ("LICENSE", "README")
 class PlainRows:
     """A `StreamSource` over a file or a folder.
 
-    `chosen`: only these cases; None: all.
+    `chosen`: only these cases; None: all. `columns`: the files' names of our columns.
     """
 
     def __init__(
-        self, path: Path, chosen: Collection[str] | None = None, limits: Limits = DEFAULT_LIMITS
+        self,
+        path: Path,
+        chosen: Collection[str] | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        columns: Mapping[str, str] = OWN_NAMES,
     ) -> None:
         """Raises FormatError if there is no file of rows."""
+        self._columns = columns
         entries = sorted(path.iterdir()) if path.is_dir() else [path]
         files = [entry for entry in entries if entry.is_file()]
         self._unreadable = [
@@ -82,8 +89,11 @@ class PlainRows:
 
     @property
     def identity(self) -> str:
-        """Return a constant: each case has a file of its own."""
-        return "csv"
+        """Each case has a file of its own; names of columns decide what it is."""
+        if not self._columns:
+            return "csv"
+        names = json.dumps(sorted(self._columns.items()))
+        return f"csv {hashlib.sha256(names.encode()).hexdigest()}"
 
     def encounters(self) -> EncounterList:
         """Return the cases in order of name.
@@ -119,7 +129,7 @@ class PlainRows:
         ]
 
     def _blocks(self, place: int, file: Path) -> Iterator[StreamBlock]:
-        for block in read_rows(file, file.name, self._limits):
+        for block in read_rows(file, file.name, self._limits, self._columns):
             places = np.full(len(block.rows), place, np.int64)
             yield StreamBlock(
                 block.rows.drop_columns(["row_index"]),
@@ -195,7 +205,8 @@ class PlainRows:
             return Rejection(name, reason, case_id=case)
         try:
             starts = [
-                pc.min(block.rows["time"]).as_py() for block in read_rows(file, name, self._limits)
+                pc.min(block.rows["time"]).as_py()
+                for block in read_rows(file, name, self._limits, self._columns)
             ]
         except WrongFile as error:
             return error.rejection

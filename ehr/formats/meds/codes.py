@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ehr.formats.mapping import CodeRule
 from ehr.schema import TimeKind
 
 SEPARATOR = "//"
@@ -44,6 +45,15 @@ def find_meaning(code: str, description: str = "") -> Meaning:
         name = description or " ".join(part for part in rest if part)
         meaning = Meaning(f"{head}:{name}:", TimeKind.UNKNOWN)
     return Meaning(" ".join(meaning.event.lower().split()), meaning.kind, meaning.unit)
+
+
+def find_ruled_meaning(code: str, rules: Sequence[CodeRule]) -> Meaning | None:
+    """Return the meaning by the first rule that fits; None without one."""
+    for rule in rules:
+        event = rule.find_event(code)
+        if event is not None:
+            return Meaning(" ".join(event.lower().split()), rule.kind)
+    return None
 
 
 def _make_name_rule(

@@ -29,7 +29,8 @@ from ehr.formats.base import (
 )
 from ehr.formats.columns import HIDDEN, clean_text, first_present, parse_numbers, parse_values
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
-from ehr.formats.meds.codes import BIRTH, Meaning, find_meaning
+from ehr.formats.mapping import CodeRule
+from ehr.formats.meds.codes import BIRTH, Meaning, find_meaning, find_ruled_meaning
 from ehr.formats.meds.stays import EARLY, FAR, Marks, MedsStays, find_stays
 from ehr.formats.parquet import column_names, convert_column, read_batches
 from ehr.formats.stream import EncounterList, Ints, StreamBlock, StreamFile, Windows
@@ -66,13 +67,18 @@ class _Batch:
 class Meds:
     """A `StreamSource` over a data set's folder or one shard.
 
-    `chosen`: only these cases; None: all.
+    `chosen`: only these cases; None: all. `rules`: the meanings of some codes.
     """
 
     def __init__(
-        self, path: Path, chosen: Collection[str] | None = None, limits: Limits = DEFAULT_LIMITS
+        self,
+        path: Path,
+        chosen: Collection[str] | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        rules: Sequence[CodeRule] = (),
     ) -> None:
         """Raises FormatError if there is no shard."""
+        self._rules = rules
         data = path / "data" if (path / "data").is_dir() else path
         self._root = data if data.is_dir() else data.parent
         shards = sorted(data.rglob("*.parquet")) if data.is_dir() else [data]
@@ -89,12 +95,9 @@ class Meds:
 
     @property
     def identity(self) -> str:
-        """Which cases were chosen."""
-        return "meds " + (
-            "all"
-            if self._chosen is None
-            else hashlib.sha256("\0".join(sorted(self._chosen)).encode()).hexdigest()
-        )
+        """Which cases were chosen, and what the codes mean."""
+        chosen = "all" if self._chosen is None else _digest(*sorted(self._chosen))
+        return f"meds {chosen}" + (f" {_digest(*map(str, self._rules))}" if self._rules else "")
 
     def encounters(self) -> EncounterList:
         """Return the encounters in order of subject and admission.
@@ -184,7 +187,8 @@ class Meds:
 
     def _meaning(self, code: str) -> Meaning:
         if code not in self._meanings:
-            self._meanings[code] = find_meaning(code, self._descriptions.get(code, ""))
+            known = find_ruled_meaning(code, self._rules)
+            self._meanings[code] = known or find_meaning(code, self._descriptions.get(code, ""))
         return self._meanings[code]
 
     @cached_property
@@ -290,6 +294,10 @@ class Meds:
     def _name(self, shard: Path) -> str:
         parts = shard.relative_to(self._root).parts
         return "/".join(safe_name(Path(part)) for part in parts)
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def _number(values: pa.Array) -> pa.Array:

@@ -11,6 +11,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from ehr.actions import delete_dataset
 from ehr.deletion import DeletionRefused
+from ehr.ingest.lock import ImportBusy
+from ehr.ingest.progress import ProgressBar
 from ehr.models import Dataset
 
 
@@ -39,7 +41,13 @@ class Command(BaseCommand):
         if dataset is None:
             raise CommandError("The study has no dataset of that name.")
         try:
-            delete_dataset(dataset=dataset, by=None, delete_authored=options["delete_authored"])
-        except DeletionRefused as error:
+            with ProgressBar(self.stderr) as bar:
+                delete_dataset(
+                    dataset=dataset,
+                    by=None,
+                    delete_authored=options["delete_authored"],
+                    progress=bar.update,
+                )
+        except (DeletionRefused, ImportBusy) as error:
             raise CommandError(f"Not deleted: {error}") from None
         self.stdout.write("Deleted.")

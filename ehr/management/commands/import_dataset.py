@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,14 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from accounts.actions import create_study
 from accounts.management.commands.create_demo_accounts import DEMO_STUDY
 from accounts.models import Study
-from ehr.actions import FORMATS, ImportBusy, import_dataset
+from ehr.actions import import_dataset
 from ehr.formats.base import FormatError
+from ehr.formats.mapping import ImportMapping, parse_mapping, parse_rules
 from ehr.ingest.cases import Replacing
+from ehr.ingest.lock import ImportBusy
 from ehr.ingest.omop_schema import copied_schema
 from ehr.ingest.progress import ProgressBar
+from ehr.ingest.sources import FORMATS
 from ehr.models import Dataset
 from ehr.tasks import request_embedding
 
@@ -44,6 +48,19 @@ class Command(BaseCommand):
             "--pattern",
             default="",
             help="with --format text: the pattern of the files' names, such as {case}__{time}",
+        )
+        parser.add_argument(
+            "--columns",
+            nargs="+",
+            default=[],
+            metavar="OURS=THEIRS",
+            help="with --format csv: names of columns in the files, such as t=charttime",
+        )
+        parser.add_argument(
+            "--codes",
+            type=Path,
+            metavar="FILE",
+            help="with --format meds: a file with lines CODE = category:name:act | time kind",
         )
         parser.add_argument("--name", required=True, help="the dataset's name in the study")
         parser.add_argument(
@@ -87,7 +104,7 @@ class Command(BaseCommand):
                     study=study,
                     by=None,
                     cases=options["cases"],
-                    pattern=options["pattern"],
+                    mapping=_read_mapping(**options),
                     replacing=Replacing(
                         changed=options["replace"], authored=options["delete_authored"]
                     ),
@@ -104,6 +121,22 @@ class Command(BaseCommand):
                 "Some data was rejected, the rest was imported. Correct the files named above and"
                 " run the command again."
             )
+
+
+def _read_mapping(
+    *, format: str, pattern: str, columns: list[str], codes: Path | None, **_: object
+) -> ImportMapping:
+    """Return the mapping of the options. Raises FormatError, CommandError."""
+    pairs = [tuple(column.split("=", 1)) for column in columns]
+    if any(len(pair) < 2 for pair in pairs):
+        raise CommandError("Write --columns as OURS=THEIRS, such as t=charttime.")
+    try:
+        text = codes.read_text(encoding="utf-8") if codes else ""
+    except (OSError, UnicodeDecodeError):
+        raise CommandError(f"{codes} cannot be read as UTF-8 text.") from None
+    rules = [asdict(rule) for rule in parse_rules(text)]
+    values = {"pattern": pattern, "columns": pairs, "codes": rules}
+    return parse_mapping(format, values)
 
 
 def _open_input(

@@ -18,8 +18,9 @@ from django.db import IntegrityError, connection, transaction
 from accounts.models import AuditEvent, Study
 from config.env import BASE_DIR
 from ehr import registry
-from ehr.actions import ImportBusy, delete_dataset, import_dataset
+from ehr.actions import delete_dataset, import_dataset
 from ehr.ingest.cases import Replacing
+from ehr.ingest.lock import ImportBusy
 from ehr.models import Dataset, Encounter, EventSeries, ImportedPart, Note, RejectedRow, SourceRow
 from ehr.partitions import ensure_partition, partition_exists, partition_name
 from tests.worlds.ehr_cases import ROWS, write_case

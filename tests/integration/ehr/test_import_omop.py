@@ -20,7 +20,8 @@ from psycopg import sql
 
 from accounts.models import Study
 from config.services.paths import OWNER_ROLE, ServicePaths
-from ehr.actions import ImportBusy, import_dataset
+from ehr.actions import import_dataset
+from ehr.ingest.lock import ImportBusy
 from ehr.models import Dataset, Encounter, ImportedPart, Note, RejectedRow, SourceRow
 from tests.import_fuzz.omop import make_omop
 from tests.import_fuzz.worlds import WORLDS

@@ -1,0 +1,240 @@
+"""Imports: bring files, check them, import them, and follow that."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import Count
+from django.http import FileResponse, Http404, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from accounts.audit.trail import record
+from accounts.models import Role
+from accounts.permissions import STUDY_ADMINS
+from accounts.requests.guard import find_odd_text, refuse
+from accounts.scoping import StudyRequest, filter_by_role, study_role_required
+from ehr.formats.base import FormatError
+from ehr.formats.recognition import find_root
+from ehr.ingest.sources import FORMAT_WORDS
+from ehr.models import Dataset, ImportJob, Upload
+from ehr.uploads import actions
+from ehr.uploads.forms import FolderForm, SettingsForm
+from ehr.uploads.names import UploadRefused
+from ehr.uploads.progress import describe_job
+from ehr.uploads.reasons import stream_rejected
+from ehr.uploads.receiving import drop_arrival, take_files
+from ehr.uploads.samples import list_columns
+from ehr.uploads.storage import find_files, find_reasons
+from jobs.states import InvalidTransition
+
+PER_PAGE = 30
+ACTIONS = {
+    "pause": actions.pause_import,
+    "resume": actions.resume_import,
+    "cancel": actions.cancel_import,
+    "retry": actions.retry_import,
+}
+
+
+@require_GET
+@study_role_required(Role.ADMIN)
+def imports(request: StudyRequest) -> HttpResponse:
+    """List the datasets of the study, and what was brought."""
+    datasets = Dataset.objects.filter(study=request.study).order_by("name")
+    found = Upload.objects.filter(study=request.study).select_related("created_by")
+    page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+    lines = [_live(upload) for upload in page.object_list]
+    context = {
+        "datasets": datasets.annotate(cases=Count("encounters")),
+        "page": page,
+        "lines": lines,
+        "format_words": FORMAT_WORDS,
+    }
+    return render(request, "ehr/imports/list.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+@study_role_required(Role.ADMIN)
+def import_new(request: StudyRequest) -> HttpResponse:
+    """Take files or a folder of the server, and check them at once."""
+    if request.method == "POST":
+        try:
+            if sentence := find_odd_text(request.POST):
+                return refuse(request, sentence)
+            upload = _bring(request)
+        except UploadRefused as error:
+            status = 422 if request.headers.get("X-Upload") else 200
+            context = {"form": FolderForm(), "refusal": str(error)}
+            return render(request, "ehr/imports/new.html", context, status=status)
+        finally:
+            drop_arrival(request)
+        if upload.format:
+            _check_at_once(request, upload)
+        return redirect("ehr:upload", upload.public_id)
+    return render(request, "ehr/imports/new.html", {"form": FolderForm()})
+
+
+def _bring(request: StudyRequest) -> Upload:
+    """Store what the form brings. Raises UploadRefused."""
+    if folder := request.POST.get("folder", ""):
+        return actions.choose_folder(study=request.study, key=folder, by=request.user)
+    files = take_files(request, _read_paths(request.POST.get("paths", "")))
+    return actions.store_upload(study=request.study, files=files, by=request.user)
+
+
+def _read_paths(text: str) -> list[str]:
+    """Return the names that a script sent. Raises UploadRefused."""
+    try:
+        found = json.loads(text) if text else []
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
+        raise UploadRefused("The names of the files cannot be read. Send them again.")
+    return found
+
+
+def _check_at_once(request: StudyRequest, upload: Upload) -> None:
+    try:
+        actions.start_check(upload=upload, format=upload.format, mapping={}, by=request.user)
+    except (FormatError, UploadRefused) as error:
+        messages.warning(request, str(error))
+
+
+@require_GET
+@study_role_required(Role.ADMIN)
+def upload(request: StudyRequest, public_id: str) -> HttpResponse:
+    """Show what was brought: its state, preview and faults.
+
+    htmx gets the state alone, and once the job has ended the whole page.
+    """
+    found = _upload(request, public_id)
+    if request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
+        context = _live(found)
+        response = render(request, "ehr/imports/_live.html", context)
+        if context["line"] is None or not context["line"].active:
+            response["HX-Refresh"] = "true"
+    else:
+        response = _page(request, found, _form(request, found, None))
+        _audit(request, found, "import.preview")
+    response["Vary"] = "HX-Request"
+    return response
+
+
+@require_POST
+@study_role_required(Role.ADMIN)
+def settings(request: StudyRequest, public_id: str) -> HttpResponse:
+    """Check again or import, with the format and mapping of the form."""
+    found = _upload(request, public_id)
+    form = _form(request, found, request.POST)
+    if form.is_valid():
+        try:
+            _start(request, found, form)
+        except (FormatError, UploadRefused) as error:
+            form.add_error(None, str(error))
+        else:
+            return redirect("ehr:upload", found.public_id)
+    return _page(request, found, form)
+
+
+@require_POST
+@study_role_required(Role.ADMIN)
+def upload_action(request: StudyRequest, public_id: str, action: str) -> HttpResponse:
+    """Pause, resume, cancel or retry the latest job, or remove the files."""
+    found = _upload(request, public_id)
+    job = _latest(found)
+    try:
+        if action == "remove":
+            actions.remove_files(upload=found, by=request.user)
+        elif (act := ACTIONS.get(action)) is None or job is None:
+            raise Http404
+        else:
+            act(job=job, by=request.user)
+    except InvalidTransition:
+        messages.warning(request, "It has ended already, or goes on.")
+    except UploadRefused as error:
+        messages.warning(request, str(error))
+    return redirect("ehr:upload", found.public_id)
+
+
+@require_GET
+@study_role_required(Role.ADMIN)
+def reasons(request: StudyRequest, public_id: str) -> HttpResponseBase:
+    """Download the reasons of the latest job as a CSV."""
+    found = _upload(request, public_id)
+    job = _latest(found)
+    if job is None:
+        raise Http404
+    _audit(request, found, "import.reasons")
+    name = f"reasons-{job.public_id}.csv"
+    if job.kind == ImportJob.Kind.IMPORT and job.dataset is not None:
+        response = StreamingHttpResponse(stream_rejected(job.dataset), content_type="text/csv")
+        response["Content-Disposition"] = f'attachment; filename="{name}"'
+        return response
+    path = find_reasons(job)
+    if not path.is_file():
+        raise Http404
+    return FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type="text/csv")
+
+
+def _start(request: StudyRequest, upload: Upload, form: SettingsForm) -> None:
+    """Save the mapping if asked, and start. Raises FormatError, UploadRefused."""
+    data = form.cleaned_data
+    chosen: dict[str, Any] = {"format": data["format"], "mapping": data["mapping"]}
+    if data.get("save_as") and data["mapping"]:
+        actions.save_mapping(study=upload.study, name=data["save_as"], by=request.user, **chosen)
+    if form.importing:
+        replace = bool(data.get("replace"))
+        name = data["name"]
+        actions.start_import(upload=upload, name=name, replace=replace, by=request.user, **chosen)
+    else:
+        actions.start_check(upload=upload, by=request.user, **chosen)
+
+
+def _page(request: StudyRequest, upload: Upload, form: SettingsForm) -> HttpResponse:
+    check = upload.jobs.filter(kind=ImportJob.Kind.CHECK, state="succeeded").first()
+    context = _live(upload) | {"form": form, "check": check}
+    return render(request, "ehr/imports/upload.html", context)
+
+
+def _live(upload: Upload) -> dict[str, Any]:
+    job = _latest(upload)
+    line = describe_job(job) if job else None
+    return {
+        "upload": upload,
+        "job": job,
+        "line": line,
+        "importing": job is not None and job.kind == ImportJob.Kind.IMPORT,
+        "format_words": FORMAT_WORDS.get(upload.format, ""),
+    }
+
+
+def _form(request: StudyRequest, upload: Upload, data: Any) -> SettingsForm:
+    there = upload.removed_at is None and upload.format == "csv"
+    columns = list_columns(find_root(find_files(upload), "csv")) if there else []
+    return SettingsForm(data, upload=upload, study=upload.study, columns=columns)
+
+
+def _latest(upload: Upload) -> ImportJob | None:
+    return upload.jobs.select_related("dataset", "upload__study").order_by("-pk").first()
+
+
+def _upload(request: StudyRequest, public_id: str) -> Upload:
+    found = Upload.objects.select_related("study", "created_by")
+    return get_object_or_404(
+        filter_by_role(found, request.user, roles=STUDY_ADMINS), public_id=public_id
+    )
+
+
+def _audit(request: StudyRequest, upload: Upload, action: str) -> None:
+    record(
+        actor=request.user,
+        study=upload.study,
+        action=action,
+        object_type="ehr.upload",
+        object_id=upload.public_id,
+    )

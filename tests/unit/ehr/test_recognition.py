@@ -1,0 +1,95 @@
+"""Recognise formats by names and first bytes: a table of folders."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ehr.formats.recognition import find_root, recognise
+from tests.paths import DATA, DEMO
+
+PATIENT = json.dumps({"resourceType": "Patient", "id": "1"})
+ROWS = "t,event,value\n2150-01-01T08:00,lab:a:b,1\n"
+OTHER = "charttime,label,result\n2150-01-01T08:00,lab:a:b,1\n"
+
+
+@pytest.mark.parametrize(
+    ("folder", "format"),
+    [
+        (DEMO / "cohort", "cases"),
+        (DEMO / "intro", "cases"),
+        (DATA / "ehr" / "mimic_iv", "mimic_iv"),
+        (DATA / "ehr" / "omop", "omop"),
+        (DATA / "ehr" / "meds", "meds"),
+        (DATA / "ehr" / "fhir" / "synthea", "fhir"),
+    ],
+)
+def test_real_exports(folder, format):
+    assert (recognise(folder).format, recognise(folder).root) == (format, folder)
+
+
+@pytest.mark.parametrize(
+    ("files", "format"),
+    [
+        ({"a.ndjson": PATIENT}, "fhir"),
+        ({"a.json": PATIENT}, "fhir"),
+        ({"a.json": '{"name": "no resource"}'}, ""),
+        ({"one.csv": ROWS}, "csv"),
+        ({"one.csv": ROWS, "one.txt": "Note."}, "csv"),
+        ({"encounters.csv": "case_id,admitted_at\n", "a.txt": "Note."}, "csv"),
+        ({"one.csv": OTHER}, "csv"),
+        ({"one.csv": OTHER, "one.txt": "Note."}, "csv"),
+        ({"a.txt": "Note."}, "text"),
+        ({"a.txt": "Note.", "index.csv": "file,case_id\na.txt,1\n"}, "text"),
+        ({"README.txt": "Nothing."}, ""),
+        ({"VISIT_OCCURRENCE.csv": "x\n"}, "omop"),
+        ({"hosp/admissions.csv": "x\n"}, "mimic_iv"),
+        ({"c1/encounter.json": "{}"}, "cases"),
+        ({"data/train/0.parquet": "no Parquet"}, ""),
+        ({"photo.jpg": "x"}, ""),
+        ({}, ""),
+    ],
+)
+def test_small_folders(tmp_path, files, format):
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    found = recognise(tmp_path)
+    assert found.format == format
+    assert found.reason.endswith(".")
+
+
+def test_gzipped_resources_and_damaged_ones(tmp_path):
+    (tmp_path / "a.ndjson.gz").write_bytes(gzip.compress(PATIENT.encode()))
+    assert recognise(tmp_path).format == "fhir"
+    (tmp_path / "a.ndjson.gz").write_bytes(gzip.compress(PATIENT.encode())[:12])
+    assert recognise(tmp_path).format == ""
+
+
+def test_meds_by_its_columns(tmp_path):
+    shard = tmp_path / "data" / "train" / "0.parquet"
+    shard.parent.mkdir(parents=True)
+    pq.write_table(pa.table({"subject_id": [1], "time": [None], "code": ["A"]}), shard)
+    assert recognise(tmp_path).format == "meds"
+
+
+def test_the_only_folder_of_a_folder_is_looked_into(tmp_path):
+    inner = tmp_path / "export" / "2150"
+    shutil.copytree(DATA / "ehr" / "omop", inner)
+    (tmp_path / "__MACOSX").mkdir()
+    found = recognise(tmp_path)
+    assert (found.format, found.root) == ("omop", inner)
+    # A person who chooses another format means the same folder.
+    assert find_root(tmp_path, "csv") == inner
+
+
+def test_one_case_alone_is_its_folder(tmp_path):
+    shutil.copytree(DEMO / "intro" / "intro-ich", tmp_path / "intro-ich")
+    found = recognise(tmp_path)
+    assert (found.format, found.root) == ("cases", tmp_path)
