@@ -6,6 +6,7 @@ class AdjudicationConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the app's jobs, page guard, links, cards and navigation."""
+        from accounts.api_access.errors import register_refusals
         from accounts.models import Role
         from accounts.permissions import CASE_READERS
         from accounts.registry import (
@@ -26,6 +27,7 @@ class AdjudicationConfig(AppConfig):
         from adjudication.judge_runs.exchange import KIND
         from adjudication.losses import adjudication_losses
         from adjudication.models import Game, JudgePreparation
+        from adjudication.refusals import REFUSALS
         from adjudication.review import cards as review_cards
         from adjudication.tasks import (
             find_run_games,
@@ -38,6 +40,7 @@ class AdjudicationConfig(AppConfig):
         from llm_runtime.exchange.runs import register_exchange
         from timelines.registry import register_case_link, register_case_question
 
+        register_refusals(REFUSALS)
         register(Game, send_game_hints, runnable=find_runnable_games, beside=find_run_games)
         register(JudgePreparation, send_preparation_hints)
         register_exchange(KIND)

@@ -310,6 +310,11 @@ SPECTACULAR_SETTINGS = {
         " behind each."
     ),
     "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "accounts.api_access.examples.add_examples",
+    ],
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
     "SWAGGER_UI_DIST": "SIDECAR",
@@ -317,6 +322,11 @@ SPECTACULAR_SETTINGS = {
     "REDOC_DIST": "SIDECAR",
     # Two fields of one name with different values would get names like "Judge8d3Enum".
     "ENUM_NAME_OVERRIDES": {
+        "JobStateEnum": "jobs.models.JobState",
+        "CaseStateEnum": "timelines.api.choices.CASE_STATES",
+        "TimelineKindEnum": "timelines.api.choices.KINDS",
+        "BasisEnum": "timelines.api.choices.BASES",
+        "DatasetStateEnum": "ehr.models.Dataset.State",
         "AnswerEnum": "adjudication.models.Decision.Answer",
         "JudgeEnum": "adjudication.judge_runs.forms.JUDGES",
         "PacketStateEnum": "adjudication.models.Packet.State",

@@ -25,7 +25,10 @@ for prefix, module in (
     ("", "ehr.urls"),
     ("", "timelines.urls"),
     ("", "adjudication.urls"),
+    ("api/", "accounts.api.urls"),
+    ("api/", "ehr.api.urls"),
+    ("api/", "timelines.api.urls"),
     ("api/", "adjudication.api.urls"),
-    ("api/", "adjudication.api.urls_unknown"),
+    ("api/", "accounts.api.urls_unknown"),
 ):
     urlpatterns.append(path(prefix, include(module)))

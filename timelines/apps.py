@@ -10,6 +10,7 @@ class TimelinesConfig(AppConfig):
         The sweeper then looks after stages, and cases and runs appear in the navigation and on the
         home page.
         """
+        from accounts.api_access.errors import register_refusals
         from accounts.permissions import CASE_READERS
         from accounts.registry import (
             NavItem,
@@ -32,6 +33,7 @@ class TimelinesConfig(AppConfig):
             RunPreparation,
             StageRun,
         )
+        from timelines.refusals import REFUSALS
         from timelines.registry import register_case_question, register_study_run_hook
         from timelines.runs.exchange import KIND
         from timelines.search.indexing import index_mentions
@@ -46,6 +48,7 @@ class TimelinesConfig(AppConfig):
         )
         from timelines.transfer.references import import_reference
 
+        register_refusals(REFUSALS)
         register_import_hook(import_reference)
         register_losses(timeline_losses)
         register(StageRun, send_stage_hints, runnable=runnable_stages, beside=find_waiting_stages)

@@ -71,18 +71,18 @@ def check_body(name: str, schema: str, body: object) -> None:
 
 @cache
 def validator(schema: str) -> Draft202012Validator:
-    """OpenAPI 3.0 as JSON Schema; a field that is not described is a fault."""
+    """Return OpenAPI 3.1 as JSON Schema; an undescribed field is a fault."""
     components = make_strict(load_description()["components"])
     return Draft202012Validator({**make_strict(json.loads(schema)), "components": components})
 
 
 def make_strict(node: Any) -> Any:
-    """Return the schema without undescribed fields, `nullable` as a type."""
+    """Return the schema without undescribed fields."""
     if isinstance(node, list):
         return [make_strict(one) for one in node]
     if not isinstance(node, dict):
         return node
-    plain = {key: make_strict(value) for key, value in node.items() if key != "nullable"}
+    plain = {key: make_strict(value) for key, value in node.items()}
     if isinstance(node.get("properties"), dict) and "type" in node:
         plain.setdefault("additionalProperties", False)
-    return {"anyOf": [plain, {"type": "null"}]} if node.get("nullable") is True else plain
+    return plain

@@ -13,6 +13,8 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from accounts.api_access.access import ApiView, build_page_request, require_person, require_studies
+from accounts.api_access.paging import AFTER, LIMIT, read_limit
 from adjudication.access.closed import (
     check_judge_run_is_open,
     exclude_closed_findings,
@@ -20,17 +22,10 @@ from adjudication.access.closed import (
 )
 from adjudication.access.exposure import record_exposure
 from adjudication.access.games import find_finding
-from adjudication.api.access import (
-    ApiView,
-    build_page_request,
-    find_judge_run,
-    find_open_judge_run,
-    require_person,
-    require_studies,
-)
+from adjudication.api.access import find_judge_run, find_open_judge_run
 from adjudication.api.judging import bodies
 from adjudication.api.judging.views import build_choice_parameter, judging_operation
-from adjudication.api.paging import AFTER, LIMIT, load_change_page, load_finding_page, read_limit
+from adjudication.api.paging import load_change_page, load_finding_page
 from adjudication.domain import Grounding
 from adjudication.findings.changes import Change, ChangeFilter, Changes
 from adjudication.findings.compare import build_compare_rows, label_choices

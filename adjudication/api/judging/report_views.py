@@ -12,22 +12,19 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
+from accounts.api_access.access import ApiView, build_page_request, require_person
+from accounts.api_access.tables import build_form_parameter, describe_table_files
 from accounts.audit.trail import record
-from adjudication.api.access import (
-    ApiView,
-    build_page_request,
-    find_judge_run,
-    find_summable_judge_run,
-    require_person,
-)
+from adjudication.api.access import find_judge_run, find_summable_judge_run
 from adjudication.api.judging import bodies
 from adjudication.api.judging.views import judging_operation
-from adjudication.api.tables import TABLE_FILE, TABLE_FORM, build_form_parameter
 from adjudication.export_files import FORMATS
 from adjudication.findings.files import DICTIONARY, findings_file, games_file
 from adjudication.ratings.reports import export_table, load_report
 from adjudication.reports.league import tables
+from timelines.evaluations import table_files
 
+TABLE_FORM, TABLE_FILE = describe_table_files(table_files.FORMATS)
 NAMES = [*tables.TABLES, "agreement"]
 _FORM = build_form_parameter([*FORMATS, DICTIONARY])
 _FILE = {

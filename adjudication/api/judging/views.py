@@ -17,6 +17,21 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from accounts.api_access.access import (
+    ADMINS,
+    STUDY,
+    ApiView,
+    build_page_request,
+    check_form,
+    find_requested_studies,
+    find_study,
+    read_body,
+    require_person,
+    require_studies,
+)
+from accounts.api_access.errors import Refusal
+from accounts.api_access.operations import operation
+from accounts.api_access.paging import AFTER, LIMIT, OFFSET, load_page, read_limit
 from accounts.models import Role
 from accounts.permissions import CASE_READERS
 from adjudication.access.closed import (
@@ -26,24 +41,9 @@ from adjudication.access.closed import (
 )
 from adjudication.access.exposure import record_exposure
 from adjudication.access.games import RELATED, find_game
-from adjudication.api.access import (
-    ADMINS,
-    STUDY,
-    ApiView,
-    build_page_request,
-    check_form,
-    find_judge_run,
-    find_open_judge_run,
-    find_requested_studies,
-    find_study,
-    read_body,
-    require_person,
-    require_studies,
-)
-from adjudication.api.errors import Refusal
+from adjudication.api.access import find_judge_run, find_open_judge_run
 from adjudication.api.judging import bodies
-from adjudication.api.operations import operation
-from adjudication.api.paging import AFTER, LIMIT, OFFSET, load_game_page, load_page, read_limit
+from adjudication.api.paging import load_game_page
 from adjudication.findings.listing import FindingLine, finding_line
 from adjudication.judge_runs import actions
 from adjudication.judge_runs.data import find_sources
@@ -93,6 +93,7 @@ class JudgeRuns(ApiView):
         refuses=(403, 422),
         takes=bodies.JudgeStart,
         status=HTTPStatus.CREATED,
+        starts=True,
     )
     def post(self, request: Request) -> RunLine:
         """Compare every pair of the sources in each case that has both.

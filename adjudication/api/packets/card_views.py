@@ -12,10 +12,10 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
-from adjudication.api.access import ApiView, build_page_request, require_person
+from accounts.api_access.access import ApiView, build_page_request, require_person
+from accounts.api_access.tables import build_form_parameter, describe_table_files
 from adjudication.api.packets import bodies
 from adjudication.api.packets.views import packet_operation
-from adjudication.api.tables import TABLE_FILE, TABLE_FORM, build_form_parameter
 from adjudication.models import Packet
 from adjudication.packets import export as packet_export
 from adjudication.ratings.card.data import compute_card
@@ -26,7 +26,9 @@ from adjudication.ratings.card.page import (
     record_access,
 )
 from adjudication.reports.card import tables
+from timelines.evaluations.table_files import FORMATS
 
+TABLE_FORM, TABLE_FILE = describe_table_files(FORMATS)
 FORM = build_form_parameter(packet_export.FORMATS)
 TEXT = OpenApiParameter(
     "text", str, enum=["1"], description="Add text of notes and reviewers' comments."

@@ -10,27 +10,29 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 
+from django.db import transaction
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
-from adjudication.access.closed import exclude_closed_packets, find_closed_objects
-from adjudication.access.eligibility import find_ineligibility_reasons
-from adjudication.api.access import (
+from accounts.api_access.access import (
     ADMINS,
     STUDY,
     ApiView,
     check_form,
     find_requested_studies,
-    find_summable_judge_run,
     read_body,
     require_person,
     require_studies,
 )
-from adjudication.api.operations import operation
+from accounts.api_access.etags import check_match, make_etag
+from accounts.api_access.operations import operation
+from accounts.api_access.paging import LIMIT, OFFSET, load_page
+from adjudication.access.closed import exclude_closed_packets, find_closed_objects
+from adjudication.access.eligibility import find_ineligibility_reasons
+from adjudication.api.access import find_summable_judge_run
 from adjudication.api.packets import bodies
-from adjudication.api.paging import LIMIT, OFFSET, load_page
 from adjudication.api.review.bodies import UnsignRequest
 from adjudication.models import Assignment, JudgeRun, Packet
 from adjudication.packets import actions as packets
@@ -45,6 +47,11 @@ _STEPS: Mapping[str, Callable[..., object]] = {
     "open": packets.open_packet,
     "close": packets.close_packet,
 }
+
+
+def make_packet_etag(status: PacketStatus) -> str:
+    """Return the ETag of what can be edited of a packet."""
+    return make_etag("packet", status.packet.due_on)
 
 
 class Packets(ApiView):
@@ -104,6 +111,7 @@ class Draw(ApiView):
         refuses=(403, 422),
         takes=bodies.Draw,
         status=HTTPStatus.CREATED,
+        starts=True,
     )
     def post(self, request: Request, run_id: str) -> PacketStatus:
         """Draw a packet. It is a draft until it is opened."""
@@ -116,7 +124,7 @@ class Draw(ApiView):
 
 
 class PacketOne(ApiView):
-    @packet_operation("packet", bodies.PacketDetail, refuses=(403,))
+    @packet_operation("packet", bodies.PacketDetail, refuses=(403,), etag=make_packet_etag)
     def get(self, request: Request, public_id: str) -> PacketStatus:
         """Return one packet: items, reviewers, progress; closed to reviewers."""
         return _load_status(_packet(request, public_id))
@@ -148,13 +156,21 @@ class PacketStep(ApiView):
 
 class DueDate(ApiView):
     @packet_operation(
-        "packet_due_date", bodies.PacketDetail, refuses=(403, 422), takes=bodies.DueDate
+        "packet_due_date",
+        bodies.PacketDetail,
+        refuses=(403, 422),
+        takes=bodies.DueDate,
+        etag=make_packet_etag,
+        edits=True,
     )
     def post(self, request: Request, public_id: str) -> PacketStatus:
         """Set, move or remove the due date of the review, until it is closed."""
         packet = _packet(request, public_id)
         due_on = read_body(bodies.DueDate, request)["due_on"]
-        packets.set_due_date(packet=packet, due_on=due_on, by=require_person(request))
+        with transaction.atomic():
+            locked = Packet.objects.select_for_update(of=("self",)).get(pk=packet.pk)
+            check_match(request, make_etag("packet", locked.due_on))
+            packets.set_due_date(packet=packet, due_on=due_on, by=require_person(request))
         return _load_status(packet)
 
 
@@ -179,6 +195,7 @@ class Changed(ApiView):
         refuses=(403, 422),
         takes=bodies.Changed,
         status=HTTPStatus.CREATED,
+        starts=True,
     )
     def post(self, request: Request, public_id: str) -> PacketStatus:
         """Draw a packet of findings that another judge run changed.

@@ -8,8 +8,8 @@ from typing import Any
 from django.http import Http404
 from rest_framework.request import Request
 
-from adjudication.api.access import build_page_request, read_body, require_person
-from adjudication.api.errors import Refusal
+from accounts.api_access.access import build_page_request, read_body, require_person
+from accounts.api_access.errors import Refusal
 from adjudication.api.review import bodies
 from adjudication.api.review.views import (
     ReviewView,

@@ -12,15 +12,16 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.api_access.access import ApiView, build_page_request, read_body, require_person
+from accounts.api_access.errors import Refusal
+from accounts.api_access.operations import operation
 from accounts.scoping import find_studies
 from adjudication.access.eligibility import find_assignments, load_visibility
 from adjudication.access.exposure import record_reveal
-from adjudication.api.access import ApiView, build_page_request, read_body, require_person
-from adjudication.api.errors import LATE, Refusal
-from adjudication.api.operations import operation
 from adjudication.api.review import bodies
 from adjudication.blinding.visibility import RecordRow
 from adjudication.models import Assignment, Packet, PacketItem
+from adjudication.refusals import LATE
 from adjudication.review import decisions, slots
 from adjudication.review.history import AnswerLine, load_own_answers
 from adjudication.review.items import load_blinded_rows

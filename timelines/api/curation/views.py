@@ -9,9 +9,9 @@ from typing import Any
 from django.http import Http404
 from rest_framework.request import Request
 
-from adjudication.api.access import ApiView, build_page_request, read_body, require_studies
-from adjudication.api.curation import bodies
-from adjudication.api.operations import operation
+from accounts.api_access.access import ApiView, build_page_request, read_body, require_studies
+from accounts.api_access.operations import operation
+from timelines.api.curation import bodies
 from timelines.cases.target import open_answerable, open_target
 from timelines.curation import comments, corrections
 from timelines.curation.opening import audit
@@ -19,7 +19,7 @@ from timelines.curation.reading import Logged, describe_comment, load_comments, 
 from timelines.drafts.values import EditRefused
 from timelines.models import Comment
 
-curation_operation = partial(operation, "Cases")
+curation_operation = partial(operation, "cases")
 
 
 class Corrections(ApiView):
