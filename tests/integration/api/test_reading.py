@@ -40,7 +40,8 @@ def api(dataset: Dataset) -> ApiClient:
 
 def read_pages(api: ApiClient, path: str, **query: Any) -> list[Any]:
     """Return all results of a list, page by page."""
-    found, after = [], {}
+    found: list[Any] = []
+    after: dict[str, str] = {}
     while True:
         status, page = api.get(path, **query, **after)
         assert status == 200, page
