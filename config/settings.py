@@ -16,6 +16,7 @@ from typing import Any
 from kombu import Exchange, Queue
 from psycopg.conninfo import conninfo_to_dict
 
+from accounts.ids import ALPHABET, PUBLIC_ID_LENGTH
 from config.env import BASE_DIR, Env, EnvError
 from config.logging import logging_config
 from config.secret_key import stored_secret_key
@@ -311,6 +312,15 @@ SPECTACULAR_SETTINGS = {
     ),
     "VERSION": "1",
     "OAS_VERSION": "3.1.1",
+    "PATH_CONVERTER_OVERRIDES": {
+        "public_id": {
+            "type": "string",
+            "pattern": f"^[{ALPHABET}]{{{PUBLIC_ID_LENGTH}}}$",
+            "example": "k7m2p9w4x8qz",
+        },
+        "uid4": {"type": "string", "pattern": "^[0-9a-f]{4}$", "example": "a3f0"},
+        "number": {"type": "integer", "minimum": 0, "maximum": 10**18 - 1, "example": 1},
+    },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "accounts.api_access.examples.add_examples",

@@ -59,7 +59,6 @@ class AuditTrail(ApiView):
     @study_operation(
         "audit_trail",
         bodies.AuditPage,
-        refuses=(400, 403),
         parameters=[
             STUDY,
             OpenApiParameter("person", str, description="Public id; only what this person did."),

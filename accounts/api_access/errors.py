@@ -164,6 +164,8 @@ def _fields(detail: Any) -> dict[str, list[str]]:
     return {"": [str(detail)]}
 
 
+#: Any address may refuse odd text, a missing or throttled token, a role, a one-time password.
+EVERYWHERE = (400, 401, 403, 404, 429)
 _SAYS = {
     400: ("invalid", "Some fields are invalid."),
     401: ("not_authenticated", "Authentication credentials were not provided."),
@@ -171,6 +173,8 @@ _SAYS = {
     404: ("not_found", MISSING),
     409: ("conflict", "You have decided on this item already. Nothing was changed."),
     412: ("changed", "It was changed meanwhile. Read it again, and send its new ETag."),
+    413: ("too_large", "The request is too large."),
+    415: ("unsupported_media_type", "Unsupported media type in request."),
     422: ("refused", "There is no such answer."),
     428: ("etag_required", "Send the ETag of what you read as If-Match."),
     429: ("throttled", "Too many attempts. Try again in 15 min."),
@@ -178,12 +182,9 @@ _SAYS = {
 
 
 def describe_errors(*statuses: int) -> dict[int, OpenApiResponse]:
-    """Describe these error responses for OpenAPI.
-
-    Every address also has 401 and 404.
-    """
+    """Describe these error responses for OpenAPI, and those of every address."""
     found = {}
-    for status in sorted({401, 404, *statuses}):
+    for status in sorted({*EVERYWHERE, *statuses}):
         code, detail = _SAYS[status]
         example = OpenApiExample(
             code,

@@ -46,7 +46,7 @@ def operation(
     """Respond with the method's result, described by the serializer `gives`.
 
     `many`: a list of them. Without `gives` the response is empty (204). Methods for files return
-    their response themselves. `refuses`: statuses besides 401 and 404, and 400 for a body.
+    their response themselves. `refuses`: statuses besides those of every address (`errors.EVERYWHERE`) and of bodies.
     `etag` makes the ETag of a result; a method that `edits` checks it (`etags.check_match`). One
     that `starts` something may be sent again with its Idempotency-Key.
     """
@@ -61,7 +61,7 @@ def operation(
         *([IF_MATCH] if edits else []),
         *([KEY] if starts else []),
     ]
-    also = [*([400] if takes or starts else []), *([409] if starts else [])]
+    also = [*([413, 415] if takes else []), *([409] if starts else [])]
     also += [412, 428] if edits else []
 
     def respond(method: Callable[..., Any], *args: Any, **ids: Any) -> HttpResponseBase:

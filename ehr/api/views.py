@@ -47,16 +47,14 @@ record_operation = partial(operation, "cases")
 
 
 class Datasets(ApiView):
-    @dataset_operation(
-        "dataset_list", bodies.DatasetPage, refuses=(403,), parameters=[STUDY, LIMIT, OFFSET]
-    )
+    @dataset_operation("dataset_list", bodies.DatasetPage, parameters=[STUDY, LIMIT, OFFSET])
     def get(self, request: Request) -> dict[str, Any]:
         """Return the datasets of your studies by name."""
         return load_page(request, find_datasets(find_requested_studies(request)))
 
 
 class DatasetOne(ApiView):
-    @dataset_operation("dataset", bodies.DatasetDetail, refuses=(403,))
+    @dataset_operation("dataset", bodies.DatasetDetail)
     def get(self, request: Request, dataset_id: str) -> dict[str, Any]:
         """Return one dataset with the number of its stays, notes and rows."""
         found = get_object_or_404(find_datasets(require_studies(request)), public_id=dataset_id)
@@ -65,7 +63,7 @@ class DatasetOne(ApiView):
 
 
 class StayOne(ApiView):
-    @record_operation("case", bodies.StayDetail, refuses=(403,))
+    @record_operation("case", bodies.StayDetail)
     def get(self, request: Request, case_id: str) -> Encounter:
         """Return one stay: when it was, and how much there is of it."""
         encounter = _open(request, case_id)
@@ -74,7 +72,7 @@ class StayOne(ApiView):
 
 
 class Notes(ApiView):
-    @record_operation("note_list", bodies.Note, refuses=(403,), many=True)
+    @record_operation("note_list", bodies.Note, many=True)
     def get(self, request: Request, case_id: str) -> list[NumberedNote]:
         """Return the notes of a stay in order of time, without their texts."""
         encounter = _open(request, case_id)
@@ -83,7 +81,7 @@ class Notes(ApiView):
 
 
 class NoteOne(ApiView):
-    @record_operation("note", bodies.NoteDetail, refuses=(403,))
+    @record_operation("note", bodies.NoteDetail)
     def get(self, request: Request, case_id: str, number: int) -> NumberedNote:
         """Return one note with its text."""
         encounter = _open(request, case_id)
@@ -98,7 +96,6 @@ class Series(ApiView):
     @record_operation(
         "series_list",
         bodies.SeriesPage,
-        refuses=(403,),
         parameters=[
             OpenApiParameter("category", str, description="First part of the event name: `lab`."),
             LIMIT,
@@ -121,7 +118,6 @@ class Rows(ApiView):
     @record_operation(
         "row_list",
         bodies.RowPage,
-        refuses=(400, 403),
         parameters=[
             OpenApiParameter("series", int, description="`id` of a series; only its rows."),
             OpenApiParameter(

@@ -72,7 +72,6 @@ class Findings(ApiView):
     @judging_operation(
         "finding_list",
         bodies.FindingPage,
-        refuses=(400, 403),
         parameters=[*FILTERS, LIMIT, AFTER],
     )
     def get(self, request: Request, run_id: str) -> dict[str, Any]:
@@ -96,7 +95,7 @@ class Findings(ApiView):
 
 
 class FindingOne(ApiView):
-    @judging_operation("finding", bodies.FindingDetail, refuses=(403, 409))
+    @judging_operation("finding", bodies.FindingDetail, refuses=(409,))
     def get(self, request: Request, finding_id: str) -> FindingDetail:
         """Return one finding with all its evidence.
 
@@ -114,7 +113,6 @@ class JudgeRunChanges(ApiView):
     @judging_operation(
         "judge_run_changes",
         bodies.Changes,
-        refuses=(400, 403),
         parameters=[
             build_choice_parameter(
                 "change", Change, "Only these changes. Default: every change but `same`."
@@ -151,7 +149,7 @@ class CaseComparison(ApiView):
     @judging_operation(
         "case_comparison",
         bodies.Comparison,
-        refuses=(403, 409),
+        refuses=(409,),
         parameters=[
             OpenApiParameter(
                 "a", str, description="Public id of a timeline of the case; by default its first."

@@ -34,7 +34,7 @@ _FILE = {
 
 
 class JudgeReport(ApiView):
-    @judging_operation("judge_run_report", bodies.JudgeReport, refuses=(403,))
+    @judging_operation("judge_run_report", bodies.JudgeReport)
     def get(self, request: Request, run_id: str) -> dict[str, Any]:
         """Return every table: ratings, errors, sensitivity, strata and more.
 
@@ -59,7 +59,6 @@ class JudgeReportTable(ApiView):
     @judging_operation(
         "judge_run_report_table",
         TABLE_FILE,
-        refuses=(403,),
         parameters=[
             OpenApiParameter(
                 "name",
@@ -92,7 +91,6 @@ class FindingsFile(ApiView):
     @judging_operation(
         "findings_file",
         _FILE,
-        refuses=(403,),
         parameters=[
             _FORM,
             OpenApiParameter(
@@ -112,7 +110,7 @@ class FindingsFile(ApiView):
 
 
 class GamesFile(ApiView):
-    @judging_operation("games_file", _FILE, refuses=(403,), parameters=[_FORM])
+    @judging_operation("games_file", _FILE, parameters=[_FORM])
     def get(self, request: Request, run_id: str, form: str) -> StreamingHttpResponse:
         """Return games of one judge run, with or without findings.
 

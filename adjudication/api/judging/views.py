@@ -73,7 +73,6 @@ class JudgeRuns(ApiView):
     @judging_operation(
         "judge_run_list",
         bodies.JudgeRunPage,
-        refuses=(403,),
         parameters=[STUDY, LIMIT, OFFSET],
     )
     def get(self, request: Request) -> dict[str, Any]:
@@ -90,7 +89,7 @@ class JudgeRuns(ApiView):
     @judging_operation(
         "judge_run_start",
         bodies.JudgeRunDetail,
-        refuses=(403, 422),
+        refuses=(422,),
         takes=bodies.JudgeStart,
         status=HTTPStatus.CREATED,
         starts=True,
@@ -114,7 +113,7 @@ class JudgeRuns(ApiView):
 
 
 class JudgeChoices(ApiView):
-    @judging_operation("judge_choices", bodies.JudgeChoices, refuses=(400, 403), parameters=[STUDY])
+    @judging_operation("judge_choices", bodies.JudgeChoices, parameters=[STUDY])
     def get(self, request: Request) -> dict[str, Any]:
         """Return the cohorts, sources and models that a run can be started with.
 
@@ -132,7 +131,7 @@ class JudgeChoices(ApiView):
 
 
 class JudgeRunOne(ApiView):
-    @judging_operation("judge_run", bodies.JudgeRunDetail, refuses=(403,))
+    @judging_operation("judge_run", bodies.JudgeRunDetail)
     def get(self, request: Request, run_id: str) -> RunLine:
         """Return one judge run: its progress and all its settings."""
         run, closed = find_open_judge_run(request, run_id)
@@ -143,7 +142,6 @@ class JudgeRunAction(ApiView):
     @judging_operation(
         "judge_run_action",
         bodies.JudgeRunDetail,
-        refuses=(403,),
         parameters=[
             OpenApiParameter("action", str, OpenApiParameter.PATH, enum=list(actions.STEPS))
         ],
@@ -164,7 +162,6 @@ class Games(ApiView):
     @judging_operation(
         "judge_game_list",
         bodies.GamePage,
-        refuses=(400, 403),
         parameters=[build_choice_parameter("status", GameStatus, "Only those."), LIMIT, AFTER],
     )
     def get(self, request: Request, run_id: str) -> dict[str, Any]:
@@ -191,7 +188,7 @@ class Games(ApiView):
 
 
 class GameOne(ApiView):
-    @judging_operation("judge_game", bodies.GameDetail, refuses=(403,))
+    @judging_operation("judge_game", bodies.GameDetail)
     def get(self, request: Request, game_id: str) -> GameDetail:
         """Return one game with its findings."""
         game = _find_game(request, game_id, CASE_READERS)
@@ -204,7 +201,7 @@ class GameOne(ApiView):
 
 
 class GameAgain(ApiView):
-    @judging_operation("judge_game_again", None, refuses=(403, 409))
+    @judging_operation("judge_game_again", None, refuses=(409,))
     def post(self, request: Request, game_id: str) -> None:
         """Retry one failed, cancelled or unjudged game. For study admins."""
         game = _find_game(request, game_id, ADMINS)

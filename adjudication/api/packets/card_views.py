@@ -37,7 +37,7 @@ DECISIONS_FILE = {(200, kind): OpenApiTypes.STR for kind in ("text/csv", "applic
 
 
 class ReportCard(ApiView):
-    @packet_operation("packet_report", bodies.ReportCard, refuses=(403,))
+    @packet_operation("packet_report", bodies.ReportCard)
     def get(self, request: Request, public_id: str) -> dict[str, Any]:
         """Return every table of the report card.
 
@@ -61,7 +61,6 @@ class ReportCardTable(ApiView):
     @packet_operation(
         "packet_report_table",
         TABLE_FILE,
-        refuses=(403,),
         parameters=[
             OpenApiParameter(
                 "name",
@@ -86,7 +85,7 @@ class ReportCardTable(ApiView):
 
 
 class DecisionsFile(ApiView):
-    @packet_operation("packet_decisions", DECISIONS_FILE, refuses=(403,), parameters=[FORM, TEXT])
+    @packet_operation("packet_decisions", DECISIONS_FILE, parameters=[FORM, TEXT])
     def get(self, request: Request, public_id: str, form: str) -> StreamingHttpResponse:
         """Return every link of the chain, one per line.
 

@@ -58,7 +58,6 @@ class Packets(ApiView):
     @packet_operation(
         "packet_list",
         bodies.PacketPage,
-        refuses=(403,),
         parameters=[STUDY, LIMIT, OFFSET],
     )
     def get(self, request: Request) -> dict[str, Any]:
@@ -72,7 +71,7 @@ class Packets(ApiView):
 
 
 class Eligible(ApiView):
-    @packet_operation("packet_eligible", bodies.Eligible, refuses=(403,))
+    @packet_operation("packet_eligible", bodies.Eligible)
     def get(self, request: Request, run_id: str) -> dict[str, Any]:
         """Return findings that may be drawn by pairing and stratum, and the rest."""
         run = find_summable_judge_run(request, run_id, ADMINS)
@@ -87,7 +86,7 @@ class Eligible(ApiView):
 
 
 class Preview(ApiView):
-    @packet_operation("packet_preview", bodies.Drawn, refuses=(403,), takes=bodies.Draw)
+    @packet_operation("packet_preview", bodies.Drawn, takes=bodies.Draw)
     def post(self, request: Request, run_id: str) -> dict[str, Any]:
         """Preview a draw; nothing is stored. The returned `seed` repeats it."""
         run = find_summable_judge_run(request, run_id, ADMINS)
@@ -108,7 +107,7 @@ class Draw(ApiView):
     @packet_operation(
         "packet_draw",
         bodies.PacketDetail,
-        refuses=(403, 422),
+        refuses=(422,),
         takes=bodies.Draw,
         status=HTTPStatus.CREATED,
         starts=True,
@@ -124,12 +123,12 @@ class Draw(ApiView):
 
 
 class PacketOne(ApiView):
-    @packet_operation("packet", bodies.PacketDetail, refuses=(403,), etag=make_packet_etag)
+    @packet_operation("packet", bodies.PacketDetail, etag=make_packet_etag)
     def get(self, request: Request, public_id: str) -> PacketStatus:
         """Return one packet: items, reviewers, progress; closed to reviewers."""
         return _load_status(_packet(request, public_id))
 
-    @packet_operation("packet_delete", None, refuses=(403, 409))
+    @packet_operation("packet_delete", None, refuses=(409,))
     def delete(self, request: Request, public_id: str) -> None:
         """Delete a draft."""
         packets.delete_draft(packet=_packet(request, public_id), by=require_person(request))
@@ -139,7 +138,7 @@ class PacketStep(ApiView):
     @packet_operation(
         "packet_step",
         bodies.PacketDetail,
-        refuses=(403, 409, 422),
+        refuses=(409, 422),
         parameters=[OpenApiParameter("action", str, OpenApiParameter.PATH, enum=list(_STEPS))],
     )
     def post(self, request: Request, public_id: str, action: str) -> PacketStatus:
@@ -158,7 +157,7 @@ class DueDate(ApiView):
     @packet_operation(
         "packet_due_date",
         bodies.PacketDetail,
-        refuses=(403, 422),
+        refuses=(422,),
         takes=bodies.DueDate,
         etag=make_packet_etag,
         edits=True,
@@ -175,9 +174,7 @@ class DueDate(ApiView):
 
 
 class Second(ApiView):
-    @packet_operation(
-        "packet_second", bodies.SecondDone, refuses=(403, 409, 422), takes=bodies.Second
-    )
+    @packet_operation("packet_second", bodies.SecondDone, refuses=(409, 422), takes=bodies.Second)
     def post(self, request: Request, public_id: str) -> dict[str, int]:
         """Have two people decide on each item of a pairing of a draft."""
         packet = _packet(request, public_id)
@@ -192,7 +189,7 @@ class Changed(ApiView):
     @packet_operation(
         "packet_changed",
         bodies.PacketDetail,
-        refuses=(403, 422),
+        refuses=(422,),
         takes=bodies.Changed,
         status=HTTPStatus.CREATED,
         starts=True,
@@ -211,7 +208,7 @@ class Changed(ApiView):
 
 
 class Candidates(ApiView):
-    @packet_operation("packet_candidates", bodies.Candidate, refuses=(403,), many=True)
+    @packet_operation("packet_candidates", bodies.Candidate, many=True)
     def get(self, request: Request, public_id: str) -> list[dict[str, Any]]:
         """Return the members of the study who are not in the packet.
 
@@ -235,7 +232,7 @@ class Assignments(ApiView):
     @packet_operation(
         "packet_assign",
         bodies.PacketDetail,
-        refuses=(403, 422),
+        refuses=(422,),
         takes=bodies.Assign,
         status=HTTPStatus.CREATED,
     )
@@ -260,7 +257,7 @@ class Assignments(ApiView):
 
 
 class Withdraw(ApiView):
-    @packet_operation("packet_withdraw", bodies.PacketDetail, refuses=(403, 422))
+    @packet_operation("packet_withdraw", bodies.PacketDetail, refuses=(422,))
     def post(self, request: Request, public_id: str, assignment_id: str) -> PacketStatus:
         """Take a person out: their leased items return, their decisions stay."""
         packet = _packet(request, public_id)
@@ -271,9 +268,7 @@ class Withdraw(ApiView):
 
 
 class VoidSignature(ApiView):
-    @packet_operation(
-        "packet_unsign", bodies.PacketDetail, refuses=(403, 409, 422), takes=UnsignRequest
-    )
+    @packet_operation("packet_unsign", bodies.PacketDetail, refuses=(409, 422), takes=UnsignRequest)
     def post(self, request: Request, public_id: str, assignment_id: str) -> PacketStatus:
         """Void a reviewer's signature, with a reason; both stay in the chain."""
         packet = _packet(request, public_id)

@@ -73,7 +73,7 @@ class BlindingCheck(ReviewView):
         record_answers(assignment=assignment)
         return load_guess_lines(assignment)
 
-    @review_operation("review_guess", None, refuses=(403, 409, 422), takes=bodies.GuessRequest)
+    @review_operation("review_guess", None, refuses=(409, 422), takes=bodies.GuessRequest)
     def post(self, request: Request, public_id: str) -> None:
         """Store a guess; a later one on the same item replaces it."""
         assignment = _finished_assignment(request, public_id)
@@ -90,9 +90,7 @@ class BlindingCheck(ReviewView):
 
 
 class Sign(ReviewView):
-    @review_operation(
-        "review_sign", bodies.Receipt, refuses=(403, 409, 429), takes=bodies.SignRequest
-    )
+    @review_operation("review_sign", bodies.Receipt, refuses=(409, 429), takes=bodies.SignRequest)
     def post(self, request: Request, public_id: str) -> Decision:
         """Sign your review with your password.
 

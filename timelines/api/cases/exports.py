@@ -28,7 +28,7 @@ class CaseExport(ApiView):
         "cases",
         "case_export",
         _FILE,
-        refuses=(403, 409),
+        refuses=(409,),
         parameters=[
             OpenApiParameter("form", str, OpenApiParameter.PATH, enum=list(FORMATS)),
             OpenApiParameter(

@@ -45,7 +45,6 @@ class Cases(ApiView):
     @case_operation(
         "case_list",
         bodies.CasePage,
-        refuses=(400, 403),
         parameters=[STUDY, *_FILTERS, LIMIT, AFTER],
     )
     def get(self, request: Request) -> dict[str, Any]:
@@ -63,7 +62,7 @@ class Cases(ApiView):
 
 
 class CaseSearch(ApiView):
-    @case_operation("case_search", bodies.CasePage, refuses=(403,), takes=bodies.CaseSearch)
+    @case_operation("case_search", bodies.CasePage, takes=bodies.CaseSearch)
     def post(self, request: Request) -> dict[str, Any]:
         """Return the cases whose id or title has the text.
 

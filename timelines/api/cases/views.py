@@ -29,7 +29,7 @@ TEXT = OpenApiParameter("text", str, enum=["1"], description="Add the note's own
 
 
 class CaseTimelines(ApiView):
-    @case_operation("case_timelines", bodies.CaseTimeline, refuses=(403,), many=True)
+    @case_operation("case_timelines", bodies.CaseTimeline, many=True)
     def get(self, request: Request, case_id: str) -> list[dict[str, Any]]:
         """Return the timelines of a case: runs, other sources, then references."""
         encounter, choices = _open(request, case_id)
@@ -54,7 +54,7 @@ class Entries(ApiView):
     @case_operation(
         "entry_list",
         bodies.EntryPage,
-        refuses=(400, 403, 409),
+        refuses=(409,),
         parameters=[TEXT, LIMIT, AFTER],
     )
     def get(self, request: Request, case_id: str, timeline_id: str) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class Entries(ApiView):
 
 
 class EntryChain(ApiView):
-    @case_operation("chain", bodies.EntryChain, refuses=(403, 409))
+    @case_operation("chain", bodies.EntryChain, refuses=(409,))
     def get(self, request: Request, case_id: str, timeline_id: str, uid: str) -> dict[str, Any]:
         """Return an occurrence with the chain from the note to its final time."""
         made = _export(request, case_id, timeline_id, with_text=True)

@@ -23,7 +23,7 @@ curation_operation = partial(operation, "cases")
 
 
 class Corrections(ApiView):
-    @curation_operation("correction_list", bodies.Correction, refuses=(403,), many=True)
+    @curation_operation("correction_list", bodies.Correction, many=True)
     def get(self, request: Request, case_id: str) -> list[Logged]:
         """Return all corrections of a case, oldest first.
 
@@ -38,7 +38,7 @@ class Corrections(ApiView):
     @curation_operation(
         "correct",
         bodies.Correction,
-        refuses=(403, 422),
+        refuses=(422,),
         takes=bodies.Correct,
         status=HTTPStatus.CREATED,
     )
@@ -65,7 +65,7 @@ class Corrections(ApiView):
 
 
 class Comments(ApiView):
-    @curation_operation("comment_list", bodies.Comment, refuses=(403,), many=True)
+    @curation_operation("comment_list", bodies.Comment, many=True)
     def get(self, request: Request, case_id: str) -> list[dict[str, Any]]:
         """Return all comments of a case, oldest first."""
         require_studies(request)
@@ -77,7 +77,7 @@ class Comments(ApiView):
     @curation_operation(
         "comment",
         bodies.Comment,
-        refuses=(403, 422),
+        refuses=(422,),
         takes=bodies.Say,
         status=HTTPStatus.CREATED,
     )

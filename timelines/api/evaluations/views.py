@@ -50,7 +50,6 @@ class Evaluations(ApiView):
     @evaluation_operation(
         "evaluation_list",
         bodies.EvaluationPage,
-        refuses=(403,),
         parameters=[STUDY, LIMIT, OFFSET],
     )
     def get(self, request: Request) -> dict[str, Any]:
@@ -64,7 +63,7 @@ class Evaluations(ApiView):
     @evaluation_operation(
         "evaluation_start",
         bodies.EvaluationDetail,
-        refuses=(403, 422),
+        refuses=(422,),
         takes=bodies.EvaluationStart,
         status=HTTPStatus.CREATED,
         starts=True,
@@ -87,9 +86,7 @@ class Evaluations(ApiView):
 
 
 class EvaluationChoices(ApiView):
-    @evaluation_operation(
-        "evaluation_choices", bodies.EvaluationChoices, refuses=(400, 403), parameters=[STUDY]
-    )
+    @evaluation_operation("evaluation_choices", bodies.EvaluationChoices, parameters=[STUDY])
     def get(self, request: Request) -> dict[str, Any]:
         """Return what can be compared. For admins of the study."""
         study = find_study(request, request.query_params.get("study", ""))
@@ -106,7 +103,7 @@ class EvaluationChoices(ApiView):
 
 
 class EvaluationOne(ApiView):
-    @evaluation_operation("evaluation", bodies.EvaluationDetail, refuses=(403,), parameters=[BASIS])
+    @evaluation_operation("evaluation", bodies.EvaluationDetail, parameters=[BASIS])
     def get(self, request: Request, evaluation_id: str) -> dict[str, Any]:
         """Return one evaluation with its figures.
 
@@ -120,7 +117,7 @@ class EvaluationAction(ApiView):
     @evaluation_operation(
         "evaluation_action",
         bodies.EvaluationDetail,
-        refuses=(403, 409),
+        refuses=(409,),
         parameters=[OpenApiParameter("action", str, OpenApiParameter.PATH, enum=list(STEPS))],
     )
     def post(self, request: Request, evaluation_id: str, action: str) -> dict[str, Any]:
@@ -138,7 +135,6 @@ class EvaluationTable(ApiView):
     @evaluation_operation(
         "evaluation_table",
         TABLE_FILE,
-        refuses=(403,),
         parameters=[
             OpenApiParameter(
                 "name", str, OpenApiParameter.PATH, description="`name` of one of the tables."

@@ -68,7 +68,7 @@ def make_run_etag(line: dict[str, Any]) -> str:
 
 
 class Runs(ApiView):
-    @run_operation("run_list", bodies.RunPage, refuses=(403,), parameters=[STUDY, LIMIT, OFFSET])
+    @run_operation("run_list", bodies.RunPage, parameters=[STUDY, LIMIT, OFFSET])
     def get(self, request: Request) -> dict[str, Any]:
         """Return the runs of your studies, newest first."""
         closed = closed_encounters(require_person(request))
@@ -83,7 +83,7 @@ class Runs(ApiView):
     @run_operation(
         "run_start",
         bodies.RunDetail,
-        refuses=(403, 422),
+        refuses=(422,),
         takes=bodies.RunStart,
         status=HTTPStatus.CREATED,
         etag=make_run_etag,
@@ -112,7 +112,7 @@ class Runs(ApiView):
 
 
 class RunChoices(ApiView):
-    @run_operation("run_choices", bodies.RunChoices, refuses=(400, 403), parameters=[STUDY])
+    @run_operation("run_choices", bodies.RunChoices, parameters=[STUDY])
     def get(self, request: Request) -> dict[str, Any]:
         """Return what a run can be started with. For admins of the study."""
         study = find_study(request, request.query_params.get("study", ""))
@@ -135,7 +135,7 @@ class RunChoices(ApiView):
 
 
 class RunOne(ApiView):
-    @run_operation("run", bodies.RunDetail, refuses=(403,), etag=make_run_etag)
+    @run_operation("run", bodies.RunDetail, etag=make_run_etag)
     def get(self, request: Request, run_id: str) -> dict[str, Any]:
         """Return one run: its progress and all its settings."""
         return _describe(request, _find_open(request, run_id))
@@ -143,7 +143,7 @@ class RunOne(ApiView):
     @run_operation(
         "run_edit",
         bodies.RunDetail,
-        refuses=(403, 422),
+        refuses=(422,),
         takes=bodies.RunEdit,
         etag=make_run_etag,
         edits=True,
@@ -164,7 +164,6 @@ class RunAction(ApiView):
     @run_operation(
         "run_action",
         bodies.RunDetail,
-        refuses=(403,),
         parameters=[
             OpenApiParameter("action", str, OpenApiParameter.PATH, enum=list(actions.STEPS))
         ],
@@ -185,7 +184,6 @@ class RunCases(ApiView):
     @run_operation(
         "run_case_list",
         bodies.RunCasePage,
-        refuses=(400, 403),
         parameters=[
             OpenApiParameter("state", str, enum=_STATES, description="Only these."),
             LIMIT,
@@ -204,7 +202,7 @@ class RunCases(ApiView):
 
 
 class RunCaseRetry(ApiView):
-    @run_operation("run_case_retry", None, refuses=(403, 409))
+    @run_operation("run_case_retry", None, refuses=(409,))
     def post(self, request: Request, run_id: str, case_run_id: str) -> None:
         """Retry one failed or cancelled case. For study admins."""
         case_run: CaseRun = find_case_run(_find(request, run_id, ADMINS), case_run_id)
@@ -214,7 +212,7 @@ class RunCaseRetry(ApiView):
 
 
 class RunChosen(ApiView):
-    @run_operation("run_choose", bodies.RunDetail, refuses=(403, 422), takes=bodies.RunChoice)
+    @run_operation("run_choose", bodies.RunDetail, refuses=(422,), takes=bodies.RunChoice)
     def post(self, request: Request, run_id: str) -> dict[str, Any]:
         """Make the run the study timeline of its cohort. For study admins."""
         run = _find(request, run_id, ADMINS)
@@ -227,7 +225,6 @@ class RunTimelines(ApiView):
     @run_operation(
         "run_timelines",
         {(200, CONTENT_TYPE): OpenApiTypes.STR},
-        refuses=(400, 403),
         parameters=[
             OpenApiParameter("text", str, enum=["1"], description="Add the note's own words.")
         ],
