@@ -24,6 +24,7 @@ class AdjudicationConfig(AppConfig):
         )
         from adjudication.findings.case_links import compare_link
         from adjudication.findings.case_questions import CASE_QUESTIONS
+        from adjudication.judge_runs.ended import find_ended_judge_runs
         from adjudication.judge_runs.exchange import KIND
         from adjudication.losses import adjudication_losses
         from adjudication.models import Game, JudgePreparation
@@ -37,12 +38,14 @@ class AdjudicationConfig(AppConfig):
         )
         from ehr.registry import register_losses
         from jobs.registry import register
+        from jobs.webhooks.registry import register_ended
         from llm_runtime.exchange.runs import register_exchange
         from timelines.registry import register_case_link, register_case_question
 
         register_refusals(REFUSALS)
         register(Game, send_game_hints, runnable=find_runnable_games, beside=find_run_games)
         register(JudgePreparation, send_preparation_hints)
+        register_ended("judge_run.ended", find_ended_judge_runs)
         register_exchange(KIND)
         register_losses(adjudication_losses)
         register_page_guard(guard_packet, find_closed_cases, CLOSED_PAGES)

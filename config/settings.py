@@ -368,6 +368,11 @@ IMPORT_EXPANSION = env.integer("IMPORT_EXPANSION", 200, minimum=1)
 # The database of `import_dataset --format omop --schema NAME`; only read.
 OMOP_DATABASE_URL = env.url("OMOP_DATABASE_URL", schemes=POSTGRESQL, default="")
 
+# Webhooks. Their addresses are https and public, unless these allow others (a receiver inside the
+# hospital).
+WEBHOOK_HTTP = env.boolean("WEBHOOK_HTTP", False)
+WEBHOOK_PRIVATE = env.boolean("WEBHOOK_PRIVATE", False)
+
 LOGGING = logging_config(level=env.text("LOG_LEVEL", "INFO").upper())
 LOGGING_CONFIG = "logging.config.dictConfig"
 
@@ -417,6 +422,11 @@ CELERY_BEAT_SCHEDULE = {
         "task": "timelines.tasks.notify_of_runs",
         "schedule": 60,
         "options": {"queue": "pipeline", "expires": 60},
+    },
+    "webhooks": {
+        "task": "jobs.tasks.announce_ended",
+        "schedule": 30,
+        "options": {"queue": "pipeline", "expires": 30},
     },
 }
 

@@ -21,6 +21,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
 ]
 for prefix, module in (
     ("", "accounts.urls"),
+    ("", "jobs.urls"),
     ("", "llm_runtime.urls"),
     ("", "ehr.urls"),
     ("", "timelines.urls"),

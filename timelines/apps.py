@@ -21,6 +21,7 @@ class TimelinesConfig(AppConfig):
         )
         from ehr.registry import register_import_hook, register_losses
         from jobs.registry import register
+        from jobs.webhooks.registry import find_ended_jobs, register_ended
         from llm_runtime.exchange.runs import register_exchange
         from timelines.access.authoring import TIMELINE_PAGES, closed_to_unaided, guard_unaided
         from timelines.cases import home_cards, home_work
@@ -35,6 +36,7 @@ class TimelinesConfig(AppConfig):
         )
         from timelines.refusals import REFUSALS
         from timelines.registry import register_case_question, register_study_run_hook
+        from timelines.runs.ended import find_ended_runs
         from timelines.runs.exchange import KIND
         from timelines.search.indexing import index_mentions
         from timelines.tasks import (
@@ -54,6 +56,10 @@ class TimelinesConfig(AppConfig):
         register(StageRun, send_stage_hints, runnable=runnable_stages, beside=find_waiting_stages)
         register(RunPreparation, send_preparation_hints)
         register(Evaluation, send_evaluation_hints)
+        register_ended("run.ended", find_ended_runs)
+        register_ended(
+            "evaluation.ended", lambda since: find_ended_jobs(Evaluation.objects.all(), since)
+        )
         register(MentionIndexing, send_indexing_hints)
         register(MeaningSearch, send_search_hints)
         register_exchange(KIND)

@@ -40,7 +40,7 @@ from adjudication.models import Assignment, Finding, Game, JudgeRun, Packet, Pac
 from adjudication.packets import actions as packets
 from adjudication.sampling.drawing import Design
 from ehr.models import Dataset, Encounter, EventSeries
-from jobs.models import JobState
+from jobs.models import JobState, Webhook
 from llm_runtime.models import ModelCall, ModelRequestText
 from tests import factories
 from tests.emptying import empty_database
@@ -478,6 +478,7 @@ BEHIND: Mapping[str, Callable[[], list[Any]]] = {
     "calls": ids(ModelCall),
     "evaluations": ids(Evaluation),
     "timelines": ids(Timeline),
+    "webhooks": ids(Webhook),
     "datasets": ids(Dataset),
     "studies": ids(Study),
     "authoring": ids(Authoring),
