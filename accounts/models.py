@@ -115,6 +115,28 @@ class ApiToken(AbstractAuthToken):
         return f"{self.token_key}…"
 
 
+class StoredAnswer(models.Model):
+    """What the API answered to a request with an Idempotency-Key.
+
+    `accounts.api_access.idempotency` writes and reads it, and deletes it after a day. Such answers
+    describe work that was started: counts, states and ids, never text of a note.
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    key = models.CharField(max_length=100)
+    #: Of the request: its method, address and body.
+    request_sha256 = models.CharField(max_length=64)
+    status = models.PositiveSmallIntegerField(default=0)
+    body = models.JSONField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "key"], name="answer_once_per_key")]
+
+    def __str__(self) -> str:
+        return f"{self.key} of {self.user_id}"
+
+
 class AuditEvent(models.Model):
     """Who opened, changed or exported what.
 

@@ -6,6 +6,7 @@ class AdjudicationConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the app's jobs, page guard, links, cards and navigation."""
+        from accounts.api_access.errors import register_refusals
         from accounts.models import Role
         from accounts.permissions import CASE_READERS
         from accounts.registry import (
@@ -23,6 +24,7 @@ class AdjudicationConfig(AppConfig):
         )
         from adjudication.findings.case_links import compare_link
         from adjudication.findings.case_questions import CASE_QUESTIONS
+        from adjudication.judge_runs.ended import find_ended_judge_runs
         from adjudication.judge_runs.exchange import KIND
         from adjudication.losses import (
             adjudication_losses,
@@ -30,6 +32,7 @@ class AdjudicationConfig(AppConfig):
             delete_of_dataset,
         )
         from adjudication.models import Game, JudgePreparation
+        from adjudication.refusals import REFUSALS
         from adjudication.review import cards as review_cards
         from adjudication.tasks import (
             find_run_games,
@@ -39,11 +42,14 @@ class AdjudicationConfig(AppConfig):
         )
         from ehr.registry import register_dataset_deletion, register_losses
         from jobs.registry import register
+        from jobs.webhooks.registry import register_ended
         from llm_runtime.exchange.runs import register_exchange
         from timelines.registry import register_case_link, register_case_question
 
+        register_refusals(REFUSALS)
         register(Game, send_game_hints, runnable=find_runnable_games, beside=find_run_games)
         register(JudgePreparation, send_preparation_hints)
+        register_ended("judge_run.ended", find_ended_judge_runs)
         register_exchange(KIND)
         register_losses(adjudication_losses)
         register_dataset_deletion(dataset_losses, delete_of_dataset)

@@ -16,6 +16,7 @@ from typing import Any
 from kombu import Exchange, Queue
 from psycopg.conninfo import conninfo_to_dict
 
+from accounts.ids import ALPHABET, PUBLIC_ID_LENGTH
 from config.env import BASE_DIR, Env, EnvError
 from config.logging import logging_config
 from config.secret_key import stored_secret_key
@@ -310,6 +311,20 @@ SPECTACULAR_SETTINGS = {
         " behind each."
     ),
     "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
+    "PATH_CONVERTER_OVERRIDES": {
+        "public_id": {
+            "type": "string",
+            "pattern": f"^[{ALPHABET}]{{{PUBLIC_ID_LENGTH}}}$",
+            "example": "k7m2p9w4x8qz",
+        },
+        "uid4": {"type": "string", "pattern": "^[0-9a-f]{4}$", "example": "a3f0"},
+        "number": {"type": "integer", "minimum": 0, "maximum": 10**18 - 1, "example": 1},
+    },
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "accounts.api_access.examples.add_examples",
+    ],
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
     "SWAGGER_UI_DIST": "SIDECAR",
@@ -317,6 +332,11 @@ SPECTACULAR_SETTINGS = {
     "REDOC_DIST": "SIDECAR",
     # Two fields of one name with different values would get names like "Judge8d3Enum".
     "ENUM_NAME_OVERRIDES": {
+        "JobStateEnum": "jobs.models.JobState",
+        "CaseStateEnum": "timelines.api.choices.CASE_STATES",
+        "TimelineKindEnum": "timelines.api.choices.KINDS",
+        "BasisEnum": "timelines.api.choices.BASES",
+        "DatasetStateEnum": "ehr.models.Dataset.State",
         "AnswerEnum": "adjudication.models.Decision.Answer",
         "JudgeEnum": "adjudication.judge_runs.forms.JUDGES",
         "PacketStateEnum": "adjudication.models.Packet.State",
@@ -355,6 +375,10 @@ DATA_UPLOAD_MAX_NUMBER_FILES = UPLOAD_FILES
 FILE_UPLOAD_HANDLERS = ["ehr.uploads.receiving.ReceivingHandler"]
 # Folders of the server that study admins may import: each, and the folders directly inside it.
 IMPORT_FOLDERS = env.words("IMPORT_FOLDERS")
+# Webhooks. Their addresses are https and public, unless these allow others (a receiver inside the
+# hospital).
+WEBHOOK_HTTP = env.boolean("WEBHOOK_HTTP", False)
+WEBHOOK_PRIVATE = env.boolean("WEBHOOK_PRIVATE", False)
 
 LOGGING = logging_config(level=env.text("LOG_LEVEL", "INFO").upper())
 LOGGING_CONFIG = "logging.config.dictConfig"
@@ -405,6 +429,11 @@ CELERY_BEAT_SCHEDULE = {
         "task": "timelines.tasks.notify_of_runs",
         "schedule": 60,
         "options": {"queue": "pipeline", "expires": 60},
+    },
+    "webhooks": {
+        "task": "jobs.tasks.announce_ended",
+        "schedule": 30,
+        "options": {"queue": "pipeline", "expires": 30},
     },
 }
 

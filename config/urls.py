@@ -21,11 +21,15 @@ urlpatterns: list[URLPattern | URLResolver] = [
 ]
 for prefix, module in (
     ("", "accounts.urls"),
+    ("", "jobs.urls"),
     ("", "llm_runtime.urls"),
     ("", "ehr.urls"),
     ("", "timelines.urls"),
     ("", "adjudication.urls"),
+    ("api/", "accounts.api.urls"),
+    ("api/", "ehr.api.urls"),
+    ("api/", "timelines.api.urls"),
     ("api/", "adjudication.api.urls"),
-    ("api/", "adjudication.api.urls_unknown"),
+    ("api/", "accounts.api.urls_unknown"),
 ):
     urlpatterns.append(path(prefix, include(module)))

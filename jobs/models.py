@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
+
+from accounts.ids import PUBLIC_ID_LENGTH, new_public_id
+from accounts.models import Study
 
 
 class JobState(models.TextChoices):
@@ -103,3 +107,56 @@ class PreparationJob(ClaimableJob):
         abstract = True
         #: One row a run: the sweeper needs no index.
         indexes: ClassVar[list[models.Index]] = []
+
+
+class Webhook(models.Model):
+    """An address that learns when work of a study has ended.
+
+    The secret signs what is sent, so it is stored as it is; pages show it once.
+    """
+
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="webhooks")
+    url = models.CharField(max_length=500)
+    secret = models.CharField(max_length=64)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["created_at"]
+        constraints = [
+            models.UniqueConstraint(fields=["study", "url"], name="webhook_once_per_address")
+        ]
+
+    def __str__(self) -> str:
+        return self.public_id
+
+
+class WebhookDelivery(ClaimableJob):
+    """One message to a webhook: a kind of event and ids."""
+
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
+    webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
+    event = models.CharField(max_length=40)
+    object_id = models.CharField(max_length=PUBLIC_ID_LENGTH)
+    #: Names the occasion: work that is retried ends again.
+    occasion = models.CharField(max_length=40)
+    #: Status of the last answer; null if there was none.
+    status = models.PositiveSmallIntegerField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta(ClaimableJob.Meta):
+        abstract = False
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            *ClaimableJob.Meta.constraints,
+            models.UniqueConstraint(
+                fields=["webhook", "event", "object_id", "occasion"], name="delivery_once"
+            ),
+        ]

@@ -1,17 +1,20 @@
-"""The sweeper, which beat starts every few seconds.
+"""The sweeper, and messages to webhooks.
 
-See the setting CELERY_BEAT_SCHEDULE.
+Beat starts them every few seconds (the setting CELERY_BEAT_SCHEDULE).
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from celery import shared_task
 
 from jobs import registry
 from jobs.actions import end_abandoned_jobs
-from jobs.hints import resend_hints
+from jobs.hints import Message, post, resend_hints
+from jobs.webhooks.actions import announce_recent
+from jobs.webhooks.delivery import execute_delivery
 
 logger = logging.getLogger(__name__)
 
@@ -27,3 +30,20 @@ def sweep() -> None:
         sent = resend_hints(kind)
         if ended or sent:
             logger.info("swept %s: %s ended, %s hints sent", kind.job_class.__name__, ended, sent)
+
+
+@shared_task(name="jobs.tasks.announce_ended")
+def announce_ended() -> None:
+    """Queue a message to the webhooks for work that has just ended."""
+    announce_recent()
+
+
+@shared_task(name="jobs.tasks.deliver")
+def deliver(delivery_id: int) -> None:
+    """Send the message if it still waits."""
+    execute_delivery(delivery_id)
+
+
+def send_delivery_hints(delivery_ids: Sequence[int]) -> None:
+    """One message a delivery, on the queue that needs no model."""
+    post(Message(deliver, pk, "pipeline") for pk in delivery_ids)

@@ -10,6 +10,7 @@ class TimelinesConfig(AppConfig):
         The sweeper then looks after stages, and cases and runs appear in the navigation and on the
         home page.
         """
+        from accounts.api_access.errors import register_refusals
         from accounts.permissions import CASE_READERS
         from accounts.registry import (
             NavItem,
@@ -24,6 +25,7 @@ class TimelinesConfig(AppConfig):
             register_losses,
         )
         from jobs.registry import register
+        from jobs.webhooks.registry import find_ended_jobs, register_ended
         from llm_runtime.exchange.runs import register_exchange
         from timelines.access.authoring import TIMELINE_PAGES, closed_to_unaided, guard_unaided
         from timelines.cases import home_cards, home_work
@@ -36,7 +38,9 @@ class TimelinesConfig(AppConfig):
             RunPreparation,
             StageRun,
         )
+        from timelines.refusals import REFUSALS
         from timelines.registry import register_case_question, register_study_run_hook
+        from timelines.runs.ended import find_ended_runs
         from timelines.runs.exchange import KIND
         from timelines.search.indexing import index_mentions
         from timelines.tasks import (
@@ -50,12 +54,17 @@ class TimelinesConfig(AppConfig):
         )
         from timelines.transfer.references import import_reference
 
+        register_refusals(REFUSALS)
         register_import_hook(import_reference)
         register_losses(timeline_losses)
         register_dataset_deletion(dataset_losses, delete_of_dataset)
         register(StageRun, send_stage_hints, runnable=runnable_stages, beside=find_waiting_stages)
         register(RunPreparation, send_preparation_hints)
         register(Evaluation, send_evaluation_hints)
+        register_ended("run.ended", find_ended_runs)
+        register_ended(
+            "evaluation.ended", lambda since: find_ended_jobs(Evaluation.objects.all(), since)
+        )
         register(MentionIndexing, send_indexing_hints)
         register(MeaningSearch, send_search_hints)
         register_exchange(KIND)

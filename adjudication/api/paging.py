@@ -1,58 +1,15 @@
-"""Pages of lists.
-
-Short lists count and skip. Games, findings and changes continue after the last row of the page
-before.
-"""
+"""Pages of games, findings and changes, which grow with the cohort."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import OpenApiParameter
-from rest_framework import serializers
-from rest_framework.pagination import LimitOffsetPagination
-from rest_framework.request import Request
 
+from accounts.api_access.paging import cut
 from adjudication.findings.changes import ChangeLine, Changes
 from adjudication.models import Finding, Game, JudgeRun
-
-M = TypeVar("M", bound=Model)
-T = TypeVar("T")
-MOST = 500
-LIMIT = OpenApiParameter("limit", int, description=f"Items per page, at most {MOST}.")
-OFFSET = OpenApiParameter("offset", int, description="Items to skip.")
-AFTER = OpenApiParameter("after", str, description="`next` of the page before.")
-
-
-class ShortPages(LimitOffsetPagination):
-    """Counted pages, for lists that stay short enough to count."""
-
-    default_limit = 50
-    max_limit = MOST
-
-
-def load_page(
-    request: Request, rows: QuerySet[M], lines: Callable[[list[M]], Sequence[object]] = list
-) -> dict[str, Any]:
-    """Return {count, next, previous, results} for the requested rows.
-
-    `lines` converts the rows to results.
-    """
-    pages = ShortPages()
-    found = pages.paginate_queryset(rows, request)
-    answer: dict[str, Any] = pages.get_paginated_response(lines(list(found or []))).data
-    return answer
-
-
-def read_limit(request: Request) -> int:
-    """Return the requested number of rows. Raises ValidationError."""
-    asked = request.query_params.get("limit", "100")
-    if not asked.isascii() or not asked.isdigit() or not 1 <= int(asked[:9]) <= MOST:
-        raise serializers.ValidationError({"limit": [f"A whole number from 1 to {MOST}."]})
-    return int(asked)
 
 
 def load_game_page(
@@ -65,7 +22,7 @@ def load_game_page(
     rows = games.order_by("pk")
     if after:
         rows = rows.filter(pk__gt=get_object_or_404(Game, run=run, public_id=after).pk)
-    return _cut(list(rows[: limit + 1]), limit, lambda game: game.public_id)
+    return cut(list(rows[: limit + 1]), limit, lambda game: game.public_id)
 
 
 def load_finding_page(
@@ -80,7 +37,7 @@ def load_finding_page(
         last = get_object_or_404(Finding, game__run=run, public_id=after)
         later = Q(game_id__gt=last.game_id) | Q(ordinal__gt=last.ordinal)
         rows = rows.filter(later, game_id__gte=last.game_id)
-    return _cut(list(rows[: limit + 1]), limit, lambda finding: finding.public_id)
+    return cut(list(rows[: limit + 1]), limit, lambda finding: finding.public_id)
 
 
 def load_change_page(
@@ -95,9 +52,4 @@ def load_change_page(
         findings = Finding.objects.select_related("game__comparison__encounter")
         place = get_object_or_404(findings, game__run__in=runs, public_id=after)
     found = changes.load_lines(place, limit + 1)
-    return _cut(found, limit, lambda line: line.either.finding.public_id)
-
-
-def _cut(found: list[T], limit: int, public_id: Callable[[T], str]) -> tuple[list[T], str | None]:
-    """Return the page, and its last public id if another page follows."""
-    return found[:limit], public_id(found[limit - 1]) if len(found) > limit else None
+    return cut(found, limit, lambda line: line.either.finding.public_id)

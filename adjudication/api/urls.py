@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from adjudication.api.access import ApiView
-from adjudication.api.cases import views as cases
-from adjudication.api.curation import views as curation
+from accounts.api_access.access import ApiView
 from adjudication.api.judging import finding_views as findings
 from adjudication.api.judging import report_views as report
 from adjudication.api.judging import views as judging
@@ -40,10 +38,7 @@ _ADDRESSES: list[tuple[str, type[ApiView], str]] = [
     ("games/<public_id:game_id>/", judging.GameOne, "judge_game"),
     ("games/<public_id:game_id>/again/", judging.GameAgain, "judge_game_again"),
     ("findings/<public_id:finding_id>/", findings.FindingOne, "finding"),
-    ("cases/<public_id:case_id>/corrections/", curation.Corrections, "corrections"),
-    ("cases/<public_id:case_id>/comments/", curation.Comments, "comments"),
     ("cases/<public_id:case_id>/comparison/", findings.CaseComparison, "comparison"),
-    ("cases/<public_id:case_id>/export/<slug:form>/", cases.CaseExport, "case_export"),
     (f"{_RUN}eligible/", packets.Eligible, "packet_eligible"),
     (f"{_RUN}draw/preview/", packets.Preview, "packet_preview"),
     (f"{_RUN}draw/", packets.Draw, "packet_draw"),

@@ -15,11 +15,11 @@ from adjudication.access.closed import find_closed_objects, has_closed_games
 from adjudication.access.eligibility import REFUSAL
 from adjudication.findings.changes import find_comparable_runs
 from adjudication.models import Finding, JudgeRun
-from adjudication.ratings.card.page import table_file
 from adjudication.ratings.data import compare_runs, compute_report
 from adjudication.reports.league import tables
 from adjudication.reports.league.values import JudgeReport
 from timelines.evaluation.tables import Table
+from timelines.evaluations.table_files import table_file
 from timelines.models import Authoring
 
 #: Number of reports that a process caches; that of a finished run never changes.

@@ -11,11 +11,11 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET, require_http_methods
 
-from accounts.audit.trail import record as audit
-from accounts.permissions import CASE_READERS, check_user_can_open
-from accounts.scoping import StudyRequest, filter_by_role, study_role_required
+from accounts.permissions import CASE_READERS
+from accounts.scoping import StudyRequest, study_role_required
 from ehr.models import Encounter, EventSeries
 from ehr.record.charts import describe_note, list_notes
+from ehr.record.opening import audit_view, open_encounter
 from ehr.record.page import (
     RowLine,
     SeriesFilter,
@@ -71,7 +71,7 @@ def record(request: StudyRequest, public_id: str) -> HttpResponse:
     A searched text is in the body, never in the address. `?row=` opens one row; the case page fetches
     the list alone with it.
     """
-    encounter = _open_encounter(request, public_id)
+    encounter = open_encounter(request.user, public_id)
     parameters = request.POST if request.method == "POST" else request.GET
     wanted = SeriesFilter(
         category=parameters.get("category", ""), text=request.POST.get("text", "").strip()
@@ -100,7 +100,7 @@ def record(request: StudyRequest, public_id: str) -> HttpResponse:
             "rejected": find_rejections(encounter)[:REJECTIONS_SHOWN],
             "rejected_count": find_rejections(encounter).count(),
         }
-    _audit_view(request, encounter, "record.search" if partial else "record.open")
+    audit_view(request.user, encounter, "record.search" if partial else "record.open")
     response = render(request, "ehr/_series_list.html" if partial else "ehr/record.html", context)
     response["Vary"] = "HX-Request"
     return response
@@ -113,9 +113,9 @@ def series_rows(request: StudyRequest, public_id: str, series_id: int) -> HttpRe
 
     From page 2 on the response is only table rows, which are added to the table.
     """
-    encounter = _open_encounter(request, public_id)
+    encounter = open_encounter(request.user, public_id)
     series = get_object_or_404(EventSeries, pk=series_id, encounter=encounter)
-    _audit_view(request, encounter, "record.rows", series=series.pk)
+    audit_view(request.user, encounter, "record.rows", series=series.pk)
     return _rows_response(request, encounter, sort_rows(encounter, series), series)
 
 
@@ -123,8 +123,8 @@ def series_rows(request: StudyRequest, public_id: str, series_id: int) -> HttpRe
 @study_role_required(*CASE_READERS)
 def untimed_rows(request: StudyRequest, public_id: str) -> HttpResponse:
     """The rows without a time, as `series_rows`."""
-    encounter = _open_encounter(request, public_id)
-    _audit_view(request, encounter, "record.rows", untimed=True)
+    encounter = open_encounter(request.user, public_id)
+    audit_view(request.user, encounter, "record.rows", untimed=True)
     return _rows_response(request, encounter, untimed_indices(encounter), None)
 
 
@@ -135,11 +135,11 @@ def note(request: StudyRequest, public_id: str, place: int) -> HttpResponse:
 
     The case page opens the text alone with it.
     """
-    encounter = _open_encounter(request, public_id)
+    encounter = open_encounter(request.user, public_id)
     notes = list_notes(encounter)
     if not 1 <= place <= len(notes):
         raise Http404
-    _audit_view(request, encounter, "note.open", note=notes[place - 1].pk)
+    audit_view(request.user, encounter, "note.open", note=notes[place - 1].pk)
     partial = bool(request.htmx)  # type: ignore[attr-defined]  # set by django-htmx's middleware
     response = render(
         request,
@@ -160,18 +160,6 @@ def _rows_response(
     found = _row_page(encounter, series, indices, request.GET.get("page"))
     template = "ehr/_row_lines.html" if found.page.number > 1 else "ehr/_series_rows.html"
     return render(request, template, {"encounter": encounter, "found": found})
-
-
-def _audit_view(request: StudyRequest, encounter: Encounter, action: str, **detail: int) -> None:
-    study, object_id = encounter.dataset.study, encounter.public_id
-    audit(
-        actor=request.user,
-        study=study,
-        action=action,
-        object_type="ehr.encounter",
-        object_id=object_id,
-        detail=detail,
-    )
 
 
 def _row_page(
@@ -204,15 +192,3 @@ def _find_page(focus: Focus | None, series: QuerySet[EventSeries]) -> int | None
         return None
     ids = list(series.values_list("pk", flat=True))
     return ids.index(focus.series.pk) // SERIES_PER_PAGE + 1
-
-
-def _open_encounter(request: StudyRequest, public_id: str) -> Encounter:
-    cases = filter_by_role(
-        Encounter.objects.select_related("dataset__study"),
-        request.user,
-        "dataset__study",
-        roles=CASE_READERS,
-    )
-    encounter = get_object_or_404(cases, public_id=public_id)
-    check_user_can_open(request.user, encounter.dataset.study, "ehr.encounter", public_id)
-    return encounter

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from django.test import Client
@@ -31,11 +32,23 @@ class ApiClient:
     def delete(self, path: str) -> tuple[int, Any]:
         return self._told(self.client.delete(f"/api/{path}", headers=self.headers))
 
-    def send(self, method: str, path: str, body: str | bytes) -> tuple[int, Any]:
+    def send(
+        self, method: str, path: str, body: str | bytes, headers: Mapping[str, str] = {}
+    ) -> tuple[int, Any]:
+        return self._told(self.ask(method, path, body, headers))
+
+    def ask(
+        self, method: str, path: str, body: str | bytes = b"", headers: Mapping[str, str] = {}
+    ) -> Any:
+        """Return the whole response, for tests of its headers."""
+        how = {"data": body, "content_type": "application/json"} if method != "get" else {}
         ask = getattr(self.client, method)
-        return self._told(
-            ask(f"/api/{path}", data=body, content_type="application/json", headers=self.headers)
-        )
+        return ask(f"/api/{path}", headers={**self.headers, **headers}, **how)
+
+    def edit(self, method: str, path: str, at: str, **body: Any) -> tuple[int, Any]:
+        """Send an edit with the ETag of the object at `at`."""
+        etag = self.ask("get", at)["ETag"]
+        return self.send(method, path, json.dumps(body), {"If-Match": etag})
 
     @staticmethod
     def _told(response: Any) -> tuple[int, Any]:

@@ -22,6 +22,7 @@ APPS = ("accounts", "adjudication", "config", "ehr", "jobs", "llm_runtime", "tim
 TOP = (
     *APPS,
     "benchmarks",
+    "client",
     "demo",
     "docker",
     "docs",

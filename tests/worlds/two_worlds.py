@@ -31,7 +31,7 @@ from django.utils import timezone
 from pypdf import PdfReader
 
 from accounts.ids import ALPHABET, PUBLIC_ID_LENGTH
-from accounts.models import Role, User
+from accounts.models import Role, Study, User
 from adjudication.judge_runs import actions
 from adjudication.judge_runs.actions import CALLS_OWNER as JUDGE_CALLS
 from adjudication.judging.config import JudgeConfig
@@ -40,7 +40,7 @@ from adjudication.models import Assignment, Finding, Game, JudgeRun, Packet, Pac
 from adjudication.packets import actions as packets
 from adjudication.sampling.drawing import Design
 from ehr.models import Dataset, DatasetDeletion, Encounter, EventSeries, Upload
-from jobs.models import JobState
+from jobs.models import JobState, Webhook
 from llm_runtime.models import ModelCall, ModelRequestText
 from tests import factories
 from tests.emptying import empty_database
@@ -478,6 +478,10 @@ BEHIND: Mapping[str, Callable[[], list[Any]]] = {
     "runs": ids(Run),
     "calls": ids(ModelCall),
     "evaluations": ids(Evaluation),
+    "timelines": ids(Timeline),
+    "webhooks": ids(Webhook),
+    "datasets": ids(Dataset),
+    "studies": ids(Study),
     "authoring": ids(Authoring),
     "consensus": ids(Consensus),
     "adjudication/runs": ids(JudgeRun),
@@ -540,6 +544,9 @@ QUERIES: Mapping[str, Sequence[str]] = {
     "adjudication_api:judge_games": ("status=judged",),
     "adjudication_api:findings": ("type=TIMING",),
     "timelines:evaluation": ("sort=aultc",),
+    "timelines_api:cases": ("state=done", "state=failed", "findings=yes", "sort=-rows", "limit=1"),
+    "timelines_api:run_cases": ("state=done", "state=failed"),
+    "timelines_api:run_timelines": ("text=1",),
     "timelines:evaluation_funnel": ("kind=lab&step=candidate", "lost=below-threshold"),
 }
 #: Maximum number of ids of one kind to try in an address.

@@ -6,7 +6,7 @@ process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from accounts.audit.trail import record
 from accounts.models import Study, User
 from ehr.models import Dataset
+from jobs.actions import cancel, retry
 from jobs.hints import send_hints
 from jobs.leases.hold import Hold, write_guard
 from jobs.models import JobState
@@ -42,6 +43,9 @@ from timelines.runs.versions import code_revision
 BLOCK = 50
 #: Vectors of mentions that are cached at once; with 768 numbers each they take 150 MiB.
 MOST_VECTORS = 50_000
+
+#: What a person may do with an evaluation, by the last part of its address.
+STEPS: Mapping[str, Callable[..., None]] = {"cancel": cancel, "retry": retry}
 
 #: Called with (cases done, cases in all).
 Progress = Callable[[int, int], None]

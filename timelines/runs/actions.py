@@ -5,7 +5,7 @@ A run is its frozen configuration, and one row for each stage of each case.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
@@ -29,6 +29,9 @@ from timelines.runs.bases import BaseRefused, check_base, select_base_cases
 from timelines.runs.language_models import UnknownModel, find_choices, make_label
 from timelines.runs.preparing import cases_under_preparation, find_stages, start_preparation
 from timelines.runs.versions import code_revision, package_versions, prompt_hashes
+
+LONGEST_LABEL = 180
+NOT_RETRIED = "No stage of this case failed or was cancelled, so there is nothing to retry."
 
 
 class RunRefused(ValueError):
@@ -186,6 +189,19 @@ def resume_run(*, run: Run, by: User) -> None:
         _audit(run, "run.resume", by)
 
 
+@transaction.atomic
+def rename_run(*, run: Run, label: str, by: User) -> None:
+    """Give the run another label; the empty one shows its source instead.
+
+    Its timelines keep their source. Raises RunRefused for a label that is too long.
+    """
+    if len(label) > LONGEST_LABEL:
+        raise RunRefused(f"a label has at most {LONGEST_LABEL} characters")
+    if Run.objects.filter(pk=run.pk).exclude(label=label).update(label=label):
+        _audit(run, "run.rename", by)
+    run.label = label
+
+
 def retry_failed(*, run: Run, by: User) -> int:
     """Retry every failed or cancelled case from the stage where it ended.
 
@@ -279,3 +295,12 @@ def _audit(run: Run, action: str, by: User | None, **detail: int) -> None:
         object_id=run.public_id,
         detail=detail,
     )
+
+
+#: What a person may do with a run, by the last part of its address.
+STEPS: Mapping[str, Callable[..., object]] = {
+    "pause": pause_run,
+    "resume": resume_run,
+    "cancel": cancel_run,
+    "retry": retry_failed,
+}

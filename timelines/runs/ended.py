@@ -1,14 +1,16 @@
-"""Notify the person who launched a run that it has ended."""
+"""Runs that have ended: notify the person who launched them, and webhooks."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Notification
 from accounts.notifications.actions import notify
+from jobs.webhooks.registry import Ended
 from timelines.models import Run, RunCount
 from timelines.runs.progress import count_runs
 
@@ -47,3 +49,14 @@ def notify_of_ended() -> None:
             name=run.label or run.source,
             key=f"{run.public_id} {totals.moved_at:%Y%m%d%H%M%S}",
         )
+
+
+def find_ended_runs(since: datetime) -> Iterator[Ended]:
+    """Yield the runs that have ended since that time, in any way."""
+    recent = RunCount.objects.filter(moved_at__gte=since).values("run_id")
+    runs = list(Run.objects.filter(pk__in=recent))
+    counts = count_runs(runs)
+    for run in runs:
+        totals = counts[run.pk]
+        if not totals.active and totals.total and totals.moved_at is not None:
+            yield Ended(run.study_id, run.public_id, totals.moved_at)

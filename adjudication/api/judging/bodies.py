@@ -15,11 +15,11 @@ from rest_framework.serializers import (
     FloatField,
     IntegerField,
     ListField,
-    URLField,
 )
 
-from adjudication.api.operations import Body, make_choices
-from adjudication.api.tables import Table
+from accounts.api_access.bodies import NamedChoice, NextPage, Page
+from accounts.api_access.operations import Body, make_choices
+from accounts.api_access.tables import Table
 from adjudication.domain import FindingPolarity, FindingType, Grounding, Relation, Verdict
 from adjudication.findings import changes
 from adjudication.judge_runs.forms import (
@@ -34,14 +34,6 @@ from adjudication.judge_runs.progress import GameStatus
 from adjudication.judging.config import SEED
 from adjudication.scoring.errors import Category
 from ehr.presentation.rendering import JUDGE_SERIES
-
-
-class Page(Body):
-    """A counted page; `next` and `previous` are addresses."""
-
-    count = IntegerField()
-    next = URLField(allow_null=True)
-    previous = URLField(allow_null=True)
 
 
 class Source(Body):
@@ -114,18 +106,11 @@ class JudgeRunPage(Page):
     results = JudgeRun(many=True)
 
 
-class Cohort(Body):
-    """A dataset that can be judged."""
-
-    id = CharField(source="public_id")
-    name = CharField()
-
-
 class JudgeChoices(Body):
     """Values that a run can be started with."""
 
     study = CharField()
-    datasets = Cohort(many=True)
+    datasets = NamedChoice(many=True)
     sources = Source(many=True)
     models = ListField(child=CharField())
 
@@ -199,15 +184,6 @@ class Finding(Body):
     )
     category = ChoiceField(make_choices(Category), allow_null=True, source="error")
     weight = FloatField(allow_null=True, source="points")
-
-
-class NextPage(Body):
-    """A page of a list; `next` leads to the following one."""
-
-    next = CharField(
-        allow_null=True,
-        help_text="Send it as `after` to get the next page; null after the last page.",
-    )
 
 
 class FindingPage(NextPage):

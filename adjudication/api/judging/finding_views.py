@@ -13,6 +13,8 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from accounts.api_access.access import ApiView, build_page_request, require_person, require_studies
+from accounts.api_access.paging import AFTER, LIMIT, read_limit
 from adjudication.access.closed import (
     check_judge_run_is_open,
     exclude_closed_findings,
@@ -20,17 +22,10 @@ from adjudication.access.closed import (
 )
 from adjudication.access.exposure import record_exposure
 from adjudication.access.games import find_finding
-from adjudication.api.access import (
-    ApiView,
-    build_page_request,
-    find_judge_run,
-    find_open_judge_run,
-    require_person,
-    require_studies,
-)
+from adjudication.api.access import find_judge_run, find_open_judge_run
 from adjudication.api.judging import bodies
 from adjudication.api.judging.views import build_choice_parameter, judging_operation
-from adjudication.api.paging import AFTER, LIMIT, load_change_page, load_finding_page, read_limit
+from adjudication.api.paging import load_change_page, load_finding_page
 from adjudication.domain import Grounding
 from adjudication.findings.changes import Change, ChangeFilter, Changes
 from adjudication.findings.compare import build_compare_rows, label_choices
@@ -77,7 +72,6 @@ class Findings(ApiView):
     @judging_operation(
         "finding_list",
         bodies.FindingPage,
-        refuses=(400, 403),
         parameters=[*FILTERS, LIMIT, AFTER],
     )
     def get(self, request: Request, run_id: str) -> dict[str, Any]:
@@ -101,7 +95,7 @@ class Findings(ApiView):
 
 
 class FindingOne(ApiView):
-    @judging_operation("finding", bodies.FindingDetail, refuses=(403, 409))
+    @judging_operation("finding", bodies.FindingDetail, refuses=(409,))
     def get(self, request: Request, finding_id: str) -> FindingDetail:
         """Return one finding with all its evidence.
 
@@ -119,7 +113,6 @@ class JudgeRunChanges(ApiView):
     @judging_operation(
         "judge_run_changes",
         bodies.Changes,
-        refuses=(400, 403),
         parameters=[
             build_choice_parameter(
                 "change", Change, "Only these changes. Default: every change but `same`."
@@ -156,7 +149,7 @@ class CaseComparison(ApiView):
     @judging_operation(
         "case_comparison",
         bodies.Comparison,
-        refuses=(403, 409),
+        refuses=(409,),
         parameters=[
             OpenApiParameter(
                 "a", str, description="Public id of a timeline of the case; by default its first."

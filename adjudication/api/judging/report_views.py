@@ -12,22 +12,19 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
+from accounts.api_access.access import ApiView, build_page_request, require_person
+from accounts.api_access.tables import build_form_parameter, describe_table_files
 from accounts.audit.trail import record
-from adjudication.api.access import (
-    ApiView,
-    build_page_request,
-    find_judge_run,
-    find_summable_judge_run,
-    require_person,
-)
+from adjudication.api.access import find_judge_run, find_summable_judge_run
 from adjudication.api.judging import bodies
 from adjudication.api.judging.views import judging_operation
-from adjudication.api.tables import TABLE_FILE, TABLE_FORM, build_form_parameter
 from adjudication.export_files import FORMATS
 from adjudication.findings.files import DICTIONARY, findings_file, games_file
 from adjudication.ratings.reports import export_table, load_report
 from adjudication.reports.league import tables
+from timelines.evaluations import table_files
 
+TABLE_FORM, TABLE_FILE = describe_table_files(table_files.FORMATS)
 NAMES = [*tables.TABLES, "agreement"]
 _FORM = build_form_parameter([*FORMATS, DICTIONARY])
 _FILE = {
@@ -37,7 +34,7 @@ _FILE = {
 
 
 class JudgeReport(ApiView):
-    @judging_operation("judge_run_report", bodies.JudgeReport, refuses=(403,))
+    @judging_operation("judge_run_report", bodies.JudgeReport)
     def get(self, request: Request, run_id: str) -> dict[str, Any]:
         """Return every table: ratings, errors, sensitivity, strata and more.
 
@@ -62,7 +59,6 @@ class JudgeReportTable(ApiView):
     @judging_operation(
         "judge_run_report_table",
         TABLE_FILE,
-        refuses=(403,),
         parameters=[
             OpenApiParameter(
                 "name",
@@ -95,7 +91,6 @@ class FindingsFile(ApiView):
     @judging_operation(
         "findings_file",
         _FILE,
-        refuses=(403,),
         parameters=[
             _FORM,
             OpenApiParameter(
@@ -115,7 +110,7 @@ class FindingsFile(ApiView):
 
 
 class GamesFile(ApiView):
-    @judging_operation("games_file", _FILE, refuses=(403,), parameters=[_FORM])
+    @judging_operation("games_file", _FILE, parameters=[_FORM])
     def get(self, request: Request, run_id: str, form: str) -> StreamingHttpResponse:
         """Return games of one judge run, with or without findings.
 

@@ -17,6 +17,21 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from accounts.api_access.access import (
+    ADMINS,
+    STUDY,
+    ApiView,
+    build_page_request,
+    check_form,
+    find_requested_studies,
+    find_study,
+    read_body,
+    require_person,
+    require_studies,
+)
+from accounts.api_access.errors import Refusal
+from accounts.api_access.operations import operation
+from accounts.api_access.paging import AFTER, LIMIT, OFFSET, load_page, read_limit
 from accounts.models import Role
 from accounts.permissions import CASE_READERS
 from adjudication.access.closed import (
@@ -26,24 +41,9 @@ from adjudication.access.closed import (
 )
 from adjudication.access.exposure import record_exposure
 from adjudication.access.games import RELATED, find_game
-from adjudication.api.access import (
-    ADMINS,
-    STUDY,
-    ApiView,
-    build_page_request,
-    check_form,
-    find_judge_run,
-    find_open_judge_run,
-    find_requested_studies,
-    find_study,
-    read_body,
-    require_person,
-    require_studies,
-)
-from adjudication.api.errors import Refusal
+from adjudication.api.access import find_judge_run, find_open_judge_run
 from adjudication.api.judging import bodies
-from adjudication.api.operations import operation
-from adjudication.api.paging import AFTER, LIMIT, OFFSET, load_game_page, load_page, read_limit
+from adjudication.api.paging import load_game_page
 from adjudication.findings.listing import FindingLine, finding_line
 from adjudication.judge_runs import actions
 from adjudication.judge_runs.data import find_sources
@@ -73,7 +73,6 @@ class JudgeRuns(ApiView):
     @judging_operation(
         "judge_run_list",
         bodies.JudgeRunPage,
-        refuses=(403,),
         parameters=[STUDY, LIMIT, OFFSET],
     )
     def get(self, request: Request) -> dict[str, Any]:
@@ -90,9 +89,10 @@ class JudgeRuns(ApiView):
     @judging_operation(
         "judge_run_start",
         bodies.JudgeRunDetail,
-        refuses=(403, 422),
+        refuses=(422,),
         takes=bodies.JudgeStart,
         status=HTTPStatus.CREATED,
+        starts=True,
     )
     def post(self, request: Request) -> RunLine:
         """Compare every pair of the sources in each case that has both.
@@ -113,7 +113,7 @@ class JudgeRuns(ApiView):
 
 
 class JudgeChoices(ApiView):
-    @judging_operation("judge_choices", bodies.JudgeChoices, refuses=(400, 403), parameters=[STUDY])
+    @judging_operation("judge_choices", bodies.JudgeChoices, parameters=[STUDY])
     def get(self, request: Request) -> dict[str, Any]:
         """Return the cohorts, sources and models that a run can be started with.
 
@@ -131,7 +131,7 @@ class JudgeChoices(ApiView):
 
 
 class JudgeRunOne(ApiView):
-    @judging_operation("judge_run", bodies.JudgeRunDetail, refuses=(403,))
+    @judging_operation("judge_run", bodies.JudgeRunDetail)
     def get(self, request: Request, run_id: str) -> RunLine:
         """Return one judge run: its progress and all its settings."""
         run, closed = find_open_judge_run(request, run_id)
@@ -142,7 +142,6 @@ class JudgeRunAction(ApiView):
     @judging_operation(
         "judge_run_action",
         bodies.JudgeRunDetail,
-        refuses=(403,),
         parameters=[
             OpenApiParameter("action", str, OpenApiParameter.PATH, enum=list(actions.STEPS))
         ],
@@ -163,7 +162,6 @@ class Games(ApiView):
     @judging_operation(
         "judge_game_list",
         bodies.GamePage,
-        refuses=(400, 403),
         parameters=[build_choice_parameter("status", GameStatus, "Only those."), LIMIT, AFTER],
     )
     def get(self, request: Request, run_id: str) -> dict[str, Any]:
@@ -190,7 +188,7 @@ class Games(ApiView):
 
 
 class GameOne(ApiView):
-    @judging_operation("judge_game", bodies.GameDetail, refuses=(403,))
+    @judging_operation("judge_game", bodies.GameDetail)
     def get(self, request: Request, game_id: str) -> GameDetail:
         """Return one game with its findings."""
         game = _find_game(request, game_id, CASE_READERS)
@@ -203,7 +201,7 @@ class GameOne(ApiView):
 
 
 class GameAgain(ApiView):
-    @judging_operation("judge_game_again", None, refuses=(403, 409))
+    @judging_operation("judge_game_again", None, refuses=(409,))
     def post(self, request: Request, game_id: str) -> None:
         """Retry one failed, cancelled or unjudged game. For study admins."""
         game = _find_game(request, game_id, ADMINS)

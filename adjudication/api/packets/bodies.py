@@ -20,11 +20,11 @@ from rest_framework.serializers import (
     ValidationError,
 )
 
+from accounts.api_access.bodies import Page
+from accounts.api_access.operations import Body, make_choices
+from accounts.api_access.tables import Table
 from adjudication import models
-from adjudication.api.judging.bodies import Page
-from adjudication.api.operations import Body, make_choices
 from adjudication.api.review.bodies import Progress
-from adjudication.api.tables import Table
 from adjudication.packets.actions import LONGEST_LABEL
 from adjudication.packets.forms import LONGEST_LEASE, MOST
 from adjudication.sampling.drawing import CASES, QUOTAS, Stratum

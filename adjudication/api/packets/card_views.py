@@ -12,10 +12,10 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
-from adjudication.api.access import ApiView, build_page_request, require_person
+from accounts.api_access.access import ApiView, build_page_request, require_person
+from accounts.api_access.tables import build_form_parameter, describe_table_files
 from adjudication.api.packets import bodies
 from adjudication.api.packets.views import packet_operation
-from adjudication.api.tables import TABLE_FILE, TABLE_FORM, build_form_parameter
 from adjudication.models import Packet
 from adjudication.packets import export as packet_export
 from adjudication.ratings.card.data import compute_card
@@ -26,7 +26,9 @@ from adjudication.ratings.card.page import (
     record_access,
 )
 from adjudication.reports.card import tables
+from timelines.evaluations.table_files import FORMATS
 
+TABLE_FORM, TABLE_FILE = describe_table_files(FORMATS)
 FORM = build_form_parameter(packet_export.FORMATS)
 TEXT = OpenApiParameter(
     "text", str, enum=["1"], description="Add text of notes and reviewers' comments."
@@ -35,7 +37,7 @@ DECISIONS_FILE = {(200, kind): OpenApiTypes.STR for kind in ("text/csv", "applic
 
 
 class ReportCard(ApiView):
-    @packet_operation("packet_report", bodies.ReportCard, refuses=(403,))
+    @packet_operation("packet_report", bodies.ReportCard)
     def get(self, request: Request, public_id: str) -> dict[str, Any]:
         """Return every table of the report card.
 
@@ -59,7 +61,6 @@ class ReportCardTable(ApiView):
     @packet_operation(
         "packet_report_table",
         TABLE_FILE,
-        refuses=(403,),
         parameters=[
             OpenApiParameter(
                 "name",
@@ -84,7 +85,7 @@ class ReportCardTable(ApiView):
 
 
 class DecisionsFile(ApiView):
-    @packet_operation("packet_decisions", DECISIONS_FILE, refuses=(403,), parameters=[FORM, TEXT])
+    @packet_operation("packet_decisions", DECISIONS_FILE, parameters=[FORM, TEXT])
     def get(self, request: Request, public_id: str, form: str) -> StreamingHttpResponse:
         """Return every link of the chain, one per line.
 

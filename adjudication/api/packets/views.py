@@ -10,27 +10,29 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 
+from django.db import transaction
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
-from adjudication.access.closed import exclude_closed_packets, find_closed_objects
-from adjudication.access.eligibility import find_ineligibility_reasons
-from adjudication.api.access import (
+from accounts.api_access.access import (
     ADMINS,
     STUDY,
     ApiView,
     check_form,
     find_requested_studies,
-    find_summable_judge_run,
     read_body,
     require_person,
     require_studies,
 )
-from adjudication.api.operations import operation
+from accounts.api_access.etags import check_match, make_etag
+from accounts.api_access.operations import operation
+from accounts.api_access.paging import LIMIT, OFFSET, load_page
+from adjudication.access.closed import exclude_closed_packets, find_closed_objects
+from adjudication.access.eligibility import find_ineligibility_reasons
+from adjudication.api.access import find_summable_judge_run
 from adjudication.api.packets import bodies
-from adjudication.api.paging import LIMIT, OFFSET, load_page
 from adjudication.api.review.bodies import UnsignRequest
 from adjudication.models import Assignment, JudgeRun, Packet
 from adjudication.packets import actions as packets
@@ -47,11 +49,15 @@ _STEPS: Mapping[str, Callable[..., object]] = {
 }
 
 
+def make_packet_etag(status: PacketStatus) -> str:
+    """Return the ETag of what can be edited of a packet."""
+    return make_etag("packet", status.packet.due_on)
+
+
 class Packets(ApiView):
     @packet_operation(
         "packet_list",
         bodies.PacketPage,
-        refuses=(403,),
         parameters=[STUDY, LIMIT, OFFSET],
     )
     def get(self, request: Request) -> dict[str, Any]:
@@ -65,7 +71,7 @@ class Packets(ApiView):
 
 
 class Eligible(ApiView):
-    @packet_operation("packet_eligible", bodies.Eligible, refuses=(403,))
+    @packet_operation("packet_eligible", bodies.Eligible)
     def get(self, request: Request, run_id: str) -> dict[str, Any]:
         """Return findings that may be drawn by pairing and stratum, and the rest."""
         run = find_summable_judge_run(request, run_id, ADMINS)
@@ -80,7 +86,7 @@ class Eligible(ApiView):
 
 
 class Preview(ApiView):
-    @packet_operation("packet_preview", bodies.Drawn, refuses=(403,), takes=bodies.Draw)
+    @packet_operation("packet_preview", bodies.Drawn, takes=bodies.Draw)
     def post(self, request: Request, run_id: str) -> dict[str, Any]:
         """Preview a draw; nothing is stored. The returned `seed` repeats it."""
         run = find_summable_judge_run(request, run_id, ADMINS)
@@ -101,9 +107,10 @@ class Draw(ApiView):
     @packet_operation(
         "packet_draw",
         bodies.PacketDetail,
-        refuses=(403, 422),
+        refuses=(422,),
         takes=bodies.Draw,
         status=HTTPStatus.CREATED,
+        starts=True,
     )
     def post(self, request: Request, run_id: str) -> PacketStatus:
         """Draw a packet. It is a draft until it is opened."""
@@ -116,12 +123,12 @@ class Draw(ApiView):
 
 
 class PacketOne(ApiView):
-    @packet_operation("packet", bodies.PacketDetail, refuses=(403,))
+    @packet_operation("packet", bodies.PacketDetail, etag=make_packet_etag)
     def get(self, request: Request, public_id: str) -> PacketStatus:
         """Return one packet: items, reviewers, progress; closed to reviewers."""
         return _load_status(_packet(request, public_id))
 
-    @packet_operation("packet_delete", None, refuses=(403, 409))
+    @packet_operation("packet_delete", None, refuses=(409,))
     def delete(self, request: Request, public_id: str) -> None:
         """Delete a draft."""
         packets.delete_draft(packet=_packet(request, public_id), by=require_person(request))
@@ -131,7 +138,7 @@ class PacketStep(ApiView):
     @packet_operation(
         "packet_step",
         bodies.PacketDetail,
-        refuses=(403, 409, 422),
+        refuses=(409, 422),
         parameters=[OpenApiParameter("action", str, OpenApiParameter.PATH, enum=list(_STEPS))],
     )
     def post(self, request: Request, public_id: str, action: str) -> PacketStatus:
@@ -148,20 +155,26 @@ class PacketStep(ApiView):
 
 class DueDate(ApiView):
     @packet_operation(
-        "packet_due_date", bodies.PacketDetail, refuses=(403, 422), takes=bodies.DueDate
+        "packet_due_date",
+        bodies.PacketDetail,
+        refuses=(422,),
+        takes=bodies.DueDate,
+        etag=make_packet_etag,
+        edits=True,
     )
     def post(self, request: Request, public_id: str) -> PacketStatus:
         """Set, move or remove the due date of the review, until it is closed."""
         packet = _packet(request, public_id)
         due_on = read_body(bodies.DueDate, request)["due_on"]
-        packets.set_due_date(packet=packet, due_on=due_on, by=require_person(request))
+        with transaction.atomic():
+            locked = Packet.objects.select_for_update(of=("self",)).get(pk=packet.pk)
+            check_match(request, make_etag("packet", locked.due_on))
+            packets.set_due_date(packet=packet, due_on=due_on, by=require_person(request))
         return _load_status(packet)
 
 
 class Second(ApiView):
-    @packet_operation(
-        "packet_second", bodies.SecondDone, refuses=(403, 409, 422), takes=bodies.Second
-    )
+    @packet_operation("packet_second", bodies.SecondDone, refuses=(409, 422), takes=bodies.Second)
     def post(self, request: Request, public_id: str) -> dict[str, int]:
         """Have two people decide on each item of a pairing of a draft."""
         packet = _packet(request, public_id)
@@ -176,9 +189,10 @@ class Changed(ApiView):
     @packet_operation(
         "packet_changed",
         bodies.PacketDetail,
-        refuses=(403, 422),
+        refuses=(422,),
         takes=bodies.Changed,
         status=HTTPStatus.CREATED,
+        starts=True,
     )
     def post(self, request: Request, public_id: str) -> PacketStatus:
         """Draw a packet of findings that another judge run changed.
@@ -194,7 +208,7 @@ class Changed(ApiView):
 
 
 class Candidates(ApiView):
-    @packet_operation("packet_candidates", bodies.Candidate, refuses=(403,), many=True)
+    @packet_operation("packet_candidates", bodies.Candidate, many=True)
     def get(self, request: Request, public_id: str) -> list[dict[str, Any]]:
         """Return the members of the study who are not in the packet.
 
@@ -218,7 +232,7 @@ class Assignments(ApiView):
     @packet_operation(
         "packet_assign",
         bodies.PacketDetail,
-        refuses=(403, 422),
+        refuses=(422,),
         takes=bodies.Assign,
         status=HTTPStatus.CREATED,
     )
@@ -243,7 +257,7 @@ class Assignments(ApiView):
 
 
 class Withdraw(ApiView):
-    @packet_operation("packet_withdraw", bodies.PacketDetail, refuses=(403, 422))
+    @packet_operation("packet_withdraw", bodies.PacketDetail, refuses=(422,))
     def post(self, request: Request, public_id: str, assignment_id: str) -> PacketStatus:
         """Take a person out: their leased items return, their decisions stay."""
         packet = _packet(request, public_id)
@@ -254,9 +268,7 @@ class Withdraw(ApiView):
 
 
 class VoidSignature(ApiView):
-    @packet_operation(
-        "packet_unsign", bodies.PacketDetail, refuses=(403, 409, 422), takes=UnsignRequest
-    )
+    @packet_operation("packet_unsign", bodies.PacketDetail, refuses=(409, 422), takes=UnsignRequest)
     def post(self, request: Request, public_id: str, assignment_id: str) -> PacketStatus:
         """Void a reviewer's signature, with a reason; both stay in the chain."""
         packet = _packet(request, public_id)

@@ -21,7 +21,7 @@ from rest_framework.serializers import (
     RegexField,
 )
 
-from adjudication.api.operations import Body, make_choices
+from accounts.api_access.operations import Body, make_choices
 from adjudication.blinding.visibility import Question
 from adjudication.judging.input import whole_hours
 from adjudication.models import Assignment, Decision, Packet

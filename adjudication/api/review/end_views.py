@@ -8,8 +8,8 @@ from typing import Any
 from django.http import Http404
 from rest_framework.request import Request
 
-from adjudication.api.access import build_page_request, read_body, require_person
-from adjudication.api.errors import Refusal
+from accounts.api_access.access import build_page_request, read_body, require_person
+from accounts.api_access.errors import Refusal
 from adjudication.api.review import bodies
 from adjudication.api.review.views import (
     ReviewView,
@@ -73,7 +73,7 @@ class BlindingCheck(ReviewView):
         record_answers(assignment=assignment)
         return load_guess_lines(assignment)
 
-    @review_operation("review_guess", None, refuses=(403, 409, 422), takes=bodies.GuessRequest)
+    @review_operation("review_guess", None, refuses=(409, 422), takes=bodies.GuessRequest)
     def post(self, request: Request, public_id: str) -> None:
         """Store a guess; a later one on the same item replaces it."""
         assignment = _finished_assignment(request, public_id)
@@ -90,9 +90,7 @@ class BlindingCheck(ReviewView):
 
 
 class Sign(ReviewView):
-    @review_operation(
-        "review_sign", bodies.Receipt, refuses=(403, 409, 429), takes=bodies.SignRequest
-    )
+    @review_operation("review_sign", bodies.Receipt, refuses=(409, 429), takes=bodies.SignRequest)
     def post(self, request: Request, public_id: str) -> Decision:
         """Sign your review with your password.
 

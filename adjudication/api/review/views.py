@@ -12,15 +12,16 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.api_access.access import ApiView, build_page_request, read_body, require_person
+from accounts.api_access.errors import Refusal
+from accounts.api_access.operations import operation
 from accounts.scoping import find_studies
 from adjudication.access.eligibility import find_assignments, load_visibility
 from adjudication.access.exposure import record_reveal
-from adjudication.api.access import ApiView, build_page_request, read_body, require_person
-from adjudication.api.errors import LATE, Refusal
-from adjudication.api.operations import operation
 from adjudication.api.review import bodies
 from adjudication.blinding.visibility import RecordRow
 from adjudication.models import Assignment, Packet, PacketItem
+from adjudication.refusals import LATE
 from adjudication.review import decisions, slots
 from adjudication.review.history import AnswerLine, load_own_answers
 from adjudication.review.items import load_blinded_rows
@@ -75,7 +76,7 @@ class Review(ReviewView):
 
 
 class NextItem(ReviewView):
-    @review_operation("review_next", bodies.Next, refuses=(403, 409), takes=bodies.NextRequest)
+    @review_operation("review_next", bodies.Next, refuses=(409,), takes=bodies.NextRequest)
     def post(self, request: Request, public_id: str) -> dict[str, Any]:
         """Lease your next item.
 
@@ -89,7 +90,7 @@ class NextItem(ReviewView):
 
 
 class Item(ReviewView):
-    @review_operation("review_item", bodies.ReviewItem, refuses=(403, 409))
+    @review_operation("review_item", bodies.ReviewItem, refuses=(409,))
     def get(self, request: Request, public_id: str, item_id: str) -> OpenItem:
         """Return one item: decided by you, or leased to you.
 
@@ -105,7 +106,7 @@ class Item(ReviewView):
 
 
 class ItemSeries(ReviewView):
-    @review_operation("review_series", bodies.Rows, refuses=(403,))
+    @review_operation("review_series", bodies.Rows)
     def get(
         self, request: Request, public_id: str, item_id: str, number: int
     ) -> dict[str, tuple[RecordRow, ...]]:
@@ -117,16 +118,14 @@ class ItemSeries(ReviewView):
 
 
 class Draft(ReviewView):
-    @review_operation("review_draft", bodies.Held, refuses=(403, 422), takes=bodies.DraftRequest)
+    @review_operation("review_draft", bodies.Held, refuses=(422,), takes=bodies.DraftRequest)
     def put(self, request: Request, public_id: str, item_id: str) -> dict[str, bool]:
         """Store what you have chosen and typed, and renew the lease."""
         return {"assigned": _read_draft(request, public_id, item_id).save_draft()}
 
 
 class Skip(ReviewView):
-    @review_operation(
-        "review_skip", bodies.Progress, refuses=(403, 409, 422), takes=bodies.DraftRequest
-    )
+    @review_operation("review_skip", bodies.Progress, refuses=(409, 422), takes=bodies.DraftRequest)
     def post(self, request: Request, public_id: str, item_id: str) -> slots.Progress:
         """Set the item aside with what was typed; it comes again after all others."""
         typed = _read_draft(request, public_id, item_id)
@@ -136,7 +135,7 @@ class Skip(ReviewView):
 
 
 class Flag(ReviewView):
-    @review_operation("review_flag", bodies.Progress, refuses=(403,), takes=bodies.FlagRequest)
+    @review_operation("review_flag", bodies.Progress, takes=bodies.FlagRequest)
     def put(self, request: Request, public_id: str, item_id: str) -> slots.Progress:
         """Mark the item for a second look, or remove the mark."""
         assignment, item = _find_item(request, public_id, item_id)
@@ -150,7 +149,7 @@ class Flag(ReviewView):
 
 class Decide(ReviewView):
     @review_operation(
-        "review_decide", bodies.Decided, refuses=(403, 409, 422), takes=bodies.DecideRequest
+        "review_decide", bodies.Decided, refuses=(409, 422), takes=bodies.DecideRequest
     )
     def post(self, request: Request, public_id: str, item_id: str) -> dict[str, Any]:
         """Store your answer.
@@ -167,9 +166,7 @@ class Decide(ReviewView):
 
 
 class Amend(ReviewView):
-    @review_operation(
-        "review_amend", bodies.Decided, refuses=(403, 409, 422), takes=bodies.AmendRequest
-    )
+    @review_operation("review_amend", bodies.Decided, refuses=(409, 422), takes=bodies.AmendRequest)
     def post(self, request: Request, public_id: str, item_id: str) -> dict[str, Any]:
         """Replace your current decision; the earlier one stays in the chain.
 
@@ -184,7 +181,7 @@ class Amend(ReviewView):
 
 
 class Undo(ReviewView):
-    @review_operation("review_undo", bodies.Next, refuses=(403, 409), takes=bodies.TokenRequest)
+    @review_operation("review_undo", bodies.Next, refuses=(409,), takes=bodies.TokenRequest)
     def post(self, request: Request, public_id: str) -> dict[str, Any]:
         """Withdraw your last answer and get its item again.
 

@@ -19,13 +19,7 @@ from adjudication.ratings.card.data import compute_card, load_items
 from adjudication.reports.card import tables
 from ehr.models import Encounter
 from timelines.evaluation.tables import Table
-
-FORMATS = {
-    "csv": ("text/csv", "csv"),
-    "latex": ("application/x-tex", "tex"),
-    "json": ("application/json", "json"),
-}
-
+from timelines.evaluations.table_files import table_file
 
 CLOSED = (
     "The report card of this packet is closed to you while you review it. It stays closed if the"
@@ -40,17 +34,6 @@ def card_table(request: StudyRequest, packet: Packet, name: str, format: str) ->
     """
     response = table_file(_table(packet, name), format, f"{name}-{packet.public_id}")
     record_access(request, packet, "packet.export")
-    return response
-
-
-def table_file(table: Table, format: str, stem: str) -> HttpResponse:
-    """Return a table in one of the `FORMATS`; raise Http404 for another."""
-    if format not in FORMATS:
-        raise Http404
-    kind, ending = FORMATS[format]
-    text = {"csv": table.to_csv, "latex": table.to_latex, "json": table.to_json}[format]()
-    response = HttpResponse(text, content_type=f"{kind}; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{stem}.{ending}"'
     return response
 
 

@@ -18,7 +18,6 @@ from adjudication.findings.files import DICTIONARY
 from adjudication.judge_runs.tools import RULES
 from adjudication.judging.finding_words import CATEGORY_WORDS
 from adjudication.models import JudgeRun
-from adjudication.ratings.card.page import FORMATS
 from adjudication.ratings.reports import (
     agreement_table,
     choose_other_run,
@@ -38,6 +37,7 @@ from adjudication.reports.league.values import (
 )
 from adjudication.scoring.errors import WEIGHTS
 from timelines.evaluation.values import SourceKey
+from timelines.evaluations.table_files import FORMATS
 from timelines.models import Timeline
 
 #: The backbone that shares its code with the rules judge.

@@ -139,12 +139,17 @@ def test_the_due_date_is_drawn_changed_and_read_by_the_reviewer(world, admin, dr
         f"judge-runs/{world.run.public_id}/draw/", **{**draw, "due_on": soon.isoformat()}
     )
     assert packet["due_on"] == soon.isoformat()
-    path = f"packets/{packet['id']}/due/"
-    assert admin.post(path, due_on=None)[1]["due_on"] is None
-    assert admin.post(path, due_on="2020-01-31")[0] == 422
-    assert admin.post(path, due_on="soon")[0] == 400
+    at = f"packets/{packet['id']}/"
+    path = f"{at}due/"
+    assert admin.post(path, due_on=None)[0] == 428
+    read = admin.ask("get", at)["ETag"]
+    assert admin.edit("post", path, at, due_on=None)[1]["due_on"] is None
+    late = admin.send("post", path, json.dumps({"due_on": None}), {"If-Match": read})
+    assert (late[0], late[1]["code"]) == (412, "changed")
+    assert admin.edit("post", path, at, due_on="2020-01-31")[0] == 422
+    assert admin.edit("post", path, at, due_on="soon")[0] == 400
     later = (soon + timedelta(days=1)).isoformat()
-    assert admin.post(path, due_on=later)[1]["due_on"] == later
+    assert admin.edit("post", path, at, due_on=later)[1]["due_on"] == later
     person = factories.make_user(world.study, Role.REVIEWER)
     admin.post(f"packets/{packet['id']}/assignments/", person=person.public_id)
     admin.post(f"packets/{packet['id']}/actions/open/")

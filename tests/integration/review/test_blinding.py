@@ -399,6 +399,10 @@ CLOSED = {
         for name in ("case", "case_export", "occurrence", "chain", "agreement", "author_start")
     ),
     *(
+        f"timelines_api:{name}"
+        for name in ("case_timelines", "entries", "chain", "case_export", "corrections", "comments")
+    ),
+    *(
         f"adjudication_api:{name}"
         for name in ("finding", "judge_game", "judge_report", "judge_report_table", "comparison")
     ),

@@ -294,7 +294,11 @@ OTHER = WorldVariation(
 #: What the two must have opened, so that the comparison is of pages and not of refusals.
 OPENED = {
     "home", "accounts:audit_trail", "ehr:record", "timelines:cases", "timelines:case", "timelines:chain", "timelines:runs", "timelines:run",
-    "timelines:case_export", "adjudication_api:case_export",
+    "timelines:case_export", "timelines_api:case_export", "timelines_api:cases", "timelines_api:case_timelines", "timelines_api:entries",
+    "timelines_api:chain", "timelines_api:runs", "timelines_api:run", "timelines_api:run_cases", "timelines_api:run_timelines",
+    "timelines_api:evaluations", "timelines_api:evaluation", "timelines_api:corrections", "timelines_api:run_choices",
+    "ehr_api:datasets", "ehr_api:dataset", "ehr_api:case", "ehr_api:notes", "ehr_api:note", "ehr_api:series", "ehr_api:rows",
+    "accounts_api:studies", "accounts_api:audit_trail",
     "timelines:run_calls", "timelines:case_calls", "timelines:model_call", "timelines:run_new", "timelines:authorings",
     "timelines:evaluations", "timelines:evaluation", "timelines:evaluation_case", "timelines:evaluation_new", "adjudication:judge_runs",
     "timelines:evaluation_funnel",
@@ -309,6 +313,7 @@ NOT_IN_SHORT_WALK = {
     "accounts:audit_trail", "adjudication:packet_new", "adjudication:packets", "adjudication_api:packet_eligible",
     "admin:accounts_auditevent_changelist", "admin:timelines_run_changelist", "admin:timelines_stagerun_changelist",
     "timelines:evaluation_case", "timelines:evaluation_new", "timelines:run_new",
+    "accounts_api:audit_trail", "timelines_api:run_choices",
 }  # fmt: skip
 
 

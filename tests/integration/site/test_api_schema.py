@@ -4,6 +4,7 @@ It has every address, with types and refusals, and is open to all who may ask.
 """
 
 import io
+import json
 import re
 
 import pytest
@@ -14,6 +15,7 @@ from drf_spectacular.validation import validate_schema
 
 from accounts.models import Role
 from tests import factories, paths
+from tests.integration.api_contract import check_body
 from tests.support.api import ApiClient
 
 GUIDE = (paths.ROOT / "docs" / "reference" / "api.md").read_text()
@@ -42,12 +44,15 @@ def test_it_is_made_without_a_warning():
 
 def test_every_address_is_in_it(schema):
     validate_schema(schema)
-    api = next(
-        p for p in get_resolver().url_patterns if getattr(p, "namespace", "") == "adjudication_api"
-    )
-    written = {"/api/" + re.sub(r"<\w+:(\w+)>", r"{\1}", str(p.pattern)) for p in api.url_patterns}
-    assert written
-    assert written == {path for path in schema["paths"] if path in written}
+    apis = [
+        p for p in get_resolver().url_patterns if str(getattr(p, "namespace", "")).endswith("_api")
+    ]
+    assert len(apis) == 4
+    written = {
+        "/api/" + re.sub(r"<\w+:(\w+)>", r"{\1}", str(p.pattern))
+        for api in apis
+        for p in api.url_patterns
+    }
     assert written == set(schema["paths"])
 
 
@@ -66,6 +71,24 @@ def test_every_operation_says_what_it_gives_and_how_it_refuses(schema):
         assert {"token": []} in operation["security"]
 
 
+def test_every_json_body_has_an_example_that_its_schema_allows(schema):
+    """Examples are compared as strictly as answers are."""
+    assert schema["openapi"] == "3.1.1"
+    bodies = [
+        content["application/json"]
+        for _, _, operation in operations(schema)
+        for status, found in [
+            ("", operation.get("requestBody", {})),
+            *operation["responses"].items(),
+        ]
+        if not status.startswith("4")
+        and "application/json" in (content := found.get("content", {}))
+    ]
+    assert len(bodies) > 100
+    for body in bodies:
+        check_body(str(body["schema"]), json.dumps(body["schema"], sort_keys=True), body["example"])
+
+
 def test_names_of_operations_are_told_once(schema):
     names = [operation["operationId"] for _, _, operation in operations(schema)]
     assert len(names) == len(set(names))
@@ -80,11 +103,17 @@ def test_the_guide_names_addresses_that_there_are(schema):
         "/api/" + re.sub(r"\{\w+\}", "x", path.removeprefix("/api/")): set(methods)
         for path, methods in schema["paths"].items()
     }
-    tables = re.findall(r"`(GET|POST|PUT|DELETE) ((?:[a-z-]+|[A-Z]+)/[\w/-]*/)", GUIDE)
+    tables = re.findall(r"`(GET|POST|PUT|PATCH|DELETE) ((?:[a-z-]+|[A-Z]+)/[\w/-]*/)", GUIDE)
     lines = [line for line in GUIDE.splitlines() if line.startswith(("ask ", "    page="))]
     examples = [
         (
-            "PUT" if "-X PUT" in line else "POST" if " -d " in line or "-X POST" in line else "GET",
+            "PUT"
+            if "-X PUT" in line
+            else "PATCH"
+            if "-X PATCH" in line
+            else "POST"
+            if " -d " in line or "-X POST" in line
+            else "GET",
             line,
         )
         for line in lines
@@ -95,8 +124,9 @@ def test_the_guide_names_addresses_that_there_are(schema):
     assert len(tables) > 15
     assert len(written) > 25
     for method, path in [*tables, *((method, found[1]) for method, found in written if found)]:
-        # Capitals are ids, apart from N; any public id will do.
-        address = "/api/" + re.sub(r"\b[A-Z]{2,}\b", "a" * 12, re.sub(r"\bN\b", "1", path))
+        # Capitals are ids, apart from N and UID; any public id will do.
+        plain = re.sub(r"\bN\b", "1", path.replace("UID", "a" * 4))
+        address = "/api/" + re.sub(r"\b[A-Z]{2,}\b", "a" * 12, plain)
         route = resolve(address).route
         known = re.sub(r"<\w+:\w+>", "x", f"/{route}")
         assert method.lower() in allowed[known], (method, path)

@@ -11,8 +11,8 @@ import pytest
 from django import forms
 from rest_framework import serializers
 
+from accounts.api_access.operations import Body
 from adjudication.api.judging.bodies import JudgeStart
-from adjudication.api.operations import Body
 from adjudication.api.packets.bodies import Assign, Draw
 from adjudication.judge_runs.forms import JudgeForm
 from adjudication.packets.forms import AssignForm, DrawForm

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
@@ -14,10 +12,9 @@ from accounts.models import Role
 from accounts.permissions import CASE_READERS, STUDY_ADMINS, user_can_manage_study
 from accounts.scoping import StudyRequest, study_role_required
 from ehr.models import Dataset
-from jobs import actions as jobs
 from jobs.states import InvalidTransition
 from timelines.access.closed import closed_encounters, closed_evaluations, has_closed
-from timelines.evaluations.actions import EvaluationRefused, start_evaluation
+from timelines.evaluations.actions import STEPS, EvaluationRefused, start_evaluation
 from timelines.evaluations.forms import EvaluationForm
 from timelines.evaluations.opening import ACTIVE, find_evaluation
 from timelines.models import Evaluation
@@ -79,8 +76,7 @@ def evaluation_new(request: StudyRequest) -> HttpResponse:
 def evaluation_action(request: StudyRequest, public_id: str, action: str) -> HttpResponse:
     """Cancel, or retry what failed or was cancelled."""
     found = find_evaluation(request, public_id, roles=STUDY_ADMINS)
-    act: Any = {"cancel": jobs.cancel, "retry": jobs.retry}.get(action)
-    if act is None:
+    if (act := STEPS.get(action)) is None:
         raise Http404
     try:
         act(job=found, by=request.user, study=found.study)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.html import json_script
@@ -21,6 +21,7 @@ from timelines.evaluation.spread import SPREAD_METRICS
 from timelines.evaluation.values import Basis, Report
 from timelines.evaluations.cases import CASE_METRICS, CaseLine, case_lines
 from timelines.evaluations.opening import ACTIVE, chosen_basis, open_evaluation
+from timelines.evaluations.table_files import export_table
 from timelines.models import Evaluation
 from timelines.pipeline.config import Variant
 from timelines.presentation.evaluation import tables as shown
@@ -30,11 +31,6 @@ from timelines.presentation.evaluation.plots import payload
 from timelines.presentation.evaluation.result import describe_result
 
 CASES_PER_PAGE = 100
-FORMATS = {
-    "csv": ("text/csv", "csv"),
-    "latex": ("application/x-tex", "tex"),
-    "json": ("application/json", "json"),
-}
 RHO_METRICS = (
     "concordance",
     "aultc",
@@ -78,33 +74,7 @@ def evaluation_table(request: StudyRequest, public_id: str, name: str, format: s
 
     `basis` chooses the pairing; "ablation-0" is the first backbone's table of variants.
     """
-    found = open_evaluation(request, public_id)
-    if found.report is None or format not in FORMATS:
-        raise Http404
-    report = report_from_plain(found.report)
-    basis = chosen_basis(request, report)
-    table = _table(report, basis, name, with_published=request.GET.get("published") == "1")
-    kind, ending = FORMATS[format]
-    text = {"csv": table.to_csv, "latex": table.to_latex, "json": table.to_json}[format]()
-    response = HttpResponse(text, content_type=f"{kind}; charset=utf-8")
-    response["Content-Disposition"] = (
-        f'attachment; filename="{name}-{basis.value}-{found.public_id}.{ending}"'
-    )
-    return response
-
-
-def _table(report: Report, basis: Basis, name: str, *, with_published: bool) -> tables.Table:
-    if name == "main":
-        return tables.main(report, basis, published=with_published)
-    if name.startswith("ablation-"):
-        sources = tables.backbones(report)
-        place = parse_place(name.removeprefix("ablation-"), len(sources))
-        if place is None:
-            raise Http404
-        return tables.ablation(report, basis, sources[place], published=with_published)
-    if name not in tables.TABLES:
-        raise Http404
-    return tables.TABLES[name](report, basis)
+    return export_table(request, public_id, name, format)
 
 
 def _report_context(request: StudyRequest, found: Evaluation, report: Report) -> dict[str, Any]:

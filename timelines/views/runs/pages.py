@@ -9,12 +9,12 @@ from django.contrib import messages
 from django.core.paginator import Page, Paginator
 from django.db import transaction
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from accounts.models import Role
 from accounts.permissions import CASE_READERS, STUDY_ADMINS, user_can_manage_study
-from accounts.scoping import StudyRequest, filter_by_role, study_role_required
+from accounts.scoping import StudyRequest, study_role_required
 from accounts.wording import format_count
 from ehr.models import Dataset
 from llm_runtime.roles import LANGUAGE_ROLES
@@ -22,7 +22,6 @@ from timelines.access.authoring import check_user_may_see_timelines
 from timelines.access.closed import (
     check_run_is_open,
     closed_encounters,
-    exclude_closed,
     has_closed,
     open_runs,
 )
@@ -31,6 +30,7 @@ from timelines.models import CaseRun, Run
 from timelines.pipeline.config import describe_preset
 from timelines.runs import actions
 from timelines.runs.page.controls import Choice, RunAction
+from timelines.runs.page.finding import find_case_run, find_case_runs, find_run
 from timelines.runs.page.form import LaunchForm
 from timelines.runs.page.grid import PAGE_SIZE, CaseLine, case_lines
 from timelines.runs.progress import (
@@ -105,7 +105,7 @@ def run(request: StudyRequest, public_id: str) -> HttpResponse:
 
     htmx gets the summary and those lines that changed since (`seen`).
     """
-    found = _run(request, public_id)
+    found = find_run(request.user, public_id)
     closed = closed_encounters(request.user)
     check_run_is_open(found, closed)
     if request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
@@ -147,14 +147,8 @@ def run(request: StudyRequest, public_id: str) -> HttpResponse:
 @study_role_required(Role.ADMIN)
 def run_action(request: StudyRequest, public_id: str, action: str) -> HttpResponse:
     """Pause, resume, cancel or retry what failed."""
-    found = _run(request, public_id, roles=STUDY_ADMINS)
-    act = {
-        "pause": actions.pause_run,
-        "resume": actions.resume_run,
-        "cancel": actions.cancel_run,
-        "retry": actions.retry_failed,
-    }.get(action)
-    if act is None:
+    found = find_run(request.user, public_id, roles=STUDY_ADMINS)
+    if (act := actions.STEPS.get(action)) is None:
         raise Http404
     act(run=found, by=request.user)
     return redirect("timelines:run", found.public_id)
@@ -164,16 +158,11 @@ def run_action(request: StudyRequest, public_id: str, action: str) -> HttpRespon
 @study_role_required(Role.ADMIN)
 def case_retry(request: StudyRequest, public_id: str, case_run_id: str) -> HttpResponse:
     """Retry one failed or cancelled case."""
-    found = _run(request, public_id, roles=STUDY_ADMINS)
-    case_run = get_object_or_404(
-        CaseRun.objects.select_related("run__study", "encounter"), run=found, public_id=case_run_id
-    )
+    found = find_run(request.user, public_id, roles=STUDY_ADMINS)
+    case_run = find_case_run(found, case_run_id)
     check_user_may_see_timelines(request.user, case_run.encounter)
     if not actions.retry_case(case_run=case_run, by=request.user):
-        messages.warning(
-            request,
-            "No stage of this case failed or was cancelled, so there is nothing to retry.",
-        )
+        messages.warning(request, actions.NOT_RETRIED)
     return redirect("timelines:run", found.public_id)
 
 
@@ -199,11 +188,6 @@ def _study_timeline(run: Run, live: dict[str, Any], closed: Collection[int]) -> 
 def _place(role: str) -> int:
     """Roles in the order in which the stages ask for them; others after these."""
     return LANGUAGE_ROLES.index(role) if role in LANGUAGE_ROLES else len(LANGUAGE_ROLES)
-
-
-def _run(request: StudyRequest, public_id: str, *, roles: Collection[Role] = CASE_READERS) -> Run:
-    found = Run.objects.select_related("dataset", "study", "created_by", "based_on")
-    return get_object_or_404(filter_by_role(found, request.user, roles=roles), public_id=public_id)
 
 
 def _live(request: StudyRequest, run: Run, closed: Collection[int]) -> dict[str, Any]:
@@ -240,9 +224,7 @@ def _page(
 
     Their number is known from the counts, so that no other case is read.
     """
-    cases = exclude_closed(
-        CaseRun.objects.filter(run=run, **({"state": show} if show else {})), closed
-    ).order_by("pk")
+    cases = find_case_runs(run, show, closed).order_by("pk")
     paginator = Paginator(cases.values_list("pk", flat=True), PAGE_SIZE)
     paginator.count = counts.by_case.get(CaseState(show), 0) if show else counts.cases
     page = paginator.get_page(request.GET.get("page"))

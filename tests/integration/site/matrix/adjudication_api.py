@@ -188,16 +188,16 @@ JUDGING = [
         _readers(200),
         path=lambda world: {"finding_id": judging._game(world).findings.get().public_id},
     ),
-    Row("adjudication_api:corrections", _readers(200), path=curation._corrected),
-    Row("adjudication_api:corrections", _readers(415), method="post", path=curation._corrected),
-    Row("adjudication_api:comments", _readers(200), path=curation._corrected),
-    Row("adjudication_api:comments", _readers(415), method="post", path=curation._corrected),
+    Row("timelines_api:corrections", _readers(200), path=curation._corrected),
+    Row("timelines_api:corrections", _readers(415), method="post", path=curation._corrected),
+    Row("timelines_api:comments", _readers(200), path=curation._corrected),
+    Row("timelines_api:comments", _readers(415), method="post", path=curation._corrected),
     Row(
         "adjudication_api:comparison",
         _readers(200),
         path=lambda world: {"case_id": judging._comparison(world).encounter.public_id},
     ),
-    *(Row("adjudication_api:case_export", _readers(200), path=_export(form)) for form in FORMATS),
+    *(Row("timelines_api:case_export", _readers(200), path=_export(form)) for form in FORMATS),
 ]
 
 

@@ -1,12 +1,13 @@
 """Error responses of the API: one body for all.
 
 It has a code for programs and a sentence for people. Sentences come from exceptions that are marked
-as free of patient text. They never reveal more than the page would.
+as free of patient text. They never reveal more than the page would. Upper apps register their own
+exceptions in `AppConfig.ready`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -20,39 +21,10 @@ from rest_framework.views import exception_handler
 
 from accounts.permissions import NotAllowed
 from accounts.sign_in.password_check import WrongPassword
-from adjudication.judge_runs.actions import JudgingRefused
-from adjudication.judge_runs.tools import UnknownJudge
-from adjudication.judging.config import SourceUnknown
-from adjudication.packets.actions import PacketRefused
-from adjudication.review.decisions import Conflict, DecisionRefused, NotFinished
-from adjudication.review.opening import CANNOT_BE_SHOWN
-from adjudication.review.slots import DraftRefused
-from adjudication.states import InvalidTransition
-from llm_runtime.base import ProviderError
-from timelines.access.asking import AskFirst
-from timelines.drafts.values import EditRefused
-from timelines.runs.language_models import UnknownModel
-from timelines.runs.storage import NoteChanged
 
-#: Values that the application's own rules reject; the message says which and why.
-REFUSED = (
-    DecisionRefused,
-    DraftRefused,
-    PacketRefused,
-    JudgingRefused,
-    SourceUnknown,
-    UnknownJudge,
-    UnknownModel,
-    ProviderError,
-    EditRefused,
-)
 #: One message for what does not exist, what belongs to another person, and what the framework would
 #: call by its model's name.
 MISSING = "It does not exist, or you cannot access it."
-LATE = (
-    "Your answer is stored but does not count: enough others answered this item first, or the"
-    " packet was closed."
-)
 
 
 class Refusal(APIException):
@@ -81,6 +53,65 @@ class ErrorSerializer(Serializer[Any]):
     retry_after = IntegerField(
         required=False, help_text="429 throttled at signing: seconds to wait."
     )
+
+
+#: Builds the response to an exception of that class.
+Build = Callable[[Any], Refusal]
+
+
+def build_sentence(error: Exception) -> str:
+    """Return the message of an exception as a sentence."""
+    return f"{str(error)[:1].upper()}{str(error)[1:]}".rstrip(".") + "."
+
+
+def build_refused(error: Exception) -> Refusal:
+    """Return the response to values that a rule of the application forbids."""
+    return Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "refused", build_sentence(error))
+
+
+def build_not_now(error: Exception) -> Refusal:
+    """Return the response to an action that the state does not allow."""
+    return Refusal(HTTPStatus.CONFLICT, "not_now", build_sentence(error))
+
+
+def _build_missing(error: Exception) -> Refusal:
+    return Refusal(HTTPStatus.NOT_FOUND, "not_found", MISSING)
+
+
+def _build_too_large(error: Exception) -> Refusal:
+    return Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", "The request is too large.")
+
+
+def _build_wrong_password(error: WrongPassword) -> Refusal:
+    if error.wait:
+        return Refusal(
+            HTTPStatus.TOO_MANY_REQUESTS, "throttled", str(error), retry_after=error.wait
+        )
+    return Refusal(HTTPStatus.FORBIDDEN, "wrong_password", str(error))
+
+
+def _build_not_allowed(error: NotAllowed) -> Refusal:
+    return Refusal(HTTPStatus.FORBIDDEN, "not_allowed", str(error))
+
+
+def _build_denied(error: PermissionDenied) -> Refusal:
+    return Refusal(HTTPStatus.FORBIDDEN, "not_allowed", "You are not allowed to do this.")
+
+
+_builders: dict[type[Exception], Build] = {
+    Refusal: lambda error: error,
+    Http404: _build_missing,
+    NotFound: _build_missing,
+    RequestDataTooBig: _build_too_large,
+    WrongPassword: _build_wrong_password,
+    NotAllowed: _build_not_allowed,
+    PermissionDenied: _build_denied,
+}
+
+
+def register_refusals(builders: Mapping[type[Exception], Build]) -> None:
+    """Add the responses to an app's exceptions; the nearest class counts."""
+    _builders.update(builders)
 
 
 def handle_error(error: Exception, context: Mapping[str, Any]) -> Response | None:
@@ -115,47 +146,8 @@ def handle_error(error: Exception, context: Mapping[str, Any]) -> Response | Non
 
 def _build_refusal(error: Exception) -> Refusal | None:
     """Return the response to an exception of the application."""
-    match error:
-        case Refusal():
-            return error
-        case Http404() | NotFound():
-            return Refusal(HTTPStatus.NOT_FOUND, "not_found", MISSING)
-        case RequestDataTooBig():
-            return Refusal(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", "The request is too large."
-            )
-        case WrongPassword() if error.wait:
-            return Refusal(
-                HTTPStatus.TOO_MANY_REQUESTS, "throttled", str(error), retry_after=error.wait
-            )
-        case WrongPassword():
-            return Refusal(HTTPStatus.FORBIDDEN, "wrong_password", str(error))
-        case AskFirst():
-            return Refusal(HTTPStatus.FORBIDDEN, "ask_first", str(error))
-        case NotAllowed():
-            return Refusal(HTTPStatus.FORBIDDEN, "not_allowed", str(error))
-        case PermissionDenied():
-            return Refusal(HTTPStatus.FORBIDDEN, "not_allowed", "You are not allowed to do this.")
-        case Conflict():
-            standing = {} if error.standing is None else {"standing": error.standing.public_id}
-            return Refusal(
-                HTTPStatus.CONFLICT, "conflict", f"{error} Nothing was changed.", **standing
-            )
-        case NotFinished():
-            return Refusal(HTTPStatus.CONFLICT, "not_finished", str(error), left=error.left)
-        case InvalidTransition():
-            return Refusal(
-                HTTPStatus.CONFLICT, "not_now", f"{str(error)[:1].upper()}{str(error)[1:]}."
-            )
-        case NoteChanged():
-            return Refusal(HTTPStatus.CONFLICT, "note_changed", CANNOT_BE_SHOWN)
-    if isinstance(error, REFUSED):
-        return Refusal(
-            HTTPStatus.UNPROCESSABLE_ENTITY,
-            "refused",
-            f"{str(error)[:1].upper()}{str(error)[1:]}".rstrip(".") + ".",
-        )
-    return None
+    build = next((_builders[c] for c in type(error).__mro__ if c in _builders), None)
+    return None if build is None else build(error)
 
 
 def _fields(detail: Any) -> dict[str, list[str]]:
@@ -172,24 +164,27 @@ def _fields(detail: Any) -> dict[str, list[str]]:
     return {"": [str(detail)]}
 
 
+#: Any address may refuse odd text, a missing or throttled token, a role, a one-time password.
+EVERYWHERE = (400, 401, 403, 404, 429)
 _SAYS = {
     400: ("invalid", "Some fields are invalid."),
     401: ("not_authenticated", "Authentication credentials were not provided."),
     403: ("not_allowed", "This needs the role study admin in this study."),
     404: ("not_found", MISSING),
     409: ("conflict", "You have decided on this item already. Nothing was changed."),
+    412: ("changed", "It was changed meanwhile. Read it again, and send its new ETag."),
+    413: ("too_large", "The request is too large."),
+    415: ("unsupported_media_type", "Unsupported media type in request."),
     422: ("refused", "There is no such answer."),
+    428: ("etag_required", "Send the ETag of what you read as If-Match."),
     429: ("throttled", "Too many attempts. Try again in 15 min."),
 }
 
 
 def describe_errors(*statuses: int) -> dict[int, OpenApiResponse]:
-    """Describe these error responses for OpenAPI.
-
-    Every address also has 401 and 404.
-    """
+    """Describe these error responses for OpenAPI, and those of every address."""
     found = {}
-    for status in sorted({401, 404, *statuses}):
+    for status in sorted({*EVERYWHERE, *statuses}):
         code, detail = _SAYS[status]
         example = OpenApiExample(
             code,

@@ -12,7 +12,7 @@ from rest_framework.serializers import (
     ListField,
 )
 
-from adjudication.api.operations import Body
+from accounts.api_access.operations import Body
 from timelines.curation.comments import LONGEST_BODY
 from timelines.curation.corrections import MOST_ROWS
 from timelines.drafts.values import LONGEST_ENTERED, LONGEST_REASON

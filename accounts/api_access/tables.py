@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.serializers import CharField, JSONField, ListField
 
-from adjudication.api.operations import Body
-from adjudication.ratings.card.page import FORMATS
+from accounts.api_access.operations import Body, Files
 
 
 class Table(Body):
@@ -33,9 +32,11 @@ def build_form_parameter(formats: Iterable[str]) -> OpenApiParameter:
     )
 
 
-#: Tables as files, with the names of the report's own `tables`.
-TABLE_FORM = OpenApiParameter("form", str, OpenApiParameter.PATH, enum=list(FORMATS))
-TABLE_FILE = {
-    (200, kind): Table if form == "json" else OpenApiTypes.STR
-    for form, (kind, _) in FORMATS.items()
-}
+def describe_table_files(formats: Mapping[str, tuple[str, str]]) -> tuple[OpenApiParameter, Files]:
+    """Describe the forms of a table as a file: the parameter and the files."""
+    form = OpenApiParameter("form", str, OpenApiParameter.PATH, enum=list(formats))
+    files = {
+        (200, kind): Table if name == "json" else OpenApiTypes.STR
+        for name, (kind, _) in formats.items()
+    }
+    return form, files

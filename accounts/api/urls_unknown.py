@@ -7,6 +7,6 @@ from __future__ import annotations
 
 from django.urls import URLPattern, re_path
 
-from adjudication.api.unknown import NAME, Unknown
+from accounts.api.unknown import NAME, Unknown
 
 urlpatterns: list[URLPattern] = [re_path(r"^(?P<rest>[\s\S]*)$", Unknown.as_view(), name=NAME)]

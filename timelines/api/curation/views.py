@@ -9,9 +9,9 @@ from typing import Any
 from django.http import Http404
 from rest_framework.request import Request
 
-from adjudication.api.access import ApiView, build_page_request, read_body, require_studies
-from adjudication.api.curation import bodies
-from adjudication.api.operations import operation
+from accounts.api_access.access import ApiView, build_page_request, read_body, require_studies
+from accounts.api_access.operations import operation
+from timelines.api.curation import bodies
 from timelines.cases.target import open_answerable, open_target
 from timelines.curation import comments, corrections
 from timelines.curation.opening import audit
@@ -19,11 +19,11 @@ from timelines.curation.reading import Logged, describe_comment, load_comments, 
 from timelines.drafts.values import EditRefused
 from timelines.models import Comment
 
-curation_operation = partial(operation, "Cases")
+curation_operation = partial(operation, "cases")
 
 
 class Corrections(ApiView):
-    @curation_operation("correction_list", bodies.Correction, refuses=(403,), many=True)
+    @curation_operation("correction_list", bodies.Correction, many=True)
     def get(self, request: Request, case_id: str) -> list[Logged]:
         """Return all corrections of a case, oldest first.
 
@@ -38,7 +38,7 @@ class Corrections(ApiView):
     @curation_operation(
         "correct",
         bodies.Correction,
-        refuses=(403, 422),
+        refuses=(422,),
         takes=bodies.Correct,
         status=HTTPStatus.CREATED,
     )
@@ -65,7 +65,7 @@ class Corrections(ApiView):
 
 
 class Comments(ApiView):
-    @curation_operation("comment_list", bodies.Comment, refuses=(403,), many=True)
+    @curation_operation("comment_list", bodies.Comment, many=True)
     def get(self, request: Request, case_id: str) -> list[dict[str, Any]]:
         """Return all comments of a case, oldest first."""
         require_studies(request)
@@ -77,7 +77,7 @@ class Comments(ApiView):
     @curation_operation(
         "comment",
         bodies.Comment,
-        refuses=(403, 422),
+        refuses=(422,),
         takes=bodies.Say,
         status=HTTPStatus.CREATED,
     )

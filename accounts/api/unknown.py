@@ -9,7 +9,7 @@ from django.http.response import HttpResponseBase
 from django.urls import resolve
 from rest_framework.request import Request
 
-from adjudication.api.access import ApiView
+from accounts.api_access.access import ApiView
 
 NAME = "api-unknown"
 

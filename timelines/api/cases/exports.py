@@ -10,8 +10,8 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
-from adjudication.api.access import ApiView, build_page_request, require_studies
-from adjudication.api.operations import operation
+from accounts.api_access.access import ApiView, build_page_request, require_studies
+from accounts.api_access.operations import operation
 from timelines.cases.exporting.formats import FORMATS
 from timelines.cases.exporting.serving import case_file
 
@@ -28,7 +28,7 @@ class CaseExport(ApiView):
         "cases",
         "case_export",
         _FILE,
-        refuses=(403, 409),
+        refuses=(409,),
         parameters=[
             OpenApiParameter("form", str, OpenApiParameter.PATH, enum=list(FORMATS)),
             OpenApiParameter(

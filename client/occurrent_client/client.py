@@ -1,0 +1,200 @@
+"""The client: one attribute for each part of the API.
+
+>>> oc = Occurrent("http://127.0.0.1:8000", token="…")
+>>> run = oc.runs.launch(dataset="demo", backbone="rules").wait()
+>>> oc.timelines.frame(run)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+
+from occurrent_client.frames import Library, make_frame
+from occurrent_client.transport import Transport
+from occurrent_client.waiting import Evaluation, Run
+
+
+class Occurrent:
+    """An Occurrent server, as seen by the person of the token.
+
+    Without arguments, the environment variables OCCURRENT and TOKEN are read.
+    """
+
+    def __init__(self, url: str = "", token: str = "", http: httpx.Client | None = None) -> None:
+        address = url or os.environ.get("OCCURRENT", "http://127.0.0.1:8000")
+        secret = token or os.environ.get("TOKEN", "")
+        if not secret:
+            raise ValueError("Give a token: Occurrent(url, token=…), or set TOKEN.")
+        self._transport = Transport(address, secret, http)
+        self.datasets = Datasets(self._transport)
+        self.cases = Cases(self._transport)
+        self.runs = Runs(self._transport)
+        self.timelines = Timelines(self._transport)
+        self.evaluations = Evaluations(self._transport)
+
+    def call(self, operation: str, **values: Any) -> Any:
+        """Call any operation by its name in the description of the API."""
+        return self._transport.call(operation, **values)
+
+    def all(self, operation: str, **values: Any) -> Iterator[dict[str, Any]]:
+        """Yield all results of any list, page after page."""
+        return self._transport.list_all(operation, **values)
+
+
+class _Part:
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+
+class Datasets(_Part):
+    """Imported cohorts."""
+
+    def all(self) -> list[dict[str, Any]]:
+        """Return all datasets."""
+        return [*self._transport.list_all("dataset_list")]
+
+    def get(self, name: str) -> dict[str, Any]:
+        """Return a dataset with its counts, by name or id.
+
+        Raises LookupError if there is none, or several of that name.
+        """
+        return dict(self._transport.call("dataset", dataset_id=find_dataset(self._transport, name)))
+
+
+class Cases(_Part):
+    """Stays with their notes, series and rows."""
+
+    def all(self, dataset: str = "", **filters: Any) -> Iterator[dict[str, Any]]:
+        """Yield the cases; filters are those of the API."""
+        chosen = {"dataset": find_dataset(self._transport, dataset)} if dataset else {}
+        return self._transport.list_all("case_list", **chosen, **filters)
+
+    def get(self, case: str) -> dict[str, Any]:
+        """Return one stay."""
+        return dict(self._transport.call("case", case_id=case))
+
+    def notes(self, case: str) -> list[str]:
+        """Return the texts of the notes of a stay, in order of time."""
+        listed = self._transport.call("note_list", case_id=case)
+        numbers = [note["number"] for note in listed]
+        return [self._transport.call("note", case_id=case, number=n)["text"] for n in numbers]
+
+    def rows(self, case: str, library: Library | None = None, **filters: Any) -> Any:
+        """Return the rows of the record of a stay as a table."""
+        return make_frame(self._transport.list_all("row_list", case_id=case, **filters), library)
+
+    def series(self, case: str, library: Library | None = None, **filters: Any) -> Any:
+        """Return the series of a stay as a table."""
+        return make_frame(self._transport.list_all("series_list", case_id=case, **filters), library)
+
+
+class Runs(_Part):
+    """Reconstructions."""
+
+    def launch(self, dataset: str, backbone: str = "rules", **choices: Any) -> Run:
+        """Start a run over a dataset (name or id), and return it.
+
+        `choices`: variant, preset, model, settings, cases, label, based_on.
+        """
+        found = find_dataset(self._transport, dataset)
+        values = {"dataset": found, "backbone": backbone, **choices}
+        return Run(self._transport, self._transport.call("run_start", **values))
+
+    def get(self, run: str) -> Run:
+        """Return a run by its id."""
+        return Run(self._transport, self._transport.call("run", run_id=run))
+
+    def all(self) -> list[dict[str, Any]]:
+        """Return all runs, newest first."""
+        return [*self._transport.list_all("run_list")]
+
+    def cases(self, run: Run | str, state: str | None = None) -> Iterator[dict[str, Any]]:
+        """Yield the cases of a run with their stages and why any failed."""
+        return self._transport.list_all("run_case_list", run_id=find_id(run), state=state)
+
+
+class Timelines(_Part):
+    """When things happened, and why."""
+
+    def frame(self, run: Run | str, library: Library | None = None, *, text: bool = False) -> Any:
+        """Return all finished timelines of a run, a row for each occurrence.
+
+        Columns are those of docs/reference/timeline-export.md. `text` adds words of the notes.
+        """
+        return make_frame(self.stream(run, text=text), library)
+
+    def stream(self, run: Run | str, *, text: bool = False) -> Iterator[dict[str, Any]]:
+        """Yield the same rows while they arrive."""
+        asked = {"run_id": find_id(run), **({"text": "1"} if text else {})}
+        for line in self._transport.stream_lines("run_timelines", **asked):
+            yield json.loads(line)
+
+    def of_case(self, case: str) -> list[dict[str, Any]]:
+        """Return the timelines of a case; the one with `first` opens first."""
+        return list(self._transport.call("case_timelines", case_id=case))
+
+    def chain(self, case: str, uid: str, timeline: str = "") -> dict[str, Any]:
+        """Return an occurrence with everything behind its time.
+
+        Without a timeline, that of the one that opens first.
+        """
+        chosen = timeline or next(t["id"] for t in self.of_case(case) if t["first"])
+        values = {"case_id": case, "timeline_id": chosen, "uid": uid}
+        return dict(self._transport.call("chain", **values))
+
+
+class Evaluations(_Part):
+    """Comparisons with a reference."""
+
+    def launch(self, dataset: str, reference: str = "reference", **choices: Any) -> Evaluation:
+        """Start an evaluation of a dataset (name or id), and return it."""
+        datasets = [find_dataset(self._transport, dataset)]
+        values = {"datasets": datasets, "reference": reference, **choices}
+        return Evaluation(self._transport, self._transport.call("evaluation_start", **values))
+
+    def get(self, evaluation: str) -> Evaluation:
+        """Return an evaluation by its id."""
+        facts = self._transport.call("evaluation", evaluation_id=evaluation)
+        return Evaluation(self._transport, facts)
+
+    def table(
+        self, evaluation: Evaluation, name: str = "main", library: Library | None = None
+    ) -> Any:
+        """Return one table of figures; figures without a value are empty."""
+        table = next((t for t in evaluation.facts["tables"] if t["name"] == name), None)
+        if table is None:
+            known = ", ".join(t["name"] for t in evaluation.facts["tables"])
+            raise LookupError(f"No table {name}. There are: {known or 'none yet'}.")
+        rows = (
+            {
+                head: cell["value"] if isinstance(cell, dict) else cell
+                for head, cell in zip(table["heads"], row, strict=True)
+            }
+            for row in table["rows"]
+        )
+        return make_frame(rows, library)
+
+
+def find_id(run: Run | str) -> str:
+    """Return the id of a run, or the id itself."""
+    return run if isinstance(run, str) else run.id
+
+
+def find_dataset(transport: Transport, name: str) -> str:
+    """Return the id of a dataset by its name or id.
+
+    Raises LookupError if there is none, or several of that name.
+    """
+    listed = [*transport.list_all("dataset_list")]
+    found = [d["id"] for d in listed if name in (d["id"], d["name"])]
+    if len(found) != 1:
+        names = ", ".join(sorted({d["name"] for d in listed}))
+        raise LookupError(
+            f"{len(found) or 'No'} datasets are named {name}. Use an id, or one of: {names}."
+        )
+    return str(found[0])

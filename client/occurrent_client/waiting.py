@@ -1,0 +1,148 @@
+"""Things that take a while: runs and evaluations."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from occurrent_client.errors import RunEnded, TookTooLong
+from occurrent_client.transport import Transport
+
+POLL_SECONDS = 2.0
+
+
+@dataclass
+class Started:
+    """Something that was started. `facts` is its last known state."""
+
+    transport: Transport = field(repr=False)
+    facts: dict[str, Any] = field(repr=False)
+    id: str = field(init=False)
+
+    #: Of the operation that reads it, and of its id.
+    operation = ""
+    parameter = ""
+
+    def __post_init__(self) -> None:
+        self.id = self.facts["id"]
+
+    def refresh(self) -> Mapping[str, Any]:
+        """Ask the server for the current state, and return it."""
+        self.facts = self.transport.call(self.operation, **{self.parameter: self.id})
+        return self.facts
+
+    @property
+    def state(self) -> str:
+        """Return the last known state."""
+        return str(self.facts["state"])
+
+    def _is_active(self) -> bool:
+        raise NotImplementedError
+
+    def _describe(self) -> str:
+        raise NotImplementedError
+
+    def _has_failed(self) -> bool:
+        raise NotImplementedError
+
+    def _wait(self, timeout: float, poll: float, say: Callable[[str], object]) -> None:
+        """Poll until it has ended.
+
+        `say` gets the state whenever its words change. Raises RunEnded if it failed or was
+        cancelled, TookTooLong after `timeout` seconds.
+        """
+        end, said = time.monotonic() + timeout, ""
+        while True:
+            self.refresh()
+            if (words := self._describe()) != said:
+                say(words)
+                said = words
+            if not self._is_active():
+                break
+            if time.monotonic() > end:
+                raise TookTooLong(f"{self.id} is not finished after {timeout:g} s: {words}")
+            time.sleep(poll)
+        if self._has_failed():
+            raise RunEnded(f"{self.id}: {said}")
+
+
+def print_line(words: str) -> None:
+    """Print the state to the standard error output."""
+    print(words, file=sys.stderr)
+
+
+class Run(Started):
+    """A reconstruction of a cohort."""
+
+    operation, parameter = "run", "run_id"
+
+    def wait(
+        self,
+        timeout: float = 24 * 3600,
+        poll: float = POLL_SECONDS,
+        say: Callable[[str], object] = print_line,
+    ) -> Run:
+        """Wait until the run has ended, and return it.
+
+        Raises RunEnded if cases failed or were cancelled, TookTooLong.
+        """
+        self._wait(timeout, poll, say)
+        return self
+
+    def act(self, action: str) -> Run:
+        """Pause, resume, cancel or retry the run."""
+        self.facts = self.transport.call("run_action", run_id=self.id, action=action)
+        return self
+
+    def rename(self, label: str) -> Run:
+        """Change the label; nobody else may have changed it meanwhile."""
+        _, etag = self.transport.call_with_etag("run", run_id=self.id)
+        self.facts = self.transport.call("run_edit", run_id=self.id, label=label, etag=etag)
+        return self
+
+    def _is_active(self) -> bool:
+        return bool(self.facts["active"])
+
+    def _describe(self) -> str:
+        left = f", {self.facts['time_left']}" if self.facts["time_left"] else ""
+        warning = f" {self.facts['warning']}" if self.facts["warning"] else ""
+        return f"{self.facts['state_words']}, {self.facts['percent']} %{left}{warning}"
+
+    def _has_failed(self) -> bool:
+        return self.state in ("failed", "cancelled")
+
+
+class Evaluation(Started):
+    """A comparison of timelines with a reference."""
+
+    operation, parameter = "evaluation", "evaluation_id"
+
+    def wait(
+        self,
+        timeout: float = 24 * 3600,
+        poll: float = POLL_SECONDS,
+        say: Callable[[str], object] = print_line,
+    ) -> Evaluation:
+        """Wait until the evaluation has ended, and return it.
+
+        Raises RunEnded if it failed or was cancelled, TookTooLong.
+        """
+        self._wait(timeout, poll, say)
+        return self
+
+    @property
+    def result(self) -> str:
+        """Return the result in a sentence."""
+        return str(self.facts["result"])
+
+    def _is_active(self) -> bool:
+        return self.state in ("blocked", "queued", "running")
+
+    def _describe(self) -> str:
+        return str(self.facts["progress"].get("words") or self.state)
+
+    def _has_failed(self) -> bool:
+        return self.state in ("failed", "cancelled")
