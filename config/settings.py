@@ -348,6 +348,10 @@ IMPORT_EXPANSION = env.integer("IMPORT_EXPANSION", 200, minimum=1)
 # The database of `import_dataset --format omop --schema NAME`; only read.
 OMOP_DATABASE_URL = env.url("OMOP_DATABASE_URL", schemes=POSTGRESQL, default="")
 
+# Exports. Their files are deleted so many days after they were written.
+
+EXPORT_DAYS = env.integer("EXPORT_DAYS", 7, minimum=1)
+
 LOGGING = logging_config(level=env.text("LOG_LEVEL", "INFO").upper())
 LOGGING_CONFIG = "logging.config.dictConfig"
 
@@ -391,6 +395,11 @@ CELERY_BEAT_SCHEDULE = {
         "task": "jobs.tasks.sweep",
         "schedule": env.integer("SWEEP_SECONDS", 15, minimum=1),
         # A sweep that nobody fetched in time is replaced by the next one.
+        "options": {"queue": "pipeline", "expires": 60},
+    },
+    "exports": {
+        "task": "timelines.tasks.delete_expired",
+        "schedule": 600,
         "options": {"queue": "pipeline", "expires": 60},
     },
     "runs": {

@@ -9,6 +9,7 @@ from timelines.models.consensus import Consensus, ConsensusDecision
 from timelines.models.curation import Comment, Correction, CuratedTimeline, Flag, Mention
 from timelines.models.evaluations import Evaluation, EvaluationCase
 from timelines.models.evidence import Candidate, Evidence, Query
+from timelines.models.exports import Export, ExportPart
 from timelines.models.inventories import Inventory, Occurrence
 from timelines.models.runs import (
     STAGE_ORDER,
@@ -42,6 +43,8 @@ __all__ = [
     "Evaluation",
     "EvaluationCase",
     "Evidence",
+    "Export",
+    "ExportPart",
     "Flag",
     "Inventory",
     "MeaningSearch",
