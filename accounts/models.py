@@ -202,6 +202,7 @@ class Notification(models.Model):
         RUN_FINISHED = "run_finished", "A run finished"
         RUN_FAILED = "run_failed", "A run ended with failures"
         IMPORT_FINISHED = "import_finished", "An import finished"
+        EXPORT_FINISHED = "export_finished", "An export finished"
 
     public_id = models.CharField(
         max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False

@@ -380,6 +380,9 @@ IMPORT_FOLDERS = env.words("IMPORT_FOLDERS")
 WEBHOOK_HTTP = env.boolean("WEBHOOK_HTTP", False)
 WEBHOOK_PRIVATE = env.boolean("WEBHOOK_PRIVATE", False)
 
+# Exports. Their files are deleted so many days after they were written.
+EXPORT_DAYS = env.integer("EXPORT_DAYS", 7, minimum=1)
+
 LOGGING = logging_config(level=env.text("LOG_LEVEL", "INFO").upper())
 LOGGING_CONFIG = "logging.config.dictConfig"
 
@@ -423,6 +426,11 @@ CELERY_BEAT_SCHEDULE = {
         "task": "jobs.tasks.sweep",
         "schedule": env.integer("SWEEP_SECONDS", 15, minimum=1),
         # A sweep that nobody fetched in time is replaced by the next one.
+        "options": {"queue": "pipeline", "expires": 60},
+    },
+    "exports": {
+        "task": "timelines.tasks.delete_expired",
+        "schedule": 600,
         "options": {"queue": "pipeline", "expires": 60},
     },
     "runs": {

@@ -33,6 +33,7 @@ class TimelinesConfig(AppConfig):
         from timelines.losses import dataset_losses, delete_of_dataset, timeline_losses
         from timelines.models import (
             Evaluation,
+            Export,
             MeaningSearch,
             MentionIndexing,
             RunPreparation,
@@ -45,8 +46,10 @@ class TimelinesConfig(AppConfig):
         from timelines.search.indexing import index_mentions
         from timelines.tasks import (
             find_waiting_stages,
+            runnable_exports,
             runnable_stages,
             send_evaluation_hints,
+            send_export_hints,
             send_indexing_hints,
             send_preparation_hints,
             send_search_hints,
@@ -61,10 +64,12 @@ class TimelinesConfig(AppConfig):
         register(StageRun, send_stage_hints, runnable=runnable_stages, beside=find_waiting_stages)
         register(RunPreparation, send_preparation_hints)
         register(Evaluation, send_evaluation_hints)
+        register(Export, send_export_hints, runnable=runnable_exports)
         register_ended("run.ended", find_ended_runs)
         register_ended(
             "evaluation.ended", lambda since: find_ended_jobs(Evaluation.objects.all(), since)
         )
+        register_ended("export.ended", lambda since: find_ended_jobs(Export.objects.all(), since))
         register(MentionIndexing, send_indexing_hints)
         register(MeaningSearch, send_search_hints)
         register_exchange(KIND)
@@ -73,7 +78,8 @@ class TimelinesConfig(AppConfig):
         register_page_guard(guard_unaided, closed_to_unaided, [TIMELINE_PAGES])
         register_nav_item(NavItem("Cases", "timelines:cases", ("cases/",), CASE_READERS), order=100)
         register_nav_item(
-            NavItem("Runs", "timelines:runs", ("runs/", "calls/"), CASE_READERS), order=200
+            NavItem("Runs", "timelines:runs", ("runs/", "calls/", "exports/"), CASE_READERS),
+            order=200,
         )
         register_nav_item(
             NavItem("Authoring", "timelines:authorings", ("authoring/",), CASE_READERS), order=250
@@ -91,3 +97,4 @@ class TimelinesConfig(AppConfig):
         register_home_card(home_work.differences_card, order=37)
         register_home_card(home_cards.evaluations_card, order=40)
         register_study_card(home_cards.study_timelines_card)
+        register_study_card(home_cards.exports_card)

@@ -15,6 +15,8 @@ from jobs.hints import Message, post, pull_hints
 from jobs.limits import hard_limit
 from timelines.case_state import CaseState
 from timelines.evaluations.actions import execute_evaluation
+from timelines.exports.actions import delete_expired_exports
+from timelines.exports.writing import execute_export
 from timelines.models import StageBatch, StageRun
 from timelines.runs.bases import is_copied
 from timelines.runs.ended import notify_of_ended
@@ -74,6 +76,28 @@ def run_evaluation(evaluation_id: int) -> None:
 def send_evaluation_hints(evaluation_ids: Sequence[int]) -> None:
     """One message an evaluation, on the queue of the workers that embed."""
     post(Message(run_evaluation, pk, "embed") for pk in evaluation_ids)
+
+
+@shared_task(name="timelines.tasks.write_export")
+def write_export(export_id: int) -> None:
+    """Write the export if it still waits."""
+    execute_export(export_id)
+
+
+def send_export_hints(export_ids: Sequence[int]) -> None:
+    """One message an export, on the queue that needs no model."""
+    post(Message(write_export, pk, "pipeline") for pk in export_ids)
+
+
+def runnable_exports(exports: QuerySet[Any]) -> QuerySet[Any]:
+    """Those that are not paused."""
+    return exports.filter(paused_at__isnull=True)
+
+
+@shared_task(name="timelines.tasks.delete_expired")
+def delete_expired() -> None:
+    """Delete the files of expired exports."""
+    delete_expired_exports()
 
 
 @shared_task(name="timelines.tasks.index_mentions")

@@ -10,6 +10,7 @@ from django.urls import path
 from timelines.routes import authoring as urls_authoring
 from timelines.routes import curation as urls_curation
 from timelines.routes import evaluations as urls_evaluation
+from timelines.routes import exports as urls_exports
 from timelines.views.cases import chain as case_chain
 from timelines.views.cases import export as case_export
 from timelines.views.cases import finding
@@ -60,4 +61,5 @@ urlpatterns = [
     *urls_curation.urlpatterns,
     *urls_authoring.urlpatterns,
     *urls_evaluation.urlpatterns,
+    *urls_exports.urlpatterns,
 ]

@@ -8,6 +8,7 @@ from typing import Any
 from accounts.models import Study
 from ehr.models import Dataset, Encounter
 from jobs.leases.clock import database_time
+from jobs.models import ClaimableJob
 from timelines.models import STAGE_ORDER, CaseRun, Run, StageRun
 
 
@@ -44,6 +45,7 @@ def stage_row(**fields: Any) -> StageRun:
     return stage_rows(1, **fields)[0]
 
 
-def expire_lease(job: StageRun) -> None:
+def expire_lease(job: ClaimableJob) -> None:
     """Let the lease of the job run out, on database time."""
-    StageRun.objects.filter(pk=job.pk).update(lease_expires_at=database_time(timedelta(seconds=-1)))
+    row = type(job)._default_manager.filter(pk=job.pk)
+    row.update(lease_expires_at=database_time(timedelta(seconds=-1)))

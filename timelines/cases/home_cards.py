@@ -159,6 +159,18 @@ def study_timelines_card(user: User, study: Study) -> Card | None:
     )
 
 
+def exports_card(user: User, study: Study) -> Card:
+    """Return the way to the exports of the study, for the study page."""
+    return Card(
+        "Exports",
+        ["Timelines of a cohort or a run as files."],
+        [
+            Link("Start an export", reverse("timelines:export_new")),
+            Link("Your exports", reverse("timelines:exports")),
+        ],
+    )
+
+
 def attention_card(user: User, study: Study) -> Card | None:
     """For admins: what needs a person."""
     if not user_can_manage_study(user, study):

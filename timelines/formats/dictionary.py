@@ -219,6 +219,11 @@ def render() -> str:
             "each subject, the same one in every export: about 80 % train, 10 % tuning and 10 % held_out,",
             "by a digest of the subject.",
             "",
+            "`chains` has the columns and the chain behind each time: span, first estimate, queries, rows",
+            "and final time. `fhir` has a FHIR R4 Bundle for each timeline. `references` has a",
+            "`reference.jsonl` for each case, as an import of format `cases` reads it; occurrences without a",
+            "place in the note are left out.",
+            "",
             "`prov` has one PROV-JSON document on each line, for each occurrence of a run, with everything",
             "that its times were derived from. Names are unique to a run and a case, so the documents of a",
             "case can be merged. `link` of a derivation is that of `evidence`, or `near` for `near_rows`.",
@@ -226,8 +231,8 @@ def render() -> str:
             "`brat`, `doccano`, `label_studio`, `i2b2` and `bsv` are described in",
             "[foreign timelines](foreign-timelines.md). They contain the columns above except `evidence`,",
             "in the fields that each format has for extra data. `manage.py import_timelines` reads every",
-            "format but `prov` again. It restores the timeline; the query, ranks and scores of `evidence`",
-            "are stored only with the run that searched.",
+            "format but `chains`, `fhir`, `prov` and `references` again. It restores the timeline; the query,",
+            "ranks and scores of `evidence` are stored only with the run that searched.",
             "",
         ]
     )

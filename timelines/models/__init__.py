@@ -9,6 +9,7 @@ from timelines.models.consensus import Consensus, ConsensusDecision
 from timelines.models.curation import Comment, Correction, CuratedTimeline, Flag, Mention
 from timelines.models.evaluations import Evaluation, EvaluationCase
 from timelines.models.evidence import Candidate, Evidence, Query
+from timelines.models.exports import Export, ExportPart
 from timelines.models.inventories import Inventory, Occurrence
 from timelines.models.links import OccurrenceLink, OwnTime, Unlinking
 from timelines.models.runs import (
@@ -43,6 +44,8 @@ __all__ = [
     "Evaluation",
     "EvaluationCase",
     "Evidence",
+    "Export",
+    "ExportPart",
     "Flag",
     "Inventory",
     "MeaningSearch",

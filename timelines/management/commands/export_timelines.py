@@ -2,50 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Q
-from django.utils import timezone
 
 from accounts.audit.trail import record
 from accounts.wording import format_count
-from ehr.models import Dataset, Encounter
+from ehr.models import Dataset
 from timelines.cases.datasets import find_dataset
-from timelines.formats.brat.writer import write_brat
-from timelines.formats.columns import write_parquet
-from timelines.formats.doccano.writer import write_doccano
-from timelines.formats.event_table.writer import write_bsv
-from timelines.formats.i2b2.writer import write_i2b2
-from timelines.formats.label_studio.writer import write_label_studio
-from timelines.formats.lines import CaseLines
-from timelines.formats.meds.writer import subject_id, write_meds
-from timelines.formats.tables.writer import write_csv, write_jsonl
+from timelines.exports.formats import EXPORT_FORMATS
+from timelines.exports.selecting import read_cases
 from timelines.models import Run
 from timelines.pipeline.config import Variant
 from timelines.runs.baselines import BASELINES
 from timelines.runs.storage import NoteChanged
 from timelines.runs.study_timeline.selection import current, run_words
-from timelines.transfer.lines import Selection, export_cases, find_cases, finished_timelines
-from timelines.transfer.prov import write_prov
-
-TABLES: dict[str, Callable[..., int]] = {
-    "jsonl": write_jsonl,
-    "csv": write_csv,
-    "parquet": write_parquet,
-}
-#: Formats of other tools; those of annotation tools contain the note itself.
-FOREIGN: dict[str, Callable[..., int]] = {
-    "bsv": write_bsv,
-    "brat": write_brat,
-    "doccano": write_doccano,
-    "label_studio": write_label_studio,
-    "i2b2": write_i2b2,
-}
-FORMATS = (*TABLES, "meds", *FOREIGN, "prov")
-CHUNK = 200
+from timelines.transfer.lines import Selection, find_cases, finished_timelines
+from timelines.transfer.writers import Options
 
 
 class Command(BaseCommand):
@@ -65,12 +40,12 @@ class Command(BaseCommand):
             default="",
             help="name of its study, if two studies have a dataset of that name",
         )
-        parser.add_argument("--format", required=True, choices=FORMATS)
+        parser.add_argument("--format", required=True, choices=tuple(EXPORT_FORMATS))
         parser.add_argument(
             "--out",
             required=True,
             type=Path,
-            help="the file to write; for meds, bsv, brat and i2b2 the folder",
+            help="the file to write; for meds, bsv, brat, i2b2, fhir and references the folder",
         )
         parser.add_argument(
             "--source",
@@ -96,22 +71,21 @@ class Command(BaseCommand):
         wanted = Selection(
             tuple(options["source"]), tuple(options["cases"]), options["run"], identified=not named
         )
+        format = EXPORT_FORMATS[options["format"]]
+        with_text: bool = options["with_note_text"]
         try:
-            count = self._write(
-                dataset,
+            count = format.write(
+                read_cases(dataset, wanted, options["format"]),
                 wanted,
-                options["format"],
                 options["out"],
-                with_note_text=options["with_note_text"],
+                Options(dataset.name, with_text),
             )
         except (NoteChanged, OSError) as error:
             raise CommandError(str(error)) from error
         detail = {
             "format": options["format"],
             "lines": count,
-            "with_note_text": (
-                options["with_note_text"] or options["format"] in set(FOREIGN) - {"bsv"}
-            ),
+            "with_note_text": with_text or format.has_note,
         }
         record(
             actor=None,
@@ -156,30 +130,3 @@ class Command(BaseCommand):
                 f"{cases} not in the study timeline ({run_words(study.run)}); the latest other run"
                 f" of {study.run.source} is taken."
             )
-
-    def _write(
-        self, dataset: Dataset, wanted: Selection, format: str, out: Path, *, with_note_text: bool
-    ) -> int:
-        if format == "meds":
-            return write_meds(
-                _by_subject(dataset, wanted), out, dataset=dataset.name, created=timezone.now()
-            )
-        cases = find_cases(dataset, wanted).iterator(chunk_size=CHUNK)
-        if format == "prov":
-            return write_prov(cases, wanted, out, with_note_text=with_note_text)
-        lines = export_cases(cases, wanted)
-        return (
-            FOREIGN[format](lines, out)
-            if format in FOREIGN
-            else TABLES[format](lines, out, with_note_text=with_note_text)
-        )
-
-
-def _by_subject(dataset: Dataset, wanted: Selection) -> Iterator[CaseLines]:
-    """Cases in order of MEDS' subject id. Only ids are sorted in memory."""
-    keys = sorted(
-        (subject_id(e), e.pk)
-        for e in find_cases(dataset, wanted).only("pk", "subject_key", "case_id")
-    )
-    for _, pk in keys:
-        yield from export_cases([Encounter.objects.get(pk=pk)], wanted)
