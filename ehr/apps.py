@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.db.models import F
 from django.db.models.signals import post_delete
 
 
@@ -13,9 +14,13 @@ class EhrConfig(AppConfig):
         from ehr.tasks import runnable_imports, send_deletion_hints, send_import_hints
         from ehr.uploads.cards import datasets_card
         from jobs.registry import register
+        from jobs.webhooks.registry import find_ended_jobs, register_ended
 
         register(ImportJob, send_import_hints, runnable=runnable_imports)
         register(DatasetDeletion, send_deletion_hints)
+        imports = ImportJob.objects.filter(kind=ImportJob.Kind.IMPORT)
+        imports = imports.annotate(study_id=F("upload__study_id"))
+        register_ended("import.ended", lambda since: find_ended_jobs(imports, since))
         register_study_card(datasets_card, order=20)
 
         post_delete.connect(drop_with_dataset, sender=Dataset, dispatch_uid="ehr.drop_partition")

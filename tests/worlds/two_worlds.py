@@ -523,7 +523,6 @@ BEHIND: Mapping[str, Callable[[], list[Any]]] = {
         PacketItem.objects.order_by("public_id").values_list("public_id", flat=True)[:2]
     ),
     "imports": ids(Upload),
-    "datasets": ids(Dataset),
     "deletions": ids(DatasetDeletion),
     "series": lambda: list(EventSeries.objects.order_by("pk").values_list("pk", flat=True)[::3]),
 }
