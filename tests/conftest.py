@@ -16,7 +16,9 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.db import connections
+from django.dispatch import receiver
 from django.test import TransactionTestCase
+from django.test.signals import setting_changed
 from hypothesis import HealthCheck
 from hypothesis import settings as examples
 from pytest_django import DjangoDbBlocker
@@ -45,6 +47,15 @@ for profile, same, most in (("same", True, 30), ("random", False, 200)):
         suppress_health_check=[HealthCheck.too_slow],
     )
 examples.load_profile("same")
+
+
+@receiver(setting_changed)
+def build_models_anew(*, setting: str, **_: object) -> None:
+    """Forget the process's models if a test sets others."""
+    if setting.startswith("MODEL_"):
+        from llm_runtime.servers.configured import configured_roles
+
+        configured_roles.cache_clear()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -110,24 +110,24 @@ def test_a_clinician_understands_questions_corrects_comments_and_exports(
     film.take(2)
     page.keyboard.press("1")
 
-    # What is wrong? The second CT of the head was performed at 18:48.
-    page.locator(".seg", has_text="repeat CT of the head").first.click()
+    # What is wrong? The strength of the arm was charted at 13:42, before the discharge.
+    page.locator(".seg", has_text="strength in the left arm").first.click()
     expect(page.locator(f"{PANEL} [data-answers]")).to_be_visible()
     page.keyboard.press("e")
-    page.get_by_label("Time", exact=True).fill("HD 1 18:48")
-    expect(page.locator("[data-correct-read]")).to_contain_text("HD 1 · 18:48")
-    page.get_by_label("Reason").fill("the second scan of that day")
+    page.get_by_label("Time", exact=True).fill("HD 5 13:42")
+    expect(page.locator("[data-correct-read]")).to_contain_text("HD 5 · 13:42")
+    page.get_by_label("Reason").fill("the last examination that was charted")
     film.take(2)
     with page.expect_navigation():
         page.get_by_role("button", name="Save correction").click()
-    expect(answer).to_contain_text("Corrected by vega to HD 1 · 18:48")
+    expect(answer).to_contain_text("Corrected by vega to HD 5 · 13:42")
     assert Correction.objects.get().author == clinician
     film.take()
 
     page.keyboard.press("c")
-    page.keyboard.type("Is the first scan right, too? @rigel ")
+    page.keyboard.type("Was the left leg tested, too? @rigel ")
     page.keyboard.press("Control+Enter")
-    expect(page.locator(".thread")).to_contain_text("Is the first scan right, too? @rigel")
+    expect(page.locator(".thread")).to_contain_text("Was the left leg tested, too? @rigel")
     assert Comment.objects.get().author == clinician
     film.take(2)
 
@@ -137,7 +137,7 @@ def test_a_clinician_understands_questions_corrects_comments_and_exports(
     with page.expect_download() as waited:
         page.get_by_role("link", name="JSONL", exact=False).first.click()
     lines = [json.loads(x) for x in Path(waited.value.path()).read_text().splitlines()]
-    (corrected,) = [x for x in lines if "repeat CT of the head" in x["mention"]]
-    assert corrected["time"] == pytest.approx(9.6)
+    (corrected,) = [x for x in lines if "strength in the left arm" in x["mention"]]
+    assert corrected["time"] == pytest.approx(100.5)
     assert complaints == []
     film.store()

@@ -72,8 +72,11 @@ def make_notes(root: Path) -> list[Path]:
 
 @pytest.mark.parametrize(
     ("make", "format"),
-    [(make_fhir, "FHIR R4"), (make_omop, "OMOP"), (make_notes, "Notes only")],
-    ids=["fhir", "omop", "notes"],
+    [
+        pytest.param(make_fhir, "FHIR R4", id="fhir"),
+        pytest.param(make_omop, "OMOP", id="omop", marks=pytest.mark.deep),
+        pytest.param(make_notes, "Notes only", id="notes"),
+    ],
 )
 def test_from_files_to_a_case(worker, live_server, page, tmp_path, make, format, complaints):
     cache.clear()

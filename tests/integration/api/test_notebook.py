@@ -16,7 +16,6 @@ from accounts.api_access.tokens import issue_token
 from accounts.models import Role
 from jobs.models import JobState
 from tests import factories, paths
-from tests.demo_cases import COHORT
 from tests.worlds.reconstructed import LIGHT_ROLES, import_folder
 from timelines.evaluations.actions import execute_evaluation
 from timelines.models import Evaluation, Run
@@ -51,8 +50,7 @@ def worker() -> Iterator[None]:
 @pytest.mark.usefixtures("worker")
 def test_the_notebook_runs(live_server: Any, settings: Any, monkeypatch: Any) -> None:
     settings.MODEL_ROLES = LIGHT_ROLES
-    case = sorted(path.name for path in COHORT.iterdir() if path.is_dir())[0]
-    dataset = import_folder(COHORT, name="demo", cases=[case])
+    dataset = import_folder(paths.DEMO / "intro", name="demo")
     _, token = issue_token(
         user=factories.make_user(dataset.study, Role.ADMIN), label="notebook", by=None
     )

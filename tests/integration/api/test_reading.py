@@ -10,7 +10,7 @@ import pytest
 from accounts.models import AuditEvent, Role
 from ehr.models import Dataset, Encounter, SourceRow
 from tests import factories
-from tests.demo_cases import COHORT
+from tests.paths import DEMO
 from tests.support.api import ApiClient
 from tests.worlds.reconstructed import LIGHT_ROLES, import_folder, run_inline
 from timelines.models import Entry, Run, Timeline
@@ -18,14 +18,10 @@ from timelines.models import Entry, Run, Timeline
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def first_case() -> str:
-    return sorted(path.name for path in COHORT.iterdir() if path.is_dir())[0]
-
-
 @pytest.fixture
 def dataset(settings: Any) -> Dataset:
     settings.MODEL_ROLES = LIGHT_ROLES
-    return import_folder(COHORT, cases=[first_case()])
+    return import_folder(DEMO / "intro")
 
 
 @pytest.fixture

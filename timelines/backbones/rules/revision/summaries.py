@@ -119,7 +119,7 @@ def _read_observations(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 def _drop_rows(entry: Entry, stated: dict[int, SourceRow]) -> Entry:
     if not entry.adopted_rows:
-        return entry
+        return replace(entry, near_rows=())
     row = stated[entry.adopted_rows[0]]
     what = f"{row.value} {row.unit}".strip() or "an observation"
     reason = (
