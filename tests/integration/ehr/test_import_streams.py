@@ -3,15 +3,9 @@
 They are read block by block, repeated without change, and continued after a kill.
 """
 
-import os
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from datetime import datetime
 from itertools import accumulate
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -340,54 +334,3 @@ def test_a_case_takes_no_more_bytes_than_its_limit(bring, settings, monkeypatch,
     assert all("IMPORT_CASE_BYTES" in r.reason and r.file and r.line for r in refused)
     parts = ImportedPart.objects.filter(dataset__name="cohort").exclude(key="encounters")
     assert sum(part.rejected for part in parts) >= refused.count() > 0
-
-
-def large_mimic(root: Path, rows: int) -> Path:
-    """The excerpt with many charted rows."""
-    shutil.copytree(MIMIC, root)
-    line = "10007928,20338077,1,2,2129-04-06 00:{:02}:00,2129-04-06 00:35:00,220045,{},112,bpm,0\n"
-    with (root / "icu" / "chartevents.csv").open("a") as file:
-        file.writelines(line.format(i % 60, i) for i in range(rows))
-    return root
-
-
-@pytest.mark.deep
-@pytest.mark.slow
-@pytest.mark.django_db(transaction=True)
-def test_a_killed_import_goes_on_after_its_last_block(tmp_path, process_environment):
-    path = large_mimic(tmp_path / "m", 600_000)
-    arguments = [
-        "--format=mimic_iv",
-        f"--path={path}",
-        "--name=cohort",
-        "--study=imports",
-        f"--cases={CASE}",
-    ]
-    command = [sys.executable, "manage.py", "import_dataset", *arguments]
-    process = subprocess.Popen(
-        command,
-        cwd=BASE_DIR,
-        env=process_environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    deadline = time.monotonic() + 600
-    while (
-        not ImportedPart.objects.filter(key__startswith="icu/chartevents#").exists()
-        and time.monotonic() < deadline
-    ):
-        time.sleep(0.01)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    stored = SourceRow.objects.filter(source="chartevents").count()
-    assert 0 < stored < 600_002
-    subprocess.run(command, cwd=BASE_DIR, env=process_environment, capture_output=True, check=False)
-    values = (
-        SourceRow.objects.filter(source="chartevents")
-        .order_by("row_index")
-        .values_list("value", flat=True)
-    )
-    assert list(values)[2:] == [str(i) for i in range(600_000)]
-    encounter = Encounter.objects.get()
-    assert encounter.row_count == SourceRow.objects.count()
-    assert not ImportedPart.objects.filter(key__contains="#").exists()

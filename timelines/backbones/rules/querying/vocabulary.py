@@ -19,6 +19,8 @@ _WORD = re.compile(r"[A-Za-z0-9+&%]+")
 _GLUE = re.compile(r"[ \t\-./'’#]{0,3}")
 _MAX_TERM_WORDS = 6
 MEDICATION_CATEGORIES = ("med", "order")
+#: Categories of an event name that the tables know by another one: FHIR and OMOP name vital signs.
+_SAME_CATEGORY = {"vital": "chart"}
 
 
 class Kind(StrEnum):
@@ -100,7 +102,8 @@ def event_name(text: str) -> EventName:
     words = tuple(w.lower() for w in _WORD.findall(text))
     parts = text.split(":")
     act = parts[-1].strip().lower() if len(parts) > 2 else ""
-    return EventName(text, words[0] if words else "", words[1:], act)
+    category = words[0] if words else ""
+    return EventName(text, _SAME_CATEGORY.get(category, category), words[1:], act)
 
 
 class Vocabulary:

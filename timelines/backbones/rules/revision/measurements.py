@@ -56,7 +56,7 @@ def match_measurement(reading: Reading, row: SourceRow, *, implied: bool) -> Mat
             f"same measurement, same value {row.value} {row.unit}".rstrip(),
             exact,
         )
-    fits = fits_condition(reading.text, row.event, row.numeric_value)
+    fits = fits_condition(reading.text, _name_with_scale(row), row.numeric_value)
     if fits is None and _PASSED.search(reading.text) and _PASSED.search(row.event):
         return Match(0.45, REACH_WEAK, f"charted output of {row.value}", repeats=True)
     if fits is None:
@@ -73,6 +73,21 @@ def match_measurement(reading: Reading, row: SourceRow, *, implied: bool) -> Mat
         if fits
         else None
     )
+
+
+#: Units of a temperature whose name has no scale, as FHIR and OMOP write them.
+_SCALES = (
+    (re.compile(r"(?:\[?deg|°) ?f|fahrenheit", re.IGNORECASE), "fahrenheit"),
+    (re.compile(r"cel|(?:deg|°) ?c|^c$", re.IGNORECASE), "celsius"),
+)
+
+
+def _name_with_scale(row: SourceRow) -> str:
+    """Return the event name; of a temperature with the scale of its unit."""
+    if "temperature" not in row.event:
+        return row.event
+    scale = next((name for unit, name in _SCALES if unit.search(row.unit)), "")
+    return row.event if scale in row.event else f"{row.event} temperature {scale}"
 
 
 def _part_of_pair(pair: re.Match[str], row: SourceRow) -> Match | None:
