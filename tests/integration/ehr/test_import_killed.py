@@ -129,7 +129,7 @@ def test_a_killed_import_goes_on_after_its_last_block(
     assert 0 < SourceRow.objects.count() < ROWS
     subprocess.run(command, cwd=BASE_DIR, env=process_environment, capture_output=True, check=False)
     rows = SourceRow.objects.filter(source__startswith=source).order_by("row_index")
-    values = [int(float(value)) for value in rows.values_list("value", flat=True)]
-    assert values[before:] == list(range(ROWS))
+    values = list(rows.values_list("value", flat=True))[before:]
+    assert [int(float(value)) for value in values] == list(range(ROWS))
     assert Encounter.objects.get().row_count == SourceRow.objects.count()
     assert not ImportedPart.objects.filter(key__contains="#").exists()
