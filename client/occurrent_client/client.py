@@ -40,11 +40,11 @@ class Occurrent:
         self.imports = Imports(self._transport)
         self.exports = Exports(self._transport)
 
-    def call(self, operation: str, **values: Any) -> Any:
+    def call(self, operation: str, /, **values: Any) -> Any:
         """Call any operation by its name in the description of the API."""
         return self._transport.call(operation, **values)
 
-    def all(self, operation: str, **values: Any) -> Iterator[dict[str, Any]]:
+    def all(self, operation: str, /, **values: Any) -> Iterator[dict[str, Any]]:
         """Yield all results of any list, page after page."""
         return self._transport.list_all(operation, **values)
 

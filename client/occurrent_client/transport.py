@@ -33,7 +33,7 @@ class Transport:
         self._http = http or httpx.Client(base_url=url.rstrip("/"), timeout=timeout)
         self._http.headers["Authorization"] = f"Bearer {token}"
 
-    def call(self, name: str, *, etag: str = "", **values: Any) -> Any:
+    def call(self, name: str, /, *, etag: str = "", **values: Any) -> Any:
         """Return the body of the operation's answer, None for an empty one.
 
         `values` are parts of its address, parameters and fields of its body, by name. Raises
@@ -45,12 +45,12 @@ class Transport:
             return None
         return response.json() if kind == "application/json" else response.content
 
-    def call_with_etag(self, name: str, **values: Any) -> tuple[Any, str]:
+    def call_with_etag(self, name: str, /, **values: Any) -> tuple[Any, str]:
         """Return the body and the ETag of what was read."""
         response = self._send(OPERATIONS[name], values, "")
         return response.json(), response.headers["ETag"]
 
-    def list_all(self, name: str, **values: Any) -> Iterator[dict[str, Any]]:
+    def list_all(self, name: str, /, **values: Any) -> Iterator[dict[str, Any]]:
         """Yield the results of a list, page after page."""
         asked: dict[str, Any] = {"limit": 500, **values}
         while True:
@@ -63,7 +63,7 @@ class Transport:
             else:
                 asked["offset"] = asked.get("offset", 0) + len(page["results"])
 
-    def send_files(self, name: str, files: Sequence[tuple[str, Path]], **values: Any) -> Any:
+    def send_files(self, name: str, files: Sequence[tuple[str, Path]], /, **values: Any) -> Any:
         """Send files once, as (name, place), and return the body of the answer."""
         operation = OPERATIONS[name]
         path, query, _ = _split(operation, values)
@@ -79,7 +79,7 @@ class Transport:
         _check(response)
         return response.json()
 
-    def save(self, name: str, target: Path, **values: Any) -> None:
+    def save(self, name: str, target: Path, /, **values: Any) -> None:
         """Write the file that an operation returns."""
         operation = OPERATIONS[name]
         path, query, _ = _split(operation, values)
@@ -91,7 +91,7 @@ class Transport:
                 for chunk in response.iter_bytes():
                     file.write(chunk)
 
-    def stream_lines(self, name: str, **values: Any) -> Iterator[str]:
+    def stream_lines(self, name: str, /, **values: Any) -> Iterator[str]:
         """Yield the lines of a file while they arrive."""
         operation = OPERATIONS[name]
         path, query, _ = _split(operation, values)

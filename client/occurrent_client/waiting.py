@@ -230,10 +230,10 @@ class Export(Started):
         return target
 
     def _is_active(self) -> bool:
-        return bool(self.facts["active"])
+        return bool(self.facts["active"] or self.facts["paused"])
 
     def _describe(self) -> str:
-        return str(self.facts["state"])
+        return "paused" if self.facts["paused"] else str(self.facts["state"])
 
     def _has_failed(self) -> bool:
         return self.state in ("failed", "cancelled")
