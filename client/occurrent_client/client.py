@@ -100,9 +100,9 @@ class Imports(_Part):
     """Files that become datasets."""
 
     def upload(self, files: str | Path | Iterable[str | Path], study: str = "") -> Import:
-        """Bring files, a zip, or a folder of this computer; return the check of them.
+        """Bring files, a zip, or a folder of this computer.
 
-        `study` is its id, for people who manage several.
+        The result is the check of them, which has begun. `study` is its id, for people who manage several.
         """
         sent = find_files(files)
         facts = self._transport.send_files("import_bring", sent, study=study or None)
@@ -132,7 +132,7 @@ class Exports(_Part):
 
         `text` adds words of the notes.
         """
-        values = {"run": find_id(run), "format": format, "with_note_text": text}
+        values: dict[str, Any] = {"run": find_id(run), "format": format, "with_note_text": text}
         if dataset:
             values["dataset"] = find_dataset(self._transport, dataset)
         return Export(self._transport, self._transport.call("export_start", **values))

@@ -46,7 +46,10 @@ def find_good_check(upload: Upload) -> ImportJob | None:
 
 
 def read_paths(text: str) -> list[str]:
-    """Return the names with folders that a client sent. Raises UploadRefused."""
+    """Return the names with folders that a client sent.
+
+    Raises UploadRefused.
+    """
     try:
         found = json.loads(text) if text else []
     except (ValueError, RecursionError):

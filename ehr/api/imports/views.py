@@ -63,7 +63,10 @@ class Imports(ApiView):
 
     @import_operation("import_list", bodies.ImportPage, parameters=[STUDY, LIMIT, OFFSET])
     def get(self, request: Request) -> dict[str, Any]:
-        """Return what was brought to your studies, newest first. For study admins."""
+        """Return what was brought to your studies, newest first.
+
+        For study admins.
+        """
         studies = find_requested_studies(request, ADMINS)
         uploads = find_uploads(require_person(request)).filter(study__in=studies)
         return load_page(request, uploads, describe_imports)
@@ -77,9 +80,9 @@ class Imports(ApiView):
         parameters=[STUDY],
     )
     def post(self, request: Request) -> dict[str, Any]:
-        """Bring files or a folder of the server, and check them at once. For study admins.
+        """Bring files or a folder of the server; check them at once.
 
-        Files need a token: they are not taken from a session.
+        For study admins. Files need a token: they are not taken from a session.
         """
         study = find_study(request, request.query_params.get("study", ""))
         upload = _bring(request, study)
@@ -165,7 +168,10 @@ class ImportAction(ApiView):
 class ImportFaults(ApiView):
     @import_operation("import_faults", {(200, "text/csv"): OpenApiTypes.STR})
     def get(self, request: Request, import_id: str) -> HttpResponseBase:
-        """Return all faults of the latest job as a CSV: file, line, field, case and reason."""
+        """Return all faults of the latest job as a CSV.
+
+        Columns: file, line, field, case_id, reason.
+        """
         return send_reasons(_find(request, import_id), require_person(request))
 
 
@@ -183,12 +189,16 @@ def _bring(request: Request, study: Study) -> Upload:
     if (request.content_type or "").partition(";")[0].strip().lower() != FORM:
         folder = read_body(bodies.ImportFolder, request)["folder"]
         return actions.choose_folder(study=study, key=folder, by=person)
-    paths = read_paths(str(request.data.get("paths", "")))
+    assert request.data is not None, "the form is read"
+    paths = read_paths(request._request.POST.get("paths", ""))
     return actions.store_upload(study=study, files=take_files(request._request, paths), by=person)
 
 
 def _check_at_once(request: Request, upload: Upload) -> None:
-    """Queue the check; what is refused here is refused again when it is asked for."""
+    """Queue the check, unless it is refused.
+
+    It is refused with its reason when it is asked for.
+    """
     try:
         actions.start_check(
             upload=upload, format=upload.format, mapping={}, by=require_person(request)

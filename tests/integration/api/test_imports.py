@@ -165,3 +165,23 @@ def test_webhooks_are_added_tested_and_removed(api, study):
     assert (sent["object_id"], sent["status"]) == (made["id"], None)
     assert api.delete(path)[0] == 204
     assert not Webhook.objects.exists()
+
+
+def test_exports_are_started_by_dataset_and_belong_to_their_person(api, study):
+    dataset = factories.make_encounter(factories.make_dataset(study=study)).dataset
+    for body, status in (
+        ({}, 400),
+        ({"dataset": dataset.public_id, "format": "other"}, 400),
+        ({"dataset": "z" * 12}, 404),
+        ({"run": "z" * 12}, 404),
+    ):
+        assert api.post("exports/", **body)[0] == status, body
+    status, made = api.post("exports/", dataset=dataset.public_id, format="meds")
+    assert (status, made["state"], made["downloadable"]) == (201, "queued", False)
+    path = f"exports/{made['id']}/"
+    assert api.get(f"{path}download/")[0] == 404
+    assert api.post(f"{path}actions/pause/")[1]["paused"] is True
+    assert api.post(f"{path}actions/cancel/")[1]["state"] == "cancelled"
+    colleague = ApiClient(factories.make_user(study, Role.ADMIN))
+    assert colleague.get(path)[0] == 404
+    assert colleague.get("exports/")[1]["count"] == 0

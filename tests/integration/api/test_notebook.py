@@ -96,11 +96,11 @@ def test_three_calls_from_a_folder_of_fhir_to_a_case(
     write_bulk(tmp_path / "bulk", make_stay())
     admin = factories.make_user(factories.make_study("fhir"), Role.ADMIN)
     _, token = issue_token(user=admin, label="client", by=None)
-    oc, quick = Occurrent(live_server.url, token=token), {"poll": 0.2, "timeout": 60}
-    brought = oc.imports.upload(tmp_path / "bulk").wait(**quick)
-    imported = brought.start(name="fhir").wait(**quick)
-    run = oc.runs.launch(dataset="fhir").wait(**quick)
+    oc = Occurrent(live_server.url, token=token)
+    brought = oc.imports.upload(tmp_path / "bulk").wait(timeout=60, poll=0.2)
+    imported = brought.start(name="fhir").wait(timeout=60, poll=0.2)
+    run = oc.runs.launch(dataset="fhir").wait(timeout=60, poll=0.2)
     assert (imported.facts["format"], imported.facts["job"]["counts"]["imported"]) == ("fhir", 1)
     assert [*oc.timelines.stream(run)]
-    saved = oc.exports.start(run=run).wait(**quick).save(tmp_path / "timelines.zip")
+    saved = oc.exports.start(run=run).wait(timeout=60, poll=0.2).save(tmp_path / "timelines.zip")
     assert zipfile.ZipFile(saved).testzip() is None

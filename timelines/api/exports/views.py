@@ -116,7 +116,10 @@ def _find(request: Request, export_id: str) -> Export:
 
 
 def _find_dataset(request: Request, *, dataset: str, run: str, **_: Any) -> Dataset:
-    """Return the dataset, else that of the run. Raises Http404, ValidationError."""
+    """Return the dataset, else that of the run.
+
+    Raises Http404, ValidationError.
+    """
     studies = require_studies(request, ADMINS)
     if dataset:
         return get_object_or_404(Dataset, study__in=studies, public_id=dataset)
