@@ -189,7 +189,8 @@ def _bring(request: Request, study: Study) -> Upload:
     if (request.content_type or "").partition(";")[0].strip().lower() != FORM:
         folder = read_body(bodies.ImportFolder, request)["folder"]
         return actions.choose_folder(study=study, key=folder, by=person)
-    assert request.data is not None, "the form is read"
+    # The files are received here.
+    assert request.data is not None
     paths = read_paths(request._request.POST.get("paths", ""))
     return actions.store_upload(study=study, files=take_files(request._request, paths), by=person)
 
