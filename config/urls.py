@@ -27,6 +27,7 @@ for prefix, module in (
     ("", "timelines.urls"),
     ("", "adjudication.urls"),
     ("api/", "accounts.api.urls"),
+    ("api/", "jobs.api.urls"),
     ("api/", "ehr.api.urls"),
     ("api/", "timelines.api.urls"),
     ("api/", "adjudication.api.urls"),

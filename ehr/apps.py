@@ -8,14 +8,21 @@ class EhrConfig(AppConfig):
 
     def ready(self) -> None:
         """Register jobs and a card; drop partitions with datasets."""
+        from accounts.api_access.errors import build_refused, register_refusals
         from accounts.registry import register_study_card
+        from ehr.deletion import DeletionRefused
+        from ehr.formats.base import FormatError
         from ehr.models import Dataset, DatasetDeletion, ImportJob
         from ehr.partitions import drop_with_dataset
         from ehr.tasks import runnable_imports, send_deletion_hints, send_import_hints
         from ehr.uploads.cards import datasets_card
+        from ehr.uploads.names import UploadRefused
         from jobs.registry import register
         from jobs.webhooks.registry import find_ended_jobs, register_ended
 
+        register_refusals(
+            dict.fromkeys((DeletionRefused, FormatError, UploadRefused), build_refused)
+        )
         register(ImportJob, send_import_hints, runnable=runnable_imports)
         register(DatasetDeletion, send_deletion_hints)
         imports = ImportJob.objects.filter(kind=ImportJob.Kind.IMPORT)

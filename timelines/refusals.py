@@ -9,6 +9,7 @@ from accounts.api_access.errors import Build, Refusal, build_refused
 from timelines.access.asking import AskFirst
 from timelines.drafts.values import EditRefused
 from timelines.evaluations.actions import EvaluationRefused
+from timelines.exports.actions import ExportRefused
 from timelines.pipeline.config import ConfigError
 from timelines.runs.actions import RunRefused
 from timelines.runs.language_models import UnknownModel
@@ -37,6 +38,7 @@ REFUSALS: Mapping[type[Exception], Build] = {
     ConfigError: build_refused,
     EditRefused: build_refused,
     EvaluationRefused: build_refused,
+    ExportRefused: build_refused,
     RunRefused: build_refused,
     UnknownModel: build_refused,
 }

@@ -36,7 +36,7 @@ def operation(
     gives: type[Body] | Files | None,
     refuses: Sequence[int] = (),
     many: bool = False,
-    takes: type[Body] | None = None,
+    takes: type[Body] | Mapping[str, type[Body]] | None = None,
     status: HTTPStatus = HTTPStatus.OK,
     parameters: Sequence[OpenApiParameter] = (),
     etag: Callable[[Any], str] | None = None,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import IO, Any
 
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from rest_framework.exceptions import ParseError, ValidationError
-from rest_framework.parsers import JSONParser
+from rest_framework.parsers import DataAndFiles, JSONParser, MultiPartParser
 
-from accounts.requests.guard import OddValue, check_json
+from accounts.requests.guard import OddValue, check_json, find_odd_text
 
 
 class CheckedJSONParser(JSONParser):
@@ -35,4 +36,28 @@ class CheckedJSONParser(JSONParser):
             check_json(found)
         except OddValue as error:
             raise ValidationError({error.field: [str(error)]}) from None
+        return found
+
+
+class CheckedFilesParser(MultiPartParser):
+    """Parses a form with files, and checks its texts.
+
+    Raises ParseError (400), RequestDataTooBig (413).
+    """
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> DataAndFiles[Any, Any]:
+        """The fields and files in the body."""
+        try:
+            found = super().parse(stream, media_type, parser_context)
+        except RequestDataTooBig:
+            raise
+        except SuspiciousOperation:
+            raise ParseError("The form cannot be read. Send fewer files and fields.") from None
+        if sentence := find_odd_text(found.data):
+            raise ParseError(sentence)
         return found

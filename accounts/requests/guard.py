@@ -24,6 +24,8 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase]
 API = "/api/"
 #: Its form has files, which are read only after the person is known (`ehr.uploads.receiving`).
 UPLOADS = "/imports/new/"
+#: The same in the API.
+API_UPLOADS = "/api/imports/"
 NOT_UTF8 = "This is not UTF-8 text. Send UTF-8."
 ODD_TEXT = (
     "This has a character that cannot be stored: NUL, or half of a surrogate pair. Remove it and"

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 
 from occurrent_client.frames import Library, make_frame
 from occurrent_client.transport import Transport
-from occurrent_client.waiting import Evaluation, Run
+from occurrent_client.waiting import Evaluation, Export, Import, Run
 
 
 class Occurrent:
@@ -36,12 +37,14 @@ class Occurrent:
         self.runs = Runs(self._transport)
         self.timelines = Timelines(self._transport)
         self.evaluations = Evaluations(self._transport)
+        self.imports = Imports(self._transport)
+        self.exports = Exports(self._transport)
 
-    def call(self, operation: str, **values: Any) -> Any:
+    def call(self, operation: str, /, **values: Any) -> Any:
         """Call any operation by its name in the description of the API."""
         return self._transport.call(operation, **values)
 
-    def all(self, operation: str, **values: Any) -> Iterator[dict[str, Any]]:
+    def all(self, operation: str, /, **values: Any) -> Iterator[dict[str, Any]]:
         """Yield all results of any list, page after page."""
         return self._transport.list_all(operation, **values)
 
@@ -91,6 +94,52 @@ class Cases(_Part):
     def series(self, case: str, library: Library | None = None, **filters: Any) -> Any:
         """Return the series of a stay as a table."""
         return make_frame(self._transport.list_all("series_list", case_id=case, **filters), library)
+
+
+class Imports(_Part):
+    """Files that become datasets."""
+
+    def upload(self, files: str | Path | Iterable[str | Path], study: str = "") -> Import:
+        """Bring files, a zip, or a folder of this computer.
+
+        The result is the check of them, which has begun. `study` is its id, for people who manage several.
+        """
+        sent = find_files(files)
+        facts = self._transport.send_files("import_bring", sent, study=study or None)
+        return Import(self._transport, facts)
+
+    def folder(self, name: str, study: str = "") -> Import:
+        """Bring a folder of the server that its operator allowed."""
+        facts = self._transport.call("import_bring", folder=name, study=study or None)
+        return Import(self._transport, facts)
+
+    def get(self, found: str) -> Import:
+        """Return an import by its id."""
+        return Import(self._transport, self._transport.call("import", import_id=found))
+
+    def all(self) -> list[dict[str, Any]]:
+        """Return all imports, newest first."""
+        return [*self._transport.list_all("import_list")]
+
+
+class Exports(_Part):
+    """Timelines as files."""
+
+    def start(
+        self, run: Run | str = "", dataset: str = "", format: str = "csv", *, text: bool = False
+    ) -> Export:
+        """Start an export of a run, or of a dataset (name or id), and return it.
+
+        `text` adds words of the notes.
+        """
+        values: dict[str, Any] = {"run": find_id(run), "format": format, "with_note_text": text}
+        if dataset:
+            values["dataset"] = find_dataset(self._transport, dataset)
+        return Export(self._transport, self._transport.call("export_start", **values))
+
+    def get(self, export: str) -> Export:
+        """Return an export by its id."""
+        return Export(self._transport, self._transport.call("export", export_id=export))
 
 
 class Runs(_Part):
@@ -178,6 +227,21 @@ class Evaluations(_Part):
             for row in table["rows"]
         )
         return make_frame(rows, library)
+
+
+def find_files(files: str | Path | Iterable[str | Path]) -> list[tuple[str, Path]]:
+    """Return the files with the names under which they are sent.
+
+    Those of a folder keep its name. Raises FileNotFoundError.
+    """
+    found: list[tuple[str, Path]] = []
+    for path in map(Path, [files] if isinstance(files, str | Path) else files):
+        inner = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+        top = path.resolve().parent
+        found += [(one.resolve().relative_to(top).as_posix(), one) for one in inner]
+    if missing := [str(path) for _, path in found if not path.is_file()]:
+        raise FileNotFoundError(f"There is no file {missing[0]}.")
+    return found
 
 
 def find_id(run: Run | str) -> str:

@@ -6,10 +6,13 @@ with an idempotency key.
 
 from __future__ import annotations
 
+import json
 import re
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -30,7 +33,7 @@ class Transport:
         self._http = http or httpx.Client(base_url=url.rstrip("/"), timeout=timeout)
         self._http.headers["Authorization"] = f"Bearer {token}"
 
-    def call(self, name: str, *, etag: str = "", **values: Any) -> Any:
+    def call(self, name: str, /, *, etag: str = "", **values: Any) -> Any:
         """Return the body of the operation's answer, None for an empty one.
 
         `values` are parts of its address, parameters and fields of its body, by name. Raises
@@ -42,12 +45,12 @@ class Transport:
             return None
         return response.json() if kind == "application/json" else response.content
 
-    def call_with_etag(self, name: str, **values: Any) -> tuple[Any, str]:
+    def call_with_etag(self, name: str, /, **values: Any) -> tuple[Any, str]:
         """Return the body and the ETag of what was read."""
         response = self._send(OPERATIONS[name], values, "")
         return response.json(), response.headers["ETag"]
 
-    def list_all(self, name: str, **values: Any) -> Iterator[dict[str, Any]]:
+    def list_all(self, name: str, /, **values: Any) -> Iterator[dict[str, Any]]:
         """Yield the results of a list, page after page."""
         asked: dict[str, Any] = {"limit": 500, **values}
         while True:
@@ -60,7 +63,35 @@ class Transport:
             else:
                 asked["offset"] = asked.get("offset", 0) + len(page["results"])
 
-    def stream_lines(self, name: str, **values: Any) -> Iterator[str]:
+    def send_files(self, name: str, files: Sequence[tuple[str, Path]], /, **values: Any) -> Any:
+        """Send files once, as (name, place), and return the body of the answer."""
+        operation = OPERATIONS[name]
+        path, query, _ = _split(operation, values)
+        names = json.dumps([name for name, _ in files])
+        with ExitStack() as opened:
+            parts = [
+                ("files", (place.name, opened.enter_context(place.open("rb"))))
+                for _, place in files
+            ]
+            response = self._http.request(
+                operation.method, path, params=query, data={"paths": names}, files=parts
+            )
+        _check(response)
+        return response.json()
+
+    def save(self, name: str, target: Path, /, **values: Any) -> None:
+        """Write the file that an operation returns."""
+        operation = OPERATIONS[name]
+        path, query, _ = _split(operation, values)
+        with self._http.stream(operation.method, path, params=query) as response:
+            if response.is_error:
+                response.read()
+                _check(response)
+            with target.open("wb") as file:
+                for chunk in response.iter_bytes():
+                    file.write(chunk)
+
+    def stream_lines(self, name: str, /, **values: Any) -> Iterator[str]:
         """Yield the lines of a file while they arrive."""
         operation = OPERATIONS[name]
         path, query, _ = _split(operation, values)
@@ -76,13 +107,13 @@ class Transport:
         if operation.starts:
             headers["Idempotency-Key"] = uuid.uuid4().hex
         again = operation.method == "GET" or operation.starts
-        json = None if operation.method == "GET" else body
+        sent = None if operation.method == "GET" else body
         for attempt in range(ATTEMPTS if again else 1):
             if attempt:
                 time.sleep(FIRST_WAIT * 2 ** (attempt - 1))
             try:
                 response = self._http.request(
-                    operation.method, path, params=query, json=json, headers=headers
+                    operation.method, path, params=query, json=sent, headers=headers
                 )
             except httpx.TransportError as error:
                 lost = error

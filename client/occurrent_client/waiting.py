@@ -1,4 +1,4 @@
-"""Things that take a while: runs and evaluations."""
+"""Things that take a while: imports, runs, evaluations and exports."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from occurrent_client.errors import RunEnded, TookTooLong
@@ -143,6 +144,96 @@ class Evaluation(Started):
 
     def _describe(self) -> str:
         return str(self.facts["progress"].get("words") or self.state)
+
+    def _has_failed(self) -> bool:
+        return self.state in ("failed", "cancelled")
+
+
+class Import(Started):
+    """Files that were brought, with their latest check or import."""
+
+    operation, parameter = "import", "import_id"
+
+    def wait(
+        self,
+        timeout: float = 24 * 3600,
+        poll: float = POLL_SECONDS,
+        say: Callable[[str], object] = print_line,
+    ) -> Import:
+        """Wait until the check or import has ended, and return it.
+
+        Raises RunEnded if it failed or was cancelled, TookTooLong.
+        """
+        self._wait(timeout, poll, say)
+        return self
+
+    def start(self, name: str, **choices: Any) -> Import:
+        """Import the files into the dataset of a name.
+
+        `choices`: format, mapping, replace. Wait for the check first.
+        """
+        values = {"import_id": self.id, "name": name, **choices}
+        self.facts = self.transport.call("import_start", **values)
+        return self
+
+    def act(self, action: str) -> Import:
+        """Pause, resume, cancel or retry it, or remove the files."""
+        self.facts = self.transport.call("import_action", import_id=self.id, action=action)
+        return self
+
+    @property
+    def dataset(self) -> str:
+        """Return the id of the dataset; empty before its import."""
+        return str((self.facts["job"] or {}).get("dataset") or "")
+
+    @property
+    def state(self) -> str:
+        """Return the last known state; empty if no format was recognised."""
+        return str((self.facts["job"] or {}).get("state", ""))
+
+    def _is_active(self) -> bool:
+        return bool(self.facts["job"] and self.facts["job"]["active"])
+
+    def _describe(self) -> str:
+        job = self.facts["job"]
+        if job is None:
+            return str(self.facts["recognised"])
+        parts = (job["state_words"], job["time_left"], job["warning"], *job["reasons"][-1:])
+        return ", ".join(part for part in parts if part)
+
+    def _has_failed(self) -> bool:
+        return self.state in ("", "failed", "cancelled")
+
+
+class Export(Started):
+    """Timelines that are written to a file."""
+
+    operation, parameter = "export", "export_id"
+
+    def wait(
+        self,
+        timeout: float = 24 * 3600,
+        poll: float = POLL_SECONDS,
+        say: Callable[[str], object] = print_line,
+    ) -> Export:
+        """Wait until the file is written, and return the export.
+
+        Raises RunEnded if it failed or was cancelled, TookTooLong.
+        """
+        self._wait(timeout, poll, say)
+        return self
+
+    def save(self, path: str | Path) -> Path:
+        """Download the zip. Every case in it counts as seen by you."""
+        target = Path(path)
+        self.transport.save("export_download", target, export_id=self.id)
+        return target
+
+    def _is_active(self) -> bool:
+        return bool(self.facts["active"] or self.facts["paused"])
+
+    def _describe(self) -> str:
+        return "paused" if self.facts["paused"] else str(self.facts["state"])
 
     def _has_failed(self) -> bool:
         return self.state in ("failed", "cancelled")

@@ -1,6 +1,6 @@
 """Datasets and the record of a stay in the API.
 
-Guards and audit trail are those of the pages. Imports and the deletion of a dataset belong here too.
+Guards and audit trail are those of the pages.
 """
 
 from __future__ import annotations

@@ -95,3 +95,6 @@ def retry_deletion(*, job: DatasetDeletion, by: User) -> None:
     check_user_can_manage_study(by, job.study)
     jobs.retry(job=job, by=by, study=job.study)
     send_hints(DatasetDeletion, [job.pk])
+
+
+STEPS = {"cancel": cancel_deletion, "retry": retry_deletion}

@@ -241,6 +241,15 @@ def remove_files(*, upload: Upload, by: User | None) -> None:
     storage.remove_upload(upload.public_id)
 
 
+#: What can be done with the latest job of an upload, by its name in addresses.
+STEPS = {
+    "pause": pause_import,
+    "resume": resume_import,
+    "cancel": cancel_import,
+    "retry": retry_import,
+}
+
+
 def _record(upload: Upload, action: str, by: User | None, **detail: str | int) -> None:
     record(
         actor=by,

@@ -1,6 +1,6 @@
 """Write the files of a request straight to the disk.
 
-Files are taken on the page of imports from study admins only. Elsewhere, and from others, they are
+Files are taken on the page of imports and by the API, from study admins only. Elsewhere, and from others, they are
 dropped before any is stored.
 """
 
@@ -16,7 +16,7 @@ from django.core.files.uploadhandler import FileUploadHandler, StopUpload
 from django.http import HttpRequest
 
 from accounts.permissions import user_can_manage_study
-from accounts.requests.guard import UPLOADS
+from accounts.requests.guard import API_UPLOADS, UPLOADS
 from accounts.scoping import active_study
 from ehr.uploads.names import UploadRefused
 from ehr.uploads.storage import make_arrival
@@ -105,7 +105,12 @@ def drop_arrival(request: HttpRequest) -> None:
 
 def _may_send(request: HttpRequest) -> bool:
     user = getattr(request, "user", None)
-    if request.path_info != UPLOADS or user is None or not user.is_authenticated:
+    if user is None or not user.is_authenticated:
+        return False
+    if request.path_info == API_UPLOADS:
+        # The view has found the study before it reads the files.
+        return getattr(request, "upload_study", None) is not None
+    if request.path_info != UPLOADS:
         return False
     study = active_study(request)
     return study is not None and user_can_manage_study(user, study)

@@ -11,14 +11,13 @@ from accounts.models import Role
 from accounts.permissions import STUDY_ADMINS
 from accounts.scoping import StudyRequest, filter_by_role, study_role_required
 from ehr.deletion import DeletionRefused, count_dataset_losses, describe_refusal
-from ehr.models import Dataset, DatasetDeletion
+from ehr.models import Dataset
 from ehr.registry import Keep
 from ehr.removal import actions
+from ehr.uploads.finding import find_deletions
 from ehr.uploads.forms import DeletionForm
 from ehr.uploads.progress import describe_job
 from jobs.states import InvalidTransition
-
-ACTIONS = {"cancel": actions.cancel_deletion, "retry": actions.retry_deletion}
 
 
 @require_http_methods(["GET", "POST"])
@@ -53,7 +52,7 @@ def delete(request: StudyRequest, public_id: str) -> HttpResponse:
 @study_role_required(Role.ADMIN)
 def deletion(request: StudyRequest, public_id: str) -> HttpResponse:
     """Follow a deletion. htmx gets the state alone."""
-    job = _deletion(request, public_id)
+    job = get_object_or_404(find_deletions(request.user), public_id=public_id)
     context = {"job": job, "line": describe_job(job)}
     partial = bool(request.htmx)  # type: ignore[attr-defined]  # set by django-htmx's middleware
     name = "_deletion_live" if partial else "deletion"
@@ -68,8 +67,8 @@ def deletion(request: StudyRequest, public_id: str) -> HttpResponse:
 @study_role_required(Role.ADMIN)
 def deletion_action(request: StudyRequest, public_id: str, action: str) -> HttpResponse:
     """Cancel or retry a deletion."""
-    job = _deletion(request, public_id)
-    act = ACTIONS.get(action)
+    job = get_object_or_404(find_deletions(request.user), public_id=public_id)
+    act = actions.STEPS.get(action)
     if act is None:
         raise Http404
     try:
@@ -77,10 +76,3 @@ def deletion_action(request: StudyRequest, public_id: str, action: str) -> HttpR
     except InvalidTransition:
         messages.warning(request, "It has ended already, or goes on.")
     return redirect("ehr:deletion", job.public_id)
-
-
-def _deletion(request: StudyRequest, public_id: str) -> DatasetDeletion:
-    found = DatasetDeletion.objects.select_related("study", "created_by")
-    return get_object_or_404(
-        filter_by_role(found, request.user, roles=STUDY_ADMINS), public_id=public_id
-    )

@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import Count
-from django.http import FileResponse, Http404, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from accounts.audit.trail import record
 from accounts.models import Role
-from accounts.permissions import STUDY_ADMINS
 from accounts.requests.guard import find_odd_text, refuse
-from accounts.scoping import StudyRequest, filter_by_role, study_role_required
+from accounts.scoping import StudyRequest, study_role_required
 from ehr.formats.base import FormatError
 from ehr.formats.recognition import find_root
 from ehr.ingest.sources import FORMAT_WORDS
 from ehr.models import Dataset, ImportJob, Upload
 from ehr.uploads import actions
+from ehr.uploads.finding import (
+    audit_reading,
+    find_good_check,
+    find_latest_job,
+    find_upload,
+    read_paths,
+    send_reasons,
+)
 from ehr.uploads.forms import FolderForm, SettingsForm
 from ehr.uploads.names import UploadRefused
 from ehr.uploads.progress import describe_job
-from ehr.uploads.reasons import stream_rejected
 from ehr.uploads.receiving import drop_arrival, take_files
 from ehr.uploads.samples import list_columns
-from ehr.uploads.storage import find_files, find_reasons
+from ehr.uploads.storage import find_files
 from jobs.states import InvalidTransition
 
 PER_PAGE = 30
-ACTIONS = {
-    "pause": actions.pause_import,
-    "resume": actions.resume_import,
-    "cancel": actions.cancel_import,
-    "retry": actions.retry_import,
-}
 
 
 @require_GET
@@ -83,19 +81,8 @@ def _bring(request: StudyRequest) -> Upload:
     """Store what the form brings. Raises UploadRefused."""
     if folder := request.POST.get("folder", ""):
         return actions.choose_folder(study=request.study, key=folder, by=request.user)
-    files = take_files(request, _read_paths(request.POST.get("paths", "")))
+    files = take_files(request, read_paths(request.POST.get("paths", "")))
     return actions.store_upload(study=request.study, files=files, by=request.user)
-
-
-def _read_paths(text: str) -> list[str]:
-    """Return the names that a script sent. Raises UploadRefused."""
-    try:
-        found = json.loads(text) if text else []
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
-        raise UploadRefused("The names of the files cannot be read. Send them again.")
-    return found
 
 
 def _check_at_once(request: StudyRequest, upload: Upload) -> None:
@@ -112,7 +99,7 @@ def upload(request: StudyRequest, public_id: str) -> HttpResponse:
 
     htmx gets the state alone, and once the job has ended the whole page.
     """
-    found = _upload(request, public_id)
+    found = find_upload(request.user, public_id)
     if request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
         context = _live(found)
         response = render(request, "ehr/imports/_live.html", context)
@@ -120,7 +107,7 @@ def upload(request: StudyRequest, public_id: str) -> HttpResponse:
             response["HX-Refresh"] = "true"
     else:
         response = _page(request, found, _form(request, found, None))
-        _audit(request, found, "import.preview")
+        audit_reading(found, "import.preview", request.user)
     response["Vary"] = "HX-Request"
     return response
 
@@ -129,7 +116,7 @@ def upload(request: StudyRequest, public_id: str) -> HttpResponse:
 @study_role_required(Role.ADMIN)
 def settings(request: StudyRequest, public_id: str) -> HttpResponse:
     """Check again or import, with the format and mapping of the form."""
-    found = _upload(request, public_id)
+    found = find_upload(request.user, public_id)
     form = _form(request, found, request.POST)
     if form.is_valid():
         try:
@@ -145,12 +132,12 @@ def settings(request: StudyRequest, public_id: str) -> HttpResponse:
 @study_role_required(Role.ADMIN)
 def upload_action(request: StudyRequest, public_id: str, action: str) -> HttpResponse:
     """Pause, resume, cancel or retry the latest job, or remove the files."""
-    found = _upload(request, public_id)
-    job = _latest(found)
+    found = find_upload(request.user, public_id)
+    job = find_latest_job(found)
     try:
         if action == "remove":
             actions.remove_files(upload=found, by=request.user)
-        elif (act := ACTIONS.get(action)) is None or job is None:
+        elif (act := actions.STEPS.get(action)) is None or job is None:
             raise Http404
         else:
             act(job=job, by=request.user)
@@ -165,20 +152,7 @@ def upload_action(request: StudyRequest, public_id: str, action: str) -> HttpRes
 @study_role_required(Role.ADMIN)
 def reasons(request: StudyRequest, public_id: str) -> HttpResponseBase:
     """Download the reasons of the latest job as a CSV."""
-    found = _upload(request, public_id)
-    job = _latest(found)
-    if job is None:
-        raise Http404
-    _audit(request, found, "import.reasons")
-    name = f"reasons-{job.public_id}.csv"
-    if job.kind == ImportJob.Kind.IMPORT and job.dataset is not None:
-        response = StreamingHttpResponse(stream_rejected(job.dataset), content_type="text/csv")
-        response["Content-Disposition"] = f'attachment; filename="{name}"'
-        return response
-    path = find_reasons(job)
-    if not path.is_file():
-        raise Http404
-    return FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type="text/csv")
+    return send_reasons(find_upload(request.user, public_id), request.user)
 
 
 def _start(request: StudyRequest, upload: Upload, form: SettingsForm) -> None:
@@ -196,13 +170,13 @@ def _start(request: StudyRequest, upload: Upload, form: SettingsForm) -> None:
 
 
 def _page(request: StudyRequest, upload: Upload, form: SettingsForm) -> HttpResponse:
-    check = upload.jobs.filter(kind=ImportJob.Kind.CHECK, state="succeeded").first()
+    check = find_good_check(upload)
     context = _live(upload) | {"form": form, "check": check}
     return render(request, "ehr/imports/upload.html", context)
 
 
 def _live(upload: Upload) -> dict[str, Any]:
-    job = _latest(upload)
+    job = find_latest_job(upload)
     line = describe_job(job) if job else None
     return {
         "upload": upload,
@@ -217,24 +191,3 @@ def _form(request: StudyRequest, upload: Upload, data: Any) -> SettingsForm:
     there = upload.removed_at is None and upload.format == "csv"
     columns = list_columns(find_root(find_files(upload), "csv")) if there else []
     return SettingsForm(data, upload=upload, study=upload.study, columns=columns)
-
-
-def _latest(upload: Upload) -> ImportJob | None:
-    return upload.jobs.select_related("dataset", "upload__study").order_by("-pk").first()
-
-
-def _upload(request: StudyRequest, public_id: str) -> Upload:
-    found = Upload.objects.select_related("study", "created_by")
-    return get_object_or_404(
-        filter_by_role(found, request.user, roles=STUDY_ADMINS), public_id=public_id
-    )
-
-
-def _audit(request: StudyRequest, upload: Upload, action: str) -> None:
-    record(
-        actor=request.user,
-        study=upload.study,
-        action=action,
-        object_type="ehr.upload",
-        object_id=upload.public_id,
-    )

@@ -12,6 +12,7 @@ from timelines.api.cases import exports, listing
 from timelines.api.cases import views as cases
 from timelines.api.curation import views as curation
 from timelines.api.evaluations import views as evaluations
+from timelines.api.exports import views as exported
 from timelines.api.runs import views as runs
 
 app_name = "timelines_api"
@@ -19,6 +20,7 @@ app_name = "timelines_api"
 _CASE = "cases/<public_id:case_id>/"
 _TIMELINE = f"{_CASE}timelines/<public_id:timeline_id>/"
 _RUN = "runs/<public_id:run_id>/"
+_EXPORT = "exports/<public_id:export_id>/"
 _EVALUATION = "evaluations/<public_id:evaluation_id>/"
 _ADDRESSES: list[tuple[str, type[ApiView], str]] = [
     ("cases/", listing.Cases, "cases"),
@@ -37,6 +39,10 @@ _ADDRESSES: list[tuple[str, type[ApiView], str]] = [
     (f"{_RUN}actions/<slug:action>/", runs.RunAction, "run_action"),
     (f"{_RUN}study-timeline/", runs.RunChosen, "run_choose"),
     (f"{_RUN}timelines/", runs.RunTimelines, "run_timelines"),
+    ("exports/", exported.Exports, "exports"),
+    (_EXPORT, exported.ExportOne, "export"),
+    (f"{_EXPORT}actions/<slug:action>/", exported.ExportAction, "export_action"),
+    (f"{_EXPORT}download/", exported.ExportDownload, "export_download"),
     ("evaluations/", evaluations.Evaluations, "evaluations"),
     ("evaluations/choices/", evaluations.EvaluationChoices, "evaluation_choices"),
     (_EVALUATION, evaluations.EvaluationOne, "evaluation"),

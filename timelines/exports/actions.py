@@ -5,6 +5,7 @@ Workers write them (`timelines.exports.writing`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 
 from django.conf import settings
@@ -106,6 +107,16 @@ def delete_export(*, export: Export, by: User) -> None:
         raise ExportRefused("only an export that has ended and still has files can be deleted")
     _audit(export, "export.delete", by)
     transaction.on_commit(Store(export.public_id).delete)
+
+
+#: What can be done with an export, by its name in addresses.
+STEPS: dict[str, Callable[..., None]] = {
+    "pause": pause_export,
+    "resume": resume_export,
+    "cancel": cancel_export,
+    "retry": retry_export,
+    "delete": delete_export,
+}
 
 
 @transaction.atomic

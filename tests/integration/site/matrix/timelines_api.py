@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from jobs.models import JobState
-from tests.integration.site.matrix import timelines, timelines_case, timelines_evaluation
+from tests.integration.site.matrix import (
+    timelines,
+    timelines_case,
+    timelines_evaluation,
+    timelines_exports,
+)
 from tests.integration.site.matrix.ehr_api import expect_readers
 from tests.integration.site.matrix.world import Answer, Row, World, answers
 
@@ -116,4 +121,37 @@ EVALUATIONS = [
         path=lambda world: {**_evaluation(world), "action": "other"},
     ),
 ]
-ROWS = [*CASES, *RUNS, *EVALUATIONS]
+
+
+def _export(world: World, state: JobState = JobState.SUCCEEDED) -> dict[str, str]:
+    return {"export_id": timelines_exports._export(world, state).public_id}
+
+
+def _exporting(action: str, state: JobState) -> Callable[[World], Mapping[str, str]]:
+    return lambda world: {**_export(world, state), "action": action}
+
+
+EXPORTS = [
+    Row("timelines_api:exports", _admins(200, outsider=200)),
+    Row("timelines_api:exports", _admins(415, outsider=415), method="post"),
+    Row("timelines_api:export", _admins(200), path=_export),
+    Row("timelines_api:export_download", _admins(200), path=_export),
+    *(
+        Row(
+            "timelines_api:export_action",
+            _admins(answer),
+            method="post",
+            path=_exporting(action, state),
+        )
+        for action, state, answer in (
+            ("pause", JobState.QUEUED, 200),
+            ("resume", JobState.QUEUED, 200),
+            ("cancel", JobState.QUEUED, 200),
+            ("retry", JobState.FAILED, 200),
+            ("delete", JobState.SUCCEEDED, 200),
+            ("delete", JobState.QUEUED, 422),
+            ("other", JobState.QUEUED, 404),
+        )
+    ),
+]
+ROWS = [*CASES, *RUNS, *EVALUATIONS, *EXPORTS]
