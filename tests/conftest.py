@@ -37,7 +37,7 @@ from tests.network import block_network
 from tests.services import VAR_VARIABLE, remove_dead_sessions, remove_session
 
 # The same examples in every run, however slow the machine. `make test-deep` looks for new ones.
-for profile, same, most in (("same", True, 30), ("random", False, 200)):
+for profile, same, most in (("same", True, 20), ("random", False, 200)):
     examples.register_profile(
         profile,
         deadline=None,

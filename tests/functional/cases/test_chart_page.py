@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 from accounts.models import AuditEvent, Role
 from ehr.models import Note
 from tests import factories
+from tests.marks import deep
 from tests.support.windows import collect_complaints, sign_in
 from tests.worlds.reconstructed import LIGHT_ROLES, run_inline
 from timelines.domain import TimelineKind
@@ -50,7 +51,7 @@ def timeline(encounter, notes: str) -> Timeline:
     return Timeline.objects.get(case_run__run=run, kind=TimelineKind.REVISED, alternative=1)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", *deep("dark")])
 def test_notes_of_a_chart_are_reached_and_others_are_opened(
     encounter, live_server, page, complaints, scheme
 ):

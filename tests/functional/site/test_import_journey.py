@@ -19,6 +19,7 @@ from jobs.models import JobState
 from tests import factories
 from tests.functional.site.test_pages import assert_accessible
 from tests.import_fuzz.omop import make_omop as make_tables
+from tests.marks import deep
 from tests.support.windows import collect_complaints
 from tests.worlds.fhir_exports import make_stay, write_bulk
 from tests.worlds.reconstructed import LIGHT_ROLES
@@ -75,7 +76,7 @@ def make_notes(root: Path) -> list[Path]:
     [
         pytest.param(make_fhir, "FHIR R4", id="fhir"),
         pytest.param(make_omop, "OMOP", id="omop", marks=pytest.mark.deep),
-        pytest.param(make_notes, "Notes only", id="notes"),
+        pytest.param(make_notes, "Notes only", id="notes", marks=pytest.mark.deep),
     ],
 )
 def test_from_files_to_a_case(worker, live_server, page, tmp_path, make, format, complaints):
@@ -143,7 +144,7 @@ def test_files_of_a_dropped_folder_are_sent_with_their_paths(enter, page, world,
 WIDTHS = (1440, 820, 390)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", *deep("dark")])
 def test_axe_finds_nothing_on_pages_of_imports(enter, live_server, page, world, theme):
     """A check with faults, an ended import, lists and a deletion."""
     admin = factories.make_user(world.study, Role.ADMIN)

@@ -222,7 +222,7 @@ def test_sockets_left_by_dead_servers_are_no_obstacle(private_services):
     assert embedded.ensure_running(paths) == ["postgres", "broker"]
 
 
-@pytest.mark.parametrize("content", ["", "short", None])
+@pytest.mark.parametrize("content", ["", *deep("short", None)])
 def test_a_damaged_signing_key_ends_the_start_with_what_to_do(private_services, content):
     var = private_services.var
     var.mkdir(parents=True)
@@ -241,6 +241,7 @@ def test_a_log_that_cannot_be_written_ends_the_start(private_services):
     assert "serving on" not in result.stdout
 
 
+@pytest.mark.deep
 def test_make_run_brings_an_empty_database_up_to_date_and_lets_browsers_keep_its_files(
     private_services,
 ):

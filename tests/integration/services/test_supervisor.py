@@ -67,6 +67,7 @@ def test_a_killed_child_and_a_killed_service_come_back(embedded_only):
     assert embedded.status(embedded_only) == {"postgres": False, "broker": False}
 
 
+@pytest.mark.deep
 def test_services_that_ran_before_are_left_running(embedded_only):
     embedded.ensure_running(embedded_only)
     with Supervisor(embedded_only):
@@ -104,6 +105,7 @@ def test_a_child_that_has_run_for_long_is_never_given_up(embedded_only):
         assert tick_until(supervisor, lambda: child.failures == 4)
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(sys.platform != "linux", reason="relies on Linux's parent-death signal")
 def test_children_die_with_a_killed_supervisor(embedded_only):
     script = textwrap.dedent(f"""

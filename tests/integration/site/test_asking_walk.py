@@ -38,6 +38,7 @@ EXPOSES = {
 
 
 @pytest.mark.django_db
+@pytest.mark.deep
 def test_no_address_exposes_a_person_before_they_have_answered():
     world = make_world()
     exposing = set()
