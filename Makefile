@@ -56,7 +56,7 @@ fix: setup  ## format, and apply the linter's fixes
 unexport PYTHONDONTWRITEBYTECODE
 # Each pytest worker starts its own services. Tests run in pytest's order: those in a browser come last.
 PYTEST := -m pytest -n $(TEST_WORKERS) --maxprocesses 4
-APPS := accounts,jobs,llm_runtime,ehr,timelines,adjudication,config
+APPS := accounts,jobs,llm_runtime,ehr,timelines,adjudication,cohorts,config
 # Measures branches of code in the tests' own processes; stops watching a line once it has run.
 MEASURED := -m slipcover --immediate --branch --source $(APPS) --omit "*/migrations/*" --json
 INTEGRATED := --dist loadgroup --no-loadscope-reorder

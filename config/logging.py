@@ -23,7 +23,9 @@ from typing import Any
 from django.http import HttpRequest
 
 WITHHELD = "[withheld]"
-OURS = frozenset({"config", "accounts", "jobs", "llm_runtime", "ehr", "timelines", "adjudication"})
+OURS = frozenset(
+    {"config", "accounts", "jobs", "llm_runtime", "ehr", "timelines", "adjudication", "cohorts"}
+)
 # Libraries whose messages are constant templates; what they fill in is cleaned below.
 TEMPLATED = frozenset({"celery", "kombu", "django", "gunicorn", "psycopg"})
 # Not what begins with a slash: the path of a request may have text that a person typed.

@@ -62,6 +62,7 @@ INSTALLED_APPS = [
     "ehr",
     "timelines",
     "adjudication",
+    "cohorts",
     "config",
     "accounts.admin_site.config.SuperuserAdminConfig",
     "django.contrib.auth",

@@ -26,6 +26,7 @@ for prefix, module in (
     ("", "ehr.urls"),
     ("", "timelines.urls"),
     ("", "adjudication.urls"),
+    ("", "cohorts.urls"),
     ("api/", "accounts.api.urls"),
     ("api/", "jobs.api.urls"),
     ("api/", "ehr.api.urls"),

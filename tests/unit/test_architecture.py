@@ -42,7 +42,7 @@ MODELS_MAY_IMPORT = {
     "accounts.ids", "accounts.wording", "ehr.fields", "jobs.states",
 }  # fmt: skip
 #: Packages whose `__init__` gathers what its modules define: Django finds models there.
-GATHERING = {f"{app}/models/__init__.py" for app in ("ehr", "timelines", "adjudication")}
+GATHERING = {f"{app}/models/__init__.py" for app in ("ehr", "timelines", "adjudication", "cohorts")}
 #: Most modules at the root of an app.
 WIDEST_ROOT = 15
 

@@ -1,0 +1,42 @@
+"""Concepts, windows, as-of reports and trajectories over stored timelines."""
+
+from cohorts.models.asof import AsOfReport, Documented, Documenting, LeakageCheck
+from cohorts.models.concepts import (
+    Concept,
+    ConceptDecision,
+    ConceptMember,
+    ConceptProposing,
+    ConceptRule,
+    ConceptSample,
+    ConceptSampleItem,
+    ConceptVersion,
+)
+from cohorts.models.trajectories import Trajectory
+from cohorts.models.windows import (
+    MemberDecision,
+    Window,
+    WindowMember,
+    WindowResult,
+    WindowVersion,
+)
+
+__all__ = [
+    "AsOfReport",
+    "Concept",
+    "ConceptDecision",
+    "ConceptMember",
+    "ConceptProposing",
+    "ConceptRule",
+    "ConceptSample",
+    "ConceptSampleItem",
+    "ConceptVersion",
+    "Documented",
+    "Documenting",
+    "LeakageCheck",
+    "MemberDecision",
+    "Trajectory",
+    "Window",
+    "WindowMember",
+    "WindowResult",
+    "WindowVersion",
+]
