@@ -492,11 +492,11 @@ def test_entries_that_are_none(entries, path, reason, tmp_path):
         ("a.ndjson", b"", "empty"),
         ("a.ndjson", json.dumps(make_stay()[0]).encode("utf-16"), "not UTF-8"),
         ("a.ndjson.gz", b"{}", "damaged"),
-        ("a.ndjson", gzip.compress(b"{}"), "must end in .gz"),
-        ("a.ndjson.gz", gzip.compress(b"{}" * 500)[:-9], "damaged"),
+        ("a.ndjson", gzip.compress(b"{}", mtime=0), "must end in .gz"),
+        ("a.ndjson.gz", gzip.compress(b"{}" * 500, mtime=0)[:-9], "damaged"),
         ("a.json", b'{"resourceType": "Patient"}\n{"resourceType": "Patient"}', ".ndjson"),
         ("a.json", b"[]", "not a FHIR resource"),
-        ("a.ndjson.gz", gzip.compress(b" " * 40_000_000), "times as large"),
+        ("a.ndjson.gz", gzip.compress(b" " * 40_000_000, mtime=0), "times as large"),
     ],
 )
 def test_files_that_are_refused_whole(name, content, reason, tmp_path):
