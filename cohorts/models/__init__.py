@@ -1,6 +1,7 @@
 """Concepts, windows, as-of reports and trajectories over stored timelines."""
 
 from cohorts.models.asof import AsOfReport, Documented, Documenting, LeakageCheck
+from cohorts.models.attention import AttentionItem, AttentionMark, AttentionRanking, RowDismissal
 from cohorts.models.concepts import (
     Concept,
     ConceptDecision,
@@ -22,6 +23,9 @@ from cohorts.models.windows import (
 
 __all__ = [
     "AsOfReport",
+    "AttentionItem",
+    "AttentionMark",
+    "AttentionRanking",
     "Concept",
     "ConceptDecision",
     "ConceptMember",
@@ -34,6 +38,7 @@ __all__ = [
     "Documenting",
     "LeakageCheck",
     "MemberDecision",
+    "RowDismissal",
     "Trajectory",
     "Window",
     "WindowMember",

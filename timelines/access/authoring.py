@@ -55,6 +55,7 @@ EXPOSING = (
     "case.link",
     "case.lanes",
     "case.search",
+    "cohort.case",
     "agreement.open",
     "authoring.base",
     "evaluation.case",
