@@ -198,6 +198,7 @@ def make_row(
     hours: float | None,
     *,
     value: str = "",
+    number: float | None = None,
     unit: str = "",
     time_kind: str = "administration",
 ) -> SourceRow:
@@ -215,6 +216,7 @@ def make_row(
         time=time,
         event=event,
         value=value,
+        numeric_value=number,
         unit=unit,
         time_kind=time_kind,
     )

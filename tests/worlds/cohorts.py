@@ -87,7 +87,12 @@ def _make_rows(case_run: CaseRun, rows: Sequence[Row]) -> None:
     series = defaultdict(list)
     for row in rows:
         made = factories.make_row(
-            case_run.encounter, row.event, row.hours, value=row.value, time_kind=row.time_kind
+            case_run.encounter,
+            row.event,
+            row.hours,
+            value=row.value,
+            number=float(row.value) if row.value.isdecimal() else None,
+            time_kind=row.time_kind,
         )
         factories.make_stay_row(case_run, made)
         series[row.event].append(made)

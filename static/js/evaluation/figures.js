@@ -34,6 +34,7 @@ export function drawFigures(plots) {
       doubleClick: false,
     });
     figure.dataset.drawn = "true";
+    figure.dispatchEvent(new Event("figuredrawn"));
   }
 
   // The file has a white background, dark ink, and the width of a column and a half.

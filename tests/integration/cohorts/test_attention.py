@@ -1,4 +1,4 @@
-"""What needs a look: its order, who sees it, and rows that no occurrence explains."""
+"""What needs a look, and rows that no occurrence explains."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cohorts.models import AttentionItem
+from cohorts.models import AttentionItem, Trajectory
 from tests.integration.site.matrix.ehr import find_encounter
 from tests.integration.site.matrix.timelines import LIST
 from tests.integration.site.matrix.world import SIGN_IN, Row, World, answers
@@ -26,6 +26,11 @@ ACT_ON = answers(
     nobody=403,
     superuser=403,
 )
+#: A table of the active study's first dataset: another study has none.
+LIST_OR_NONE = {**LIST, "outsider": 404, "two_studies": 404}
+SAVE = {**ACT, "outsider": 404, "two_studies": 404}
+#: Only the author and admins delete.
+DELETE = {**ACT_ON, "clinician": 403}
 
 
 def _item(world: World) -> dict[str, str]:
@@ -41,7 +46,33 @@ def _row(world: World) -> dict[str, str]:
     return {"public_id": find_encounter(world).public_id, "row_index": "0"}
 
 
+def _table(world: World) -> dict[str, str]:
+    find_encounter(world)
+    return {"name": "lanes"}
+
+
+def _unnamed(world: World) -> dict[str, str]:
+    find_encounter(world)
+    return {"name": ""}
+
+
+def _saved(world: World) -> dict[str, str]:
+    """A view that the study's admin saved."""
+    made, _ = Trajectory.objects.get_or_create(
+        study=world.study,
+        name="Matrix",
+        defaults={"dataset": find_encounter(world).dataset, "source": "record"},
+    )
+    return {"public_id": made.public_id}
+
+
 ROWS = [
+    Row("cohorts:trajectories", LIST),
+    Row("cohorts:trajectory_view", LIST),
+    Row("cohorts:trajectory", ACT_ON, path=_saved),
+    Row("cohorts:trajectory_table", LIST_OR_NONE, path=_table),
+    Row("cohorts:trajectory_save", SAVE, method="post", data=_unnamed),
+    Row("cohorts:trajectory_delete", DELETE, method="post", path=_saved),
     Row("cohorts:overview", LIST),
     Row("cohorts:attention", LIST),
     Row("cohorts:attention_rank", ACT, method="post"),
