@@ -1,0 +1,196 @@
+"""Evaluate a window: which stays are members, by every time that the bounds allow.
+
+First in three values over columns, a join for each level of events and no loop over stays. That
+is sound, but uncertain if one inexact time matters twice. Those stays are settled exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import polars as pl
+
+from cohorts.engine import language as lang
+from cohorts.engine.columns import (
+    NO,
+    UNCERTAIN,
+    YES,
+    Occurrences,
+    Status,
+    contains,
+    judge_span,
+    measure_gap,
+    round_times,
+)
+from cohorts.engine.language import All, Criterion, Event, Not, Picked, Some, Stay, Window
+
+#: At most so many facts are named for a stay.
+MAX_DECIDING = 20
+_DECIDING = {"row": pl.UInt32, "fact": pl.Int64}
+
+
+@dataclass
+class Judged:
+    """The answer for each row of the frame asked about, and the facts that decide it."""
+
+    status: Status
+    deciding: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_DECIDING))
+
+
+def judge_window(window: Window, facts: pl.DataFrame, stays: pl.DataFrame) -> Judged:
+    """Return the three-valued answer of each stay, in the order of `stays`.
+
+    A stay that is uncertain here may still be a yes or a no.
+    """
+    rows = _name_moments(stays)
+    judging = _Judging(Occurrences(window, facts), stays)
+    if isinstance(window.anchor, Picked):
+        # The anchor is an event too, named for the criteria that refer to it.
+        anchor = Event(window.anchor, name=lang.ANCHOR, where=window.where)
+        return judging.judge_event(anchor, rows, {})
+    moment = {f"anchor.{end}": pl.col(f"{window.anchor}.{end}") for end in _ENDS}
+    return judging.judge(window.where, rows.with_columns(**moment), {})
+
+
+_ENDS = ("fact", "lower", "upper")
+
+
+def _name_moments(stays: pl.DataFrame) -> pl.DataFrame:
+    """Return a row for each stay, with its admission and discharge.
+
+    An unknown discharge is at any hour after admission.
+    """
+    discharge = stays.select("stay", pl.col("discharge")).with_columns(round_times("discharge"))
+    none = pl.lit(None, dtype=pl.Int64)
+    return discharge.select(
+        pl.col("stay"),
+        pl.int_range(pl.len(), dtype=pl.UInt32).alias("row"),
+        none.alias("admission.fact"),
+        pl.lit(0.0).alias("admission.lower"),
+        pl.lit(0.0).alias("admission.upper"),
+        none.alias("discharge.fact"),
+        pl.col("discharge").fill_null(0.0).alias("discharge.lower"),
+        pl.col("discharge").fill_null(np.inf).alias("discharge.upper"),
+    )
+
+
+@dataclass
+class _Judging:
+    occurrences: Occurrences
+    stays: pl.DataFrame
+
+    def judge(self, criterion: Criterion, rows: pl.DataFrame, names: dict[str, str]) -> Judged:
+        """Answer a criterion for each row; `names` are those of events, with their concepts."""
+        match criterion:
+            case Stay():
+                return Judged(self._judge_stay(criterion, rows))
+            case Event():
+                return self.judge_event(criterion, rows, names)
+            case Not(part):
+                found = self.judge(part, rows, names)
+                return replace(found, status=YES - found.status)
+            case All(parts) | Some(parts):
+                answers = [self.judge(part, rows, names) for part in parts]
+                start = np.full(rows.height, YES if isinstance(criterion, All) else NO, np.int8)
+                join = np.minimum if isinstance(criterion, All) else np.maximum
+                status = join.reduce([start, *(part.status for part in answers)])
+                # A part decides where its answer is the answer of all.
+                kept = [_keep_rows(part, part.status == status) for part in answers]
+                return Judged(status, pl.concat([pl.DataFrame(schema=_DECIDING), *kept]))
+
+    def _judge_stay(self, stay: Stay, rows: pl.DataFrame) -> Status:
+        known = rows.select("stay").join(
+            self.stays.select("stay", stay.about), on="stay", how="left", maintain_order="left"
+        )
+        about = pl.col(stay.about)
+        if isinstance(stay.value, str):
+            same = (about == stay.value) != stay.negated
+            answer = (same.cast(pl.Int8) * YES).fill_null(UNCERTAIN)
+        else:
+            answer = contains(stay.value, about.fill_null(-np.inf), about.fill_null(np.inf))
+        return known.select(answer.cast(pl.Int8)).to_series().to_numpy()
+
+    def judge_event(self, event: Event, rows: pl.DataFrame, names: dict[str, str]) -> Judged:
+        """Count occurrences that surely fit and that may fit, for each row."""
+        pairs = self._pair(event, rows, names)
+        inner = self._judge_inner(event, pairs, names)
+        status = inner.status
+        row = pairs["row"].to_numpy()
+        sure = np.bincount(row[status == YES], minlength=rows.height)
+        possible = np.bincount(row[status >= UNCERTAIN], minlength=rows.height)
+        most = np.inf if event.at_most is None else event.at_most
+        yes = (sure >= event.at_least) & (possible <= most)
+        maybe = (possible >= event.at_least) & (sure <= most)
+        answer = yes.astype(np.int8) + maybe.astype(np.int8)
+        return Judged(answer, _find_deciding(event, pairs, inner, answer))
+
+    def _pair(self, event: Event, rows: pl.DataFrame, names: dict[str, str]) -> pl.DataFrame:
+        """Join each row with the occurrences of its stay that the relations may allow.
+
+        `own` is the answer so far; occurrences that surely miss are kept to name the nearest.
+        """
+        pairs = rows.join(self.occurrences.pick(event.picked), on="stay", how="inner")
+        for name, concept in names.items():
+            if concept == event.picked.concept:
+                pairs = pairs.filter(pl.col("fact") != pl.col(f"{name}.fact"))
+        answers = [pl.col("status"), *(judge_span(span) for span in event.spans)]
+        own, gap = pl.min_horizontal(answers), measure_gap(event.spans)
+        return pairs.with_columns(own=own, gap=gap)
+
+    def _judge_inner(self, event: Event, pairs: pl.DataFrame, names: dict[str, str]) -> Judged:
+        own = pairs["own"].to_numpy()
+        if not event.where.parts:
+            return Judged(own)
+        # Levels are named even if the window does not name them: their occurrences count once.
+        name = event.name or f"#{len(names)}"
+        chosen = np.flatnonzero(own > NO).astype(np.uint32)
+        kept = [c for c in pairs.columns if "." in c]
+        ends = {f"{name}.{end}": pl.col(end) for end in _ENDS}
+        inside = pairs[chosen].select("stay", *kept, **ends)
+        inside = inside.with_columns(row=pl.int_range(pl.len(), dtype=pl.UInt32))
+        found = self.judge(event.where, inside, names | {name: event.picked.concept})
+        status = own.copy()
+        status[chosen] = np.minimum(own[chosen], found.status)
+        back = pl.Series(chosen)[found.deciding["row"]]
+        return Judged(status, found.deciding.with_columns(row=back))
+
+
+def _find_deciding(
+    event: Event, pairs: pl.DataFrame, inner: Judged, answer: Status
+) -> pl.DataFrame:
+    """Return the facts that decide each row's answer.
+
+    Yes: the earliest that suffice. Uncertain, or too many: those that count or may. Too few: the
+    one that comes nearest. What decides inside of them is added.
+    """
+    pairs = pairs.select("row", "fact", "own", "gap", "lower", "ordinal").with_columns(
+        pair=pl.int_range(pl.len(), dtype=pl.UInt32),
+        status=pl.Series(inner.status, dtype=pl.Int8),
+        answer=pl.Series(answer[pairs["row"].to_numpy()], dtype=pl.Int8),
+    )
+    counting = pairs.filter(pl.col("status") > NO)
+    sure = counting.filter((pl.col("answer") == YES) & (pl.col("status") == YES))
+    sure = sure.sort("row", "lower", "ordinal").group_by("row", maintain_order=True)
+    open_ = counting.filter(pl.col("answer") < YES)
+    if event.at_most is not None:
+        too_many = (pl.col("answer") == UNCERTAIN) | (pl.col("status") == YES)
+        open_ = open_.filter(too_many)
+    short = pairs.filter((pl.col("answer") == NO) & (pl.col("status") == NO))
+    if event.at_least == 0:
+        short = short.clear()
+    nearest = short.sort(
+        "row", "own", "gap", "lower", descending=[False, True, False, False]
+    ).unique("row", keep="first", maintain_order=True)
+    chosen = pl.concat([sure.head(event.at_least), open_, nearest], how="diagonal")
+    own = chosen.select("row", "fact")
+    inside = inner.deciding.join(
+        chosen.select("pair", outer="row"), left_on="row", right_on="pair"
+    ).select(pl.col("outer").alias("row"), "fact")
+    return pl.concat([own, inside])
+
+
+def _keep_rows(judged: Judged, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> pl.DataFrame:
+    if judged.deciding.is_empty():
+        return judged.deciding
+    return judged.deciding.filter(pl.Series(kept)[judged.deciding["row"]])

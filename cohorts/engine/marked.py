@@ -1,0 +1,85 @@
+"""Read YAML into plain values that know their lines, and refuse what windows do not need.
+
+Aliases, tags, several documents, long texts and deep nesting are refused before anything is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import yaml
+
+from cohorts.engine.values import WindowError
+
+MAX_BYTES, MAX_NESTING = 64 * 1024, 40
+_SCALARS = ("str", "int", "float", "null", "bool")
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A value of the text: a scalar's words, a list, or a mapping; and its line (from 1)."""
+
+    line: int
+    value: str | list[Marked] | dict[str, Marked] | None
+
+    def fail(self, key: str, problem: str) -> WindowError:
+        """Return an error about this line."""
+        return WindowError(f"line {self.line}, {key}: {problem}.")
+
+
+def read_marked(text: str) -> Marked:
+    """Read one YAML document; raises WindowError with the line."""
+    if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        raise WindowError(f"The text is longer than {MAX_BYTES // 1024} kB. Shorten it.")
+    try:
+        _refuse_extras(text)
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        raise WindowError(_locate(error)) from None
+    except (yaml.YAMLError, ValueError):
+        raise WindowError("The text is not YAML: it has a character that YAML forbids.") from None
+    if node is None:
+        raise WindowError("The text is empty. Write at least name, anchor and where.")
+    return _mark(node)
+
+
+def _locate(error: yaml.MarkedYAMLError) -> str:
+    mark = error.problem_mark or error.context_mark
+    line = mark.line + 1 if mark else 1
+    return f"line {line}: the text is not YAML ({error.problem}). Correct this line."
+
+
+def _refuse_extras(text: str) -> None:
+    nesting = 0
+    for event in _parse(text):
+        line = event.start_mark.line + 1 if event.start_mark else 1
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise WindowError(f"line {line}: & and * are not allowed. Write the criterion again.")
+        if getattr(event, "tag", None):
+            raise WindowError(f"line {line}: tags (!) are not allowed. Remove the tag.")
+        nesting += isinstance(event, yaml.CollectionStartEvent)
+        nesting -= isinstance(event, yaml.CollectionEndEvent)
+        if nesting > MAX_NESTING:
+            raise WindowError(f"line {line}: nested too deep. Use fewer levels.")
+
+
+def _parse(text: str) -> Iterator[yaml.Event]:
+    yield from yaml.parse(text, Loader=yaml.SafeLoader)
+
+
+def _mark(node: yaml.Node) -> Marked:
+    line = node.start_mark.line + 1
+    if isinstance(node, yaml.ScalarNode):
+        return Marked(line, None if node.tag.endswith(":null") else node.value)
+    if isinstance(node, yaml.SequenceNode):
+        return Marked(line, [_mark(part) for part in node.value])
+    found: dict[str, Marked] = {}
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise WindowError(f"line {line}: a key is not a word. Write key: value.")
+        if key.value in found:
+            line = key.start_mark.line + 1
+            raise WindowError(f"line {line}, {key.value}: given twice. Remove one.")
+        found[key.value] = Marked(key.start_mark.line + 1, _mark(value).value)
+    return Marked(line, found)
