@@ -88,12 +88,19 @@ class Occurrences:
             name: by_concept.get((name,), empty) for name in concepts
         }
         self._picked: dict[Picked, pl.DataFrame] = {}
+        self._counts: dict[Picked, pl.DataFrame] = {}
 
     def pick(self, picked: Picked) -> pl.DataFrame:
         """Return stay, fact, ordinal, lower, upper and status of occurrences that may fit."""
         if picked not in self._picked:
             self._picked[picked] = self._judge(picked)
         return self._picked[picked]
+
+    def count(self, picked: Picked) -> pl.DataFrame:
+        """Return stay and `len`, the number of its occurrences that may fit."""
+        if picked not in self._counts:
+            self._counts[picked] = self.pick(picked).group_by("stay").len()
+        return self._counts[picked]
 
     def _judge(self, picked: Picked) -> pl.DataFrame:
         status = pl.lit(YES, dtype=pl.Int8)

@@ -24,9 +24,8 @@ from cohorts.engine.columns import (
     round_times,
 )
 from cohorts.engine.language import All, Criterion, Event, Not, Picked, Some, Stay, Window
+from cohorts.engine.pairs import Pairs
 
-#: At most so many facts are named for a stay.
-MAX_DECIDING = 20
 _DECIDING = {"row": pl.UInt32, "fact": pl.Int64}
 
 
@@ -38,13 +37,15 @@ class Judged:
     deciding: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_DECIDING))
 
 
-def judge_window(window: Window, facts: pl.DataFrame, stays: pl.DataFrame) -> Judged:
+def judge_window(
+    window: Window, facts: pl.DataFrame, stays: pl.DataFrame, pairs: Pairs | None = None
+) -> Judged:
     """Return the three-valued answer of each stay, in the order of `stays`.
 
-    A stay that is uncertain here may still be a yes or a no.
+    A stay that is uncertain here may still be a yes or a no. Raises TooManyPairs.
     """
     rows = _name_moments(stays)
-    judging = _Judging(Occurrences(window, facts), stays)
+    judging = _Judging(Occurrences(window, facts), stays, pairs or Pairs())
     if isinstance(window.anchor, Picked):
         # The anchor is an event too, named for the criteria that refer to it.
         anchor = Event(window.anchor, name=lang.ANCHOR, where=window.where)
@@ -79,6 +80,7 @@ def _name_moments(stays: pl.DataFrame) -> pl.DataFrame:
 class _Judging:
     occurrences: Occurrences
     stays: pl.DataFrame
+    pairs: Pairs
 
     def judge(self, criterion: Criterion, rows: pl.DataFrame, names: dict[str, str]) -> Judged:
         """Answer a criterion for each row; `names` are those of events, with their concepts."""
@@ -112,6 +114,23 @@ class _Judging:
         return known.select(answer.cast(pl.Int8)).to_series().to_numpy()
 
     def judge_event(self, event: Event, rows: pl.DataFrame, names: dict[str, str]) -> Judged:
+        """Answer for slices of the rows, so that the pairs of each need little memory."""
+        slices = self.pairs.split(rows, self.occurrences.count(event.picked))
+        if len(slices) == 1:
+            return self._judge_rows(event, rows, names)
+        found, start = [], 0
+        for some in slices:
+            numbered = some.with_columns(row=pl.int_range(pl.len(), dtype=pl.UInt32))
+            judged = self._judge_rows(event, numbered, names)
+            moved = (pl.col("row") + start).cast(pl.UInt32)
+            found.append(replace(judged, deciding=judged.deciding.with_columns(moved)))
+            start += some.height
+        return Judged(
+            np.concatenate([judged.status for judged in found]),
+            pl.concat([judged.deciding for judged in found]),
+        )
+
+    def _judge_rows(self, event: Event, rows: pl.DataFrame, names: dict[str, str]) -> Judged:
         """Count occurrences that surely fit and that may fit, for each row."""
         pairs = self._pair(event, rows, names)
         inner = self._judge_inner(event, pairs, names)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from cohorts.engine.differences import Atom, Differences
 
@@ -61,15 +62,39 @@ def simplify(formula: Formula, known: Differences) -> Formula:
     return count(formula.least, formula.most, [simplify(part, known) for part in formula.parts])
 
 
-def find_atom(formula: Formula) -> Atom | None:
-    """Return the first undecided statement."""
-    while isinstance(formula, Count):
-        formula = formula.parts[0]
-    return formula if isinstance(formula, Atom) else None
+def list_atoms(formula: Formula) -> Iterator[Atom]:
+    """Yield the undecided statements of a formula."""
+    if isinstance(formula, Atom):
+        yield formula
+    elif isinstance(formula, Count):
+        for part in formula.parts:
+            yield from list_atoms(part)
 
 
-def measure_size(formula: Formula) -> int:
-    """Return how many statements a formula has."""
+def list_forced(formula: Formula, answer: bool = True) -> Iterator[Atom]:
+    """Yield statements that are true in every assignment that gives this answer."""
+    if isinstance(formula, Atom):
+        yield formula if answer else formula.negate()
+    elif isinstance(formula, Count):
+        size = len(formula.parts)
+        if answer and formula.least == size:
+            wanted = True
+        elif (answer and formula.most == 0) or (
+            not answer and formula.least == 1 <= size <= formula.most
+        ):
+            wanted = False
+        elif not answer and formula.most == 0 and size == 1:
+            wanted = True
+        else:
+            return
+        for part in formula.parts:
+            yield from list_forced(part, wanted)
+
+
+def rename(formula: Formula, places: Mapping[int, int]) -> Formula:
+    """Return the formula with its numbers at other places."""
+    if isinstance(formula, Atom):
+        return replace(formula, x=places[formula.x], y=places[formula.y])
     if isinstance(formula, Count):
-        return sum(measure_size(part) for part in formula.parts)
-    return int(isinstance(formula, Atom))
+        return replace(formula, parts=tuple(rename(part, places) for part in formula.parts))
+    return formula

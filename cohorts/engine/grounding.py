@@ -10,7 +10,7 @@ from typing import Any
 from cohorts.engine import language as lang
 from cohorts.engine.columns import scale, to_milliseconds
 from cohorts.engine.differences import Atom, Differences
-from cohorts.engine.formulas import Formula, conjoin, count, disjoin, negate
+from cohorts.engine.formulas import Formula, conjoin, count, disjoin, list_atoms, negate, rename
 from cohorts.engine.language import All, Criterion, Event, Interval, Not, Picked, Some, Stay, Window
 from cohorts.engine.solving import Budget
 
@@ -58,9 +58,11 @@ class Grounding:
         names[lang.ANCHOR] = names[window.anchor]
         return self._criterion(window.where, names, {})
 
-    def start(self) -> Differences:
-        """Return what the bounds say of the numbers of the formula."""
-        return Differences(self.boxes)
+    def start(self, formula: Formula) -> tuple[Formula, Differences]:
+        """Return the formula over the numbers that it needs, and the bounds of these."""
+        used = sorted({place for atom in list_atoms(formula) for place in (atom.x, atom.y)} - {0})
+        places = {0: 0} | {old: new for new, old in enumerate(used, start=1)}
+        return rename(formula, places), Differences([self.boxes[place - 1] for place in used])
 
     def _place(self, number: Hashable, box: tuple[float, float]) -> int:
         if number not in self.places:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cohorts.engine.differences import Differences
-from cohorts.engine.formulas import Formula, find_atom, measure_size, negate, simplify
+from cohorts.engine.differences import Atom, Differences
+from cohorts.engine.formulas import Formula, list_atoms, list_forced, negate, simplify
 
-#: How many statements are read for one stay before its question is given up.
-MAX_STEPS = 200_000
+#: How many statements are read for one stay, and for all of an evaluation, before it is given up.
+MAX_STEPS, MAX_TOTAL = 50_000, 1_500_000
 
 
 class GaveUp(Exception):
@@ -22,12 +22,14 @@ class GaveUp(Exception):
 
 @dataclass
 class Budget:
-    """How many steps are left; raises GaveUp when they are spent."""
+    """How many steps are left for a stay; raises GaveUp when they are spent."""
 
     left: int = MAX_STEPS
+    spent: int = 0
 
     def spend(self, steps: int) -> None:
         self.left -= steps
+        self.spent += steps
         if self.left < 0:
             raise GaveUp
 
@@ -38,14 +40,30 @@ def can_be(answer: bool, formula: Formula, known: Differences, budget: Budget) -
 
 
 def _satisfiable(formula: Formula, known: Differences, budget: Budget) -> bool:
-    budget.spend(1 + measure_size(formula))
-    formula = simplify(formula, known)
-    if isinstance(formula, bool):
-        return formula
-    atom = find_atom(formula)
-    assert atom is not None
-    for assumed in (atom, atom.negate()):
-        narrowed = known.add(assumed)
-        if narrowed is not None and _satisfiable(formula, narrowed, budget):
-            return True
-    return False
+    while True:
+        budget.spend(1 + sum(1 for _ in list_atoms(formula)))
+        formula = simplify(formula, known)
+        if isinstance(formula, bool):
+            return formula
+        forced = list(list_forced(formula))
+        if not forced:
+            break
+        narrowed = _assume(forced, known)
+        if narrowed is None:
+            return False
+        known = narrowed
+    atom = next(list_atoms(formula))
+    return any(
+        narrowed is not None and _satisfiable(formula, narrowed, budget)
+        for narrowed in (_assume([assumed], known) for assumed in (atom, atom.negate()))
+    )
+
+
+def _assume(atoms: list[Atom], known: Differences) -> Differences | None:
+    """Return what is known if these statements are true; None if they cannot all be."""
+    narrowed: Differences | None = known
+    for atom in atoms:
+        if narrowed is None:
+            break
+        narrowed = narrowed.add(atom)
+    return narrowed

@@ -13,6 +13,7 @@ import polars as pl
 
 from cohorts.engine.evaluating import judge_window
 from cohorts.engine.language import Window
+from cohorts.engine.pairs import Pairs
 from cohorts.engine.unknowns import draw_stay_facts, draw_values
 
 #: An open side ends a day before admission, or a day after discharge.
@@ -75,14 +76,16 @@ def judge_worlds(
     *,
     corners: bool = False,
     first: int = 0,
+    pairs: Pairs | None = None,
 ) -> pl.DataFrame:
     """Return for each stay how many worlds say `no`, are `uncertain` or say `yes`.
 
-    `corners`: draw also unknown values, and an end of the bounds in every second world.
+    `corners`: draw also unknown values, and an end of the bounds in every second world. `pairs`:
+    how many may be compared in all, else it is limited for each part; raises TooManyPairs.
     """
     closed = close_bounds(facts, stays)
     parts = [
-        _judge_part(window, some_facts, some, range(first, first + worlds), corners=corners)
+        _judge_part(window, some_facts, some, range(first, first + worlds), corners, pairs)
         for some_facts, some in _split(closed, stays, worlds)
     ]
     return pl.concat(parts)
@@ -99,7 +102,12 @@ def _split(
 
 
 def _judge_part(
-    window: Window, facts: pl.DataFrame, stays: pl.DataFrame, worlds: range, *, corners: bool
+    window: Window,
+    facts: pl.DataFrame,
+    stays: pl.DataFrame,
+    worlds: range,
+    corners: bool,
+    pairs: Pairs | None,
 ) -> pl.DataFrame:
     drawn = _draw(facts, worlds, corners=corners)
     numbers = pl.DataFrame({"world": list(worlds)}, schema={"world": pl.Int64})
@@ -108,7 +116,8 @@ def _judge_part(
         drawn, every = draw_values(window, drawn), draw_stay_facts(window, every)
     keys = every.select("stay", "world", "drawn")
     inside = drawn.join(keys, on=["stay", "world"]).drop("stay").rename({"drawn": "stay"})
-    status = judge_window(window, inside, every.drop("stay").rename({"drawn": "stay"})).status
+    all_drawn = every.drop("stay").rename({"drawn": "stay"})
+    status = judge_window(window, inside, all_drawn, pairs).status
     return (
         keys.with_columns(status=pl.Series(status))
         .group_by("stay", maintain_order=True)

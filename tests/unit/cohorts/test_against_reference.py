@@ -10,8 +10,10 @@ import pytest
 from cohorts.engine.columns import round_times
 from cohorts.engine.evaluating import judge_window
 from cohorts.engine.language import Window
-from cohorts.engine.members import evaluate, solve_stay
+from cohorts.engine.members import evaluate
 from cohorts.engine.reading import read_window
+from cohorts.engine.settling import solve_stay
+from cohorts.engine.solving import Budget
 from cohorts.engine.writing import write_window
 from tests.marks import deep
 from tests.unit.cohorts.random_windows import CONCEPTS, frame, make_stay, make_window
@@ -46,7 +48,7 @@ def solve_all(window: Window, facts: pl.DataFrame, stays: pl.DataFrame) -> list[
             c: [f for f in rounded if (f["stay"], f["concept"]) == (stay["stay"], c)]
             for c in CONCEPTS
         }
-        status = solve_stay(window, stay, of_stay)
+        status = solve_stay(window, stay, of_stay, Budget())
         assert status is not None
         found.append(WORDS[status])
     return found
