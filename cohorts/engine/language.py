@@ -35,6 +35,11 @@ class Interval:
         if self.low > self.high or (self.low == self.high and (self.low_open or self.high_open)):
             raise ValueError("nothing is in it: it ends before it starts")
 
+    def includes(self, number: float) -> bool:
+        """Return whether a number is in the interval."""
+        above = number > self.low or (number == self.low and not self.low_open)
+        return above and (number < self.high or (number == self.high and not self.high_open))
+
     def reverse(self) -> Interval:
         """Return the interval of the same numbers with the other sign."""
         return Interval(-self.high, -self.low, self.high_open, self.low_open)
