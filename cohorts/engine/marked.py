@@ -37,7 +37,7 @@ def read_marked(text: str) -> Marked:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         raise WindowError(_locate(error)) from None
-    except (yaml.YAMLError, ValueError):
+    except yaml.YAMLError:
         raise WindowError("The text is not YAML: it has a character that YAML forbids.") from None
     if node is None:
         raise WindowError("The text is empty. Write at least name, anchor and where.")

@@ -34,7 +34,7 @@ def read_window(text: str, *, concepts: Collection[str]) -> Window:
         reader.read_anchor(keys["anchor"]),
         reader.read_where(keys.get("where"), (lang.ANCHOR, *_MOMENTS), 1),
     )
-    if sum(1 for _ in lang.walk(window.where)) > lang.MAX_CRITERIA:
+    if sum(not isinstance(c, All) for c in lang.walk(window.where)) > lang.MAX_CRITERIA:
         raise WindowError(f"where: more than {lang.MAX_CRITERIA} criteria. Use fewer.")
     return window
 
