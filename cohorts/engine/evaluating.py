@@ -6,7 +6,7 @@ is sound, but uncertain if one inexact time matters twice. Those stays are settl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -23,29 +23,26 @@ from cohorts.engine.columns import (
     measure_gap,
     round_times,
 )
+from cohorts.engine.deciding import NOTHING, Judged, find_deciding, keep_rows
 from cohorts.engine.language import All, Criterion, Event, Not, Picked, Some, Stay, Window
 from cohorts.engine.pairs import Pairs
 
-_DECIDING = {"row": pl.UInt32, "fact": pl.Int64}
-
-
-@dataclass
-class Judged:
-    """The answer for each row of the frame asked about, and the facts that decide it."""
-
-    status: Status
-    deciding: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_DECIDING))
-
 
 def judge_window(
-    window: Window, facts: pl.DataFrame, stays: pl.DataFrame, pairs: Pairs | None = None
+    window: Window,
+    facts: pl.DataFrame,
+    stays: pl.DataFrame,
+    pairs: Pairs | None = None,
+    *,
+    explain: bool = True,
 ) -> Judged:
     """Return the three-valued answer of each stay, in the order of `stays`.
 
-    A stay that is uncertain here may still be a yes or a no. Raises TooManyPairs.
+    A stay that is uncertain here may still be a yes or a no. `explain`: find the deciding facts.
+    Raises TooManyPairs.
     """
     rows = _name_moments(stays)
-    judging = _Judging(Occurrences(window, facts), stays, pairs or Pairs())
+    judging = _Judging(Occurrences(window, facts), stays, pairs or Pairs(), explain)
     if isinstance(window.anchor, Picked):
         # The anchor is an event too, named for the criteria that refer to it.
         anchor = Event(window.anchor, name=lang.ANCHOR, where=window.where)
@@ -81,6 +78,7 @@ class _Judging:
     occurrences: Occurrences
     stays: pl.DataFrame
     pairs: Pairs
+    explain: bool
 
     def judge(self, criterion: Criterion, rows: pl.DataFrame, names: dict[str, str]) -> Judged:
         """Answer a criterion for each row; `names` are those of events, with their concepts."""
@@ -98,8 +96,8 @@ class _Judging:
                 join = np.minimum if isinstance(criterion, All) else np.maximum
                 status = join.reduce([start, *(part.status for part in answers)])
                 # A part decides where its answer is the answer of all.
-                kept = [_keep_rows(part, part.status == status) for part in answers]
-                return Judged(status, pl.concat([pl.DataFrame(schema=_DECIDING), *kept]))
+                kept = [keep_rows(part, part.status == status) for part in answers]
+                return Judged(status, pl.concat([NOTHING, *kept]))
 
     def _judge_stay(self, stay: Stay, rows: pl.DataFrame) -> Status:
         known = rows.select("stay").join(
@@ -142,7 +140,9 @@ class _Judging:
         yes = (sure >= event.at_least) & (possible <= most)
         maybe = (possible >= event.at_least) & (sure <= most)
         answer = yes.astype(np.int8) + maybe.astype(np.int8)
-        return Judged(answer, _find_deciding(event, pairs, inner, answer))
+        if not self.explain:
+            return Judged(answer)
+        return Judged(answer, find_deciding(event, pairs, inner, answer))
 
     def _pair(self, event: Event, rows: pl.DataFrame, names: dict[str, str]) -> pl.DataFrame:
         """Join each row with the occurrences of its stay that the relations may allow.
@@ -154,8 +154,10 @@ class _Judging:
             if concept == event.picked.concept:
                 pairs = pairs.filter(pl.col("fact") != pl.col(f"{name}.fact"))
         answers = [pl.col("status"), *(judge_span(span) for span in event.spans)]
-        own, gap = pl.min_horizontal(answers), measure_gap(event.spans)
-        return pairs.with_columns(own=own, gap=gap)
+        pairs = pairs.with_columns(own=pl.min_horizontal(answers))
+        if not self.explain:
+            return pairs.filter(pl.col("own") > NO)
+        return pairs.with_columns(gap=measure_gap(event.spans))
 
     def _judge_inner(self, event: Event, pairs: pl.DataFrame, names: dict[str, str]) -> Judged:
         own = pairs["own"].to_numpy()
@@ -173,43 +175,3 @@ class _Judging:
         status[chosen] = np.minimum(own[chosen], found.status)
         back = pl.Series(chosen)[found.deciding["row"]]
         return Judged(status, found.deciding.with_columns(row=back))
-
-
-def _find_deciding(
-    event: Event, pairs: pl.DataFrame, inner: Judged, answer: Status
-) -> pl.DataFrame:
-    """Return the facts that decide each row's answer.
-
-    Yes: the earliest that suffice. Uncertain, or too many: those that count or may. Too few: the
-    one that comes nearest. What decides inside of them is added.
-    """
-    pairs = pairs.select("row", "fact", "own", "gap", "lower", "ordinal").with_columns(
-        pair=pl.int_range(pl.len(), dtype=pl.UInt32),
-        status=pl.Series(inner.status, dtype=pl.Int8),
-        answer=pl.Series(answer[pairs["row"].to_numpy()], dtype=pl.Int8),
-    )
-    counting = pairs.filter(pl.col("status") > NO)
-    sure = counting.filter((pl.col("answer") == YES) & (pl.col("status") == YES))
-    sure = sure.sort("row", "lower", "ordinal").group_by("row", maintain_order=True)
-    open_ = counting.filter(pl.col("answer") < YES)
-    if event.at_most is not None:
-        too_many = (pl.col("answer") == UNCERTAIN) | (pl.col("status") == YES)
-        open_ = open_.filter(too_many)
-    short = pairs.filter((pl.col("answer") == NO) & (pl.col("status") == NO))
-    if event.at_least == 0:
-        short = short.clear()
-    nearest = short.sort(
-        "row", "own", "gap", "lower", descending=[False, True, False, False]
-    ).unique("row", keep="first", maintain_order=True)
-    chosen = pl.concat([sure.head(event.at_least), open_, nearest], how="diagonal")
-    own = chosen.select("row", "fact")
-    inside = inner.deciding.join(
-        chosen.select("pair", outer="row"), left_on="row", right_on="pair"
-    ).select(pl.col("outer").alias("row"), "fact")
-    return pl.concat([own, inside])
-
-
-def _keep_rows(judged: Judged, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> pl.DataFrame:
-    if judged.deciding.is_empty():
-        return judged.deciding
-    return judged.deciding.filter(pl.Series(kept)[judged.deciding["row"]])

@@ -117,7 +117,7 @@ def _judge_part(
     keys = every.select("stay", "world", "drawn")
     inside = drawn.join(keys, on=["stay", "world"]).drop("stay").rename({"drawn": "stay"})
     all_drawn = every.drop("stay").rename({"drawn": "stay"})
-    status = judge_window(window, inside, all_drawn, pairs).status
+    status = judge_window(window, inside, all_drawn, pairs, explain=False).status
     return (
         keys.with_columns(status=pl.Series(status))
         .group_by("stay", maintain_order=True)

@@ -18,6 +18,8 @@ from cohorts.engine.language import (
     Interval,
     Not,
     Picked,
+    Some,
+    Stay,
     Window,
     find_picked,
 )
@@ -84,10 +86,9 @@ def _list_events(criterion: Criterion) -> list[Event]:
         case Not(Event(at_least=least, at_most=None) as event) if least > 0:
             most = least - 1
             return [Event(event.picked, event.relations, 0, most, event.name, event.where)]
-    raise WindowError(
-        f"where: ACES cannot say “{type(criterion).__name__.lower()}” here. Export only events that"
-        " must all be true."
-    )
+    what = {Stay: "a fact of the stay", Some: "any of several criteria"}
+    said = what.get(type(criterion), "not, except of an event at least n times")
+    raise WindowError(f"where: ACES cannot say {said}. Export only events that must all be true.")
 
 
 def _write_event(event: Event, names: Mapping[Picked, str], anchor: Picked) -> dict[str, Any]:
