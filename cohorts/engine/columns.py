@@ -77,11 +77,10 @@ class Occurrences:
     """The occurrences that a window asks about, by concept, each with its answer so far."""
 
     def __init__(self, window: Window, facts: pl.DataFrame) -> None:
-        """Select the window's concepts, once."""
+        """Split facts of the window's concepts, as `select_facts` returns them."""
         concepts = lang.find_concepts(window)
         columns = ["stay", "concept", "fact", "ordinal", "lower", "upper", "value"]
-        chosen = facts.lazy().filter(pl.col("concept").is_in(concepts)).select(columns)
-        parts = chosen.with_columns(round_times("lower", "upper")).collect()
+        parts = facts.select(columns).with_columns(round_times("lower", "upper"))
         by_concept = parts.partition_by("concept", as_dict=True, include_key=False)
         empty = parts.clear().drop("concept")
         self._by_concept: Mapping[str, pl.DataFrame] = {

@@ -9,6 +9,7 @@ from cohorts.engine.columns import NO, UNCERTAIN, YES
 from cohorts.engine.evaluating import judge_window
 from cohorts.engine.language import Window, find_concepts
 from cohorts.engine.settling import settle
+from cohorts.engine.values import select_facts
 
 #: At most so many facts are named for a stay.
 MAX_DECIDING = 20
@@ -29,7 +30,7 @@ def evaluate(window: Window, facts: pl.DataFrame, stays: pl.DataFrame) -> pl.Dat
     `exact` is false if the question was given up: the stay is uncertain, but might be a yes or a
     no. Raises WindowError if the window compares too many occurrences.
     """
-    chosen = facts.filter(pl.col("concept").is_in(find_concepts(window)))
+    chosen = select_facts(facts, find_concepts(window))
     judged = judge_window(window, chosen, stays)
     status, exact = judged.status.copy(), np.ones(stays.height, bool)
     uncertain = np.flatnonzero(status == UNCERTAIN)

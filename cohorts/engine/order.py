@@ -6,32 +6,33 @@ counts come from sorting the ends of the bounds.
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from cohorts.engine.language import LAST
 
-_ORDER = ["stay", "time", "ordinal", "fact"]
+Counts = npt.NDArray[np.int64]
 
 
 def judge_which(found: pl.DataFrame, which: int) -> pl.DataFrame:
     """Limit each `status` by whether the occurrence is the nth (or last) of its stay.
 
-    It is surely the nth if exactly n − 1 others precede it whenever they happened.
+    It is surely the nth if exactly n - 1 others precede it whenever they happened.
     """
     rank, turned = (1, _turn(found)) if which == LAST else (which, found)
     # Those that surely precede: their latest time is before the earliest of this one.
-    surely = _count_before(turned.filter(pl.col("status") == 2), "upper", turned, "lower")
-    # Those that may precede: their earliest time is before the latest of this one. An occurrence
-    # with inexact bounds is before itself in this sense.
-    perhaps = _count_before(turned, "lower", turned, "upper")
-    counts = surely.join(perhaps, on=["stay", "fact"], suffix="_perhaps")
-    itself = (pl.col("lower") < pl.col("upper")).cast(pl.Int64)
-    joined = found.join(counts, on=["stay", "fact"], how="left", maintain_order="left")
-    least, most = pl.col("before"), pl.col("before_perhaps") - itself
+    surely = turned.filter(pl.col("status") == 2)
+    least = _count_before(surely, "upper", turned, "lower")
+    inexact, most = (found["lower"] < found["upper"]).to_numpy(), least
+    if inexact.any() or surely.height < found.height:
+        # Those that may precede: their earliest time is before the latest of this one. One with
+        # inexact bounds precedes itself in this sense.
+        most = _count_before(turned, "lower", turned, "upper") - inexact
     sure = (least == rank - 1) & (most == rank - 1)
     possible = (least <= rank - 1) & (most >= rank - 1)
-    answer = sure.cast(pl.Int8) + possible.cast(pl.Int8)
-    return joined.with_columns(status=pl.min_horizontal("status", answer)).select(found.columns)
+    answer = pl.Series(sure.astype(np.int8) + possible.astype(np.int8))
+    return found.with_columns(status=pl.min_horizontal("status", answer))
 
 
 def _turn(found: pl.DataFrame) -> pl.DataFrame:
@@ -41,29 +42,25 @@ def _turn(found: pl.DataFrame) -> pl.DataFrame:
         upper=-pl.col("lower"),
         ordinal=-pl.col("ordinal"),
         fact=-pl.col("fact"),
-        turned=pl.col("fact"),
     )
 
 
-def _count_before(
-    counted: pl.DataFrame, end: str, asking: pl.DataFrame, start: str
-) -> pl.DataFrame:
-    """Return for each asking occurrence how many `end`s of its stay are before its `start`."""
-    ends = _line_up(counted, end, counts=1)
-    starts = _line_up(asking, start, counts=0)
+def _count_before(counted: pl.DataFrame, end: str, asking: pl.DataFrame, start: str) -> Counts:
+    """Return for each asking row how many `end`s of its stay are before its `start`."""
+    starts, ends = _line_up(asking, start), _line_up(counted, end)
     # The sort is stable: an occurrence's own start comes before its own end.
-    lined = pl.concat([starts, ends]).sort(_ORDER, maintain_order=True)
-    lined = lined.with_columns(before=pl.col("counts").cum_sum().over("stay"))
-    return lined.filter(pl.col("counts") == 0).select("stay", "before", fact="own")
-
-
-def _line_up(found: pl.DataFrame, time: str, *, counts: int) -> pl.DataFrame:
-    own = "turned" if "turned" in found.columns else "fact"
-    return found.select(
-        "stay",
-        "ordinal",
-        "fact",
-        pl.col(time).alias("time"),
-        pl.col(own).alias("own"),
-        pl.lit(counts, dtype=pl.Int64).alias("counts"),
+    lined = pl.concat([starts, ends.with_columns(row=pl.lit(-1, dtype=pl.Int64))]).sort(
+        "stay", "time", "ordinal", "fact", maintain_order=True
     )
+    row = lined["row"].to_numpy()
+    so_far = np.cumsum(row < 0)
+    before = np.empty(asking.height, np.int64)
+    before[row[row >= 0]] = so_far[row >= 0]
+    # Without those of stays that come earlier in the sort.
+    stays = np.sort(counted["stay"].to_numpy())
+    return before - np.searchsorted(stays, asking["stay"].to_numpy())
+
+
+def _line_up(found: pl.DataFrame, time: str) -> pl.DataFrame:
+    row = pl.int_range(pl.len(), dtype=pl.Int64).alias("row")
+    return found.select("stay", pl.col(time).alias("time"), "ordinal", "fact", row)

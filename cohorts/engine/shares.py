@@ -7,6 +7,7 @@ from collections.abc import Collection
 import polars as pl
 
 from cohorts.engine.language import Window, find_concepts
+from cohorts.engine.values import select_facts
 from cohorts.engine.worlds import judge_worlds
 
 
@@ -27,10 +28,7 @@ def share(
     some = stays.filter(pl.col("stay").is_in(wanted.implode()))
     if some.is_empty():
         return {}
-    concepts = find_concepts(window)
-    inside = facts.filter(
-        pl.col("stay").is_in(wanted.implode()) & pl.col("concept").is_in(concepts)
-    )
+    inside = select_facts(facts, find_concepts(window)).join(some, on="stay", how="semi")
     counts = judge_worlds(window, inside, some, samples)
     return {
         stay: None if uncertain else yes / samples

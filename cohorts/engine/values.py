@@ -6,7 +6,7 @@ Times are hours from admission. A fact may have happened at any time of [lower, 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import polars as pl
@@ -73,6 +73,15 @@ def make_facts(facts: Iterable[Fact]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=FACTS, orient="row")
 
 
+def select_facts(facts: pl.DataFrame, concepts: Collection[str]) -> pl.DataFrame:
+    """Return the facts of some concepts; a bound that is null is open, NaN is no value."""
+    return facts.filter(pl.col("concept").is_in(list(concepts))).with_columns(
+        lower=pl.col("lower").fill_null(-math.inf),
+        upper=pl.col("upper").fill_null(math.inf),
+        value=pl.col("value").cast(pl.Float64).fill_nan(None),
+    )
+
+
 def make_stays(stays: Iterable[dict[str, object]]) -> pl.DataFrame:
     """Return a frame of stays; what a stay does not name is unknown."""
-    return pl.DataFrame([{name: None} | stay for name in ["stay"] for stay in stays], schema=STAYS)
+    return pl.DataFrame(list(stays), schema=STAYS)

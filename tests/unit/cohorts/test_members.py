@@ -49,6 +49,17 @@ def test_no_stay_and_no_fact():
     assert share(SOON, nothing, make_stays([stay()]), []) == {}
 
 
+def test_null_bounds_are_open_and_nan_is_no_value():
+    window = read("a", '{event: b, value: "> 5", after: anchor}')
+    facts = make_facts([Fact(1, "a", 2), Fact(1, "b", 5, value=float("nan"))])
+    assert evaluate(window, facts, make_stays([stay()]))["status"].to_list() == ["uncertain"]
+    late = read("a", "{event: b, within: 0 h to any after anchor}")
+    facts = make_facts([Fact(1, "a", 2), Fact(1, "b", None, 3, 5)])
+    facts = facts.with_columns(upper=pl.lit(None, pl.Float64).fill_null(pl.col("point")))
+    assert facts["upper"].null_count() == 1
+    assert evaluate(late, facts, make_stays([stay()]))["status"].to_list() == ["yes"]
+
+
 def test_hours_that_floats_cannot_say_are_compared_exactly():
     # 0.1 + 0.2 is more than 0.3 in floats.
     facts = make_facts([Fact(1, "a", 0.1 + 0.2), Fact(1, "b", 6.3)])
