@@ -13,8 +13,9 @@ import numpy.typing as npt
 import polars as pl
 
 from cohorts.engine import language as lang
-from cohorts.engine.language import Interval, Picked, Span, Window
+from cohorts.engine.language import Picked, Window
 from cohorts.engine.order import judge_which
+from cohorts.engine.relations import Interval, Span
 
 NO, UNCERTAIN, YES = 0, 1, 2
 MILLISECONDS = 3_600_000.0

@@ -11,7 +11,8 @@ from cohorts.engine import language as lang
 from cohorts.engine.columns import scale, to_milliseconds
 from cohorts.engine.differences import Atom, Differences
 from cohorts.engine.formulas import Formula, conjoin, count, disjoin, list_atoms, negate, rename
-from cohorts.engine.language import All, Criterion, Event, Interval, Not, Picked, Some, Stay, Window
+from cohorts.engine.language import All, Criterion, Event, Not, Picked, Some, Stay, Window
+from cohorts.engine.relations import Interval, Span
 from cohorts.engine.solving import Budget
 
 _OPEN = (-math.inf, math.inf)
@@ -98,7 +99,7 @@ class Grounding:
 
     def _number(self, number: Hashable, known: float | None, allowed: Interval) -> Formula:
         if known is not None:
-            return bool(_decide(allowed, known, known))
+            return allowed.includes(known)
         return self._difference(self._place(number, _OPEN), 0, _OPEN, allowed)
 
     def _event(
@@ -156,34 +157,23 @@ class Grounding:
     def _precedes(self, first: Occurrence, second: Occurrence) -> Formula:
         return self._apart(first, second, Interval(high=0, high_open=first.rank > second.rank))
 
-    def _related(self, found: Occurrence, reference: Occurrence, span: lang.Span) -> Formula:
+    def _related(self, found: Occurrence, reference: Occurrence, span: Span) -> Formula:
         return self._apart(found, reference, scale(span.hours))
 
     def _apart(self, first: Occurrence, second: Occurrence, allowed: Interval) -> Formula:
         if first.place == second.place:
-            return bool(_decide(allowed, 0.0, 0.0))
+            return allowed.includes(0.0)
         ends = first.lower - second.upper, first.upper - second.lower
         return self._difference(first.place, second.place, ends, allowed)
 
     def _difference(self, x: int, y: int, ends: tuple[float, float], allowed: Interval) -> Formula:
         """Return that x − y, which is between `ends`, is allowed."""
-        decided = _decide(allowed, *ends)
+        decided = allowed.decide(*ends)
         if decided is not None:
             return decided
         parts: list[Formula] = []
-        if _decide(Interval(low=allowed.low, low_open=allowed.low_open), *ends) is None:
+        if Interval(low=allowed.low, low_open=allowed.low_open).decide(*ends) is None:
             parts.append(Atom(y, x, (-allowed.low, -int(allowed.low_open))))
-        if _decide(Interval(high=allowed.high, high_open=allowed.high_open), *ends) is None:
+        if Interval(high=allowed.high, high_open=allowed.high_open).decide(*ends) is None:
             parts.append(Atom(x, y, (allowed.high, -int(allowed.high_open))))
         return conjoin(parts)
-
-
-def _decide(allowed: Interval, low: float, high: float) -> bool | None:
-    """Return whether all, or none, of [low, high] is allowed; None: some of it."""
-    above = low > allowed.low if allowed.low_open else low >= allowed.low
-    below = high < allowed.high if allowed.high_open else high <= allowed.high
-    if above and below:
-        return True
-    misses = high < allowed.low or (allowed.low_open and high == allowed.low)
-    misses = misses or low > allowed.high or (allowed.high_open and low == allowed.high)
-    return False if misses else None

@@ -5,10 +5,11 @@ Times are hours. A value that breaks a rule cannot be built; its ValueError says
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+
+from cohorts.engine.relations import Interval, Relation, Span
 
 #: Names that a criterion may refer to without defining them.
 ANCHOR, ADMISSION, DISCHARGE = "anchor", "admission", "discharge"
@@ -18,94 +19,6 @@ NUMBERS, WORDS = ("age", "length"), ("sex", "unit", "disposition")
 MAX_DEPTH, MAX_CRITERIA = 4, 60
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 _RESERVED = {"and", "any", "stay"}
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """Numbers from `low` to `high`; an end is included unless it is open."""
-
-    low: float = -math.inf
-    high: float = math.inf
-    low_open: bool = False
-    high_open: bool = False
-
-    def __post_init__(self) -> None:
-        if math.isnan(self.low) or math.isnan(self.high):
-            raise ValueError("a limit is not a number")
-        if self.low > self.high or (self.low == self.high and (self.low_open or self.high_open)):
-            raise ValueError("nothing is in it: it ends before it starts")
-
-    def includes(self, number: float) -> bool:
-        """Return whether a number is in the interval."""
-        above = number > self.low or (number == self.low and not self.low_open)
-        return above and (number < self.high or (number == self.high and not self.high_open))
-
-    def reverse(self) -> Interval:
-        """Return the interval of the same numbers with the other sign."""
-        return Interval(-self.high, -self.low, self.high_open, self.low_open)
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Allowed hours from a reference to the event; negative: the event comes before."""
-
-    reference: str
-    hours: Interval
-
-
-@dataclass(frozen=True, slots=True)
-class Within:
-    """The event happens this many hours after, or before, a reference."""
-
-    hours: Interval
-    reference: str
-    before: bool = False
-
-    @property
-    def spans(self) -> tuple[Span, ...]:
-        return (Span(self.reference, self.hours.reverse() if self.before else self.hours),)
-
-
-@dataclass(frozen=True, slots=True)
-class Before:
-    """The event happens before a reference, not at the same time."""
-
-    reference: str
-
-    @property
-    def spans(self) -> tuple[Span, ...]:
-        return (Span(self.reference, Interval(high=0, high_open=True)),)
-
-
-@dataclass(frozen=True, slots=True)
-class After:
-    """The event happens after a reference, not at the same time."""
-
-    reference: str
-
-    @property
-    def spans(self) -> tuple[Span, ...]:
-        return (Span(self.reference, Interval(low=0, low_open=True)),)
-
-
-@dataclass(frozen=True, slots=True)
-class Between:
-    """The event happens between two references; `during` includes both moments."""
-
-    start: str
-    end: str
-    during: bool = False
-
-    @property
-    def spans(self) -> tuple[Span, ...]:
-        opened = not self.during
-        return (
-            Span(self.start, Interval(low=0, low_open=opened)),
-            Span(self.end, Interval(high=0, high_open=opened)),
-        )
-
-
-Relation = Within | Before | After | Between
 
 
 @dataclass(frozen=True, slots=True)

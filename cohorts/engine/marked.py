@@ -5,13 +5,15 @@ Aliases, tags, several documents, long texts and deep nesting are refused before
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import yaml
 
 from cohorts.engine.values import WindowError
 
+Value = TypeVar("Value")
 MAX_BYTES, MAX_NESTING = 64 * 1024, 40
 _SCALARS = ("str", "int", "float", "null", "bool")
 
@@ -26,6 +28,38 @@ class Marked:
     def fail(self, key: str, problem: str) -> WindowError:
         """Return an error about this line."""
         return WindowError(f"line {self.line}, {key}: {problem}.")
+
+    def get_keys(self, key: str, known: tuple[str, ...] = ()) -> dict[str, Marked]:
+        """Return the keys of a mapping, of which only some may be known."""
+        if not isinstance(self.value, dict):
+            listed = f": {', '.join(known)}" if known else ""
+            raise self.fail(key, f"give keys and values{listed}")
+        for found, value in self.value.items():
+            if known and found not in known:
+                raise value.fail(found, f"unknown here. Use: {', '.join(known)}")
+        return self.value
+
+    def get_text(self, key: str) -> str:
+        """Return the words of a scalar."""
+        if not isinstance(self.value, str) or not self.value.strip():
+            raise self.fail(key, "write a word or a number here")
+        return self.value.strip()
+
+    def get_count(self, key: str) -> int:
+        """Return a whole number."""
+        text = self.get_text(key)
+        if not text.isascii() or not text.isdigit() or len(text) > 6:
+            raise self.fail(key, "write a whole number, such as 2")
+        return int(text)
+
+    def build(self, key: str, make: Callable[[], Value]) -> Value:
+        """Return what `make` does; its ValueError becomes an error about this line."""
+        try:
+            return make()
+        except WindowError:
+            raise
+        except ValueError as error:
+            raise self.fail(key, str(error)) from None
 
 
 def read_marked(text: str) -> Marked:

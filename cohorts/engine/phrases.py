@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from cohorts.engine.language import Between, Interval, Within
+from cohorts.engine.relations import Between, Interval, Within
 
 _HOURS = {"min": 1 / 60, "h": 1.0, "d": 24.0}
 _NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"

@@ -10,7 +10,8 @@ import numpy.typing as npt
 import polars as pl
 
 from cohorts.engine import language as lang
-from cohorts.engine.language import Interval, Stay, Window
+from cohorts.engine.language import Stay, Window
+from cohorts.engine.relations import Interval
 
 #: A word that no window asks about.
 _OTHER = "\x00"

@@ -5,18 +5,9 @@ from __future__ import annotations
 import math
 
 from cohorts.engine import language as lang
-from cohorts.engine.language import (
-    All,
-    Criterion,
-    Event,
-    Interval,
-    Not,
-    Picked,
-    Some,
-    Stay,
-    Window,
-)
+from cohorts.engine.language import All, Criterion, Event, Not, Picked, Some, Stay, Window
 from cohorts.engine.phrases import write_number
+from cohorts.engine.relations import After, Before, Between, Interval, Relation, Within
 
 _INDENT = "  "
 
@@ -118,16 +109,16 @@ def _describe_stay(stay: Stay) -> str:
     return f"{stay.about} is {_describe_interval(stay.value)}"
 
 
-def _describe_relation(relation: lang.Relation) -> str:
+def _describe_relation(relation: Relation) -> str:
     match relation:
-        case lang.Within(hours, reference, before):
+        case Within(hours, reference, before):
             side = "before" if before else "after"
             return f"{_describe_hours(hours)} {side} {_name(reference)}"
-        case lang.Before(reference):
+        case Before(reference):
             return f"before {_name(reference)}"
-        case lang.After(reference):
+        case After(reference):
             return f"after {_name(reference)}"
-        case lang.Between(start, end, during):
+        case Between(start, end, during):
             if during:
                 return f"from {_name(start)} to {_name(end)}, both included"
             return f"between {_name(start)} and {_name(end)}"

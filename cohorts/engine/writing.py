@@ -9,6 +9,7 @@ import yaml
 from cohorts.engine import language as lang
 from cohorts.engine.language import All, Criterion, Event, Not, Picked, Some, Window
 from cohorts.engine.phrases import write_number, write_value, write_within
+from cohorts.engine.relations import After, Before, Between, Relation, Within
 
 _WHICH = {lang.FIRST: {"which": "first"}, lang.LAST: {"which": "last"}, lang.ANY: {}}
 
@@ -86,15 +87,15 @@ def _write_event(event: Event) -> dict[str, Any]:
     return found
 
 
-def _write_relation(relation: lang.Relation) -> dict[str, str]:
+def _write_relation(relation: Relation) -> dict[str, str]:
     match relation:
-        case lang.Within():
+        case Within():
             return {"within": write_within(relation)}
-        case lang.Before(reference):
+        case Before(reference):
             return {"before": reference}
-        case lang.After(reference):
+        case After(reference):
             return {"after": reference}
-        case lang.Between(start, end, during):
+        case Between(start, end, during):
             return {"during" if during else "between": f"{start} and {end}"}
 
 

@@ -15,7 +15,6 @@ from cohorts.engine.language import (
     All,
     Criterion,
     Event,
-    Interval,
     Not,
     Picked,
     Some,
@@ -23,6 +22,7 @@ from cohorts.engine.language import (
     Window,
     find_picked,
 )
+from cohorts.engine.relations import Interval
 from cohorts.engine.values import WindowError
 
 

@@ -11,10 +11,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cohorts.engine.aces.predicates import Predicate, get_keys, get_text, read_predicate
+from cohorts.engine.aces.predicates import Predicate, read_predicate
 from cohorts.engine.aces.times import resolve_window
-from cohorts.engine.language import ANCHOR, All, Event, Interval, Window, Within
+from cohorts.engine.language import ANCHOR, All, Event, Window
 from cohorts.engine.marked import Marked, read_marked
+from cohorts.engine.relations import Interval, Within
 
 _HAS = re.compile(r"\(?\s*(\d{1,6}|None)?\s*,\s*(\d{1,6}|None)?\s*\)?")
 _KEYS = ("predicates", "trigger", "windows", "description", "metadata")
@@ -44,7 +45,7 @@ def read_aces(text: str, *, codes: Mapping[str, Sequence[str]], name: str) -> Im
     which names line and key, for what a window cannot say.
     """
     given = read_marked(text)
-    keys = get_keys(given, "task")
+    keys = given.get_keys("task")
     for key, value in keys.items():
         if key not in _KEYS:
             raise value.fail(key, "a window cannot say this. Remove it, and add a criterion after")
@@ -52,9 +53,9 @@ def read_aces(text: str, *, codes: Mapping[str, Sequence[str]], name: str) -> Im
         if key not in keys:
             raise given.fail(key, "missing")
     task = _Task(keys["predicates"], codes)
-    trigger = task.find(keys["trigger"], get_text(keys["trigger"], "trigger"))
+    trigger = task.find(keys["trigger"], keys["trigger"].get_text("trigger"))
     named = keys.get("windows")
-    windows = get_keys(named, "windows") if named and named.value is not None else {}
+    windows = named.get_keys("windows") if named and named.value is not None else {}
     events = [event for window in windows for event in _read_window(windows, window, task, trigger)]
     notes = (*_list_left_out(windows), *task.notes)
     return Imported(Window(name, trigger.picked, All(tuple(events))), notes)
@@ -79,14 +80,14 @@ def _list_left_out(windows: Mapping[str, Marked]) -> tuple[str, ...]:
         f"{name}: {key} is left out; it does not change which stays are members."
         for name, window in windows.items()
         for key in ("label", "index_timestamp")
-        if key in get_keys(window, name)
+        if key in window.get_keys(name)
     )
 
 
 def _read_window(
     windows: Mapping[str, Marked], name: str, task: _Task, trigger: Predicate
 ) -> list[Event]:
-    keys = get_keys(windows[name], name)
+    keys = windows[name].get_keys(name)
     for key, value in keys.items():
         if key not in _WINDOW_KEYS:
             raise value.fail(key, "not a key of ACES. Remove it")
@@ -96,14 +97,14 @@ def _read_window(
         return []
     return [
         _read_has(value, task.find(value, wanted), wanted, hours, trigger)
-        for wanted, value in get_keys(has, "has").items()
+        for wanted, value in has.get_keys("has").items()
     ]
 
 
 def _read_has(
     given: Marked, predicate: Predicate, name: str, hours: Interval, trigger: Predicate
 ) -> Event:
-    found = _HAS.fullmatch(get_text(given, name))
+    found = _HAS.fullmatch(given.get_text(name))
     if found is None or {found[1], found[2]} <= {None, "None"}:
         raise given.fail(name, "write its least and greatest number, such as (1, None)")
     least = 0 if found[1] in (None, "None") else int(found[1])

@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cohorts.engine.language import Interval, Picked
+from cohorts.engine.language import Picked
 from cohorts.engine.marked import Marked
 from cohorts.engine.phrases import read_value
+from cohorts.engine.relations import Interval
 
 _OR = re.compile(r"or\((.*)\)")
 _VALUE_KEYS = ("value_min", "value_max", "value_min_inclusive", "value_max_inclusive")
@@ -28,12 +29,12 @@ def read_predicate(
     given: Marked, name: str, codes: Mapping[str, Sequence[str]], wanted_by: Marked
 ) -> Predicate:
     """Read one of the predicates; raises WindowError for what a concept cannot say."""
-    known = get_keys(given, "predicates")
+    known = given.get_keys("predicates")
     if name.startswith("_"):
         raise wanted_by.fail(name, "no concept means every event or an end of the record")
     if name not in known:
         raise wanted_by.fail(name, "not among the predicates")
-    keys = get_keys(known[name], name)
+    keys = known[name].get_keys(name)
     if "expr" in keys:
         wanted, value = _read_expression(known, keys["expr"]), None
     elif "code" in keys:
@@ -50,22 +51,8 @@ def read_predicate(
     return Predicate(Picked(concept, value), "expr" in keys, same_codes)
 
 
-def get_keys(given: Marked, key: str) -> dict[str, Marked]:
-    """Return the keys of a mapping."""
-    if not isinstance(given.value, dict):
-        raise given.fail(key, "give keys and values")
-    return given.value
-
-
-def get_text(given: Marked, key: str) -> str:
-    """Return the words of a scalar."""
-    if not isinstance(given.value, str):
-        raise given.fail(key, "write one word or number")
-    return given.value.strip()
-
-
 def _refuse_others(keys: dict[str, Marked]) -> None:
-    if "static" in keys and get_text(keys["static"], "static").lower() == "false":
+    if "static" in keys and keys["static"].get_text("static").lower() == "false":
         keys = {key: value for key, value in keys.items() if key != "static"}
     for key, value in keys.items():
         if key not in ("code", "expr", *_VALUE_KEYS):
@@ -75,21 +62,21 @@ def _refuse_others(keys: dict[str, Marked]) -> None:
 def _read_code(given: Marked) -> frozenset[str]:
     if isinstance(given.value, str):
         return frozenset([given.value])
-    choice = get_keys(given, "code")
+    choice = given.get_keys("code")
     if set(choice) != {"any"} or not isinstance(choice["any"].value, list):
         raise given.fail("code", "only a code or any: [codes] can be a concept, no regex")
-    return frozenset(get_text(code, "any") for code in choice["any"].value)
+    return frozenset(code.get_text("any") for code in choice["any"].value)
 
 
 def _read_expression(known: Mapping[str, Marked], expression: Marked) -> frozenset[str]:
     """Return the codes of or(…); only plain predicates without values may be in it."""
-    found = _OR.fullmatch(get_text(expression, "expr"))
+    found = _OR.fullmatch(expression.get_text("expr"))
     if found is None:
         raise expression.fail("expr", "only or(…) can be a concept. Use one window for each part")
     codes: frozenset[str] = frozenset()
     for name in found[1].split(","):
         keys = known.get(name.strip())
-        parts = get_keys(keys, name) if keys else {}
+        parts = keys.get_keys(name) if keys else {}
         if "code" not in parts or set(parts) & set(_VALUE_KEYS):
             raise expression.fail("expr", f"{name.strip()} is no predicate with a code alone")
         codes |= _read_code(parts["code"])
@@ -104,7 +91,7 @@ def _read_limits(keys: dict[str, Marked]) -> Interval | None:
             limits.append(unlimited)
             continue
         try:
-            limits.append(read_value(f"= {get_text(given, key)}").low)
+            limits.append(read_value(f"= {given.get_text(key)}").low)
         except ValueError:
             raise given.fail(key, "write a number") from None
     interval = Interval()

@@ -6,9 +6,8 @@ import math
 import re
 from collections.abc import Mapping
 
-from cohorts.engine.aces.predicates import get_keys, get_text
-from cohorts.engine.language import Interval
 from cohorts.engine.marked import Marked
+from cohorts.engine.relations import Interval
 
 _BOUNDARY = re.compile(r"(\w+(?:\.(?:start|end))?)\s*(?:([+-])\s*(.+))?")
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)[\s,]*")
@@ -23,12 +22,12 @@ _UNITS = {
 
 def resolve_window(windows: Mapping[str, Marked], name: str) -> Interval:
     """Return a window's hours from the trigger; raises WindowError."""
-    keys = get_keys(windows[name], name)
+    keys = windows[name].get_keys(name)
     for key in ("start", "end", "start_inclusive", "end_inclusive"):
         if key not in keys:
             raise windows[name].fail(name, f"{key} is missing")
     low, high = (_resolve(windows, name, end, ()) for end in ("start", "end"))
-    opened = [get_text(keys[f"{end}_inclusive"], end).lower() != "true" for end in ("start", "end")]
+    opened = [keys[f"{end}_inclusive"].get_text(end).lower() != "true" for end in ("start", "end")]
     if low == high:
         problem = "it starts and ends at one moment, and ACES then ignores what it has"
         raise windows[name].fail(name, problem)
@@ -43,12 +42,12 @@ def resolve_window(windows: Mapping[str, Marked], name: str) -> Interval:
 def _resolve(
     windows: Mapping[str, Marked], name: str, end: str, seen: tuple[tuple[str, str], ...]
 ) -> float:
-    given = get_keys(windows[name], name).get(end)
+    given = windows[name].get_keys(name).get(end)
     if given is None or (name, end) in seen:
         raise windows[name].fail(name, f"its {end} cannot be found from the trigger")
     if given.value is None:
         return -math.inf if end == "start" else math.inf
-    text = get_text(given, end)
+    text = given.get_text(end)
     if "->" in text or "<-" in text:
         problem = (
             "a window that ends at the next event cannot be said. Use hours, or say it by hand"

@@ -9,17 +9,18 @@ from typing import Any
 import polars as pl
 
 from cohorts.engine import language as lang
-from cohorts.engine.language import All, Event, Interval, Not, Picked, Some, Stay, Window
+from cohorts.engine.language import All, Event, Not, Picked, Some, Stay, Window
+from cohorts.engine.relations import After, Before, Between, Interval, Relation, Within
 from cohorts.engine.values import FACTS, STAYS
 from tests.unit.cohorts.reference import Happened
 
 CONCEPTS = ["fever", "culture", "antibiotic"]
 KINDS = [
-    (lang.Within, False),
-    (lang.Before, False),
-    (lang.After, False),
-    (lang.Between, False),
-    (lang.Between, True),
+    (Within, False),
+    (Before, False),
+    (After, False),
+    (Between, False),
+    (Between, True),
 ]
 
 
@@ -73,15 +74,15 @@ def make_picked(rng: random.Random) -> Picked:
     return Picked(rng.choice(CONCEPTS), value, which)
 
 
-def make_relation(rng: random.Random, names: list[str]) -> lang.Relation:
+def make_relation(rng: random.Random, names: list[str]) -> Relation:
     first, second = rng.choice(names), rng.choice(names)
     kind = rng.random()
     if kind < 0.2:
-        return lang.Before(first)
+        return Before(first)
     if kind < 0.4:
-        return lang.After(first)
+        return After(first)
     if kind < 0.55:
-        return lang.Between(first, second, rng.random() < 0.5)
+        return Between(first, second, rng.random() < 0.5)
     low = rng.randint(-2, 3)
     high = low + rng.randint(0, 3)
     opened = [low < high and rng.random() < 0.25 for _ in range(2)]
@@ -90,7 +91,7 @@ def make_relation(rng: random.Random, names: list[str]) -> lang.Relation:
         if rng.random() < 0.1
         else Interval(low, high, opened[0], opened[1])
     )
-    return lang.Within(limits, first, rng.random() < 0.3)
+    return Within(limits, first, rng.random() < 0.3)
 
 
 def make_stay(rng: random.Random) -> tuple[dict[str, Any], list[Happened]]:

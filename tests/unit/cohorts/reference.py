@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from cohorts.engine.language import All, Event, Interval, Not, Picked, Some, Stay, Window, walk
+from cohorts.engine.language import All, Event, Not, Picked, Some, Stay, Window, walk
+from cohorts.engine.relations import Interval
 
 #: An open side reaches so far: further than chains of limits around known hours do.
 FAR = (-20, 30)

@@ -6,8 +6,9 @@ import pytest
 
 from cohorts.engine.aces.exporting import write_aces
 from cohorts.engine.aces.importing import read_aces
-from cohorts.engine.language import All, Event, Interval, Picked, Window, Within
+from cohorts.engine.language import All, Event, Picked, Window
 from cohorts.engine.reading import read_window
+from cohorts.engine.relations import Interval, Within
 from cohorts.engine.values import WindowError
 
 CODES = {"fever": ["FEVER"], "given": ["A", "B"], "potassium": ["K"], "without codes": []}

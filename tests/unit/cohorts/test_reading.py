@@ -4,18 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cohorts.engine.language import (
-    Before,
-    Event,
-    Interval,
-    Not,
-    Picked,
-    Stay,
-    Window,
-    Within,
-    find_concepts,
-)
+from cohorts.engine.language import Event, Not, Picked, Stay, Window, find_concepts
 from cohorts.engine.reading import read_window
+from cohorts.engine.relations import Before, Interval, Within
 from cohorts.engine.values import WindowError
 from cohorts.engine.words import describe_window
 from cohorts.engine.writing import write_window
@@ -54,7 +45,7 @@ def test_the_whole_language_is_read():
     assert age == Stay("age", Interval(low=18))
     assert isinstance(reversal, Event)
     assert reversal.relations == (Within(Interval(0, 6), "anchor"),)
-    assert reversal.where.parts[0].at_most == 0  # type: ignore[union-attr]
+    assert reversal.where.parts[0].at_most == 0
     assert out == Not(Event(Picked("transfer out")))
     assert find_concepts(window) == CONCEPTS
 
@@ -73,7 +64,7 @@ def test_writing_returns_the_text_that_was_read():
 )  # fmt: skip
 def test_phrases(written, meant):
     window = read(f"name: x\nanchor: admission\nwhere: [{{event: haemorrhage, {written}}}]")
-    assert window.where.parts[0].relations == (meant,)  # type: ignore[union-attr]
+    assert window.where.parts[0].relations == (meant,)
     assert read(write_window(window)) == window
 
 
