@@ -17,15 +17,13 @@ from cohorts.engine.columns import (
     UNCERTAIN,
     YES,
     Occurrences,
-    Status,
-    contains,
     judge_span,
     measure_gap,
-    round_times,
 )
 from cohorts.engine.deciding import NOTHING, Judged, find_deciding, keep_rows
 from cohorts.engine.language import All, Criterion, Event, Not, Picked, Some, Stay, Window
 from cohorts.engine.pairs import Pairs
+from cohorts.engine.stays import judge_stay, name_moments
 
 
 def judge_window(
@@ -41,7 +39,7 @@ def judge_window(
     A stay that is uncertain here may still be a yes or a no. `explain`: find the deciding facts.
     Raises TooManyPairs.
     """
-    rows = _name_moments(stays)
+    rows = name_moments(stays)
     judging = _Judging(Occurrences(window, facts), stays, pairs or Pairs(), explain)
     if isinstance(window.anchor, Picked):
         # The anchor is an event too, named for the criteria that refer to it.
@@ -52,25 +50,6 @@ def judge_window(
 
 
 _ENDS = ("fact", "lower", "upper")
-
-
-def _name_moments(stays: pl.DataFrame) -> pl.DataFrame:
-    """Return a row for each stay, with its admission and discharge.
-
-    An unknown discharge is at any hour after admission.
-    """
-    discharge = stays.select("stay", pl.col("discharge")).with_columns(round_times("discharge"))
-    none = pl.lit(None, dtype=pl.Int64)
-    return discharge.select(
-        pl.col("stay"),
-        pl.int_range(pl.len(), dtype=pl.UInt32).alias("row"),
-        none.alias("admission.fact"),
-        pl.lit(0.0).alias("admission.lower"),
-        pl.lit(0.0).alias("admission.upper"),
-        none.alias("discharge.fact"),
-        pl.col("discharge").fill_null(0.0).alias("discharge.lower"),
-        pl.col("discharge").fill_null(np.inf).alias("discharge.upper"),
-    )
 
 
 @dataclass
@@ -84,7 +63,7 @@ class _Judging:
         """Answer a criterion for each row; `names` are those of events, with their concepts."""
         match criterion:
             case Stay():
-                return Judged(self._judge_stay(criterion, rows))
+                return Judged(judge_stay(criterion, rows, self.stays))
             case Event():
                 return self.judge_event(criterion, rows, names)
             case Not(part):
@@ -98,18 +77,6 @@ class _Judging:
                 # A part decides where its answer is the answer of all.
                 kept = [keep_rows(part, part.status == status) for part in answers]
                 return Judged(status, pl.concat([NOTHING, *kept]))
-
-    def _judge_stay(self, stay: Stay, rows: pl.DataFrame) -> Status:
-        known = rows.select("stay").join(
-            self.stays.select("stay", stay.about), on="stay", how="left", maintain_order="left"
-        )
-        about = pl.col(stay.about)
-        if isinstance(stay.value, str):
-            same = (about == stay.value) != stay.negated
-            answer = (same.cast(pl.Int8) * YES).fill_null(UNCERTAIN)
-        else:
-            answer = contains(stay.value, about.fill_null(-np.inf), about.fill_null(np.inf))
-        return known.select(answer.cast(pl.Int8)).to_series().to_numpy()
 
     def judge_event(self, event: Event, rows: pl.DataFrame, names: dict[str, str]) -> Judged:
         """Answer for slices of the rows, so that the pairs of each need little memory."""
