@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import polars as pl
 import pytest
@@ -52,3 +53,19 @@ def solve_all(window: Window, facts: pl.DataFrame, stays: pl.DataFrame) -> list[
         assert status is not None
         found.append(WORDS[status])
     return found
+
+
+def test_random_stays_need_every_step():
+    counts = Counter()
+    for number in range(20):
+        rng = random.Random(f"0-{number}")
+        window = make_window(rng)
+        facts, stays = frame([make_stay(rng) for _ in range(STAYS)])
+        found = evaluate(window, facts, stays)["status"]
+        quick = judge_window(window, facts, stays).status
+        counts.update(found)
+        counts["settled"] += sum(
+            q == 1 and s != "uncertain" for q, s in zip(quick, found, strict=True)
+        )
+    assert min(counts["yes"], counts["no"], counts["uncertain"]) > 10
+    assert counts["settled"] > 0
