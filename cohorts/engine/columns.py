@@ -33,7 +33,7 @@ def round_times(*names: str) -> list[pl.Expr]:
 
 
 def contains(interval: Interval, low: pl.Expr, high: pl.Expr) -> pl.Expr:
-    """Tell whether an interval contains a number that is anywhere in [low, high]."""
+    """Answer whether an interval contains a number from [low, high]."""
     above_low = low > interval.low if interval.low_open else low >= interval.low
     above_high = high > interval.low if interval.low_open else high >= interval.low
     below_low = low < interval.high if interval.high_open else low <= interval.high
@@ -49,7 +49,7 @@ def scale(hours: Interval) -> Interval:
 
 
 def judge_span(span: Span) -> pl.Expr:
-    """Tell whether an event is at the allowed distance from a reference.
+    """Answer whether an event is at the allowed distance from a reference.
 
     The same fact, as another concept, is at distance 0.
     """
@@ -75,7 +75,7 @@ def measure_gap(spans: tuple[Span, ...]) -> pl.Expr:
 
 
 class Occurrences:
-    """The occurrences that a window asks about, by concept, each with its answer so far."""
+    """The occurrences that a window asks about, by concept."""
 
     def __init__(self, window: Window, facts: pl.DataFrame) -> None:
         """Split facts of the window's concepts, as `select_facts` returns them."""
@@ -91,7 +91,7 @@ class Occurrences:
         self._counts: dict[Picked, pl.DataFrame] = {}
 
     def pick(self, picked: Picked) -> pl.DataFrame:
-        """Return stay, fact, ordinal, lower, upper and status of occurrences that may fit."""
+        """Return the occurrences that may fit, each with its `status`."""
         if picked not in self._picked:
             self._picked[picked] = self._judge(picked)
         return self._picked[picked]

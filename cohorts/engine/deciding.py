@@ -17,7 +17,7 @@ NOTHING = pl.DataFrame(schema={"row": pl.UInt32, "fact": pl.Int64})
 
 @dataclass
 class Judged:
-    """The answer for each row of the frame asked about, and the facts that decide it."""
+    """The answer for each row, and the facts that decide it."""
 
     status: Status
     deciding: pl.DataFrame = field(default_factory=lambda: NOTHING)

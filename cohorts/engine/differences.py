@@ -1,4 +1,4 @@
-"""Know what differences of numbers can be, as constraints x − y ≤ c or x − y < c.
+"""Know what differences of numbers can be: x − y ≤ c or x − y < c.
 
 A system of such constraints is closed by shortest paths, as Bellman and Ford do; it has a
 solution unless a cycle is negative, or zero with a strict part.
@@ -16,7 +16,7 @@ _NONE: Limit = (math.inf, 0)
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """The statement x − y ≤ limit, or < if it is strict; x and y are places in a system."""
+    """The statement x − y ≤ limit, or <; x and y are places in a system."""
 
     x: int
     y: int
@@ -48,7 +48,7 @@ class Differences:
         return False if self._limits[atom.y][atom.x] <= negated.limit else None
 
     def add(self, atom: Atom) -> Differences | None:
-        """Return the system with one more constraint; None if it then has no solution."""
+        """Return the system with one more constraint; None if nothing fits."""
         if _add(self._limits[atom.y][atom.x], atom.limit) < (0.0, 0):
             return None
         narrowed = Differences.__new__(Differences)

@@ -1,7 +1,7 @@
-"""Evaluate a window: which stays are members, by every time that the bounds allow.
+"""Evaluate a window in three values: yes, no or uncertain for each stay.
 
-First in three values over columns, a join for each level of events and no loop over stays. That
-is sound, but uncertain if one inexact time matters twice. Those stays are settled exactly.
+A join of columns for each level of events, and no loop over stays. That is sound, but it answers
+"uncertain" if one inexact time matters twice; `settling` decides those stays exactly.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _Judging:
     explain: bool
 
     def judge(self, criterion: Criterion, rows: pl.DataFrame, names: dict[str, str]) -> Judged:
-        """Answer a criterion for each row; `names` are those of events, with their concepts."""
+        """Answer a criterion for each row; `names` are of events → concepts."""
         match criterion:
             case Stay():
                 return Judged(judge_stay(criterion, rows, self.stays))
@@ -79,7 +79,7 @@ class _Judging:
                 return Judged(status, pl.concat([NOTHING, *kept]))
 
     def judge_event(self, event: Event, rows: pl.DataFrame, names: dict[str, str]) -> Judged:
-        """Answer for slices of the rows, so that the pairs of each need little memory."""
+        """Answer for slices of the rows, whose pairs need little memory."""
         slices = self.pairs.split(rows, self.occurrences.count(event.picked))
         if len(slices) == 1:
             return self._judge_rows(event, rows, names)
@@ -112,7 +112,7 @@ class _Judging:
         return Judged(answer, find_deciding(event, pairs, inner, answer))
 
     def _pair(self, event: Event, rows: pl.DataFrame, names: dict[str, str]) -> pl.DataFrame:
-        """Join each row with the occurrences of its stay that the relations may allow.
+        """Join each row with the occurrences of its stay, and answer relations.
 
         `own` is the answer so far; occurrences that surely miss are kept to name the nearest.
         """

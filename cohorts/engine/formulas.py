@@ -1,4 +1,4 @@
-"""The formula of one stay: counts over statements about differences of times and values."""
+"""The formula of one stay: counts of statements about differences."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def list_atoms(formula: Formula) -> Iterator[Atom]:
 
 
 def list_forced(formula: Formula, answer: bool = True) -> Iterator[Atom]:
-    """Yield statements that are true in every assignment that gives this answer."""
+    """Yield statements that this answer needs to be true."""
     if isinstance(formula, Atom):
         yield formula if answer else formula.negate()
     elif isinstance(formula, Count):

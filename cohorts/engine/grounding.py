@@ -1,4 +1,4 @@
-"""Write out what a window says about one stay, as a formula over its times and unknown values."""
+"""Write out what a window says about one stay, as a formula."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OPEN = (-math.inf, math.inf)
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """An occurrence, its bounds in milliseconds; `place` is that of its time in the system."""
+    """An occurrence, with bounds in milliseconds and the place of its time."""
 
     fact: int | None
     place: int
@@ -37,7 +37,7 @@ class Occurrence:
 
 @dataclass
 class Grounding:
-    """One stay: what is known, and the numbers that are not, each with a place."""
+    """One stay: what is known, and a place for each number that is not."""
 
     stay: Mapping[str, Any]
     occurrences: Mapping[str, Sequence[Mapping[str, Any]]]
@@ -60,7 +60,7 @@ class Grounding:
         return self._criterion(window.where, names, {})
 
     def start(self, formula: Formula) -> tuple[Formula, Differences]:
-        """Return the formula over the numbers that it needs, and the bounds of these."""
+        """Return the formula over the numbers that it needs, and their bounds."""
         used = sorted({place for atom in list_atoms(formula) for place in (atom.x, atom.y)} - {0})
         places = {0: 0} | {old: new for new, old in enumerate(used, start=1)}
         return rename(formula, places), Differences([self.boxes[place - 1] for place in used])

@@ -1,4 +1,4 @@
-"""What a window can ask: an anchor, and criteria about stays, events, times and values.
+"""What a window can ask: an anchor, and criteria of events and stays.
 
 Times are hours. A value that breaks a rule cannot be built; its ValueError says which.
 """
@@ -23,7 +23,7 @@ _RESERVED = {"and", "any", "stay"}
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """Occurrences of a concept: with these values, and of those this one in order of time."""
+    """Occurrences of a concept: those with a value, and which of them."""
 
     concept: str
     value: Interval | None = None
@@ -38,7 +38,7 @@ class Picked:
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """A fact of the stay: a number in an interval, or a word that is (not) the given one."""
+    """A fact of the stay: a number in an interval, or a word or not."""
 
     about: str
     value: Interval | str
@@ -72,9 +72,9 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """How many occurrences fit. `name` is how criteria in `where` refer to the occurrence.
+    """How many occurrences fit; `where` refers to each by `name`.
 
-    An occurrence that an enclosing criterion already stands for does not count again.
+    An occurrence that an enclosing criterion already picked does not count again.
     """
 
     picked: Picked
@@ -100,7 +100,7 @@ Criterion = Stay | Event | All | Some | Not
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A stay is a member if an occurrence of the anchor meets every criterion of `where`."""
+    """A stay is a member if an occurrence of the anchor meets `where`."""
 
     name: str
     anchor: Picked | str

@@ -1,4 +1,4 @@
-"""Read YAML into plain values that know their lines, and refuse what windows do not need.
+"""Read YAML into values that know their lines.
 
 Aliases, tags, several documents, long texts and deep nesting are refused before anything is built.
 """
@@ -20,7 +20,7 @@ _SCALARS = ("str", "int", "float", "null", "bool")
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A value of the text: a scalar's words, a list, or a mapping; and its line (from 1)."""
+    """A value of the text (words, a list or a mapping) and its line, from 1."""
 
     line: int
     value: str | list[Marked] | dict[str, Marked] | None
@@ -53,7 +53,7 @@ class Marked:
         return int(text)
 
     def build(self, key: str, make: Callable[[], Value]) -> Value:
-        """Return what `make` does; its ValueError becomes an error about this line."""
+        """Return what `make` returns; name the line in its ValueError."""
         try:
             return make()
         except WindowError:

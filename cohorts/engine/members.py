@@ -23,7 +23,7 @@ EVALUATED = {
 
 
 def evaluate(window: Window, facts: pl.DataFrame, stays: pl.DataFrame) -> pl.DataFrame:
-    """Return stay, status, deciding (fact ids) and exact, in the order of `stays`.
+    """Return stay, status, deciding (fact ids) and exact, as in `stays`.
 
     "yes": a member by every time that the bounds allow, "no": by none, else "uncertain". The
     deciding facts are those that make a yes, that are open, or that come nearest, at most 20.

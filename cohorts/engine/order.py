@@ -1,4 +1,4 @@
-"""Tell which occurrence of a concept is the first, the nth or the last, in three values.
+"""Find the first, nth or last occurrence of a concept, in three values.
 
 Occurrences are in order of time, then of `ordinal`, then of `fact`. No pairs are formed: both
 counts come from sorting the ends of the bounds.
@@ -16,7 +16,7 @@ Counts = npt.NDArray[np.int64]
 
 
 def judge_which(found: pl.DataFrame, which: int) -> pl.DataFrame:
-    """Limit each `status` by whether the occurrence is the nth (or last) of its stay.
+    """Limit each `status` by whether the occurrence is the one asked for.
 
     It is surely the nth if exactly n - 1 others precede it whenever they happened.
     """
@@ -46,7 +46,7 @@ def _turn(found: pl.DataFrame) -> pl.DataFrame:
 
 
 def _count_before(counted: pl.DataFrame, end: str, asking: pl.DataFrame, start: str) -> Counts:
-    """Return for each asking row how many `end`s of its stay are before its `start`."""
+    """Count for each asking row the `end`s of its stay before its `start`."""
     starts, ends = _line_up(asking, start), _line_up(counted, end)
     # The sort is stable: an occurrence's own start comes before its own end.
     lined = pl.concat([starts, ends.with_columns(row=pl.lit(-1, dtype=pl.Int64))]).sort(

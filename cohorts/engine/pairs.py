@@ -1,4 +1,4 @@
-"""Limit how many pairs of a row and an occurrence are compared, at once and in all."""
+"""Limit how many pairs of occurrences are compared, at once and in all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read and write the short phrases of a window: hours, values and references."""
+"""Read and write phrases of a window: hours, values and references."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def write_value(value: Interval) -> str:
 
 
 def write_number(number: float) -> str:
-    """Write a number without needless digits, such that reading returns the same."""
+    """Write a number such that reading returns the same, in few digits."""
     return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
 
 

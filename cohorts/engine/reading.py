@@ -1,4 +1,4 @@
-"""Read a window from its YAML. An error names the line, the key and what to do."""
+"""Read a window from YAML; an error names line, key and what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read the parts of a criterion: which occurrence, its relations, numbers, and stay facts."""
+"""Read parts of a criterion: which, relations, numbers and stay facts."""
 
 from __future__ import annotations
 

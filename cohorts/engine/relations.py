@@ -1,4 +1,4 @@
-"""Intervals of hours or values, and how an event lies in time to what it refers to."""
+"""Intervals, and when an event happens relative to what it refers to."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Interval:
             raise ValueError("nothing is in it: it ends before it starts")
 
     def decide(self, low: float, high: float) -> bool | None:
-        """Return whether all, or none, of [low, high] is in the interval; None: some of it."""
+        """Return whether all of [low, high] is inside, or none; else None."""
         above = low > self.low or (low == self.low and not self.low_open)
         below = high < self.high or (high == self.high and not self.high_open)
         if above and below:
@@ -42,7 +42,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Allowed hours from a reference to the event; negative: the event comes before."""
+    """Hours from a reference to the event; negative: the event is before."""
 
     reference: str
     hours: Interval
@@ -85,7 +85,7 @@ class After:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """The event happens between two references; `during` includes both moments."""
+    """The event happens between two moments; `during` includes them."""
 
     start: str
     end: str

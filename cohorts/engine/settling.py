@@ -1,4 +1,4 @@
-"""Settle stays that three values leave uncertain: by drawn worlds, then by solving."""
+"""Settle uncertain stays exactly: by drawn worlds, then by solving."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def settle(window: Window, facts: pl.DataFrame, stays: pl.DataFrame) -> list[int
 def _draw_more(
     window: Window, facts: pl.DataFrame, stays: pl.DataFrame, left: pl.DataFrame, worlds: range
 ) -> pl.DataFrame:
-    """Return stay, no and yes, the worlds so far, of stays whose worlds all say the same."""
+    """Return how many worlds say no and yes, of stays whose all agree."""
     if left.is_empty():
         return left
     some, inside = (frame.join(left, on="stay", how="semi") for frame in (stays, facts))

@@ -1,4 +1,4 @@
-"""Estimate which share of the times that the bounds allow makes a stay a member."""
+"""Estimate which share of the allowed times makes a stay a member."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def share(
     stay_ids: Collection[int],
     samples: int = 1024,
 ) -> dict[int, float | None]:
-    """Return the share for each of these stays, from the same samples every time.
+    """Return the share for each of these stays; the same every time.
 
     Every time is uniform within its bounds, independent of the others; `worlds.close_bounds` says
     where an open side ends. None if an unknown value, stay fact or discharge matters: that has

@@ -1,4 +1,4 @@
-"""Decide exactly whether a formula is true for every, for no or for some assignment of times.
+"""Decide whether a formula can be true, and whether it can be false.
 
 Split on a statement, assume it or its opposite, simplify, and go on until nothing is left.
 """
@@ -60,7 +60,7 @@ def _satisfiable(formula: Formula, known: Differences, budget: Budget) -> bool:
 
 
 def _assume(atoms: list[Atom], known: Differences) -> Differences | None:
-    """Return what is known if these statements are true; None if they cannot all be."""
+    """Return what is known if these are true; None if they cannot all be."""
     narrowed: Differences | None = known
     for atom in atoms:
         if narrowed is None:

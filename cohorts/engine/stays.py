@@ -29,7 +29,7 @@ def name_moments(stays: pl.DataFrame) -> pl.DataFrame:
 
 
 def judge_stay(stay: Stay, rows: pl.DataFrame, stays: pl.DataFrame) -> Status:
-    """Answer a criterion about the stay for each row; what is unknown is uncertain."""
+    """Answer a criterion about the stay for each row, by what is known."""
     known = rows.select("stay").join(
         stays.select("stay", stay.about), on="stay", how="left", maintain_order="left"
     )

@@ -1,4 +1,4 @@
-"""Draw values and stay facts that are unknown, among those on which a window's answer depends."""
+"""Draw unknown values and stay facts, on which an answer may depend."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GOLDEN = 0.6180339887498949
 
 
 def draw_values(window: Window, drawn: pl.DataFrame) -> pl.DataFrame:
-    """Return the occurrences, by `share` and `world`, with a value where none is known."""
+    """Return the occurrences, with a drawn value if none is known."""
     tested = [picked.value for picked in lang.find_picked(window) if picked.value is not None]
     if not tested or not drawn["value"].null_count():
         return drawn
@@ -29,7 +29,7 @@ def draw_values(window: Window, drawn: pl.DataFrame) -> pl.DataFrame:
 
 
 def draw_stay_facts(window: Window, stays: pl.DataFrame) -> pl.DataFrame:
-    """Return the stays, by `world`, with discharge and asked facts where none is known."""
+    """Return the stays, with drawn discharge and facts if none is known."""
     worlds = stays["world"].to_numpy()
     tests = [c for c in lang.walk(window.where) if isinstance(c, Stay)]
     for place, about in enumerate(dict.fromkeys(test.about for test in tests)):

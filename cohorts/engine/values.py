@@ -1,4 +1,4 @@
-"""The data that a window is evaluated over: facts and stays, as values and as columns.
+"""The data that a window is evaluated over: facts and stays.
 
 Times are hours from admission. A fact may have happened at any time of [lower, upper].
 """
@@ -36,7 +36,7 @@ STAYS = {
 
 
 class WindowError(ValueError):
-    """A window cannot be read or evaluated; the message says where and what to do."""
+    """A window cannot be used; the message says where and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def make_facts(facts: Iterable[Fact]) -> pl.DataFrame:
 
 
 def select_facts(facts: pl.DataFrame, concepts: Collection[str]) -> pl.DataFrame:
-    """Return the facts of some concepts; a bound that is null is open, NaN is no value."""
+    """Return the facts of some concepts; null bounds are open, NaN unknown."""
     return facts.filter(pl.col("concept").is_in(list(concepts))).with_columns(
         lower=pl.col("lower").fill_null(-math.inf),
         upper=pl.col("upper").fill_null(math.inf),

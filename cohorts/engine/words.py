@@ -1,4 +1,4 @@
-"""Say in English what a window asks: one line, or one line for each criterion."""
+"""Say in English what a window asks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _INDENT = "  "
 
 
 def describe_window(window: Window) -> str:
-    """Return a sentence, whose criteria are on lines of their own if there are several."""
+    """Return a sentence; several criteria are on lines of their own."""
     if isinstance(window.anchor, str):
         start = f"Stays, counted from {window.anchor}"
     else:
@@ -33,7 +33,7 @@ def _list(part: Criterion, depth: int) -> list[str]:
 
 
 def _describe(criterion: Criterion, depth: int) -> list[str]:
-    """Return the lines of a criterion; all but the first are indented by `depth`."""
+    """Return the lines of a criterion, indented by `depth` but the first."""
     match criterion:
         case Stay():
             return [_describe_stay(criterion)]

@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def close_bounds(facts: pl.DataFrame, stays: pl.DataFrame) -> pl.DataFrame:
-    """Return the facts with open sides closed, so that their regions have a size.
+    """Return the facts with open sides closed, so that regions have a size.
 
     An open side ends at admission − 24 h or at discharge + 24 h, or at the fact's own time or
     other bound if that is further out. Without a discharge, the latest known hour of its facts
@@ -78,7 +78,7 @@ def judge_worlds(
     first: int = 0,
     pairs: Pairs | None = None,
 ) -> pl.DataFrame:
-    """Return for each stay how many worlds say `no`, are `uncertain` or say `yes`.
+    """Return for each stay how many worlds say no, uncertain and yes.
 
     `corners`: draw also unknown values, and an end of the bounds in every second world. `pairs`:
     how many may be compared in all, else it is limited for each part; raises TooManyPairs.
@@ -130,7 +130,7 @@ def _judge_part(
 
 
 def _draw(facts: pl.DataFrame, worlds: range, *, corners: bool) -> pl.DataFrame:
-    """Return each fact once for each world, at one time; a fact of two concepts at the same."""
+    """Return each fact at one time in each world, of any concept."""
     times = facts.unique(["stay", "fact"], maintain_order=True).select("stay", "fact")
     times = times.with_columns(place=pl.int_range(pl.len()).over("stay"))
     numbered = facts.join(times, on=["stay", "fact"], how="left", maintain_order="left")

@@ -15,7 +15,7 @@ _WHICH = {lang.FIRST: {"which": "first"}, lang.LAST: {"which": "last"}, lang.ANY
 
 
 class _Dumper(yaml.SafeDumper):
-    """Write `no` as it is, without quotes: `read_window` knows no yes and no of YAML."""
+    """Write `no` without quotes: `read_window` reads no booleans."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True

@@ -1,4 +1,4 @@
-"""Write a window as a task of ACES (es-aces 0.7), for the part that both can say."""
+"""Write a window as a task of ACES (es-aces 0.7), as far as both can say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read a task of ACES (es-aces 0.7) as a window, for the part that both can say.
+"""Read a task of ACES (es-aces 0.7) as a window, as far as both can say.
 
 A predicate is the concept with the same codes; the trigger is the anchor; what a window of the
 task has is an event within hours of the anchor. A member is a subject with at least one valid
@@ -32,14 +32,14 @@ _WINDOW_KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A window, and a sentence for each thing that a person should know of its reading."""
+    """A window, and sentences about what was left out or assumed."""
 
     window: Window
     notes: tuple[str, ...]
 
 
 def read_aces(text: str, *, codes: Mapping[str, Sequence[str]], name: str) -> Imported:
-    """Read a task over concepts, given by the codes that MEDS data have for each.
+    """Read a task over concepts; `codes` are those of each in MEDS data.
 
     A predicate is the concept with its codes, else the one with its name. Raises WindowError,
     which names line and key, for what a window cannot say.

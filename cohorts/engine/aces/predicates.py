@@ -17,7 +17,7 @@ _VALUE_KEYS = ("value_min", "value_max", "value_min_inclusive", "value_max_inclu
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A predicate: the concept of its codes. ACES counts a derived one once for each moment."""
+    """The concept of a predicate; ACES counts moments of a derived one."""
 
     picked: Picked
     derived: bool
@@ -28,7 +28,7 @@ class Predicate:
 def read_predicate(
     given: Marked, name: str, codes: Mapping[str, Sequence[str]], wanted_by: Marked
 ) -> Predicate:
-    """Read one of the predicates; raises WindowError for what a concept cannot say."""
+    """Read one of the predicates; raises WindowError if no concept fits."""
     known = given.get_keys("predicates")
     if name.startswith("_"):
         raise wanted_by.fail(name, "no concept means every event or an end of the record")
@@ -69,7 +69,7 @@ def _read_code(given: Marked) -> frozenset[str]:
 
 
 def _read_expression(known: Mapping[str, Marked], expression: Marked) -> frozenset[str]:
-    """Return the codes of or(…); only plain predicates without values may be in it."""
+    """Return the codes of or(…), which has plain predicates without values."""
     found = _OR.fullmatch(expression.get_text("expr"))
     if found is None:
         raise expression.fail("expr", "only or(…) can be a concept. Use one window for each part")
@@ -113,7 +113,7 @@ def _is_true(given: Marked | None) -> bool:
 def _find_concept(
     name: str, wanted: frozenset[str], codes: Mapping[str, Sequence[str]]
 ) -> str | None:
-    """Return the concept with these codes, else the one with the predicate's name."""
+    """Return the concept with these codes, else the one with this name."""
     for concept, its_codes in codes.items():
         if frozenset(its_codes) == wanted:
             return concept

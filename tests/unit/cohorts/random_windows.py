@@ -1,4 +1,4 @@
-"""Make random windows and random stays, small enough that every time can be tried."""
+"""Make random windows and stays, small enough to try every time."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def make_relation(rng: random.Random, names: list[str]) -> Relation:
 
 
 def make_stay(rng: random.Random) -> tuple[dict[str, Any], list[Happened]]:
-    """A stay with up to six occurrences, up to three of them at an unknown time."""
+    """A stay of up to six occurrences, three of them at unknown times."""
     size = rng.randint(0, 6)
     inexact = set(rng.sample(range(size), min(size, rng.choice([0, 1, 1, 2, 2, 3]))))
     opened = rng.random() < 0.2 and len(inexact) < 3

@@ -1,4 +1,4 @@
-"""Decide a window by trying every time: slow, plain, and shared with no code of the engine.
+"""Decide a window by trying every time, without code of the engine.
 
 Bounds and limits are whole hours. With n unknown times, an order of times and limits that is
 possible at all is possible on a grid of 1 / (n + 1) hour, so the grid is exact.
@@ -102,20 +102,20 @@ def is_member(window: Window, world: World) -> bool:
     """Return whether a stay is a member if everything is known."""
     moments = {"admission": Fraction(0), "discharge": world.stay["discharge"]}
     if isinstance(window.anchor, str):
-        return holds(window.where, world, moments | {"anchor": moments[window.anchor]}, [])
+        return is_true(window.where, world, moments | {"anchor": moments[window.anchor]}, [])
     return any(
-        holds(window.where, world, moments | {"anchor": a.at}, [(a.fact, a.concept)])
+        is_true(window.where, world, moments | {"anchor": a.at}, [(a.fact, a.concept)])
         for a in pick(window.anchor, world)
     )
 
 
-def holds(criterion: Any, world: World, names: dict[str, Fraction], used: list[Any]) -> bool:
+def is_true(criterion: Any, world: World, names: dict[str, Fraction], used: list[Any]) -> bool:
     if isinstance(criterion, All):
-        return all(holds(part, world, names, used) for part in criterion.parts)
+        return all(is_true(part, world, names, used) for part in criterion.parts)
     if isinstance(criterion, Some):
-        return any(holds(part, world, names, used) for part in criterion.parts)
+        return any(is_true(part, world, names, used) for part in criterion.parts)
     if isinstance(criterion, Not):
-        return not holds(criterion.part, world, names, used)
+        return not is_true(criterion.part, world, names, used)
     if isinstance(criterion, Stay):
         known = world.stay[criterion.about]
         if isinstance(criterion.value, str):
@@ -129,7 +129,7 @@ def holds(criterion: Any, world: World, names: dict[str, Fraction], used: list[A
         if not all(inside(found.at - names[s.reference], s.hours) for s in criterion.spans):
             continue
         inner = {**names, criterion.name: found.at} if criterion.name else names
-        fitting += holds(criterion.where, world, inner, [*used, me])
+        fitting += is_true(criterion.where, world, inner, [*used, me])
     most = math.inf if criterion.at_most is None else criterion.at_most
     return criterion.at_least <= fitting <= most
 

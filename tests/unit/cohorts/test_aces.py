@@ -1,4 +1,4 @@
-"""What ACES and a window cannot both say is refused, with the key and the reason."""
+"""What ACES and a window cannot both say is refused with the reason."""
 
 from __future__ import annotations
 

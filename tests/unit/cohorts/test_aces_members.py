@@ -1,4 +1,4 @@
-"""ACES itself, over MEDS data made from the facts, finds the members that the engine finds."""
+"""ACES, over MEDS data made from the facts, finds the same members."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def make_random_facts(rng: random.Random) -> list[Fact]:
 
 
 def write_meds(facts: list[Fact], folder: Path) -> Path:
-    """Write the facts as a MEDS table, a stay as a subject; codes of a concept take turns."""
+    """Write the facts as a MEDS table, a stay as a subject."""
     rows = [
         {
             "subject_id": fact.stay,

@@ -1,4 +1,4 @@
-"""The engine agrees with trying every time, on random windows over random stays."""
+"""The engine agrees with trying every time, on random windows and stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows that compare too much are sliced, refused or given up, and say so."""
+"""Windows that compare too much are sliced, refused or given up."""
 
 from __future__ import annotations
 

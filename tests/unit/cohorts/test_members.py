@@ -1,4 +1,4 @@
-"""Statuses that need more than three values, exact hours, and deciding facts."""
+"""Statuses that need solving, exact hours, and deciding facts."""
 
 from __future__ import annotations
 

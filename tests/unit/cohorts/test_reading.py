@@ -1,4 +1,4 @@
-"""Windows are read from YAML, written back equal, and refused with the line and what to do."""
+"""Windows are read, written back equal, and refused with the line."""
 
 from __future__ import annotations
 

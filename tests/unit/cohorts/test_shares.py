@@ -1,4 +1,4 @@
-"""The share of the allowed region that makes a stay a member, by values derived by hand."""
+"""Shares of the allowed region, by values derived by hand."""
 
 from __future__ import annotations
 
