@@ -44,6 +44,8 @@ class Grounding:
     budget: Budget
     boxes: list[tuple[float, float]] = field(default_factory=list)
     places: dict[Hashable, int] = field(default_factory=dict)
+    by_concept: dict[str, list[Occurrence]] = field(default_factory=dict)
+    picked: dict[Hashable, Formula] = field(default_factory=dict)
 
     def ground(self, window: Window) -> Formula:
         """Return the formula that is true if and only if the stay is a member."""
@@ -113,8 +115,7 @@ class Grounding:
                 continue
             self.budget.spend(1)
             part = [self._related(found, names[s.reference], s) for s in event.spans]
-            part += [self._fits(found, event.picked), self._ordered(found, event.picked)]
-            outer = conjoin(part)
+            outer = False if False in part else conjoin([*part, self._pick(found, event.picked)])
             if outer is not False and event.where.parts:
                 inner = {**names, event.name: found} if event.name else names
                 now_used = {**used, found.fact: used.get(found.fact, set()) | {concept}}
@@ -124,6 +125,11 @@ class Grounding:
         return count(event.at_least, most, parts)
 
     def _occurrences(self, concept: str) -> list[Occurrence]:
+        if concept not in self.by_concept:
+            self.by_concept[concept] = self._list(concept)
+        return self.by_concept[concept]
+
+    def _list(self, concept: str) -> list[Occurrence]:
         return [
             Occurrence(
                 row["fact"],
@@ -135,6 +141,13 @@ class Grounding:
             )
             for row in self.occurrences.get(concept, ())
         ]
+
+    def _pick(self, found: Occurrence, picked: Picked) -> Formula:
+        """Return that the occurrence has the value, and is the one in order that is meant."""
+        key = (picked, found.fact)
+        if key not in self.picked:
+            self.picked[key] = conjoin([self._fits(found, picked), self._ordered(found, picked)])
+        return self.picked[key]
 
     def _fits(self, found: Occurrence, picked: Picked) -> Formula:
         if picked.value is None:

@@ -14,7 +14,7 @@ from cohorts.engine.solving import MAX_STEPS, MAX_TOTAL, Budget, GaveUp, can_be
 from cohorts.engine.worlds import judge_worlds
 
 #: How many worlds are drawn, in turn, before a stay is solved.
-ROUNDS = (6, 24, 96)
+ROUNDS = (4, 16, 64)
 MAX_DRAWN_PAIRS = 50_000_000
 
 
