@@ -87,6 +87,7 @@ def make_figures(
             {"group": c.group, "t": c.times, "low": c.lowest, "high": c.highest}
             for c in survival.curves
         ],
+        "names": sorted({names[key] for key in names if key in _shown(choice)}),
         "range": [choice.start, choice.stop],
         "step": choice.step,
         "zero": names.get(choice.zero, "admission"),
@@ -100,6 +101,10 @@ def make_figures(
         len(drawn),
         tuple(loaded.encounters[stay].public_id for stay in drawn),
     )
+
+
+def _shown(choice: Choice) -> set[str]:
+    return {choice.zero, choice.target, choice.group, *choice.concepts}
 
 
 def _draw_lanes(
@@ -175,6 +180,32 @@ def _courses(loaded: Loaded, choice: Choice, names: Mapping[str, str]) -> Table:
         for stay, onset, recurrences, last in find_courses(loaded.facts, concept).iter_rows()
     ]
     return Table(("case", "concept", "onset", "recurrences", "last"), tuple(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How often stays had a condition, and again."""
+
+    concept: str
+    stays: int
+    onset: float
+    recurring: int
+
+
+def summarise_courses(table: Table) -> list[Course]:
+    """Return a line for each concept of the table of courses."""
+    found: dict[str, list[tuple[Any, ...]]] = {}
+    for row in table.rows:
+        found.setdefault(row[1], []).append(row)
+    return [
+        Course(
+            concept,
+            len(rows),
+            statistics.median(row[2] for row in rows),
+            sum(row[3] > 0 for row in rows),
+        )
+        for concept, rows in found.items()
+    ]
 
 
 def describe_changes(changes: Sequence[tuple[int, float, float]]) -> str:

@@ -25,7 +25,7 @@ from cohorts.trajectories.choices import (
     newest_versions,
     saved_choice,
 )
-from cohorts.trajectories.figures import Figures, describe_changes, make_figures
+from cohorts.trajectories.figures import Figures, describe_changes, make_figures, summarise_courses
 from cohorts.trajectories.lanes import Order
 from cohorts.trajectories.loading import find_series, load, load_changes, load_curve
 from cohorts.values import Source
@@ -156,6 +156,7 @@ def _figures(
         "figures": figures,
         "series": series,
         "changes": describe_changes(changes),
+        "courses": summarise_courses(figures.tables["courses"]),
         "without": len(loaded.aligned.without),
         "data": json_script(figures.plots, "evaluation-data"),
     }

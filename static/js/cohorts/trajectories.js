@@ -3,7 +3,7 @@
 import { drawFigures } from "../evaluation/figures.js";
 import * as Look from "../evaluation/look.js";
 
-const LANE = { least: 6, most: 22 };
+const LANE = { least: 6, most: 9 };
 const series = (names) =>
   new Map(names.map((name, tone) => [name, { tone, kind: "", source: name }]));
 const hours = (data, words = `Hours from ${data.zero}`) => ({ words, range: data.range });
@@ -31,11 +31,11 @@ function lanes(data, look, size) {
     customdata: ends.of,
     hovertext: ends.of.map((lane) => lane === null ? "" : Look.text(stays[lane].title)),
     hoverinfo: "text",
-    line: { color: look.line, width: Math.min(LANE.most, 200 / stays.length + 2) },
+    line: { color: look.line, width: Math.min(LANE.most, Math.max(2, height / stays.length / 3)) },
     showlegend: false,
   };
-  const names = [...new Set(marks.map((mark) => mark[1]))];
-  const tones = series(names);
+  const names = data.names.filter((name) => marks.some((mark) => mark[1] === name));
+  const tones = series(data.names);
   const points = names.map((name) => {
     const own = marks.filter((mark) => mark[1] === name);
     return {
@@ -60,8 +60,8 @@ function lanes(data, look, size) {
 }
 
 function density(data, look, size) {
-  const names = [...new Set(data.density.map((row) => row[0]))];
-  const tones = series(names);
+  const names = data.names.filter((name) => data.density.some((row) => row[0] === name));
+  const tones = series(data.names);
   const made = Look.layout(look, size, {
     legend: true,
     x: hours(data),
