@@ -39,6 +39,10 @@ from adjudication.judging.input import Candidate, Judged, JudgeInput, Unjudged
 from adjudication.models import Assignment, Finding, Game, JudgeRun, Packet, PacketItem
 from adjudication.packets import actions as packets
 from adjudication.sampling.drawing import Design
+from cohorts.attention.ranking import rank_study
+from cohorts.models import AttentionRanking, Trajectory
+from cohorts.trajectories.actions import save_view
+from cohorts.trajectories.choices import Choice
 from ehr.models import Dataset, DatasetDeletion, Encounter, EventSeries, Upload
 from jobs.models import JobState, Webhook
 from llm_runtime.models import ModelCall, ModelRequestText
@@ -46,6 +50,7 @@ from tests import factories
 from tests.emptying import empty_database
 from tests.made_report import make_report
 from tests.unit.adjudication.judging.judge_games import FIRST, SECOND
+from tests.worlds.cohorts import make_concept
 from tests.worlds.evaluated import make_evaluation, store_case
 from tests.worlds.judged import FixedJudge, make_case, make_source, use_judge
 from timelines.authoring.actions import start_authoring, submit
@@ -65,10 +70,12 @@ from timelines.models import (
     Export,
     ExportPart,
     Flag,
+    Occurrence,
     OccurrenceLink,
     Run,
     StageBatch,
     StageRun,
+    StudyTimeline,
     Timeline,
 )
 from timelines.runs.calls import CALLS_OWNER
@@ -190,6 +197,7 @@ def build(variation: WorldVariation) -> World:
         packets.assign(packet=world.packet, person=person, by=admin, seed=11 + number)
     packets.open_packet(packet=world.packet, by=admin)
     _export(reviewed, people["admin"], variation)
+    _ask_cohort(shared)
     Assignment.objects.update(practised_at=timezone.now())
     world.names = _names((reviewed, copy), variation)
     world.facts = _facts((reviewed, copy))
@@ -347,6 +355,25 @@ def _export(case: Encounter, person: User, v: WorldVariation) -> None:
         export=export, number=0, encounters=[case.pk], lines=v.occurrences,
         written_at=timezone.now(),
     )  # fmt: skip
+
+
+def _ask_cohort(run: Run) -> None:
+    """Make what cohort pages show: a concept of every mention, a view, a ranking."""
+    StudyTimeline.objects.create(dataset=run.dataset, run=run)
+    mentions = {m.lower() for m in Occurrence.objects.values_list("mention", flat=True)}
+    version = make_concept(run.study, "anything", mentions=sorted(mentions))
+    choice = Choice(zero=version.concept.public_id, concepts=(version.concept.public_id,))
+    save_view(
+        dataset=run.dataset,
+        name="View",
+        choice=choice,
+        versions={version.concept.public_id: version},
+        by=None,
+    )
+    rank_study(run.study)
+    AttentionRanking.objects.create(
+        study=run.study, state=JobState.SUCCEEDED, finished_at=timezone.now()
+    )
 
 
 def _write(case: Encounter, author: User, occurrences: int) -> None:
@@ -522,6 +549,8 @@ BEHIND: Mapping[str, Callable[[], list[Any]]] = {
     "items": lambda: list(
         PacketItem.objects.order_by("public_id").values_list("public_id", flat=True)[:2]
     ),
+    "trajectories": ids(Trajectory),
+    "unexplained": ids(Encounter),
     "imports": ids(Upload),
     "deletions": ids(DatasetDeletion),
     "series": lambda: list(EventSeries.objects.order_by("pk").values_list("pk", flat=True)[::3]),
@@ -536,6 +565,7 @@ KNOWN: Mapping[str, tuple[Any, ...]] = {
     "uid": ("a000",),
     "number": (1,),
     "row": (0,),
+    "row_index": (0,),
     "place": (1,),
     "rest": ("nothing/",),
     "object_id": (1, 7),

@@ -215,6 +215,7 @@ KNOWN: Mapping[str, tuple[Any, ...]] = {
     "uid": ("a000",),
     "number": (0, 1),
     "row": (0,),
+    "row_index": (0,),
     "place": (1,),
     "series_id": (1,),
     "object_id": ("1",),
