@@ -19,7 +19,7 @@ from ehr.formats.delimited import header_names
 from ehr.formats.fhir.files import DOCUMENTS, LINES, PACKED
 from ehr.formats.meds.reader import COLUMNS as MEDS_COLUMNS
 from ehr.formats.mimic_iv.admissions import ADMISSIONS
-from ehr.formats.note_files import SUFFIX
+from ehr.formats.note_files import SUFFIX, is_note
 from ehr.formats.note_index import is_index
 from ehr.formats.omop.files import find_files
 from ehr.formats.omop.tables import VISITS
@@ -139,7 +139,7 @@ def _find_csv(root: Path) -> str:
 
 
 def _find_text(root: Path) -> str:
-    notes = [p for p in list_entries(root) if p.suffix == SUFFIX]
+    notes = [p for p in list_entries(root) if is_note(p)]
     notes = [p for p in notes if not p.name.startswith(PAPERS)]
     if not notes or _list_tables(root):
         return ""

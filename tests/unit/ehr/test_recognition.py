@@ -45,6 +45,7 @@ def test_real_exports(folder, format):
         ({"one.csv": OTHER}, "csv"),
         ({"one.csv": OTHER, "one.txt": "Note."}, "csv"),
         ({"a.txt": "Note."}, "text"),
+        ({"A.TXT": "Note."}, "text"),
         ({"a.txt": "Note.", "index.csv": "file,case_id\na.txt,1\n"}, "text"),
         ({"README.txt": "Nothing."}, ""),
         ({"VISIT_OCCURRENCE.csv": "x\n"}, "omop"),
