@@ -109,6 +109,9 @@ def _find_omop(root: Path) -> str:
 
 
 def _find_meds(root: Path) -> str:
+    entries = list_entries(root)
+    if len(entries) == 1 and entries[0].is_dir() and entries[0].name != "data":
+        return ""  # It may be the data set's own folder, which has metadata beside data.
     needed = [set(MEDS_COLUMNS[name]) for name in ("subject_id", "code")]
     for path in islice(_files(root, (".parquet",)), LOOKED_AT):
         try:

@@ -40,8 +40,8 @@ from ehr.formats.stream import EncounterList, NoteBlock, StreamFile
 
 PAPERS = ("LICENSE", "README")
 NO_ADMISSION = (
-    "no time of admission: give admitted_at in index.csv; the time of a discharge summary is no time"
-    " zero"
+    "no time of admission: give admitted_at in index.csv, or a pattern with {admitted} if the files'"
+    " names have it; the time of a discharge summary is no time zero"
 )
 
 

@@ -90,6 +90,12 @@ def test_the_only_folder_of_a_folder_is_looked_into(tmp_path):
     assert find_root(tmp_path, "csv") == inner
 
 
+def test_the_folder_of_meds_is_the_one_with_data(tmp_path):
+    inner = tmp_path / "export"
+    shutil.copytree(DATA / "ehr" / "meds", inner)
+    assert (recognise(tmp_path).format, recognise(tmp_path).root) == ("meds", inner)
+
+
 def test_one_case_alone_is_its_folder(tmp_path):
     shutil.copytree(DEMO / "intro" / "intro-ich", tmp_path / "intro-ich")
     found = recognise(tmp_path)
