@@ -108,10 +108,19 @@ def _find_omop(root: Path) -> str:
     return f"It has {files[0].name}, the visits of OMOP." if files else ""
 
 
-def _find_meds(root: Path) -> str:
+def _is_wrapped(root: Path) -> bool:
+    """Return True for a folder with nothing but the folder of an export.
+
+    Names of files count from the inner one, however the export was packed. `data` is a part of
+    MEDS.
+    """
     entries = list_entries(root)
-    if len(entries) == 1 and entries[0].is_dir() and entries[0].name != "data":
-        return ""  # It may be the data set's own folder, which has metadata beside data.
+    return len(entries) == 1 and entries[0].is_dir() and entries[0].name != "data"
+
+
+def _find_meds(root: Path) -> str:
+    if _is_wrapped(root):
+        return ""
     needed = [set(MEDS_COLUMNS[name]) for name in ("subject_id", "code")]
     for path in islice(_files(root, (".parquet",)), LOOKED_AT):
         try:
@@ -124,6 +133,8 @@ def _find_meds(root: Path) -> str:
 
 
 def _find_fhir(root: Path) -> str:
+    if _is_wrapped(root):
+        return ""
     suffixes = tuple(s + p for s in (*LINES, *DOCUMENTS) for p in ("", PACKED))
     for path in islice(_files(root, suffixes), LOOKED_AT):
         if RESOURCE in read_first_bytes(path):

@@ -90,10 +90,17 @@ def test_the_only_folder_of_a_folder_is_looked_into(tmp_path):
     assert find_root(tmp_path, "csv") == inner
 
 
-def test_the_folder_of_meds_is_the_one_with_data(tmp_path):
+@pytest.mark.parametrize("format", ["meds", "fhir"])
+def test_an_export_is_the_same_in_a_folder_and_without(tmp_path, format):
     inner = tmp_path / "export"
-    shutil.copytree(DATA / "ehr" / "meds", inner)
-    assert (recognise(tmp_path).format, recognise(tmp_path).root) == ("meds", inner)
+    shutil.copytree(DATA / "ehr" / {"meds": "meds", "fhir": "fhir/synthea"}[format], inner)
+    assert (recognise(tmp_path).format, recognise(tmp_path).root) == (format, inner)
+    assert recognise(inner).root == inner
+
+
+def test_shards_of_meds_are_in_data(tmp_path):
+    shutil.copytree(DATA / "ehr" / "meds", tmp_path / "export" / "data")
+    assert recognise(tmp_path).root == tmp_path / "export"
 
 
 def test_one_case_alone_is_its_folder(tmp_path):
