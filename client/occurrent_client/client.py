@@ -236,9 +236,12 @@ def find_files(files: str | Path | Iterable[str | Path]) -> list[tuple[str, Path
     """
     found: list[tuple[str, Path]] = []
     for path in map(Path, [files] if isinstance(files, str | Path) else files):
-        inner = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
-        top = path.resolve().parent
-        found += [(one.resolve().relative_to(top).as_posix(), one) for one in inner]
+        if not path.is_dir():
+            found.append((path.name, path))
+            continue
+        top = Path(path.resolve().name)
+        inner = sorted(p for p in path.rglob("*") if p.is_file())
+        found += [((top / one.relative_to(path)).as_posix(), one) for one in inner]
     if missing := [str(path) for _, path in found if not path.is_file()]:
         raise FileNotFoundError(f"There is no file {missing[0]}.")
     return found

@@ -13,7 +13,9 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+from zipfile import ZipFile
 
 import httpx
 
@@ -23,6 +25,8 @@ from occurrent_client.operations import OPERATIONS, Operation
 ATTEMPTS = 4
 FIRST_WAIT = 0.5
 READ_SECONDS = 300.0
+#: So many files are sent as they are.
+MOST_OPEN = 100
 
 
 class Transport:
@@ -64,11 +68,17 @@ class Transport:
                 asked["offset"] = asked.get("offset", 0) + len(page["results"])
 
     def send_files(self, name: str, files: Sequence[tuple[str, Path]], /, **values: Any) -> Any:
-        """Send files once, as (name, place), and return the body of the answer."""
+        """Send files once, as (name, place), and return the body of the answer.
+
+        Many files are sent as one zip, because a process may open only so many.
+        """
         operation = OPERATIONS[name]
         path, query, _ = _split(operation, values)
-        names = json.dumps([name for name, _ in files])
         with ExitStack() as opened:
+            if len(files) > MOST_OPEN:
+                folder = Path(opened.enter_context(TemporaryDirectory()))
+                files = [pack_files(files, folder)]
+            names = json.dumps([name for name, _ in files])
             parts = [
                 ("files", (place.name, opened.enter_context(place.open("rb"))))
                 for _, place in files
@@ -121,6 +131,16 @@ class Transport:
             _check(response)
             return response
         raise ConnectionLost(f"The server did not answer: {lost}") from lost
+
+
+def pack_files(files: Sequence[tuple[str, Path]], folder: Path) -> tuple[str, Path]:
+    """Write the files into one zip in the folder; return its name and place."""
+    title = f"{files[0][0].partition('/')[0]}.zip"
+    place = folder / title
+    with ZipFile(place, "x", strict_timestamps=False) as archive:
+        for name, path in files:
+            archive.write(path, name)
+    return title, place
 
 
 def _split(

@@ -38,8 +38,8 @@ from ehr.formats.base import (
 )
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.note_files import (
-    SUFFIX,
     NoteName,
+    is_note,
     make_note,
     make_patterns,
     order_key,
@@ -255,7 +255,7 @@ def _note_fault(path: Path, said: NoteName | None) -> str:
     """Return why a file of notes cannot be read; "" if it can."""
     if reason := describe_fault(path):
         return reason
-    if said is None or path.suffix != SUFFIX:
+    if said is None or not is_note(path):
         return (
             "the file's name is not TIME.txt or TIME__KIND.txt, like 2150-01-31T08-30__ed note.txt"
         )

@@ -50,7 +50,7 @@ class Patterns:
 
     def read(self, path: Path) -> NoteName | None:
         """Return what the name says, None if no pattern fits."""
-        stem = path.name.removesuffix(SUFFIX)
+        stem = path.name[: -len(SUFFIX)] if is_note(path) else path.name
         found = next((m for e in self.expressions if (m := e.fullmatch(stem))), None)
         if found is None:
             return None
@@ -62,6 +62,11 @@ class Patterns:
         except ValueError:
             return NoteName(case, kind=kind, fault="the time in the file's name does not exist")
         return NoteName(case, written, kind, admitted)
+
+
+def is_note(path: Path) -> bool:
+    """Return True for `.txt`, also in capitals."""
+    return path.suffix.lower() == SUFFIX
 
 
 def make_patterns(*patterns: str) -> Patterns:

@@ -19,7 +19,7 @@ from ehr.formats.delimited import header_names
 from ehr.formats.fhir.files import DOCUMENTS, LINES, PACKED
 from ehr.formats.meds.reader import COLUMNS as MEDS_COLUMNS
 from ehr.formats.mimic_iv.admissions import ADMISSIONS
-from ehr.formats.note_files import SUFFIX
+from ehr.formats.note_files import SUFFIX, is_note
 from ehr.formats.note_index import is_index
 from ehr.formats.omop.files import find_files
 from ehr.formats.omop.tables import VISITS
@@ -108,7 +108,19 @@ def _find_omop(root: Path) -> str:
     return f"It has {files[0].name}, the visits of OMOP." if files else ""
 
 
+def _is_wrapped(root: Path) -> bool:
+    """Return True for a folder with nothing but the folder of an export.
+
+    Names of files count from the inner one, however the export was packed. `data` is a part of
+    MEDS.
+    """
+    entries = list_entries(root)
+    return len(entries) == 1 and entries[0].is_dir() and entries[0].name != "data"
+
+
 def _find_meds(root: Path) -> str:
+    if _is_wrapped(root):
+        return ""
     needed = [set(MEDS_COLUMNS[name]) for name in ("subject_id", "code")]
     for path in islice(_files(root, (".parquet",)), LOOKED_AT):
         try:
@@ -121,6 +133,8 @@ def _find_meds(root: Path) -> str:
 
 
 def _find_fhir(root: Path) -> str:
+    if _is_wrapped(root):
+        return ""
     suffixes = tuple(s + p for s in (*LINES, *DOCUMENTS) for p in ("", PACKED))
     for path in islice(_files(root, suffixes), LOOKED_AT):
         if RESOURCE in read_first_bytes(path):
@@ -139,7 +153,7 @@ def _find_csv(root: Path) -> str:
 
 
 def _find_text(root: Path) -> str:
-    notes = [p for p in list_entries(root) if p.suffix == SUFFIX]
+    notes = [p for p in list_entries(root) if is_note(p)]
     notes = [p for p in notes if not p.name.startswith(PAPERS)]
     if not notes or _list_tables(root):
         return ""

@@ -29,6 +29,7 @@ from ehr.formats.note_files import (
     DISCHARGE_SUMMARY,
     SUFFIX,
     NoteName,
+    is_note,
     make_case_patterns,
     make_note,
     order_key,
@@ -39,8 +40,8 @@ from ehr.formats.stream import EncounterList, NoteBlock, StreamFile
 
 PAPERS = ("LICENSE", "README")
 NO_ADMISSION = (
-    "no time of admission: give admitted_at in index.csv; the time of a discharge summary is no time"
-    " zero"
+    "no time of admission: give admitted_at in index.csv, or a pattern with {admitted} if the files'"
+    " names have it; the time of a discharge summary is no time zero"
 )
 
 
@@ -64,8 +65,8 @@ class TextNotes:
         self._patterns = make_case_patterns(pattern)
         entries = sorted(path.iterdir()) if path.is_dir() else []
         entries = [e for e in entries if not e.name.startswith((".", *PAPERS))]
-        self._notes = {e.name: e for e in entries if e.suffix == SUFFIX}
-        self._others = [e for e in entries if e.suffix != SUFFIX and not is_index(e)]
+        self._notes = {e.name: e for e in entries if is_note(e)}
+        self._others = [e for e in entries if not is_note(e) and not is_index(e)]
         if not self._notes:
             raise FormatError(f"{path} has no {SUFFIX} file. The text format is a folder of notes.")
 

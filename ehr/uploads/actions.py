@@ -235,8 +235,12 @@ def remove_files(*, upload: Upload, by: User | None) -> None:
             return
         locked.removed_at = timezone.now()
         locked.save(update_fields=["removed_at"])
-        # What a check showed of the files goes with them.
-        locked.jobs.update(result={})
+        # What was shown of the files goes with them; the counts of an import stay.
+        for job in locked.jobs.only("kind", "result"):
+            counts = {n: v for n, v in job.result.items() if isinstance(v, int)}
+            locked.jobs.filter(pk=job.pk).update(
+                result=counts if job.kind == ImportJob.Kind.IMPORT else {}
+            )
         _record(upload, "import.remove_files", by)
     storage.remove_upload(upload.public_id)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django import forms
@@ -156,9 +157,15 @@ class SettingsForm(forms.Form):
 
 
 def _suggest_name(upload: Upload) -> str:
-    """Return the name of the latest import, else that of the files."""
+    """Return the name of the latest import, else that of the files.
+
+    A number of files is no name.
+    """
     earlier = upload.jobs.exclude(name="").first()
-    return earlier.name if earlier else upload.title.removesuffix(".zip")
+    if earlier:
+        return earlier.name
+    several = re.fullmatch(r"\d+ files", upload.title)
+    return "" if several else upload.title.removesuffix(".zip")
 
 
 class DeletionForm(forms.Form):

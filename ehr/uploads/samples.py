@@ -8,7 +8,7 @@ from ehr.formats.base import WrongFile
 from ehr.formats.csv.reader import parse_case_id
 from ehr.formats.delimited import header_names
 from ehr.formats.mapping import COLUMNS, ImportMapping
-from ehr.formats.note_files import SUFFIX, make_case_patterns
+from ehr.formats.note_files import is_note, make_case_patterns
 from ehr.formats.note_index import is_index
 from ehr.formats.parquet import column_names
 from ehr.formats.recognition import list_entries
@@ -47,7 +47,7 @@ def _describe_columns(path: Path, mapping: ImportMapping) -> list[dict[str, str]
 def _describe_files(path: Path, mapping: ImportMapping) -> list[dict[str, str]]:
     patterns = make_case_patterns(mapping.pattern)
     found = []
-    for note in [p for p in list_entries(path) if p.suffix == SUFFIX][:MOST]:
+    for note in [p for p in list_entries(path) if is_note(p)][:MOST]:
         said = patterns.read(note)
         meaning = "does not fit the pattern"
         if said is not None:

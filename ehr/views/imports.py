@@ -51,7 +51,6 @@ def imports(request: StudyRequest) -> HttpResponse:
         "datasets": datasets.annotate(cases=Count("encounters")),
         "page": page,
         "lines": lines,
-        "format_words": FORMAT_WORDS,
     }
     return render(request, "ehr/imports/list.html", context)
 

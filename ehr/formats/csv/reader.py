@@ -34,6 +34,7 @@ from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.note_files import (
     DEFAULT_PATTERNS,
     NoteName,
+    is_note,
     make_note,
     make_patterns,
     order_key,
@@ -42,7 +43,6 @@ from ehr.formats.note_files import (
 from ehr.formats.row_files import OWN_NAMES, SUFFIXES, read_rows
 from ehr.formats.stream import EncounterList, NoteBlock, StreamBlock, StreamFile
 
-NOTE_SUFFIX = ".txt"
 NAMES = make_patterns(*DEFAULT_PATTERNS)
 #: Files that may be in the folder without being part of the data.
 PAPERS = ("LICENSE", "README")
@@ -68,8 +68,7 @@ class PlainRows:
         self._unreadable = [
             Rejection(safe_name(entry), reason)
             for entry in entries
-            if (parse_case_id(entry) or entry.suffix == NOTE_SUFFIX)
-            and (reason := describe_fault(entry))
+            if (parse_case_id(entry) or is_note(entry)) and (reason := describe_fault(entry))
         ]
         files = [file for file in files if not is_listing(file)]
         self._rows = [file for file in files if parse_case_id(file)]
@@ -77,7 +76,7 @@ class PlainRows:
         self._notes = {
             file: NAMES.read(file) or NoteName(file.stem)
             for file in self._others
-            if file.suffix == NOTE_SUFFIX and not file.name.startswith(PAPERS)
+            if is_note(file) and not file.name.startswith(PAPERS)
         }
         self._folder = path if path.is_dir() else path.parent
         self._chosen = None if chosen is None else frozenset(chosen)
@@ -173,7 +172,7 @@ class PlainRows:
         unread = (
             safe_name(f)
             for f in self._others
-            if f.suffix != NOTE_SUFFIX and not f.name.startswith((".", *PAPERS))
+            if not is_note(f) and not f.name.startswith((".", *PAPERS))
         )
         return EncounterList(
             tuple(e for e in found if isinstance(e, EncounterRecord)),

@@ -314,6 +314,50 @@ def test_one_job_at_a_time_works_on_an_upload(web, study, admin):
         actions.start_check(upload=upload, format="text", mapping={}, by=admin)
 
 
+def test_the_counts_of_an_import_stay_when_its_files_are_removed(web, study, admin):
+    upload = bring(web, pack(NOTES))
+    work()
+    start(web, upload)
+    work()
+    actions.remove_files(upload=upload, by=admin)
+    shown = " ".join(page(web, upload).split())
+    assert "1 stay imported into cohort" in shown
+    assert "0 unchanged, 1 stay refused, 0 new rows." in shown
+    assert "Correct the files named in the reasons" not in shown
+    assert "This dataset was deleted." not in shown
+    delete_dataset(dataset=Dataset.objects.get(), by=admin)
+    assert "This dataset was deleted." in page(web, upload)
+
+
+def test_the_run_after_an_import_is_over_its_dataset(web, study):
+    factories.make_dataset(study, name="another")
+    upload = bring(web, pack(NOTES))
+    work()
+    start(web, upload)
+    work()
+    address = (
+        f"{reverse('timelines:run_new')}?dataset={Dataset.objects.get(name='cohort').public_id}"
+    )
+    assert address in page(web, upload)
+    shown = web.get(address).content.decode()
+    chosen = Dataset.objects.get(name="cohort").public_id
+    assert f'value="{chosen}" selected' in shown
+
+
+def test_several_files_suggest_no_name(web, study):
+    upload = bring(web, *(SimpleUploadedFile(n, t.encode()) for n, t in NOTES.items()))
+    work()
+    assert upload.title == "2 files"
+    assert 'value="2 files"' not in page(web, upload)
+
+
+def test_the_page_of_a_check_is_empty_when_its_files_are_removed(web, study, admin):
+    upload = bring(web, pack(NOTES))
+    work()
+    actions.remove_files(upload=upload, by=admin)
+    assert "import-preview" not in page(web, upload)
+
+
 def test_a_paused_import_waits_and_goes_on(web, study, monkeypatch, tmp_path):
     """Pause after the first case; the others follow when it is resumed."""
     for name in ("a", "b", "c"):

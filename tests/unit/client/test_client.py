@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
+from zipfile import ZipFile
 
 import httpx
 import pytest
@@ -152,3 +154,30 @@ def test_rows_become_a_table():
     frame = make_frame([{"time": 1.5, "rows": [3]}, {"time": None, "rows": []}])
     assert list(frame.columns) == ["time", "rows"]
     assert frame.time.notna().sum() == 1
+
+
+def test_many_files_are_sent_as_one_zip(tmp_path, monkeypatch):
+    monkeypatch.setattr(sending, "MOST_OPEN", 2)
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for name in ("a", "b", "c"):
+        (notes / f"{name}.txt").write_text(f"Note {name}.")
+    server = Server((201, {"id": "i" * 12, "job": None, "recognised": ""}))
+    server.connect().imports.upload(notes)
+    sent = server.requests[0].content
+    assert b'["notes.zip"]' in sent
+    packed = sent[sent.index(b"PK\x03\x04") :]
+    with ZipFile(io.BytesIO(packed[: packed.rindex(b"\r\n--")])) as archive:
+        assert archive.namelist() == ["notes/a.txt", "notes/b.txt", "notes/c.txt"]
+        assert archive.read("notes/b.txt") == b"Note b."
+
+
+def test_a_link_in_a_folder_is_sent_under_its_own_name(tmp_path):
+    (tmp_path / "stored.txt").write_text("Elsewhere.")
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "1.txt").symlink_to(tmp_path / "stored.txt")
+    server = Server((201, {"id": "i" * 12, "job": None, "recognised": ""}))
+    server.connect().imports.upload(notes)
+    assert b'["notes/1.txt"]' in server.requests[0].content
+    assert b"Elsewhere." in server.requests[0].content

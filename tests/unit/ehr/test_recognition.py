@@ -45,6 +45,7 @@ def test_real_exports(folder, format):
         ({"one.csv": OTHER}, "csv"),
         ({"one.csv": OTHER, "one.txt": "Note."}, "csv"),
         ({"a.txt": "Note."}, "text"),
+        ({"A.TXT": "Note."}, "text"),
         ({"a.txt": "Note.", "index.csv": "file,case_id\na.txt,1\n"}, "text"),
         ({"README.txt": "Nothing."}, ""),
         ({"VISIT_OCCURRENCE.csv": "x\n"}, "omop"),
@@ -87,6 +88,19 @@ def test_the_only_folder_of_a_folder_is_looked_into(tmp_path):
     assert (found.format, found.root) == ("omop", inner)
     # A person who chooses another format means the same folder.
     assert find_root(tmp_path, "csv") == inner
+
+
+@pytest.mark.parametrize("format", ["meds", "fhir"])
+def test_an_export_is_the_same_in_a_folder_and_without(tmp_path, format):
+    inner = tmp_path / "export"
+    shutil.copytree(DATA / "ehr" / {"meds": "meds", "fhir": "fhir/synthea"}[format], inner)
+    assert (recognise(tmp_path).format, recognise(tmp_path).root) == (format, inner)
+    assert recognise(inner).root == inner
+
+
+def test_shards_of_meds_are_in_data(tmp_path):
+    shutil.copytree(DATA / "ehr" / "meds", tmp_path / "export" / "data")
+    assert recognise(tmp_path).root == tmp_path / "export"
 
 
 def test_one_case_alone_is_its_folder(tmp_path):

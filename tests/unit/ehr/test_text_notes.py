@@ -239,3 +239,8 @@ def test_an_offset_gives_the_clock_on_the_wall(time, offset, between):
 def test_another_ending_is_no_offset(text):
     _, wrong = clock_times(pa.array([text]))
     assert wrong.to_pylist() == [True]
+
+
+def test_names_in_capitals_are_notes(tmp_path):
+    (tmp_path / "A__2050-01-02T08-00__ED NOTE.TXT").write_text("Fell.")
+    assert read(TextNotes(tmp_path)) == [("A", datetime(2050, 1, 2, 8), "ed note", "Fell.")]

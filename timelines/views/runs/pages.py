@@ -73,10 +73,13 @@ def runs(request: StudyRequest) -> HttpResponse:
 def run_new(request: StudyRequest) -> HttpResponse:
     """Choose cohort, backbone and variants, and launch.
 
-    Several variants need a finished full run as base; all start or none.
+    `dataset` is chosen in advance if the address names it. Several variants need a finished full run as base; all start or none.
     """
     form = LaunchForm(
-        request.POST or None, study=request.study, closed=closed_encounters(request.user)
+        request.POST or None,
+        study=request.study,
+        closed=closed_encounters(request.user),
+        initial={"dataset": request.GET.get("dataset")},
     )
     if request.method == "POST" and form.is_valid():
         try:
