@@ -84,8 +84,6 @@ class SettingsForm(forms.Form):
             required=False,
             label="Replace cases whose files changed (their timelines are deleted)",
         )
-        if upload.format != "cases":
-            del self.fields["replace"]
 
     def _add_columns(self, mapped: dict[str, str], columns: list[str]) -> None:
         for ours in COLUMNS:
