@@ -1,4 +1,4 @@
-"""Bring files again that changed: the stays that differ are stored anew.
+"""Store the stays that differ in files that are brought again.
 
 Everything is read once to compare each stay with what is stored. Then each changed stay is deleted
 and made again without rows, if it may be replaced. The last transaction forgets what is known of

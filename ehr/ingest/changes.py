@@ -1,4 +1,4 @@
-"""Find out if files that are brought again may say something else of a stay.
+"""Find out if files may say something else of a stay than before.
 
 The files' fingerprints answer that in most cases, and nothing is read.
 """

@@ -28,7 +28,7 @@ TYPES = {
     if field.name in COLUMNS
 }
 #: No stored text has this character.
-BETWEEN = pa.scalar("\x00", pa.large_string())
+BETWEEN = "\x00"
 STORED = sql.SQL("""
     COPY (
         SELECT encounter_id, event, value, numeric_value, unit, source, time_kind,
@@ -89,7 +89,8 @@ def read_stored(dataset_id: int, encounter_ids: Sequence[int]) -> tuple[pa.Table
 def _hash_rows(rows: pa.Table) -> np.ndarray:
     """Return a number for each row; equal rows have equal numbers."""
     texts = [_as_text(rows[name]) for name in COLUMNS]
-    joined = pc.binary_join_element_wise(*texts, BETWEEN).to_pylist()
+    between = pa.scalar(BETWEEN, pa.large_string())
+    joined = pc.binary_join_element_wise(*texts, between).to_pylist()
     return np.fromiter(map(hash, joined), np.int64, len(joined)).view(np.uint64)
 
 

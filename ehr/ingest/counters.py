@@ -1,4 +1,4 @@
-"""Number the rows of each case in the order of the files, up to the longest case."""
+"""Number the rows of each case, up to those of the longest case."""
 
 from __future__ import annotations
 

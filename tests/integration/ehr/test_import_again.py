@@ -1,4 +1,4 @@
-"""Bring files again that changed: only the stays that differ are stored anew."""
+"""Bring changed files again: only the stays that differ are new."""
 
 from __future__ import annotations
 
