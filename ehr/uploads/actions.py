@@ -20,6 +20,7 @@ from ehr.actions import check_name
 from ehr.formats.base import FormatError, is_storable
 from ehr.formats.mapping import parse_mapping
 from ehr.formats.recognition import recognise
+from ehr.ingest.cases import NOTHING, Replacing
 from ehr.ingest.sources import check_format
 from ehr.models import DatasetDeletion, ImportJob, SavedMapping, Upload
 from ehr.models.jobs import ACTIVE
@@ -113,12 +114,12 @@ def start_import(
     format: str,
     mapping: Mapping[str, Any],
     name: str,
-    replace: bool = False,
+    replacing: Replacing = NOTHING,
     by: User,
 ) -> ImportJob:
     """Queue the import into the study's dataset of that name.
 
-    `replace` deletes cases whose files changed, with their timelines. Raises NotAllowed,
+    `replacing` says what may be deleted of cases whose files changed. Raises NotAllowed,
     FormatError, UploadRefused.
     """
     check_user_can_manage_study(by, upload.study)
@@ -126,7 +127,8 @@ def start_import(
     going = DatasetDeletion.objects.filter(study=upload.study, name=name, state__in=ACTIVE)
     if going.exists():
         raise FormatError(f"The dataset {name} is being deleted. Choose another name.")
-    job = _start(upload, ImportJob.Kind.IMPORT, format, mapping, by, name=name, replace=replace)
+    values = {"replace": replacing.changed, "delete_authored": replacing.authored}
+    job = _start(upload, ImportJob.Kind.IMPORT, format, mapping, by, name=name, **values)
     record_upload(upload, "import.start", by, format=format, job=job.public_id)
     return job
 

@@ -17,6 +17,7 @@ from accounts.requests.guard import find_odd_text, refuse
 from accounts.scoping import StudyRequest, study_role_required
 from ehr.formats.base import FormatError
 from ehr.formats.recognition import find_root
+from ehr.ingest.cases import Replacing
 from ehr.ingest.sources import FORMAT_WORDS
 from ehr.models import Dataset, ImportJob, Upload
 from ehr.uploads import actions
@@ -164,9 +165,10 @@ def _start(request: StudyRequest, upload: Upload, form: SettingsForm) -> None:
     if data.get("save_as") and data["mapping"]:
         actions.save_mapping(study=upload.study, name=data["save_as"], by=request.user, **chosen)
     if form.importing:
-        replace = bool(data.get("replace"))
-        name = data["name"]
-        actions.start_import(upload=upload, name=name, replace=replace, by=request.user, **chosen)
+        name, replacing = data["name"], Replacing(data["replace"], data["delete_authored"])
+        actions.start_import(
+            upload=upload, name=name, replacing=replacing, by=request.user, **chosen
+        )
     else:
         actions.start_check(upload=upload, by=request.user, **chosen)
 

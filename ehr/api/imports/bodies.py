@@ -127,6 +127,10 @@ class ImportStart(ImportSettings):
         default=False,
         help_text="Replace cases whose files changed; their timelines are deleted.",
     )
+    delete_authored = BooleanField(
+        default=False,
+        help_text="With `replace`: also delete what people wrote of these cases.",
+    )
 
 
 class Mapping(Body):

@@ -35,6 +35,7 @@ from accounts.models import Study
 from ehr.api.imports import bodies
 from ehr.api.imports.lines import describe_import, describe_imports
 from ehr.formats.base import FormatError
+from ehr.ingest.cases import Replacing
 from ehr.models import Upload
 from ehr.uploads import actions
 from ehr.uploads.finding import (
@@ -144,7 +145,7 @@ class ImportStart(ApiView):
         actions.start_import(
             upload=upload,
             name=values["name"],
-            replace=values["replace"],
+            replacing=Replacing(values["replace"], values["delete_authored"]),
             by=require_person(request),
             **_choose(upload, values),
         )
