@@ -71,7 +71,15 @@ def import_dataset(
         ensure_partition(dataset.pk)
         if format in STREAMED:
             source = STREAMED[format](path, cases, limits, mapping)
-            import_stream(dataset, source, report, by=by, limits=limits, progress=progress)
+            import_stream(
+                dataset,
+                source,
+                report,
+                by=by,
+                replacing=replacing,
+                limits=limits,
+                progress=progress,
+            )
         else:
             import_cases(
                 dataset,

@@ -12,8 +12,11 @@ import re
 from collections.abc import Callable
 from datetime import timedelta
 from http import HTTPStatus
+from typing import Any
 
+from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
+from django.http import QueryDict
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter
@@ -78,6 +81,28 @@ def _replay(stored: StoredAnswer, digest: str) -> Response:
 
 
 def _digest(request: Request) -> str:
-    """Return the SHA-256 of the method, the address and the body."""
-    asked = [request.method, request.get_full_path(), request.data]
+    """Return the SHA-256 of the method, the address and the body.
+
+    Of files the name and the contents count, not how the form separates them.
+    """
+    asked = [request.method, request.get_full_path(), _describe_body(request)]
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+
+
+def _describe_body(request: Request) -> Any:
+    """Return the body as plain values."""
+    if not isinstance(request.data, QueryDict):
+        return request.data
+    files = [
+        [field, file.name, _digest_file(file)]
+        for field, several in request.FILES.lists()
+        for file in several
+    ]
+    return [[[name, values] for name, values in request._request.POST.lists()], files]
+
+
+def _digest_file(file: UploadedFile) -> str:
+    found = hashlib.sha256()
+    for piece in file.chunks():
+        found.update(piece)
+    return found.hexdigest()

@@ -121,6 +121,16 @@ class Imports(_Part):
         """Return all imports, newest first."""
         return [*self._transport.list_all("import_list")]
 
+    def mappings(self, format: str | None = None) -> list[dict[str, Any]]:
+        """Return the saved mappings by name. `start` takes the name as `saved`."""
+        return [*self._transport.list_all("mapping_list", format=format)]
+
+    def save_mapping(self, name: str, format: str, study: str = "", **mapping: Any) -> Any:
+        """Save a mapping (pattern, columns or codes) for the next import."""
+        return self._transport.call(
+            "mapping_save", name=name, format=format, mapping=mapping, study=study or None
+        )
+
 
 class Exports(_Part):
     """Timelines as files."""

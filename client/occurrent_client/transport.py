@@ -10,7 +10,7 @@ import json
 import re
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -68,26 +68,32 @@ class Transport:
                 asked["offset"] = asked.get("offset", 0) + len(page["results"])
 
     def send_files(self, name: str, files: Sequence[tuple[str, Path]], /, **values: Any) -> Any:
-        """Send files once, as (name, place), and return the body of the answer.
+        """Send files, as (name, place), and return the body of the answer.
 
         Many files are sent as one zip, because a process may open only so many.
         """
         operation = OPERATIONS[name]
         path, query, _ = _split(operation, values)
-        with ExitStack() as opened:
-            if len(files) > MOST_OPEN:
-                folder = Path(opened.enter_context(TemporaryDirectory()))
-                files = [pack_files(files, folder)]
-            names = json.dumps([name for name, _ in files])
-            parts = [
-                ("files", (place.name, opened.enter_context(place.open("rb"))))
-                for _, place in files
-            ]
-            response = self._http.request(
-                operation.method, path, params=query, data={"paths": names}, files=parts
-            )
-        _check(response)
-        return response.json()
+        with TemporaryDirectory() as folder:
+            packed = [pack_files(files, Path(folder))] if len(files) > MOST_OPEN else files
+            names = json.dumps([name for name, _ in packed])
+
+            def send(headers: dict[str, str]) -> httpx.Response:
+                with ExitStack() as opened:
+                    parts = [
+                        ("files", (place.name, opened.enter_context(place.open("rb"))))
+                        for _, place in packed
+                    ]
+                    return self._http.request(
+                        operation.method,
+                        path,
+                        params=query,
+                        data={"paths": names},
+                        files=parts,
+                        headers=headers,
+                    )
+
+            return self._try(operation, send).json()
 
     def save(self, name: str, target: Path, /, **values: Any) -> None:
         """Write the file that an operation returns."""
@@ -113,18 +119,30 @@ class Transport:
 
     def _send(self, operation: Operation, values: dict[str, Any], etag: str) -> httpx.Response:
         path, query, body = _split(operation, values)
-        headers = {"If-Match": etag} if etag else {}
-        if operation.starts:
-            headers["Idempotency-Key"] = uuid.uuid4().hex
-        again = operation.method == "GET" or operation.starts
         sent = None if operation.method == "GET" else body
+
+        def send(headers: dict[str, str]) -> httpx.Response:
+            headers = {**headers, **({"If-Match": etag} if etag else {})}
+            return self._http.request(
+                operation.method, path, params=query, json=sent, headers=headers
+            )
+
+        return self._try(operation, send)
+
+    def _try(
+        self, operation: Operation, send: Callable[[dict[str, str]], httpx.Response]
+    ) -> httpx.Response:
+        """Send, again if the answer is lost and that does no harm.
+
+        Raises OccurrentError, ConnectionLost.
+        """
+        headers = {"Idempotency-Key": uuid.uuid4().hex} if operation.starts else {}
+        again = operation.method == "GET" or operation.starts
         for attempt in range(ATTEMPTS if again else 1):
             if attempt:
                 time.sleep(FIRST_WAIT * 2 ** (attempt - 1))
             try:
-                response = self._http.request(
-                    operation.method, path, params=query, json=sent, headers=headers
-                )
+                response = send(headers)
             except httpx.TransportError as error:
                 lost = error
                 continue

@@ -170,7 +170,7 @@ class Import(Started):
     def start(self, name: str, **choices: Any) -> Import:
         """Import the files into the dataset of a name.
 
-        `choices`: format, mapping, replace. Wait for the check first.
+        `choices`: format, mapping, saved, replace, delete_authored. Wait for the check first.
         """
         values = {"import_id": self.id, "name": name, **choices}
         self.facts = self.transport.call("import_start", **values)

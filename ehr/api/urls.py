@@ -8,6 +8,7 @@ from __future__ import annotations
 from django.urls import URLPattern, path
 
 from ehr.api import views
+from ehr.api.imports import mappings
 from ehr.api.imports import views as imports
 from ehr.api.removal import views as removal
 
@@ -25,6 +26,8 @@ urlpatterns: list[URLPattern] = [
         name="deletion_action",
     ),
     path("imports/", imports.Imports.as_view(), name="imports"),
+    path("imports/mappings/", mappings.Mappings.as_view(), name="mappings"),
+    path("imports/mappings/<number:mapping_id>/", mappings.MappingOne.as_view(), name="mapping"),
     path(_IMPORT, imports.ImportOne.as_view(), name="import"),
     path(f"{_IMPORT}check/", imports.ImportCheck.as_view(), name="import_check"),
     path(f"{_IMPORT}start/", imports.ImportStart.as_view(), name="import_start"),

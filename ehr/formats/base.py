@@ -16,6 +16,8 @@ RAW_CHARACTERS = 500
 LONGEST_CASE_ID, LONGEST_TITLE = 100, 500
 #: Bytes of UTF-8; the index of series takes no more.
 LONGEST_EVENT = 2_000
+#: Files that may be in the folder without being part of the data.
+PAPERS = ("LICENSE", "README")
 
 
 class FormatError(ValueError):

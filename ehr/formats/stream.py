@@ -6,7 +6,7 @@ Encounters come once, then rows block by block.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ehr.formats.base import EncounterRecord, NoteRecord, Rejection
+from ehr.formats.base import LONGEST_CASE_ID, EncounterRecord, NoteRecord, Rejection
 
 Ints = NDArray[np.int64]
 
@@ -79,6 +79,7 @@ class StreamFile:
 
     `beside` are other files that its rows are made with. `place`: all its rows are of this
     encounter, and no other file has any. `entries`: its lines are places of a Bundle's entries.
+    `said` is what is known of it from elsewhere, such as an index.
     """
 
     name: str
@@ -88,6 +89,7 @@ class StreamFile:
     place: int | None = None
     notes: bool = False
     entries: bool = False
+    said: str = ""
 
     def reject(self, reason: str, line: int) -> Rejection:
         """Return a rejection of the row or note at a line."""
@@ -96,8 +98,9 @@ class StreamFile:
         return Rejection(self.name, reason, line)
 
     def digest(self) -> str:
-        """SHA-256 of the bytes of the file and those beside it."""
-        return " ".join(_digest(path) for path in (self.path, *self.beside))
+        """Return what is said of it, the SHA-256 of it and of those beside it."""
+        digests = " ".join(_digest(path) for path in (self.path, *self.beside))
+        return f"{self.said} {digests}".lstrip()
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,25 @@ class EncounterList:
     missing_files: tuple[str, ...] = field(default=())
     unread_files: tuple[str, ...] = field(default=())
     separate: bool = False
+
+
+def name_choice(format: str, chosen: Collection[str] | None) -> str:
+    """Return the identity of a source that is the format and chosen cases."""
+    if chosen is None:
+        return f"{format} all"
+    return f"{format} {hashlib.sha256(' '.join(sorted(chosen)).encode()).hexdigest()}"
+
+
+def reject_absent(
+    chosen: Collection[str] | None,
+    known: Collection[str],
+    file: str,
+    reason: str = "no such case",
+    field: str = "",
+) -> list[Rejection]:
+    """Return a rejection of each chosen case that is not known."""
+    absent = sorted(set(chosen or ()) - set(known))
+    return [Rejection(file, reason, field=field, case_id=case[:LONGEST_CASE_ID]) for case in absent]
 
 
 class StreamSource(Protocol):

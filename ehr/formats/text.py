@@ -16,6 +16,7 @@ from pathlib import Path
 
 from ehr.formats.base import (
     LONGEST_CASE_ID,
+    PAPERS,
     EncounterRecord,
     FormatError,
     Rejection,
@@ -36,9 +37,8 @@ from ehr.formats.note_files import (
     read_note,
 )
 from ehr.formats.note_index import Stay, find_index, is_index, read_index
-from ehr.formats.stream import EncounterList, NoteBlock, StreamFile
+from ehr.formats.stream import EncounterList, NoteBlock, StreamFile, reject_absent
 
-PAPERS = ("LICENSE", "README")
 NO_ADMISSION = (
     "no time of admission: give admitted_at in index.csv, or a pattern with {admitted} if the files'"
     " names have it; the time of a discharge summary is no time zero"
@@ -86,7 +86,10 @@ class TextNotes:
             for path, said in notes:
                 name = f"note/{safe_name(path)}"
                 blocks = partial(self._blocks, place, path, said)
-                found.append(StreamFile(name, path, blocks, place=place, notes=True))
+                # The index may say other things of an unchanged file.
+                found.append(
+                    StreamFile(name, path, blocks, place=place, notes=True, said=repr(said))
+                )
         return found
 
     def _blocks(self, place: int, path: Path, said: NoteName) -> Iterator[NoteBlock]:
@@ -124,8 +127,7 @@ class TextNotes:
                 continue
             encounters.append(encounter)
             notes.append(sorted(stay.notes, key=lambda note: (order_key(note[1]), note[0].name)))
-        for case in sorted((self._chosen or frozenset()) - set(stays) - faulty):
-            refused.append(Rejection("--cases", "no such case", case_id=case[:LONGEST_CASE_ID]))
+        refused += reject_absent(self._chosen, set(stays) | faulty, "--cases")
         unread = tuple(safe_name(path) for path in self._others)
         return (
             EncounterList(

@@ -41,6 +41,10 @@ class Replacing:
 
 
 NOTHING = Replacing()
+OTHER_CONTENT = (
+    "the case was imported before with other content; ask for changed cases to be replaced"
+    " (--replace), or import it under another name"
+)
 
 
 def import_cases(
@@ -171,14 +175,11 @@ def _refusal(
     if part is None or there.source_sha256 != part.sha256:
         return "another case of this dataset has the same case_id"
     if not replacing.changed:
-        return (
-            "the case was imported before with other content; import it under another name, or with"
-            " --replace"
-        )
-    return _delete_case(dataset, there, by=by, replacing=replacing)
+        return OTHER_CONTENT
+    return delete_case(dataset, there, by=by, replacing=replacing)
 
 
-def _delete_case(
+def delete_case(
     dataset: Dataset, there: Encounter, *, by: User | None, replacing: Replacing
 ) -> str | None:
     """Delete the stored case and record the losses.

@@ -25,6 +25,10 @@ class Steps:
         self._total = max(sum(self._sizes.values()) * 10 // 9, 1)
         self.report()
 
+    def expect_twice(self) -> None:
+        """Count every file a second time."""
+        self._total += sum(self._sizes.values())
+
     def report(self) -> None:
         """Report what is done. An exception of `progress` is raised."""
         self._progress(self._done, self._total, "kB")

@@ -34,6 +34,8 @@ class ImportJob(ClaimableJob):
     name = models.CharField(max_length=200, blank=True)
     #: Whether cases whose files changed are deleted and imported again.
     replace = models.BooleanField(default=False)
+    #: With `replace`: whether timelines that people wrote of such cases are deleted, too.
+    delete_authored = models.BooleanField(default=False)
     dataset = models.ForeignKey(
         Dataset, null=True, blank=True, on_delete=models.SET_NULL, related_name="import_jobs"
     )

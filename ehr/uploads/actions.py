@@ -20,10 +20,12 @@ from ehr.actions import check_name
 from ehr.formats.base import FormatError, is_storable
 from ehr.formats.mapping import parse_mapping
 from ehr.formats.recognition import recognise
+from ehr.ingest.cases import NOTHING, Replacing
 from ehr.ingest.sources import check_format
 from ehr.models import DatasetDeletion, ImportJob, SavedMapping, Upload
 from ehr.models.jobs import ACTIVE
 from ehr.uploads import storage
+from ehr.uploads.finding import record_upload
 from ehr.uploads.folders import find_folder
 from ehr.uploads.names import UploadRefused
 from jobs import actions as jobs
@@ -89,7 +91,7 @@ def _create(*, study: Study, by: User, counted: tuple[int, int], **values: Any) 
     found = recognise(storage.find_files(upload))
     upload.format, upload.recognised = found.format, found.reason[:300]
     upload.save()
-    _record(upload, "import.upload", by, files=counted[0], format=found.format)
+    record_upload(upload, "import.upload", by, files=counted[0], format=found.format)
     return upload
 
 
@@ -101,7 +103,7 @@ def start_check(*, upload: Upload, format: str, mapping: Mapping[str, Any], by: 
     """
     check_user_can_manage_study(by, upload.study)
     job = _start(upload, ImportJob.Kind.CHECK, format, mapping, by)
-    _record(upload, "import.check", by, format=format)
+    record_upload(upload, "import.check", by, format=format)
     return job
 
 
@@ -112,12 +114,12 @@ def start_import(
     format: str,
     mapping: Mapping[str, Any],
     name: str,
-    replace: bool = False,
+    replacing: Replacing = NOTHING,
     by: User,
 ) -> ImportJob:
     """Queue the import into the study's dataset of that name.
 
-    `replace` deletes cases whose files changed, with their timelines. Raises NotAllowed,
+    `replacing` says what may be deleted of cases whose files changed. Raises NotAllowed,
     FormatError, UploadRefused.
     """
     check_user_can_manage_study(by, upload.study)
@@ -125,8 +127,9 @@ def start_import(
     going = DatasetDeletion.objects.filter(study=upload.study, name=name, state__in=ACTIVE)
     if going.exists():
         raise FormatError(f"The dataset {name} is being deleted. Choose another name.")
-    job = _start(upload, ImportJob.Kind.IMPORT, format, mapping, by, name=name, replace=replace)
-    _record(upload, "import.start", by, format=format, job=job.public_id)
+    values = {"replace": replacing.changed, "delete_authored": replacing.authored}
+    job = _start(upload, ImportJob.Kind.IMPORT, format, mapping, by, name=name, **values)
+    record_upload(upload, "import.start", by, format=format, job=job.public_id)
     return job
 
 
@@ -160,7 +163,7 @@ def pause_import(*, job: ImportJob, by: User) -> None:
     check_user_can_manage_study(by, job.upload.study)
     active = ImportJob.objects.filter(pk=job.pk, paused_at=None, state__in=ACTIVE)
     if active.update(paused_at=timezone.now()):
-        _record(job.upload, "import.pause", by, job=job.public_id)
+        record_upload(job.upload, "import.pause", by, job=job.public_id)
 
 
 @transaction.atomic
@@ -169,7 +172,7 @@ def resume_import(*, job: ImportJob, by: User) -> None:
     check_user_can_manage_study(by, job.upload.study)
     if ImportJob.objects.filter(pk=job.pk, paused_at__isnull=False).update(paused_at=None):
         send_hints(ImportJob, [job.pk])
-        _record(job.upload, "import.resume", by, job=job.public_id)
+        record_upload(job.upload, "import.resume", by, job=job.public_id)
 
 
 @transaction.atomic
@@ -241,7 +244,7 @@ def remove_files(*, upload: Upload, by: User | None) -> None:
             locked.jobs.filter(pk=job.pk).update(
                 result=counts if job.kind == ImportJob.Kind.IMPORT else {}
             )
-        _record(upload, "import.remove_files", by)
+        record_upload(upload, "import.remove_files", by)
     storage.remove_upload(upload.public_id)
 
 
@@ -252,14 +255,3 @@ STEPS = {
     "cancel": cancel_import,
     "retry": retry_import,
 }
-
-
-def _record(upload: Upload, action: str, by: User | None, **detail: str | int) -> None:
-    record(
-        actor=by,
-        study=upload.study,
-        action=action,
-        object_type="ehr.upload",
-        object_id=upload.public_id,
-        detail=detail,
-    )

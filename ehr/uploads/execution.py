@@ -104,7 +104,7 @@ def _import(job: ImportJob, root: Path, watch: Watch) -> dict[str, Any]:
         study=study,
         by=job.created_by,
         mapping=parse_mapping(job.format, job.mapping),
-        replacing=Replacing(changed=job.replace),
+        replacing=Replacing(changed=job.replace, authored=job.delete_authored),
         progress=watch,
         page=upload_page(job.upload),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 from django.db.models import QuerySet
 from django.http import FileResponse, Http404, StreamingHttpResponse
@@ -12,7 +13,7 @@ from accounts.audit.trail import record
 from accounts.models import User
 from accounts.permissions import STUDY_ADMINS
 from accounts.scoping import filter_by_role
-from ehr.models import DatasetDeletion, ImportJob, Upload
+from ehr.models import DatasetDeletion, ImportJob, SavedMapping, Upload
 from ehr.uploads.names import UploadRefused
 from ehr.uploads.reasons import stream_rejected
 from ehr.uploads.storage import find_reasons
@@ -29,6 +30,12 @@ def find_upload(person: User, public_id: str) -> Upload:
     return get_object_or_404(find_uploads(person), public_id=public_id)
 
 
+def find_mappings(person: User) -> QuerySet[SavedMapping]:
+    """Return the saved mappings of all studies that the person manages."""
+    found = SavedMapping.objects.select_related("study")
+    return filter_by_role(found, person, roles=STUDY_ADMINS)
+
+
 def find_deletions(person: User) -> QuerySet[DatasetDeletion]:
     """Return the deletions in all studies that the person manages."""
     found = DatasetDeletion.objects.select_related("study", "created_by")
@@ -38,6 +45,14 @@ def find_deletions(person: User) -> QuerySet[DatasetDeletion]:
 def find_latest_job(upload: Upload) -> ImportJob | None:
     """Return the latest check or import of an upload."""
     return upload.jobs.select_related("dataset", "upload__study").order_by("-pk").first()
+
+
+def find_latest_jobs(uploads: Iterable[Upload]) -> dict[int, ImportJob]:
+    """Return the latest job of each upload that has one, by its key."""
+    jobs = ImportJob.objects.filter(upload__in=[upload.pk for upload in uploads])
+    latest = jobs.order_by("upload_id", "-pk").distinct("upload_id")
+    found = latest.select_related("dataset", "upload__study")
+    return {job.upload_id: job for job in found}
 
 
 def find_good_check(upload: Upload) -> ImportJob | None:
@@ -64,7 +79,7 @@ def send_reasons(upload: Upload, by: User) -> FileResponse | StreamingHttpRespon
     job = find_latest_job(upload)
     if job is None:
         raise Http404
-    audit_reading(upload, "import.reasons", by)
+    record_upload(upload, "import.reasons", by)
     name = f"reasons-{job.public_id}.csv"
     if job.kind == ImportJob.Kind.IMPORT and job.dataset is not None:
         response = StreamingHttpResponse(stream_rejected(job.dataset), content_type="text/csv")
@@ -76,12 +91,13 @@ def send_reasons(upload: Upload, by: User) -> FileResponse | StreamingHttpRespon
     return FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type="text/csv")
 
 
-def audit_reading(upload: Upload, action: str, by: User) -> None:
-    """Record that a preview or reasons were read."""
+def record_upload(upload: Upload, action: str, by: User | None, **detail: str | int) -> None:
+    """Record a step with what was brought, or that it was read."""
     record(
         actor=by,
         study=upload.study,
         action=action,
         object_type="ehr.upload",
         object_id=upload.public_id,
+        detail=detail,
     )

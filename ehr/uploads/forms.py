@@ -23,6 +23,7 @@ from ehr.models import SavedMapping, Upload
 from ehr.uploads.folders import list_folders
 
 COLUMN = "column_"
+DELETE_AUTHORED = "Also delete timelines, corrections, comments and flags that people wrote"
 COLUMN_HELP = {
     "t": "the time",
     "event": "the name of what happened",
@@ -85,8 +86,9 @@ class SettingsForm(forms.Form):
             required=False,
             label="Replace cases whose files changed (their timelines are deleted)",
         )
-        if upload.format != "cases":
-            del self.fields["replace"]
+        self.fields["delete_authored"] = forms.BooleanField(
+            required=False, label=f"{DELETE_AUTHORED} of the replaced cases"
+        )
 
     def _add_columns(self, mapped: dict[str, str], columns: list[str]) -> None:
         for ours in COLUMNS:
@@ -177,7 +179,4 @@ class DeletionForm(forms.Form):
         label="Type the name of the dataset to confirm",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
-    delete_authored = forms.BooleanField(
-        required=False,
-        label="Also delete timelines, corrections, comments and flags that people wrote",
-    )
+    delete_authored = forms.BooleanField(required=False, label=DELETE_AUTHORED)

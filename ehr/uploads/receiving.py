@@ -7,6 +7,7 @@ dropped before any is stored.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -28,6 +29,12 @@ class ReceivedFile(UploadedFile):
     def __init__(self, path: Path, name: str, size: int) -> None:
         super().__init__(file=None, name=name, size=size)
         self.path = path
+
+    def chunks(self, chunk_size: int | None = None) -> Iterator[bytes]:
+        """Yield the bytes in pieces."""
+        with self.path.open("rb") as file:
+            while piece := file.read(chunk_size or self.DEFAULT_CHUNK_SIZE):
+                yield piece
 
     def close(self) -> None:
         """Do nothing: it was closed after its last byte."""

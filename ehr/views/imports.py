@@ -17,15 +17,17 @@ from accounts.requests.guard import find_odd_text, refuse
 from accounts.scoping import StudyRequest, study_role_required
 from ehr.formats.base import FormatError
 from ehr.formats.recognition import find_root
+from ehr.ingest.cases import Replacing
 from ehr.ingest.sources import FORMAT_WORDS
 from ehr.models import Dataset, ImportJob, Upload
 from ehr.uploads import actions
 from ehr.uploads.finding import (
-    audit_reading,
     find_good_check,
     find_latest_job,
+    find_latest_jobs,
     find_upload,
     read_paths,
+    record_upload,
     send_reasons,
 )
 from ehr.uploads.forms import FolderForm, SettingsForm
@@ -46,7 +48,8 @@ def imports(request: StudyRequest) -> HttpResponse:
     datasets = Dataset.objects.filter(study=request.study).order_by("name")
     found = Upload.objects.filter(study=request.study).select_related("created_by")
     page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
-    lines = [_live(upload) for upload in page.object_list]
+    jobs = find_latest_jobs(page.object_list)
+    lines = [_describe(upload, jobs.get(upload.pk)) for upload in page.object_list]
     context = {
         "datasets": datasets.annotate(cases=Count("encounters")),
         "page": page,
@@ -100,13 +103,13 @@ def upload(request: StudyRequest, public_id: str) -> HttpResponse:
     """
     found = find_upload(request.user, public_id)
     if request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
-        context = _live(found)
+        context = _describe(found, find_latest_job(found))
         response = render(request, "ehr/imports/_live.html", context)
         if context["line"] is None or not context["line"].active:
             response["HX-Refresh"] = "true"
     else:
         response = _page(request, found, _form(request, found, None))
-        audit_reading(found, "import.preview", request.user)
+        record_upload(found, "import.preview", request.user)
     response["Vary"] = "HX-Request"
     return response
 
@@ -161,21 +164,21 @@ def _start(request: StudyRequest, upload: Upload, form: SettingsForm) -> None:
     if data.get("save_as") and data["mapping"]:
         actions.save_mapping(study=upload.study, name=data["save_as"], by=request.user, **chosen)
     if form.importing:
-        replace = bool(data.get("replace"))
-        name = data["name"]
-        actions.start_import(upload=upload, name=name, replace=replace, by=request.user, **chosen)
+        name, replacing = data["name"], Replacing(data["replace"], data["delete_authored"])
+        actions.start_import(
+            upload=upload, name=name, replacing=replacing, by=request.user, **chosen
+        )
     else:
         actions.start_check(upload=upload, by=request.user, **chosen)
 
 
 def _page(request: StudyRequest, upload: Upload, form: SettingsForm) -> HttpResponse:
     check = find_good_check(upload)
-    context = _live(upload) | {"form": form, "check": check}
+    context = _describe(upload, find_latest_job(upload)) | {"form": form, "check": check}
     return render(request, "ehr/imports/upload.html", context)
 
 
-def _live(upload: Upload) -> dict[str, Any]:
-    job = find_latest_job(upload)
+def _describe(upload: Upload, job: ImportJob | None) -> dict[str, Any]:
     line = describe_job(job) if job else None
     return {
         "upload": upload,

@@ -564,6 +564,7 @@ KNOWN: Mapping[str, tuple[Any, ...]] = {
     "uid4": ("a000",),
     "uid": ("a000",),
     "number": (1,),
+    "mapping_id": (1,),
     "row": (0,),
     "row_index": (0,),
     "place": (1,),

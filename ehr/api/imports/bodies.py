@@ -15,7 +15,8 @@ from rest_framework.serializers import (
 )
 
 from accounts.api_access.bodies import Page
-from accounts.api_access.operations import Body
+from accounts.api_access.operations import Body, make_choices
+from ehr.formats.mapping import MAPPED_FORMATS
 from jobs.models import JobState
 
 
@@ -113,6 +114,9 @@ class ImportSettings(Body):
         child=JSONField(allow_null=True),
         help_text="`pattern`, `columns` or `codes`; by default the one chosen last.",
     )
+    saved = CharField(
+        required=False, max_length=100, help_text="A saved mapping's name, instead of `mapping`."
+    )
 
 
 class ImportStart(ImportSettings):
@@ -123,3 +127,32 @@ class ImportStart(ImportSettings):
         default=False,
         help_text="Replace cases whose files changed; their timelines are deleted.",
     )
+    delete_authored = BooleanField(
+        default=False,
+        help_text="With `replace`: also delete what people wrote of these cases.",
+    )
+
+
+class Mapping(Body):
+    """A mapping that a study has saved under a name, for one format."""
+
+    id = IntegerField(source="pk")
+    study = CharField(source="study.public_id")
+    format = CharField()
+    name = CharField()
+    mapping = DictField(source="values", child=JSONField())
+    created_at = DateTimeField()
+
+
+class MappingPage(Page):
+    """Saved mappings by name."""
+
+    results = Mapping(many=True)
+
+
+class NewMapping(Body):
+    """A mapping to save. An earlier one of that name and format is replaced."""
+
+    format = ChoiceField(make_choices(MAPPED_FORMATS))
+    name = CharField(max_length=100)
+    mapping = DictField(child=JSONField(), help_text="`pattern`, `columns` or `codes`.")

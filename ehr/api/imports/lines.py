@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ehr.models import DatasetDeletion, ImportJob, Upload
-from ehr.uploads.finding import find_good_check, find_latest_job
+from ehr.uploads.finding import find_good_check, find_latest_job, find_latest_jobs
 from ehr.uploads.progress import describe_job
 
 #: Values of a check that are its preview, not counts.
@@ -20,7 +20,8 @@ def describe_data_job(job: ImportJob | DatasetDeletion) -> dict[str, Any]:
 
 def describe_imports(uploads: Sequence[Upload]) -> list[dict[str, Any]]:
     """Return the lines of a list."""
-    return [_describe(upload, find_latest_job(upload)) for upload in uploads]
+    jobs = find_latest_jobs(uploads)
+    return [_describe(upload, jobs.get(upload.pk)) for upload in uploads]
 
 
 def describe_import(upload: Upload) -> dict[str, Any]:

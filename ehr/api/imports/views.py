@@ -14,6 +14,7 @@ from django.http import Http404
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -34,14 +35,15 @@ from accounts.models import Study
 from ehr.api.imports import bodies
 from ehr.api.imports.lines import describe_import, describe_imports
 from ehr.formats.base import FormatError
+from ehr.ingest.cases import Replacing
 from ehr.models import Upload
 from ehr.uploads import actions
 from ehr.uploads.finding import (
-    audit_reading,
     find_latest_job,
     find_upload,
     find_uploads,
     read_paths,
+    record_upload,
     send_reasons,
 )
 from ehr.uploads.names import UploadRefused
@@ -53,6 +55,16 @@ JSON, FORM = "application/json", "multipart/form-data"
 
 class Imports(ApiView):
     parser_classes = (CheckedJSONParser, CheckedFilesParser)
+
+    def initial(self, request: Request, *args: Any, **options: Any) -> None:
+        """Find the study first: files are received while the body is read.
+
+        They are received for a study that was found alone. Raises NotAllowed, Http404.
+        """
+        super().initial(request, *args, **options)
+        if request.method == "POST":
+            study = find_study(request, request.query_params.get("study", ""))
+            request._request.upload_study = study  # type: ignore[attr-defined]  # `ehr.uploads.receiving`
 
     def finalize_response(
         self, request: Request, response: Any, *args: Any, **options: Any
@@ -78,14 +90,14 @@ class Imports(ApiView):
         takes={JSON: bodies.ImportFolder, FORM: bodies.ImportFiles},
         status=HTTPStatus.CREATED,
         parameters=[STUDY],
+        starts=True,
     )
     def post(self, request: Request) -> dict[str, Any]:
         """Bring files or a folder of the server; check them at once.
 
         For study admins. Files need a token: they are not taken from a session.
         """
-        study = find_study(request, request.query_params.get("study", ""))
-        upload = _bring(request, study)
+        upload = _bring(request, request._request.upload_study)  # type: ignore[attr-defined]
         if upload.format:
             _check_at_once(request, upload)
         return describe_import(upload)
@@ -96,7 +108,7 @@ class ImportOne(ApiView):
     def get(self, request: Request, import_id: str) -> dict[str, Any]:
         """Return one import: its format, preview, progress, counts and faults."""
         upload = _find(request, import_id)
-        audit_reading(upload, "import.preview", require_person(request))
+        record_upload(upload, "import.preview", require_person(request))
         return describe_import(upload)
 
 
@@ -133,7 +145,7 @@ class ImportStart(ApiView):
         actions.start_import(
             upload=upload,
             name=values["name"],
-            replace=values["replace"],
+            replacing=Replacing(values["replace"], values["delete_authored"]),
             by=require_person(request),
             **_choose(upload, values),
         )
@@ -184,8 +196,6 @@ def _find(request: Request, import_id: str) -> Upload:
 def _bring(request: Request, study: Study) -> Upload:
     """Store what the request brings. Raises UploadRefused, ValidationError."""
     person = require_person(request)
-    # Files are received while the body is read, and only for a study that was found.
-    request._request.upload_study = study  # type: ignore[attr-defined]  # `ehr.uploads.receiving`
     if (request.content_type or "").partition(";")[0].strip().lower() != FORM:
         folder = read_body(bodies.ImportFolder, request)["folder"]
         return actions.choose_folder(study=study, key=folder, by=person)
@@ -209,7 +219,17 @@ def _check_at_once(request: Request, upload: Upload) -> None:
 
 
 def _choose(upload: Upload, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the format and its mapping; another format begins without one."""
+    """Return the format and its mapping; another format begins without one.
+
+    Raises ValidationError.
+    """
     format = values.get("format") or upload.format
+    if "saved" in values:
+        if "mapping" in values:
+            raise ValidationError({"saved": ["Send `saved` or `mapping`, not both."]})
+        found = upload.study.mappings.filter(format=format, name=values["saved"]).first()
+        if found is None:
+            raise ValidationError({"saved": ["The study has no such mapping for this format."]})
+        return {"format": format, "mapping": found.values}
     kept = upload.mapping if format == upload.format else {}
     return {"format": format, "mapping": values.get("mapping", kept)}

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from ehr.formats.base import (
-    LONGEST_CASE_ID,
+    PAPERS,
     EncounterRecord,
     FormatError,
     Rejection,
@@ -41,11 +41,15 @@ from ehr.formats.note_files import (
     read_note,
 )
 from ehr.formats.row_files import OWN_NAMES, SUFFIXES, read_rows
-from ehr.formats.stream import EncounterList, NoteBlock, StreamBlock, StreamFile
+from ehr.formats.stream import (
+    EncounterList,
+    NoteBlock,
+    StreamBlock,
+    StreamFile,
+    reject_absent,
+)
 
 NAMES = make_patterns(*DEFAULT_PATTERNS)
-#: Files that may be in the folder without being part of the data.
-PAPERS = ("LICENSE", "README")
 
 
 class PlainRows:
@@ -166,7 +170,7 @@ class PlainRows:
         refused = [
             *(e for e in found if isinstance(e, Rejection)),
             *self._unreadable,
-            *self._missing_cases(cases | (noted & listing.records.keys())),
+            *reject_absent(self._chosen, cases | (noted & listing.records.keys()), "--cases"),
             *self._orphan_notes(cases | listing.records.keys() | listing.refused),
         ]
         unread = (
@@ -221,11 +225,6 @@ class PlainRows:
                 case_id=case,
             )
         return EncounterRecord(case, earliest, anchor="presentation")
-
-    def _missing_cases(self, known: Collection[str]) -> Iterator[Rejection]:
-        """Chosen cases that are not there."""
-        for case in sorted((self._chosen or frozenset()) - frozenset(known)):
-            yield Rejection("--cases", "no such case", case_id=case[:LONGEST_CASE_ID])
 
     def _orphan_notes(self, known: Collection[str]) -> Iterator[Rejection]:
         """Notes of cases that are not there."""

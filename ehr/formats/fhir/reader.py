@@ -7,14 +7,12 @@ that it carries is cut off, and no time is shifted. No Django here.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from ehr.formats.base import Rejection
 from ehr.formats.fhir.blocks import Gathered
 from ehr.formats.fhir.elements import SHAPE_ERRORS, Fault, find_codes
 from ehr.formats.fhir.files import FhirFile, Piece, find_files, parse_piece, read_pieces
@@ -26,7 +24,14 @@ from ehr.formats.fhir.texts import Places
 from ehr.formats.fhir.times import NEVER, Moment
 from ehr.formats.fhir.validation import find_fault, find_type_fault, is_sampled
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
-from ehr.formats.stream import EncounterList, NoteBlock, StreamBlock, StreamFile
+from ehr.formats.stream import (
+    EncounterList,
+    NoteBlock,
+    StreamBlock,
+    StreamFile,
+    name_choice,
+    reject_absent,
+)
 
 #: Refused resources of a file that the slow R4 models see.
 MOST_EXPLAINED = 20_000
@@ -53,24 +58,16 @@ class Fhir:
     @property
     def identity(self) -> str:
         """Which cases were chosen."""
-        return "fhir " + (
-            "all"
-            if self._chosen is None
-            else hashlib.sha256("\0".join(sorted(self._chosen)).encode()).hexdigest()
-        )
+        return name_choice("fhir", self._chosen)
 
     def encounters(self) -> EncounterList:
         """Return the stays in the order of the files."""
         scan, stays = self._scan, self._stays
-        rejections = [*scan.rejections, *stays.rejections]
+        rejections = (*scan.rejections, *stays.rejections)
         known = {e.case_id for e in stays.encounters} | {r.case_id for r in rejections}
-        rejections += [
-            Rejection("Encounter", "no such case", case_id=case_id[:100])
-            for case_id in sorted((self._chosen or frozenset()) - known)
-        ]
         return EncounterList(
             stays.encounters,
-            tuple(rejections),
+            (*rejections, *reject_absent(self._chosen, known, "Encounter")),
             tuple(scan.refused.values()),
             unread_files=(*self._logs, *(file.name for file in scan.unread)),
         )

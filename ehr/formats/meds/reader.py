@@ -33,7 +33,15 @@ from ehr.formats.mapping import CodeRule
 from ehr.formats.meds.codes import BIRTH, Meaning, find_meaning, find_ruled_meaning
 from ehr.formats.meds.stays import EARLY, FAR, Marks, MedsStays, find_stays
 from ehr.formats.parquet import column_names, convert_column, read_batches
-from ehr.formats.stream import EncounterList, Ints, StreamBlock, StreamFile, Windows
+from ehr.formats.stream import (
+    EncounterList,
+    Ints,
+    StreamBlock,
+    StreamFile,
+    Windows,
+    name_choice,
+    reject_absent,
+)
 from ehr.schema import CLOCK, ROWS
 
 BATCH_ROWS = 100_000
@@ -96,8 +104,8 @@ class Meds:
     @property
     def identity(self) -> str:
         """Which cases were chosen, and what the codes mean."""
-        chosen = "all" if self._chosen is None else _digest(*sorted(self._chosen))
-        return f"meds {chosen}" + (f" {_digest(*map(str, self._rules))}" if self._rules else "")
+        rules = f" {_digest(*map(str, self._rules))}" if self._rules else ""
+        return name_choice("meds", self._chosen) + rules
 
     def encounters(self) -> EncounterList:
         """Return the encounters in order of subject and admission.
@@ -105,20 +113,13 @@ class Meds:
         Shards that cannot be read to their end are refused.
         """
         stays, refused, missing = self._stays
-        absent = sorted(
-            (self._chosen or frozenset())
-            - {e.case_id for e in stays.encounters}
-            - {r.case_id for r in stays.rejections}
-        )
-        rejections = [
-            *stays.rejections,
-            *(Rejection("data", "no such case", case_id=case[:100]) for case in absent),
-        ]
+        known = {e.case_id for e in stays.encounters} | {r.case_id for r in stays.rejections}
+        absent = reject_absent(self._chosen, known, "data")
         there = self._codes.is_file() or describe_fault(self._codes)
         codes = () if there else (CODES,)
         return EncounterList(
             stays.encounters,
-            tuple(rejections),
+            (*stays.rejections, *absent),
             tuple(refused.values()),
             missing_files=(*codes, *missing),
         )

@@ -8,7 +8,6 @@ includes its time. No Django here.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -31,7 +30,14 @@ from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.mimic_iv.admissions import ADMISSIONS, Admissions, read_admissions
 from ehr.formats.mimic_iv.rows import Stays, build_rows, is_empty
 from ehr.formats.mimic_iv.tables import TABLES, Table
-from ehr.formats.stream import EncounterList, NoteBlock, StreamBlock, StreamFile
+from ehr.formats.stream import (
+    EncounterList,
+    NoteBlock,
+    StreamBlock,
+    StreamFile,
+    name_choice,
+    reject_absent,
+)
 
 NOTES = "note/discharge"
 
@@ -58,11 +64,7 @@ class MimicIV:
     @property
     def identity(self) -> str:
         """Which admissions were chosen."""
-        return "mimic_iv " + (
-            "all"
-            if self._chosen is None
-            else hashlib.sha256(" ".join(sorted(self._chosen)).encode()).hexdigest()
-        )
+        return name_choice("mimic_iv", self._chosen)
 
     def encounters(self) -> EncounterList:
         """Return the chosen admissions in file order.
@@ -70,19 +72,12 @@ class MimicIV:
         An admission with a fault is rejected. Raises WrongFile.
         """
         listed = self._admissions
-        rejections = list(listed.rejections)
-        if self._chosen is not None:
-            absent = sorted(
-                self._chosen
-                - {e.case_id for e in listed.encounters}
-                - {r.case_id for r in rejections}
-            )
-            rejections += [
-                Rejection(ADMISSIONS, "no such admission", field="hadm_id", case_id=case_id[:100])
-                for case_id in absent
-            ]
+        known = {e.case_id for e in listed.encounters} | {r.case_id for r in listed.rejections}
+        absent = reject_absent(self._chosen, known, ADMISSIONS, "no such admission", "hadm_id")
         return EncounterList(
-            listed.encounters, tuple(rejections), missing_files=tuple(self._missing())
+            listed.encounters,
+            (*listed.rejections, *absent),
+            missing_files=tuple(self._missing()),
         )
 
     def files(self) -> Sequence[StreamFile]:

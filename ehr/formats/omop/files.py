@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ehr.formats.base import Rejection, WrongFile, describe_fault, safe_name
+from ehr.formats.base import PAPERS, Rejection, WrongFile, describe_fault, safe_name
 from ehr.formats.columns import Text
 from ehr.formats.delimited import TextBlock, header_names, read_csv_blocks
 from ehr.formats.limits import Limits
@@ -32,8 +32,6 @@ OTHER_TABLES = (
     "note_nlp", "observation_period", "payer_plan_period", "provider", "relationship",
     "source_to_concept_map", "vocabulary",
 )  # fmt: skip
-#: Files that may be in the folder without being part of the data.
-PAPERS = ("LICENSE", "README")
 #: A day written 20500131.
 COMPACT_DAY = r"^(\d{4})(\d{2})(\d{2})($|[T ])"
 #: Some databases write seven digits of a second, or nine.

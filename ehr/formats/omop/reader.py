@@ -7,7 +7,6 @@ named and skipped. docs/reference/omop.md has the mapping. No Django here.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -39,7 +38,15 @@ from ehr.formats.omop.tables import (
     person_facts,
 )
 from ehr.formats.omop.visits import Visits, read_visits
-from ehr.formats.stream import EncounterList, Ints, NoteBlock, StreamBlock, StreamFile
+from ehr.formats.stream import (
+    EncounterList,
+    Ints,
+    NoteBlock,
+    StreamBlock,
+    StreamFile,
+    name_choice,
+    reject_absent,
+)
 
 READ = (PERSONS, *(table.name for table in TABLES), NOTES, CONCEPT)
 
@@ -66,29 +73,21 @@ class Omop:
     @property
     def identity(self) -> str:
         """Which visits were chosen."""
-        return "omop " + (
-            "all"
-            if self._chosen is None
-            else hashlib.sha256(" ".join(sorted(self._chosen)).encode()).hexdigest()
-        )
+        return name_choice("omop", self._chosen)
 
     def encounters(self) -> EncounterList:
         """Return the stays in file order. Raises WrongFile."""
         visits, name = self._visits, safe_name(self._path(VISITS))
-        rejections = list(visits.rejections)
-        if self._chosen is not None:
-            there = {e.case_id for e in visits.encounters} | {r.case_id for r in rejections}
-            rejections += [
-                Rejection(name, "no such visit", field="visit_occurrence_id", case_id=case[:100])
-                for case in sorted(self._chosen - there)
-            ]
+        known = {e.case_id for e in visits.encounters} | {r.case_id for r in visits.rejections}
+        absent = reject_absent(self._chosen, known, name, "no such visit", "visit_occurrence_id")
+        rejections = (*visits.rejections, *absent)
         refused = []
         if not visits.encounters and not rejections:
             reason = "no visit is a hospital stay; name visits with --cases"
             refused.append(Rejection(name, reason, field="visit_concept_id"))
         return EncounterList(
             visits.encounters,
-            tuple(rejections),
+            rejections,
             tuple(refused),
             missing_files=tuple(self._missing()),
             unread_files=tuple(find_unread(self._root, READ)),

@@ -5,12 +5,16 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
-from accounts.models import AuditEvent, Role, Study
+from accounts.models import AuditEvent, Role, Study, User
 from ehr.models import Dataset, Encounter, ImportJob, Upload
 from ehr.removal.execution import execute_deletion
 from ehr.uploads import storage
@@ -35,12 +39,11 @@ def api(study: Study) -> ApiClient:
 
 
 def bring(
-    api: ApiClient, *files: tuple[str, bytes], query: str = "", **fields: str
+    api: ApiClient, *files: tuple[str, bytes], query: str = "", key: str = "", **fields: str
 ) -> tuple[int, Any]:
     sent = [SimpleUploadedFile(name, content) for name, content in files]
-    response = api.client.post(
-        f"/api/imports/{query}", {"files": sent, **fields}, headers=api.headers
-    )
+    headers = {**api.headers, **({"Idempotency-Key": key} if key else {})}
+    response = api.client.post(f"/api/imports/{query}", {"files": sent, **fields}, headers=headers)
     return response.status_code, response.json()
 
 
@@ -139,6 +142,122 @@ def test_an_allowed_folder_is_read_in_place(api, settings, tmp_path):
     for body in ({"format": "other"}, {"mapping": {"codes": 7}}, {"mapping": {"pattern": "{x}"}}):
         status, refused = api.post(f"{path}check/", **body)
         assert (status, refused["code"]) == (422, "refused"), body
+
+
+def test_files_that_are_sent_again_with_their_key_are_brought_once(api):
+    first = bring(api, (NOTE, b"Fell at home."), key="one")
+    assert first[0] == 201
+    assert bring(api, (NOTE, b"Fell at home."), key="one") == first
+    # The same contents under another name, other contents and other fields are another request.
+    for files, fields in (
+        ((NOTE, b"Fell at work."), {}),
+        (("2__2150-01-01T08-00__ed note.txt", b"Fell at home."), {}),
+        ((NOTE, b"Fell at home."), {"paths": json.dumps([f"a/{NOTE}"])}),
+    ):
+        status, refused = bring(api, files, key="one", **fields)
+        assert (status, refused["code"]) == (409, "key_reused")
+    assert Upload.objects.count() == ImportJob.objects.count() == 1
+    assert [p.name for p in storage.uploads_folder().rglob("*") if p.is_file()] == [NOTE]
+    # A refused request can be mended under its key.
+    assert bring(api, key="two")[0] == 422
+    assert bring(api, (NOTE, b"Fell at home."), key="two")[0] == 201
+
+
+def test_two_at_once_with_one_key_bring_files_once(api):
+    def send(_: int) -> tuple[int, Any]:
+        try:
+            client = ApiClient.__new__(ApiClient)
+            client.headers, client.client = api.headers, Client()
+            return bring(client, (NOTE, b"Fell at home."), key="one")
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(send, range(4)))
+    assert [status for status, _ in answers] == [201] * 4
+    assert len({found["id"] for _, found in answers}) == 1
+    assert Upload.objects.count() == 1
+    assert len([p for p in storage.uploads_folder().rglob("*") if p.is_file()]) == 1
+
+
+def test_saved_mappings_are_listed_saved_and_chosen(api, study):
+    pattern = {"pattern": "{case}_{time}"}
+    status, saved = api.post("imports/mappings/", format="text", name="ours", mapping=pattern)
+    assert (status, saved["mapping"], saved["study"]) == (201, pattern, study.public_id)
+    assert api.get(f"imports/mappings/{saved['id']}/") == (200, saved)
+    codes = {"codes": [{"pattern": "X*", "event": "lab:{1}:", "kind": "result"}]}
+    status, other = api.post("imports/mappings/", format="meds", name="ours", mapping=codes)
+    assert (status, other["mapping"]) == (201, codes)
+    assert [m["id"] for m in api.get("imports/mappings/", format="meds")[1]["results"]] == [
+        other["id"]
+    ]
+    assert api.get("imports/mappings/")[1]["count"] == 2
+    # The same name again replaces it.
+    changed = {"pattern": "{case}.{time}"}
+    status, again = api.post("imports/mappings/", format="text", name="ours", mapping=changed)
+    assert (status, again["id"], again["mapping"]) == (201, saved["id"], changed)
+    for body, expected in (
+        ({"format": "omop", "name": "x", "mapping": {}}, 400),
+        ({"format": "text", "name": "x", "mapping": {"pattern": "{x}"}}, 422),
+        ({"format": "text", "name": "x", "mapping": codes}, 422),
+        ({"format": "text", "name": "x"}, 400),
+    ):
+        assert api.post("imports/mappings/", **body)[0] == expected, body
+    check_choice(api, study, saved["id"])
+
+
+def check_choice(api: ApiClient, study: Study, mapping: int) -> None:
+    """Check and import with a mapping that was saved."""
+    path = f"imports/{bring(api, ('1.20500101.txt', b'Fell.'))[1]['id']}/"
+    work()
+    status, refused = api.post(f"{path}check/", saved="theirs")
+    assert (status, list(refused["fields"])) == (400, ["saved"])
+    assert api.post(f"{path}check/", saved="ours", mapping={})[0] == 400
+    status, found = api.post(f"{path}check/", saved="ours")
+    assert (status, found["mapping"]) == (201, {"pattern": "{case}.{time}"})
+    work()
+    assert api.post(f"{path}start/", name="notes", saved="ours")[0] == 201
+    assert ImportJob.objects.latest("pk").mapping == {"pattern": "{case}.{time}"}
+    stranger = ApiClient(factories.make_user(factories.make_study("other"), Role.ADMIN))
+    assert stranger.get(f"imports/mappings/{mapping}/")[0] == 404
+    assert stranger.get("imports/mappings/")[1]["count"] == 0
+    clinician = ApiClient(factories.make_user(study, Role.CLINICIAN))
+    assert clinician.get(f"imports/mappings/{mapping}/")[0] == 403
+
+
+def test_lists_of_imports_ask_as_often_for_many_as_for_one(api, study):
+    admin = User.objects.get(memberships__study=study, memberships__role=Role.ADMIN)
+    web = Client()
+    web.force_login(admin)
+    asked = []
+    for _ in range(2):
+        for number in range(3):
+            bring(api, (f"{number}__2150-01-01T08-00__ed note.txt", b"Fell."))
+        with CaptureQueriesContext(connection) as page:
+            assert web.get("/imports/").status_code == 200
+        with CaptureQueriesContext(connection) as listed:
+            assert api.get("imports/")[0] == 200
+        asked.append((len(page), len(listed)))
+    assert asked[0] == asked[1]
+
+
+def test_changed_stays_are_replaced_when_asked(api):
+    def start(text: bytes, **how: Any) -> dict[str, Any]:
+        path = f"imports/{bring(api, (NOTE, text))[1]['id']}/"
+        work()
+        assert api.post(f"{path}start/", name="notes", **how)[0] == 201
+        work()
+        return dict(api.get(path)[1])
+
+    start(b"Fell at home.")
+    before = Encounter.objects.get().pk
+    refused = start(b"Fell at work.")
+    assert refused["job"]["counts"]["refused"] == 1
+    assert "other content" in refused["faults"][0]["reason"]
+    assert Encounter.objects.get().pk == before
+    replaced = start(b"Fell at work.", replace=True)
+    assert (replaced["job"]["counts"]["imported"], replaced["faults"]) == (1, [])
+    assert Encounter.objects.get().notes.get().text == "Fell at work."
 
 
 def test_only_admins_of_the_study_send_files(study, api):

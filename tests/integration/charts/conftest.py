@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 
-from ehr.models import Note
-from tests import factories
-from tests.integration.charts.linked import NOTES
+from tests.integration.charts.linked import NOTES, make_chart
 from tests.worlds.reconstructed import LIGHT_ROLES
 
 
@@ -20,9 +16,4 @@ def light_models(settings):
 @pytest.fixture
 def encounter(light_models):
     """The stay; a run over all its notes links them."""
-    encounter = factories.make_encounter()
-    for kind, hours, text in NOTES:
-        note = factories.make_note(encounter, text)
-        written = encounter.admitted_at + timedelta(hours=hours)
-        Note.objects.filter(pk=note.pk).update(kind=kind, charted_at=written)
-    return encounter
+    return make_chart(NOTES)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ehr.models import NotePart
+from datetime import timedelta
+
+from ehr.models import Encounter, Note, NotePart
+from tests import factories
 from tests.worlds.reconstructed import run_inline
 from timelines.domain import TimelineKind
 from timelines.models import (
@@ -27,6 +30,16 @@ NOTES = (
         " 15.2 and a chest CT was done. Vancomycin was stopped on hospital day 3.\n",
     ),
 )
+
+
+def make_chart(notes) -> Encounter:
+    """Return a stay with notes, as (kind, hours from admission, text)."""
+    encounter = factories.make_encounter()
+    for kind, hours, text in notes:
+        note = factories.make_note(encounter, text)
+        written = encounter.admitted_at + timedelta(hours=hours)
+        Note.objects.filter(pk=note.pk).update(kind=kind, charted_at=written)
+    return encounter
 
 
 def run(encounter, notes: str = "all") -> Timeline:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 from django.urls import reverse
 
@@ -12,12 +10,10 @@ from adjudication.judge_runs.data import load_candidates, load_material
 from ehr.models import Note, NotePart
 from ehr.record.charts import find_note, find_text, list_notes
 from tests import factories
+from tests.integration.charts.linked import make_chart, run
 from tests.support.pages import extract_text
-from tests.worlds.reconstructed import LIGHT_ROLES, run_inline
-from timelines.domain import TimelineKind
 from timelines.evaluations.data import load_events
 from timelines.models import Entry, Inventory, Occurrence, Timeline
-from timelines.pipeline.config import PipelineConfig
 from timelines.runs.stay_text import read_texts
 from timelines.search.meaning import load_occurrences
 
@@ -36,24 +32,9 @@ NOTES = (
 )
 
 
-@pytest.fixture(autouse=True)
-def light_models(settings):
-    settings.MODEL_ROLES = LIGHT_ROLES
-
-
 @pytest.fixture
-def encounter():
-    encounter = factories.make_encounter()
-    for kind, hours, text in NOTES:
-        note = factories.make_note(encounter, text)
-        written = encounter.admitted_at + timedelta(hours=hours)
-        Note.objects.filter(pk=note.pk).update(kind=kind, charted_at=written)
-    return encounter
-
-
-def run(encounter, notes: str) -> Timeline:
-    made = run_inline(encounter.dataset, config=PipelineConfig(notes=notes))
-    return Timeline.objects.get(case_run__run=made, kind=TimelineKind.REVISED, alternative=1)
+def encounter(light_models):
+    return make_chart(NOTES)
 
 
 def spans(timeline: Timeline) -> dict[str, str]:

@@ -389,6 +389,21 @@ def test_a_paused_import_waits_and_goes_on(web, study, monkeypatch, tmp_path):
     assert ImportedPart.objects.count() == 3
 
 
+def test_changed_stays_are_replaced_when_the_page_is_asked(web, study):
+    for place, expected in enumerate(("Fell at home.", "Fell at home.", "Fell at work.")):
+        written = "Fell at work." if place else "Fell at home."
+        upload = bring(web, pack({"1__2150-01-01T08-00__ed note.txt": written}))
+        work()
+        job = start(
+            web, upload, **({"replace": "on", "delete_authored": "on"} if place == 2 else {})
+        )
+        work()
+        job.refresh_from_db()
+        assert (job.replace, job.delete_authored) == (place == 2, place == 2)
+        assert ("with other content" in page(web, upload)) == (place == 1)
+        assert Note.objects.get().text == expected
+
+
 def test_a_cancelled_import_keeps_what_it_has_and_can_go_on(web, study):
     upload = bring(web, pack(NOTES))
     work()

@@ -182,20 +182,6 @@ def test_the_same_files_twice_change_nothing(bring, path, format):
     assert (again.imported, again.rows, again.rejected) == (0, 0, first.rejected)
 
 
-def test_a_file_that_changed_afterwards_is_refused(bring, tmp_path):
-    shutil.copytree(MIMIC, tmp_path / "m")
-    bring(tmp_path / "m", "mimic_iv")
-    count = SourceRow.objects.count()
-    with (tmp_path / "m/icu/chartevents.csv").open("a") as file:
-        file.write(
-            "10007928,20338077,1,2,2129-04-06 01:31:00,2129-04-06 01:35:00,220045,99,99,bpm,0\n"
-        )
-    report = bring(tmp_path / "m", "mimic_iv")
-    assert report.refused == 1
-    assert report.rejections[-1].file == "icu/chartevents"
-    assert SourceRow.objects.count() == count
-
-
 @pytest.mark.parametrize("format", ["mimic_iv", "meds", "csv", "omop", "text"])
 def test_a_path_in_no_format_is_named(bring, tmp_path, format):
     with pytest.raises(FormatError, match=tmp_path.name):

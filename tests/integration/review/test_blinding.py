@@ -214,6 +214,7 @@ KNOWN: Mapping[str, tuple[Any, ...]] = {
     "uid4": ("a000",),
     "uid": ("a000",),
     "number": (0, 1),
+    "mapping_id": (1,),
     "row": (0,),
     "row_index": (0,),
     "place": (1,),

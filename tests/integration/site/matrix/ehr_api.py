@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ehr.models import SavedMapping
 from tests.integration.site.matrix import ehr
 from tests.integration.site.matrix.world import Answer, Row, World, answers
 
@@ -39,6 +40,13 @@ def _import(world: World) -> dict[str, str]:
     return {"import_id": ehr._upload(world)["public_id"]}
 
 
+def _mapping(world: World) -> dict[str, str]:
+    found, _ = SavedMapping.objects.get_or_create(
+        study=world.study, format="text", name="ours", values={"pattern": "{case}"}
+    )
+    return {"mapping_id": str(found.pk)}
+
+
 def _acting(action: str) -> Callable[[World], dict[str, str]]:
     return lambda world: {**_import(world), "action": action}
 
@@ -61,6 +69,9 @@ IMPORTS = [
     Row("ehr_api:imports", expect_admins(200, 200)),
     # Without files it is refused with a sentence.
     Row("ehr_api:imports", expect_admins(422, 422), method="post"),
+    Row("ehr_api:mappings", expect_admins(200, 200)),
+    Row("ehr_api:mappings", expect_admins(415, 415), method="post"),
+    Row("ehr_api:mapping", expect_admins(200), path=_mapping),
     Row("ehr_api:import", expect_admins(200), path=_import),
     Row("ehr_api:import_check", expect_admins(415), method="post", path=_import),
     Row("ehr_api:import_start", expect_admins(415), method="post", path=_import),
