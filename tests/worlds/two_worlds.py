@@ -358,7 +358,7 @@ def _export(case: Encounter, person: User, v: WorldVariation) -> None:
 
 
 def _ask_cohort(run: Run) -> None:
-    """Make what cohort pages show: a concept of every mention, a view, a ranking."""
+    """Make a concept of every mention, a view and a ranking."""
     StudyTimeline.objects.create(dataset=run.dataset, run=run)
     mentions = {m.lower() for m in Occurrence.objects.values_list("mention", flat=True)}
     version = make_concept(run.study, "anything", mentions=sorted(mentions))
