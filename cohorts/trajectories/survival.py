@@ -17,7 +17,7 @@ from cohorts.trajectories.aligning import Aligned
 #: Hours to which bounds are rounded: the first that leaves at most `MOST_INTERVALS` different
 #: intervals, so that thousands of stays are estimated in about a second.
 GRIDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-MOST_INTERVALS = 700
+MOST_INTERVALS = 400
 #: Of the estimate: shares differ by less in its last step.
 TOLERANCE = 1e-4
 #: Hours at which the table counts the stays at risk.
