@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from django.db.models import Q, QuerySet
 
 from cohorts.values import Source
@@ -17,21 +19,30 @@ _OF_RUN = {Source.NOTE: TimelineKind.TEXT_ONLY, Source.RECORD: TimelineKind.REVI
 _REFERENCES = """
     SELECT DISTINCT ON (t.encounter_id) t.id FROM timelines_timeline t
     JOIN ehr_encounter e ON e.id = t.encounter_id
-    WHERE e.dataset_id = %s AND t.kind = 'reference' AND t.source !~ '#[0-9]+$'
+    WHERE e.dataset_id = %(dataset)s AND (%(stays)s::bigint[] IS NULL OR e.id = ANY(%(stays)s)) AND t.kind = 'reference' AND t.source !~ '#[0-9]+$'
     ORDER BY t.encounter_id, t.source <> 'reference', t.source LIKE 'author:%%', t.source, t.id DESC
 """
 
 
-def find_timelines(dataset: Dataset, source: Source) -> QuerySet[Timeline]:
+def find_timelines(
+    dataset: Dataset, source: Source, stays: Collection[int] | None = None
+) -> QuerySet[Timeline]:
     """Return one timeline for each stay that has one from this source.
 
-    None from `Source.ROWS`, which has rows instead.
+    None from `Source.ROWS`, which has rows instead. `stays`: only of these encounters.
     """
     if source is Source.ROWS:
         return Timeline.objects.none()
     if source is Source.REFERENCE:
-        rows = Timeline.objects.raw(_REFERENCES, [dataset.pk])
+        wanted = {"dataset": dataset.pk, "stays": None if stays is None else list(stays)}
+        rows = Timeline.objects.raw(_REFERENCES, wanted)
         return Timeline.objects.filter(pk__in=[row.pk for row in rows])
+    found = _find_of_run(dataset, source)
+    return found if stays is None else found.filter(encounter__in=list(stays))
+
+
+def _find_of_run(dataset: Dataset, source: Source) -> QuerySet[Timeline]:
+    """Return the timelines of the study timeline's run, or their corrected versions."""
     run = find_study_run(dataset.pk)
     if run is None:
         return Timeline.objects.none()

@@ -91,7 +91,7 @@ def load_facts(dataset: Dataset, source: Source, concepts: Mapping[str, ConceptV
     values = members | {
         "dataset": dataset.pk,
         "timelines": list(chosen),
-        "left_out": _find_not_happened(chosen) if source is Source.CURATED else [],
+        "left_out": find_not_happened(chosen) if source is Source.CURATED else [],
     }
     return Loaded(_open_bounds(_copy(_ENTRIES, values)), frozenset(chosen.values()))
 
@@ -131,7 +131,7 @@ def _open_bounds(facts: pl.DataFrame) -> pl.DataFrame:
 _OPEN = float("inf")
 
 
-def _find_not_happened(timelines: Collection[int]) -> list[int]:
+def find_not_happened(timelines: Collection[int]) -> list[int]:
     """Return the entries of curated timelines that people say did not happen."""
     curated = CuratedTimeline.objects.filter(timeline__in=timelines)
     bases = Correction.objects.filter(
