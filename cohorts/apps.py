@@ -8,17 +8,29 @@ class CohortsConfig(AppConfig):
         """Register the app's jobs, navigation, cards and losses."""
         from accounts.permissions import CASE_READERS
         from accounts.registry import NavItem, register_home_card, register_nav_item
+        from cohorts.asof.case_links import as_of_link
+        from cohorts.asof.documenting import start_documenting
         from cohorts.attention.cards import attention_card
         from cohorts.attention.ranking import start_ranking
         from cohorts.losses import cohort_losses, dataset_losses, delete_of_dataset
-        from cohorts.models import AttentionRanking
-        from cohorts.tasks import send_ranking_hints
+        from cohorts.models import AsOfReport, AttentionRanking, Documenting, LeakageCheck
+        from cohorts.tasks import (
+            send_check_hints,
+            send_documenting_hints,
+            send_ranking_hints,
+            send_report_hints,
+        )
         from ehr.registry import register_dataset_deletion, register_losses
         from jobs.registry import register
-        from timelines.registry import register_study_run_hook
+        from timelines.registry import register_case_link, register_study_run_hook
 
         register(AttentionRanking, send_ranking_hints)
         register_study_run_hook(lambda run: start_ranking(run.study))
+        register(Documenting, send_documenting_hints)
+        register(AsOfReport, send_report_hints)
+        register(LeakageCheck, send_check_hints)
+        register_study_run_hook(start_documenting)
+        register_case_link(as_of_link)
         register_losses(cohort_losses)
         register_dataset_deletion(dataset_losses, delete_of_dataset)
         register_nav_item(

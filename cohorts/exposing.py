@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import timedelta
+
+from django.utils import timezone
 
 from accounts.audit.trail import record_each
+from accounts.models import AuditEvent
 from accounts.scoping import StudyRequest
 from timelines.access.asking import ask_first
 
@@ -23,3 +27,16 @@ def expose(request: StudyRequest, case_ids: Iterable[str]) -> None:
         object_type="ehr.encounter",
         object_ids=shown,
     )
+
+
+def expose_again(request: StudyRequest, case_id: str) -> None:
+    """Record a case as `expose` does, unless it was in the last quarter of an hour.
+
+    For a part of a page that a person loads many times, as with a slider.
+    """
+    since = timezone.now() - timedelta(minutes=15)
+    seen = AuditEvent.objects.filter(
+        actor=request.user, action="cohort.case", object_id=case_id, at__gte=since
+    )
+    if not seen.exists():
+        expose(request, [case_id])

@@ -88,7 +88,7 @@ class LeakageCheck(ClaimableJob):
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="+")
     label = models.CharField(max_length=200, blank=True)
     source = models.CharField(max_length=10, choices=SOURCES)
-    #: [{"line", "case", "name", "hours"}, …] as brought; empty with a rule alone.
+    #: [[line, case, name, hours], …] as brought; empty with a rule alone.
     features = models.JSONField(default=list)
     #: The prediction is made so many hours after `after`, or after admission; null with a file.
     hours = models.FloatField(null=True, blank=True)
