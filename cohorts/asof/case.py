@@ -4,52 +4,29 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 
 from accounts.models import User
 from cohorts.asof.documenting import FirstDocumented, find_documented
+from cohorts.asof.lines import Line, describe, load_events, times_of
 from cohorts.asof.note_links import link_note
-from cohorts.asof.states import State, Times, state_at
+from cohorts.asof.states import State
 from cohorts.facts.choosing import find_timelines
 from cohorts.facts.loading import find_not_happened
-from cohorts.models import Documented
 from cohorts.values import Source
-from ehr.models import Encounter, SourceRow
-from ehr.presentation.clock import Clock, Moment
-from ehr.presentation.wording import event_words
+from ehr.models import Encounter
+from ehr.presentation.clock import Moment
 from ehr.record.clock import clock_of
 from timelines.access.authoring import hidden_timelines
-from timelines.domain import Lane
 from timelines.models import Entry, Timeline
 from timelines.presentation.segments import Span
-from timelines.presentation.wording import LANE_WORDS
 from timelines.runs.storage import checked_text
 
 #: The sources that have occurrences.
 SOURCES = tuple(source for source in Source if source is not Source.ROWS)
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """An occurrence in words."""
-
-    mention: str
-    lane: str
-    address: str
-    state: State
-    when: Moment
-    bounds: Moment | None
-    documented: Moment | None
-    #: How it was documented, and the address of the row.
-    by: str
-    row: str
-    row_address: str
-    hours: float | None
-    documented_hours: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +62,8 @@ def load_case(encounter: Encounter, timeline: Timeline, hour: float) -> CaseAsOf
         .order_by("occurrence__ordinal", "pk")
     )
     documented = find_documented([timeline.pk])
-    rows = _load_rows(encounter, documented.values())
-    lines = [_line(encounter, clock, e, documented[e.pk], rows, hour) for e in entries]
+    rows = load_events(encounter, documented.values())
+    lines = [describe(encounter, clock, e, documented[e.pk], rows, hour) for e in entries]
     counts = Counter(line.state for line in lines)
     return CaseAsOf(
         clock.read(hour),
@@ -97,60 +74,17 @@ def load_case(encounter: Encounter, timeline: Timeline, hour: float) -> CaseAsOf
     )
 
 
-def _times(entry: Entry, first: FirstDocumented) -> Times:
-    return Times(entry.time, entry.lower, entry.upper, first.hours, first.noted)
-
-
 def _find_next_change(
     entries: Sequence[Entry], documented: Mapping[int, FirstDocumented], hour: float
 ) -> float | None:
-    times = [_times(entry, documented[entry.pk]) for entry in entries]
+    times = [times_of(entry, documented[entry.pk]) for entry in entries]
     hours = {h for t in times for h in (*t.bounds, t.documented) if h is not None and h > hour}
-    return min((h for h in hours if math.isfinite(h)), default=None)
+    found = min((h for h in hours if math.isfinite(h)), default=None)
+    # Rounded up, so that the address of the next change is not before it.
+    return None if found is None else math.ceil(found * 1e4) / 1e4
 
 
-def _load_rows(
-    encounter: Encounter, documented: Iterable[FirstDocumented]
-) -> dict[int, str]:
-    """Return the event of each row that documented something."""
-    indices = {one.row_index for one in documented if one.row_index is not None}
-    rows = SourceRow.objects.filter(
-        dataset=encounter.dataset_id, encounter=encounter, row_index__in=indices
-    )
-    return dict(rows.values_list("row_index", "event"))
-
-
-def _line(
-    encounter: Encounter,
-    clock: Clock,
-    entry: Entry,
-    first: FirstDocumented,
-    rows: Mapping[int, str],
-    hour: float,
-) -> Line:
-    event = rows.get(first.row_index, "") if first.row_index is not None else ""
-    case = encounter.public_id
-    found = entry.occurrence
-    record = reverse("ehr:record", args=[case])
-    return Line(
-        mention=found.mention if found else entry.event,
-        lane=LANE_WORDS[Lane(found.lane)] if found else "",
-        address=reverse("timelines:occurrence", args=[case, found.uid4]) if found else "",
-        state=state_at(_times(entry, first), hour),
-        when=clock.read(entry.time),
-        bounds=clock.bounds(entry.lower, entry.upper),
-        documented=None if first.hours is None else clock.read(first.hours),
-        by=Documented.By(first.by).label if first.by else "no time of documentation is known",
-        row=event_words(event) if event else "",
-        row_address=f"{record}?row={first.row_index}" if event else "",
-        hours=entry.time,
-        documented_hours=first.hours,
-    )
-
-
-def _note(
-    timeline: Timeline, entries: Sequence[Entry], lines: Sequence[Line]
-) -> SafeString | None:
+def _note(timeline: Timeline, entries: Sequence[Entry], lines: Sequence[Line]) -> SafeString | None:
     if timeline.inventory is None:
         return None
     spans, states, addresses = [], {}, {}

@@ -155,9 +155,7 @@ def _to_plain(found: Finding) -> dict[str, Any]:
     }
 
 
-def _check(
-    question: Question, study: Study, concepts: Sequence[ConceptVersion], by: User
-) -> None:
+def _check(question: Question, study: Study, concepts: Sequence[ConceptVersion], by: User) -> None:
     check_user_can_open_cases(by, study)
     if question.source is Source.ROWS:
         raise AsOfRefused("Rows are not occurrences. Choose the note, the record or a reference.")

@@ -1,0 +1,141 @@
+"""The forms that start an as-of report and a leakage check."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+
+from accounts.models import Study
+from cohorts.asof.features import FeatureFileError, read_features
+from cohorts.models import ConceptVersion
+from cohorts.values import Source
+from ehr.models import Dataset, Encounter
+
+_SOURCES = [(s.value, s.words) for s in Source if s is not Source.ROWS]
+#: Files above this are not read.
+MOST_BYTES = 10 * 1024 * 1024
+
+
+class ConceptField(forms.ModelChoiceField):
+    """A choice of concepts, each in its newest version."""
+
+    def label_from_instance(self, obj: Any) -> str:
+        return name_version(obj)
+
+
+class ConceptsField(forms.ModelMultipleChoiceField):
+    """A choice of several concepts."""
+
+    def label_from_instance(self, obj: Any) -> str:
+        return name_version(obj)
+
+
+def name_version(version: ConceptVersion) -> str:
+    """Return a concept's name with the number of its version."""
+    return f"{version.concept.name}, version {version.number}"
+
+
+def find_newest(study: Study) -> list[int]:
+    """Return the newest version of each concept in use."""
+    versions = ConceptVersion.objects.filter(concept__study=study, concept__archived_at=None)
+    newest = versions.order_by("concept", "-number").distinct("concept")
+    return list(newest.values_list("pk", flat=True))
+
+
+class AsOfForm(forms.Form):
+    """Dataset, source, and the hour."""
+
+    dataset = forms.ModelChoiceField(Dataset.objects.none(), to_field_name="public_id")
+    source = forms.ChoiceField(choices=_SOURCES, initial=Source.RECORD.value, label="Times")
+    hours = forms.FloatField(
+        label="Hours",
+        help_text="From admission, or from the first occurrence of the concept below.",
+    )
+    after = ConceptField(
+        ConceptVersion.objects.none(), required=False, label="After", empty_label="Admission"
+    )
+    label = forms.CharField(required=False, max_length=200, label="Name")
+
+    def __init__(self, *args: Any, study: Study, closed: Iterable[int] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
+        datasets, after = self.fields["dataset"], self.fields["after"]
+        assert isinstance(datasets, forms.ModelChoiceField)
+        assert isinstance(after, forms.ModelChoiceField)
+        found = Dataset.objects.filter(study=study).exclude(pk__in=list(closed)).order_by("name")
+        datasets.queryset = found
+        if len(found) == 1:
+            datasets.initial = found[0].public_id
+        self.versions = ConceptVersion.objects.filter(pk__in=find_newest(study)).select_related(
+            "concept"
+        )
+        after.queryset = self.versions
+
+    def clean_hours(self) -> float | None:
+        """Refuse hours that no stay has."""
+        hours: float | None = self.cleaned_data["hours"]
+        if hours is not None and (not math.isfinite(hours) or abs(hours) > 1e6):
+            raise forms.ValidationError("Enter hours such as 6 or 6.5.")
+        return hours
+
+
+class ReportForm(AsOfForm):
+    """What an as-of report counts."""
+
+    concepts = ConceptsField(
+        ConceptVersion.objects.none(),
+        required=False,
+        label="Concepts to count",
+        widget=forms.CheckboxSelectMultiple,
+    )
+    field_order = ("dataset", "source", "hours", "after", "concepts", "label")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        concepts = self.fields["concepts"]
+        assert isinstance(concepts, forms.ModelMultipleChoiceField)
+        concepts.queryset = self.versions
+        if not self.versions:
+            del self.fields["concepts"]
+
+
+class CheckForm(AsOfForm):
+    """A file of features, or a rule."""
+
+    features = forms.FileField(
+        required=False,
+        label="File of features",
+        help_text="CSV with the columns case, name, and hours (from admission) or time.",
+    )
+    field_order = ("dataset", "source", "features", "hours", "after", "label")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["hours"].required = False
+        self.fields[
+            "hours"
+        ].help_text = (
+            "Without a file: the model predicts so many hours after admission or the concept below."
+        )
+
+    def clean(self) -> dict[str, Any]:
+        """Read the file for the dataset; check that there is a file or a rule."""
+        data: dict[str, Any] = super().clean() or {}
+        file, dataset = data.get("features"), data.get("dataset")
+        data["features"] = []
+        if bool(file) == (data.get("hours") is not None):
+            self.add_error(None, "Bring a file of features, or enter hours, not both.")
+        elif file and file.size > MOST_BYTES:
+            self.add_error("features", "The file is larger than 10 MiB. Split it.")
+        elif file and dataset:
+            cases = Encounter.objects.filter(dataset=dataset).order_by()
+            try:
+                data["features"] = read_features(
+                    file.read(), dict(cases.values_list("case_id", "admitted_at"))
+                )
+            except FeatureFileError as error:
+                for fault in error.faults:
+                    self.add_error("features", fault)
+        return data

@@ -1,0 +1,203 @@
+"""One as-of report, and one leakage check: progress, figures, and what is behind them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.html import json_script
+from django.views.decorators.http import require_GET
+
+from accounts.permissions import CASE_READERS, user_can_manage_study
+from accounts.scoping import StudyRequest, study_role_required
+from cohorts.asof.counting import Cell, find_asked_timelines, list_cell
+from cohorts.asof.figures import Group, make_plot, make_table, read_groups, sum_lanes
+from cohorts.asof.forms import name_version
+from cohorts.asof.jobs import question_of
+from cohorts.asof.leaks import Leak, describe_leaks, write_leaks
+from cohorts.asof.lines import PlacedLine, describe_placed
+from cohorts.asof.opening import open_job
+from cohorts.asof.states import TOO_EARLY, State
+from cohorts.exposing import expose
+from cohorts.models import AsOfReport, LeakageCheck
+from cohorts.values import Source
+from timelines.evaluations.opening import ACTIVE
+from timelines.evaluations.table_files import table_file
+
+PER_PAGE = 25
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def as_of_report(request: StudyRequest, public_id: str) -> HttpResponse:
+    """Show one report; htmx polls its progress."""
+    report = open_job(request, AsOfReport, public_id)
+    names = _names(report)
+    return _show(request, report, "report", _figures(report, names))
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def leakage_check(request: StudyRequest, public_id: str) -> HttpResponse:
+    """Show one check; htmx polls its progress."""
+    check = open_job(request, LeakageCheck, public_id)
+    context: dict[str, Any] = {}
+    if check.report is not None and check.features:
+        leaks = check.report["leaks"]
+        page = Paginator(leaks, PER_PAGE).get_page(request.GET.get("page"))
+        lines = describe_leaks(page.object_list)
+        _expose_leaks(request, lines)
+        counts = check.report["counts"]
+        context = {
+            "lines": lines,
+            "page": page,
+            "features": len(check.features),
+            "counts": [(state, counts.get(state.value, 0)) for state in State],
+            "unmatched": counts.get("unmatched", 0),
+        }
+    elif check.report is not None:
+        context = _figures(check, {})
+    return _show(request, check, "check", context)
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def leakage_file(request: StudyRequest, public_id: str) -> HttpResponse:
+    """Return the features that leak as CSV."""
+    check = open_job(request, LeakageCheck, public_id)
+    if check.report is None or not check.features:
+        raise Http404
+    leaks = describe_leaks(check.report["leaks"])
+    _expose_leaks(request, leaks)
+    response = HttpResponse(write_leaks(leaks), content_type="text/csv; charset=utf-8")
+    name = f"leakage-{check.public_id}.csv"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def as_of_table(request: StudyRequest, public_id: str, format: str) -> HttpResponse:
+    """Return the figures of a report as a file."""
+    report = open_job(request, AsOfReport, public_id)
+    if report.report is None:
+        raise Http404
+    groups = read_groups(report.report, _names(report))
+    return table_file(make_table(groups), format, f"as-of-{report.public_id}")
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def as_of_cell(request: StudyRequest, public_id: str) -> HttpResponse:
+    """Show the occurrences behind a number of a report, with sentence and row."""
+    return _show_cell(request, open_job(request, AsOfReport, public_id))
+
+
+@require_GET
+@study_role_required(*CASE_READERS)
+def leakage_cell(request: StudyRequest, public_id: str) -> HttpResponse:
+    """Show the occurrences behind a number of a check by a rule."""
+    return _show_cell(request, open_job(request, LeakageCheck, public_id))
+
+
+def _show(
+    request: StudyRequest, job: AsOfReport | LeakageCheck, name: str, context: dict[str, Any]
+) -> HttpResponse:
+    active = job.state in ACTIVE
+    view = "cohorts:as_of_report" if name == "report" else "cohorts:leakage_check"
+    context |= {
+        "job": job,
+        "active": active,
+        "source_words": Source(job.source).words,
+        "address": reverse(view, args=[job.public_id]),
+        "can_export": user_can_manage_study(request.user, job.study),
+    }
+    htmx = request.htmx  # type: ignore[attr-defined]  # set by django-htmx's middleware
+    template = "cohorts/asof/_progress.html" if htmx else f"cohorts/asof/{name}.html"
+    response = render(request, template, context)
+    if htmx and not active:
+        response["HX-Refresh"] = "true"
+    response["Vary"] = "HX-Request"
+    return response
+
+
+def _names(job: AsOfReport | LeakageCheck) -> dict[str, str]:
+    if isinstance(job, LeakageCheck):
+        return {}
+    versions = job.concepts.select_related("concept")
+    return {str(version.pk): name_version(version) for version in versions}
+
+
+def _figures(job: AsOfReport | LeakageCheck, names: dict[str, str]) -> dict[str, Any]:
+    if job.report is None:
+        return {}
+    groups = read_groups(job.report, names)
+    return {
+        "groups": groups,
+        "total": sum_lanes(groups),
+        "stays": job.report["stays"],
+        "without": job.report["without"],
+        "states": list(State),
+        "formats": (("csv", "CSV"), ("latex", "LaTeX"), ("json", "JSON")),
+        "plot": json_script(make_plot(groups), "evaluation-data"),
+    }
+
+
+def _show_cell(request: StudyRequest, job: AsOfReport | LeakageCheck) -> HttpResponse:
+    if job.report is None:
+        raise Http404
+    groups = read_groups(job.report, _names(job))
+    group, states = _chosen(request, [*groups, sum_lanes(groups)])
+    total = sum(count.occurrences for count in group.counts if count.state in states)
+    page: Page[int] = Paginator(range(total), PER_PAGE).get_page(request.GET.get("page"))
+    question = question_of(job)
+    concepts = list(job.concepts.all()) if isinstance(job, AsOfReport) else []
+    cell = Cell(
+        states,
+        lane=group.key if group.kind == "lane" else "",
+        concept=group.key if group.kind == "concept" else "",
+    )
+    found = list_cell(
+        question,
+        find_asked_timelines(question),
+        concepts,
+        cell,
+        limit=PER_PAGE,
+        offset=max(0, page.start_index() - 1),
+    )
+    places = [(one.entry, one.hour) for one in found]
+    described = describe_placed(places)
+    lines: list[PlacedLine] = [described[place] for place in places if place in described]
+    expose(request, [line.encounter.public_id for line in lines])
+    view = "cohorts:as_of_report" if isinstance(job, AsOfReport) else "cohorts:leakage_check"
+    context = {
+        "job": job,
+        "group": group,
+        "states": states,
+        "total": total,
+        "page": page,
+        "lines": lines,
+        "changed": len(lines) != len(page.object_list),
+        "address": reverse(view, args=[job.public_id]),
+    }
+    return render(request, "cohorts/asof/cell.html", context)
+
+
+def _chosen(request: StudyRequest, groups: list[Group]) -> tuple[Group, tuple[State, ...]]:
+    """Return the group and the states that the address names.
+
+    Raises Http404 for a group that the report lacks.
+    """
+    kind, key = request.GET.get("kind", "all"), request.GET.get("key", "")
+    group = next((one for one in groups if (one.kind, one.key) == (kind, key)), None)
+    if group is None:
+        raise Http404
+    wanted = request.GET.get("state", "")
+    return group, (State(wanted),) if wanted in set(State) else TOO_EARLY
+
+
+def _expose_leaks(request: StudyRequest, leaks: list[Leak]) -> None:
+    expose(request, [leak.encounter.public_id for leak in leaks if leak.encounter])
