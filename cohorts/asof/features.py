@@ -50,6 +50,9 @@ def read_features(content: bytes, admitted: Mapping[str, datetime]) -> list[Feat
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise FeatureFileError(["The file is not UTF-8 text. Save it as CSV, UTF-8."]) from None
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise FeatureFileError([f"Line {line}: it has a NUL character. Save the file as CSV."])
     lines = csv.DictReader(io.StringIO(text, newline=""))
     try:
         clock = _check_heads(lines.fieldnames or [])

@@ -15,8 +15,6 @@ from cohorts.values import Source
 from ehr.models import Dataset, Encounter
 
 _SOURCES = [(s.value, s.words) for s in Source if s is not Source.ROWS]
-#: Files above this are not read.
-MOST_BYTES = 10 * 1024 * 1024
 
 
 class ConceptField(forms.ModelChoiceField):
@@ -41,7 +39,7 @@ def name_version(version: ConceptVersion) -> str:
 def find_newest(study: Study) -> list[int]:
     """Return the newest version of each concept in use."""
     versions = ConceptVersion.objects.filter(concept__study=study, concept__archived_at=None)
-    newest = versions.order_by("concept", "-number").distinct("concept")
+    newest = versions.order_by("concept_id", "-number").distinct("concept_id")
     return list(newest.values_list("pk", flat=True))
 
 
@@ -104,10 +102,16 @@ class ReportForm(AsOfForm):
 class CheckForm(AsOfForm):
     """A file of features, or a rule."""
 
-    features = forms.FileField(
+    #: Pasted, or read by the page's script: requests with files are accepted by imports alone.
+    features = forms.CharField(
         required=False,
-        label="File of features",
-        help_text="CSV with the columns case, name, and hours (from admission) or time.",
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false", "class": "mono"}),
+        label="Features, as CSV",
+        help_text=(
+            "Columns case, name, and hours (from admission) or time. Files above 2 MB:"
+            " manage.py check_leakage."
+        ),
     )
     field_order = ("dataset", "source", "features", "hours", "after", "label")
 
@@ -117,24 +121,23 @@ class CheckForm(AsOfForm):
         self.fields[
             "hours"
         ].help_text = (
-            "Without a file: the model predicts so many hours after admission or the concept below."
+            "Without features: a model predicts so many hours after admission or the concept below."
         )
 
     def clean(self) -> dict[str, Any]:
-        """Read the file for the dataset; check that there is a file or a rule."""
+        """Read the features for the dataset; check that there are features or a rule."""
         data: dict[str, Any] = super().clean() or {}
-        file, dataset = data.get("features"), data.get("dataset")
+        text, dataset = data.get("features", "").strip(), data.get("dataset")
         data["features"] = []
-        if bool(file) == (data.get("hours") is not None):
-            self.add_error(None, "Bring a file of features, or enter hours, not both.")
-        elif file and file.size > MOST_BYTES:
-            self.add_error("features", "The file is larger than 10 MiB. Split it.")
-        elif file and dataset:
+        if "hours" in self.errors:
+            return data
+        if bool(text) == (data.get("hours") is not None):
+            self.add_error(None, "Bring features, or enter hours, not both.")
+        elif text and dataset:
             cases = Encounter.objects.filter(dataset=dataset).order_by()
+            admitted = dict(cases.values_list("case_id", "admitted_at"))
             try:
-                data["features"] = read_features(
-                    file.read(), dict(cases.values_list("case_id", "admitted_at"))
-                )
+                data["features"] = read_features(text.encode(), admitted)
             except FeatureFileError as error:
                 for fault in error.faults:
                     self.add_error("features", fault)

@@ -71,7 +71,7 @@ def start_check(
 ) -> LeakageCheck:
     """Queue a check of features, or of a rule (`hours`, `after`). Raises AsOfRefused."""
     if bool(features) == (hours is not None):
-        raise AsOfRefused("Bring a file of features, or enter the hours of a rule, not both.")
+        raise AsOfRefused("Bring features, or enter the hours of a rule, not both.")
     _check(Question(dataset, source, hours or 0.0, after), dataset.study, (), by)
     check = LeakageCheck.objects.create(
         study=dataset.study,
@@ -137,14 +137,15 @@ def _check_file(check: LeakageCheck, hold: Hold) -> dict[str, Any]:
     ):
         counts[found.state.value if found.state else "unmatched"] += 1
         if found.state is not State.KNOWN:
-            leaks.append(_to_plain(found))
+            leaks.append(to_plain(found))
         if number % 1000 == 0:
             hold.report(done=number, total=len(features), words="checking the features")
     leaks.sort(key=lambda one: one["line"])
     return {"counts": dict(counts), "leaks": leaks}
 
 
-def _to_plain(found: Finding) -> dict[str, Any]:
+def to_plain(found: Finding) -> dict[str, Any]:
+    """Return a finding as a check stores it."""
     return {
         "line": found.feature.line,
         "stay": found.encounter,

@@ -19,7 +19,8 @@ _OF_RUN = {Source.NOTE: TimelineKind.TEXT_ONLY, Source.RECORD: TimelineKind.REVI
 _REFERENCES = """
     SELECT DISTINCT ON (t.encounter_id) t.id FROM timelines_timeline t
     JOIN ehr_encounter e ON e.id = t.encounter_id
-    WHERE e.dataset_id = %(dataset)s AND (%(stays)s::bigint[] IS NULL OR e.id = ANY(%(stays)s)) AND t.kind = 'reference' AND t.source !~ '#[0-9]+$'
+    WHERE e.dataset_id = %(dataset)s AND (%(stays)s::bigint[] IS NULL OR e.id = ANY(%(stays)s))
+        AND t.kind = 'reference' AND t.source !~ '#[0-9]+$'
     ORDER BY t.encounter_id, t.source <> 'reference', t.source LIKE 'author:%%', t.source, t.id DESC
 """
 

@@ -72,8 +72,7 @@ def as_of_new(request: StudyRequest) -> HttpResponse:
 @study_role_required(*CASE_READERS)
 def leakage_new(request: StudyRequest) -> HttpResponse:
     """Bring features or a rule and start a check."""
-    given = (request.POST, request.FILES) if request.method == "POST" else (None, None)
-    form = CheckForm(*given, study=request.study, closed=_closed(request))
+    form = CheckForm(request.POST or None, study=request.study, closed=_closed(request))
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         try:
