@@ -40,7 +40,7 @@ from adjudication.models import Assignment, Finding, Game, JudgeRun, Packet, Pac
 from adjudication.packets import actions as packets
 from adjudication.sampling.drawing import Design
 from cohorts.attention.ranking import rank_study
-from cohorts.models import AttentionRanking, Trajectory
+from cohorts.models import AsOfReport, AttentionRanking, LeakageCheck, Trajectory
 from cohorts.trajectories.actions import save_view
 from cohorts.trajectories.choices import Choice
 from ehr.models import Dataset, DatasetDeletion, Encounter, EventSeries, Upload
@@ -553,6 +553,8 @@ BEHIND: Mapping[str, Callable[[], list[Any]]] = {
     "unexplained": ids(Encounter),
     "imports": ids(Upload),
     "deletions": ids(DatasetDeletion),
+    "as-of": ids(AsOfReport),
+    "leakage": ids(LeakageCheck),
     "series": lambda: list(EventSeries.objects.order_by("pk").values_list("pk", flat=True)[::3]),
 }
 KNOWN: Mapping[str, tuple[Any, ...]] = {
@@ -594,6 +596,7 @@ QUERIES: Mapping[str, Sequence[str]] = {
     "timelines_api:cases": ("state=done", "state=failed", "findings=yes", "sort=-rows", "limit=1"),
     "timelines_api:run_cases": ("state=done", "state=failed"),
     "timelines_api:run_timelines": ("text=1",),
+    "cohorts:as_of_case": ("h=6&source=note",),
     "timelines:evaluation_funnel": ("kind=lab&step=candidate", "lost=below-threshold"),
 }
 #: Maximum number of ids of one kind to try in an address.

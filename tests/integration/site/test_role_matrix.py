@@ -210,6 +210,9 @@ SHOWS_TIMES = {
     "adjudication:compare",
     "adjudication_api:finding",
     "adjudication_api:comparison",
+    "cohorts:as_of_case",
+    "cohorts:as_of_cell",
+    "cohorts:leakage_check",
 }
 #: Made-up cases that come with the application.
 MADE_UP = {"adjudication:review_practice_case", "adjudication_api:review_practice_case"}
