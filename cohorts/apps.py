@@ -10,6 +10,7 @@ class CohortsConfig(AppConfig):
         from accounts.registry import NavItem, register_home_card, register_nav_item
         from cohorts.asof.case_links import as_of_link
         from cohorts.asof.documenting import start_documenting
+        from cohorts.asof.exporting import VIEW, describe_policy, label_hour, select_known
         from cohorts.attention.cards import attention_card
         from cohorts.attention.ranking import start_ranking
         from cohorts.losses import cohort_losses, dataset_losses, delete_of_dataset
@@ -22,7 +23,12 @@ class CohortsConfig(AppConfig):
         )
         from ehr.registry import register_dataset_deletion, register_losses
         from jobs.registry import register
-        from timelines.registry import register_case_link, register_study_run_hook
+        from timelines.registry import (
+            ExportView,
+            register_case_link,
+            register_export_view,
+            register_study_run_hook,
+        )
 
         register(AttentionRanking, send_ranking_hints)
         register_study_run_hook(lambda run: start_ranking(run.study))
@@ -31,6 +37,7 @@ class CohortsConfig(AppConfig):
         register(LeakageCheck, send_check_hints)
         register_study_run_hook(start_documenting)
         register_case_link(as_of_link)
+        register_export_view(VIEW, ExportView(select_known, describe_policy, label_hour))
         register_losses(cohort_losses)
         register_dataset_deletion(dataset_losses, delete_of_dataset)
         register_nav_item(

@@ -1,17 +1,19 @@
-"""Additions to the case page and the case list by upper apps.
+"""Additions to the case page, the case list and exports by upper apps.
 
 They do so in `AppConfig.ready`. This app knows none of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Q
 
 from accounts.registry import Link
 from ehr.models import Encounter
+from timelines.formats.lines import CaseLines
 from timelines.models import Run
 
 #: A link for the page that shows one of a case's timelines (its public id, how many the case has);
@@ -77,3 +79,29 @@ def register_case_question(question: CaseQuestion) -> None:
 def case_questions() -> dict[str, CaseQuestion]:
     """Return the filters by name, in order of registration."""
     return dict(_case_questions)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportView:
+    """A selection of occurrences that an export writes instead of whole timelines.
+
+    `select` yields the cases that have any, in their order; `describe` says the selection for the
+    data dictionary, `label` in a few words. All get the values that the export stores.
+    """
+
+    select: Callable[[Sequence[Encounter], Mapping[str, Any]], Iterator[CaseLines]]
+    describe: Callable[[Mapping[str, Any]], str]
+    label: Callable[[Mapping[str, Any]], str]
+
+
+_export_views: dict[str, ExportView] = {}
+
+
+def register_export_view(name: str, view: ExportView) -> None:
+    """Add a selection by the name that exports store."""
+    _export_views[name] = view
+
+
+def find_export_view(values: Mapping[str, Any]) -> ExportView:
+    """Return the selection that an export stores. Raises KeyError for an unknown one."""
+    return _export_views[values["name"]]

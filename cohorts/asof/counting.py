@@ -65,6 +65,7 @@ _COUNT = f"""
     GROUP BY m.name, s.state
 """
 _COUNT_STAYS = f"WITH {_MEMBERS}, {_HOURS} SELECT count(*) FROM hours"
+_LIST_HOURS = f"WITH {_MEMBERS}, {_HOURS} SELECT encounter_id, hour FROM hours"
 _LIST = f"""
     WITH {_MEMBERS}, {_HOURS}
     SELECT e.id, h.encounter_id, h.hour, {STATE} AS state {_JOINED}
@@ -111,6 +112,13 @@ def find_asked_timelines(question: Question) -> list[int]:
     """Return the keys of the timelines that the question is about."""
     found = find_timelines(question.dataset, question.source)
     return list(found.order_by("pk").values_list("pk", flat=True))
+
+
+def find_hours(question: Question, timelines: Sequence[int]) -> dict[int, float]:
+    """Return the hour of each stay that has one, by encounter."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LIST_HOURS, _values(question, timelines, []))
+        return dict(cursor.fetchall())
 
 
 def count_states(

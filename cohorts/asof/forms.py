@@ -10,9 +10,12 @@ from django import forms
 
 from accounts.models import Study
 from cohorts.asof.features import FeatureFileError, read_features
+from cohorts.asof.states import Basis, Doubt, Policy
 from cohorts.models import ConceptVersion
 from cohorts.values import Source
 from ehr.models import Dataset, Encounter
+from timelines.exports.formats import EXPORT_FORMATS
+from timelines.exports.views import VIEW_FORMATS
 
 _SOURCES = [(s.value, s.words) for s in Source if s is not Source.ROWS]
 
@@ -142,3 +145,33 @@ class CheckForm(AsOfForm):
                 for fault in error.faults:
                     self.add_error("features", fault)
         return data
+
+
+class ExportForm(forms.Form):
+    """By which policy an export contains what was known, and in which format."""
+
+    format = forms.ChoiceField(choices=[(n, EXPORT_FORMATS[n].label) for n in VIEW_FORMATS])
+    basis = forms.ChoiceField(
+        choices=[(b.value, b.words.capitalize()) for b in Basis],
+        initial=Basis.DOCUMENTED.value,
+        label="An occurrence is included if",
+    )
+    doubt = forms.ChoiceField(
+        choices=[(d.value, d.words.capitalize()) for d in Doubt],
+        initial=Doubt.DROP.value,
+        label="If its bounds contain the hour, it is",
+    )
+    later_notes = forms.BooleanField(
+        required=False,
+        label="Also from notes written after the hour",
+        help_text="Without this, a discharge summary contributes nothing before it is written.",
+    )
+    with_note_text = forms.BooleanField(required=False, label="With words of the note")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
+
+    def policy(self) -> Policy:
+        """Return the chosen policy of a valid form."""
+        data = self.cleaned_data
+        return Policy(Basis(data["basis"]), Doubt(data["doubt"]), not data["later_notes"])

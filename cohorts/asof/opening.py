@@ -6,12 +6,12 @@ cases (docs/adr/0033-closed-cases.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TypeVar
 
 from django.shortcuts import get_object_or_404
 
-from accounts.models import Study, User
+from accounts.models import Role, Study, User
 from accounts.permissions import CASE_READERS, NotAllowed
 from accounts.scoping import StudyRequest, filter_by_role
 from cohorts.models import AsOfReport, LeakageCheck
@@ -26,7 +26,13 @@ AS_OF_CLOSED = (
 )
 
 
-def open_job(request: StudyRequest, model: type[J], public_id: str) -> J:
+def open_job(
+    request: StudyRequest,
+    model: type[J],
+    public_id: str,
+    *,
+    roles: Collection[Role] = CASE_READERS,
+) -> J:
     """Return a report or check of the person's studies that is open to them.
 
     Raises Http404 and NotAllowed.
@@ -34,9 +40,7 @@ def open_job(request: StudyRequest, model: type[J], public_id: str) -> J:
     found = model._default_manager.select_related(
         "study", "dataset", "after__concept", "created_by"
     )
-    job = get_object_or_404(
-        filter_by_role(found, request.user, roles=CASE_READERS), public_id=public_id
-    )
+    job = get_object_or_404(filter_by_role(found, request.user, roles=roles), public_id=public_id)
     if job.dataset_id in find_closed_datasets(request.user, job.study, [job.dataset_id]):
         raise NotAllowed(AS_OF_CLOSED)
     return job

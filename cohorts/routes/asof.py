@@ -17,6 +17,7 @@ urlpatterns: list[URLPattern] = [
         report.as_of_table,
         name="as_of_table",
     ),
+    path("cohorts/as-of/<public_id:public_id>/export/", report.as_of_export, name="as_of_export"),
     path("cohorts/leakage/new/", listing.leakage_new, name="leakage_new"),
     path("cohorts/leakage/<public_id:public_id>/", report.leakage_check, name="leakage_check"),
     path("cohorts/leakage/<public_id:public_id>/cells/", report.leakage_cell, name="leakage_cell"),

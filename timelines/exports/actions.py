@@ -5,8 +5,9 @@ Workers write them (`timelines.exports.writing`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -22,6 +23,7 @@ from jobs.states import FINAL
 from timelines.exports.access import list_case_ids
 from timelines.exports.files import Store, list_stores
 from timelines.exports.formats import EXPORT_FORMATS
+from timelines.exports.views import VIEW_FORMATS, label_view
 from timelines.models import Export, Run
 
 
@@ -36,12 +38,20 @@ class ExportRefused(ValueError):
 
 @transaction.atomic
 def start_export(
-    *, dataset: Dataset, run: Run | None, format: str, with_note_text: bool, by: User
+    *,
+    dataset: Dataset,
+    run: Run | None,
+    format: str,
+    with_note_text: bool,
+    view: Mapping[str, Any] | None = None,
+    by: User,
 ) -> Export:
-    """Queue an export of a cohort, or of one run over it.
+    """Queue an export of a cohort, of one run over it, or of a view of it.
 
     Raises ExportRefused for an unknown format or a run over another cohort.
     """
+    if view is not None and format not in VIEW_FORMATS:
+        raise ExportRefused(f"choose one of the formats {', '.join(VIEW_FORMATS)}")
     if format not in EXPORT_FORMATS:
         raise ExportRefused(f"there is no format {format!r}; choose {', '.join(EXPORT_FORMATS)}")
     if run is not None and run.dataset_id != dataset.pk:
@@ -52,6 +62,7 @@ def start_export(
         run=run,
         format=format,
         with_note_text=with_note_text,
+        view=view,
         created_by=by,
     )
     _audit(export, "export.start", by)
@@ -173,6 +184,7 @@ def _audit(export: Export, action: str, by: User) -> None:
             "format": export.format,
             "dataset": export.dataset.public_id,
             "run": export.run.public_id if export.run else "",
+            "view": label_view(export.view),
             "with_note_text": export.with_note_text or EXPORT_FORMATS[export.format].has_note,
         },
     )

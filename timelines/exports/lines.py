@@ -14,6 +14,7 @@ from jobs.states import FINAL
 from timelines.exports.access import closed_exports
 from timelines.exports.actions import may_download
 from timelines.exports.formats import EXPORT_FORMATS
+from timelines.exports.views import label_view
 from timelines.models import Export
 
 
@@ -69,7 +70,10 @@ def describe_exports(person: User, exports: Iterable[Export]) -> list[ExportLine
     closed: set[int] = set()
     for study in {export.study for export in found}:
         closed |= closed_exports(person, study, [e for e in found if e.study_id == study.pk])
-    return [
-        ExportLine(export, EXPORT_FORMATS[export.format].label, export.pk in closed)
-        for export in found
-    ]
+    return [ExportLine(export, _format_words(export), export.pk in closed) for export in found]
+
+
+def _format_words(export: Export) -> str:
+    """Return the format and, if it is of a view, which."""
+    parts = (EXPORT_FORMATS[export.format].label, label_view(export.view))
+    return ", ".join(filter(None, parts))

@@ -26,7 +26,9 @@ from timelines.exports.files import Store, hash_file
 from timelines.exports.formats import EXPORT_FORMATS
 from timelines.exports.joining import join_parts, name_output
 from timelines.exports.selecting import plan_parts, select_timelines
+from timelines.exports.views import write_view
 from timelines.models import Export, ExportPart
+from timelines.registry import find_export_view
 from timelines.transfer.writers import Options
 
 
@@ -99,12 +101,15 @@ def _write_part(export: Export, part: ExportPart, hold: Hold) -> None:
     )
     cases = [found[pk] for pk in part.encounters if pk in found]
     place = store.new(str(part.number), hold.fence)
-    lines = EXPORT_FORMATS[export.format].write(
-        _check_each(cases, hold),
-        select_timelines(export.run),
-        place / name_output(export.format),
-        Options(export.dataset.name, export.with_note_text, export.created_at),
-    )
+    out = place / name_output(export.format)
+    options = Options(export.dataset.name, export.with_note_text, export.created_at)
+    if export.view is not None:
+        hold.check()
+        lines = write_view(cases, export.view, export.format, out, options)
+    else:
+        lines = EXPORT_FORMATS[export.format].write(
+            _check_each(cases, hold), select_timelines(export.run), out, options
+        )
     with write_guard(hold):
         store.keep_part(part.number, place)
         ExportPart.objects.filter(pk=part.pk).update(
@@ -140,7 +145,9 @@ def _join(export: Export, hold: Hold) -> Written:
 
 
 def _facts(export: Export, lines: int) -> dict[str, object]:
-    return {
+    view = export.view
+    described = {} if view is None else {"description": find_export_view(view).describe(view)}
+    return described | {
         "export": export.public_id,
         "dataset": export.dataset.name,
         "run": export.run.public_id if export.run else None,

@@ -30,6 +30,9 @@ class Export(ClaimableJob):
     #: A name of `timelines.exports.formats`.
     format = models.CharField(max_length=20)
     with_note_text = models.BooleanField(default=False)
+    #: What an upper app selects (`timelines.registry.ExportView`): its name under "name", and
+    #: values of its own; null for whole timelines.
+    view = models.JSONField(null=True, blank=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
     )

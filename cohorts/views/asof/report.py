@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib import messages
 from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.html import json_script
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
 
-from accounts.permissions import CASE_READERS, user_can_manage_study
+from accounts.permissions import CASE_READERS, STUDY_ADMINS, user_can_manage_study
 from accounts.scoping import StudyRequest, study_role_required
 from cohorts.asof.counting import Cell, find_asked_timelines, list_cell
+from cohorts.asof.exporting import start_as_of_export
 from cohorts.asof.figures import Group, make_plot, make_table, read_groups, sum_lanes
-from cohorts.asof.forms import name_version
+from cohorts.asof.forms import ExportForm, name_version
 from cohorts.asof.jobs import question_of
 from cohorts.asof.leaks import Leak, describe_leaks, write_leaks
 from cohorts.asof.lines import PlacedLine, describe_placed
@@ -35,8 +37,8 @@ PER_PAGE = 25
 def as_of_report(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show one report; htmx polls its progress."""
     report = open_job(request, AsOfReport, public_id)
-    names = _names(report)
-    return _show(request, report, "report", _figures(report, names))
+    context = _figures(report, _names(report)) | {"export_form": ExportForm()}
+    return _show(request, report, "report", context)
 
 
 @require_GET
@@ -87,6 +89,26 @@ def as_of_table(request: StudyRequest, public_id: str, format: str) -> HttpRespo
         raise Http404
     groups = read_groups(report.report, _names(report))
     return table_file(make_table(groups), format, f"as-of-{report.public_id}")
+
+
+@require_POST
+@study_role_required(*STUDY_ADMINS)
+def as_of_export(request: StudyRequest, public_id: str) -> HttpResponse:
+    """Start an export of what was known at the report's hour."""
+    report = open_job(request, AsOfReport, public_id, roles=STUDY_ADMINS)
+    form = ExportForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "The export was not started: choose a format and a policy.")
+        return redirect("cohorts:as_of_report", public_id)
+    start_as_of_export(
+        report=report,
+        policy=form.policy(),
+        format=form.cleaned_data["format"],
+        with_note_text=form.cleaned_data["with_note_text"],
+        by=request.user,
+    )
+    messages.success(request, "The export is queued. Download it here when it is done.")
+    return redirect("timelines:exports")
 
 
 @require_GET

@@ -11,7 +11,7 @@ from cohorts.values import Source
 from ehr.models import Encounter
 from jobs.models import JobState
 from tests.integration.site.matrix.ehr import CASE_PAGE, find_encounter
-from tests.integration.site.matrix.timelines import LIST
+from tests.integration.site.matrix.timelines import LIST, STEER
 from tests.integration.site.matrix.world import SIGN_IN, TIMES, Row, World, answers
 from tests.worlds.cohorts import Event, make_stay, make_study_run
 
@@ -97,6 +97,13 @@ ROWS = [
     Row("cohorts:as_of_report", CASE_PAGE, path=_report),
     Row("cohorts:as_of_cell", CASE_PAGE, path=_report),
     Row("cohorts:as_of_table", CASE_PAGE, path=lambda w: {**_report(w), "format": "csv"}),
+    Row(
+        "cohorts:as_of_export",
+        STEER,
+        method="post",
+        path=_report,
+        data=lambda _: {"format": "csv", "basis": "point", "doubt": "drop"},
+    ),
     Row("cohorts:leakage_new", LIST),
     Row("cohorts:leakage_new", START, method="post", data=_start),
     Row("cohorts:leakage_check", CASE_PAGE, path=_check),
