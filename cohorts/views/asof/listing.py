@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TypeVar
+
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.forms import Form
@@ -20,6 +23,7 @@ from cohorts.values import Source
 from ehr.models import Dataset
 
 PER_PAGE = 30
+J = TypeVar("J", AsOfReport, LeakageCheck)
 
 
 @require_GET
@@ -31,15 +35,15 @@ def as_of_reports(request: StudyRequest) -> HttpResponse:
     closed = find_closed_datasets(request.user, study, datasets)
     reports = AsOfReport.objects.filter(study=study).exclude(dataset__in=closed).defer("report")
     checks = LeakageCheck.objects.filter(study=study).exclude(dataset__in=closed)
+    reports = reports.select_related("dataset", "after__concept")
+    page = Paginator(reports, PER_PAGE).get_page(request.GET.get("page"))
+    checks = checks.select_related("dataset", "after__concept").defer("report", "features")
     context = {
         "closed": bool(closed),
         "can_start": len(datasets) > len(closed),
-        "page": Paginator(reports.select_related("dataset", "after__concept"), PER_PAGE).get_page(
-            request.GET.get("page")
-        ),
-        "checks": checks.select_related("dataset", "after__concept").defer("report", "features")[
-            :PER_PAGE
-        ],
+        "page": page,
+        "reports": _with_words(page.object_list),
+        "checks": _with_words(checks[:PER_PAGE]),
     }
     return render(request, "cohorts/asof/list.html", context)
 
@@ -91,6 +95,11 @@ def leakage_new(request: StudyRequest) -> HttpResponse:
             messages.success(request, "The check is queued.")
             return redirect("cohorts:leakage_check", check.public_id)
     return _show_form(request, form, "Check for leakage")
+
+
+def _with_words(jobs: Iterable[J]) -> list[tuple[J, str]]:
+    """Return each job with its source in words."""
+    return [(job, Source(job.source).words) for job in jobs]
 
 
 def _closed(request: StudyRequest) -> set[int]:

@@ -43,7 +43,8 @@ function states(data, look, size) {
       showgrid: false,
     },
   });
-  return { data: traces, layout: { ...made, barmode: "stack", bargap: 0.3 } };
+  const legend = { ...made.legend, traceorder: "normal" };
+  return { data: traces, layout: { ...made, legend, barmode: "stack", bargap: 0.3 } };
 }
 
 drawFigures({ "as-of": states });
