@@ -83,7 +83,7 @@ def case_questions() -> dict[str, CaseQuestion]:
 
 @dataclass(frozen=True, slots=True)
 class ExportView:
-    """A selection of occurrences that an export writes instead of whole timelines.
+    """A selection of occurrences that an export writes.
 
     `select` yields the cases that have any, in their order; `describe` says the selection for the
     data dictionary, `label` in a few words. All get the values that the export stores.
@@ -103,5 +103,8 @@ def register_export_view(name: str, view: ExportView) -> None:
 
 
 def find_export_view(values: Mapping[str, Any]) -> ExportView:
-    """Return the selection that an export stores. Raises KeyError for an unknown one."""
+    """Return the selection that an export stores.
+
+    Raises KeyError for an unknown one.
+    """
     return _export_views[values["name"]]

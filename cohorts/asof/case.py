@@ -31,7 +31,10 @@ SOURCES = tuple(source for source in Source if source is not Source.ROWS)
 
 @dataclass(frozen=True, slots=True)
 class CaseAsOf:
-    """The stay at an hour. `next_change`: the next hour at which a state changes, if any."""
+    """The stay at an hour.
+
+    `next_change`: the next hour at which a state changes, if any.
+    """
 
     at: Moment
     lines: tuple[Line, ...]

@@ -43,7 +43,7 @@ _ENTRIES = """
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """An occurrence that a feature may use, and its state at the feature's hour."""
+    """An occurrence that a feature may use, and its state then."""
 
     entry: int
     state: State
@@ -66,7 +66,7 @@ class Finding:
 def check_features(
     dataset: Dataset, source: Source, features: Sequence[Feature]
 ) -> Iterator[Finding]:
-    """Yield a finding for each feature, in chunks of cases in order of the file."""
+    """Yield a finding for each feature, case by case."""
     by_case: dict[str, list[Feature]] = defaultdict(list)
     for feature in features:
         by_case[feature.case].append(feature)
@@ -94,7 +94,7 @@ _Row = tuple[int, Times, FirstDocumented]
 
 
 def _load_members(study: Study, names: set[str]) -> Mapping[str, list[tuple[str, str]]]:
-    """Return the mentions of the newest version of each concept that a feature names."""
+    """Return the mentions of the newest version of each named concept."""
     versions = ConceptVersion.objects.filter(concept__study=study, concept__archived_at=None)
     found: dict[str, list[tuple[str, str]]] = {}
     for version in versions.select_related("concept").order_by("number"):

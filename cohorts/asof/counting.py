@@ -1,11 +1,11 @@
-"""Count and list what was known of a cohort's occurrences at an hour, in the database.
+"""Count and list what was known of a cohort at an hour.
 
-Each stay has its own hour: so many hours from admission, or from a concept's first occurrence.
+The database counts. Each stay has its own hour: so many hours from admission, or from a concept's first occurrence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -166,8 +166,11 @@ def list_cell(
 
 def _values(
     question: Question, timelines: Sequence[int], concepts: Sequence[ConceptVersion]
-) -> Mapping[str, Any]:
-    """Return the parameters of the statements. The concept of hour 0 has the name ""."""
+) -> dict[str, Any]:
+    """Return the parameters of the statements.
+
+    The concept of hour 0 has the name "".
+    """
     named = [(str(version.pk), version) for version in concepts]
     if question.after is not None:
         named.append(("", question.after))

@@ -1,4 +1,4 @@
-"""Find when entries were first documented, and store it for a study timeline.
+"""Find and store when entries were first documented.
 
 `documented.sql` has the rule. Entries and rows never change, so what is stored stays true.
 """
@@ -58,7 +58,10 @@ def start_documenting(run: Run) -> Documenting:
 
 
 def execute_documenting(job_id: int) -> JobState | None:
-    """Store if the job waits; return its new state, None if there was nothing to do."""
+    """Store if the job waits; return its new state.
+
+    None if there was nothing to do.
+    """
     return work(Documenting, job_id, _document_run)
 
 
@@ -69,7 +72,7 @@ def _document_run(job: Documenting, hold: Hold) -> None:
 
 
 def store_documented(timelines: Sequence[int], hold: Hold) -> None:
-    """Store when the entries of timelines were documented, where it is missing."""
+    """Store when entries were documented, if it is missing."""
     missing = _find_missing(timelines)
     for start in range(0, len(missing), BATCH):
         batch = missing[start : start + BATCH]
@@ -80,7 +83,7 @@ def store_documented(timelines: Sequence[int], hold: Hold) -> None:
 
 
 def find_documented(timelines: Sequence[int]) -> dict[int, FirstDocumented]:
-    """Return when each entry of these timelines was documented, without storing it."""
+    """Return when each entry of these timelines was documented."""
     with connection.cursor() as cursor:
         cursor.execute(_RULE, {"timelines": list(timelines)})
         return {

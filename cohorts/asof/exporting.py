@@ -31,7 +31,10 @@ FLAG = "uncertain at the hour"
 def start_as_of_export(
     *, report: AsOfReport, policy: Policy, format: str, with_note_text: bool, by: User
 ) -> Export:
-    """Queue an export of a report's dataset as of its hour. Raises ExportRefused."""
+    """Queue an export of a report's dataset as of its hour.
+
+    Raises ExportRefused.
+    """
     values = {
         "name": VIEW,
         "source": report.source,
@@ -53,7 +56,7 @@ def start_as_of_export(
 
 
 def select_known(cases: Sequence[Encounter], values: Mapping[str, Any]) -> Iterator[CaseLines]:
-    """Yield the cases that have the hour, each with what the policy lets through."""
+    """Yield the cases that have the hour, with what the policy includes."""
     if not cases:
         return
     after = ConceptVersion.objects.filter(pk=values["after"]).first()
@@ -98,7 +101,10 @@ def _select(
     documented: Mapping[int, FirstDocumented],
     left_out: set[int],
 ) -> list[tuple[Line, Times]]:
-    """Return the lines of a timeline with their times, without those that did not happen."""
+    """Return the lines of a timeline with their times.
+
+    Those that people say did not happen are left out.
+    """
     (lines,) = load_lines(case, [timeline]).timelines
     # In the order of `load_lines`.
     entries = timeline.entries.order_by("occurrence__ordinal", "pk").values_list("pk", flat=True)
@@ -110,7 +116,7 @@ def _select(
 
 
 def _pass(lines: Sequence[tuple[Line, Times]], policy: Policy, hour: float) -> tuple[Line, ...]:
-    """Return the lines that the policy lets through, without what is later than the hour."""
+    """Return what the policy includes, cut at the hour."""
     passed = [(line, passes(policy, times, hour)) for line, times in lines]
     uids = {line.uid4 for line, how in passed if how is not Passed.OUT}
     return tuple(

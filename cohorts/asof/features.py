@@ -1,4 +1,4 @@
-"""A file of features: which case, which feature, and the hour at which it is used.
+"""A file of features: case, name, and the hour of use.
 
 No Django here.
 """
@@ -21,7 +21,10 @@ LONGEST_NAME = 300
 
 
 class FeatureFileError(ValueError):
-    """A file that cannot be used. The messages name line and field, never the file's text."""
+    """A file that cannot be used.
+
+    The messages name line and field, never the file's text.
+    """
 
     log_safe = True
 
@@ -32,7 +35,7 @@ class FeatureFileError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One line: the feature of a case that a model uses at an hour from admission."""
+    """A feature of a case that a model uses at an hour."""
 
     line: int
     case: str
@@ -136,7 +139,7 @@ _ORDER = (State.KNOWN, State.UNCERTAIN, State.LATER, State.NOT_YET)
 
 
 def judge_feature(states: Iterable[State]) -> State | None:
-    """Return the best state of the occurrences that a feature may use; None without any.
+    """Return the best state of a feature's occurrences; None without any.
 
     A feature is without leakage if one of them was known.
     """

@@ -1,4 +1,4 @@
-"""The figures of an as-of report, as a table of the page, a file and a plot. No Django here."""
+"""The figures of an as-of report: table, file and plot. No Django here."""
 
 from __future__ import annotations
 
@@ -73,7 +73,10 @@ def _empty(key: str, names: Mapping[str, str]) -> Group:
 
 
 def sum_lanes(groups: Sequence[Group]) -> Group:
-    """Return all lanes together. The stays are not added: one stay has several lanes."""
+    """Return all lanes together.
+
+    The stays are not added, because one stay has several lanes.
+    """
     lanes = [group for group in groups if group.kind == "lane"]
     counts = tuple(
         Count(state, sum(group.counts[at].occurrences for group in lanes), 0)
@@ -94,7 +97,7 @@ def make_table(groups: Sequence[Group]) -> Table:
 
 
 def make_plot(groups: Sequence[Group]) -> dict[str, Any]:
-    """Return what the plot draws: a bar for each group with a part for each state."""
+    """Return what the plot draws: a bar a group, a part a state."""
     return {
         "groups": [group.words for group in groups],
         "states": [

@@ -128,7 +128,7 @@ class CheckForm(AsOfForm):
         )
 
     def clean(self) -> dict[str, Any]:
-        """Read the features for the dataset; check that there are features or a rule."""
+        """Read the features; check that there are features or a rule."""
         data: dict[str, Any] = super().clean() or {}
         text, dataset = data.get("features", "").strip(), data.get("dataset")
         data["features"] = []

@@ -69,7 +69,10 @@ def start_check(
     label: str = "",
     by: User,
 ) -> LeakageCheck:
-    """Queue a check of features, or of a rule (`hours`, `after`). Raises AsOfRefused."""
+    """Queue a check of features, or of a rule (`hours`, `after`).
+
+    Raises AsOfRefused.
+    """
     if bool(features) == (hours is not None):
         raise AsOfRefused("Bring features, or enter the hours of a rule, not both.")
     _check(Question(dataset, source, hours or 0.0, after), dataset.study, (), by)
@@ -94,12 +97,12 @@ def question_of(job: AsOfReport | LeakageCheck) -> Question:
 
 
 def execute_report(report_id: int) -> JobState | None:
-    """Count if the job waits; return its new state, None if there was nothing to do."""
+    """Count if the job waits; return its new state, or None."""
     return work(AsOfReport, report_id, _report)
 
 
 def execute_check(check_id: int) -> JobState | None:
-    """Check if the job waits; return its new state, None if there was nothing to do."""
+    """Check if the job waits; return its new state, or None."""
     return work(LeakageCheck, check_id, _work_on_check)
 
 

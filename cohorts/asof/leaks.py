@@ -78,7 +78,7 @@ def _describe(
 
 
 def write_leaks(leaks: Sequence[Leak]) -> str:
-    """Return the leaks as CSV: a line for each occurrence, safe for spreadsheets."""
+    """Return the leaks as CSV, safe for spreadsheets: a line an occurrence."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(HEADS)

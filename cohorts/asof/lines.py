@@ -1,4 +1,4 @@
-"""Occurrences in words: when they happened, when they were documented, and what was known."""
+"""Occurrences in words: happened, documented, and known."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class PlacedLine:
-    """An occurrence of one of several stays, with its sentence and the hour of the stay."""
+    """An occurrence of one of several stays, with its sentence."""
 
     line: Line
     encounter: Encounter
@@ -100,7 +100,10 @@ def describe(
 
 
 def describe_placed(places: Sequence[tuple[int, float]]) -> dict[tuple[int, float], PlacedLine]:
-    """Return (entry, hour) → the entry in words; entries that were deleted are left out."""
+    """Return (entry, hour) → the entry in words.
+
+    Entries that were deleted are left out.
+    """
     entries = {
         entry.pk: entry
         for entry in Entry.objects.filter(pk__in={pk for pk, _ in places}).select_related(

@@ -1,4 +1,4 @@
-"""The note as HTML with a link for each occurrence, marked by its state. No Django here."""
+"""The note with a link for each occurrence. No Django here."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What was known of an occurrence at an hour, and which occurrences a policy lets through.
+"""What was known at an hour, and what a policy includes.
 
-Hours are from admission. No Django here. `cohorts/asof/states.sql` says the same rule for the
-database; tests compare both.
+Hours are from admission. No Django here. `cohorts.asof.counting.STATE` says the same rule for
+the database; tests compare both.
 """
 
 from __future__ import annotations
@@ -58,7 +58,10 @@ class Times:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The bounds. A time without bounds is exact; any other missing bound is open."""
+        """The bounds.
+
+        A time without bounds is exact; any other missing bound is open.
+        """
         if self.lower is None and self.upper is None and self.point is not None:
             return self.point, self.point
         lower = -math.inf if self.lower is None else self.lower
@@ -66,7 +69,10 @@ class Times:
 
 
 def state_at(times: Times, hour: float) -> State:
-    """Return the state at an hour. What happens or is documented at the hour is known."""
+    """Return the state at an hour.
+
+    What happens or is documented at the hour is known.
+    """
     lower, upper = times.bounds
     if lower > hour:
         return State.NOT_YET

@@ -43,7 +43,7 @@ def find_timelines(
 
 
 def _find_of_run(dataset: Dataset, source: Source) -> QuerySet[Timeline]:
-    """Return the timelines of the study timeline's run, or their corrected versions."""
+    """Return timelines of the study timeline's run, or corrected ones."""
     run = find_study_run(dataset.pk)
     if run is None:
         return Timeline.objects.none()

@@ -1,4 +1,4 @@
-"""Exports of a selection that an upper app makes (`timelines.registry.ExportView`)."""
+"""Exports of what an upper app selects (`timelines.registry.ExportView`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ VIEW_FORMATS = ("csv", "parquet", "meds")
 def write_view(
     cases: Sequence[Encounter], values: Mapping[str, Any], format: str, out: Path, options: Options
 ) -> int:
-    """Write the selection of cases, described in its data dictionary; return how many lines."""
+    """Write the selection of cases; return how many lines.
+
+    Its data dictionary describes it.
+    """
     view = find_export_view(values)
     count = FORMATS[format].write(view.select(cases, values), out, options)
     for path in (out.with_name(f"{out.name}.schema.json"), out / "metadata" / "dataset.json"):

@@ -1,4 +1,4 @@
-"""`manage.py check_leakage`: which features of a file could not be known when used."""
+"""`manage.py check_leakage`: features that could not be known when used."""
 
 from __future__ import annotations
 

@@ -28,7 +28,10 @@ STEPS = (-6, -1, 1, 6)
 @require_GET
 @study_role_required(*CASE_READERS)
 def as_of_case(request: StudyRequest, public_id: str) -> HttpResponse:
-    """Show the stay at hour `h` by `source`; htmx gets what depends on the hour alone."""
+    """Show the stay at hour `h` by `source`.
+
+    htmx gets what depends on the hour alone.
+    """
     encounter = open_case(request, public_id)
     source = _read_source(request.GET.get("source", ""))
     end = find_end(encounter)

@@ -1,4 +1,4 @@
-"""As-of reports and leakage checks: the list, and the forms that start them."""
+"""Reports and leakage checks: the list, and the forms that start them."""
 
 from __future__ import annotations
 

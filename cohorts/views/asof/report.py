@@ -1,4 +1,4 @@
-"""One as-of report, and one leakage check: progress, figures, and what is behind them."""
+"""One report or leakage check: progress, figures, and their cases."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def leakage_check(request: StudyRequest, public_id: str) -> HttpResponse:
     if check.report is not None and check.features:
         leaks = check.report["leaks"]
         page = Paginator(leaks, PER_PAGE).get_page(request.GET.get("page"))
-        lines = describe_leaks(page.object_list)
+        lines = describe_leaks(list(page.object_list))
         _expose_leaks(request, lines)
         counts = check.report["counts"]
         context = {

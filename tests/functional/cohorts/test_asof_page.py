@@ -1,4 +1,4 @@
-"""What was known at an hour, in a browser: the slider of a stay, a report, a leakage check."""
+"""What was known at an hour, in a browser: slider, report, leakage check."""
 
 from __future__ import annotations
 

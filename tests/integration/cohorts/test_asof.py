@@ -1,4 +1,4 @@
-"""What was known at an hour: when it was documented, the figures of a cohort, and a stay."""
+"""What was known at an hour: documentation, figures of a cohort, a stay."""
 
 from __future__ import annotations
 

@@ -17,7 +17,14 @@ document.addEventListener("click", (event) => {
 
 // Arrow keys move by an hour, not by a hundredth of the range.
 slider?.addEventListener("keydown", (event) => {
-  const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageUp: 6, PageDown: -6 };
+  const steps = {
+    ArrowLeft: -1,
+    ArrowDown: -1,
+    ArrowRight: 1,
+    ArrowUp: 1,
+    PageUp: 6,
+    PageDown: -6,
+  };
   if (!(event.key in steps)) return;
   event.preventDefault();
   go(Number(slider.value) + steps[event.key]);

@@ -1,4 +1,4 @@
-"""Access to what was known at an hour: of a case, reports, and leakage checks."""
+"""Access to what was known at an hour: a case, reports, checks."""
 
 from __future__ import annotations
 
