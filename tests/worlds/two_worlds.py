@@ -39,10 +39,12 @@ from adjudication.judging.input import Candidate, Judged, JudgeInput, Unjudged
 from adjudication.models import Assignment, Finding, Game, JudgeRun, Packet, PacketItem
 from adjudication.packets import actions as packets
 from adjudication.sampling.drawing import Design
+from cohorts.asof.counting import Question, count_states, find_asked_timelines
 from cohorts.attention.ranking import rank_study
 from cohorts.models import AsOfReport, AttentionRanking, LeakageCheck, Trajectory
 from cohorts.trajectories.actions import save_view
 from cohorts.trajectories.choices import Choice
+from cohorts.values import Source
 from ehr.models import Dataset, DatasetDeletion, Encounter, EventSeries, Upload
 from jobs.models import JobState, Webhook
 from llm_runtime.models import ModelCall, ModelRequestText
@@ -370,6 +372,11 @@ def _ask_cohort(run: Run) -> None:
         versions={version.concept.public_id: version},
         by=None,
     )
+    question = Question(run.dataset, Source.RECORD, 6.0)
+    counted = count_states(question, find_asked_timelines(question), [version])
+    done = {"source": "record", "hours": 6.0, "state": JobState.SUCCEEDED, "report": counted}
+    AsOfReport.objects.create(study=run.study, dataset=run.dataset, **done)
+    LeakageCheck.objects.create(study=run.study, dataset=run.dataset, **done)
     rank_study(run.study)
     AttentionRanking.objects.create(
         study=run.study, state=JobState.SUCCEEDED, finished_at=timezone.now()

@@ -72,7 +72,7 @@ def test_the_slider_shows_the_stay_as_it_was_known(stay, person, page, enter, co
     fits(page)
     page.locator("#as-of-source").select_option("note")
     expect(page.locator("#as-of-source")).to_have_value("note")
-    page.get_by_role("link", name="andexanet was given").click()
+    page.locator(".as-of-list").get_by_role("link", name="andexanet was given").click()
     assert "/cases/" in page.url
     assert complaints == []
 
