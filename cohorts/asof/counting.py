@@ -71,10 +71,14 @@ _LIST = f"""
     SELECT e.id, h.encounter_id, h.hour, {STATE} AS state {_JOINED}
     WHERE NOT e.id = ANY(%(left_out)s) AND {STATE} = ANY(%(states)s)
         AND (%(lane)s = '' OR o.lane = %(lane)s)
-        AND (%(concept)s = '' OR EXISTS (
-            SELECT 1 FROM members m WHERE m.name = %(concept)s AND m.key = o.mention_key AND m.polarity = o.polarity
-        ))
+        {{of_concept}}
     ORDER BY h.encounter_id, o.ordinal LIMIT %(limit)s OFFSET %(offset)s
+"""
+#: The keys are there once more, so that the index of mentions finds the few occurrences.
+_OF_CONCEPT = """
+    AND o.mention_key = ANY(%(concept_keys)s) AND EXISTS (
+        SELECT 1 FROM members m WHERE m.name = %(concept)s AND m.key = o.mention_key AND m.polarity = o.polarity
+    )
 """
 
 
@@ -152,15 +156,18 @@ def list_cell(
     offset: int,
 ) -> list[Listed]:
     """Return some entries of a cell, in order of stays and of the note."""
-    values = _values(question, timelines, concepts) | {
+    values = _values(question, timelines, concepts)
+    named = zip(values["names"], values["keys"], strict=True)
+    values |= {
         "states": [state.value for state in cell.states],
         "lane": cell.lane,
         "concept": cell.concept,
+        "concept_keys": [key for name, key in named if name == cell.concept],
         "limit": limit,
         "offset": offset,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_LIST, values)
+        cursor.execute(_LIST.format(of_concept=_OF_CONCEPT if cell.concept else ""), values)
         return [Listed(entry, stay, h, State(state)) for entry, stay, h, state in cursor.fetchall()]
 
 
