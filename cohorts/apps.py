@@ -10,18 +10,28 @@ class CohortsConfig(AppConfig):
         from accounts.registry import NavItem, register_home_card, register_nav_item
         from cohorts.attention.cards import attention_card
         from cohorts.attention.ranking import start_ranking
+        from cohorts.concepts.cards import concept_card
+        from cohorts.concepts.proposing import start_proposing
         from cohorts.losses import cohort_losses, dataset_losses, delete_of_dataset
-        from cohorts.models import AttentionRanking
-        from cohorts.tasks import send_ranking_hints
-        from ehr.registry import register_dataset_deletion, register_losses
+        from cohorts.models import AttentionRanking, ConceptProposing
+        from cohorts.tasks import send_proposing_hints, send_ranking_hints
+        from ehr.registry import (
+            register_dataset_deletion,
+            register_import_end_hook,
+            register_losses,
+        )
         from jobs.registry import register
         from timelines.registry import register_study_run_hook
 
         register(AttentionRanking, send_ranking_hints)
         register_study_run_hook(lambda run: start_ranking(run.study))
+        register(ConceptProposing, send_proposing_hints)
+        register_study_run_hook(lambda run: start_proposing(run.study))
+        register_import_end_hook(lambda dataset: start_proposing(dataset.study))
         register_losses(cohort_losses)
         register_dataset_deletion(dataset_losses, delete_of_dataset)
         register_nav_item(
             NavItem("Cohorts", "cohorts:overview", ("cohorts/",), CASE_READERS), order=350
         )
         register_home_card(attention_card, order=12)
+        register_home_card(concept_card, order=13)
