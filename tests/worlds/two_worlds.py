@@ -40,7 +40,7 @@ from adjudication.models import Assignment, Finding, Game, JudgeRun, Packet, Pac
 from adjudication.packets import actions as packets
 from adjudication.sampling.drawing import Design
 from cohorts.attention.ranking import rank_study
-from cohorts.models import AttentionRanking, Trajectory
+from cohorts.models import AttentionRanking, Concept, ConceptSample, Trajectory
 from cohorts.trajectories.actions import save_view
 from cohorts.trajectories.choices import Choice
 from ehr.models import Dataset, DatasetDeletion, Encounter, EventSeries, Upload
@@ -553,6 +553,8 @@ BEHIND: Mapping[str, Callable[[], list[Any]]] = {
     "unexplained": ids(Encounter),
     "imports": ids(Upload),
     "deletions": ids(DatasetDeletion),
+    "concepts": ids(Concept),
+    "samples": ids(ConceptSample),
     "series": lambda: list(EventSeries.objects.order_by("pk").values_list("pk", flat=True)[::3]),
 }
 KNOWN: Mapping[str, tuple[Any, ...]] = {

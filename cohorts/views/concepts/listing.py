@@ -18,6 +18,7 @@ from cohorts.concepts.matching import count_missing_vectors
 from cohorts.concepts.use import count_uses
 from cohorts.concepts.values import ConceptRefused
 from cohorts.models import Concept
+from cohorts.views.concepts.shared import is_closed
 from timelines.access.closed import closed_encounters
 
 
@@ -44,6 +45,7 @@ def concepts(request: StudyRequest) -> HttpResponse:
         )
     )
     keys = [concept.pk for concept in every]
+    hidden = is_closed(study, closed)
     states, stays, uses = (
         count_states(study, closed),
         count_stays(study, keys, closed),
@@ -55,7 +57,7 @@ def concepts(request: StudyRequest) -> HttpResponse:
             states.get(one.pk, {}).get("accepted", 0),
             states.get(one.pk, {}).get("proposed", 0),
             stays.get(one.pk, 0),
-            one.newest,
+            None if hidden else one.newest,
             uses.get(one.pk, 0),
         )
         for one in every

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -371,3 +372,64 @@ def test_uses_are_counted(run, study, enter):
     view.concepts.add(version)
     page = reverse("cohorts:concept", args=[version.concept.public_id])
     assert b"used in 1 analysis" in enter.get(page).content
+
+
+# Cases that are closed to a person.
+
+
+@pytest.fixture
+def close(monkeypatch):
+    """Return a function that closes stays to everybody."""
+
+    def close(*stays):
+        ids = frozenset(stay.public_id for stay in stays)
+        monkeypatch.setattr("timelines.access.closed.closed_objects", lambda user, kind: ids)
+
+    return close
+
+
+def test_pages_are_the_same_whether_a_closed_case_has_members(
+    run, study, stays, concept, person, enter, close
+):
+    """A member of the closed case alone, in four states, changes no byte of a page."""
+    add_rule(concept=concept, rule=WORDS, by=person)
+    decide(concept=concept, members=ids(concept), accepted=True, by=person)
+    make_version(concept=concept, by=person)
+    secret = make_stay(run, [Event("andexanet zqsecret", 1.0, 1.0)])
+    close(secret)
+    page = reverse("cohorts:concept", args=[concept.public_id])
+    addresses = [reverse("cohorts:concepts"), reverse("home")]
+    addresses += [f"{page}?state={state}" for state in ("proposed", "accepted", "rejected")]
+
+    def read():
+        shown = [enter.get(address).content.decode() for address in addresses]
+        return [re.sub(r'(value="|: ")[A-Za-z0-9]{64}"|nonce-?=?"?[\w+/=-]+', "", s) for s in shown]
+
+    before = read()
+    assert propose_by_rules(study) == 1
+    assert concept.members.filter(words="andexanet zqsecret").exists()
+    assert read() == before
+    for accepted in (True, False):
+        decide(
+            concept=concept,
+            members=ids(concept, words="andexanet zqsecret"),
+            accepted=accepted,
+            by=person,
+        )
+        assert read() == before
+
+
+def test_what_depends_on_all_cases_is_closed_as_a_whole(stays, concept, person, enter, close):
+    add_rule(concept=concept, rule=WORDS, by=person)
+    decide(concept=concept, members=ids(concept), accepted=True, by=person)
+    version = make_version(concept=concept, by=person)
+    close(stays[2])
+    page = enter.get(reverse("cohorts:concept", args=[concept.public_id])).content.decode()
+    assert "Cases of this study are closed to you" in page
+    assert version.sha256[:12] not in page
+    assert enter.get(reverse("cohorts:concept_export", args=[concept.public_id])).status_code == 403
+    for name in ("concept_version", "concept_sample_draw"):
+        address = reverse(f"cohorts:{name}", args=[concept.public_id])
+        assert enter.post(address).status_code == 403
+    expose = AuditEvent.objects.filter(action="cohort.case", object_id=stays[2].public_id)
+    assert not expose.exists()
