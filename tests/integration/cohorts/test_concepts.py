@@ -7,6 +7,7 @@ import json
 import re
 
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
@@ -314,8 +315,24 @@ def test_the_command_imports_the_starter_set(study, stays, tmp_path, capsys):
     bad.write_text("{")
     with pytest.raises(CommandError, match=r"bad\.json: line 1"):
         call_command("import_concepts", str(bad), study=study.public_id)
+    with pytest.raises(CommandError, match="no account"):
+        call_command("import_concepts", study=study.name, by="nobody")
     with pytest.raises(CommandError, match="no study"):
         call_command("import_concepts", study="nowhere")
+
+
+def test_the_concepts_of_the_demo_are_decided_by_the_admin(study):
+    admin = factories.make_user(study, Role.ADMIN)
+    files = sorted(map(str, (settings.BASE_DIR / "demo" / "concepts").glob("*.json")))
+    for _ in range(2):
+        call_command("import_concepts", *files, study=study.name, by=admin.username)
+    made = Concept.objects.order_by("name")
+    assert [(c.name, c.versions.count()) for c in made] == [
+        ("antibiotic given", 1),
+        ("reversal agent given", 1),
+    ]
+    assert {m.state for m in made[1].members.all()} == {"accepted"}
+    assert made[0].members.filter(state="rejected").count() == 12
 
 
 # Pages.
