@@ -15,7 +15,7 @@ from timelines.runs.study_timeline.selection import find_study_runs
 
 @transaction.atomic
 def rebuild_vectors(*, study: Study, by: User) -> int:
-    """Queue the embedding of each study timeline's mentions; return how many were queued.
+    """Queue the embedding of study timelines; return how many.
 
     A job that waits or works stays. Raises NotAllowed.
     """

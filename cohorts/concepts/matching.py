@@ -1,4 +1,4 @@
-"""Find mentions and series that may be members of a concept, with set-based queries."""
+"""Find mentions and series that may be members of a concept, with SQL."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Candidate:
 
 
 def find_by_rule(concept: Concept, rule: Rule, closed: Collection[int]) -> list[Candidate]:
-    """Return what a rule proposes and the concept lacks, in cases that are not closed."""
+    """Return what a rule proposes in open cases and the concept lacks."""
     found_by = f"{rule.kind.replace('_', ' ')}: {rule.value}"
     if rule.kind == "series":
         return [
@@ -107,8 +107,9 @@ def find_by_rule(concept: Concept, rule: Rule, closed: Collection[int]) -> list[
 def find_by_meaning(
     concept: Concept, closed: Collection[int], *, search: int | None, most: int = 20
 ) -> list[Candidate]:
-    """Return the mentions of what happened that are most like a search or accepted members.
+    """Return the mentions most like a search or accepted members.
 
+    Only those of what happened.
     `search` is the key of a MeaningSearch that has its vector; None: like accepted members.
     """
     not_member = _NOT_MEMBER.format(kind="mention", key="o.mention_key", polarity="o.polarity")

@@ -40,7 +40,10 @@ def write_concept(concept: Concept) -> dict[str, Any]:
 
 
 def read_json(content: bytes) -> Mapping[str, Any]:
-    """Read and check a file. Raises ConceptRefused, which names the line or the field."""
+    """Read and check a file.
+
+    Raises ConceptRefused, which names the line or the field.
+    """
     if len(content) > MOST_BYTES:
         raise ConceptRefused("The file is larger than 1 MiB. A concept is a small JSON file.")
     try:
@@ -108,8 +111,9 @@ def import_concept(
     closed: Collection[int] = (),
     by: User | None,
 ) -> tuple[Concept, int]:
-    """Create a concept from JSON, or add what it lacks; return it and how many members are new.
+    """Create a concept from JSON, or add what it lacks.
 
+    Returns it and how many members are new.
     New members wait for review. With `accept`, those that the file accepts or rejects are decided
     by this person; members that the concept has are never changed. Raises NotAllowed,
     ConceptRefused.

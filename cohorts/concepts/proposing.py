@@ -17,7 +17,7 @@ from jobs.worker import work
 
 @transaction.atomic
 def start_proposing(study: Study) -> ConceptProposing | None:
-    """Queue the job of a study that has living rules; one that waits already is enough."""
+    """Queue the job of a study that has living rules, once."""
     if not find_living_rules(study):
         return None
     Study.objects.select_for_update(no_key=True).get(pk=study.pk)
@@ -30,7 +30,10 @@ def start_proposing(study: Study) -> ConceptProposing | None:
 
 
 def execute_proposing(job_id: int) -> JobState | None:
-    """Propose if the job waits; return its new state, None if there was nothing to do."""
+    """Propose if the job waits; return its new state.
+
+    None if there was nothing to do.
+    """
     return work(ConceptProposing, job_id, _propose)
 
 

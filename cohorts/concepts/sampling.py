@@ -82,7 +82,7 @@ class Rate:
 def draw_sample(
     *, version: ConceptVersion, reviewer: User, count: int, seed: int, by: User
 ) -> ConceptSample:
-    """Draw `count` occurrences of members and as many that are none, in random order.
+    """Draw as many occurrences of members as of none, in random order.
 
     Cases that are closed to the reviewer are left out. Raises NotAllowed, ConceptRefused.
     """
@@ -113,7 +113,7 @@ def draw_sample(
 
 @transaction.atomic
 def answer_item(*, sample: ConceptSample, ordinal: int, answer: str, by: User) -> None:
-    """Store the reviewer's answer; another answer replaces it until the sample is closed.
+    """Store an answer; another one replaces it until the sample is closed.
 
     Raises NotAllowed, ConceptRefused.
     """
@@ -130,7 +130,10 @@ def answer_item(*, sample: ConceptSample, ordinal: int, answer: str, by: User) -
 
 @transaction.atomic
 def close_sample(*, sample: ConceptSample, by: User) -> None:
-    """End the answering; the figures can then be seen. Raises NotAllowed, ConceptRefused."""
+    """End the answering; figures can then be seen.
+
+    Raises NotAllowed, ConceptRefused.
+    """
     _check_reviewer(sample, by)
     if find_next(sample, closed_encounters(by)) is not None:
         raise ConceptRefused("Answer every sentence before you close the sample.")
@@ -156,7 +159,7 @@ def has_decided(sample: ConceptSample) -> bool:
 
 
 def measure(sample: ConceptSample) -> tuple[Rate, Rate]:
-    """Return the precision of the members, and the share of missed among the rejected."""
+    """Return the precision, and the share of missed among rejected."""
     rejected = {
         (m.key, m.polarity)
         for m in sample.version.concept.members.filter(kind="mention", state="rejected")

@@ -11,7 +11,7 @@ from cohorts.models import AsOfReport, Trajectory, WindowVersion
 
 
 def count_uses(concepts: Collection[int]) -> dict[int, int]:
-    """Return concept → number of windows, as-of reports and trajectories that use a version."""
+    """Return concept → number of analyses that use a version."""
     found: Counter[int] = Counter()
     for model, field, what in (
         (WindowVersion, "concepts__concept", "window"),

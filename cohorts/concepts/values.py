@@ -63,6 +63,6 @@ def sort_members(members: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
 
 
 def digest_members(members: Iterable[Mapping[str, Any]]) -> str:
-    """Return the SHA-256 of members: the same members have the same digest in any order."""
+    """Return the SHA-256 of members, in any order."""
     written = json.dumps(sort_members(members), sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(written.encode()).hexdigest()

@@ -163,7 +163,7 @@ def draw_packet() -> None:
 
 
 def import_concepts() -> None:
-    """Import two reviewed concepts, and the starter set with members that wait for review."""
+    """Import two reviewed concepts and the starter set."""
     files = [
         *BASE_DIR.glob("demo/concepts/*.json"),
         *BASE_DIR.glob("cohorts/concepts/starter/*.json"),

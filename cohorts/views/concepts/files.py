@@ -21,7 +21,7 @@ from timelines.access.closed import closed_encounters
 @require_GET
 @study_role_required(*CASE_READERS)
 def concept_export(request: StudyRequest, public_id: str) -> HttpResponse:
-    """Return the concept as JSON; closed as a whole while cases are closed to the person."""
+    """Return the concept as JSON, unless cases are closed to the person."""
     concept = find_concept(request, public_id)
     if is_closed(request.study, closed_encounters(request.user)):
         raise NotAllowed(CLOSED)

@@ -57,7 +57,7 @@ def concept_rule_end(request: StudyRequest, public_id: str) -> HttpResponse:
 @require_POST
 @study_role_required(*CASE_READERS)
 def concept_meaning(request: StudyRequest, public_id: str) -> HttpResponse:
-    """Start a search by meaning, or propose what the finished search or the members are like."""
+    """Start a search by meaning, or propose what one found."""
     concept, text = find_concept(request, public_id), request.POST.get("text", "").strip()
     if text:
         asked = start_meaning_search(study=request.study, text=text[:MAX_TEXT], by=request.user)

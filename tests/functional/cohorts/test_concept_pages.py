@@ -1,4 +1,4 @@
-"""Concepts in a browser: find, accept with keys, make a version, answer a sample."""
+"""Concepts in a browser, from a name to a measured version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blinded samples of concepts: what is drawn, what the reviewer sees, what it measures."""
+"""Blinded samples of concepts: what is drawn, shown and measured."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_figures_by_hand(version, reviewer, person):
 
 
 def test_the_page_does_not_tell_members_from_decoys(version, reviewer, person, client):
-    """The pages of two sentences differ in the sentence and its number alone."""
+    """Pages of two sentences differ in the sentence and its number."""
     sample = draw(version, reviewer, person)
     client.force_login(reviewer)
     address = reverse("cohorts:concept_sample", args=[sample.public_id])

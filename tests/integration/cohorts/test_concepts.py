@@ -1,4 +1,4 @@
-"""Concepts: what is found, who decides, what a version freezes, what closed cases hide."""
+"""Concepts: what is found, decided, frozen and hidden."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def person(study):
 
 @pytest.fixture
 def stays(run):
-    """Return three stays; the drug is given in two, denied in one, planned in one."""
+    """Return three stays: two with the drug, one without."""
     given = Event(ANDEXANET, 1.0, 2.0)
     rows = [Row("med:andexanet alfa:start", 2.0), Row("lab:inr:blood", 1.0, "2")]
     return [
@@ -408,7 +408,7 @@ def close(monkeypatch):
 def test_pages_are_the_same_whether_a_closed_case_has_members(
     run, study, stays, concept, person, enter, close
 ):
-    """A member of the closed case alone, in four states, changes no byte of a page."""
+    """A member of the closed case alone changes no byte of a page."""
     add_rule(concept=concept, rule=WORDS, by=person)
     decide(concept=concept, members=ids(concept), accepted=True, by=person)
     make_version(concept=concept, by=person)
