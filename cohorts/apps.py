@@ -13,15 +13,28 @@ class CohortsConfig(AppConfig):
         from cohorts.asof.exporting import VIEW, describe_policy, label_hour, select_known
         from cohorts.attention.cards import attention_card
         from cohorts.attention.ranking import start_ranking
+        from cohorts.concepts.cards import concept_card
+        from cohorts.concepts.proposing import start_proposing
         from cohorts.losses import cohort_losses, dataset_losses, delete_of_dataset
-        from cohorts.models import AsOfReport, AttentionRanking, Documenting, LeakageCheck
+        from cohorts.models import (
+            AsOfReport,
+            AttentionRanking,
+            ConceptProposing,
+            Documenting,
+            LeakageCheck,
+        )
         from cohorts.tasks import (
             send_check_hints,
             send_documenting_hints,
+            send_proposing_hints,
             send_ranking_hints,
             send_report_hints,
         )
-        from ehr.registry import register_dataset_deletion, register_losses
+        from ehr.registry import (
+            register_dataset_deletion,
+            register_import_end_hook,
+            register_losses,
+        )
         from jobs.registry import register
         from timelines.registry import (
             ExportView,
@@ -38,9 +51,13 @@ class CohortsConfig(AppConfig):
         register_study_run_hook(start_documenting)
         register_case_link(as_of_link)
         register_export_view(VIEW, ExportView(select_known, describe_policy, label_hour))
+        register(ConceptProposing, send_proposing_hints)
+        register_study_run_hook(lambda run: start_proposing(run.study))
+        register_import_end_hook(lambda dataset: start_proposing(dataset.study))
         register_losses(cohort_losses)
         register_dataset_deletion(dataset_losses, delete_of_dataset)
         register_nav_item(
             NavItem("Cohorts", "cohorts:overview", ("cohorts/",), CASE_READERS), order=350
         )
         register_home_card(attention_card, order=12)
+        register_home_card(concept_card, order=13)

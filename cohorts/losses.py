@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 
 from cohorts.models import (
     AsOfReport,
+    ConceptSampleItem,
     LeakageCheck,
     MemberDecision,
     Trajectory,
@@ -25,6 +26,14 @@ def cohort_losses(encounters: QuerySet[Encounter]) -> Iterator[Loss]:
         MemberDecision.objects.filter(encounter__in=cases).count(),
         "decisions on members of windows",
         "decision on a member of a window",
+        Keep.UNLESS_ASKED,
+    )
+    yield Loss(
+        ConceptSampleItem.objects.filter(
+            occurrence__inventory__encounter__in=cases, answered_at__isnull=False
+        ).count(),
+        "answers in samples of concepts",
+        "answer in a sample of a concept",
         Keep.UNLESS_ASKED,
     )
     yield Loss(

@@ -9,6 +9,7 @@ from celery import shared_task
 from cohorts.asof.documenting import execute_documenting
 from cohorts.asof.jobs import execute_check, execute_report
 from cohorts.attention.ranking import execute_ranking
+from cohorts.concepts.proposing import execute_proposing
 from jobs.hints import Message, post
 
 
@@ -54,3 +55,14 @@ def send_report_hints(report_ids: Sequence[int]) -> None:
 def send_check_hints(check_ids: Sequence[int]) -> None:
     """One message a leakage check, on the queue that needs no model."""
     post(Message(check_leakage, pk, "pipeline") for pk in check_ids)
+
+
+@shared_task(name="cohorts.tasks.propose_members")
+def propose_members(job_id: int) -> None:
+    """Let the rules of a study propose members if the job still waits."""
+    execute_proposing(job_id)
+
+
+def send_proposing_hints(job_ids: Sequence[int]) -> None:
+    """One message a job, on the queue that needs no model."""
+    post(Message(propose_members, pk, "pipeline") for pk in job_ids)

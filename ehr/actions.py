@@ -28,7 +28,7 @@ from ehr.ingest.sources import STREAMED, check_format, configured_limits
 from ehr.ingest.streams import import_stream
 from ehr.models import Dataset
 from ehr.partitions import ensure_partition
-from ehr.registry import Loss
+from ehr.registry import Loss, call_import_end_hooks
 from ehr.report import ImportReport
 
 #: Case ids that are safe as names of folders.
@@ -92,6 +92,7 @@ def import_dataset(
                 progress=progress,
             )
         _store_state(dataset, report, by, page or reverse("home"))
+    call_import_end_hooks(dataset)
     return report
 
 

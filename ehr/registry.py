@@ -33,6 +33,24 @@ def import_hooks() -> tuple[ImportHook, ...]:
     return tuple(_import_hooks)
 
 
+#: Called with a dataset when an import into it ended, after its last case was committed.
+ImportEndHook = Callable[[Dataset], object]
+
+_import_end_hooks: list[ImportEndHook] = []
+
+
+def register_import_end_hook(hook: ImportEndHook) -> None:
+    """Add what follows an import."""
+    if hook not in _import_end_hooks:
+        _import_end_hooks.append(hook)
+
+
+def call_import_end_hooks(dataset: Dataset) -> None:
+    """Do what follows an import into this dataset."""
+    for hook in _import_end_hooks:
+        hook(dataset)
+
+
 class Keep(Enum):
     """How strictly something is protected when its case is to be deleted."""
 

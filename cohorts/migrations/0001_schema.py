@@ -102,7 +102,7 @@ class Migration(migrations.Migration):
                 ('cancel_requested', models.BooleanField(default=False)),
                 ('reasons', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), blank=True, default=list, size=None)),
                 ('progress', models.JSONField(blank=True, default=dict)),
-                ('study', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.study')),
+                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.study')),
             ],
             options={
                 'abstract': False,

@@ -168,7 +168,7 @@ class ConceptVersion(models.Model):
 class ConceptProposing(ClaimableJob):
     """The job that lets the rules of a study's concepts propose members."""
 
-    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="+")
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+")
 
     class Meta(ClaimableJob.Meta):
         abstract = False

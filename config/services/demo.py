@@ -54,6 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
             reconstruct(supervisor)
             evaluate(supervisor)
             judge(supervisor)
+            import_concepts()
             draw_packet()
             if not options.no_serve:
                 serve(supervisor, options.port)
@@ -159,6 +160,16 @@ def draw_packet() -> None:
         "--once",
     ]
     _manage("drawing a packet for the reviewer", "draw_packet", *arguments)
+
+
+def import_concepts() -> None:
+    """Import two reviewed concepts and the starter set."""
+    files = [
+        *BASE_DIR.glob("demo/concepts/*.json"),
+        *BASE_DIR.glob("cohorts/concepts/starter/*.json"),
+    ]
+    names = [str(file) for file in files]
+    _manage("importing concepts", "import_concepts", *names, "--study", "demo", "--by", "admin")
 
 
 def _run_watched(supervisor: Supervisor, command: list[str]) -> int:

@@ -41,7 +41,14 @@ from adjudication.packets import actions as packets
 from adjudication.sampling.drawing import Design
 from cohorts.asof.counting import Question, count_states, find_asked_timelines
 from cohorts.attention.ranking import rank_study
-from cohorts.models import AsOfReport, AttentionRanking, LeakageCheck, Trajectory
+from cohorts.models import (
+    AsOfReport,
+    AttentionRanking,
+    Concept,
+    ConceptSample,
+    LeakageCheck,
+    Trajectory,
+)
 from cohorts.trajectories.actions import save_view
 from cohorts.trajectories.choices import Choice
 from cohorts.values import Source
@@ -562,6 +569,8 @@ BEHIND: Mapping[str, Callable[[], list[Any]]] = {
     "deletions": ids(DatasetDeletion),
     "as-of": ids(AsOfReport),
     "leakage": ids(LeakageCheck),
+    "concepts": ids(Concept),
+    "samples": ids(ConceptSample),
     "series": lambda: list(EventSeries.objects.order_by("pk").values_list("pk", flat=True)[::3]),
 }
 KNOWN: Mapping[str, tuple[Any, ...]] = {

@@ -53,7 +53,7 @@ def find_by_words(study: Study, terms: Sequence[Term], closed: Collection[int]) 
     """
     if not terms:
         return Found(())
-    query, values = _write_query(terms)
+    query, values = write_query(terms)
     runs, left_out = find_study_runs(study), list(closed)
     ranks: dict[int, tuple[float, float, float]] = {}
     with connection.cursor() as cursor:
@@ -100,7 +100,7 @@ def _load_notes(encounters: Sequence[int], read: Collection[int]) -> list[Note]:
     return list(notes.filter(Q(composed=True, pk__in=read) | Q(composed=False) & ~in_chart))
 
 
-def _write_query(terms: Sequence[Term]) -> tuple[str, list[str]]:
+def write_query(terms: Sequence[Term]) -> tuple[str, list[str]]:
     """Return a query that all terms must meet, and its values."""
     values: list[str] = []
     for term in terms:

@@ -11,7 +11,7 @@ from tests.worlds.authored import make_draft
 from timelines.domain import TimelineKind
 from timelines.models import StudyTimeline
 from timelines.search.terms import parse_terms
-from timelines.search.words import _write_query
+from timelines.search.words import write_query
 
 pytestmark = pytest.mark.django_db
 
@@ -172,7 +172,7 @@ def test_every_parsed_query_is_one_that_postgresql_reads(study):
     with connection.cursor() as cursor:
         for text in texts:
             if terms := parse_terms(text):
-                query, values = _write_query(terms)
+                query, values = write_query(terms)
                 cursor.execute(f"SELECT to_tsvector('simple', 'x') @@ {query}", values)
 
 

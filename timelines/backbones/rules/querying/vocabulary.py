@@ -180,6 +180,27 @@ def vocabulary() -> Vocabulary:
     )
 
 
+@lru_cache(maxsize=1)
+def list_drug_classes() -> dict[str, tuple[str, ...]]:
+    """Return how notes name each class of drugs and its drugs.
+
+    Abbreviations that count only as capitals are left out, as are words that only imply the class.
+    """
+    drugs = {name: [name, *_list(terms)] for name, terms, *_ in _rows("drugs.psv", 4)}
+    found = {name: [name, *_list(terms)] for name, terms, _ in _rows("classes.psv", 3)}
+    members = {name: _list(cell) for name, _, cell in _rows("classes.psv", 3)}
+    for drug, _, classes, _ in _rows("drugs.psv", 4):
+        for name in _list(classes):
+            members.setdefault(name, []).append(drug)
+    for name, of_class in members.items():
+        words = found.setdefault(name, [name])
+        words += [word for drug in of_class for word in drugs.get(drug, [drug])]
+    return {
+        name: tuple(dict.fromkeys(word for word in words if word[0] not in "=~"))
+        for name, words in sorted(found.items())
+    }
+
+
 def _read_concepts(table: str, kind: Kind) -> Iterator[tuple[Concept, list[str]]]:
     for name, terms, patterns, queries in _rows(table, 4):
         concept = Concept(

@@ -1,0 +1,202 @@
+"""Blinded samples of concepts: what is drawn, shown and measured."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.urls import reverse
+
+from accounts.models import AuditEvent, Role
+from accounts.permissions import NotAllowed
+from cohorts.concepts.actions import decide, make_version
+from cohorts.concepts.sampling import (
+    Rate,
+    answer_item,
+    close_sample,
+    draw_sample,
+    find_next,
+    has_decided,
+    measure,
+)
+from cohorts.concepts.values import ConceptRefused
+from cohorts.models import ConceptMember, ConceptSample
+from tests import factories
+from tests.worlds.cohorts import Event, make_concept, make_stay, make_study_run
+from timelines.domain import Polarity
+
+pytestmark = pytest.mark.django_db
+GIVEN, ORDERED, FELL = "Andexanet was given", "Andexanet was ordered", "Fell at home"
+
+
+@pytest.fixture
+def run():
+    return make_study_run(factories.make_dataset())
+
+
+@pytest.fixture
+def study(run):
+    return run.study
+
+
+@pytest.fixture
+def person(study):
+    return factories.make_user(study, Role.CLINICIAN)
+
+
+@pytest.fixture
+def stays(run):
+    given, ordered = Event(GIVEN, 1.0, 1.0), Event(ORDERED, 1.0, 1.0)
+    denied = Event(GIVEN, 1.0, 1.0, polarity=Polarity.ABSENT)
+    return [
+        make_stay(run, [given, ordered, denied]),
+        make_stay(run, [given, Event(FELL, 1.0, 1.0)]),
+        make_stay(run, [Event("Coughed", 1.0, 1.0)]),
+    ]
+
+
+@pytest.fixture
+def version(study, stays, person):
+    concept = make_concept(study, "reversal agent given", mentions=[GIVEN, ORDERED]).concept
+    ordered = concept.members.get(words=ORDERED.lower())
+    decide(concept=concept, members=[ordered.public_id], accepted=False, by=person)
+    return make_version(concept=concept, by=person)
+
+
+@pytest.fixture
+def reviewer(study):
+    return factories.make_user(study, Role.CLINICIAN)
+
+
+def draw(version, reviewer, person, count=3, seed=918273645):
+    return draw_sample(version=version, reviewer=reviewer, count=count, seed=seed, by=person)
+
+
+def drawn(sample):
+    return {
+        (i.occurrence.mention, i.occurrence.polarity, i.is_member)
+        for i in sample.items.select_related("occurrence")
+    }
+
+
+def test_decoys_are_rejected_first_then_near(version, reviewer, person):
+    assert drawn(draw(version, reviewer, person)) == {
+        (GIVEN, "present", True),
+        (ORDERED, "present", False),
+        (GIVEN, "absent", False),
+        (FELL, "present", False),
+    }
+    one = draw(version, reviewer, person, count=1)
+    assert drawn(one) == {(GIVEN, "present", True), (ORDERED, "present", False)}
+
+
+def test_the_seed_decides_the_order(version, reviewer, person):
+    def order(seed):
+        sample = draw(version, reviewer, person, seed=seed)
+        return list(sample.items.values_list("occurrence_id", flat=True))
+
+    assert order(3) == order(3)
+    assert len({tuple(order(seed)) for seed in range(6)}) > 1
+
+
+def test_what_cannot_be_drawn_is_refused(study, version, reviewer, person):
+    for count in (0, 201):
+        with pytest.raises(ConceptRefused, match="1 to 200"):
+            draw(version, reviewer, person, count=count)
+    with pytest.raises(NotAllowed):
+        draw(version, factories.make_user(study, Role.REVIEWER), person)
+    empty = make_concept(study, "empty", mentions=["nothing of the kind"])
+    with pytest.raises(ConceptRefused, match="no sentence"):
+        draw(empty, reviewer, person)
+
+
+def test_only_the_reviewer_answers_and_only_until_it_is_closed(version, reviewer, person):
+    sample = draw(version, reviewer, person, count=1)
+    with pytest.raises(NotAllowed):
+        answer_item(sample=sample, ordinal=1, answer="yes", by=person)
+    for ordinal, answer in ((1, "maybe"), (9, "yes")):
+        with pytest.raises(ConceptRefused):
+            answer_item(sample=sample, ordinal=ordinal, answer=answer, by=reviewer)
+    with pytest.raises(ConceptRefused, match="every sentence"):
+        close_sample(sample=sample, by=reviewer)
+    for ordinal in (1, 2):
+        answer_item(sample=sample, ordinal=ordinal, answer="yes", by=reviewer)
+    close_sample(sample=sample, by=reviewer)
+    with pytest.raises(ConceptRefused, match="closed"):
+        answer_item(sample=sample, ordinal=1, answer="no", by=reviewer)
+    actions = AuditEvent.objects.filter(actor=reviewer).values_list("action", flat=True)
+    assert sorted(actions) == ["concept.sample.answer"] * 2 + ["concept.sample.close"]
+
+
+def test_figures_by_hand(version, reviewer, person):
+    sample = draw(version, reviewer, person)
+    given = {(GIVEN, True): "yes", (ORDERED, False): "yes", (FELL, False): "no"}
+    for item in sample.items.select_related("occurrence"):
+        answer = given.get((item.occurrence.mention, item.is_member), "unclear")
+        answer_item(sample=sample, ordinal=item.ordinal, answer=answer, by=reviewer)
+    # Both occurrences of the member say it; of the rejected one, too. Near ones count in neither.
+    members, rejected = measure(sample)
+    assert (members, rejected) == (Rate(2, 2, 0), Rate(1, 1, 0))
+    # Wilson's lower bound of 2 in 2: 2 / (2 + 1.96²).
+    assert members.words == "2 of 2: 100% (95 % CI 34% to 100%)"
+    assert Rate(0, 0, 3).words == ""
+    assert Rate(1, 2, 1).words.startswith("1 of 2, 1 unclear: 50%")
+    assert not has_decided(sample)
+    assert has_decided(draw(version, person, person))
+
+
+def test_the_page_does_not_tell_members_from_decoys(version, reviewer, person, client):
+    """Pages of two sentences differ in the sentence and its number."""
+    sample = draw(version, reviewer, person)
+    client.force_login(reviewer)
+    address = reverse("cohorts:concept_sample", args=[sample.public_id])
+    pages = set()
+    for item in sample.items.select_related("occurrence"):
+        text = client.get(address).content.decode()
+        assert item.occurrence.mention in text
+        plain = re.sub(r"<blockquote.*?</blockquote>", "", text, flags=re.DOTALL)
+        plain = re.sub(r'(name="ordinal" value="|<p role="status">)\d+', r"\1", plain)
+        pages.add(
+            re.sub(
+                r'(csrfmiddlewaretoken" value="|X-CSRFToken": ")\w+|nonce[-="]+[\w+/=-]+',
+                r"",
+                plain,
+            )
+        )
+        answer = reverse("cohorts:concept_sample_answer", args=[sample.public_id])
+        client.post(answer, {"ordinal": item.ordinal, "answer": "no"})
+    assert len(pages) == 1
+    assert str(sample.seed) not in {*re.findall(r"\d+", pages.pop())}
+    client.post(reverse("cohorts:concept_sample_close", args=[sample.public_id]))
+    page = client.get(reverse("cohorts:concept", args=[version.concept.public_id]))
+    assert "0 of 2: 0% (95 % CI 0% to 66%)" in page.content.decode()
+
+
+def test_a_sample_is_its_reviewers_alone(version, reviewer, person, client):
+    sample = draw(version, reviewer, person)
+    client.force_login(person)
+    address = reverse("cohorts:concept_sample", args=[sample.public_id])
+    assert client.get(address).status_code == 404
+    concept = client.get(reverse("cohorts:concept", args=[version.concept.public_id]))
+    assert "not closed yet" in concept.content.decode()
+
+
+def test_a_sentence_whose_case_is_closed_is_left_out(version, stays, reviewer, person):
+    sample = draw(version, reviewer, person)
+    every = {stay.pk for stay in stays}
+    assert find_next(sample, every) is None
+    item = find_next(sample, {stays[0].pk})
+    assert item.occurrence.inventory.encounter_id == stays[1].pk
+
+
+def test_a_sample_is_drawn_on_the_page(version, reviewer, person, client):
+    client.force_login(person)
+    address = reverse("cohorts:concept_sample_draw", args=[version.concept.public_id])
+    for data in ({"reviewer": "nobody"}, {"reviewer": reviewer.username, "count": "0"}):
+        client.post(address, data)
+    assert not ConceptSample.objects.exists()
+    client.post(address, {"reviewer": reviewer.username, "count": "2"})
+    assert ConceptSample.objects.get().reviewer == reviewer
+    mine = client.post(address, {"reviewer": person.username})
+    assert "/cohorts/samples/" in mine.url
+    assert ConceptMember.objects.filter(state="rejected").count() == 1
