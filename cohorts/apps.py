@@ -11,13 +11,14 @@ class CohortsConfig(AppConfig):
         from cohorts.attention.cards import attention_card
         from cohorts.attention.ranking import start_ranking
         from cohorts.losses import cohort_losses, dataset_losses, delete_of_dataset
-        from cohorts.models import AttentionRanking
-        from cohorts.tasks import send_ranking_hints
+        from cohorts.models import AttentionRanking, WindowResult
+        from cohorts.tasks import send_ranking_hints, send_window_hints
         from ehr.registry import register_dataset_deletion, register_losses
         from jobs.registry import register
         from timelines.registry import register_study_run_hook
 
         register(AttentionRanking, send_ranking_hints)
+        register(WindowResult, send_window_hints)
         register_study_run_hook(lambda run: start_ranking(run.study))
         register_losses(cohort_losses)
         register_dataset_deletion(dataset_losses, delete_of_dataset)
