@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from cohorts.engine.values import WindowError
 from cohorts.models import WindowResult
 from cohorts.windows.actions import choose_versions, read_criteria
+from timelines.access.closed import exclude_closed
 from timelines.models import Correction
 from timelines.runs.study_timeline.selection import find_study_run
 
 
-def find_changes(result: WindowResult) -> list[str]:
-    """Return sentences on what an update would take into account; none if nothing changed."""
-    return [*_study_timeline(result), *_corrections(result), *_criteria(result)]
+def find_changes(result: WindowResult, closed: Collection[int]) -> list[str]:
+    """Return sentences on what an update would take into account; none if nothing changed.
+
+    Corrections of closed cases do not count.
+    """
+    return [*_study_timeline(result), *_corrections(result, closed), *_criteria(result)]
 
 
 def _study_timeline(result: WindowResult) -> list[str]:
@@ -24,12 +30,13 @@ def _study_timeline(result: WindowResult) -> list[str]:
     return []
 
 
-def _corrections(result: WindowResult) -> list[str]:
+def _corrections(result: WindowResult, closed: Collection[int]) -> list[str]:
     if result.finished_at is None or "curated" not in (result.first, result.second):
         return []
     later = Correction.objects.filter(
         base__encounter__dataset=result.dataset, at__gt=result.finished_at
     )
+    later = exclude_closed(later, closed, "base__encounter")
     return ["People have corrected times since."] if later.exists() else []
 
 

@@ -34,7 +34,7 @@ from cohorts.windows.values import WindowRefused
 from jobs.actions import cancel, retry
 from jobs.models import JobState
 from jobs.states import InvalidTransition
-from timelines.access.closed import closed_encounters
+from timelines.access.closed import closed_encounters, has_closed
 
 PAGE_SIZE = 25
 
@@ -68,7 +68,8 @@ def window_result(request: StudyRequest, public_id: str) -> HttpResponse:
 
 def _figures(request: StudyRequest, found: WindowResult) -> dict[str, Any]:
     """Return the table and a page of members, of the cases that are open to the person."""
-    members = open_members(found, closed_encounters(request.user))
+    closed = closed_encounters(request.user)
+    members = open_members(found, closed)
     before, shown = find_before(found), request.GET.get("show", "")
     chosen = choose_members(members, shown, before)
     page = Paginator(chosen, PAGE_SIZE).get_page(request.GET.get("page"))
@@ -84,8 +85,11 @@ def _figures(request: StudyRequest, found: WindowResult) -> dict[str, Any]:
         "show": shown,
         "page": page,
         "lines": lines,
-        "changes": find_changes(found),
-        "given_up": sum((found.report or {}).get("given_up", {}).values()),
+        "changes": find_changes(found, closed),
+        # Counted over all cases, so that it says nothing to whom one is closed.
+        "given_up": 0
+        if has_closed([found.dataset], closed)
+        else sum((found.report or {}).get("given_up", {}).values()),
     }
 
 

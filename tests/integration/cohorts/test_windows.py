@@ -223,7 +223,7 @@ def test_an_update_follows_a_correction(window, run, stays, person, client):
     correct(
         base=base,
         occurrence=Occurrence.objects.get(inventory__note__encounter=stays[1]),
-        corrected=Corrected("2 h", reason="seen"),
+        what=Corrected("2 h", reason="seen"),
         by=person,
     )
     client.force_login(person)
