@@ -22,6 +22,7 @@ class CohortsConfig(AppConfig):
             ConceptProposing,
             Documenting,
             LeakageCheck,
+            WindowResult,
         )
         from cohorts.tasks import (
             send_check_hints,
@@ -29,6 +30,7 @@ class CohortsConfig(AppConfig):
             send_proposing_hints,
             send_ranking_hints,
             send_report_hints,
+            send_window_hints,
         )
         from ehr.registry import (
             register_dataset_deletion,
@@ -44,6 +46,7 @@ class CohortsConfig(AppConfig):
         )
 
         register(AttentionRanking, send_ranking_hints)
+        register(WindowResult, send_window_hints)
         register_study_run_hook(lambda run: start_ranking(run.study))
         register(Documenting, send_documenting_hints)
         register(AsOfReport, send_report_hints)

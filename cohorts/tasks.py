@@ -10,6 +10,7 @@ from cohorts.asof.documenting import execute_documenting
 from cohorts.asof.jobs import execute_check, execute_report
 from cohorts.attention.ranking import execute_ranking
 from cohorts.concepts.proposing import execute_proposing
+from cohorts.windows.evaluating import execute_result
 from jobs.hints import Message, post
 
 
@@ -66,3 +67,14 @@ def propose_members(job_id: int) -> None:
 def send_proposing_hints(job_ids: Sequence[int]) -> None:
     """One message a job, on the queue that needs no model."""
     post(Message(propose_members, pk, "pipeline") for pk in job_ids)
+
+
+@shared_task(name="cohorts.tasks.evaluate_window")
+def evaluate_window(result_id: int) -> None:
+    """Evaluate a window over a dataset if the job still waits."""
+    execute_result(result_id)
+
+
+def send_window_hints(result_ids: Sequence[int]) -> None:
+    """One message a result, on the queue that needs no model."""
+    post(Message(evaluate_window, pk, "pipeline") for pk in result_ids)

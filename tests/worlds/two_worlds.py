@@ -48,10 +48,15 @@ from cohorts.models import (
     ConceptSample,
     LeakageCheck,
     Trajectory,
+    Window,
+    WindowResult,
 )
 from cohorts.trajectories.actions import save_view
 from cohorts.trajectories.choices import Choice
 from cohorts.values import Source
+from cohorts.windows.actions import create_window
+from cohorts.windows.evaluating import evaluate_both, store_members
+from cohorts.windows.results import launch_result
 from ehr.models import Dataset, DatasetDeletion, Encounter, EventSeries, Upload
 from jobs.models import JobState, Webhook
 from llm_runtime.models import ModelCall, ModelRequestText
@@ -366,8 +371,17 @@ def _export(case: Encounter, person: User, v: WorldVariation) -> None:
     )  # fmt: skip
 
 
+WINDOW = """
+name: Early
+anchor: admission
+where:
+  - event: anything
+    within: 0 h to 6 h after anchor
+"""
+
+
 def _ask_cohort(run: Run) -> None:
-    """Make a concept of every mention, a view and a ranking."""
+    """Make a concept of every mention, a view, results of a window and a ranking."""
     StudyTimeline.objects.create(dataset=run.dataset, run=run)
     mentions = {m.lower() for m in Occurrence.objects.values_list("mention", flat=True)}
     version = make_concept(run.study, "anything", mentions=sorted(mentions))
@@ -384,6 +398,18 @@ def _ask_cohort(run: Run) -> None:
     done = {"source": "record", "hours": 6.0, "state": JobState.SUCCEEDED, "report": counted}
     AsOfReport.objects.create(study=run.study, dataset=run.dataset, **done)
     LeakageCheck.objects.create(study=run.study, dataset=run.dataset, **done)
+    window = create_window(study=run.study, yaml=WINDOW, by=None)
+    for second in (Source.RECORD, Source.CURATED):
+        result = launch_result(
+            version=window.versions.get(),
+            dataset=run.dataset,
+            first=Source.NOTE,
+            second=second,
+            by=None,
+        )
+        store_members(result, *evaluate_both(result))
+        ended = {"state": JobState.SUCCEEDED, "finished_at": timezone.now()}
+        WindowResult.objects.filter(pk=result.pk).update(**ended)
     rank_study(run.study)
     AttentionRanking.objects.create(
         study=run.study, state=JobState.SUCCEEDED, finished_at=timezone.now()
@@ -564,6 +590,8 @@ BEHIND: Mapping[str, Callable[[], list[Any]]] = {
         PacketItem.objects.order_by("public_id").values_list("public_id", flat=True)[:2]
     ),
     "trajectories": ids(Trajectory),
+    "windows": ids(Window),
+    "results": ids(WindowResult),
     "unexplained": ids(Encounter),
     "imports": ids(Upload),
     "deletions": ids(DatasetDeletion),
