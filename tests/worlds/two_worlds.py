@@ -381,7 +381,7 @@ where:
 
 
 def _ask_cohort(run: Run) -> None:
-    """Make a concept of every mention, a view, results of a window and a ranking."""
+    """Make what cohort pages show, over a concept of every mention."""
     StudyTimeline.objects.create(dataset=run.dataset, run=run)
     mentions = {m.lower() for m in Occurrence.objects.values_list("mention", flat=True)}
     version = make_concept(run.study, "anything", mentions=sorted(mentions))
