@@ -32,6 +32,7 @@ class CohortsConfig(AppConfig):
             send_report_hints,
             send_window_hints,
         )
+        from cohorts.windows.cards import window_card
         from ehr.registry import (
             register_dataset_deletion,
             register_import_end_hook,
@@ -63,4 +64,5 @@ class CohortsConfig(AppConfig):
             NavItem("Cohorts", "cohorts:overview", ("cohorts/",), CASE_READERS), order=350
         )
         register_home_card(attention_card, order=12)
+        register_home_card(window_card, order=27)
         register_home_card(concept_card, order=13)

@@ -18,9 +18,10 @@ WITH study_runs AS (
 ), members AS (
     SELECT m.encounter_id, m.first, m.second, l.public_id FROM latest l
     JOIN cohorts_windowmember m ON m.result_id = l.id
-    WHERE NOT EXISTS (
-        SELECT 1 FROM cohorts_memberdecision d WHERE d.window_id = l.window_id AND d.encounter_id = m.encounter_id
-    )
+    WHERE coalesce((
+        SELECT d.status FROM cohorts_memberdecision d
+        WHERE d.window_id = l.window_id AND d.encounter_id = m.encounter_id ORDER BY d.id DESC LIMIT 1
+    ), '') = ''
 ), found AS (
     SELECT encounter_id, uid4, 'disputed' AS reason, NULL::float AS hours, '' AS target
     FROM unnest(%(disputed_cases)s::bigint[], %(disputed_uids)s::text[]) AS d (encounter_id, uid4)

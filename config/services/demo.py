@@ -54,8 +54,8 @@ def main(arguments: list[str] | None = None) -> int:
             reconstruct(supervisor)
             evaluate(supervisor)
             judge(supervisor)
-            import_concepts()
             draw_packet()
+            ask_cohorts()
             if not options.no_serve:
                 serve(supervisor, options.port)
     except KeyboardInterrupt:
@@ -162,14 +162,15 @@ def draw_packet() -> None:
     _manage("drawing a packet for the reviewer", "draw_packet", *arguments)
 
 
-def import_concepts() -> None:
-    """Import two reviewed concepts and the starter set."""
+def ask_cohorts() -> None:
+    """Import two reviewed concepts and the starter set; ask windows and reports of them."""
     files = [
-        *BASE_DIR.glob("demo/concepts/*.json"),
-        *BASE_DIR.glob("cohorts/concepts/starter/*.json"),
+        *sorted(BASE_DIR.glob("demo/concepts/*.json")),
+        *sorted(BASE_DIR.glob("cohorts/concepts/starter/*.json")),
     ]
     names = [str(file) for file in files]
     _manage("importing concepts", "import_concepts", *names, "--study", "demo", "--by", "admin")
+    _manage("asking windows and reports", "ask_demo")
 
 
 def _run_watched(supervisor: Supervisor, command: list[str]) -> int:

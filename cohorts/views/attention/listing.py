@@ -128,4 +128,6 @@ def _line(item: AttentionItem, mentions: Mapping[tuple[int, str], str]) -> Line:
 def _address_of(reason: Reason, target: str) -> str:
     if reason is Reason.FINDING and target:
         return reverse("adjudication:finding", args=[target])
+    if reason in (Reason.UNCERTAIN, Reason.CHANGED) and target:
+        return reverse("cohorts:window_result", args=[target])
     return ""

@@ -14,6 +14,7 @@ from cohorts.attention.values import Reason, score
 from cohorts.models import (
     AttentionItem,
     AttentionRanking,
+    MemberDecision,
     Window,
     WindowMember,
     WindowResult,
@@ -86,6 +87,17 @@ def test_members_of_the_newest_result_count_more_than_times(run, study):
         (first.pk, "", ["uncertain"], 3.0),
         (second.pk, "", ["changed"], 3.0),
     ]
+
+
+def test_a_member_that_a_person_answered_is_left_out_until_it_is_withdrawn(run, study):
+    stay, person = make_stay(run, [STEADY]), factories.make_user(study, Role.CLINICIAN)
+    result = make_result(study, run.dataset, {stay: ("yes", "uncertain")})
+    window = result.version.window
+    for status, expected in (("yes", []), ("", [(stay.pk, "", ["uncertain"], 3.0)])):
+        MemberDecision.objects.create(
+            window=window, encounter=stay, status=status, reason="seen", by=person
+        )
+        assert ranked(study) == expected
 
 
 def test_corrections_that_differ_come_first(run, study):
