@@ -163,7 +163,7 @@ def draw_packet() -> None:
 
 
 def ask_cohorts() -> None:
-    """Import two reviewed concepts and the starter set; ask windows and reports of them."""
+    """Import concepts, and ask windows and reports of them."""
     files = [
         *sorted(BASE_DIR.glob("demo/concepts/*.json")),
         *sorted(BASE_DIR.glob("cohorts/concepts/starter/*.json")),
