@@ -136,7 +136,12 @@ def test_a_whole_case_through_all_seven_stages(monkeypatch, output):
 @pytest.mark.parametrize(
     "variant",
     # In test_variants.py, scripted backbones run every variant on a finished run.
-    [Variant.UNIMODAL, Variant.NO_UID, Variant.NO_ROWS, *deep(Variant.NO_QUERY, Variant.NO_RERANKER)],
+    [
+        Variant.UNIMODAL,
+        Variant.NO_UID,
+        Variant.NO_ROWS,
+        *deep(Variant.NO_QUERY, Variant.NO_RERANKER),
+    ],
 )
 def test_every_variant_on_a_finished_run(monkeypatch, variant):
     def answer(request: ModelRequest, number: int) -> str:

@@ -57,9 +57,7 @@ def test_the_valid_input_is_taken_whole(format, tmp_path):
 @pytest.mark.parametrize("format", WORLDS)
 def test_mutated_inputs(format, first, count):
     taken = [check(format, first + i) for i in range(count)]
-    assert sum(taken) > count / 2, (
-        "most mutations touch one case or file; the others must be read"
-    )
+    assert sum(taken) > count / 2, "most mutations touch one case or file; the others must be read"
 
 
 @pytest.mark.deep
