@@ -22,8 +22,9 @@ LINT = [
     sys.executable,
     "-c",
     "from importlinter.cli import lint_imports_command; lint_imports_command()",
-    "--no-cache",
 ]
+#: One of pytest-xdist's workers makes and breaks the copy of the tree.
+IN_THE_COPY = pytest.mark.xdist_group("import rules")
 MODEL_LIBRARIES = (
     "torch",
     "transformers",
@@ -48,6 +49,7 @@ WIDEST_ROOT = 15
 
 
 def lint(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Check a tree; it keeps what it read of files for the next time."""
     return subprocess.run(LINT, cwd=folder, capture_output=True, text=True, check=False)
 
 
@@ -69,6 +71,7 @@ def copy(tmp_path_factory):
     return folder
 
 
+@IN_THE_COPY
 def test_the_rules_hold(copy):
     result = lint(copy)
     assert result.returncode == 0, result.stdout
@@ -143,6 +146,7 @@ def intruder(number: int) -> str:
     return f"{INTRUDERS[number][0]}/intruder_{number}"
 
 
+@IN_THE_COPY
 @pytest.mark.parametrize("number", range(len(INTRUDERS)), ids=[i[2] for i in INTRUDERS])
 def test_a_broken_rule_is_named(broken, number):
     package, _, contract = INTRUDERS[number]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from accounts.models import Role, Study, User
 from ehr.models import Encounter, Note
 from tests import factories
+from tests.worlds.kept import build_once
 from timelines.domain import Lane, Polarity, TimelineKind
 from timelines.models import Entry, Inventory, Occurrence, Timeline
 
@@ -65,6 +66,7 @@ _OCCURRENCES: dict[str, tuple[str, Lane, float | None, float | None]] = {
 }
 
 
+@build_once
 def build_world() -> World:
     """Store everything.
 

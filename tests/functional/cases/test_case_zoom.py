@@ -10,8 +10,10 @@ from django.core.cache import cache
 from playwright.sync_api import Page, expect
 
 from accounts.models import Role
+from ehr.models import Encounter
 from tests import demo_cases, factories
 from tests.marks import deep
+from tests.worlds.kept import build_once
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -53,16 +55,20 @@ SHOWN = """() => {
 }"""
 
 
+@build_once
+def build_case() -> Encounter:
+    return demo_cases.build(factories.make_dataset(), demo_cases.load_shipped()).encounter
+
+
 @pytest.fixture
 def case(enter, page) -> Page:
     """The first shipped case, opened by a clinician."""
     cache.clear()
-    dataset = factories.make_dataset()
-    built = demo_cases.build(dataset, demo_cases.load_shipped())
+    encounter = build_case()
     opened = enter(
         page,
-        factories.make_user(dataset.study, Role.CLINICIAN),
-        f"/cases/{built.encounter.public_id}/",
+        factories.make_user(encounter.dataset.study, Role.CLINICIAN),
+        f"/cases/{encounter.public_id}/",
     )
     opened.wait_for_selector("#case[data-ready]")
     # The page's own state: a module that is loaded already is not loaded again.

@@ -14,6 +14,7 @@ from accounts.models import Role
 from ehr.models import Note
 from tests import factories
 from tests.support.windows import collect_complaints, sign_in
+from tests.worlds.kept import build_once
 from tests.worlds.reconstructed import LIGHT_ROLES, run_inline
 from timelines.domain import TimelineKind
 from timelines.models import Entry, Timeline, Unlinking
@@ -36,6 +37,11 @@ NOTES = (
 def timeline(settings):
     settings.MODEL_ROLES = LIGHT_ROLES
     cache.clear()
+    return reconstruct()
+
+
+@build_once
+def reconstruct() -> Timeline:
     encounter = factories.make_encounter(title="Pneumonia")
     for kind, hours, text in NOTES:
         note = factories.make_note(encounter, text)

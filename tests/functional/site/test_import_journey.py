@@ -101,14 +101,23 @@ def test_from_files_to_a_case(worker, live_server, page, tmp_path, make, format,
 
 
 def launch_and_open(page: Page) -> None:
-    """Launch a run with default settings, and open its first case."""
+    """Launch a run with default settings, and open its first case.
+
+    The run's page asks until the run has ended.
+    """
     page.get_by_role("link", name="Launch a run").click()
     expect(page.locator("#id_dataset option:checked")).to_contain_text("export")
     page.get_by_role("button", name="Launch").click()
     expect(page.locator("#run-summary > .badge")).to_have_text("Done")
+    expect(page.locator("#run-announce")).to_have_text("Done")
+    assert page.locator("#run-summary").get_attribute("hx-get") is None
+    expect(page.locator("#stage-table")).to_contain_text("occurrences")
     page.locator("#stage-table tbody th a").first.click()
+    page.wait_for_selector("#case[data-ready]")
     expect(page.locator("main h1")).to_be_visible()
     assert "/cases/" in page.url
+    page.locator(".seg").first.click()
+    expect(page.locator("#chain-pane h2")).to_be_visible()
 
 
 def test_files_of_a_dropped_folder_are_sent_with_their_paths(enter, page, world, complaints):

@@ -84,6 +84,7 @@ def worker(process_environment, tmp_path):
         process.wait()
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.long
 def test_an_admin_launches_a_run_watches_it_end_and_reads_why(admin_of, live_server, worker):

@@ -22,7 +22,7 @@ from django.urls import reverse
 from accounts.models import AuditEvent, Role
 from adjudication.access.closed import ClosedObjects
 from adjudication.findings import games_export
-from adjudication.models import Finding, Game
+from adjudication.models import Finding, Game, JudgeRun
 from adjudication.ratings.data import compute_report, load_games
 from adjudication.reports.league.compute import compute_shares, costs
 from adjudication.scoring.bradley_terry import bootstrap_ratings, interval, ratings
@@ -35,6 +35,7 @@ from tests.worlds.judged import (
     make_judged_run,
     make_judged_world,
 )
+from tests.worlds.kept import build_once
 from timelines.models import Timeline
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -63,6 +64,11 @@ def table(content: bytes) -> list[dict[str, str]]:
 
 @pytest.fixture
 def run():
+    return judge_cases()
+
+
+@build_once
+def judge_cases() -> JudgeRun:
     """Judge five cases in both positions.
 
     The timelines of the last one are alike, and it has no findings.

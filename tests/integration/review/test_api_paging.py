@@ -22,8 +22,9 @@ MANY = 300
 
 
 @pytest.fixture
-def world():
-    return make_judged_world(4)
+def world(request):
+    """Three cases, or as many as a test asks for."""
+    return make_judged_world(getattr(request, "param", 3))
 
 
 @pytest.fixture
@@ -143,6 +144,7 @@ def test_counts_of_changes_are_told_once(world, admin):
         assert not any("count(*)" in query for query in later_asked)
 
 
+@pytest.mark.parametrize("world", [4], indirect=True)
 def test_a_page_of_findings_reads_by_index_what_it_shows_and_little_else(world, admin):
     """The rows read do not grow with the place in the list."""
     make_judged_run(world.dataset, FixedJudge(version="2"))

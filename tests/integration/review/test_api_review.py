@@ -16,7 +16,7 @@ from adjudication.review import slots
 from tests import factories
 from tests.support.api import ApiClient
 from tests.worlds.judged import make_judged_world
-from tests.worlds.reviewed import build_open_world
+from tests.worlds.reviewed import build_open_world, decide_all
 from timelines.runs import stay_text
 from timelines.runs.storage import NoteChanged
 
@@ -218,7 +218,7 @@ def test_next_leaves_out_what_is_in_hand(reviewer):
 
 
 def test_signing_waits_after_too_many_wrong_passwords(reviewer, settings):
-    reviewer.finish()
+    decide_all(reviewer.world, reviewer.person, lambda item: "UNCLEAR")
     refused = [
         reviewer.api.post(reviewer.path + "sign/", password="not the password")
         for _ in range(settings.SIGN_IN_ATTEMPTS + 1)
@@ -310,7 +310,7 @@ def test_practice_comes_first(world):
 
 
 def test_a_closed_packet_reveals_by_its_policy(reviewer):
-    reviewer.finish()
+    decide_all(reviewer.world, reviewer.person, lambda item: "UNCLEAR")
     packets.close_packet(packet=reviewer.world.packet, by=reviewer.world.admin)
     _, answers = reviewer.api.get(reviewer.path + "answers/")
     for line in answers:

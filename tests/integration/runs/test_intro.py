@@ -10,11 +10,23 @@ import json
 import pytest
 
 from tests.paths import DEMO
+from tests.worlds.kept import build_once
 from tests.worlds.reconstructed import import_folder, run_inline
 from timelines.models import Entry, Evidence, Run, StageBatch, Timeline
 from timelines.pipeline.config import Variant
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+#: One of pytest-xdist's workers reconstructs the case.
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.slow,
+    pytest.mark.xdist_group("intro run"),
+]
+
+
+@build_once
+def run_intro() -> Run:
+    """A run over the imported case."""
+    return run_inline(import_folder(DEMO / "intro"))
 
 
 def reversal(run: Run, kind: str, alternative: int = 1) -> Entry:
@@ -26,7 +38,7 @@ def reversal(run: Run, kind: str, alternative: int = 1) -> Entry:
 
 
 def test_the_administration_row_moves_the_reversal_agent_and_its_identifier_stays():
-    run = run_inline(import_folder(DEMO / "intro"))
+    run = run_intro()
     text_only, revised = reversal(run, "text_only"), reversal(run, "revised")
     assert text_only.time == pytest.approx(1.5, abs=0.25)
     assert revised.time == pytest.approx(6.5, abs=0.02)
@@ -54,7 +66,7 @@ def test_the_administration_row_moves_the_reversal_agent_and_its_identifier_stay
 
 
 def test_every_case_gets_three_complete_alternatives_over_one_inventory():
-    run = run_inline(import_folder(DEMO / "intro"))
+    run = run_intro()
     (case_run,) = run.cases.all()
     size = case_run.inventory.occurrences.count()
     timelines = Timeline.objects.filter(case_run=case_run).order_by("kind", "alternative")
@@ -91,9 +103,9 @@ def test_the_reference_comes_with_the_case():
 
 
 def test_a_second_run_repeats_the_first_and_unimodal_is_its_beginning():
-    dataset = import_folder(DEMO / "intro")
-    first, second = run_inline(dataset), run_inline(dataset)
-    unimodal = run_inline(dataset, Variant.UNIMODAL)
+    first = run_intro()
+    second = run_inline(first.dataset)
+    unimodal = run_inline(first.dataset, Variant.UNIMODAL)
 
     def entries(run: Run, kind: str) -> list[tuple]:
         found = Entry.objects.filter(timeline__case_run__run=run, timeline__kind=kind)

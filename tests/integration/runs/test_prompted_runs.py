@@ -27,6 +27,7 @@ from llm_runtime.base import ModelRequest
 from llm_runtime.models import ModelCall, ModelRequestText
 from llm_runtime.servers.stored_facts import StoredFacts
 from tests import factories
+from tests.marks import deep
 from tests.model_server import GRAMMAR, TOO_LONG, Answer, ModelServer
 from tests.unit.timelines.prompted.answers import make_good_answer
 from tests.worlds.job_rows import expire_lease
@@ -134,7 +135,13 @@ def test_a_whole_case_through_all_seven_stages(monkeypatch, output):
 
 @pytest.mark.parametrize(
     "variant",
-    [Variant.UNIMODAL, Variant.NO_UID, Variant.NO_QUERY, Variant.NO_ROWS, Variant.NO_RERANKER],
+    # In test_variants.py, scripted backbones run every variant on a finished run.
+    [
+        Variant.UNIMODAL,
+        Variant.NO_UID,
+        Variant.NO_ROWS,
+        *deep(Variant.NO_QUERY, Variant.NO_RERANKER),
+    ],
 )
 def test_every_variant_on_a_finished_run(monkeypatch, variant):
     def answer(request: ModelRequest, number: int) -> str:

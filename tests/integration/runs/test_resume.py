@@ -156,6 +156,7 @@ def test_a_worker_killed_in_each_stage_loses_nothing_and_repeats_nothing(
     assert counts(run) == counts(undisturbed)
 
 
+@pytest.mark.deep
 def test_a_celery_worker_killed_at_work_is_replaced_by_another(dataset, process_environment):
     undisturbed = run_inline(dataset)
     environment = {**process_environment, "MODEL_ROLES": json.dumps(LIGHT_ROLES)}

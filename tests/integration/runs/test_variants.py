@@ -23,6 +23,7 @@ from jobs.models import JobState
 from tests import factories
 from tests.unit.timelines.pipeline.reconstruction import ANDEXANET, LACTATE, NOTE, script
 from tests.unit.timelines.pipeline.test_variants import EveryVariant
+from tests.worlds.kept import build_once
 from tests.worlds.reconstructed import LIGHT_ROLES
 from timelines.cases.choices import load_choices
 from timelines.models import (
@@ -74,8 +75,20 @@ def hints(monkeypatch) -> list[tuple[str, int]]:
 
 
 @pytest.fixture
-def dataset() -> Dataset:
+def dataset(request) -> Dataset:
     """Two cases with the same small note and two series each."""
+    if "base" in request.fixturenames:
+        return request.getfixturevalue("base").dataset
+    return make_dataset()
+
+
+@pytest.fixture
+def base(backbone, hints) -> Run:
+    """A finished full run over both cases."""
+    return make_base()
+
+
+def make_dataset() -> Dataset:
     made = factories.make_dataset(name="cohort")
     for case_id in ("a", "b"):
         encounter = factories.make_encounter(made, case_id=case_id)
@@ -87,6 +100,11 @@ def dataset() -> Dataset:
         factories.make_series(encounter, ANDEXANET, rows[:1], summary="andexanet alfa administered")
         factories.make_series(encounter, LACTATE, rows[1:], summary="lactate blood 4.1")
     return made
+
+
+@build_once
+def make_base() -> Run:
+    return finish_run(make_dataset(), Variant.FULL)
 
 
 def finish_run(
@@ -127,8 +145,7 @@ def test_every_variant_runs_by_itself(backbone, hints, dataset, variant):
     assert len(times(run)) == (0 if variant is Variant.UNIMODAL else 2)
 
 
-def test_the_inventory_is_held_fixed_and_the_text_is_not_read_again(backbone, hints, dataset):
-    base = finish_run(dataset, Variant.FULL)
+def test_the_inventory_is_held_fixed_and_the_text_is_not_read_again(backbone, base, dataset):
     inventories = Inventory.objects.count()
     backbone.calls.clear()
     for variant in DERIVED:
@@ -148,10 +165,7 @@ def test_the_inventory_is_held_fixed_and_the_text_is_not_read_again(backbone, hi
     )
 
 
-def test_searches_are_kept_and_only_their_fates_decided_again(
-    backbone, hints, dataset, monkeypatch
-):
-    base = finish_run(dataset, Variant.FULL)
+def test_searches_are_kept_and_only_their_fates_decided_again(backbone, base, dataset, monkeypatch):
     alone = {
         v: finish_run(dataset, v) for v in (Variant.NO_RERANKER, Variant.NO_ROWS, Variant.NO_UID)
     }
@@ -186,16 +200,16 @@ def test_searches_are_kept_and_only_their_fates_decided_again(
     assert batch.payload["kept_from"] in set(base.cases.values_list("public_id", flat=True))
 
 
-def test_mentions_are_searched_anew(backbone, hints, dataset):
-    run = finish_run(dataset, Variant.NO_QUERY, finish_run(dataset, Variant.FULL))
+def test_mentions_are_searched_anew(backbone, base, dataset):
+    run = finish_run(dataset, Variant.NO_QUERY, base)
     texts = set(Query.objects.filter(case_run__run=run).values_list("text", flat=True))
     assert texts == set(
         Inventory.objects.latest("pk").occurrences.values_list("mention", flat=True)
     )
 
 
-def test_without_rows_the_chain_shows_what_was_kept_and_holds_no_evidence(backbone, hints, dataset):
-    run = finish_run(dataset, Variant.NO_ROWS, finish_run(dataset, Variant.FULL))
+def test_without_rows_the_chain_shows_what_was_kept_and_holds_no_evidence(backbone, base, dataset):
+    run = finish_run(dataset, Variant.NO_ROWS, base)
     assert not Evidence.objects.filter(candidate__query__case_run__run=run).exists()
     assert Candidate.objects.filter(query__case_run__run=run, kept=True).exists()
     assert {s.text for s in backbone.summaries} <= {
@@ -211,9 +225,9 @@ def test_without_rows_the_chain_shows_what_was_kept_and_holds_no_evidence(backbo
 
 
 def test_without_identifiers_entries_have_their_own_words_and_only_rows_that_were_seen(
-    backbone, hints, dataset
+    backbone, base, dataset
 ):
-    run = finish_run(dataset, Variant.NO_UID, finish_run(dataset, Variant.FULL))
+    run = finish_run(dataset, Variant.NO_UID, base)
     timelines = Timeline.objects.filter(case_run__run=run, kind="revised")
     assert timelines.count() == 6
     assert set(timelines.values_list("inventory", flat=True)) == {None}
@@ -228,8 +242,7 @@ def test_without_identifiers_entries_have_their_own_words_and_only_rows_that_wer
         Entry.objects.create(timeline=timeline, event="x", time=1.0, adopted_rows=[99])
 
 
-def test_a_base_is_refused_with_what_is_wrong(backbone, hints, dataset, monkeypatch):
-    base = finish_run(dataset, Variant.FULL)
+def test_a_base_is_refused_with_what_is_wrong(backbone, base, dataset, monkeypatch):
     monkeypatch.setitem(tools.BACKBONES, "other", ("", "", ()))
 
     def refusal(
@@ -283,8 +296,7 @@ def test_a_base_is_refused_with_what_is_wrong(backbone, hints, dataset, monkeypa
     assert not Run.objects.filter(based_on=derived).exists()
 
 
-def test_a_variant_runs_on_the_cases_that_its_base_has_reconstructed(backbone, hints, dataset):
-    base = finish_run(dataset, Variant.FULL)
+def test_a_variant_runs_on_the_cases_that_its_base_has_reconstructed(backbone, base, dataset):
     StageRun.objects.filter(
         case_run__run=base, case_run__encounter__case_id="b", stage="revise"
     ).update(state=JobState.FAILED)
@@ -320,8 +332,7 @@ def test_the_newest_finished_full_run_is_the_latest(backbone, hints, dataset):
         find_base(dataset, "rules", "nobody")
 
 
-def test_copies_wait_on_the_ordinary_queue(backbone, hints, dataset, monkeypatch):
-    base = finish_run(dataset, Variant.FULL)
+def test_copies_wait_on_the_ordinary_queue(backbone, hints, base, dataset, monkeypatch):
     run = actions.start_run(
         dataset=dataset,
         backbone="rules",
@@ -347,8 +358,7 @@ def test_copies_wait_on_the_ordinary_queue(backbone, hints, dataset, monkeypatch
     ]
 
 
-def test_a_base_stays_while_runs_rest_on_it_and_all_go_with_their_dataset(backbone, hints, dataset):
-    base = finish_run(dataset, Variant.FULL)
+def test_a_base_stays_while_runs_rest_on_it_and_all_go_with_their_dataset(backbone, base, dataset):
     finish_run(dataset, Variant.NO_UID, base)
     with pytest.raises(RestrictedError), transaction.atomic():
         base.delete()
@@ -426,9 +436,8 @@ def export(tmp_path: Path, *arguments: str) -> list[dict[str, object]]:
 
 
 def test_exports_of_variants_share_their_identifiers_or_have_none(
-    backbone, hints, dataset, tmp_path
+    backbone, base, dataset, tmp_path
 ):
-    base = finish_run(dataset, Variant.FULL)
     for variant in DERIVED:
         finish_run(dataset, variant, base)
     uids = set(
@@ -454,8 +463,7 @@ def reader(dataset, client):
     return client
 
 
-def test_pages_show_a_timeline_without_identifiers(backbone, hints, dataset, reader):
-    base = finish_run(dataset, Variant.FULL)
+def test_pages_show_a_timeline_without_identifiers(backbone, base, dataset, reader):
     run = finish_run(dataset, Variant.NO_UID, base)
     encounter = dataset.encounters.get(case_id="a")
     timeline = Timeline.objects.get(
@@ -475,8 +483,8 @@ def test_pages_show_a_timeline_without_identifiers(backbone, hints, dataset, rea
     assert "taken over" in page
 
 
-def test_the_chain_says_that_revision_saw_summaries(backbone, hints, dataset, reader):
-    run = finish_run(dataset, Variant.NO_ROWS, finish_run(dataset, Variant.FULL))
+def test_the_chain_says_that_revision_saw_summaries(backbone, base, dataset, reader):
+    run = finish_run(dataset, Variant.NO_ROWS, base)
     encounter = dataset.encounters.get(case_id="a")
     timeline = Timeline.objects.get(
         case_run__run=run, encounter=encounter, kind="revised", alternative=1

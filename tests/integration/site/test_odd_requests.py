@@ -10,7 +10,7 @@ import json
 import logging
 import random
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,13 +128,24 @@ HEADERS: tuple[dict[str, str], ...] = (
 
 
 @dataclass(frozen=True)
+class Json:
+    """A JSON object with one value for many names, encoded when it is sent."""
+
+    names: Iterable[str]
+    value: Any
+
+    def encode(self) -> bytes:
+        return json.dumps(dict.fromkeys(self.names, self.value)).encode()
+
+
+@dataclass(frozen=True)
 class Odd:
     """One request."""
 
     person: str
     method: str
     address: str
-    content: bytes | dict[str, str] = b""
+    content: bytes | dict[str, str] | Json = b""
     content_type: str = ""
     headers: Mapping[str, str] | None = None
 
@@ -346,15 +357,13 @@ def requests_to(
                 person,
                 method,
                 address,
-                json.dumps(dict.fromkeys(everything, value)).encode(),
+                Json(everything, value),
                 "application/json",
             )
             for name in sorted(
                 mine | ({"token", "answer", "values", "comment"} if "review" in route else set())
             ):
-                yield Odd(
-                    person, method, address, json.dumps({name: value}).encode(), "application/json"
-                )
+                yield Odd(person, method, address, Json([name], value), "application/json")
     for content_type, body in BODIES:
         yield Odd(person, "post", address, body, content_type)
     for headers in HEADERS:
@@ -373,15 +382,16 @@ def requests_to(
 def send(clients: Mapping[str, Client], odd: Odd) -> int:
     """The status; the request's changes of the database are undone."""
     client, headers = clients[odd.person], dict(odd.headers or {})
+    content = odd.content.encode() if isinstance(odd.content, Json) else odd.content
     cookies = client.cookies.output(header="", sep=";")
     with transaction.atomic():
-        if isinstance(odd.content, bytes):
+        if isinstance(content, bytes):
             # As it is: the client's own methods would encode it by the content type.
             response = client.generic(
-                odd.method.upper(), odd.address, odd.content, odd.content_type, headers=headers
+                odd.method.upper(), odd.address, content, odd.content_type, headers=headers
             )
         else:
-            response = getattr(client, odd.method)(odd.address, data=odd.content, headers=headers)
+            response = getattr(client, odd.method)(odd.address, data=content, headers=headers)
         if response.streaming:
             list(response)
         transaction.set_rollback(True)

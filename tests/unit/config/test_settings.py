@@ -19,9 +19,10 @@ PRODUCTION = {
 
 def run_check(tmp_path, *arguments, **variables):
     base = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    environment = {**base, "OCCURRENT_VAR": str(tmp_path), **variables}
+    base |= {"OCCURRENT_VAR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "config.settings"}
+    environment = {**base, **variables}
     return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
+        [sys.executable, *arguments],
         cwd=BASE_DIR,
         env=environment,
         capture_output=True,
@@ -51,7 +52,7 @@ def run_check(tmp_path, *arguments, **variables):
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, changed, message):
-    result = run_check(tmp_path, "check", **{**PRODUCTION, **changed})
+    result = run_check(tmp_path, "manage.py", "check", **{**PRODUCTION, **changed})
     assert result.returncode == 1
     assert result.stderr.startswith(f"EnvError: {message}")
 
@@ -60,9 +61,7 @@ def test_production_starts_and_is_strict(tmp_path):
     script = "from django.conf import settings as s; print(s.SESSION_COOKIE_SECURE, s.CSRF_COOKIE_SECURE, s.SECURE_SSL_REDIRECT, s.DEBUG)"
     result = run_check(
         tmp_path,
-        "shell",
-        "--no-imports",
-        "--command",
+        "-c",
         script,
         **PRODUCTION,
         DATABASE_URL="postgresql://db/x",
@@ -91,9 +90,7 @@ def test_a_socket_directory_survives_the_address(tmp_path):
     address = "postgresql://me@%2Frun%2Fpg:5433/notes"
     result = run_check(
         tmp_path,
-        "shell",
-        "--no-imports",
-        "--command",
+        "-c",
         script,
         DATABASE_URL=address,
         BROKER_URL="redis://broker",

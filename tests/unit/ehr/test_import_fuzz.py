@@ -14,8 +14,10 @@ import pytest
 from tests.import_fuzz.balance import read_outcome
 from tests.import_fuzz.mutations import mutate
 from tests.import_fuzz.worlds import WORLDS
+from tests.marks import deep
 
-MUTATIONS = 100
+#: Mutations of each format in `make test`, and those that `make test-deep` adds.
+MUTATIONS, MORE = 40, 60
 BASE_SEED = 20_260
 
 
@@ -49,12 +51,13 @@ def test_the_valid_input_is_taken_whole(format, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("first", "count"), [(BASE_SEED, MUTATIONS), *deep((BASE_SEED + MUTATIONS, MORE))]
+)
 @pytest.mark.parametrize("format", WORLDS)
-def test_mutated_inputs(format):
-    taken = [check(format, BASE_SEED + i) for i in range(MUTATIONS)]
-    assert sum(taken) > MUTATIONS / 2, (
-        "most mutations touch one case or file; the others must be read"
-    )
+def test_mutated_inputs(format, first, count):
+    taken = [check(format, first + i) for i in range(count)]
+    assert sum(taken) > count / 2, "most mutations touch one case or file; the others must be read"
 
 
 @pytest.mark.deep
@@ -62,5 +65,5 @@ def test_mutated_inputs(format):
 def test_fresh_mutations(format):
     base = random.SystemRandom().randrange(1 << 40)
     print(f"base seed {base}")
-    for i in range(50 * MUTATIONS):
+    for i in range(50 * (MUTATIONS + MORE)):
         check(format, base + i)

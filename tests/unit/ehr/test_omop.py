@@ -132,8 +132,8 @@ def test_parquet_and_old_csv_give_the_same_rows(tmp_path, monkeypatch):
     assert [r[:3] for r in rows] == [r[:3] for r in again]
     assert [r[4:] for r in rows] == [r[4:] for r in again]
     # Neither does the size of blocks change anything.
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", 5_000)
-    monkeypatch.setattr(omop_files, "BATCH_ROWS", 7)
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 20_000)
+    monkeypatch.setattr(omop_files, "BATCH_ROWS", 61)
     assert read_rows(Omop(root)) == rows
     assert read_rows(Omop(tmp_path / "csv")) == again
 

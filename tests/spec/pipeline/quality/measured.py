@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -109,8 +110,9 @@ def measure_cases(folders: Iterable[Path]) -> QualityFigures:
     return _figures(pairs, references, tagged)
 
 
+@cache
 def reconstruct_case(folder: Path) -> Reconstruction:
-    """Reconstruct one case with the rules backbone."""
+    """Reconstruct one case with the rules backbone, once a process."""
     tools = _tools()
     return reconstruct(*_read(folder, tools), tools)
 

@@ -22,6 +22,7 @@ import pytest
 from llm_runtime.base import ModelReply, ModelRequest
 from llm_runtime.calls.calling import Asker, MemoryLedger
 from llm_runtime.errors import AttemptsExhausted, ModelError, Truncated
+from tests.marks import deep
 from tests.unit.timelines.prompted.answers import make_good_model
 from timelines.backbones.prompted.backbone import ROLES, prompted_backbone
 from timelines.domain import (
@@ -309,7 +310,8 @@ SPOILS: tuple[Spoil, ...] = (
     cut, drop_line, repeat_piece, rename_uid, swap_uids, prose, fence, entities, quotes, swap_columns, numbers, shuffle_keys, nest, think,
     obeys_the_note, characters, fields, words, kinds, citations,
 )  # fmt: skip
-SEEDS = range(18)
+#: Seeds in `make test`, and those that `make test-deep` adds.
+SEEDS, MORE_SEEDS = range(9), range(9, 18)
 
 
 def stages(spoil: Spoil, rng: random.Random, schema: bool) -> tuple[Backbone, Counter[str]]:
@@ -460,11 +462,11 @@ CHECKS = (
 )
 
 
-def corpus() -> list[tuple[Spoil, int, bool, Callable[[Backbone], None]]]:
+def corpus(seeds: range = SEEDS) -> list[tuple[Spoil, int, bool, Callable[[Backbone], None]]]:
     return [
         (spoil, seed, schema, check)
         for spoil in SPOILS
-        for seed in SEEDS
+        for seed in seeds
         for schema in (True, False)
         for check in CHECKS
     ]
@@ -512,10 +514,13 @@ def test_spoiled_tables_without_identifiers_are_refused_and_let_in_by_turns() ->
     assert min(outcomes[True], outcomes[False]) > 0
 
 
+@pytest.mark.parametrize("seeds", [SEEDS, *deep(MORE_SEEDS)], ids=str)
 @pytest.mark.parametrize("spoil", SPOILS, ids=lambda s: s.__name__)
-def test_no_spoiled_answer_crashes_a_stage_or_lets_a_broken_timeline_in(spoil: Spoil) -> None:
+def test_no_spoiled_answer_crashes_a_stage_or_lets_a_broken_timeline_in(
+    spoil: Spoil, seeds: range
+) -> None:
     outcomes: Counter[str] = Counter()
-    for chosen, seed, schema, check in corpus():
+    for chosen, seed, schema, check in corpus(seeds):
         if chosen is spoil:
             backbone, counts = stages(
                 spoil, random.Random(f"{spoil.__name__}:{seed}:{schema}:{check.__name__}"), schema
@@ -530,7 +535,7 @@ def test_no_spoiled_answer_crashes_a_stage_or_lets_a_broken_timeline_in(spoil: S
                     f"{spoil.__name__} {seed} {schema} {check.__name__}: {error!r}"
                 ) from error
             assert counts["asked"] >= 1
-    assert sum(outcomes.values()) == len(SEEDS) * 2 * len(CHECKS)
+    assert sum(outcomes.values()) == len(seeds) * 2 * len(CHECKS)
     if spoil in (obeys_the_note, nest, entities, fields, words, kinds, citations):
         assert outcomes["refused"] > 0
 

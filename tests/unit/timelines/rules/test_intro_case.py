@@ -11,6 +11,9 @@ from tests.paths import DEMO
 from tests.spec.pipeline.quality.measured import reconstruct_case
 from timelines.domain import Reconstruction
 
+#: One of pytest-xdist's workers reconstructs the case.
+pytestmark = pytest.mark.xdist_group("intro case")
+
 
 @pytest.fixture(scope="module")
 def result() -> Reconstruction:

@@ -120,6 +120,7 @@ RENAMED = {
 }
 
 
+@pytest.mark.xdist_group("intro case")
 def test_other_names_of_the_same_rows_give_the_same_times(tmp_path: Path) -> None:
     source = DEMO / "intro" / "intro-ich"
     for name in ("note.txt", "encounter.json"):
