@@ -11,6 +11,7 @@ from datetime import datetime
 import pytest
 
 from tests.unit.timelines.rules.test_entries import CHART, HEADS
+from timelines.backbones.rules.tagging.tagger import RuleTagger
 from timelines.backbones.rules.timing.timer import RuleTimer
 from timelines.domain import (
     Anchor,
@@ -120,6 +121,19 @@ def test_a_note_written_a_day_later_moves_what_it_dates_by_a_day_and_no_other_no
         )
     for words in ("Fever for three days", "discharged home"):
         assert after[words].time == before[words].time
+
+
+def test_a_plan_has_the_hour_of_its_note_not_the_hour_that_it_names() -> None:
+    note = "Stable. Plan: bronchoscopy at 08:00.\n"
+    (span,) = (s for s in RuleTagger().tag(note) if "bronchoscopy" in note[s.start : s.end])
+    assert span.polarity is Polarity.PLANNED
+    planned = Occurrence("0a1b", 0, "bronchoscopy", span.start, span.end, span.polarity)
+    tagged = TaggedNote(
+        note, Inventory((planned,)), (NotePart(0, len(note), "progress note", 20.0),)
+    )
+    (entry,) = RuleTimer(margins={}).infer(tagged, ANCHOR, DISCHARGE)
+    # Written at 18:00: the last 08:00 is ten hours before, the next one after it.
+    assert (entry.time, entry.decided_by) == (20.0, "plan")
 
 
 def test_a_part_has_characters() -> None:

@@ -14,6 +14,7 @@ from timelines.backbones.rules.tagging.mentions import Thread, build_mention, re
 from timelines.backbones.rules.tagging.polarity import (
     continues_negation,
     find_polarity,
+    is_planned,
     reaching_negation,
 )
 from timelines.backbones.rules.tagging.selection import (
@@ -167,7 +168,7 @@ def _tag_sentence(
     return _tag_chunks(
         clause,
         share_predicates(clause, absorb_parentheses(clause, chunks, section.kind == "allergies")),
-        section.kind,
+        section,
         problem,
         thread,
     )
@@ -185,9 +186,10 @@ def _is_numbered_title(text: str, sentence: Sentence) -> bool:
 
 
 def _tag_chunks(
-    clause: Clause, chunks: list[Chunk], kind: str, problem: bool, thread: Thread
+    clause: Clause, chunks: list[Chunk], section: Section, problem: bool, thread: Thread
 ) -> list[TaggedSpan]:
     spans: list[TaggedSpan] = []
+    kind = section.kind
     line_lead = opens_line(clause, chunks)
     negated_list: Chunk | None = None
     for i, chunk in enumerate(chunks):
@@ -202,6 +204,8 @@ def _tag_chunks(
                 clause, chunk, kind, thread, negated=negated, lead=lead, heading=problem
             )
             polarity = Polarity.ABSENT if negated else find_polarity(clause.text[start:end])
+            if polarity is Polarity.PRESENT and is_planned(clause.text, start, end, section):
+                polarity = Polarity.PLANNED
             spans.append(TaggedSpan(start, end, mention, polarity, lane))
         remember(clause, chunk, lane, thread)
     return spans

@@ -27,7 +27,7 @@ from timelines.backbones.rules.timing.anchors.points import Moment
 from timelines.backbones.rules.timing.anchors.resolver import Resolver
 from timelines.backbones.rules.timing.attachment import Dated, attach
 from timelines.backbones.rules.timing.entries import ENTRY
-from timelines.backbones.rules.timing.estimate import Estimate, Strength
+from timelines.backbones.rules.timing.estimate import PLAN, Estimate, Strength
 from timelines.backbones.rules.timing.frames import (
     begins_presentation,
     describes_patient,
@@ -389,7 +389,7 @@ class Narrator:
         if not past and is_planned(e, self._clause_text(e)):
             moment = self._planned(cursor, moment)
         resolved.append((e, moment))
-        if moment.estimate.rule != "plan" and not self._looks_back(e, moment, cursor, past):
+        if moment.estimate.rule != PLAN and not self._looks_back(e, moment, cursor, past):
             vague = cursor.day_only and e.kind is not Kind.POINT and moment.day == cursor.day
             day_only = moment.day_only or vague
             cursor.set(moment.estimate, moment.day, day_only, e.text, moment.doubt)
@@ -409,7 +409,7 @@ class Narrator:
             here.estimate,
             high=max(high, cursor.time),
             strength=Strength.INHERITED,
-            rule="plan",
+            rule=PLAN,
             reason=f"a plan, made then; {here.estimate.reason}",
         )
         return Moment(estimate, here.day, here.day_only)
