@@ -136,6 +136,22 @@ def test_a_plan_has_the_hour_of_its_note_not_the_hour_that_it_names() -> None:
     assert (entry.time, entry.decided_by) == (20.0, "plan")
 
 
+@pytest.mark.parametrize(
+    ("note", "words", "hours"),
+    [
+        # Written at 08:00 on the day after the admission: 03:00 of that day, and 23:00 before it.
+        ("Overnight one more melena at 03:00.", "Overnight one more melena at 03:00", 5.0),
+        ("Overnight one more melena at 23:00.", "Overnight one more melena at 23:00", 1.0),
+        ("Overnight one more melena.", "Overnight one more melena", 4.0),
+    ],
+)
+def test_a_stated_clock_time_says_more_than_the_night(note: str, words: str, hours: float) -> None:
+    inventory = Inventory((Occurrence("0a1b", 0, words, 0, len(words)),))
+    tagged = TaggedNote(note, inventory, (NotePart(0, len(note), "progress note", 10.0),))
+    (entry,) = RuleTimer(margins={}).infer(tagged, ANCHOR, DISCHARGE)
+    assert entry.time == pytest.approx(hours)
+
+
 def test_a_part_has_characters() -> None:
     with pytest.raises(InvariantError, match="empty or reversed"):
         NotePart(4, 4, "progress note")
