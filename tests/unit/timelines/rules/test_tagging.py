@@ -304,3 +304,20 @@ def test_arrival_and_departure_in_the_head() -> None:
         "Discharged: 9 May 2180 11:30",
         "Fever",
     ]
+
+
+@pytest.mark.parametrize(
+    ("head", "spans_of_head"),
+    [
+        ("Admission date: 1 March 2150\nDischarge date: 5 March 2150", []),
+        ("Admitted: 1 March 2150 14:05", ["Admitted: 1 March 2150 14:05"]),
+    ],
+)
+def test_the_fields_of_a_head_are_none_without_an_hour(head: str, spans_of_head: list[str]) -> None:
+    note = (
+        f"DISCHARGE SUMMARY\n\nName: ___\n\n{head}\n\n"
+        "HISTORY OF PRESENT ILLNESS:\nShe presented after two days of black stools. She was given"
+        " pantoprazole. Her hemoglobin was 8.4, and she was admitted to the ward.\n"
+    )
+    end = note.index("HISTORY")
+    assert [note[s.start : s.end] for s in TAGGER.tag(note) if s.start < end] == spans_of_head

@@ -46,7 +46,8 @@ _HEAD = 1000
 _HEAD_MOVE = re.compile(
     r"(?:^|(?<=\s\s)|(?<=\.\s))(?:ed |hospital )?(?:registered|arrived|arrival|admit(?:ted)?|admission|adm|in|"
     r"discharged?|disch|d/c|departed|out)(?:[ ./]?(?:date|time|on))*[ .]*:?[ ]{0,3}"
-    r"(?:\d{1,4}[-/]\d{1,2}(?:[-/]\d{1,4})?|\d{1,2}[- ][a-z]{3,9}(?:[- ]\d{2,4})?|[a-z]{3,9} \d{1,2}(?:, \d{4})?)"
+    # The year after the name of a month is no clock time.
+    r"(?:\d{1,4}[-/]\d{1,2}(?:[-/]\d{1,4})?|(?>\d{1,2}[- ][a-z]{3,9}(?:[- ]\d{2,4})?)|[a-z]{3,9} \d{1,2}(?:, \d{4})?)"
     r"(?:, (?:arrived )?(?:ed )?| at | )(?:\d{1,2}:\d\d|[012]\d[0-5]\d)\b"
     r"(?:(?!\s\s|\.\s|\.$|\s?(?:→|->|;|\||\s/\s))[^\n])*",
     re.IGNORECASE | re.MULTILINE,
@@ -66,12 +67,12 @@ class RuleTagger:
 
     check: Check = never_stop
 
-    def tag(self, note: str) -> list[TaggedSpan]:
+    def tag(self, note: str, kind: str = "") -> list[TaggedSpan]:
         """Return occurrences in order of start; deterministic.
 
-        Offsets are code points of `note`. Any string is accepted.
+        Offsets are code points of `note`. Any string is accepted. `kind` is that of the note.
         """
-        analysis = analyse(note, self.check)
+        analysis = analyse(note, self.check, kind)
         spans = _demographics(analysis)
         thread, section = Thread(), None
         head = _moves_of_head(analysis.text)

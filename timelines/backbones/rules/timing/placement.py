@@ -27,7 +27,7 @@ from timelines.backbones.rules.timing.estimate import (
 from timelines.backbones.rules.timing.frames import Frame, find_frame, reads_as_story
 from timelines.backbones.rules.timing.narrative import OPENING, WRITTEN, Narrator
 from timelines.backbones.rules.timing.phrases.clauses import Clause
-from timelines.backbones.rules.timing.phrases.passages import is_copied
+from timelines.backbones.rules.timing.phrases.passages import is_copied, is_demographic
 from timelines.backbones.rules.timing.phrases.terms import Anchoring, Basis, Kind, TimeExpression
 from timelines.backbones.rules.timing.results import place_results, place_rows
 from timelines.domain import DAY, Polarity
@@ -195,6 +195,9 @@ class Placement:
             here = Cursor(entry.time, low, entry.time, entry.day, source=WRITTEN)
             self.narrator.entry_sentence(sentence, here)
             self._plans(sentence, entry.time)
+            for occurrence in self.narrator.find_occurrences(sentence.start, sentence.end):
+                if is_demographic(occurrence):
+                    self.narrator.static(occurrence)
         self.resolver.writing = None
         at = Estimate(entry.time, low, entry.time, Strength.PLACE, ENTRY, "the time of the entry")
         cursor.set(at, entry.day, source=WRITTEN)

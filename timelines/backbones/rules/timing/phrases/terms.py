@@ -11,7 +11,6 @@ from enum import StrEnum
 from timelines.backbones.rules.timing.phrases.daypart import Part
 from timelines.backbones.rules.timing.phrases.quantities import Quantity
 
-
 #: Hours between the bounds of a clock time; parts of the day are wider.
 _CLOCK_WIDTH = 1.0
 
