@@ -2,8 +2,8 @@
 
 `index.csv[.gz]` names the stay, time and kind of each file, and may give the admission; without it,
 the names of the files do (`ehr.formats.note_files`). One rule for time zero: the admission, else
-the first written time of a note that is no discharge summary, else the stay is refused. A fault
-refuses its whole stay. No Django here.
+the one that a note states (`ehr.formats.stated`), else the first written time of a note that is no
+discharge summary, else the stay is refused. A fault refuses its whole stay. No Django here.
 """
 
 from __future__ import annotations
@@ -37,11 +37,13 @@ from ehr.formats.note_files import (
     read_note,
 )
 from ehr.formats.note_index import Stay, find_index, is_index, read_index
+from ehr.formats.stated import StatedAdmission, find_admission
 from ehr.formats.stream import EncounterList, NoteBlock, StreamFile, reject_absent
 
 NO_ADMISSION = (
     "no time of admission: give admitted_at in index.csv, or a pattern with {admitted} if the files'"
-    " names have it; the time of a discharge summary is no time zero"
+    " names have it, or a line like “Admission date: 1 March 2150” in a note; the time of a discharge"
+    " summary is no time zero"
 )
 
 
@@ -118,7 +120,7 @@ class TextNotes:
                 continue
             stay = stays[case]
             faults = [*self._find_faults(case, stay)]
-            encounter = _make_encounter(case, stay)
+            encounter = None if faults else self._make_encounter(case, stay)
             if encounter is None and not faults:
                 first = stay.notes[0][0]
                 faults = [Rejection(f"note/{safe_name(first)}", NO_ADMISSION, case_id=case)]
@@ -173,17 +175,36 @@ class TextNotes:
             except OSError as error:
                 yield Rejection(name, f"the file cannot be read: {error.strerror}", case_id=case_id)
 
+    def _make_encounter(self, case: str, stay: Stay) -> EncounterRecord | None:
+        """Return the stay with its time zero, None if nothing gives one."""
+        left = stay.discharged_at
+        texts = {"title": stay.title, "subject_key": stay.subject_key}
+        if stay.admitted_at is not None:
+            return EncounterRecord(case, stay.admitted_at, left, **texts)
+        if (stated := self._find_stated(stay)) and (left is None or stated.at <= left):
+            return EncounterRecord(case, stated.at, left, zero=_describe(stated), **texts)
+        written = [
+            said.written_at
+            for _, said in stay.notes
+            if said.written_at is not None and said.kind != DISCHARGE_SUMMARY
+        ]
+        if not written or (left is not None and left < min(written)):
+            return None
+        zero = "the time of the first note"
+        return EncounterRecord(case, min(written), left, anchor="presentation", zero=zero, **texts)
 
-def _make_encounter(case: str, stay: Stay) -> EncounterRecord | None:
-    """Return the stay with its time zero, None if nothing gives one."""
-    texts = {"title": stay.title, "subject_key": stay.subject_key}
-    if stay.admitted_at is not None:
-        return EncounterRecord(case, stay.admitted_at, stay.discharged_at, **texts)
-    written = [
-        said.written_at
-        for _, said in stay.notes
-        if said.written_at is not None and said.kind != DISCHARGE_SUMMARY
-    ]
-    if not written or (stay.discharged_at is not None and stay.discharged_at < min(written)):
-        return None
-    return EncounterRecord(case, min(written), stay.discharged_at, anchor="presentation", **texts)
+    def _find_stated(self, stay: Stay) -> StatedAdmission | None:
+        """Return the admission that notes state; None if they differ.
+
+        Of one day, an hour says more than the day alone.
+        """
+        texts = (read_note(path, f"note/{safe_name(path)}", self._limits) for path, _ in stay.notes)
+        found = [said for text in texts if (said := find_admission(text))]
+        hours = {said.at for said in found if not said.day_only}
+        if len({said.at.date() for said in found}) != 1 or len(hours) > 1:
+            return None
+        return min(found, key=lambda said: said.day_only)
+
+
+def _describe(stated: StatedAdmission) -> str:
+    return "the day that a note states, at 00:00" if stated.day_only else "stated in a note"

@@ -14,6 +14,7 @@ from ehr.formats.base import FormatError, WrongFile
 from ehr.formats.cases import digest, read_case
 from ehr.formats.columns import clock_times
 from ehr.formats.csv.reader import PlainRows
+from ehr.formats.stated import StatedAdmission, find_admission
 from ehr.formats.stream import NoteBlock, StreamSource
 from ehr.formats.text import TextNotes
 from tests.worlds.ehr_cases import ROWS, write_case
@@ -77,6 +78,44 @@ def test_time_zero_of_a_stay(tmp_path, files, zero):
     assert (stay.admitted_at.isoformat(" ", "minutes"), stay.anchor) == zero
     assert faults(source) == []
     assert next(kind for _, _, kind, _ in read(source)) == "discharge summary"
+
+
+@pytest.mark.parametrize(
+    ("line", "at", "day_only"),
+    [
+        ("Admission date: 1 March 2150", "2150-03-01T00:00", True),
+        ("Date of Admission:  2150-03-01 18:22", "2150-03-01T18:22", False),
+        ("ADMITTED: March 1st, 2150 at 06:05", "2150-03-01T06:05", False),
+        ("Admitted on 01-Mar-2150", "2150-03-01T00:00", True),
+        ("Admission Date: 13/3/2150   Discharge Date: 15/3/2150", "2150-03-13T00:00", True),
+        ("Admission Date: 3/13/2150", "2150-03-13T00:00", True),
+        ("Admission Date: 1.3.2150", "2150-03-01T00:00", True),
+        ("Admission Date: 3/5/2150", None, True),
+        ("Admission date: 31 February 2150", None, True),
+        ("She was admitted on 1 March 2150.", None, True),
+        ("Admission date: ___", None, True),
+    ],
+)
+def test_the_admission_that_a_note_states(line, at, day_only):
+    found = find_admission(f"DISCHARGE SUMMARY\n\n{line}\nDischarge date: 9 March 2150\n")
+    expected = None if at is None else StatedAdmission(datetime.fromisoformat(at), day_only)
+    assert found == expected
+
+
+def test_time_zero_that_a_note_states(tmp_path):
+    stated = "Admission date: 1 March 2150\n"
+    write(
+        tmp_path,
+        **{"a": stated, "a__2150-03-02T07-45__progress_note": "Melena.", "b": "Fell."},
+        **{"c": stated, "c__2150-03-02__consult": "Admission date: 2 March 2150"},
+    )
+    source = TextNotes(tmp_path)
+    day, differing = source.encounters().encounters
+    assert (day.case_id, day.admitted_at, day.anchor) == ("a", datetime(2150, 3, 1), "admission")
+    assert day.zero == "the day that a note states, at 00:00"
+    # Notes that state different days give none: the first note does.
+    assert (differing.admitted_at, differing.anchor) == (datetime(2150, 3, 2), "presentation")
+    assert faults(source) == [("note/b.txt", None, "")]
 
 
 def test_names_give_case_time_and_kind(tmp_path):
