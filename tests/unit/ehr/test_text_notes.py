@@ -14,6 +14,7 @@ from ehr.formats.base import FormatError, WrongFile
 from ehr.formats.cases import digest, read_case
 from ehr.formats.columns import clock_times
 from ehr.formats.csv.reader import PlainRows
+from ehr.formats.note_files import NoteName, read_name_in_stay
 from ehr.formats.stated import StatedAdmission, find_admission
 from ehr.formats.stream import NoteBlock, StreamSource
 from ehr.formats.text import TextNotes
@@ -135,6 +136,45 @@ def test_names_give_case_time_and_kind(tmp_path):
         "note/y__20500230__consult.txt",
         "note/z__20500101.txt",
     ]
+
+
+def test_a_folder_for_each_stay(tmp_path):
+    for stay in ("4711", "4712"):
+        (tmp_path / stay).mkdir()
+    write(tmp_path / "4711", **{"progress": "Melena.", "2150-03-05__discharge_summary": "Home."})
+    write(tmp_path / "4711", **{"2150-03-01T18-30": "Admission date: 1 March 2150 18:22"})
+    write(tmp_path / "4712", progress="No admission.")
+    source = TextNotes(tmp_path)
+    assert read(source) == [
+        (
+            "4711",
+            datetime(2150, 3, 1, 18, 30),
+            "discharge summary",
+            "Admission date: 1 March 2150 18:22",
+        ),
+        ("4711", datetime(2150, 3, 5), "discharge summary", "Home."),
+        ("4711", None, "progress note", "Melena."),
+    ]
+    assert [e.admitted_at for e in source.encounters().encounters] == [datetime(2150, 3, 1, 18, 22)]
+    assert faults(source) == [("note/4712/progress.txt", None, "")]
+    assert {file.name for file in source.files()} >= {"note/4711/progress.txt"}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "day"),
+    [
+        ("progress", "progress note", None),
+        ("progress_2", "progress note", None),
+        ("summary", "discharge summary", None),
+        ("2050-01-02__Discharge", "discharge summary", 2),
+        ("2050-01-02", "discharge summary", 2),
+        ("ED note", "ed note", None),
+    ],
+)
+def test_the_name_of_a_note_in_the_folder_of_its_stay(tmp_path, name, kind, day):
+    said = read_name_in_stay(tmp_path / "4711" / f"{name}.txt")
+    written = None if day is None else datetime(2050, 1, day)
+    assert said == NoteName("4711", written, kind)
 
 
 def test_a_pattern_of_ones_own(tmp_path):
