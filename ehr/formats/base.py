@@ -58,7 +58,8 @@ class WrongFile(ValueError):
 class EncounterRecord:
     """One stay.
 
-    Times are naive local; `anchor` is "admission" or "presentation".
+    Times are naive local; `anchor` is "admission" or "presentation". `zero` says where the
+    admission is from if no field of the format gives it.
     """
 
     case_id: str
@@ -67,6 +68,7 @@ class EncounterRecord:
     title: str = ""
     anchor: str = "admission"
     subject_key: str = ""
+    zero: str = ""
 
 
 @dataclass(frozen=True, slots=True)

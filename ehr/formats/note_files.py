@@ -7,19 +7,42 @@ underscores: `CASE.txt`, `CASE__TIME.txt`, `CASE__TIME__KIND.txt`. Another patte
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from ehr.formats.base import FormatError, NoteRecord, Rejection, WrongFile, has_words
+from ehr.formats.base import (
+    PAPERS,
+    FormatError,
+    NoteRecord,
+    Rejection,
+    WrongFile,
+    has_words,
+)
 from ehr.formats.limits import Limits
 
 SUFFIX = ".txt"
 LONGEST_KIND = 40
 DISCHARGE_SUMMARY = "discharge summary"
 DEFAULT_PATTERNS = ("{case}__{time}__{kind}", "{case}__{time}", "{case}")
+#: Names of notes in a folder for each stay, whose name is the case.
+FOLDER_PATTERNS = ("{time}__{kind}", "{time}", "{kind}")
 #: 20500131, 2050-01-31T08-30, 2050-01-31 083000; a zone at the end is left out.
 TIME = r"\d{4}-?\d{2}-?\d{2}(?:[T_ -]?\d{2}[-:.]?\d{2}(?:[-:.]?\d{2})?(?:Z|[+]\d{2}:?\d{2})?)?"
+#: Kinds as files are named by them.
+_SHORT_KINDS = {
+    "summary": DISCHARGE_SUMMARY,
+    "discharge": DISCHARGE_SUMMARY,
+    "discharge note": DISCHARGE_SUMMARY,
+    "discharge letter": DISCHARGE_SUMMARY,
+    "progress": "progress note",
+    "admission": "admission note",
+}
+_KIND_NAME = re.compile(
+    r"(?:^|[_\W])(?:note|notes|progress|summary|discharge|admission|consult|consultation|letter|"
+    r"history|radiology|report|nursing|triage|ed|icu|h&p)(?:[_\W\d]|$)",
+    re.IGNORECASE,
+)
 _FIELDS = {
     "case": r"(?P<case>.+?)",
     "time": rf"(?P<time>{TIME})",
@@ -92,6 +115,36 @@ def make_kind(text: str) -> str:
     words = text.lower().replace("_", " ").split()
     kind = "".join(c for c in " ".join(words) if c.isprintable())
     return kind[:LONGEST_KIND].strip() or "note"
+
+
+def read_name_in_stay(path: Path) -> NoteName | None:
+    """Return what the name of a note in the folder of its stay says.
+
+    "progress_2.txt" is one more progress note.
+    """
+    said = make_patterns(*FOLDER_PATTERNS).read(path)
+    if said is None:
+        return None
+    kind = said.kind.rstrip(" -0123456789") or said.kind
+    return replace(said, case=path.parent.name, kind=_SHORT_KINDS.get(kind, kind))
+
+
+def list_stay_folders(folder: Path) -> list[Path]:
+    """Return the folders inside a folder that have notes of one stay each.
+
+    They are if there are several, or if the notes of the only one are named by their kinds.
+    """
+    inner = sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith("."))
+    found = [p for p in inner if list_notes(p)]
+    if len(found) == 1 and not all(_KIND_NAME.search(n.stem) for n in list_notes(found[0])):
+        return []
+    return found
+
+
+def list_notes(folder: Path) -> list[Path]:
+    """Return the notes of a folder by name, without papers about them."""
+    hidden = (".", *PAPERS)
+    return sorted(p for p in folder.iterdir() if is_note(p) and not p.name.startswith(hidden))
 
 
 def order_key(note: NoteName) -> tuple[bool, datetime]:

@@ -19,7 +19,7 @@ from ehr.formats.delimited import header_names
 from ehr.formats.fhir.files import DOCUMENTS, LINES, PACKED
 from ehr.formats.meds.reader import COLUMNS as MEDS_COLUMNS
 from ehr.formats.mimic_iv.admissions import ADMISSIONS
-from ehr.formats.note_files import SUFFIX, is_note
+from ehr.formats.note_files import SUFFIX, is_note, list_stay_folders
 from ehr.formats.note_index import is_index
 from ehr.formats.omop.files import find_files
 from ehr.formats.omop.tables import VISITS
@@ -155,8 +155,11 @@ def _find_csv(root: Path) -> str:
 def _find_text(root: Path) -> str:
     notes = [p for p in list_entries(root) if is_note(p)]
     notes = [p for p in notes if not p.name.startswith(PAPERS)]
-    if not notes or _list_tables(root):
+    if not root.is_dir() or _list_tables(root):
         return ""
+    if not notes:
+        stays = list_stay_folders(root)
+        return f"It has a folder of notes for each stay ({len(stays)})." if stays else ""
     return f"It has notes ({len(notes)} {SUFFIX}) and no tables."
 
 

@@ -178,6 +178,7 @@ def _describe_stay(stay: EncounterRecord) -> dict[str, Any]:
         "case_id": stay.case_id,
         "title": stay.title,
         "admitted": stay.admitted_at.isoformat(" ", "minutes"),
+        "zero": stay.zero,
         "discharged": left.isoformat(" ", "minutes") if left else "",
     }
 

@@ -38,10 +38,10 @@ def no_limit() -> None:
 
 
 class Tagger(Protocol):
-    def tag(self, note: str) -> Sequence[TaggedSpan]:
+    def tag(self, note: str, kind: str = "") -> Sequence[TaggedSpan]:
         """Return every event occurrence of the note, in order of start.
 
-        Offsets are code points of `note`.
+        Offsets are code points of `note`. `kind` is that of a note of a chart, "" for any other.
         """
         ...
 

@@ -55,11 +55,13 @@ class Chunk:
     end: int
 
 
-def tag(tagger: Tagger, note: str, parts: Sequence[NotePart] = ()) -> tuple[TaggedSpan, ...]:
+def tag(
+    tagger: Tagger, note: str, parts: Sequence[NotePart] = (), kind: str = ""
+) -> tuple[TaggedSpan, ...]:
     """Return the tagger's spans without white space at their edges.
 
-    In order of start, the longer first. Every part of a chart is tagged by itself; what is between
-    parts has no events.
+    In order of start, the longer first. Every part of a chart is tagged by itself, as the `kind`
+    of note that it is; what is between parts has no events.
 
     Raises TaggingRejected for a span outside the note or without text, and for one span tagged
     twice with one mention.
@@ -68,11 +70,11 @@ def tag(tagger: Tagger, note: str, parts: Sequence[NotePart] = ()) -> tuple[Tagg
         return tuple(
             replace(span, start=span.start + part.start, end=span.end + part.start)
             for part in parts
-            for span in tag(tagger, note[part.start : part.end])
+            for span in tag(tagger, note[part.start : part.end], kind=part.kind)
         )
     reasons: list[str] = []
     spans: list[TaggedSpan] = []
-    for span in tagger.tag(note):
+    for span in tagger.tag(note, kind):
         if span.end > len(note):
             reasons.append(
                 f"span [{span.start}, {span.end}) ends after the note, which has {len(note)}"

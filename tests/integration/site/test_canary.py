@@ -263,7 +263,7 @@ def fail_quoting_note(dataset: Dataset, monkeypatch) -> None:
     """Fail with an exception that quotes the note and a refusal of a row."""
 
     class Quoting:
-        def tag(self, note: str) -> list[TaggedSpan]:
+        def tag(self, note: str, kind: str = "") -> list[TaggedSpan]:
             raise ValueError(note)
 
     used = tools.backbone("rules")

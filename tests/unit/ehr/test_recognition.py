@@ -107,3 +107,23 @@ def test_one_case_alone_is_its_folder(tmp_path):
     shutil.copytree(DEMO / "intro" / "intro-ich", tmp_path / "intro-ich")
     found = recognise(tmp_path)
     assert (found.format, found.root) == ("cases", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("names", "format", "root"),
+    [
+        (["4711/progress.txt"], "text", ""),
+        (["4711/progress.txt", "4711/discharge_summary.txt", "4712/a.txt"], "text", ""),
+        # The only folder is the export, if its files are not named by kinds.
+        (["export/4711.txt"], "text", "export"),
+        (["export/4711/progress.txt", "export/4712/progress.txt"], "text", "export"),
+        (["4711/rows.bin"], "", None),
+    ],
+)
+def test_a_folder_of_notes_for_each_stay(tmp_path, names, format, root):
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("Melena.")
+    found = recognise(tmp_path)
+    assert found.format == format
+    assert root is None or found.root == tmp_path / root

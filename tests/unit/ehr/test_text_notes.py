@@ -14,6 +14,8 @@ from ehr.formats.base import FormatError, WrongFile
 from ehr.formats.cases import digest, read_case
 from ehr.formats.columns import clock_times
 from ehr.formats.csv.reader import PlainRows
+from ehr.formats.note_files import NoteName, read_name_in_stay
+from ehr.formats.stated import StatedAdmission, find_admission
 from ehr.formats.stream import NoteBlock, StreamSource
 from ehr.formats.text import TextNotes
 from tests.worlds.ehr_cases import ROWS, write_case
@@ -79,6 +81,44 @@ def test_time_zero_of_a_stay(tmp_path, files, zero):
     assert next(kind for _, _, kind, _ in read(source)) == "discharge summary"
 
 
+@pytest.mark.parametrize(
+    ("line", "at", "day_only"),
+    [
+        ("Admission date: 1 March 2150", "2150-03-01T00:00", True),
+        ("Date of Admission:  2150-03-01 18:22", "2150-03-01T18:22", False),
+        ("ADMITTED: March 1st, 2150 at 06:05", "2150-03-01T06:05", False),
+        ("Admitted on 01-Mar-2150", "2150-03-01T00:00", True),
+        ("Admission Date: 13/3/2150   Discharge Date: 15/3/2150", "2150-03-13T00:00", True),
+        ("Admission Date: 3/13/2150", "2150-03-13T00:00", True),
+        ("Admission Date: 1.3.2150", "2150-03-01T00:00", True),
+        ("Admission Date: 3/5/2150", None, True),
+        ("Admission date: 31 February 2150", None, True),
+        ("She was admitted on 1 March 2150.", None, True),
+        ("Admission date: ___", None, True),
+    ],
+)
+def test_the_admission_that_a_note_states(line, at, day_only):
+    found = find_admission(f"DISCHARGE SUMMARY\n\n{line}\nDischarge date: 9 March 2150\n")
+    expected = None if at is None else StatedAdmission(datetime.fromisoformat(at), day_only)
+    assert found == expected
+
+
+def test_time_zero_that_a_note_states(tmp_path):
+    stated = "Admission date: 1 March 2150\n"
+    write(
+        tmp_path,
+        **{"a": stated, "a__2150-03-02T07-45__progress_note": "Melena.", "b": "Fell."},
+        **{"c": stated, "c__2150-03-02__consult": "Admission date: 2 March 2150"},
+    )
+    source = TextNotes(tmp_path)
+    day, differing = source.encounters().encounters
+    assert (day.case_id, day.admitted_at, day.anchor) == ("a", datetime(2150, 3, 1), "admission")
+    assert day.zero == "the day that a note states, at 00:00"
+    # Notes that state different days give none: the first note does.
+    assert (differing.admitted_at, differing.anchor) == (datetime(2150, 3, 2), "presentation")
+    assert faults(source) == [("note/b.txt", None, "")]
+
+
 def test_names_give_case_time_and_kind(tmp_path):
     write(
         tmp_path,
@@ -96,6 +136,45 @@ def test_names_give_case_time_and_kind(tmp_path):
         "note/y__20500230__consult.txt",
         "note/z__20500101.txt",
     ]
+
+
+def test_a_folder_for_each_stay(tmp_path):
+    for stay in ("4711", "4712"):
+        (tmp_path / stay).mkdir()
+    write(tmp_path / "4711", **{"progress": "Melena.", "2150-03-05__discharge_summary": "Home."})
+    write(tmp_path / "4711", **{"2150-03-01T18-30": "Admission date: 1 March 2150 18:22"})
+    write(tmp_path / "4712", progress="No admission.")
+    source = TextNotes(tmp_path)
+    assert read(source) == [
+        (
+            "4711",
+            datetime(2150, 3, 1, 18, 30),
+            "discharge summary",
+            "Admission date: 1 March 2150 18:22",
+        ),
+        ("4711", datetime(2150, 3, 5), "discharge summary", "Home."),
+        ("4711", None, "progress note", "Melena."),
+    ]
+    assert [e.admitted_at for e in source.encounters().encounters] == [datetime(2150, 3, 1, 18, 22)]
+    assert faults(source) == [("note/4712/progress.txt", None, "")]
+    assert {file.name for file in source.files()} >= {"note/4711/progress.txt"}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "day"),
+    [
+        ("progress", "progress note", None),
+        ("progress_2", "progress note", None),
+        ("summary", "discharge summary", None),
+        ("2050-01-02__Discharge", "discharge summary", 2),
+        ("2050-01-02", "discharge summary", 2),
+        ("ED note", "ed note", None),
+    ],
+)
+def test_the_name_of_a_note_in_the_folder_of_its_stay(tmp_path, name, kind, day):
+    said = read_name_in_stay(tmp_path / "4711" / f"{name}.txt")
+    written = None if day is None else datetime(2050, 1, day)
+    assert said == NoteName("4711", written, kind)
 
 
 def test_a_pattern_of_ones_own(tmp_path):

@@ -56,7 +56,7 @@ class PromptedTagger:
     asker: Asker
     config: PipelineConfig
 
-    def tag(self, note: str) -> Sequence[TaggedSpan]:
+    def tag(self, note: str, kind: str = "") -> Sequence[TaggedSpan]:
         """Return every occurrence that the model names, in order.
 
         Raises ModelError, AttemptsExhausted.

@@ -9,7 +9,7 @@ from timelines.pipeline.backbone import Backbone, Check, never_stop
 
 NAME = "rules"
 #: Increased whenever a rule or a vocabulary changes the output; recorded with every run.
-VERSION = "12"
+VERSION = "13"
 
 
 def rules_backbone(check: Check = never_stop) -> Backbone:

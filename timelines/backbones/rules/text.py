@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from llm_runtime.model_files import SPACY_ENGLISH
 from timelines.backbones.rules.sections.headings import Section
-from timelines.backbones.rules.sections.structure import read_sections
+from timelines.backbones.rules.sections.notes import View, find_view, read_sections_of
 from timelines.backbones.rules.sentences import sentence_spans, unwrap_lines
 from timelines.backbones.rules.tables import Row, find_rows
 from timelines.pipeline.backbone import Check, never_stop
@@ -125,12 +125,12 @@ class Analysis:
         return [t.idx for t in self.doc]
 
 
-def analyse(text: str, check: Check = never_stop) -> Analysis:
+def analyse(text: str, check: Check = never_stop, kind: str = "") -> Analysis:
     """Parse a note and find its sections, sentences and lines.
 
-    Accepts any string, also an empty one. Raises what `check` raises.
+    `kind` is that of the note. Accepts any string, also an empty one. Raises what `check` raises.
     """
-    return _analyse(_Request(text, check))
+    return _analyse(_Request(text, find_view(kind), check))
 
 
 @dataclass(frozen=True)
@@ -141,13 +141,14 @@ class _Request:
     """
 
     text: str
+    view: View
     check: Check = field(compare=False)
 
 
 @lru_cache(maxsize=16)
 def _analyse(asked: _Request) -> Analysis:
     text = unwrap_lines(asked.text)
-    sections = read_sections(text)
+    sections = read_sections_of(text, asked.view)
     spans = sentence_spans(text, [s.start for s in sections], [s.body_start for s in sections])
     lines = _lines(text)
     starts = [line.start for line in lines]

@@ -1,7 +1,7 @@
 """Find occurrences of different notes that may be the same event.
 
-Their mentions are similar and their times can be the same. Vectors are compared note by note, so
-that memory does not grow with the square of a chart.
+Their mentions are similar, their times can be the same, and both are plans or neither is. Vectors
+are compared note by note, so that memory does not grow with the square of a chart.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from llm_runtime.base import Embedder, Vectors
 from llm_runtime.calls.blocking import run_blocking
-from timelines.domain import Entry, TaggedNote, Timeline
+from timelines.domain import Entry, Polarity, TaggedNote, Timeline
 from timelines.pipeline.linking.intervals import find_interval
 from timelines.pipeline.linking.values import Pair, find_part
 
@@ -60,10 +60,12 @@ def _find_places(
         if part is not None and find_interval(timeline.by_uid[occurrence.uid]) is not None:
             by_part[part].append(at)
     low, high = _bounds(timeline.entries)
+    planned = np.array([o.polarity is Polarity.PLANNED for o in note.inventory])
     for one, other in combinations(sorted(by_part), 2):
         rows, columns = np.array(by_part[one]), np.array(by_part[other])
         similar = vectors[rows] @ vectors[columns].T
         meets = (low[rows][:, None] <= high[columns]) & (low[columns] <= high[rows][:, None])
+        meets &= planned[rows][:, None] == planned[columns]
         similar = np.where(meets & (similar >= LEAST_SIMILAR), similar, -1.0)
         for at, scores in enumerate(similar):
             for best in np.argsort(-scores, kind="stable")[:MOST_EACH]:

@@ -5,6 +5,8 @@ Values are derived by hand.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from timelines.domain import (
     Inventory,
     NotePart,
     Occurrence,
+    Polarity,
     RowLink,
     TaggedNote,
     Timeline,
@@ -194,6 +197,18 @@ def test_candidates_are_similar_of_two_notes_and_at_one_time() -> None:
     assert find_pairs(note, timeline, vectors)[1].similarity == pytest.approx(0.6)
     assert find_members(note.inventory, PARTS)["0002"].note == "discharge summary"
     assert find_members(note.inventory, PARTS)["0000"].note == "progress note written at 30.0 h"
+
+
+def test_a_plan_is_a_candidate_for_a_plan_alone() -> None:
+    planned = (12, 62)
+    occurrences = tuple(
+        replace(o, polarity=Polarity.PLANNED if o.start in planned else Polarity.PRESENT)
+        for o in tagged(12, 20, 62, 70).inventory
+    )
+    note = TaggedNote("x" * 95, Inventory(occurrences), PARTS)
+    timeline = Timeline(tuple(Entry(o.uid, 5.0, 4.0, 6.0) for o in occurrences))
+    found = find_pairs(note, timeline, np.ones((4, 1), dtype=np.float32))
+    assert {(p.first, p.second) for p in found} == {("0000", "0002"), ("0001", "0003")}
 
 
 def test_an_occurrence_between_notes_or_without_a_time_is_no_candidate() -> None:

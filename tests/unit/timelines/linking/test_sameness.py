@@ -6,6 +6,8 @@ alone allows. The reason of a refusal names what the notes contradict.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from timelines.backbones.rules.linking.linker import RuleLinker
@@ -239,6 +241,19 @@ def test_what_was_done_is_not_what_is_planned_or_denied(other: Polarity) -> None
     said = ("Vancomycin was started.", "Vancomycin was started")
     found = verdict(said, said, polarities=(PRESENT, other))
     assert (found.same, found.reason) == (False, f"one is present, the other {other.value}")
+
+
+def test_what_one_note_plans_is_not_what_the_other_reports_by_any_words() -> None:
+    scope = ("Endoscopy this afternoon.", "Endoscopy")
+    done = ("Upper endoscopy on day 2.", "Upper endoscopy")
+    note = chart(scope, done, (PRESENT, PRESENT))
+    planned, reported = (
+        Mentioned(reading, replace(entry(uid, (13.0, 13.0)), decided_by=rule))
+        for (uid, reading), rule in zip(read_note(note).items(), ("plan", "day"), strict=True)
+    )
+    found = compare(planned, reported, 0.9)
+    assert (found.same, found.reason) == (False, "one is a plan, the other is not")
+    assert compare(reported, reported, 0.9).same
 
 
 @pytest.mark.parametrize(

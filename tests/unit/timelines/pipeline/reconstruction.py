@@ -50,7 +50,7 @@ class ScriptedBackbone:
         self.calls: list[str] = []
         self.names: tuple[str, ...] = ()
 
-    def tag(self, note: str) -> Sequence[TaggedSpan]:
+    def tag(self, note: str, kind: str = "") -> Sequence[TaggedSpan]:
         self.calls.append("tag")
         return self.spans
 

@@ -41,7 +41,7 @@ class FixedTagger:
     def __init__(self, *given_spans: TaggedSpan) -> None:
         self._spans = given_spans
 
-    def tag(self, note: str) -> tuple[TaggedSpan, ...]:
+    def tag(self, note: str, kind: str = "") -> tuple[TaggedSpan, ...]:
         return self._spans
 
 
@@ -149,7 +149,7 @@ def test_tag_trims_and_orders():
 
 def test_the_notes_of_a_chart_are_tagged_one_by_one():
     class Words:
-        def tag(self, note: str) -> list[TaggedSpan]:
+        def tag(self, note: str, kind: str = "") -> list[TaggedSpan]:
             return [
                 TaggedSpan(m.start(), m.end(), f"{m[0]} of {note}") for m in WORD.finditer(note)
             ]

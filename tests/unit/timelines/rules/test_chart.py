@@ -11,6 +11,9 @@ from datetime import datetime
 import pytest
 
 from tests.unit.timelines.rules.test_entries import CHART, HEADS
+from timelines.backbones.rules.querying.reading import read_note
+from timelines.backbones.rules.sections.notes import View, find_view, read_sections_of
+from timelines.backbones.rules.tagging.tagger import RuleTagger
 from timelines.backbones.rules.timing.timer import RuleTimer
 from timelines.domain import (
     Anchor,
@@ -122,6 +125,97 @@ def test_a_note_written_a_day_later_moves_what_it_dates_by_a_day_and_no_other_no
         assert after[words].time == before[words].time
 
 
+def test_a_plan_has_the_hour_of_its_note_not_the_hour_that_it_names() -> None:
+    note = "Stable. Plan: bronchoscopy at 08:00.\n"
+    (span,) = (s for s in RuleTagger().tag(note) if "bronchoscopy" in note[s.start : s.end])
+    assert span.polarity is Polarity.PLANNED
+    planned = Occurrence("0a1b", 0, "bronchoscopy", span.start, span.end, span.polarity)
+    tagged = TaggedNote(
+        note, Inventory((planned,)), (NotePart(0, len(note), "progress note", 20.0),)
+    )
+    (entry,) = RuleTimer(margins={}).infer(tagged, ANCHOR, DISCHARGE)
+    # Written at 18:00: the last 08:00 is ten hours before, the next one after it.
+    assert (entry.time, entry.decided_by) == (20.0, "plan")
+
+
+@pytest.mark.parametrize(
+    ("note", "words", "hours"),
+    [
+        # Written at 08:00 on the day after the admission: 03:00 of that day, and 23:00 before it.
+        ("Overnight one more melena at 03:00.", "Overnight one more melena at 03:00", 5.0),
+        ("Overnight one more melena at 23:00.", "Overnight one more melena at 23:00", 1.0),
+        ("Overnight one more melena.", "Overnight one more melena", 4.0),
+    ],
+)
+def test_a_stated_clock_time_says_more_than_the_night(note: str, words: str, hours: float) -> None:
+    inventory = Inventory((Occurrence("0a1b", 0, words, 0, len(words)),))
+    tagged = TaggedNote(note, inventory, (NotePart(0, len(note), "progress note", 10.0),))
+    (entry,) = RuleTimer(margins={}).infer(tagged, ANCHOR, DISCHARGE)
+    assert entry.time == pytest.approx(hours)
+
+
 def test_a_part_has_characters() -> None:
     with pytest.raises(InvariantError, match="empty or reversed"):
         NotePart(4, 4, "progress note")
+
+
+PROGRESS = """Progress note, 2 March 2150 07:45
+
+Admission date: 1 March 2150
+
+78 year old woman with melena. Haemoglobin this morning 7.9 g/dL.
+Diagnosis: upper GI bleed.
+Plan: endoscopy this afternoon.
+"""
+
+
+def mentions(kind: str) -> list[str]:
+    return [span.mention for span in RuleTagger().tag(PROGRESS, kind)]
+
+
+def test_a_progress_note_has_no_sections_of_a_discharge() -> None:
+    assert mentions("progress note") == [
+        "78 year old",
+        "female sex",
+        "melena",
+        "haemoglobin this morning 7.9 g/dL",
+        "upper GI bleed",
+        "planned: endoscopy this afternoon",
+    ]
+
+
+def test_the_kind_of_a_note_says_from_where_it_sees_the_stay() -> None:
+    views = {kind: find_view(kind) for kind in ("", "Discharge Summary", "ED note", "consult")}
+    assert list(views.values()) == [View.END, View.END, View.ARRIVAL, View.DURING]
+    own = read_sections_of(PROGRESS, View.DURING)
+    assert [s.kind for s in own] == ["header", "other", "other", "transitional"]
+    # The head ends with its last field.
+    assert PROGRESS[own[1].start :].lstrip().startswith("78 year old")
+
+
+def test_age_and_sex_of_a_progress_note_are_facts_about_the_patient() -> None:
+    words = "78 year old"
+    at = PROGRESS.index(words)
+    inventory = Inventory((Occurrence("0a1b", 0, words, at, at + len(words)),))
+    tagged = TaggedNote(PROGRESS, inventory, (NotePart(0, len(PROGRESS), "progress note", 10.0),))
+    (entry,) = RuleTimer(margins={}).infer(tagged, ANCHOR, DISCHARGE)
+    assert (entry.time, entry.decided_by) == (0.0, "static")
+
+
+def test_the_sections_of_a_chart_are_those_of_its_notes() -> None:
+    summary = "DISCHARGE DIAGNOSIS:\nUpper GI bleed.\n"
+    text = f"{summary}\n{PROGRESS}"
+    at = len(summary) + 1
+    words = {"Upper GI bleed": "discharge_diagnosis", "Haemoglobin this morning 7.9": "other"}
+    occurrences = tuple(
+        Occurrence(f"000{n}", n, w, text.index(w), text.index(w) + len(w))
+        for n, w in enumerate(words)
+    )
+    parts = (
+        NotePart(0, len(summary), "discharge summary", 90.0),
+        NotePart(at, len(text), "progress note", 10.0),
+    )
+    found = read_note(TaggedNote(text, Inventory(occurrences), parts))
+    assert [r.section for r in found.values()] == list(words.values())
+    alone = read_note(TaggedNote(text, Inventory(occurrences)))
+    assert alone["0001"].section == "discharge_diagnosis"

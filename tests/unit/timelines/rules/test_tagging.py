@@ -77,6 +77,29 @@ def test_what_is_denied_is_absent(text: str, span: str) -> None:
     assert found.polarity is Polarity.ABSENT
 
 
+@pytest.mark.parametrize(
+    ("note", "span", "polarity"),
+    [
+        ("PLAN:\nEndoscopy this afternoon.", "Endoscopy", Polarity.PLANNED),
+        ("COURSE:\nMelena again. Plan: endoscopy, transfusion.", "endoscopy", Polarity.PLANNED),
+        ("COURSE:\nMelena again. Plan: endoscopy, transfusion.", "transfusion", Polarity.PLANNED),
+        ("COURSE:\nMelena again. Plan: endoscopy.", "Melena", Polarity.PRESENT),
+        ("PLAN:\nEndoscopy was done at noon.", "Endoscopy", Polarity.PRESENT),
+        ("PLAN:\nNo further transfusion.", "transfusion", Polarity.ABSENT),
+        ("COURSE:\nShe is scheduled for endoscopy.", "endoscopy", Polarity.PLANNED),
+        ("COURSE:\nHemodialysis is to be started.", "Hemodialysis", Polarity.PLANNED),
+        ("COURSE:\nShe was found to be septic.", "septic", Polarity.PRESENT),
+        ("TRANSITIONAL ISSUES:\nRepeat CT chest in May.", "CT chest", Polarity.PLANNED),
+        ("ASSESSMENT AND PLAN:\nSeptic shock.", "Septic shock", Polarity.PRESENT),
+    ],
+)
+def test_what_follows_a_plan_or_says_so_is_planned(
+    note: str, span: str, polarity: Polarity
+) -> None:
+    (found,) = (s for s in TAGGER.tag(note) if span in note[s.start : s.end])
+    assert found.polarity is polarity
+
+
 def test_a_negation_reaches_through_its_list_and_no_further() -> None:
     note = "HPI:\nNo nausea, vomiting or diarrhea, and he was started on levofloxacin."
     by_text = {note[s.start : s.end]: s for s in TAGGER.tag(note)}
@@ -281,3 +304,20 @@ def test_arrival_and_departure_in_the_head() -> None:
         "Discharged: 9 May 2180 11:30",
         "Fever",
     ]
+
+
+@pytest.mark.parametrize(
+    ("head", "spans_of_head"),
+    [
+        ("Admission date: 1 March 2150\nDischarge date: 5 March 2150", []),
+        ("Admitted: 1 March 2150 14:05", ["Admitted: 1 March 2150 14:05"]),
+    ],
+)
+def test_the_fields_of_a_head_are_none_without_an_hour(head: str, spans_of_head: list[str]) -> None:
+    note = (
+        f"DISCHARGE SUMMARY\n\nName: ___\n\n{head}\n\n"
+        "HISTORY OF PRESENT ILLNESS:\nShe presented after two days of black stools. She was given"
+        " pantoprazole. Her hemoglobin was 8.4, and she was admitted to the ward.\n"
+    )
+    end = note.index("HISTORY")
+    assert [note[s.start : s.end] for s in TAGGER.tag(note) if s.start < end] == spans_of_head

@@ -568,3 +568,16 @@ def test_an_hour_after_a_named_day_is_in_doubt_if_the_story_goes_back() -> None:
     assert (back.time, on.time) == (26 + 4, 26 + 4)
     assert (back.known, on.known) == (False, True)
     assert (back.lower or 0.0) <= 2 + 4
+
+
+def test_on_arrival_is_the_arrival_after_days_of_complaints() -> None:
+    text = "HPI:\nShe presented after two days of black stools. On arrival hemoglobin was 8.4.\n"
+    found = time_mentions(text, "black stools", "hemoglobin was 8.4")
+    assert found["black stools"].time == -48.0
+    # The usual registration in the emergency department, two hours before the admission.
+    assert found["hemoglobin was 8.4"].time == pytest.approx(-2.0)
+
+
+def test_on_arrival_elsewhere_goes_on_with_the_story() -> None:
+    text = "HPI:\nTwo days of black stools. On arrival at the outside hospital she was pale.\n"
+    assert (time_mentions(text, "pale")["pale"].time or 0.0) < -4.0

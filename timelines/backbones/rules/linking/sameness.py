@@ -23,6 +23,7 @@ from timelines.backbones.rules.querying.courses import LASTING
 from timelines.backbones.rules.querying.reading import Act, Reading
 from timelines.backbones.rules.querying.vocabulary import Concept, Kind
 from timelines.backbones.rules.revision.stated import Stated, stated_values
+from timelines.backbones.rules.timing.estimate import PLAN
 from timelines.domain import LEAST_TOLERANCE, Entry
 from timelines.pipeline.linking.intervals import find_interval
 
@@ -110,6 +111,12 @@ def _find_polarity_fault(first: Mentioned, second: Mentioned) -> str:
     return "" if one is other else f"one is {one.value}, the other {other.value}"
 
 
+def _find_plan_fault(first: Mentioned, second: Mentioned) -> str:
+    """Return that one note plans what the other reports, whatever its words."""
+    planned = [m.entry.decided_by == PLAN for m in (first, second)]
+    return "one is a plan, the other is not" if planned[0] != planned[1] else ""
+
+
 def _find_act_fault(first: Mentioned, second: Mentioned) -> str:
     if first.act is second.act:
         return ""
@@ -170,6 +177,7 @@ def _can_be_once(first: Entry, second: Entry) -> bool:
 
 _FAULTS: tuple[Callable[[Mentioned, Mentioned], str], ...] = (
     _find_polarity_fault,
+    _find_plan_fault,
     _find_act_fault,
     _find_word_fault,
     _find_value_fault,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
+from timelines.backbones.rules.parts import analyse_note
 from timelines.backbones.rules.querying.context import (
     PLACES,
     drop_asides,
@@ -18,7 +19,7 @@ from timelines.backbones.rules.querying.context import (
     resolve_ambiguous,
 )
 from timelines.backbones.rules.querying.vocabulary import Concept, Hit, Kind, vocabulary
-from timelines.backbones.rules.text import Analysis, analyse
+from timelines.backbones.rules.text import Analysis
 from timelines.domain import Occurrence, Polarity, TaggedNote
 from timelines.pipeline.backbone import Check, never_stop
 from timelines.pipeline.values import find_numbers
@@ -144,7 +145,7 @@ _FINDING_CARRIERS = re.compile(
 
 def read_note(note: TaggedNote, check: Check = never_stop) -> dict[str, Reading]:
     """A reading of every occurrence, by UID."""
-    analysis = analyse(note.text, check)
+    analysis = analyse_note(note, check)
     readings = {}
     for occurrence in note.inventory:
         check()

@@ -17,6 +17,9 @@ from importlib.resources import files
 _WORD = re.compile(r"[A-Za-z0-9+&%]+")
 #: Characters allowed between the words of one term; a comma or a bracket ends it.
 _GLUE = re.compile(r"[ \t\-./'’#]{0,3}")
+_BRITISH = re.compile(
+    r"haem(?!ophilus)|aemia|aemic|oedem|oesoph|oestr|faec|paed|foet|gynae|orrhoe|anaes|caes(?=ar)"
+)
 _MAX_TERM_WORDS = 6
 MEDICATION_CATEGORIES = ("med", "order")
 #: Categories of an event name that the tables know by another one: FHIR and OMOP name vital signs.
@@ -93,13 +96,18 @@ class Hit:
     implied: bool = False
 
 
+def _spell(word: str) -> str:
+    """Return an American spelling, which the tables have."""
+    return _BRITISH.sub(lambda m: m.group().replace("ae", "e").replace("oe", "e"), word)
+
+
 @lru_cache(maxsize=20_000)
 def event_name(text: str) -> EventName:
     """Split an event name into category, words and act.
 
     ``med:nacl 0.9%:start`` gives category med, words (nacl, 0, 9%, start), act start.
     """
-    words = tuple(w.lower() for w in _WORD.findall(text))
+    words = tuple(_spell(w.lower()) for w in _WORD.findall(text))
     parts = text.split(":")
     act = parts[-1].strip().lower() if len(parts) > 2 else ""
     category = words[0] if words else ""

@@ -21,6 +21,8 @@ _SHARED = frozenset({SECTION, CONTENT})
 _SAME_MOMENT = 0.02
 #: A row further away than this (hours) is a correction of its own.
 _MAX_SHIFT = 6.0
+#: Hours by which the context of an undated occurrence may be later than it.
+_AHEAD = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,21 @@ def find_tie(entry: Entry, anchors: Mapping[str, Anchored]) -> Anchored | None:
     tie = None
     if entry.decided_by in _TIED:
         tie = next((anchors[uid] for uid in entry.context if uid in anchors), None)
+        tie = None if tie is not None and _is_later(tie, entry) else tie
     elif entry.decided_by in _SHARED and entry.time is not None:
         same = [a for a in anchors.values() if abs(a.text_time - entry.time) < _SAME_MOMENT]
         same.sort(key=lambda a: (a.shift, a.uid))
         tie = same[(len(same) - 1) // 2] if same else None
     return None if tie is None or abs(tie.shift) > _MAX_SHIFT else tie
+
+
+def _is_later(tie: Anchored, entry: Entry) -> bool:
+    """Return whether the context is later than what the text puts after it.
+
+    Then another note of the chart gave it another time, and its shift is from that.
+    """
+    return (
+        entry.decided_by == "narrative"
+        and entry.time is not None
+        and tie.text_time > entry.time + _AHEAD
+    )

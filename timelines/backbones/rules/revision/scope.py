@@ -8,7 +8,7 @@ from timelines.backbones.rules.querying.reading import OUTSIDE_SECTIONS, PLAN_SE
 from timelines.backbones.rules.querying.vocabulary import Kind
 from timelines.backbones.rules.revision.match import REACH_UNIQUE, Match
 from timelines.backbones.rules.timing.estimate import CONTENT, SECTION
-from timelines.domain import Entry, SourceRow
+from timelines.domain import Entry, Polarity, SourceRow
 
 #: "discharge creatinine": the last one drawn, which may be a day or two old.
 _LAST_BEFORE_DISCHARGE = re.compile(r"\b(?:discharge|dc|d/c|final|last)\b", re.IGNORECASE)
@@ -82,8 +82,10 @@ def may_have_rows(reading: Reading, entry: Entry) -> bool:
         # "intubated" among the findings of an examination is how the patient was, not the placement
         return False
     measured = bool(reading.concept and reading.concept.kind is Kind.MEASUREMENT and reading.values)
-    if not measured and (
-        reading.section in PLAN_SECTIONS or _PLAN.search(reading.occurrence.mention)
+    planned = reading.occurrence.polarity is Polarity.PLANNED
+    if planned or (
+        not measured
+        and (reading.section in PLAN_SECTIONS or _PLAN.search(reading.occurrence.mention))
     ):
         return bool(reading.concept and reading.concept.name in ("discharge", "death"))
     if not measured and _HISTORY.search(reading.occurrence.mention):

@@ -24,7 +24,7 @@ _KIND_OF_TITLE = {
 }
 
 #: Field names of the administrative head of a note.
-_HEAD_FIELD = re.compile(
+HEAD_FIELD = re.compile(
     r"(?:name|unit no|mrn|admission date|discharge date|date of"
     r" (?:birth|admission|discharge)|admitted|discharged|dob|sex|gender|service|"
     r"attending|age|dictated by|primary care physician|pcp|referring physician|date)\s*:",
@@ -191,7 +191,7 @@ def _first_heading(line: str, current: str) -> tuple[int, int, str, str] | None:
     match = _HEADING.match(line)
     if not match or not _ends_title(line, match):
         return None
-    if _HEAD_FIELD.match(line.lstrip()):
+    if HEAD_FIELD.match(line.lstrip()):
         return (begin, begin, "header", "") if current in {"", "header"} else None
     kind = kind_of_title(match["title"])
     # A bare title without a colon must be alone on its line and look like a title.

@@ -18,7 +18,12 @@ from timelines.backbones.rules.sections.content import (
     content_model,
     passage_features,
 )
-from timelines.backbones.rules.sections.headings import SYSTEM, Section, find_sections
+from timelines.backbones.rules.sections.headings import (
+    HEAD_FIELD,
+    SYSTEM,
+    Section,
+    find_sections,
+)
 from timelines.backbones.rules.sections.literature import (
     LITERATURE,
     Report,
@@ -136,7 +141,8 @@ def _split(text: str, section: Section) -> list[_Passage]:
                 start = section.body_start + m.start()
                 cuts[start] = (start + system.end(), system["title"])
     for m in _BREAK.finditer(text, section.body_start, section.end):
-        cuts.setdefault(m.end(), (m.end(), ""))
+        if section.kind != "header" or not _is_of_fields(text, m.end(), section.end):
+            cuts.setdefault(m.end(), (m.end(), ""))
     starts = sorted(s for s in cuts if s < section.end)
     edges = [*starts, section.end]
     passages: list[_Passage] = []
@@ -148,6 +154,13 @@ def _split(text: str, section: Section) -> list[_Passage]:
         else:
             passages.append(_Passage(start, end, min(body, end), section, first, title))
     return passages
+
+
+def _is_of_fields(text: str, start: int, end: int) -> bool:
+    """Return whether a paragraph has nothing but fields of the head."""
+    following = _BREAK.search(text, start, end)
+    lines = text[start : following.start() if following else end].splitlines()
+    return all(HEAD_FIELD.match(line.lstrip()) for line in lines if line.strip())
 
 
 def _choose(text: str, passages: Sequence[_Passage], model: ContentModel) -> list[str]:

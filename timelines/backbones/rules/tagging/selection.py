@@ -43,6 +43,13 @@ _OFFICE = re.compile(
 )
 #: A line of capitals without figures; a remark in brackets may follow.
 _CAPITALS = re.compile(r"[A-Z][A-Z &/,'-]+(?: ?[({][^(){}]{1,40}[)}])?:?")
+#: The title of a note, perhaps with a date and an hour: "Progress note, 2 March 2150 07:45".
+_NOTE_TITLE = re.compile(
+    r"[\W_]*(?:[a-z&/-]+\s+){0,4}(?:note|summary|report|letter|consult(?:ation)?|h ?& ?p)"
+    r"(?:[\W\d_]|\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\b|"
+    r"\b(?:on|at|of|written|dated?|hospital|day|hd|hours?|[ap]m|h)\b)*",
+    re.IGNORECASE,
+)
 #: Characters at the beginning of a letter that have its salutation.
 _HEAD = 1500
 _SALUTATION = re.compile(r"\bDear\s(?:[A-Z][\w.-]*\s?){1,6}[:,]")
@@ -86,7 +93,16 @@ def is_administrative(text: str, start: int, end: int) -> bool:
 
     Examples: "Dictated 3/4 by Dr. Low", "cc: ICU", "WEIGHTS AND DRAINS" above a paragraph.
     """
-    return _OFFICE.match(text, start, end) is not None or _is_capital_title(text, start, end)
+    return (
+        _OFFICE.match(text, start, end) is not None
+        or _is_capital_title(text, start, end)
+        or _is_title_of_note(text, start, end)
+    )
+
+
+def _is_title_of_note(text: str, start: int, end: int) -> bool:
+    """Return whether the first line only says what note this is, and when."""
+    return not text[:start].strip() and _NOTE_TITLE.fullmatch(text, start, end) is not None
 
 
 def _is_capital_title(text: str, start: int, end: int) -> bool:

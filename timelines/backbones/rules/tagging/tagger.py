@@ -14,6 +14,7 @@ from timelines.backbones.rules.tagging.mentions import Thread, build_mention, re
 from timelines.backbones.rules.tagging.polarity import (
     continues_negation,
     find_polarity,
+    is_planned,
     reaching_negation,
 )
 from timelines.backbones.rules.tagging.selection import (
@@ -45,7 +46,8 @@ _HEAD = 1000
 _HEAD_MOVE = re.compile(
     r"(?:^|(?<=\s\s)|(?<=\.\s))(?:ed |hospital )?(?:registered|arrived|arrival|admit(?:ted)?|admission|adm|in|"
     r"discharged?|disch|d/c|departed|out)(?:[ ./]?(?:date|time|on))*[ .]*:?[ ]{0,3}"
-    r"(?:\d{1,4}[-/]\d{1,2}(?:[-/]\d{1,4})?|\d{1,2}[- ][a-z]{3,9}(?:[- ]\d{2,4})?|[a-z]{3,9} \d{1,2}(?:, \d{4})?)"
+    # The year after the name of a month is no clock time.
+    r"(?:\d{1,4}[-/]\d{1,2}(?:[-/]\d{1,4})?|(?>\d{1,2}[- ][a-z]{3,9}(?:[- ]\d{2,4})?)|[a-z]{3,9} \d{1,2}(?:, \d{4})?)"
     r"(?:, (?:arrived )?(?:ed )?| at | )(?:\d{1,2}:\d\d|[012]\d[0-5]\d)\b"
     r"(?:(?!\s\s|\.\s|\.$|\s?(?:→|->|;|\||\s/\s))[^\n])*",
     re.IGNORECASE | re.MULTILINE,
@@ -65,12 +67,12 @@ class RuleTagger:
 
     check: Check = never_stop
 
-    def tag(self, note: str) -> list[TaggedSpan]:
+    def tag(self, note: str, kind: str = "") -> list[TaggedSpan]:
         """Return occurrences in order of start; deterministic.
 
-        Offsets are code points of `note`. Any string is accepted.
+        Offsets are code points of `note`. Any string is accepted. `kind` is that of the note.
         """
-        analysis = analyse(note, self.check)
+        analysis = analyse(note, self.check, kind)
         spans = _demographics(analysis)
         thread, section = Thread(), None
         head = _moves_of_head(analysis.text)
@@ -167,7 +169,7 @@ def _tag_sentence(
     return _tag_chunks(
         clause,
         share_predicates(clause, absorb_parentheses(clause, chunks, section.kind == "allergies")),
-        section.kind,
+        section,
         problem,
         thread,
     )
@@ -185,9 +187,10 @@ def _is_numbered_title(text: str, sentence: Sentence) -> bool:
 
 
 def _tag_chunks(
-    clause: Clause, chunks: list[Chunk], kind: str, problem: bool, thread: Thread
+    clause: Clause, chunks: list[Chunk], section: Section, problem: bool, thread: Thread
 ) -> list[TaggedSpan]:
     spans: list[TaggedSpan] = []
+    kind = section.kind
     line_lead = opens_line(clause, chunks)
     negated_list: Chunk | None = None
     for i, chunk in enumerate(chunks):
@@ -202,6 +205,8 @@ def _tag_chunks(
                 clause, chunk, kind, thread, negated=negated, lead=lead, heading=problem
             )
             polarity = Polarity.ABSENT if negated else find_polarity(clause.text[start:end])
+            if polarity is Polarity.PRESENT and is_planned(clause.text, start, end, section):
+                polarity = Polarity.PLANNED
             spans.append(TaggedSpan(start, end, mention, polarity, lane))
         remember(clause, chunk, lane, thread)
     return spans

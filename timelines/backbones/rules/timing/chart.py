@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from timelines.backbones.rules.parts import find_own_sections
 from timelines.backbones.rules.sections.headings import Section
-from timelines.backbones.rules.text import analyse
+from timelines.backbones.rules.sections.notes import View, find_view
 from timelines.backbones.rules.timing.entries import (
     BEFORE_STAY,
     ENTRY,
@@ -19,11 +20,6 @@ from timelines.backbones.rules.timing.entries import (
 )
 from timelines.domain import NotePart
 from timelines.pipeline.backbone import Check
-
-#: Words in the kind of a note that looks back on the whole stay.
-_LOOKS_BACK = ("discharge summary", "death summary", "transfer summary")
-#: Words in the kind of a note about how the patient came.
-_ADMITS = ("admission", "history and physical", "h&p", "emergency", "ed note", "triage")
 
 
 def entries_of_parts(parts: Sequence[NotePart], day_of: Callable[[float], int]) -> list[DatedEntry]:
@@ -34,7 +30,7 @@ def entries_of_parts(parts: Sequence[NotePart], day_of: Callable[[float], int]) 
     return [
         DatedEntry(p.start, p.start, p.end, day_of(p.written), p.written)
         for p in parts
-        if p.written is not None and not _says(p, _LOOKS_BACK)
+        if p.written is not None and find_view(p.kind) is not View.END
     ]
 
 
@@ -42,18 +38,10 @@ def sections_of_parts(text: str, parts: Sequence[NotePart], check: Check) -> tup
     """Return the sections of a chart; what is between notes has none."""
     made: list[Section] = []
     for part in parts:
-        own = [
-            replace(
-                s,
-                start=s.start + part.start,
-                end=s.end + part.start,
-                body_start=s.body_start + part.start,
-            )
-            for s in analyse(text[part.start : part.end], check).sections
-        ]
-        if part.written is None or _says(part, _LOOKS_BACK):
+        own = find_own_sections(text, part, check)
+        if part.written is None or find_view(part.kind) is View.END:
             made += own
-        elif _says(part, _ADMITS):
+        elif find_view(part.kind) is View.ARRIVAL:
             made += _admission(text, own, part, part.written)
         else:
             made.append(Section(ENTRY, "", part.start, part.end, part.start))
@@ -70,7 +58,3 @@ def _admission(text: str, own: Sequence[Section], part: NotePart, written: float
         return [s if s.kind in BEFORE_STAY else replace(s, kind=ENTRY) for s in own]
     entry = DatedEntry(part.start, part.start, part.end, 0, written)
     return admission_sections(text, own, entry)
-
-
-def _says(part: NotePart, words: Sequence[str]) -> bool:
-    return any(word in part.kind.lower() for word in words)

@@ -10,6 +10,8 @@ from timelines.domain import MAX_CONTEXT, Entry
 #: Ways of decision by which all occurrences of a section share a moment: its heading says which
 #: section it is, or only its words and place do.
 SECTION, CONTENT = "section", "content"
+#: The way of decision of a plan: it is at the hour it was made (protocol section 1).
+PLAN = "plan"
 
 
 class Strength(IntEnum):

@@ -21,13 +21,14 @@ from timelines.backbones.rules.timing.anchors.milestones import (
     find_arrival,
     find_place,
     find_setting,
+    says_on_arrival,
 )
 from timelines.backbones.rules.timing.anchors.operations import states_operation
 from timelines.backbones.rules.timing.anchors.points import Moment
 from timelines.backbones.rules.timing.anchors.resolver import Resolver
 from timelines.backbones.rules.timing.attachment import Dated, attach
 from timelines.backbones.rules.timing.entries import ENTRY
-from timelines.backbones.rules.timing.estimate import Estimate, Strength
+from timelines.backbones.rules.timing.estimate import PLAN, Estimate, Strength
 from timelines.backbones.rules.timing.frames import (
     begins_presentation,
     describes_patient,
@@ -41,7 +42,13 @@ from timelines.backbones.rules.timing.phrases.passages import (
     is_demographic,
     same_line,
 )
-from timelines.backbones.rules.timing.phrases.terms import Anchoring, Basis, Kind, TimeExpression
+from timelines.backbones.rules.timing.phrases.terms import (
+    Anchoring,
+    Basis,
+    Kind,
+    TimeExpression,
+    states_hour,
+)
 from timelines.backbones.rules.timing.remarks import (
     Remark,
     is_planned,
@@ -389,7 +396,7 @@ class Narrator:
         if not past and is_planned(e, self._clause_text(e)):
             moment = self._planned(cursor, moment)
         resolved.append((e, moment))
-        if moment.estimate.rule != "plan" and not self._looks_back(e, moment, cursor, past):
+        if moment.estimate.rule != PLAN and not self._looks_back(e, moment, cursor, past):
             vague = cursor.day_only and e.kind is not Kind.POINT and moment.day == cursor.day
             day_only = moment.day_only or vague
             cursor.set(moment.estimate, moment.day, day_only, e.text, moment.doubt)
@@ -409,7 +416,7 @@ class Narrator:
             here.estimate,
             high=max(high, cursor.time),
             strength=Strength.INHERITED,
-            rule="plan",
+            rule=PLAN,
             reason=f"a plan, made then; {here.estimate.reason}",
         )
         return Moment(estimate, here.day, here.day_only)
@@ -451,6 +458,8 @@ class Narrator:
         It does not move if the narrative has already passed the station.
         """
         place = find_arrival(text) or (find_setting(text) if past else None)
+        if place is None and past and self._comes(text, cursor):
+            place = Place.EMERGENCY
         if place is None or any(
             e.day is not None or e.anchoring is Anchoring.ADMISSION for e in clause.expressions
         ):
@@ -488,6 +497,11 @@ class Narrator:
         )
         cursor.set(estimate, self.resolver.arrival_day(time), source=place.value)
 
+    def _comes(self, text: str, cursor: Cursor) -> bool:
+        """Return whether a story before the arrival says "on arrival"."""
+        arrival = self.resolver.milestones.at(Place.EMERGENCY).time or 0.0
+        return cursor.time < arrival and says_on_arrival(text)
+
     def _register(self, text: str, moment: Moment, past: bool) -> None:
         place = find_arrival(text) or (
             find_setting(text) if past and moment.estimate.strength is Strength.EXPLICIT else None
@@ -504,12 +518,15 @@ class Narrator:
         occurrence: Occurrence,
         own: tuple[tuple[TimeExpression, Moment], ...] | list[tuple[TimeExpression, Moment]],
     ) -> Moment:
-        """The moment whose expression is nearest to the occurrence in the text."""
+        """Return the moment whose expression is nearest to the occurrence.
+
+        Of two inside it, the one that states the hour: "overnight melena at 03:00".
+        """
         start, end = occurrence.start or 0, occurrence.end or 0
 
-        def distance(pair: tuple[TimeExpression, Moment]) -> int:
+        def distance(pair: tuple[TimeExpression, Moment]) -> tuple[int, bool]:
             e = pair[0]
-            return max(e.start - end, start - e.end, 0)
+            return max(e.start - end, start - e.end, 0), not states_hour(e)
 
         return min(own, key=distance)[1]
 

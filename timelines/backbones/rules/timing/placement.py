@@ -17,14 +17,20 @@ from timelines.backbones.rules.timing.anchors.points import Moment
 from timelines.backbones.rules.timing.anchors.resolver import Resolver
 from timelines.backbones.rules.timing.discharge import counts_days, names_days
 from timelines.backbones.rules.timing.entries import ENTRY, DatedEntry
-from timelines.backbones.rules.timing.estimate import CONTENT, SECTION, Estimate, Strength
+from timelines.backbones.rules.timing.estimate import (
+    CONTENT,
+    PLAN,
+    SECTION,
+    Estimate,
+    Strength,
+)
 from timelines.backbones.rules.timing.frames import Frame, find_frame, reads_as_story
 from timelines.backbones.rules.timing.narrative import OPENING, WRITTEN, Narrator
 from timelines.backbones.rules.timing.phrases.clauses import Clause
-from timelines.backbones.rules.timing.phrases.passages import is_copied
+from timelines.backbones.rules.timing.phrases.passages import is_copied, is_demographic
 from timelines.backbones.rules.timing.phrases.terms import Anchoring, Basis, Kind, TimeExpression
 from timelines.backbones.rules.timing.results import place_results, place_rows
-from timelines.domain import DAY
+from timelines.domain import DAY, Polarity
 
 #: Frames whose undated statements have one time.
 _FIXED = (Frame.EXAM, Frame.RESULTS, Frame.RECAP)
@@ -38,6 +44,7 @@ _EXAM_EARLIEST, _EXAM_LATEST = -2.0, 6.0
 _ENTRY_BACK = 24.0
 #: Hours around the stated discharge that are still its day.
 _LEAVING_DAY = 12.0
+_WRITTEN_PLAN = "a plan, made when the entry was written"
 
 
 def _after(moment: Moment, latest: float | None) -> bool:
@@ -187,9 +194,22 @@ class Placement:
         for sentence in self.narrator.sentences(section):
             here = Cursor(entry.time, low, entry.time, entry.day, source=WRITTEN)
             self.narrator.entry_sentence(sentence, here)
+            self._plans(sentence, entry.time)
+            for occurrence in self.narrator.find_occurrences(sentence.start, sentence.end):
+                if is_demographic(occurrence):
+                    self.narrator.static(occurrence)
         self.resolver.writing = None
         at = Estimate(entry.time, low, entry.time, Strength.PLACE, ENTRY, "the time of the entry")
         cursor.set(at, entry.day, source=WRITTEN)
+
+    def _plans(self, sentence: Sentence, written: float) -> None:
+        """Place the plans of a sentence when they were written."""
+        for occurrence in self.narrator.find_occurrences(sentence.start, sentence.end):
+            found = self.narrator.estimates.get(occurrence.uid)
+            if occurrence.polarity is Polarity.PLANNED and (found is None or found.rule != PLAN):
+                self.narrator.estimates[occurrence.uid] = Estimate(
+                    written, written, written, Strength.RELATIVE, PLAN, _WRITTEN_PLAN
+                )
 
     def _course(self, section: Section, cursor: Cursor) -> None:
         if self.by_problem or cursor.time < -24:

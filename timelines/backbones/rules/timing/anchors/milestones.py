@@ -76,6 +76,11 @@ _MOVEMENT = re.compile(
     r"call\w*\s+out|left|to|triaged)\b[^.;:]{0,40}?$",
     re.IGNORECASE,
 )
+_ON_ARRIVAL = re.compile(
+    r"\b(?:on|upon|at)\s+(?:(?:the|his|her|their|initial|first)\s+)*(?:arrival|presentation)\b"
+    r"(?!\s+(?:to|at|in)\b)",
+    re.IGNORECASE,
+)
 _NOUN_AFTER = re.compile(r"\s*(?:arrival|admission|transfer)\b", re.IGNORECASE)
 
 
@@ -185,6 +190,11 @@ def find_arrival(clause: str) -> Place | None:
             if moved and not left and (found is None or match.start() > found[0]):
                 found = (match.start(), place)
     return found[1] if found else None
+
+
+def says_on_arrival(clause: str) -> bool:
+    """Return whether a clause says "on arrival", and not at a named place."""
+    return _ON_ARRIVAL.search(clause) is not None and find_place(clause) is not Place.OUTSIDE
 
 
 def find_setting(clause: str) -> Place | None:

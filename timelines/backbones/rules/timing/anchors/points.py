@@ -271,7 +271,7 @@ class PointResolver:
                 day += 1
             return passage.confirm(self._half(e, part, day, cursor), day)
         if self.writing is not None:
-            return self._before_writing(e, part, cursor.day)
+            return self._before_writing(e, part, today)
         low = cursor.time if crossed_bounds(cursor) else min(cursor.low, cursor.time)
         return passage.choose(e, part, cursor.time, low)
 

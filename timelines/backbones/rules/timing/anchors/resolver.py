@@ -12,7 +12,7 @@ from timelines.backbones.rules.timing.anchors.cursor import Cursor
 from timelines.backbones.rules.timing.anchors.milestones import Place, find_place, find_unit
 from timelines.backbones.rules.timing.anchors.operations import refers_to_operation
 from timelines.backbones.rules.timing.anchors.points import Moment, PointResolver
-from timelines.backbones.rules.timing.estimate import Estimate, Strength
+from timelines.backbones.rules.timing.estimate import PLAN, Estimate, Strength
 from timelines.backbones.rules.timing.phrases.terms import Anchoring, Kind, TimeExpression
 from timelines.domain import DAY, YEAR
 
@@ -56,7 +56,7 @@ class Resolver(PointResolver):
         """Place what an entry plans at its hour of writing (protocol)."""
         reason = f"a plan, made when the entry was written; {moment.estimate.reason}"
         high = moment.estimate.high or moment.estimate.time
-        estimate = Estimate(writing, writing, high, Strength.RELATIVE, "plan", reason, known=False)
+        estimate = Estimate(writing, writing, high, Strength.RELATIVE, PLAN, reason, known=False)
         return Moment(estimate, self.calendar.day_of(writing))
 
     def _within_stay(self, e: TimeExpression, moment: Moment, cursor: Cursor) -> Moment:

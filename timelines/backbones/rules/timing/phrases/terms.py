@@ -11,6 +11,9 @@ from enum import StrEnum
 from timelines.backbones.rules.timing.phrases.daypart import Part
 from timelines.backbones.rules.timing.phrases.quantities import Quantity
 
+#: Hours between the bounds of a clock time; parts of the day are wider.
+_CLOCK_WIDTH = 1.0
+
 
 class Kind(StrEnum):
     """The kind of an expression."""
@@ -84,3 +87,8 @@ class TimeExpression:
     age: tuple[float, float] | None = None
     year: int | None = None
     month: int | None = None
+
+
+def states_hour(e: TimeExpression) -> bool:
+    """Return whether an expression has a clock time, not a part of the day."""
+    return e.part is not None and e.part.high - e.part.low <= _CLOCK_WIDTH
