@@ -101,7 +101,7 @@ def add_second_role(demo: Demo) -> Demo:
 
 
 def check(demo: Demo, caplog, people: Mapping[str, int], *, each: int) -> None:
-    """Crawl as each of the people, with so many combinations of a path's parameters."""
+    """Crawl as each person, with so many combinations of parameters."""
     caplog.set_level(logging.WARNING)
     wrong: list[str] = []
     for person, narrowed in people.items():
