@@ -237,7 +237,12 @@ def test_meds_04(bring, tmp_path):
         tmp_path / "metadata" / "codes.parquet",
     )
     report = bring(tmp_path, "meds")
-    assert report.missing_files == []
+    lines = "subject_id,time,kind,text\n1,2150-01-03,DS,Went home.\n1,2150-01-02,ed note,Fell.\n"
+    (tmp_path / "notes.csv").write_text(lines)
+    assert bring(tmp_path, "meds").missing_files == []
+    kinds = Note.objects.order_by("charted_at").values_list("kind", "text")
+    assert list(kinds) == [("ed note", "Fell."), ("discharge summary", "Went home.")]
+    assert report.missing_files == ["notes"]
     stored = SourceRow.objects.order_by("row_index").values_list(
         "event", "value", "unit", "time_kind"
     )
