@@ -115,6 +115,17 @@ def test_the_address_of_files_is_the_page_of_imports():
     assert reverse("ehr:import_new") == UPLOADS
 
 
+def test_unrecognised_files_are_named_beside_what_each_format_expects(web):
+    upload = bring(web, SimpleUploadedFile("scan.pdf", b"%PDF"))
+    page = web.get(reverse("ehr:upload", args=[upload.public_id])).content.decode()
+    assert "Found: scan.pdf." in page
+    for words in ("hosp/admissions.csv", "visit_occurrence", "encounter.json and note.txt"):
+        assert words in page
+    known = bring(web, pack(NOTES))
+    page = web.get(reverse("ehr:upload", args=[known.public_id])).content.decode()
+    assert "Files that each format expects" not in page
+
+
 def test_a_zip_is_recognised_checked_and_imported(web, study, admin):
     write = {**{f"export/{n}": t for n, t in NOTES.items()}, "export/3.txt": " "}
     upload = bring(web, pack(write))
