@@ -1,4 +1,7 @@
-"""What each format expects, for files that are not recognised. No Django here."""
+"""The files that each format expects, for a person who brings others.
+
+No Django here.
+"""
 
 from __future__ import annotations
 

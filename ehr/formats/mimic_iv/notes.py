@@ -1,4 +1,7 @@
-"""The notes of MIMIC-IV: discharge summaries, radiology reports, and files with the same columns."""
+"""The notes of MIMIC-IV.
+
+They are discharge summaries, radiology reports, and files with the same columns.
+"""
 
 from __future__ import annotations
 
