@@ -1,4 +1,4 @@
-"""Notes of MEDS: texts of codes that mean a note, and a file beside the shards."""
+"""Notes of MEDS: texts of codes of notes, and a file beside the shards."""
 
 from __future__ import annotations
 
