@@ -22,4 +22,7 @@ def find_reasons_pages(datasets: Iterable[Dataset]) -> dict[int, str]:
     pages = {dataset.pk: reverse("ehr:imports") for dataset in datasets}
     imports = ImportJob.objects.filter(dataset__in=list(pages), kind=ImportJob.Kind.IMPORT)
     latest = imports.order_by("dataset_id", "-pk").distinct("dataset_id")
-    return pages | {j.dataset_id: upload_page(j.upload) for j in latest.select_related("upload")}
+    for job in latest.select_related("upload"):
+        if job.dataset_id is not None:
+            pages[job.dataset_id] = upload_page(job.upload)
+    return pages
