@@ -9,12 +9,14 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
     path("api/schema/", SpectacularAPIView.as_view(), name="api-schema"),
-    # The start-up script of the split view is a file of its own, as the content security policy
-    # requires. It has no description of itself, so it takes no OPTIONS.
+    # The start-up script of the split view is a file of its own, and so are the styles of our
+    # template, as the content security policy requires. It has no description of itself, so it takes no OPTIONS.
     path(
         "api/docs/",
         SpectacularSwaggerSplitView.as_view(
-            url_name="api-schema", http_method_names=["get", "head"]
+            url_name="api-schema",
+            template_name="api_docs.html",
+            http_method_names=["get", "head"],
         ),
         name="api-docs",
     ),

@@ -46,15 +46,15 @@ def import_dataset(
     mapping: ImportMapping = NO_MAPPING,
     replacing: Replacing = NOTHING,
     progress: Progress = lambda done, total, words: None,
-    page: str = "",
+    notifying: bool = True,
 ) -> ImportReport:
     """Import `path` into the study's dataset of that name.
 
     A new name makes a new dataset. Call it again to continue after a kill. Each case (or block of a
     file) commits separately, so good cases stay although others are rejected. `cases`: only these
-    case ids. `page`: the address that a notification links to. An exception of `progress` ends the
-    import between two commits. Raises FormatError (the path is not in this format), ImportBusy,
-    NotAllowed.
+    case ids. `notifying`: notify people if something changed; a job does that when it ends. An
+    exception of `progress` ends the import between two commits. Raises FormatError (the path is not
+    in this format), ImportBusy, NotAllowed.
     """
     if by is not None:
         check_user_can_manage_study(by, study)
@@ -91,7 +91,7 @@ def import_dataset(
                 limits=limits,
                 progress=progress,
             )
-        _store_state(dataset, report, by, page or reverse("home"))
+        _store_state(dataset, report, by, notifying)
     call_import_end_hooks(dataset)
     return report
 
@@ -186,7 +186,7 @@ def export_summaries(
 
 
 @transaction.atomic
-def _store_state(dataset: Dataset, report: ImportReport, by: User | None, page: str) -> None:
+def _store_state(dataset: Dataset, report: ImportReport, by: User | None, notifying: bool) -> None:
     """Store the dataset's state after the run.
 
     An audit event is recorded if the run changed something.
@@ -210,11 +210,20 @@ def _store_state(dataset: Dataset, report: ImportReport, by: User | None, page: 
             object_id=dataset.public_id,
             detail=detail,
         )
-        notify(
-            recipients=[by] if by is not None else find_members(dataset.study, Role.ADMIN),
-            study=dataset.study,
-            kind=Notification.Kind.IMPORT_FINISHED,
-            path=page,
-            name=dataset.name,
-            key=f"{dataset.public_id} {event.pk}",
-        )
+        if notifying:
+            notify_finished(dataset, by, reverse("home"), f"{dataset.public_id} {event.pk}")
+
+
+def notify_finished(dataset: Dataset, by: User | None, path: str, key: str) -> None:
+    """Notify who started an import, else the admins, that it has ended.
+
+    `key` names the import; the same one is notified once.
+    """
+    notify(
+        recipients=[by] if by is not None else find_members(dataset.study, Role.ADMIN),
+        study=dataset.study,
+        kind=Notification.Kind.IMPORT_FINISHED,
+        path=path,
+        name=dataset.name,
+        key=key,
+    )

@@ -136,13 +136,22 @@ class Exports(_Part):
     """Timelines as files."""
 
     def start(
-        self, run: Run | str = "", dataset: str = "", format: str = "csv", *, text: bool = False
+        self,
+        run: Run | str = "",
+        dataset: str = "",
+        format: str = "csv",
+        *,
+        text: bool = False,
+        all_sources: bool = False,
     ) -> Export:
         """Start an export of a run, or of a dataset (name or id), and return it.
 
-        `text` adds words of the notes.
+        A dataset has its study timeline and references, or `all_sources`. `text` adds words of the
+        notes.
         """
         values: dict[str, Any] = {"run": find_id(run), "format": format, "with_note_text": text}
+        if all_sources:
+            values["all_sources"] = True
         if dataset:
             values["dataset"] = find_dataset(self._transport, dataset)
         return Export(self._transport, self._transport.call("export_start", **values))

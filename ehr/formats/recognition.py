@@ -16,6 +16,7 @@ from ehr.formats.base import WrongFile
 from ehr.formats.cases import ENCOUNTER
 from ehr.formats.csv.encounters import is_listing
 from ehr.formats.delimited import header_names
+from ehr.formats.expected import describe_entries
 from ehr.formats.fhir.files import DOCUMENTS, LINES, PACKED
 from ehr.formats.meds.reader import COLUMNS as MEDS_COLUMNS
 from ehr.formats.mimic_iv.admissions import ADMISSIONS
@@ -32,6 +33,7 @@ DEEPEST = 5
 FIRST_BYTES = 64 << 10
 #: Files of one kind that are looked into.
 LOOKED_AT = 20
+NOT_RECOGNISED = "No format was recognised by the names of the files and their first bytes."
 RESOURCE = b'"resourceType"'
 #: What archivers and systems add.
 CLUTTER = ("__MACOSX", "Thumbs.db", "desktop.ini")
@@ -59,8 +61,7 @@ def recognise(folder: Path) -> Recognised:
         if len(entries) != 1 or not entries[0].is_dir():
             break
         root = entries[0]
-    reason = "No format was recognised by the names of the files and their first bytes."
-    return Recognised("", root, reason)
+    return Recognised("", root, f"{NOT_RECOGNISED} {describe_entries(list_entries(root))}")
 
 
 def find_root(folder: Path, format: str) -> Path:

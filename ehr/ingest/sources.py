@@ -9,6 +9,7 @@ from django.conf import settings
 
 from ehr.formats.base import FormatError
 from ehr.formats.csv.reader import PlainRows
+from ehr.formats.expected import EXPECTED
 from ehr.formats.fhir.reader import Fhir
 from ehr.formats.limits import Limits
 from ehr.formats.mapping import ImportMapping
@@ -38,6 +39,11 @@ FORMAT_WORDS: Mapping[str, str] = {
     "text": "Notes only: a folder of text files",
     "fhir": "FHIR R4",
 }
+
+
+def list_expected() -> list[dict[str, str]]:
+    """Return each format with the files that it expects, for a page."""
+    return [{"name": FORMAT_WORDS[name], "files": files} for name, files in EXPECTED.items()]
 
 
 def check_format(format: str) -> None:

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ehr.actions import import_dataset
+from ehr.actions import import_dataset, notify_finished
 from ehr.formats.base import FormatError
 from ehr.formats.mapping import parse_mapping
 from ehr.formats.recognition import find_root
@@ -84,7 +84,10 @@ def _do(job: ImportJob, hold: Hold) -> None:
     except ImportBusy as error:
         raise WaitForImport(str(error)) from None
     with write_guard(hold):
-        hold.row.update(result=result, dataset=_find_dataset(job))
+        dataset = _find_dataset(job)
+        hold.row.update(result=result, dataset=dataset)
+        if job.kind == ImportJob.Kind.IMPORT and dataset is not None:
+            notify_finished(dataset, job.created_by, upload_page(job.upload), job.public_id)
 
 
 def _check(job: ImportJob, root: Path, watch: Watch) -> dict[str, Any]:
@@ -106,7 +109,7 @@ def _import(job: ImportJob, root: Path, watch: Watch) -> dict[str, Any]:
         mapping=parse_mapping(job.format, job.mapping),
         replacing=Replacing(changed=job.replace, authored=job.delete_authored),
         progress=watch,
-        page=upload_page(job.upload),
+        notifying=False,
     )
     return describe_report(report, Dataset.objects.get(study=study, name=job.name))
 

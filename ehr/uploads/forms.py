@@ -109,7 +109,10 @@ class SettingsForm(forms.Form):
             label="Meanings of codes",
             initial="\n".join(lines),
             widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
-            help_text=f"One on each line: {RULE_FORM}. A star fits anything; {{1}} is what it fits.",
+            help_text=(
+                f"One on each line: {RULE_FORM}. A star fits anything; {{1}} is what it fits."
+                " Texts of the category note are notes: TEXT//* = note:{1}:"
+            ),
         )
 
     def _add_saving(self, study: Study) -> None:

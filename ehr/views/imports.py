@@ -18,7 +18,7 @@ from accounts.scoping import StudyRequest, study_role_required
 from ehr.formats.base import FormatError
 from ehr.formats.recognition import find_root
 from ehr.ingest.cases import Replacing
-from ehr.ingest.sources import FORMAT_WORDS
+from ehr.ingest.sources import FORMAT_WORDS, list_expected
 from ehr.models import Dataset, ImportJob, Upload
 from ehr.uploads import actions
 from ehr.uploads.finding import (
@@ -186,6 +186,7 @@ def _describe(upload: Upload, job: ImportJob | None) -> dict[str, Any]:
         "line": line,
         "importing": job is not None and job.kind == ImportJob.Kind.IMPORT,
         "format_words": FORMAT_WORDS.get(upload.format, ""),
+        "expected": [] if upload.format else list_expected(),
     }
 
 

@@ -13,6 +13,7 @@ from accounts.permissions import user_can_manage_study, user_can_open_cases
 from accounts.registry import Card, Link
 from accounts.wording import format_count
 from ehr.models import Dataset, Encounter
+from ehr.uploads.links import find_reasons_pages
 from timelines.access.authoring import is_writing_unseen
 from timelines.access.closed import (
     closed_encounters,
@@ -181,8 +182,12 @@ def attention_card(user: User, study: Study) -> Card | None:
         .filter(n__gt=0)
         .order_by("name")
     )
+    pages = find_reasons_pages(broken)
     items: list[Attention] = [
-        Attention(f"{d.name}: {format_count(d.n, 'piece')} of its input could not be imported")
+        Attention(
+            f"{d.name}: {format_count(d.n, 'piece')} of its input could not be imported",
+            Link("See why", pages[d.pk]),
+        )
         for d in broken
     ]
     failed = (

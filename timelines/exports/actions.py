@@ -25,6 +25,7 @@ from timelines.exports.files import Store, list_stores
 from timelines.exports.formats import EXPORT_FORMATS
 from timelines.exports.views import VIEW_FORMATS, label_view
 from timelines.models import Export, Run
+from timelines.runs.study_timeline.selection import find_study_run
 
 
 class ExportRefused(ValueError):
@@ -43,12 +44,14 @@ def start_export(
     run: Run | None,
     format: str,
     with_note_text: bool,
+    all_sources: bool = False,
     view: Mapping[str, Any] | None = None,
     by: User,
 ) -> Export:
     """Queue an export of a cohort, of one run over it, or of a view of it.
 
-    Raises ExportRefused for an unknown format or a run over another cohort.
+    Of a cohort it has the study timeline and references, or `all_sources`; all of them as well if
+    the cohort has no study timeline. Raises ExportRefused for an unknown format or a run over another cohort.
     """
     if view is not None and format not in VIEW_FORMATS:
         raise ExportRefused(f"choose one of the formats {', '.join(VIEW_FORMATS)}")
@@ -62,6 +65,9 @@ def start_export(
         run=run,
         format=format,
         with_note_text=with_note_text,
+        all_sources=run is None
+        and view is None
+        and (all_sources or find_study_run(dataset.pk) is None),
         view=view,
         created_by=by,
     )
@@ -185,6 +191,7 @@ def _audit(export: Export, action: str, by: User) -> None:
             "dataset": export.dataset.public_id,
             "run": export.run.public_id if export.run else "",
             "view": label_view(export.view),
+            "all_sources": export.all_sources,
             "with_note_text": export.with_note_text or EXPORT_FORMATS[export.format].has_note,
         },
     )

@@ -32,7 +32,15 @@ class ExportForm(forms.Form):
         Run.objects.none(),
         to_field_name="public_id",
         required=False,
-        empty_label="Study timeline, else the latest run of each source; references too",
+        empty_label="Study timeline and references",
+    )
+    all_sources = forms.BooleanField(
+        required=False,
+        label="All sources and variants",
+        help_text=(
+            "Adds the latest run of each other source and variant. A cohort without a study timeline"
+            " is always exported so."
+        ),
     )
     format = forms.ChoiceField(
         choices=[(n, f"{f.label}: {f.about}") for n, f in EXPORT_FORMATS.items()]
@@ -68,4 +76,6 @@ class ExportForm(forms.Form):
             self.add_error(
                 "run", f"This run is over {run.dataset.name}. Choose that cohort or another run."
             )
+        if run is not None and data.get("all_sources"):
+            self.add_error("all_sources", "Choose one run, or all sources and variants.")
         return data

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from ehr.models import Dataset, Encounter
 from timelines.formats.meds.writer import subject_id
-from timelines.models import Export, Run
+from timelines.models import Export
 from timelines.transfer.lines import Selection, find_cases
 
 #: So many cases are one part. It bounds what a killed worker has to write again.
@@ -27,9 +27,14 @@ def read_cases(dataset: Dataset, wanted: Selection, format: str) -> Iterator[Enc
         yield Encounter.objects.select_related("dataset").get(pk=pk)
 
 
-def select_timelines(run: Run | None) -> Selection:
-    """Return the timelines of a run, else of each source the best one."""
-    return Selection(run=run.public_id) if run else Selection(identified=True)
+def select_timelines(export: Export) -> Selection:
+    """Return the timelines of a run, of all sources, or of the study.
+
+    Of each source, the best run is chosen.
+    """
+    if export.run is not None:
+        return Selection(run=export.run.public_id)
+    return Selection(identified=True, of_study=not export.all_sources)
 
 
 def plan_parts(export: Export) -> list[list[int]]:

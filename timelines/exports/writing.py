@@ -108,7 +108,7 @@ def _write_part(export: Export, part: ExportPart, hold: Hold) -> None:
         lines = write_view(cases, export.view, export.format, out, options)
     else:
         lines = EXPORT_FORMATS[export.format].write(
-            _check_each(cases, hold), select_timelines(export.run), out, options
+            _check_each(cases, hold), select_timelines(export), out, options
         )
     with write_guard(hold):
         store.keep_part(part.number, place)
@@ -152,6 +152,7 @@ def _facts(export: Export, lines: int) -> dict[str, object]:
         "dataset": export.dataset.name,
         "run": export.run.public_id if export.run else None,
         "format": export.format,
+        "all_sources": export.all_sources,
         "with_note_text": export.with_note_text or EXPORT_FORMATS[export.format].has_note,
         "started_at": export.created_at.isoformat(timespec="seconds"),
         "lines": lines,

@@ -18,7 +18,7 @@ from timelines.models.runs import Run
 class Export(ClaimableJob):
     """One export that a person started.
 
-    Its file is on the disk of the installation. Without a run it has the timelines that `timelines.transfer.lines` chooses for each source.
+    Its file is on the disk of the installation. Without a run it has the study timeline and the references, or `all_sources`.
     """
 
     public_id = models.CharField(
@@ -30,6 +30,8 @@ class Export(ClaimableJob):
     #: A name of `timelines.exports.formats`.
     format = models.CharField(max_length=20)
     with_note_text = models.BooleanField(default=False)
+    #: Without a run: the best timelines of each source, not only the study timeline and references.
+    all_sources = models.BooleanField(default=False)
     #: What an upper app selects (`timelines.registry.ExportView`): its name under "name", and
     #: values of its own; null for whole timelines.
     view = models.JSONField(null=True, blank=True)

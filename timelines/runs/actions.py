@@ -22,7 +22,13 @@ from jobs.models import JobState
 from llm_runtime.base import ProviderError
 from timelines.case_state import ENDED
 from timelines.models import CaseRun, Run, RunPreparation, Stage, StageRun
-from timelines.pipeline.config import PipelineConfig, Preset, Variant
+from timelines.pipeline.config import (
+    ALL_NOTES,
+    DISCHARGE_SUMMARY,
+    PipelineConfig,
+    Preset,
+    Variant,
+)
 from timelines.pipeline.variants import VariantUnsupported
 from timelines.runs import tools
 from timelines.runs.bases import BaseRefused, check_base, select_base_cases
@@ -31,6 +37,8 @@ from timelines.runs.preparing import cases_under_preparation, find_stages, start
 from timelines.runs.versions import code_revision, package_versions, prompt_hashes
 
 LONGEST_LABEL = 180
+#: Kinds of notes that a refusal names.
+MOST_KINDS = 20
 NOT_RETRIED = "No stage of this case failed or was cancelled, so there is nothing to retry."
 
 
@@ -74,6 +82,7 @@ def start_run(
             total, cases = select_base_cases(based_on, cases)
         else:
             total = _count_cases(dataset, cases)
+            _check_kinds(dataset, config.note_kinds, cases)
     except (VariantUnsupported, BaseRefused, UnknownModel, ProviderError) as refused:
         raise RunRefused(str(refused)) from refused
     run = Run.objects.create(
@@ -160,6 +169,27 @@ def _count_cases(dataset: Dataset, cases: Sequence[str] | None) -> int:
             f"not in this dataset, or without a note: {', '.join(missing[:10]) or 'every case'}"
         )
     return len(known)
+
+
+def _check_kinds(
+    dataset: Dataset, kinds: frozenset[str] | None, cases: Sequence[str] | None
+) -> None:
+    """Raise RunRefused for kinds of notes that these cases do not have.
+
+    Without a discharge summary, the usual choice reads the first note.
+    """
+    if kinds is None or kinds == {DISCHARGE_SUMMARY}:
+        return
+    notes = Note.objects.filter(encounter__dataset=dataset, composed=False)
+    if cases is not None:
+        notes = notes.filter(encounter__case_id__in=set(cases))
+    known = set(notes.order_by().values_list("kind", flat=True).distinct())
+    if not kinds or kinds - known:
+        wrong = ", ".join(sorted(kinds - known)) or "none named"
+        raise RunRefused(
+            f"no note of these cases is of the kind: {wrong}. Choose from: {ALL_NOTES},"
+            f" {', '.join(sorted(known)[:MOST_KINDS])}"
+        )
 
 
 @transaction.atomic

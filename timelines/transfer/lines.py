@@ -32,13 +32,14 @@ class Selection:
 
     They are of these sources and cases (empty: all), and of one run if its public id is given.
     `identified`: no timelines without identifiers (of baselines, and of variant `no_uid`), because
-    no UID distinguishes their lines.
+    no UID distinguishes their lines. `of_study`: only the study timeline, and references.
     """
 
     sources: Sequence[str] = ()
     cases: Sequence[str] = ()
     run: str = ""
     identified: bool = False
+    of_study: bool = False
 
 
 def find_cases(dataset: Dataset, wanted: Selection) -> QuerySet[Encounter]:
@@ -110,9 +111,10 @@ def _find_finished(wanted: Selection) -> QuerySet[Timeline]:
             Q(case_run__run__variant=Variant.NO_UID.value)
             | Q(case_run__run__backbone__in=BASELINES)
         )
-    return found.annotate(of_study=is_study_run("case_run__run")).order_by(
-        "source", "kind", "alternative", "pk"
-    )
+    found = found.annotate(of_study=is_study_run("case_run__run"))
+    if wanted.of_study:
+        found = found.filter(Q(of_study=True) | Q(kind=TimelineKind.REFERENCE))
+    return found.order_by("source", "kind", "alternative", "pk")
 
 
 def _best(found: Iterable[Any]) -> list[Timeline]:

@@ -4,7 +4,8 @@
 patient_id or subject_id, timestamp or time, and value. A subject's encounters are its hospital
 admissions (by hadm_id if the shards have that column). A data set without admissions has one
 encounter for each subject, anchored at its first event. Rows outside every encounter and rows
-without a time (static facts, in MEDS) are left out. No Django here.
+without a time (static facts, in MEDS) are left out. Texts of codes that mean a note are notes
+(`ehr.formats.meds.notes`). No Django here.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from ehr.formats.base import (
     LONGEST_EVENT,
@@ -27,15 +29,31 @@ from ehr.formats.base import (
     describe_fault,
     safe_name,
 )
-from ehr.formats.columns import HIDDEN, clean_text, first_present, parse_numbers, parse_values
+from ehr.formats.columns import (
+    HIDDEN,
+    clean_text,
+    first_present,
+    make_texts,
+    parse_numbers,
+    parse_values,
+)
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.mapping import CodeRule
 from ehr.formats.meds.codes import BIRTH, Meaning, find_meaning, find_ruled_meaning
+from ehr.formats.meds.notes import (
+    NOTES,
+    NotePlaces,
+    Texts,
+    find_kind,
+    find_note_files,
+    read_note_file,
+)
 from ehr.formats.meds.stays import EARLY, FAR, Marks, MedsStays, find_stays
 from ehr.formats.parquet import column_names, convert_column, read_batches
 from ehr.formats.stream import (
     EncounterList,
     Ints,
+    NoteBlock,
     StreamBlock,
     StreamFile,
     Windows,
@@ -57,6 +75,9 @@ COLUMNS = {
 REQUIRED = ("subject_id", "time", "code")
 VALUES = ("numeric_value", "text_value")
 CODES = "metadata/codes.parquet"
+
+
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -89,12 +110,15 @@ class Meds:
         self._rules = rules
         data = path / "data" if (path / "data").is_dir() else path
         self._root = data if data.is_dir() else data.parent
-        shards = sorted(data.rglob("*.parquet")) if data.is_dir() else [data]
+        self._beside = find_note_files(path)
+        found = sorted(data.rglob("*.parquet")) if data.is_dir() else [data]
+        shards = [shard for shard in found if shard not in self._beside]
         self._shards = [shard for shard in shards if shard.is_file() or describe_fault(shard)]
         self._codes = path / "metadata" / "codes.parquet"
         self._chosen = None if chosen is None else frozenset(chosen)
         self._limits = limits
         self._meanings: dict[str, Meaning] = {}
+        self._kinds: dict[str, str] = {}
         if not self._shards:
             raise FormatError(
                 f"{path} has no Parquet shard. MEDS is a folder data/ with .parquet files, or one"
@@ -112,7 +136,7 @@ class Meds:
 
         Shards that cannot be read to their end are refused.
         """
-        stays, refused, missing = self._stays
+        stays, refused, missing, noted = self._scan
         known = {e.case_id for e in stays.encounters} | {r.case_id for r in stays.rejections}
         absent = reject_absent(self._chosen, known, "data")
         there = self._codes.is_file() or describe_fault(self._codes)
@@ -121,25 +145,33 @@ class Meds:
             stays.encounters,
             (*stays.rejections, *absent),
             tuple(refused.values()),
-            missing_files=(*codes, *missing),
+            missing_files=(*codes, *missing, *(() if noted or self._beside else (NOTES,))),
         )
 
     def files(self) -> Sequence[StreamFile]:
-        """The shards that can be read."""
-        beside = (self._codes,) if self._codes.is_file() else ()
-        shards = [shard for shard in self._shards if shard not in self._stays[1]]
-        return [
-            StreamFile(self._name(shard), shard, partial(self._blocks, shard), beside)
-            for shard in shards
+        """The shards that can be read, then the notes."""
+        codes = (self._codes,) if self._codes.is_file() else ()
+        _, refused, _, noted = self._scan
+        shards = [shard for shard in self._shards if shard not in refused]
+        rows = [StreamFile(self._name(s), s, partial(self._blocks, s), codes) for s in shards]
+        texts = [
+            StreamFile(f"{self._name(s)}, notes", s, partial(self._notes, s), notes=True)
+            for s in noted
         ]
+        beside = [
+            StreamFile(safe_name(path), path, self._read_beside, notes=True)
+            for path in self._beside[:1]
+        ]
+        return [*rows, *texts, *beside]
 
     def _blocks(self, shard: Path) -> Iterator[StreamBlock]:
         """The rows of one shard. Raises WrongFile."""
-        stays = self._stays[0]
+        stays = self._scan[0]
         windows = Windows(stays.subjects, stays.starts, stays.ends)
         name = self._name(shard)
         for batch in self._batches(shard):
-            rows = batch.rows
+            noted = self._is_note(batch.rows)
+            rows, lines = batch.rows.filter(pa.array(~noted)), batch.lines[~noted]
             times = pc.fill_null(rows["time"].cast(pa.int64()), FAR + 1).to_numpy()
             places = windows.find(rows["subject_id"].to_numpy(), times)
             kept = np.flatnonzero((places >= 0) & pc.not_equal(rows["code"], BIRTH).to_numpy())
@@ -147,17 +179,52 @@ class Meds:
             long = pc.greater(pc.binary_length(taken["event"]), LONGEST_EVENT).to_numpy()
             reason = f"the event is longer than {LONGEST_EVENT:,} bytes"
             rejections = [
-                Rejection(name, reason, int(batch.lines[kept[i]]), "code")
+                Rejection(name, reason, int(lines[kept[i]]), "code")
                 for i in np.flatnonzero(long).tolist()
             ]
             kept, taken = kept[~long], taken.filter(pa.array(~long))
             yield StreamBlock(
                 taken,
                 places[kept],
-                batch.lines[kept],
-                batch.offered,
+                lines[kept],
+                batch.offered - int(noted.sum()),
                 (*batch.rejections, *rejections),
             )
+
+    def _notes(self, shard: Path) -> Iterator[NoteBlock]:
+        """The notes of one shard. Raises WrongFile."""
+        for batch in self._batches(shard, text=True):
+            noted = self._is_note(batch.rows)
+            rows = batch.rows.filter(pa.array(noted))
+            notes = Texts(
+                rows["subject_id"].to_numpy(),
+                rows["time"],
+                rows["hadm_id"].to_pylist(),
+                [self._kind(code) for code in rows["code"].to_pylist()],
+                rows["text"].to_pylist(),
+                batch.lines[noted],
+            )
+            yield self._places.make_block(notes, self._name(shard), len(rows))
+
+    def _read_beside(self) -> Iterator[NoteBlock]:
+        return read_note_file(self._beside, self._places, self._limits)
+
+    def _is_note(self, rows: pa.Table) -> Mask:
+        """Return which rows are notes: a text under a code of notes."""
+        codes = [c for c in pc.unique(rows["code"]).to_pylist() if self._kind(c)]
+        if not codes:
+            return np.zeros(len(rows), bool)
+        coded = pc.is_in(rows["code"], make_texts(*codes))
+        return pc.and_(coded, pc.invert(pc.is_in(rows["text_value"], HIDDEN))).to_numpy()
+
+    def _kind(self, code: str) -> str:
+        if code not in self._kinds:
+            self._kinds[code] = find_kind(code, self._rules)
+        return self._kinds[code]
+
+    @cached_property
+    def _places(self) -> NotePlaces:
+        return NotePlaces(self._scan[0], self._limits, strict=self._chosen is None)
 
     def _rows(self, batch: pa.Table) -> pa.Table:
         codes = batch["code"].combine_chunks().dictionary_encode()
@@ -230,8 +297,11 @@ class Meds:
                     )
         return known
 
-    def _batches(self, shard: Path) -> Iterator[_Batch]:
-        """The rows of one shard, checked. Raises WrongFile."""
+    def _batches(self, shard: Path, *, text: bool = False) -> Iterator[_Batch]:
+        """The rows of one shard, checked. Raises WrongFile.
+
+        `text`: with the column text, which is text_value as it is.
+        """
         name = self._name(shard)
         names = self._columns(shard)
         for column in REQUIRED:
@@ -252,6 +322,8 @@ class Meds:
                 )
                 for c, n in names.items()
             }
+            if text:
+                columns["text"] = convert_column(batch, names["text_value"], _plain_text, name)
             yield _split_batch(pa.table(columns), name, start)
             start += batch.num_rows
 
@@ -264,33 +336,37 @@ class Meds:
         return {c: next((n for n in known if n in there), "") for c, known in COLUMNS.items()}
 
     @cached_property
-    def _stays(self) -> tuple[MedsStays, dict[Path, Rejection], tuple[str, ...]]:
-        """Return (encounters, refused shards, missing columns of values).
+    def _scan(self) -> tuple[MedsStays, dict[Path, Rejection], tuple[str, ...], list[Path]]:
+        """Return (encounters, refused shards, missing columns, shards with notes).
 
-        A refused shard cannot be read; it says nothing about encounters.
+        A refused shard cannot be read; it says nothing about encounters. The columns are those of
+        values.
         """
         marks: list[Marks] = []
         refused: dict[Path, Rejection] = {}
         missing: list[str] = []
+        noted: list[Path] = []
         for shard in self._shards:
-            mine = Marks()
+            mine, texts = Marks(), False
             if reason := describe_fault(shard):
                 refused[shard] = Rejection(self._name(shard), reason)
                 continue
             try:
                 for batch in self._batches(shard):
                     mine.add(batch.rows)
+                    texts = texts or bool(self._is_note(batch.rows).any())
                 lacking = [c for c in VALUES if not self._columns(shard)[c]]
             except WrongFile as error:
                 refused[shard] = error.rejection
             else:
                 marks.append(mine)
+                noted += [shard] if texts else []
                 missing += (
                     [f"{self._name(shard)}, column {c}" for c in lacking]
                     if len(lacking) == len(VALUES)
                     else []
                 )
-        return find_stays(marks, self._chosen), refused, tuple(missing)
+        return find_stays(marks, self._chosen), refused, tuple(missing), noted
 
     def _name(self, shard: Path) -> str:
         parts = shard.relative_to(self._root).parts
@@ -303,6 +379,10 @@ def _digest(*parts: str) -> str:
 
 def _number(values: pa.Array) -> pa.Array:
     return values.cast(pa.int64())
+
+
+def _plain_text(values: pa.Array) -> pa.Array:
+    return pc.fill_null(values.cast(pa.string()), "")
 
 
 def _convert_times(times: pa.Array) -> pa.Array:

@@ -3,7 +3,7 @@
 It has hosp/, icu/ and note/ with .csv or .csv.gz files (names as in github.com/MIT-LCP/mimic-code).
 Every table of `ehr.formats.mimic_iv.tables` has its own time kinds; missing files are named and
 skipped. A row without hadm_id belongs to the admission whose stay, from registration to discharge,
-includes its time. No Django here.
+includes its time. Every file of note/ with the columns of a note is read. No Django here.
 """
 
 from __future__ import annotations
@@ -15,20 +15,19 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 
-from ehr.formats.base import (
-    FormatError,
-    NoteRecord,
-    Rejection,
-    WrongFile,
-    describe_fault,
-    has_words,
-)
-from ehr.formats.columns import NO_ID, clock_times, parse_ids
+from ehr.formats.base import FormatError, Rejection, WrongFile, describe_fault
 from ehr.formats.delimited import TextBlock, header_names, read_csv_blocks
 from ehr.formats.dictionaries import Dictionaries
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.mimic_iv.admissions import ADMISSIONS, Admissions, read_admissions
-from ehr.formats.mimic_iv.rows import Stays, build_rows, is_empty
+from ehr.formats.mimic_iv.notes import (
+    SUFFIXES,
+    NoteTable,
+    find_note_tables,
+    find_unread,
+    read_notes,
+)
+from ehr.formats.mimic_iv.rows import Stays, build_rows
 from ehr.formats.mimic_iv.tables import TABLES, Table
 from ehr.formats.stream import (
     EncounterList,
@@ -38,8 +37,6 @@ from ehr.formats.stream import (
     name_choice,
     reject_absent,
 )
-
-NOTES = "note/discharge"
 
 
 class MimicIV:
@@ -78,6 +75,7 @@ class MimicIV:
             listed.encounters,
             (*listed.rejections, *absent),
             missing_files=tuple(self._missing()),
+            unread_files=tuple(find_unread(self._root, {ADMISSIONS, *self._names})),
         )
 
     def files(self) -> Sequence[StreamFile]:
@@ -89,8 +87,12 @@ class MimicIV:
             for t in TABLES
             if (paths := find_files(self._root, t.path))
         ]
-        notes = find_files(self._root, NOTES)
-        return [*tables, *([StreamFile(NOTES, notes[0], self._notes, notes=True)] if notes else [])]
+        notes = [
+            StreamFile(t.name, paths[0], partial(self._notes, t), notes=True)
+            for t in self._note_tables
+            if (paths := find_files(self._root, t.name))
+        ]
+        return [*tables, *notes]
 
     def _find_dictionaries(self, names: Sequence[str]) -> tuple[Path, ...]:
         """Return the dictionaries of a table that exist.
@@ -102,11 +104,7 @@ class MimicIV:
 
     def _missing(self) -> Iterator[str]:
         """Files and optional columns that are not there."""
-        yield from (
-            name
-            for name in (*(t.path for t in TABLES), *Dictionaries.NAMES, NOTES)
-            if not find_files(self._root, name)
-        )
+        yield from (name for name in self._names if not find_files(self._root, name))
         for table in TABLES:
             for path in find_files(self._root, table.path)[:1]:
                 yield from (
@@ -115,59 +113,9 @@ class MimicIV:
                     if path.is_file() and c not in header_names(path)
                 )
 
-    def _notes(self) -> Iterator[NoteBlock]:
-        """The discharge summaries of the encounters. Raises WrongFile."""
-        path = self._path(NOTES)
-        for block in read_csv_blocks(
-            path, NOTES, ("subject_id", "hadm_id", "charttime", "text"), limits=self._limits
-        ):
-            columns = {
-                c: pc.utf8_trim_whitespace(block.columns[c])
-                for c in ("subject_id", "hadm_id", "charttime")
-            }
-            places, found = self._stays.places(block, columns, NOTES)
-            rejections = [*block.rejections, *found]
-            # Notes are not assigned by time: many are written after the stay.
-            ours = self._stays.is_imported(parse_ids(columns["subject_id"]))
-            rejections += [
-                Rejection(NOTES, "the note names no admission", block.line(i), "hadm_id")
-                for i in np.flatnonzero(
-                    (places == NO_ID) & is_empty(columns, "hadm_id") & ours
-                ).tolist()
-            ]
-            times, wrong = clock_times(columns["charttime"])
-            notes = []
-            for i in np.flatnonzero(places >= 0).tolist():
-                text = block.columns["text"][i].as_py()
-                fault = self._note_fault(text, wrong[i].as_py())
-                if fault:
-                    rejections.append(
-                        Rejection(
-                            NOTES,
-                            fault[1],
-                            block.line(i),
-                            fault[0],
-                            case_id=self._stays.case_id(int(places[i])),
-                        )
-                    )
-                else:
-                    notes.append(
-                        (int(places[i]), block.line(i), NoteRecord(text, times[i].as_py()))
-                    )
-            yield NoteBlock(tuple(notes), block.offered, tuple(rejections))
-
-    def _note_fault(self, text: str, wrong_time: bool) -> tuple[str, str] | None:
-        """(field, reason), None for a note that can be stored."""
-        if "\x00" in text:
-            return "text", "the note has a NUL character"
-        if not has_words(text):
-            return "text", "the note is empty"
-        if len(text.encode()) > self._limits.note_bytes:
-            return (
-                "text",
-                f"the note has more than {self._limits.note_bytes:,} bytes (IMPORT_NOTE_BYTES)",
-            )
-        return ("charttime", "not a date and time") if wrong_time else None
+    def _notes(self, table: NoteTable) -> Iterator[NoteBlock]:
+        """The notes of one kind. Raises WrongFile."""
+        return read_notes(self._path(table.name), table, self._stays, self._limits)
 
     def _blocks(self, table: Table) -> Iterator[StreamBlock]:
         """The rows a table makes, block by block. Raises WrongFile."""
@@ -194,6 +142,16 @@ class MimicIV:
         return paths[0]
 
     @cached_property
+    def _note_tables(self) -> list[NoteTable]:
+        return find_note_tables(self._root)
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        """The files that are read, without suffix."""
+        notes = (t.name for t in self._note_tables)
+        return (*(t.path for t in TABLES), *Dictionaries.NAMES, *notes)
+
+    @cached_property
     def _dictionaries(self) -> Dictionaries:
         def find(name: str) -> Path | None:
             return self._path(name) if find_files(self._root, name) else None
@@ -213,5 +171,5 @@ class MimicIV:
 
 def find_files(root: Path, name: str) -> list[Path]:
     """The files of a table, plain or gzipped; more than one is a fault."""
-    places = (root / f"{name}{suffix}" for suffix in (".csv.gz", ".csv"))
+    places = (root / f"{name}{suffix}" for suffix in SUFFIXES)
     return [path for path in places if path.is_file() or describe_fault(path)]

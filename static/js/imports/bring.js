@@ -1,10 +1,12 @@
-// The page that brings files: drop files and folders, and see how much was sent. Without this script
+// The page that brings files: choose or drop files and folders, and see how much was sent. Without this script
 // the form sends the chosen files.
 import { dropped } from "./dropped.js";
 
 const form = document.getElementById("bring");
 const drop = document.getElementById("drop");
 const input = document.getElementById("bring-files");
+const whole = document.getElementById("bring-whole");
+const folder = document.getElementById("bring-folder");
 const progress = document.getElementById("bring-progress");
 const refusal = document.getElementById("bring-refusal");
 const chosen = document.getElementById("bring-chosen");
@@ -20,9 +22,17 @@ function choose(found) {
   chosen.textContent = files.length ? `${count}, ${(size / 1e6).toFixed(1)} MB` : "";
 }
 
+// The latest choice counts, and the other one must not look as if it did.
 input.addEventListener("change", () => {
+  folder.value = "";
   choose([...input.files].map((file) => ({ file, path: file.name })));
 });
+folder.addEventListener("change", () => {
+  input.value = "";
+  choose([...folder.files].map((file) => ({ file, path: file.webkitRelativePath })));
+});
+// Some browsers of phones cannot choose folders.
+whole.hidden = !("webkitdirectory" in folder);
 drop.addEventListener("dragover", (event) => {
   event.preventDefault();
   drop.classList.add("is-over");

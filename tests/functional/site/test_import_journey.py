@@ -150,6 +150,22 @@ def test_files_of_a_dropped_folder_are_sent_with_their_paths(enter, page, world,
     assert [words for words in complaints if "422" not in words] == []
 
 
+def test_a_folder_is_chosen_by_the_keyboard_and_sent_with_its_paths(enter, page, world, tmp_path):
+    (tmp_path / "mimic" / "hosp").mkdir(parents=True)
+    (tmp_path / "mimic" / "hosp" / "admissions.csv").write_text("subject_id\n")
+    enter(page, factories.make_user(world.study, Role.ADMIN), "/imports/new/")
+    page.get_by_label("Files or one zip").focus()
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("Or a folder with everything in it")).to_be_focused()
+    with page.expect_file_chooser() as chooser:
+        page.keyboard.press("Enter")
+    chooser.value.set_files(tmp_path / "mimic")
+    expect(page.locator("#bring-chosen")).to_contain_text("mimic/hosp/admissions.csv")
+    page.get_by_role("button", name="Bring and check").click()
+    expect(page.get_by_role("heading", level=1, name="mimic")).to_be_visible()
+    expect(page.get_by_text("the admissions of MIMIC-IV")).to_be_visible()
+
+
 WIDTHS = (1440, 820, 390)
 
 

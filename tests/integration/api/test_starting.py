@@ -12,7 +12,7 @@ from django.db import connections
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Role, StoredAnswer
-from ehr.models import Dataset
+from ehr.models import Dataset, Note
 from jobs.models import JobState
 from tests import factories
 from tests.support.api import ApiClient
@@ -56,6 +56,23 @@ def test_a_run_is_started_followed_and_steered(api, dataset):
     assert api.post(f"{path}actions/cancel/")[1]["state"] == "cancelled"
     assert api.post(f"{path}actions/delete/")[0] == 404
     assert api.post(f"{path}study-timeline/", reason="better")[0] == 422
+
+
+def test_kinds_of_notes_that_no_case_has_are_refused_with_those_it_has(api, dataset):
+    later = factories.make_note(dataset.encounters.get(), "Slept well.")
+    Note.objects.filter(pk=later.pk).update(kind="progress note")
+    known = "Choose from: all, discharge summary, progress note"
+    for notes in ("nonsense kind", "progress note,nonsense kind", ","):
+        status, answer = start(api, dataset, {}, settings={"notes": notes})
+        assert status == 422
+        assert known in json.dumps(answer), notes
+    other = factories.make_encounter(dataset, case_id="2")
+    factories.make_note(other, "Went home.")
+    wanted = {"notes": "progress note"}
+    assert start(api, dataset, {}, settings=wanted, cases=["2"])[0] == 422
+    assert not Run.objects.exists()
+    assert start(api, dataset, {}, settings=wanted, cases=["1"])[0] == 201
+    assert start(api, dataset, {}, settings={"notes": "discharge summary"})[0] == 201
 
 
 @pytest.mark.parametrize(

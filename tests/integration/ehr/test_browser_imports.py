@@ -115,6 +115,31 @@ def test_the_address_of_files_is_the_page_of_imports():
     assert reverse("ehr:import_new") == UPLOADS
 
 
+def test_each_import_is_notified_once_and_no_check(web, admin):
+    upload = bring(web, pack(NOTES))
+    assert work() == [JobState.SUCCEEDED]
+    assert not Notification.objects.exists()
+    first = start(web, upload)
+    work()
+    second = start(web, upload)
+    work()
+    second.refresh_from_db()
+    assert second.result["unchanged"] == 1, "nothing changed, and the person still learns the end"
+    found = Notification.objects.filter(recipient=admin).order_by("pk")
+    assert list(found.values_list("key", flat=True)) == [first.public_id, second.public_id]
+
+
+def test_unrecognised_files_are_named_beside_what_each_format_expects(web):
+    upload = bring(web, SimpleUploadedFile("scan.pdf", b"%PDF"))
+    page = web.get(reverse("ehr:upload", args=[upload.public_id])).content.decode()
+    assert "Found: scan.pdf." in page
+    for words in ("hosp/admissions.csv", "visit_occurrence", "encounter.json and note.txt"):
+        assert words in page
+    known = bring(web, pack(NOTES))
+    page = web.get(reverse("ehr:upload", args=[known.public_id])).content.decode()
+    assert "Files that each format expects" not in page
+
+
 def test_a_zip_is_recognised_checked_and_imported(web, study, admin):
     write = {**{f"export/{n}": t for n, t in NOTES.items()}, "export/3.txt": " "}
     upload = bring(web, pack(write))
@@ -627,3 +652,18 @@ def test_the_lists_say_what_was_brought(web, study):
     assert "Import a dataset" in web.get(reverse("home")).content.decode()
     assert "Import a dataset" in web.get(reverse("timelines:cases")).content.decode()
     assert "Imports and datasets" in web.get(reverse("accounts:study")).content.decode()
+
+
+def test_the_home_page_links_what_was_refused_to_its_reasons(web, study):
+    upload = bring(web, pack({**NOTES, "3.txt": "No time."}))
+    work()
+    start(web, upload)
+    work()
+    assert RejectedRow.objects.exists()
+    link = f'<a href="{reverse("ehr:upload", args=[upload.public_id])}">'
+    home = " ".join(web.get(reverse("home")).content.decode().split())
+    assert f"{link} See why" in home
+    Upload.objects.all().delete()
+    assert f'<a href="{reverse("ehr:imports")}"> See why' in " ".join(
+        web.get(reverse("home")).content.decode().split()
+    )

@@ -54,7 +54,8 @@ def test_every_table_of_mimic_iv_has_its_own_time_kind(bring):
         "labevents": "collection", "microbiologyevents": "collection", "chartevents": "charted", "datetimeevents": "charted",
         "outputevents": "charted", "omr": "charted",
     }  # fmt: skip
-    assert report.missing_files == ["icu/ingredientevents", "hosp/d_icd_procedures"]
+    missing = ["icu/ingredientevents", "hosp/d_icd_procedures", "note/radiology"]
+    assert report.missing_files == missing
     encounter = Encounter.objects.get(case_id=CASE)
     assert (encounter.admitted_at, encounter.discharged_at) == (
         datetime(2129, 4, 5, 22, 56),
@@ -236,7 +237,12 @@ def test_meds_04(bring, tmp_path):
         tmp_path / "metadata" / "codes.parquet",
     )
     report = bring(tmp_path, "meds")
-    assert report.missing_files == []
+    lines = "subject_id,time,kind,text\n1,2150-01-03,DS,Went home.\n1,2150-01-02,ed note,Fell.\n"
+    (tmp_path / "notes.csv").write_text(lines)
+    assert bring(tmp_path, "meds").missing_files == []
+    kinds = Note.objects.order_by("charted_at").values_list("kind", "text")
+    assert list(kinds) == [("ed note", "Fell."), ("discharge summary", "Went home.")]
+    assert report.missing_files == ["notes"]
     stored = SourceRow.objects.order_by("row_index").values_list(
         "event", "value", "unit", "time_kind"
     )

@@ -41,7 +41,7 @@ from timelines.exports.access import check_export_is_open
 from timelines.exports.files import Store
 from timelines.exports.formats import EXPORT_FORMATS
 from timelines.exports.writing import execute_export
-from timelines.models import Authoring, Export, ExportPart, Run
+from timelines.models import Authoring, Export, ExportPart, Run, StudyTimeline
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -62,6 +62,7 @@ class World:
             run=run,
             format=format,
             with_note_text=options.get("text", False),
+            all_sources=options.get("all_sources", False),
             by=self.admin,
         )
 
@@ -124,6 +125,32 @@ def test_lines_of_all_parts_are_one_file_with_its_facts(world):
     assert [p.name for p in Store(export.public_id).folder.iterdir()] == ["export.zip"]
     assert archive.parent.parent.stat().st_mode & 0o077 == 0
     assert [(p.number, p.lines) for p in export.parts.all()] == [(0, 7), (1, 7), (2, 7)]
+
+
+def test_a_cohort_has_its_study_timeline_and_references_unless_all_is_chosen(world):
+    assert world.write().all_sources, "without a study timeline"
+    other = factories.make_run(world.dataset, source="other")
+    for case in ("20004", "20005"):
+        make_finished_case(other, case)
+    StudyTimeline.objects.create(dataset=world.dataset, run=world.run)
+
+    def find_sources(export: Export) -> set[str]:
+        assert execute_export(export.pk) == JobState.SUCCEEDED
+        lines = read(export)["timelines.jsonl"].decode().splitlines()
+        return {json.loads(line)["source"] for line in lines}
+
+    assert find_sources(world.start()) == {"rules", "reference"}
+    assert find_sources(world.start(all_sources=True)) == {"rules", "other", "reference"}
+    assert find_sources(world.start(run=other)) == {"other"}
+
+
+def test_the_form_takes_a_run_or_all_sources(world):
+    sent = {"dataset": world.dataset.public_id, "format": "csv", "all_sources": "on"}
+    client = sign_in(world.admin)
+    both = client.post(reverse("timelines:export_new"), sent | {"run": world.run.public_id})
+    assert "Choose one run, or all sources and variants." in both.content.decode()
+    assert client.post(reverse("timelines:export_new"), sent).status_code == 302
+    assert Export.objects.get().all_sources
 
 
 @pytest.mark.parametrize("format", EXPORT_FORMATS)

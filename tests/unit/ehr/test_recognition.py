@@ -10,7 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ehr.formats.recognition import find_root, recognise
+from ehr.formats.expected import EXPECTED
+from ehr.formats.recognition import NOT_RECOGNISED, find_root, recognise
+from ehr.ingest.sources import FORMATS
 from tests.paths import DATA, DEMO
 
 PATIENT = json.dumps({"resourceType": "Patient", "id": "1"})
@@ -31,6 +33,16 @@ OTHER = "charttime,label,result\n2150-01-01T08:00,lab:a:b,1\n"
 )
 def test_real_exports(folder, format):
     assert (recognise(folder).format, recognise(folder).root) == (format, folder)
+
+
+def test_without_a_format_the_files_are_named(tmp_path):
+    for name in ("e.jpg", "d.jpg", "c.jpg", "b" * 50, ".hidden"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "a").mkdir()
+    found = recognise(tmp_path).reason
+    assert found == f"{NOT_RECOGNISED} Found: a/, {'b' * 39}…, c.jpg, d.jpg and 1 other."
+    assert recognise(tmp_path / "a").reason == f"{NOT_RECOGNISED} There is no file."
+    assert set(EXPECTED) == set(FORMATS)
 
 
 @pytest.mark.parametrize(

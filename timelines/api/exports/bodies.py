@@ -25,6 +25,7 @@ class Export(Body):
     run = CharField(source="export.run.public_id", allow_null=True, default=None)
     format = CharField(source="export.format")
     with_note_text = BooleanField(source="export.with_note_text")
+    all_sources = BooleanField(source="export.all_sources")
     state = ChoiceField(JobState.choices, source="export.state")
     active = BooleanField(help_text="It may still change by itself.")
     paused = BooleanField()
@@ -54,7 +55,12 @@ class ExportStart(Body):
         default="",
         allow_blank=True,
         max_length=20,
-        help_text="Without it the study timeline, else the latest run of each source.",
+        help_text="Without it the study timeline and references of the dataset.",
+    )
+    all_sources = BooleanField(
+        default=False,
+        help_text="Without a run: all sources and variants, the latest run of each. A dataset"
+        " without a study timeline is always exported so.",
     )
     format = CharField(default="csv", max_length=20)
     with_note_text = BooleanField(default=False)
