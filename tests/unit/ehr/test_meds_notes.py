@@ -41,7 +41,7 @@ NOTES: tuple[Row, ...] = (
 def write(root: Path, rows: tuple[Row, ...]) -> Path:
     """Write one shard with times on one day."""
     columns = [list(column) for column in zip(*rows, strict=True)]
-    columns[1] = [datetime(2150, 1, 1, hour) for hour in columns[1]]  # type: ignore[arg-type]
+    columns[1] = [datetime(2150, 1, 1, hour) for hour in columns[1]]
     arrays = [pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)]
     (root / "data").mkdir(exist_ok=True)
     pq.write_table(pa.table(arrays, schema=SCHEMA), root / "data" / "0.parquet")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ehr.formats.mimic_iv.reader import MimicIV
+from ehr.formats.stream import NoteBlock
 from tests.paths import DATA
 
 HEAD = "note_id,subject_id,hadm_id,note_type,note_seq,charttime,storetime,text\n"
@@ -26,7 +27,7 @@ def find_notes(root: Path, name: str) -> tuple[list[tuple[str, str, str, str]], 
     """Return ((stay, kind, time, text) of each note, lines of rejections)."""
     source = MimicIV(root)
     (file,) = (f for f in source.files() if f.name == name)
-    blocks = list(file.blocks())
+    blocks = [block for block in file.blocks() if isinstance(block, NoteBlock)]
     stays = source.encounters().encounters
     notes = [
         (stays[place].case_id, note.kind, str(note.charted_at), note.text)

@@ -1,4 +1,4 @@
-"""Whether an occurrence is absent or planned, and how far a negation reaches."""
+"""Decide whether an occurrence is absent or planned; end a negation."""
 
 from __future__ import annotations
 
