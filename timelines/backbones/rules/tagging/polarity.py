@@ -1,4 +1,4 @@
-"""Whether an occurrence is absent or planned, and how far a negation reaches."""
+"""Find what is absent or planned, and how far a negation reaches."""
 
 from __future__ import annotations
 
