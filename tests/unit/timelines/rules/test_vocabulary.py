@@ -106,3 +106,16 @@ def test_a_finding_carries_its_study() -> None:
     occurrence = Occurrence("0a1b", 0, "bilateral opacities", 11, 30, Polarity.PRESENT)
     reading = read_note(TaggedNote(note, Inventory((occurrence,))))["0a1b"]
     assert reading.carrier is vocabulary().by_name["chest x-ray"]
+
+
+@pytest.mark.parametrize(
+    ("event", "concept"),
+    [
+        ("lab:haemoglobin:result", "hemoglobin"),
+        ("lab:Haematocrit:result", "hematocrit"),
+        ("lab:hemoglobin:result", "hemoglobin"),
+    ],
+)
+def test_the_name_of_a_row_may_have_a_british_spelling(event: str, concept: str) -> None:
+    assert vocabulary().by_name[concept].matches(event_name(event))
+    assert event_name("lab:haemophilus influenzae").words == ("haemophilus", "influenzae")

@@ -1,4 +1,4 @@
-"""Decide whether an occurrence is absent or planned; end a negation."""
+"""Find what is absent or planned, and how far a negation reaches."""
 
 from __future__ import annotations
 
