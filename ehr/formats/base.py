@@ -16,6 +16,7 @@ RAW_CHARACTERS = 500
 LONGEST_CASE_ID, LONGEST_TITLE = 100, 500
 #: Bytes of UTF-8; the index of series takes no more.
 LONGEST_EVENT = 2_000
+GZIP = b"\x1f\x8b"
 #: Files that may be in the folder without being part of the data.
 PAPERS = ("LICENSE", "README")
 
@@ -121,6 +122,21 @@ def describe_fault(path: Path) -> str:
     if path.is_symlink():
         return "the link leads to no file; fetch the file, or remove the link"
     return "it is no regular file; put the file itself here"
+
+
+def describe_packing(path: Path) -> str:
+    """Return why a file is not packed as its name says, "" if it is.
+
+    An empty file is not judged. Raises OSError.
+    """
+    with path.open("rb") as file:
+        start = file.read(len(GZIP))
+    is_named = path.suffix.lower() == ".gz"
+    if not start or is_named == (start == GZIP):
+        return ""
+    if is_named:
+        return "the file is not gzipped, or damaged; its name ends in .gz"
+    return "the file is gzipped; its name must end in .gz"
 
 
 def describe_case_id(case: str) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ehr.formats.base import Rejection, WrongFile
+from ehr.formats.base import Rejection, WrongFile, describe_packing
 from ehr.formats.limits import Limits
 
 LONGEST_RECORD = 16 << 20
@@ -95,6 +95,8 @@ def _pieces(
 
     An empty piece is the end. Raises WrongFile for too many bytes.
     """
+    if reason := describe_packing(path):
+        raise WrongFile(Rejection(name, reason))
     size, total = path.stat().st_size, 0
     with (
         path.open("rb") as raw,

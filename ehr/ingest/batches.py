@@ -11,7 +11,8 @@ from ehr.formats.stream import Ints
 from ehr.ingest.work import ENCOUNTERS_AT_ONCE
 from ehr.models import Dataset, SourceRow
 
-ROWS_AT_ONCE = 300_000
+#: A stay with more rows is read whole. Larger batches are not faster.
+ROWS_AT_ONCE = 50_000
 
 
 def make_batches(dataset: Dataset, keys: Sequence[int]) -> Iterator[tuple[Ints, list[int]]]:

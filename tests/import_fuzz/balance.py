@@ -30,6 +30,8 @@ from tests.import_fuzz.oracle import Unreadable
 #: What was read: cases taken, rows of each, notes, and every rejection; the whole command must say
 #: the same.
 Outcome = tuple[dict[str, int], int, int]
+#: A reason is a sentence; text of the input would make it longer, or differ with it.
+LONGEST_REASON = 400
 LISTINGS = ("encounters.csv", "encounters.csv.gz")
 #: The time by which a line without an admission belongs to a stay; "" for a table without one.
 TIME_COLUMNS = {
@@ -79,6 +81,7 @@ def _check_rejections(rejections: Collection[Rejection]) -> None:
         assert r.file
         assert r.reason
         assert r.line is None or r.line >= 1
+        assert len(r.reason) < LONGEST_REASON, "a reason quotes the input"
 
 
 def _find_place(rejection: Rejection, file: StreamFile, *, header: bool) -> int | None:
@@ -203,6 +206,7 @@ def _stream(source: StreamSource, root: Path, check_file) -> Outcome:
                 "a case was listed whose file cannot be read to its end"
             ) from error
         lines = {line for line, *_ in stored}
+        assert all(r.line or r.field for r in rejected), "a part of a file without a place"
         header = not isinstance(source, Fhir)
         named = {p for r in rejected if (p := _find_place(r, file, header=header))}
         assert offered == len(lines | named) + left_out

@@ -9,7 +9,6 @@ import csv
 import gzip
 import io
 import json
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
@@ -17,6 +16,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from tests.import_fuzz.damage import HUGE, damage, unpack, write
 
 PIECES = [
     b'"',
@@ -37,7 +38,7 @@ PIECES = [
 NASTY = [
     "", " ", '"', '"a', "a\nb", "a\r\nb", ",", "\x00", "\ufeff", "0000-01-01", "10000-01-01T00:00:00", "2150-02-30", "2150-01-01T25:00",
     "9" * 5000, "1" + "0" * 400, "1e999", "NaN", "Infinity", "-Infinity", "x" * 2001, "é" * 1500, "null", "-1", "20338077.0", "١٢",
-    "2150-01-01T08:00:00+01:00", "\\N", "\\.", "a", "lab:lactate:blood", "2129-04-06 01:05:00", "20338077", "10007928", "\u2028",
+    "2150-01-01T08:00:00+01:00", "\\N", "\\.", "a", "lab:lactate:blood", "2129-04-06 01:05:00", "20338077", "10007928", "\u2028", HUGE,
 ]  # fmt: skip
 JSON: list[Any] = [
     None,
@@ -54,6 +55,7 @@ JSON: list[Any] = [
     {},
     ["x"],
     "x" * 600,
+    HUGE,
     "0000-01-01",
     "2150-01-01T08:00:00Z",
 ]
@@ -81,27 +83,15 @@ def mutate(root: Path, chance: Random) -> str:
         if not files:
             break
         file = chance.choice(files)
-        level = chance.choice([_bytes, _field, _line, _file])
+        level = chance.choice([_bytes, _field, _line, _file, damage])
         level(file, chance)
-        done.append(f"{level.__name__[1:]} of {file.relative_to(root)}")
+        done.append(f"{level.__name__.strip('_')} of {file.relative_to(root)}")
     return ", ".join(done)
-
-
-def _content(file: Path) -> bytes:
-    content = file.read_bytes()
-    try:
-        return gzip.decompress(content) if file.suffix == ".gz" else content
-    except (OSError, EOFError, zlib.error):
-        return content
-
-
-def _write(file: Path, content: bytes) -> None:
-    file.write_bytes(gzip.compress(content, mtime=0) if file.suffix == ".gz" else content)
 
 
 def _bytes(file: Path, chance: Random) -> None:
     packed = chance.random() < 0.3
-    content = file.read_bytes() if packed else _content(file)
+    content = file.read_bytes() if packed else unpack(file)
     for _ in range(chance.randint(1, 3)):
         at = chance.randint(0, len(content))
         piece = chance.choice([*PIECES, bytes([chance.randrange(256)])])
@@ -109,7 +99,7 @@ def _bytes(file: Path, chance: Random) -> None:
     if packed:
         file.write_bytes(content)
     else:
-        _write(file, content)
+        write(file, content)
 
 
 def _field(file: Path, chance: Random) -> None:
@@ -120,7 +110,7 @@ def _field(file: Path, chance: Random) -> None:
     elif file.suffix in (".json", ".jsonl"):
         _json_field(file, chance)
     elif file.suffix == ".txt":
-        _write(
+        write(
             file,
             chance.choice(
                 [
@@ -140,7 +130,7 @@ def _field(file: Path, chance: Random) -> None:
 
 def _csv_field(file: Path, chance: Random) -> None:
     try:
-        rows = list(csv.reader(io.StringIO(_content(file).decode(), newline="")))
+        rows = list(csv.reader(io.StringIO(unpack(file).decode(), newline="")))
     except (UnicodeDecodeError, csv.Error):
         return _bytes(file, chance)
     rows = [row for row in rows if row]
@@ -150,22 +140,24 @@ def _csv_field(file: Path, chance: Random) -> None:
     row[chance.randrange(len(row))] = chance.choice([*NASTY, chance.choice(chance.choice(rows))])
     out = io.StringIO(newline="")
     csv.writer(out, lineterminator=chance.choice(["\n", "\r\n"])).writerows(rows)
-    return _write(file, out.getvalue().encode())
+    return write(file, out.getvalue().encode())
 
 
 def _json_field(file: Path, chance: Random) -> None:
-    lines = _content(file).decode("utf-8", "replace").split("\n")
+    lines = unpack(file).decode("utf-8", "replace").split("\n")
     at = chance.randrange(len(lines))
     try:
         data = json.loads(lines[at])
         key = chance.choice([*data, "other"])
     except (ValueError, TypeError, IndexError):
         return _bytes(file, chance)
-    if chance.random() < 0.3:
+    if chance.random() < 0.15:
+        lines[at] = json.dumps({name: data[name] for name in data if name != key})
+    elif chance.random() < 0.3:
         lines[at] = json.dumps({**data, key: "MARK"}).replace('"MARK"', chance.choice(RAW_JSON))
     else:
         lines[at] = json.dumps({**data, key: chance.choice(JSON)})
-    return _write(file, "\n".join(lines).encode())
+    return write(file, "\n".join(lines).encode())
 
 
 def _is_fhir(file: Path) -> bool:
@@ -175,7 +167,7 @@ def _is_fhir(file: Path) -> bool:
 
 def _fhir_field(file: Path, chance: Random) -> None:
     """Change one element at any depth of a JSON document, or of a line."""
-    content = _content(file).decode("utf-8", "replace")
+    content = unpack(file).decode("utf-8", "replace")
     lines = content.split("\n") if ".ndjson" in file.name else [content]
     at = chance.randrange(len(lines))
     try:
@@ -197,7 +189,7 @@ def _fhir_field(file: Path, chance: Random) -> None:
         lines[at] = json.dumps(document)
     except ValueError:
         return None  # an element inside itself
-    return _write(file, "\n".join(lines).encode())
+    return write(file, "\n".join(lines).encode())
 
 
 def _find_elements(value: Any) -> Iterator[tuple[Any, Any]]:
@@ -263,7 +255,7 @@ def _value(kind: pa.DataType, chance: Random) -> Any:
 def _line(file: Path, chance: Random) -> None:
     if file.suffix == ".parquet":
         return _parquet(file, chance, _parquet_line)
-    lines = _content(file).split(b"\n")
+    lines = unpack(file).split(b"\n")
     at = chance.randrange(len(lines))
     cells = lines[at].split(b",")
     changed: list[list[bytes]] = [
@@ -278,7 +270,7 @@ def _line(file: Path, chance: Random) -> None:
         [b"," * lines[at].count(b",")],
     ]
     lines[at : at + 1] = chance.choice(changed)
-    return _write(file, b"\n".join(lines))
+    return write(file, b"\n".join(lines))
 
 
 def _parquet_line(table: pa.Table, chance: Random) -> pa.Table:
@@ -331,14 +323,14 @@ def _file(file: Path, chance: Random) -> None:
         if kind != "copy":
             file.unlink()
     elif kind in ("bom", "utf16", "tail", "reorder"):
-        text = _content(file)
+        text = unpack(file)
         changed = {
             "bom": b"\xef\xbb\xbf" + text,
             "utf16": text.decode("utf-8", "replace").encode("utf-16"),
             "tail": text + chance.choice([b"\n\n", b"\x00", b'"', b"x", b"\r"]),
             "reorder": b"\n".join(sorted(text.split(b"\n"))),
         }
-        _write(file, changed[kind])
+        write(file, changed[kind])
     else:
         others = sorted(p for p in file.parent.rglob("*") if p.is_file())
         replaced = {

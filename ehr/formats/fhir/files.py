@@ -20,6 +20,7 @@ from ehr.formats.base import (
     Rejection,
     WrongFile,
     describe_fault,
+    describe_packing,
     safe_name,
 )
 from ehr.formats.fhir.bundles import LONGEST_RESOURCE, EntryCutter
@@ -31,7 +32,7 @@ DOCUMENTS = (".json",)
 PACKED = ".gz"
 #: The log that a bulk export writes beside its resources.
 LOGS = ("log.ndjson",)
-BOM, UTF_16, GZIP = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff"), b"\x1f\x8b"
+BOM, UTF_16 = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
 TOO_LONG = f"the resource has more than {LONGEST_RESOURCE:,} bytes"
 
 
@@ -181,6 +182,8 @@ def _read_chunks(file: FhirFile, limits: Limits) -> Iterator[bytes]:
     """Yield the bytes of a file, unpacked. Raises WrongFile."""
     size, read = file.path.stat().st_size, 0
     try:
+        if reason := describe_packing(file.path):
+            raise WrongFile(Rejection(file.name, reason))
         with gzip.open(file.path) if file.is_packed else file.path.open("rb") as opened:
             while chunk := opened.read(CHUNK_BYTES):
                 if read == 0:
@@ -202,8 +205,6 @@ def _check_start(file: FhirFile, chunk: bytes) -> bytes:
     """Return the first chunk without a byte order mark. Raises WrongFile."""
     if chunk.startswith(UTF_16):
         raise WrongFile(Rejection(file.name, "not UTF-8; FHIR JSON is always UTF-8", 1))
-    if chunk.startswith(GZIP):
-        raise WrongFile(Rejection(file.name, "the file is gzipped; its name must end in .gz"))
     return chunk.removeprefix(BOM)
 
 

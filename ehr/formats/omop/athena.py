@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from ehr.formats.base import Rejection, WrongFile, safe_name
+from ehr.formats.base import Rejection, WrongFile, describe_packing, safe_name
 from ehr.formats.delimited import HEADER_BYTES, TextBlock
 from ehr.formats.limits import Limits
 
@@ -44,6 +44,8 @@ def read_tab_blocks(path: Path, columns: Sequence[str], limits: Limits) -> Itera
     Raises WrongFile at the first faulty line.
     """
     name = safe_name(path)
+    if reason := describe_packing(path):
+        raise WrongFile(Rejection(name, reason))
     faulty: list[int] = []
 
     def stop(row: pacsv.InvalidRow) -> str:

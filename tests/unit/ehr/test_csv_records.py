@@ -9,6 +9,7 @@ import csv
 import gzip
 import io
 import random
+import zlib
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,22 @@ def test_limits(tmp_path):
         )[2]
         == 300_000
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("t.csv.gz", b"a,b\n1,2\n", "is not gzipped"),
+        # Arrow would read it, although it is not what the name says.
+        ("t.csv.gz", zlib.compress(b"a,b\n1,2\n"), "is not gzipped"),
+        ("t.csv", gzip.compress(b"a,b\n1,2\n", mtime=0), "its name must end in .gz"),
+    ],
+)
+def test_a_file_is_packed_as_its_name_says(tmp_path, name, content, reason):
+    with pytest.raises(WrongFile) as caught:
+        read(tmp_path / name, content)
+    assert reason in caught.value.rejection.reason
+    assert caught.value.rejection.file == "t.csv"
 
 
 def test_a_gzip_file_cut_anywhere_or_with_a_changed_byte_is_refused_or_whole(tmp_path):
