@@ -1,4 +1,4 @@
-"""Whole files in the wrong packing, encoding or number, and stays given twice."""
+"""Whole files in the wrong packing or encoding, and stays given twice."""
 
 from __future__ import annotations
 
