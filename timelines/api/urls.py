@@ -31,6 +31,8 @@ _ADDRESSES: list[tuple[str, type[ApiView], str]] = [
     (f"{_CASE}export/<slug:form>/", exports.CaseExport, "case_export"),
     (f"{_CASE}corrections/", curation.Corrections, "corrections"),
     (f"{_CASE}comments/", curation.Comments, "comments"),
+    (f"{_CASE}links/", curation.Links, "links"),
+    (f"{_CASE}links/<public_id:link_id>/undo/", curation.LinkUndo, "link_undo"),
     ("runs/", runs.Runs, "runs"),
     ("runs/choices/", runs.RunChoices, "run_choices"),
     (_RUN, runs.RunOne, "run"),

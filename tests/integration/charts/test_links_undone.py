@@ -9,6 +9,7 @@ from accounts.models import AuditEvent, Role
 from accounts.permissions import NotAllowed
 from tests import factories
 from tests.integration.charts.linked import STARTED, STOPPED, WARM, WBC, find_link, run, words
+from tests.support.api import ApiClient
 from timelines.curation import corrections
 from timelines.curation.corrections import Corrected
 from timelines.curation.curated import find_current
@@ -134,3 +135,28 @@ def test_a_correction_of_one_occurrence_is_the_time_of_its_group(encounter):
     after = words(find_current(base))
     assert after[WBC[0]].time == found[WBC[0]].time, "its note was written before 40 h"
     assert "says 40.0 h, which cannot be the same time" in after[WBC[0]].reason
+
+
+def test_programs_list_undo_and_link(encounter):
+    run(encounter)
+    person = factories.make_user(encounter.dataset.study, Role.CLINICIAN, username="anna")
+    api, path = ApiClient(person), f"cases/{encounter.public_id}/links/"
+    status, listed = api.get(path)
+    assert status == 200
+    found = next(link for link in listed if link["id"] == find_link(WBC).public_id)
+    assert (found["decided_by"], found["by"], found["undone_by"]) == ("rules", None, None)
+    assert WBC[0].endswith(found["mention"])
+    status, undone = api.post(f"{path}{found['id']}/undo/", reason="another specimen")
+    assert (status, undone["undone_by"], undone["undone_reason"]) == (
+        200,
+        "anna",
+        "another specimen",
+    )
+    assert api.post(f"{path}{found['id']}/undo/")[0] == 422
+    assert api.post(f"{path}{'z' * 12}/undo/")[0] == 404
+    status, again = api.post(path, uid=found["other"], other=found["uid"])
+    assert (status, again["decided_by"], again["by"]) == (201, "person", "anna")
+    assert api.post(path, uid=found["uid"], other=found["other"])[0] == 422
+    assert len(api.get(path)[1]) == len(listed) + 1
+    outsider = ApiClient(factories.make_user(factories.make_study(), Role.CLINICIAN))
+    assert outsider.get(path)[0] == 404

@@ -18,6 +18,7 @@ from timelines.curation.corrections import MOST_ROWS
 from timelines.drafts.values import LONGEST_ENTERED, LONGEST_REASON
 from timelines.models import Comment as StoredComment
 from timelines.models import Correction as StoredCorrection
+from timelines.pipeline.linking.values import Decider
 
 ANSWERS = ("time", "not_placed", "not_happened")
 
@@ -96,3 +97,38 @@ class Say(Body):
     reply_to = CharField(
         required=False, default="", allow_blank=True, help_text="Public id of a comment."
     )
+
+
+class Link(Body):
+    """Two occurrences of different notes of a chart that are one event."""
+
+    id = CharField(source="public_id")
+    uid = CharField(source="first.uid4")
+    mention = CharField(source="first.mention")
+    other = CharField(source="second.uid4")
+    other_mention = CharField(source="second.mention")
+    decided_by = ChoiceField([(decider.value, decider.value) for decider in Decider])
+    by = CharField(source="author.username", default=None, allow_null=True)
+    at = DateTimeField()
+    reason = CharField()
+    undone_by = CharField(source="undone_by.author.username", default=None, allow_null=True)
+    undone_reason = CharField(
+        source="undone_by.reason", default=None, allow_null=True, allow_blank=True
+    )
+
+
+class LinkTwo(Body):
+    """Two occurrences that a person links."""
+
+    uid = CharField(max_length=4)
+    other = CharField(max_length=4, help_text="UID of an occurrence of another note of the chart.")
+    timeline = CharField(
+        required=False, default="", help_text="Public id; by default the one that pages show first."
+    )
+    reason = CharField(required=False, default="", allow_blank=True, max_length=LONGEST_REASON)
+
+
+class UndoLink(Body):
+    """Why a link is wrong."""
+
+    reason = CharField(required=False, default="", allow_blank=True, max_length=LONGEST_REASON)

@@ -1,4 +1,4 @@
-"""Corrections and comments of a case. Guards are those of the case page."""
+"""Corrections, comments and links of a case, with the guards of its page."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import Http404
 from rest_framework.request import Request
 
 from accounts.api_access.access import ApiView, build_page_request, read_body, require_studies
 from accounts.api_access.operations import operation
+from ehr.models import Encounter
 from timelines.api.curation import bodies
+from timelines.cases.items import find_occurrence
 from timelines.cases.target import open_answerable, open_target
-from timelines.curation import comments, corrections
+from timelines.curation import comments, corrections, links
 from timelines.curation.opening import audit
 from timelines.curation.reading import Logged, describe_comment, load_comments, load_log
 from timelines.drafts.values import EditRefused
-from timelines.models import Comment
+from timelines.models import Comment, OccurrenceLink
 
 curation_operation = partial(operation, "cases")
 
@@ -109,3 +112,60 @@ class Comments(ApiView):
             by=page.user,
         )
         return describe_comment(made)
+
+
+class Links(ApiView):
+    @curation_operation("link_list", bodies.Link, many=True)
+    def get(self, request: Request, case_id: str) -> list[OccurrenceLink]:
+        """Return the links between notes of a case, oldest first.
+
+        Undone ones are among them, with who undid them.
+        """
+        require_studies(request)
+        page = build_page_request(request)
+        encounter = open_answerable(page, case_id)
+        audit(encounter, "case.answers", page.user, {"part": "links"})
+        return list(_find_links(encounter))
+
+    @curation_operation(
+        "link",
+        bodies.Link,
+        refuses=(422,),
+        takes=bodies.LinkTwo,
+        status=HTTPStatus.CREATED,
+    )
+    def post(self, request: Request, case_id: str) -> OccurrenceLink:
+        """Link two occurrences of different notes of a chart."""
+        require_studies(request)
+        page = build_page_request(request)
+        open_answerable(page, case_id)
+        values = read_body(bodies.LinkTwo, request)
+        target = open_target(page, case_id, values["uid"], values["timeline"])
+        other = find_occurrence(target.shown, values["other"])
+        if other is None:
+            raise Http404
+        return links.link_occurrences(
+            first=target.occurrence, second=other, reason=values["reason"], by=page.user
+        )
+
+
+class LinkUndo(ApiView):
+    @curation_operation("link_undo", bodies.Link, refuses=(422,), takes=bodies.UndoLink)
+    def post(self, request: Request, case_id: str, link_id: str) -> OccurrenceLink:
+        """Undo a link; the times of its group follow in the curated timeline."""
+        require_studies(request)
+        page = build_page_request(request)
+        encounter = open_answerable(page, case_id)
+        values = read_body(bodies.UndoLink, request)
+        found = _find_links(encounter).filter(public_id=link_id).first()
+        if found is None:
+            raise Http404
+        links.undo_link(link=found, reason=values["reason"], by=page.user)
+        return _find_links(encounter).get(pk=found.pk)
+
+
+def _find_links(encounter: Encounter) -> QuerySet[OccurrenceLink]:
+    found = OccurrenceLink.objects.filter(inventory__encounter=encounter).select_related(
+        "first", "second", "author", "undone_by__author", "inventory__encounter__dataset__study"
+    )
+    return found.order_by("pk")

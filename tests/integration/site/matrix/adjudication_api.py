@@ -190,6 +190,9 @@ JUDGING = [
     ),
     Row("timelines_api:corrections", _readers(200), path=curation._corrected),
     Row("timelines_api:corrections", _readers(415), method="post", path=curation._corrected),
+    Row("timelines_api:links", _readers(200), path=curation._corrected),
+    Row("timelines_api:links", _readers(415), method="post", path=curation._corrected),
+    Row("timelines_api:link_undo", _readers(415), method="post", path=curation._no_link),
     Row("timelines_api:comments", _readers(200), path=curation._corrected),
     Row("timelines_api:comments", _readers(415), method="post", path=curation._corrected),
     Row(

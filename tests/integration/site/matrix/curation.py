@@ -88,6 +88,11 @@ def _corrected(world: World) -> dict[str, str]:
     return {"case_id": _correction(world)["public_id"]}
 
 
+def _no_link(world: World) -> dict[str, str]:
+    """The case by the name that the API has for it, and the id of no link."""
+    return {**_corrected(world), "link_id": "z" * PUBLIC_ID_LENGTH}
+
+
 ROWS = [
     Row("timelines:case_answers", CASE_PAGE, path=_corrected_page),
     Row("timelines:correct_form", CASE_PAGE, path=_occurrence),
