@@ -313,7 +313,7 @@ def test_the_command_works_inline_and_tells_how_far_it_is(backbone, hints, datas
 
 
 def test_the_command_exits_with_the_reasons_of_what_failed(backbone, hints, dataset, monkeypatch):
-    monkeypatch.setattr(backbone, "tag", lambda note: (_ for _ in ()).throw(ValueError(note)))
+    monkeypatch.setattr(backbone, "tag", lambda *note: (_ for _ in ()).throw(ValueError(note)))
     said = StringIO()
     monkeypatch.setattr("jobs.actions.FIRST_BACKOFF", timedelta(0))
     with pytest.raises(CommandError, match="2 of 2 cases failed"):
