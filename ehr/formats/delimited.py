@@ -201,12 +201,15 @@ def _header(
     unknown = (
         [i for i, column in enumerate(columns, start=1) if column not in wanted] if closed else []
     )
-    if not unknown:
-        return _Header(names, wanted, ())
-    reason = (
-        f"unknown columns in the header, not read: {len(unknown)}; the first is column {unknown[0]}"
-    )
-    return _Header(names, wanted, (Rejection(name, reason, line),))
+    rejections = (reject_unknown(name, unknown, line),) if unknown else ()
+    return _Header(names, wanted, rejections)
+
+
+def reject_unknown(name: str, places: Sequence[int], line: int = 1) -> Rejection:
+    """Return a rejection of columns, given by their places from 1."""
+    first = f"the first is column {places[0]}"
+    reason = f"unknown columns in the header, not read: {len(places)}; {first}"
+    return Rejection(name, reason, line)
 
 
 def _describe_error(error: Exception) -> str:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ehr.formats.base import LONGEST_EVENT, RAW_CHARACTERS, Rejection, WrongFile
 from ehr.formats.columns import clean_text, clock_times, make_texts, parse_values
-from ehr.formats.delimited import TextBlock, read_csv_blocks
+from ehr.formats.delimited import TextBlock, read_csv_blocks, reject_unknown
 from ehr.formats.limits import DEFAULT_LIMITS, Limits
 from ehr.formats.parquet import column_names, convert_column, read_batches
 from ehr.schema import CLOCK, ROWS, TimeKind
@@ -99,9 +99,12 @@ def _parquet(
     for column in wanted[: len(REQUIRED)]:
         if column not in columns:
             raise WrongFile(Rejection(name, f"the column {column} is missing", field=column))
-    unknown = [c for c in names if c not in columns and not c.startswith("__index_level_")]
-    reason = f"columns with unknown names, not read: {len(unknown)}"
-    rejections = (Rejection(name, reason),) if unknown and closed else ()
+    unknown = [
+        i
+        for i, c in enumerate(names, start=1)
+        if c not in columns and not c.startswith("__index_level_")
+    ]
+    rejections = (reject_unknown(name, unknown),) if unknown and closed else ()
     yield TextBlock(
         pa.table({c: pa.array([], pa.string()) for c in columns}), NOTHING, NOTHING, 0, rejections
     )

@@ -144,6 +144,9 @@ def lines_of(path: Path) -> list[tuple[int, dict[str, str] | None]]:
     """Return (line, cells by name in lower case), None for a wrong width."""
     if path.suffix == ".parquet":
         table = oracle.read_table(path)
+        # A column of lists has no texts; a file is refused if its rows need that column.
+        flat = [i for i, f in enumerate(table.schema) if not pa.types.is_nested(f.type)]
+        table = table.select(flat)
         texts = [[str(v or "") for v in c.cast(pa.string()).to_pylist()] for c in table.columns]
         names = [name.lower() for name in table.column_names]
         rows = zip(*texts, strict=True)

@@ -346,6 +346,16 @@ def test_a_parquet_file_that_cannot_be_read_refuses_its_case(tmp_path, kind):
     assert [r.file for r in found.rejections] == ["c/rows.parquet"]
 
 
+def test_an_unknown_column_of_a_parquet_file_is_named_by_its_place(tmp_path):
+    names = ("t", "odd", "event", "value", "odder")
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({name: ["2150-01-01"] for name in names}), path)
+    first, second = read_rows(path, "rows.parquet")
+    reason = "unknown columns in the header, not read: 2; the first is column 2"
+    assert [(r.file, r.line, r.reason) for r in first.rejections] == [("rows.parquet", 1, reason)]
+    assert (len(second.rows), second.rejections) == (1, ())
+
+
 def test_a_parquet_file_with_a_changed_byte_is_refused_or_has_all_its_rows(tmp_path):
     columns = {
         "t": ["2150-01-01"] * 9,
