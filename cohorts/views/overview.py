@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from accounts.permissions import CASE_READERS
@@ -35,13 +35,5 @@ SECTIONS = (
 @study_role_required(*CASE_READERS)
 def overview(request: StudyRequest) -> HttpResponse:
     """Show the sections."""
-    found = [(section, _address(section)) for section in SECTIONS]
-    context = {"sections": [(section, address) for section, address in found if address]}
-    return render(request, "cohorts/overview.html", context)
-
-
-def _address(section: Section) -> str:
-    try:
-        return reverse(f"cohorts:{section.url_name}")
-    except NoReverseMatch:
-        return ""
+    sections = [(section, reverse(f"cohorts:{section.url_name}")) for section in SECTIONS]
+    return render(request, "cohorts/overview.html", {"sections": sections})
