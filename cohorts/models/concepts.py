@@ -88,7 +88,7 @@ class ConceptRule(models.Model):
 class ConceptMember(models.Model):
     """A mention or a series that is proposed for a concept, accepted or rejected.
 
-    A mention stands for all occurrences of the study with the same words and the same polarity.
+    A mention is all occurrences of the study with the same words and the same polarity.
     """
 
     class Kind(models.TextChoices):

@@ -112,7 +112,7 @@ def _find_polarity_fault(first: Mentioned, second: Mentioned) -> str:
 
 
 def _find_plan_fault(first: Mentioned, second: Mentioned) -> str:
-    """Return that one note plans what the other reports, whatever its words."""
+    """Return that one note plans what the other reports, in any words."""
     planned = [m.entry.decided_by == PLAN for m in (first, second)]
     return "one is a plan, the other is not" if planned[0] != planned[1] else ""
 
