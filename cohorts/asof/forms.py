@@ -11,6 +11,7 @@ from django import forms
 from accounts.models import Study
 from cohorts.asof.features import FeatureFileError, read_features
 from cohorts.asof.states import Basis, Doubt, Policy
+from cohorts.facts.versions import find_concepts, find_newest
 from cohorts.models import ConceptVersion
 from cohorts.values import Source
 from ehr.models import Dataset, Encounter
@@ -39,13 +40,6 @@ def name_version(version: ConceptVersion) -> str:
     return f"{version.concept.name}, version {version.number}"
 
 
-def find_newest(study: Study) -> list[int]:
-    """Return the newest version of each concept in use."""
-    versions = ConceptVersion.objects.filter(concept__study=study, concept__archived_at=None)
-    newest = versions.order_by("concept_id", "-number").distinct("concept_id")
-    return list(newest.values_list("pk", flat=True))
-
-
 class AsOfForm(forms.Form):
     """Dataset, source, and the hour."""
 
@@ -69,9 +63,8 @@ class AsOfForm(forms.Form):
         datasets.queryset = found
         if len(found) == 1:
             datasets.initial = found[0].public_id
-        self.versions = ConceptVersion.objects.filter(pk__in=find_newest(study)).select_related(
-            "concept"
-        )
+        newest = find_newest(find_concepts(study)).values("pk")
+        self.versions = ConceptVersion.objects.filter(pk__in=newest).select_related("concept")
         after.queryset = self.versions
 
     def clean_hours(self) -> float | None:

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import QuerySet
 from django.http import QueryDict
 
 from accounts.models import Study
-from cohorts.models import Concept, ConceptVersion, Trajectory
+from cohorts.models import Trajectory
 from cohorts.trajectories.lanes import Order
 from cohorts.values import Source
 from ehr.models import Dataset
@@ -98,22 +97,6 @@ def _hours(text: str, otherwise: float) -> float:
 def saved_choice(saved: Trajectory) -> Choice:
     """Return the choices of a saved view."""
     return Choice.parse({**saved.config, "dataset": saved.dataset.public_id})
-
-
-def find_concepts(study: Study) -> QuerySet[Concept]:
-    """Return the concepts of a study that have a version, by name."""
-    return Concept.objects.filter(
-        study=study, archived_at__isnull=True, versions__isnull=False
-    ).distinct()
-
-
-def newest_versions(study: Study) -> dict[str, ConceptVersion]:
-    """Return the newest version of each such concept, by the concept's public id."""
-    versions = ConceptVersion.objects.filter(concept__in=find_concepts(study)).select_related(
-        "concept"
-    )
-    newest = versions.order_by("concept_id", "-number").distinct("concept_id")
-    return {version.concept.public_id: version for version in newest}
 
 
 def find_dataset(study: Study, choice: Choice) -> Dataset | None:

@@ -22,7 +22,8 @@ _CURVES = (_HERE / "curves.sql").read_text(encoding="utf-8")
 _CHANGES = (_HERE / "changes.sql").read_text(encoding="utf-8")
 #: Series that the patterns of a page may find; more would mix what is not alike.
 MOST_SERIES = 20
-_SEX = re.compile(r"\d* ?([MF])\b")
+#: "74 M · …", "> 89 F · …", "3 mo M · …": the last word of the first part.
+_SEX = re.compile(r"[^·]*?\b([MF])(?: ·|$)")
 #: A stay that a group has no name for.
 OTHER = "not known"
 

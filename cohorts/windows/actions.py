@@ -13,6 +13,7 @@ from cohorts.engine.language import find_concepts
 from cohorts.engine.reading import read_window
 from cohorts.engine.values import WindowError
 from cohorts.engine.writing import write_window
+from cohorts.facts.versions import find_newest
 from cohorts.models import Concept, ConceptVersion, Window, WindowVersion
 from cohorts.windows.values import WindowRefused
 
@@ -80,9 +81,9 @@ def read_criteria(study: Study, yaml: str) -> Criteria:
 def choose_versions(study: Study, criteria: Criteria) -> list[ConceptVersion]:
     """Return the newest version of each concept of a window. Raises WindowError."""
     names = find_concepts(criteria)
-    versions = ConceptVersion.objects.filter(concept__study=study, concept__name__in=names)
-    newest = versions.select_related("concept").order_by("concept_id", "-number")
-    found = {version.concept.name: version for version in newest.distinct("concept_id")}
+    # A window keeps a concept that was archived since.
+    named = Concept.objects.filter(study=study, name__in=names)
+    found = {version.concept.name: version for version in find_newest(named)}
     for name in names:
         if name not in found:
             raise WindowError(f"{name}: the concept has no version. Make a version of it first.")

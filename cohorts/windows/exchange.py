@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from accounts.models import Study
-from cohorts.trajectories.choices import newest_versions
+from cohorts.facts.versions import newest_versions
 
 
 def codes_of(study: Study) -> dict[str, list[str]]:

@@ -10,9 +10,10 @@ from accounts.models import Study, User
 from cohorts.asof.counting import Question
 from cohorts.asof.jobs import execute_report, start_report
 from cohorts.attention.ranking import execute_ranking, start_ranking
+from cohorts.facts.versions import newest_versions
 from cohorts.models import AsOfReport, ConceptVersion, Trajectory, Window, WindowResult
 from cohorts.trajectories.actions import save_view
-from cohorts.trajectories.choices import Choice, newest_versions
+from cohorts.trajectories.choices import Choice
 from cohorts.values import Source
 from cohorts.windows.actions import create_window
 from cohorts.windows.evaluating import execute_result

@@ -17,12 +17,12 @@ from django.views.decorators.http import require_GET, require_POST
 from accounts.permissions import CASE_READERS, user_can_manage_study
 from accounts.scoping import StudyRequest, study_role_required
 from cohorts.exposing import expose
+from cohorts.facts.versions import newest_versions
 from cohorts.models import ConceptVersion, Trajectory
 from cohorts.trajectories.actions import SavingRefused, delete_view, save_view
 from cohorts.trajectories.choices import (
     Choice,
     find_dataset,
-    newest_versions,
     saved_choice,
 )
 from cohorts.trajectories.figures import Figures, describe_changes, make_figures, summarise_courses

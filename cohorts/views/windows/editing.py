@@ -17,8 +17,8 @@ from cohorts.engine.language import Window as Criteria
 from cohorts.engine.values import WindowError
 from cohorts.engine.words import describe_window
 from cohorts.engine.writing import write_window
+from cohorts.facts.versions import find_concepts
 from cohorts.models import Window
-from cohorts.trajectories.choices import find_concepts
 from cohorts.windows.actions import create_window, read_criteria, save_version
 from cohorts.windows.building import START, build, names_of_events
 from cohorts.windows.exchange import codes_of

@@ -9,10 +9,12 @@ import pytest
 from django.urls import reverse
 
 from accounts.models import AuditEvent, Role
+from cohorts.facts.versions import newest_versions
 from cohorts.models import Trajectory
 from cohorts.trajectories.actions import SavingRefused, delete_view, save_view
-from cohorts.trajectories.choices import Choice, find_dataset, newest_versions
+from cohorts.trajectories.choices import Choice, find_dataset
 from cohorts.trajectories.loading import Bin, find_series, load, load_changes, load_curve
+from ehr.models import Encounter
 from tests import factories
 from tests.worlds.cohorts import Event, Row, make_concept, make_stay, make_study_run
 
@@ -152,3 +154,21 @@ def test_without_data_the_page_says_what_to_do(run, person, client):
     page = client.get(reverse("cohorts:trajectory_view")).content.decode()
     assert "No stay has this hour 0" in page
     assert "No concept has a version yet." in page
+
+
+@pytest.mark.parametrize(
+    ("headline", "sex"),
+    [
+        ("74 M · Bleed · 4 d", "male"),
+        ("> 89 F · DVT", "female"),
+        ("3 mo M · Fever", "male"),
+        ("F", "female"),
+        ("Factor V · M", "not known"),
+        ("", "not known"),
+    ],
+)
+def test_the_sex_of_a_group_is_read_from_the_line_of_the_stay(run, headline, sex):
+    stay = make_stay(run, [Event("fever began", 1.0, 1.0)])
+    Encounter.objects.filter(pk=stay.pk).update(headline=headline)
+    loaded = load(run.dataset, Choice(group="sex"), {}, ())
+    assert loaded.groups == {stay.pk: sex}
