@@ -31,7 +31,7 @@ def notify(
     """
     if not path.startswith("/") or path.startswith("//"):
         raise ValueError("the path of a notification must be on this server")
-    people = [person for person in recipients if person.is_active]
+    people = sorted((p for p in recipients if p.is_active), key=lambda person: person.pk)
     wishes = load_wishes(people, kind)
     Notification.objects.bulk_create(
         (

@@ -31,7 +31,9 @@ def notify_of_ended() -> None:
             created_by__isnull=False,
             cancelled_at__isnull=True,
             paused_at__isnull=True,
-        ).select_related("study", "created_by")
+        )
+        .select_related("study", "created_by")
+        .order_by("pk")
     )
     counts = count_runs(runs)
     for run in runs:
@@ -54,7 +56,7 @@ def notify_of_ended() -> None:
 def find_ended_runs(since: datetime) -> Iterator[Ended]:
     """Yield the runs that have ended since that time, in any way."""
     recent = RunCount.objects.filter(moved_at__gte=since).values("run_id")
-    runs = list(Run.objects.filter(pk__in=recent))
+    runs = list(Run.objects.filter(pk__in=recent).order_by("pk"))
     counts = count_runs(runs)
     for run in runs:
         totals = counts[run.pk]
