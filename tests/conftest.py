@@ -96,6 +96,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(trylast=True)
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name files in parameters by their argument: packed ones have the time in their bytes.
+
+    Names that differ between pytest's workers stop the whole suite.
+    """
+    return argname if isinstance(val, bytes) else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run long tests and groups before short ones, and browser tests last.
 
