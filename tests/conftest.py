@@ -97,9 +97,10 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """Name files in parameters by their argument: packed ones have the time in their bytes.
+    """Name files in parameters by their argument.
 
-    Names that differ between pytest's workers stop the whole suite.
+    Packed files have the time in their bytes, and names that differ between pytest's workers stop
+    the whole suite.
     """
     return argname if isinstance(val, bytes) else None
 
