@@ -77,6 +77,39 @@ def test_the_slider_shows_the_stay_as_it_was_known(stay, person, page, enter, co
     assert complaints == []
 
 
+def test_the_case_page_shows_the_stay_at_an_hour_without_asking_again(
+    stay, person, page, enter, complaints
+):
+    enter(page, person, f"{reverse('timelines:case', args=[stay.public_id])}")
+    page.locator("#case[data-ready]").wait_for()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.keyboard.press("h")
+    slider = page.get_by_role("slider", name="As of")
+    expect(slider).to_be_focused()
+    slider.fill("7")
+    bar = page.locator("#as-of-bar")
+    expect(bar).to_contain_text("As of 7 h")
+    assert bar.locator("[data-as-of-count]").all_inner_texts() == ["1", "2", "1", "2"]
+    page.keyboard.press("ArrowRight")
+    expect(slider).to_have_attribute("aria-valuetext", "8 h from admission")
+    assert bar.locator("[data-as-of-count]").all_inner_texts() == ["2", "2", "1", "1"]
+    dose = page.locator(".seg", has_text="andexanet was given")
+    expect(dose).to_have_attribute("data-known", "known")
+    page.get_by_role("button", name="‹").click()
+    expect(bar).to_contain_text("As of 7.5 h")
+    page.keyboard.press("3")
+    expect(page.get_by_role("row", name="Extubated")).to_contain_text("not yet")
+    assert sum("/as-of/" in address for address in asked) == 1
+    assert_accessible(page)
+    fits(page)
+    slider.focus()
+    page.keyboard.press("Escape")
+    expect(bar).to_be_hidden()
+    expect(page.get_by_role("button", name="As of", exact=True)).to_be_focused()
+    assert complaints == []
+
+
 def test_from_a_report_to_its_sentences_and_a_check(stay, person, page, enter, complaints):
     enter(page, person, reverse("cohorts:as_of_reports"))
     page.get_by_role("link", name="New report").click()
