@@ -61,6 +61,7 @@ def load_known(timeline: Timeline) -> dict[str, list[float | None]]:
     for entry in entries.exclude(occurrence=None).select_related("occurrence"):
         times = times_of(entry, documented[entry.pk])
         ends = [h if math.isfinite(h) else None for h in times.bounds]
+        assert entry.occurrence is not None  # excluded above
         known[entry.occurrence.uid4] = [*ends, times.documented]
     return known
 

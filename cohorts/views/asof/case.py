@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from http import HTTPStatus
+from typing import Any
 
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -48,6 +49,7 @@ def as_of_case(request: StudyRequest, public_id: str) -> HttpResponse:
         "title": title_line(encounter),
         "source": source,
         "sources": [(one.value, one.words) for one in SOURCES],
+        "besides": [("", "nothing"), *((o.value, o.words) for o in SOURCES if o != source)],
         "hour": hour,
         "end": end,
         "steps": [(f"{step:+d} h".replace("-", "−"), step, hour + step) for step in STEPS],
@@ -56,6 +58,7 @@ def as_of_case(request: StudyRequest, public_id: str) -> HttpResponse:
     if timeline is not None:
         try:
             context["case"] = load_case(encounter, timeline, hour)
+            context |= _load_beside(request, encounter, source, hour)
         except NoteChanged:
             return render(
                 request,
@@ -68,6 +71,22 @@ def as_of_case(request: StudyRequest, public_id: str) -> HttpResponse:
     response = render(request, f"cohorts/asof/{name}.html", context)
     response["Vary"] = "HX-Request"
     return response
+
+
+def _load_beside(
+    request: StudyRequest, encounter: Encounter, source: Source, hour: float
+) -> dict[str, Any]:
+    """Return the timeline to show beside the first one; {} without one.
+
+    Raises NoteChanged.
+    """
+    wanted = request.GET.get("beside", "")
+    if wanted == source or wanted not in {one.value for one in SOURCES}:
+        return {}
+    timeline = find_timeline(encounter, Source(wanted), request.user)
+    if timeline is None:
+        return {"missing": Source(wanted)}
+    return {"beside": Source(wanted), "beside_case": load_case(encounter, timeline, hour)}
 
 
 def _answer_known(request: StudyRequest, encounter: Encounter) -> HttpResponse:

@@ -38,6 +38,7 @@ def as_of_report(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show one report; htmx polls its progress."""
     report = open_job(request, AsOfReport, public_id)
     context = _figures(report, _names(report)) | {"export_form": ExportForm()}
+    context |= _beside(request, report)
     return _show(request, report, "report", context)
 
 
@@ -123,6 +124,42 @@ def as_of_cell(request: StudyRequest, public_id: str) -> HttpResponse:
 def leakage_cell(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show the occurrences behind a number of a check by a rule."""
     return _show_cell(request, open_job(request, LeakageCheck, public_id))
+
+
+def _beside(request: StudyRequest, report: AsOfReport) -> dict[str, Any]:
+    """Return the reports of other times to show beside this one, and the chosen one.
+
+    They have the same dataset and hour. Their figures are drawn on one scale.
+    """
+    if report.report is None:
+        return {}
+    others = list(
+        AsOfReport.objects.filter(
+            study=report.study, dataset=report.dataset, hours=report.hours, after=report.after
+        )
+        .exclude(source=report.source)
+        .exclude(report=None)
+        .order_by("source", "-created_at")
+        .distinct("source")
+    )
+    wanted = request.GET.get("with", "")
+    other = next((one for one in others if one.public_id == wanted), None)
+    found: dict[str, Any] = {
+        "others": [(one.public_id, Source(one.source).words) for one in others],
+        "other": other,
+    }
+    if other is None:
+        return found
+    assert other.report is not None  # excluded above
+    plots = [
+        make_plot(read_groups(plain, _names(one)))
+        for one, plain in ((report, report.report), (other, other.report))
+    ]
+    return found | {
+        "beside": _figures(other, _names(other)),
+        "other_words": Source(other.source).words,
+        "plot": json_script({**plots[0], "beside": plots[1]}, "evaluation-data"),
+    }
 
 
 def _show(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
@@ -141,6 +142,20 @@ def _figures(
     request: StudyRequest, dataset: Dataset, choice: Choice, versions: Mapping[str, ConceptVersion]
 ) -> dict[str, Any]:
     """Return the figures over the cases that are open to the person, and record them."""
+    figures, context = _figures_of_one(request, dataset, choice, versions)
+    plots = figures.plots
+    if choice.beside is not None:
+        other = replace(choice, source=choice.beside, beside=None)
+        _, beside = _figures_of_one(request, dataset, other, versions)
+        plots = {**plots, "beside": beside["figures"].plots}
+        context |= {"other": beside, "other_choice": other}
+    return {**context, "data": json_script(plots, "evaluation-data")}
+
+
+def _figures_of_one(
+    request: StudyRequest, dataset: Dataset, choice: Choice, versions: Mapping[str, ConceptVersion]
+) -> tuple[Figures, dict[str, Any]]:
+    """Return the figures by the times of `choice.source` and what their page says."""
     loaded = load(dataset, choice, versions, closed_encounters(request.user))
     series = find_series(dataset, choice.series)
     changes = load_changes(dataset, loaded.aligned, series, AROUND)
@@ -152,11 +167,10 @@ def _figures(
         changes,
     )
     expose(request, figures.exposed)
-    return {
+    return figures, {
         "figures": figures,
         "series": series,
         "changes": describe_changes(changes),
         "courses": summarise_courses(figures.tables["courses"]),
         "without": len(loaded.aligned.without),
-        "data": json_script(figures.plots, "evaluation-data"),
     }
