@@ -27,14 +27,12 @@ from cohorts.trajectories.choices import (
 )
 from cohorts.trajectories.figures import Figures, describe_changes, make_figures, summarise_courses
 from cohorts.trajectories.lanes import Order
-from cohorts.trajectories.loading import find_series, load, load_changes, load_curve
+from cohorts.trajectories.loading import AROUND, find_series, load, load_changes, load_curve
 from cohorts.values import Source
 from ehr.models import Dataset
 from timelines.access.closed import closed_encounters
 from timelines.formats.tables.writer import safe_cell
 
-#: Hours before and after hour 0 in which a value is looked for.
-AROUND = 24.0
 GROUPS = (("", "No groups"), ("unit", "Unit"), ("sex", "Sex"))
 
 
