@@ -233,5 +233,5 @@ class Attention(Part):
     def unexplained(self, dataset: str) -> Iterator[dict[str, Any]]:
         """Yield stays with important rows that no occurrence explains."""
         found = find_dataset(self._transport, dataset)
-        stays = self._transport.list_all("unexplained_list", dataset=found)
+        stays = self._transport.list_all("unexplained_list", dataset_id=found)
         return (stay for stay in stays if stay["episodes"])

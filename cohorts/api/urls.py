@@ -68,7 +68,11 @@ _ADDRESSES: list[tuple[str, type[ApiView], str]] = [
     ("attention/", attention.Attention, "attention"),
     ("attention/rank/", attention.AttentionRank, "attention_rank"),
     ("attention/<number:number>/look/", attention.AttentionLook, "attention_look"),
-    ("unexplained/", attention.Unexplained, "unexplained"),
+    (
+        "datasets/<public_id:dataset_id>/unexplained/",
+        attention.Unexplained,
+        "unexplained",
+    ),
 ]
 urlpatterns: list[URLPattern] = [
     path(address, view.as_view(), name=name) for address, view, name in _ADDRESSES

@@ -40,7 +40,6 @@ from timelines.cases.listing import title_line
 
 attention_operation = partial(operation, "attention")
 DATASET = OpenApiParameter("dataset", str, description="Public id of a dataset.")
-NEEDED_DATASET = OpenApiParameter("dataset", str, required=True, description="Its public id.")
 REASON = OpenApiParameter("why", str, enum=[reason.value for reason in Reason])
 
 
@@ -96,14 +95,14 @@ class AttentionLook(ApiView):
 
 class Unexplained(ApiView):
     @attention_operation(
-        "unexplained_list", bodies.UnexplainedPage, parameters=[NEEDED_DATASET, LIMIT, OFFSET]
+        "unexplained_list", bodies.UnexplainedPage, parameters=[LIMIT, OFFSET]
     )
-    def get(self, request: Request) -> dict[str, Any]:
+    def get(self, request: Request, dataset_id: str) -> dict[str, Any]:
         """Return important rows that no occurrence explains, stay by stay.
 
         Each stay of the page is searched; those with such rows count as seen by you.
         """
-        dataset = find_dataset(request, request.query_params.get("dataset", ""))
+        dataset = find_dataset(request, dataset_id)
         stays = find_stays(dataset, closed_encounters(require_person(request)))
 
         def describe(shown: list[Encounter]) -> list[dict[str, Any]]:

@@ -401,6 +401,19 @@ CLOSED = {
         for name in ("case", "case_export", "occurrence", "chain", "agreement", "author_start")
     ),
     *(
+        f"cohorts_api:{name}"
+        for name in (
+            "case_as_of",
+            "as_of_report",
+            "as_of_cells",
+            "as_of_table",
+            "concept_version",
+            "concept_export",
+            "leakage_check",
+            "leakage_cells",
+        )
+    ),
+    *(
         f"timelines_api:{name}"
         for name in ("case_timelines", "entries", "chain", "case_export", "corrections", "comments")
     ),
