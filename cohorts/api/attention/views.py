@@ -94,9 +94,7 @@ class AttentionLook(ApiView):
 
 
 class Unexplained(ApiView):
-    @attention_operation(
-        "unexplained_list", bodies.UnexplainedPage, parameters=[LIMIT, OFFSET]
-    )
+    @attention_operation("unexplained_list", bodies.UnexplainedPage, parameters=[LIMIT, OFFSET])
     def get(self, request: Request, dataset_id: str) -> dict[str, Any]:
         """Return important rows that no occurrence explains, stay by stay.
 
