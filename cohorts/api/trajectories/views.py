@@ -29,6 +29,7 @@ from cohorts.facts.versions import newest_versions
 from cohorts.models import Trajectory
 from cohorts.trajectories.actions import delete_view, save_view
 from cohorts.trajectories.choices import Choice, saved_choice
+from cohorts.trajectories.figures import TABLES
 from cohorts.trajectories.lanes import Order
 from cohorts.trajectories.opening import Opened, open_figures
 from cohorts.values import Source
@@ -36,7 +37,6 @@ from timelines.evaluation.tables import Table
 from timelines.evaluations.table_files import FORMATS, table_file
 
 trajectory_operation = partial(operation, "trajectories")
-TABLES = ("lanes", "density", "curve", "changes", "survival", "courses")
 NAME = OpenApiParameter("name", str, OpenApiParameter.PATH, enum=list(TABLES))
 TABLE_FORM, TABLE_FILE = describe_table_files(FORMATS)
 
