@@ -210,7 +210,7 @@ class Trajectories(Part):
 
         It is lanes, density, curve, changes, survival or courses.
         """
-        values = {"trajectory_id": self._find(trajectory), "name": name, "form": "json"}
+        values = {"trajectory_id": self._find(trajectory), "table": name, "form": "json"}
         found = self._transport.call("trajectory_table", **values)
         rows = (dict(zip(found["heads"], row, strict=True)) for row in found["rows"])
         return make_frame(rows, library)

@@ -61,7 +61,7 @@ _ADDRESSES: list[tuple[str, type[ApiView], str]] = [
     ("trajectories/", trajectories.Trajectories, "trajectories"),
     (_TRAJECTORY, trajectories.TrajectoryOne, "trajectory"),
     (
-        f"{_TRAJECTORY}tables/<slug:name>/<slug:form>/",
+        f"{_TRAJECTORY}tables/<slug:table>/<slug:form>/",
         trajectories.TrajectoryTable,
         "trajectory_table",
     ),

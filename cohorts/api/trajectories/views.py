@@ -37,7 +37,7 @@ from timelines.evaluation.tables import Table
 from timelines.evaluations.table_files import FORMATS, table_file
 
 trajectory_operation = partial(operation, "trajectories")
-NAME = OpenApiParameter("name", str, OpenApiParameter.PATH, enum=list(TABLES))
+TABLE = OpenApiParameter("table", str, OpenApiParameter.PATH, enum=list(TABLES))
 TABLE_FORM, TABLE_FILE = describe_table_files(FORMATS)
 
 
@@ -104,15 +104,15 @@ class TrajectoryOne(ApiView):
 
 
 class TrajectoryTable(ApiView):
-    @trajectory_operation("trajectory_table", TABLE_FILE, parameters=[NAME, TABLE_FORM])
-    def get(self, request: Request, trajectory_id: str, name: str, form: str) -> HttpResponse:
+    @trajectory_operation("trajectory_table", TABLE_FILE, parameters=[TABLE, TABLE_FORM])
+    def get(self, request: Request, trajectory_id: str, table: str, form: str) -> HttpResponse:
         """Return a tidy table of a saved view. Its cases count as seen by you."""
         saved = _find(request, trajectory_id)
-        if name not in TABLES or form not in FORMATS:
+        if table not in TABLES or form not in FORMATS:
             raise Http404
-        table = _open(request, saved, shown=name).figures.tables[name]
-        title = f"{saved.name}: {name}"
-        return table_file(Table(name, title, table.heads, table.rows), form, f"trajectory-{name}")
+        found = _open(request, saved, shown=table).figures.tables[table]
+        made = Table(table, f"{saved.name}: {table}", found.heads, found.rows)
+        return table_file(made, form, f"trajectory-{table}")
 
 
 def _saved() -> QuerySet[Trajectory]:

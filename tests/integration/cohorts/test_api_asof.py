@@ -1,4 +1,4 @@
-"""What was known at an hour, in the API: a stay, reports, exports, leakage checks."""
+"""What was known at an hour, in the API: stays, reports, checks."""
 
 from __future__ import annotations
 

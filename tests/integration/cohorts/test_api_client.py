@@ -1,4 +1,4 @@
-"""The Python client walks from a concept to a result, as a researcher does."""
+"""The Python client walks from a concept to a result."""
 
 from __future__ import annotations
 

@@ -211,6 +211,7 @@ KNOWN: Mapping[str, tuple[Any, ...]] = {
     "format": ("csv", "jsonl", "json"),
     "form": ("csv", "jsonl"),
     "name": ("main", "ratings", "decisions"),
+    "table": ("courses",),
     "uid4": ("a000",),
     "uid": ("a000",),
     "number": (0, 1),

@@ -1,4 +1,4 @@
-"""Access to concepts, windows, as-of views, trajectories and attention in the API."""
+"""Access to everything of cohorts in the API."""
 
 from __future__ import annotations
 
@@ -109,11 +109,11 @@ ROWS = [
     Row("cohorts_api:trajectories", LIST),
     Row("cohorts_api:trajectories", START, method="post"),
     Row("cohorts_api:trajectory", READ, path=_saved),
-    Row("cohorts_api:trajectory_table", READ, path=_with(_saved, name="lanes", form="csv")),
+    Row("cohorts_api:trajectory_table", READ, path=_with(_saved, table="lanes", form="csv")),
     Row(
         "cohorts_api:trajectory_table",
         expect_readers(404),
-        path=_with(_saved, name="other", form="csv"),
+        path=_with(_saved, table="other", form="csv"),
     ),
     # Only the author and admins delete.
     Row("cohorts_api:trajectory", expect_admins(204), method="delete", path=_saved),
