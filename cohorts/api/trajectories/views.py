@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -38,7 +39,9 @@ from timelines.evaluations.table_files import FORMATS, table_file
 
 trajectory_operation = partial(operation, "trajectories")
 TABLE = OpenApiParameter("table", str, OpenApiParameter.PATH, enum=list(TABLES))
-TABLE_FORM, TABLE_FILE = describe_table_files(FORMATS)
+#: Tidy tables are for programs, so there is no LaTeX.
+FORMS = {form: FORMATS[form] for form in ("csv", "json")}
+TABLE_FORM, TABLE_FILE = describe_table_files(FORMS)
 
 
 class Trajectories(ApiView):
@@ -108,10 +111,11 @@ class TrajectoryTable(ApiView):
     def get(self, request: Request, trajectory_id: str, table: str, form: str) -> HttpResponse:
         """Return a tidy table of a saved view. Its cases count as seen by you."""
         saved = _find(request, trajectory_id)
-        if table not in TABLES or form not in FORMATS:
+        if table not in TABLES or form not in FORMS:
             raise Http404
         found = _open(request, saved, shown=table).figures.tables[table]
-        made = Table(table, f"{saved.name}: {table}", found.heads, found.rows)
+        rows = tuple(tuple(map(_close, row)) for row in found.rows)
+        made = Table(table, f"{saved.name}: {table}", found.heads, rows)
         return table_file(made, form, f"trajectory-{table}")
 
 
@@ -127,6 +131,11 @@ def _open(request: Request, saved: Trajectory, shown: str = "") -> Opened:
     page = build_study_request(request, saved.study)
     versions = newest_versions(saved.study)
     return open_figures(page, saved.dataset, saved_choice(saved), versions, shown)
+
+
+def _close(cell: Any) -> Any:
+    """Return a cell as JSON can say it: an open bound is None."""
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
 
 
 def _read_choice(values: Any) -> Choice:

@@ -7,7 +7,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 
-from django.db.models import Max, QuerySet
+from django.db.models import Max, Prefetch, QuerySet
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from rest_framework.request import Request
@@ -29,11 +29,11 @@ from cohorts.api.windows import bodies
 from cohorts.engine.aces.exporting import write_aces
 from cohorts.engine.aces.importing import read_aces
 from cohorts.engine.writing import write_window
-from cohorts.models import Concept, Window, WindowResult, WindowVersion
+from cohorts.models import Concept, ConceptVersion, Window, WindowResult, WindowVersion
 from cohorts.values import Source
 from cohorts.windows.actions import create_window, read_criteria, save_version
 from cohorts.windows.exchange import codes_of
-from cohorts.windows.finding import describe_version, frozen_concepts
+from cohorts.windows.finding import describe_version
 from cohorts.windows.results import launch_result
 
 window_operation = partial(operation, "windows")
@@ -162,7 +162,10 @@ def _names(window: Window) -> set[str]:
 def _describe(window: Window) -> dict[str, Any]:
     shown: Sequence[str] = ("public_id", "study", "name", "version", "created_at", "created_by")
     names = _names(window)
-    versions = window.versions.select_related("created_by")
+    concepts = ConceptVersion.objects.select_related("concept").order_by("concept__name")
+    versions = window.versions.select_related("created_by").prefetch_related(
+        Prefetch("concepts", concepts)
+    )
     return {
         **{name: getattr(window, name) for name in shown},
         "versions": [_describe_version(version, names) for version in versions],
@@ -174,5 +177,5 @@ def _describe_version(version: WindowVersion, names: set[str]) -> dict[str, Any]
     return {
         **{name: getattr(version, name) for name in shown},
         "words": describe_version(version, names),
-        "concepts": frozen_concepts(version),
+        "concepts": version.concepts.all(),
     }

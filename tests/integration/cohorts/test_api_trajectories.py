@@ -129,6 +129,17 @@ def test_closed_cases_are_in_no_figure(api, saved, stays, person):
     ).exists()
 
 
+def test_an_open_bound_is_empty(api, run, stays, saved):
+    """The fever has an earliest time alone; hour 0 has both."""
+    fever = Event("fever began", 12.0, 12.0, record_bounds=(11.0, None))
+    stay = make_stay(run, [Event("drug was given", 10.0, 10.0), fever])
+    _, table = api.get(f"{saved}tables/lanes/json/")
+    rows = [row for row in table["rows"] if row[0] == stay.case_id]
+    assert [row[3:] for row in rows] == [[0.0, 0.0, 0.0], [2.0, 1.0, None]]
+    lines = api.get(f"{saved}tables/lanes/csv/")[1].splitlines()
+    assert [line for line in lines if line.startswith(stay.case_id)][1].endswith("fever,2.0,1.0,")
+
+
 # Where a look is needed.
 
 

@@ -7,6 +7,8 @@ import io
 import json
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.actions import add_role
@@ -209,6 +211,23 @@ def test_closed_cases_are_in_no_count_no_list_and_no_file(api, run, window, stay
     assert [row["case"] for row in rows] == [stays[1].case_id, stays[2].case_id]
     answer = api.post(f"{path}members/{member['number']}/answer/", member="yes", reason="x")
     assert answer[0] == 403
+
+
+def test_queries_do_not_grow_with_members_and_versions(api, run, window):
+    result = evaluate(api, run, window)
+    one = f"windows/{window['id']}/"
+
+    def count(path, **query):
+        with CaptureQueriesContext(connection) as queries:
+            assert api.get(path, **query)[0] == 200
+        return len(queries)
+
+    members = f"window-results/{result}/members/"
+    assert count(members, limit=1, show="yes.no") >= count(members)
+    before = count(one)
+    for hours in (3, 4, 5):
+        api.post(f"{one}versions/", yaml=YAML.replace("6 h", f"{hours} h"))
+    assert count(one) == before
 
 
 def test_another_study_finds_nothing(api, run, window):
