@@ -9,14 +9,12 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from accounts.audit.trail import record
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from cohorts.asof.case import SOURCES, find_end, find_timeline, load_case
 from cohorts.asof.states import State
-from cohorts.exposing import expose_again
+from cohorts.exposing import expose_stay
 from cohorts.values import Source
-from ehr.models import Encounter
 from timelines.cases.listing import title_line
 from timelines.cases.opening import open_case
 from timelines.runs.storage import NoteChanged
@@ -37,7 +35,7 @@ def as_of_case(request: StudyRequest, public_id: str) -> HttpResponse:
     end = find_end(encounter)
     hour = read_hour(request.GET.get("h", ""), default=float(min(24, end)))
     timeline = find_timeline(encounter, source, request.user)
-    _record(request, encounter, shown=timeline is not None)
+    expose_stay(request, encounter, shown=timeline is not None)
     context = {
         "encounter": encounter,
         "title": title_line(encounter),
@@ -63,21 +61,6 @@ def as_of_case(request: StudyRequest, public_id: str) -> HttpResponse:
     response = render(request, f"cohorts/asof/{name}.html", context)
     response["Vary"] = "HX-Request"
     return response
-
-
-def _record(request: StudyRequest, encounter: Encounter, *, shown: bool) -> None:
-    """Record that the case was opened. Without a timeline that exposes nobody."""
-    if shown:
-        expose_again(request, encounter.public_id)
-    else:
-        record(
-            actor=request.user,
-            study=encounter.dataset.study,
-            action="case.open",
-            object_type="ehr.encounter",
-            object_id=encounter.public_id,
-            detail={"timelines": False},
-        )
 
 
 def read_hour(text: str, *, default: float) -> float:
