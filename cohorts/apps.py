@@ -6,6 +6,7 @@ class CohortsConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the app's jobs, navigation, cards and losses."""
+        from accounts.api_access.errors import register_refusals
         from accounts.permissions import CASE_READERS
         from accounts.registry import NavItem, register_home_card, register_nav_item
         from cohorts.asof.case_links import as_of_address
@@ -24,6 +25,7 @@ class CohortsConfig(AppConfig):
             LeakageCheck,
             WindowResult,
         )
+        from cohorts.refusals import REFUSALS
         from cohorts.tasks import (
             send_check_hints,
             send_documenting_hints,
@@ -46,6 +48,7 @@ class CohortsConfig(AppConfig):
             register_study_run_hook,
         )
 
+        register_refusals(REFUSALS)
         register(AttentionRanking, send_ranking_hints)
         register(WindowResult, send_window_hints)
         register_study_run_hook(lambda run: start_ranking(run.study))

@@ -10,12 +10,11 @@ from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from accounts.audit.trail import record
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from cohorts.asof.case import SOURCES, find_end, find_timeline, load_case, load_known
 from cohorts.asof.states import State
-from cohorts.exposing import expose_again
+from cohorts.exposing import expose_stay
 from cohorts.values import Source
 from ehr.models import Encounter
 from ehr.record.clock import clock_of
@@ -43,7 +42,7 @@ def as_of_case(request: StudyRequest, public_id: str) -> HttpResponse:
     end = find_end(encounter)
     hour = read_hour(request.GET.get("h", ""), default=float(min(24, end)))
     timeline = find_timeline(encounter, source, request.user)
-    _record(request, encounter, shown=timeline is not None)
+    expose_stay(request, encounter, shown=timeline is not None)
     context = {
         "encounter": encounter,
         "title": title_line(encounter),
@@ -96,25 +95,10 @@ def _answer_known(request: StudyRequest, encounter: Encounter) -> HttpResponse:
     timeline = timelines.exclude(pk__in=hidden).first()
     if timeline is None:
         raise Http404
-    _record(request, encounter, shown=True)
+    expose_stay(request, encounter, shown=True)
     discharge = clock_of(encounter).discharge
     known = {"known": load_known(timeline), "end": find_end(encounter), "discharge": discharge}
     return JsonResponse(known)
-
-
-def _record(request: StudyRequest, encounter: Encounter, *, shown: bool) -> None:
-    """Record that the case was opened. Without a timeline that exposes nobody."""
-    if shown:
-        expose_again(request, encounter.public_id)
-    else:
-        record(
-            actor=request.user,
-            study=encounter.dataset.study,
-            action="case.open",
-            object_type="ehr.encounter",
-            object_id=encounter.public_id,
-            detail={"timelines": False},
-        )
 
 
 def read_hour(text: str, *, default: float) -> float:

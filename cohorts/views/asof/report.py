@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -12,7 +13,12 @@ from django.urls import reverse
 from django.utils.html import json_script
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.permissions import CASE_READERS, STUDY_ADMINS, user_can_manage_study
+from accounts.permissions import (
+    CASE_READERS,
+    STUDY_ADMINS,
+    check_user_can_manage_study,
+    user_can_manage_study,
+)
 from accounts.scoping import StudyRequest, study_role_required
 from cohorts.asof.counting import Cell, find_asked_timelines, list_cell
 from cohorts.asof.exporting import start_as_of_export
@@ -26,10 +32,14 @@ from cohorts.asof.states import TOO_EARLY, State
 from cohorts.exposing import expose
 from cohorts.models import AsOfReport, LeakageCheck
 from cohorts.values import Source
+from jobs.actions import cancel, retry
+from jobs.states import InvalidTransition
 from timelines.evaluations.opening import ACTIVE
 from timelines.evaluations.table_files import table_file
 
 PER_PAGE = 25
+#: What a person may do with a report or check, by the last part of its address.
+ACTIONS: Mapping[str, Callable[..., None]] = {"cancel": cancel, "retry": retry}
 
 
 @require_GET
@@ -112,6 +122,39 @@ def as_of_export(request: StudyRequest, public_id: str) -> HttpResponse:
     return redirect("timelines:exports")
 
 
+@require_POST
+@study_role_required(*CASE_READERS)
+def as_of_action(request: StudyRequest, public_id: str, action: str) -> HttpResponse:
+    """Cancel a report, or make it again."""
+    report = open_job(request, AsOfReport, public_id)
+    _act(request, report, action)
+    return redirect("cohorts:as_of_report", public_id)
+
+
+@require_POST
+@study_role_required(*CASE_READERS)
+def leakage_action(request: StudyRequest, public_id: str, action: str) -> HttpResponse:
+    """Cancel a check, or make it again."""
+    check = open_job(request, LeakageCheck, public_id)
+    _act(request, check, action)
+    return redirect("cohorts:leakage_check", public_id)
+
+
+def _act(request: StudyRequest, job: AsOfReport | LeakageCheck, action: str) -> None:
+    """Do the action for the person who started the job, or an admin.
+
+    Raises Http404 for an unknown action, NotAllowed for another person.
+    """
+    if (act := ACTIONS.get(action)) is None:
+        raise Http404
+    if job.created_by_id != request.user.pk:
+        check_user_can_manage_study(request.user, job.study)
+    try:
+        act(job=job, by=request.user, study=job.study)
+    except InvalidTransition:
+        messages.warning(request, "It had already ended or started. Nothing was changed.")
+
+
 @require_GET
 @study_role_required(*CASE_READERS)
 def as_of_cell(request: StudyRequest, public_id: str) -> HttpResponse:
@@ -173,6 +216,9 @@ def _show(
         "source_words": Source(job.source).words,
         "address": reverse(view, args=[job.public_id]),
         "can_export": user_can_manage_study(request.user, job.study),
+        "can_act": job.created_by_id == request.user.pk
+        or user_can_manage_study(request.user, job.study),
+        "act_route": f"cohorts:{'as_of' if name == 'report' else 'leakage'}_action",
     }
     htmx = request.htmx  # type: ignore[attr-defined]  # set by django-htmx's middleware
     template = "cohorts/asof/_progress.html" if htmx else f"cohorts/asof/{name}.html"

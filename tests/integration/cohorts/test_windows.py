@@ -283,7 +283,8 @@ def test_timelines_that_disappear_leave_a_sentence(result, run, stays, person, c
 
 def test_closed_cases_are_in_no_count_and_no_file(result, stays, person, client, monkeypatch):
     closed = frozenset({stays[0].pk})
-    monkeypatch.setattr("cohorts.views.windows.results.closed_encounters", lambda user: closed)
+    for module in ("cohorts.views.windows.results", "cohorts.windows.files"):
+        monkeypatch.setattr(f"{module}.closed_encounters", lambda user: closed)
     client.force_login(person)
     page = client.get(reverse("cohorts:window_result", args=[result.public_id])).content.decode()
     assert "<b>0</b> stays are members by the times: note alone" in page
