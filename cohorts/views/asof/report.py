@@ -213,6 +213,7 @@ def _show(
     context |= {
         "job": job,
         "active": active,
+        "side": "",
         "source_words": Source(job.source).words,
         "address": reverse(view, args=[job.public_id]),
         "can_export": user_can_manage_study(request.user, job.study),
