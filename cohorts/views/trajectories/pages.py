@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
@@ -137,6 +138,20 @@ def _figures(
     request: StudyRequest, dataset: Dataset, choice: Choice, versions: Mapping[str, ConceptVersion]
 ) -> dict[str, Any]:
     """Return the figures over the cases that are open to the person."""
+    context = _show_one(request, dataset, choice, versions)
+    plots = context["figures"].plots
+    if choice.beside is not None:
+        other = replace(choice, source=choice.beside, beside=None)
+        beside = _show_one(request, dataset, other, versions)
+        plots = {**plots, "beside": beside["figures"].plots}
+        context |= {"other": beside, "other_choice": other}
+    return {**context, "data": json_script(plots, "evaluation-data")}
+
+
+def _show_one(
+    request: StudyRequest, dataset: Dataset, choice: Choice, versions: Mapping[str, ConceptVersion]
+) -> dict[str, Any]:
+    """Return the figures by the times of `choice.source`, and what is said of them."""
     opened = open_figures(request, dataset, choice, versions)
     return {
         "figures": opened.figures,
@@ -144,5 +159,4 @@ def _figures(
         "changes": opened.changes,
         "courses": summarise_courses(opened.figures.tables["courses"]),
         "without": opened.without,
-        "data": json_script(opened.figures.plots, "evaluation-data"),
     }
