@@ -35,7 +35,10 @@ def read_stored(version: WindowVersion) -> Stored:
     Raises WindowError for a concept that no longer exists.
     """
     criteria = read_window(version.yaml, concepts=_AnyName())
-    concepts = {v.concept.public_id: v for v in version.concepts.select_related("concept")}
+    # A list of versions has fetched them already.
+    fetched = "concepts" in getattr(version, "_prefetched_objects_cache", {})
+    found = version.concepts.all() if fetched else version.concepts.select_related("concept")
+    concepts = {one.concept.public_id: one for one in found}
     used = find_concepts(criteria)
     names = version.names or _guess_names(used, concepts)
     for name in used:

@@ -1,4 +1,4 @@
-"""The builder of windows at any depth, and windows whose concepts are renamed."""
+"""The builder at any depth, and windows whose concepts are renamed."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ def test_alternatives_and_their_opposite_are_built(take):
     yaml = "name: w\nanchor: admission\nwhere:\n- event: drug given\n"
     yaml = take(yaml, "any-0")["yaml"]
     yaml = take(yaml, "event", concept="transfer", inside="0")["yaml"]
-    yaml = take(
-        yaml, "stay", about="sex", compared="is", stay_value="female", stay_inside="0"
-    )["yaml"]
+    yaml = take(yaml, "stay", about="sex", compared="is", stay_value="female", stay_inside="0")[
+        "yaml"
+    ]
     assert yaml.endswith(
         "- any:\n  - event: drug given\n  - event: transfer\n  - stay: sex\n    is: female\n"
     )
@@ -135,7 +135,9 @@ def test_an_update_follows_renamed_concepts(run, person, client):
         rename(old, new, person)
     sentence = "The concept “drug given” is called “transfer” now."
     assert sentence in find_changes(before, ())
-    assert sentence in client.get(reverse("cohorts:window", args=[window.public_id])).content.decode()
+    assert (
+        sentence in client.get(reverse("cohorts:window", args=[window.public_id])).content.decode()
+    )
     start = client.get(reverse("cohorts:window_edit", args=[window.public_id]))
     assert "- event: transfer" in start.context["yaml"]
     after = complete(update_result(result=before, by=person))
