@@ -29,12 +29,13 @@ from cohorts.api.windows import bodies
 from cohorts.engine.aces.exporting import write_aces
 from cohorts.engine.aces.importing import read_aces
 from cohorts.engine.writing import write_window
-from cohorts.models import Concept, ConceptVersion, Window, WindowResult, WindowVersion
+from cohorts.models import ConceptVersion, Window, WindowResult, WindowVersion
 from cohorts.values import Source
-from cohorts.windows.actions import create_window, read_criteria, save_version
+from cohorts.windows.actions import create_window, save_version
 from cohorts.windows.exchange import codes_of
 from cohorts.windows.finding import describe_version
 from cohorts.windows.results import launch_result
+from cohorts.windows.stored import read_stored
 
 window_operation = partial(operation, "windows")
 
@@ -85,7 +86,7 @@ class WindowVersions(ApiView):
         """Save other criteria; the newest version if nothing differs from it."""
         window, values = _find(request, window_id), read_body(bodies.WindowEdit, request)
         made = save_version(window=window, yaml=values["yaml"], by=require_person(request))
-        return _describe_version(made, _names(window))
+        return _describe_version(made)
 
 
 class WindowResults(ApiView):
@@ -122,7 +123,7 @@ class WindowAces(ApiView):
         422 says what ACES cannot say.
         """
         window = _find(request, window_id)
-        criteria = read_criteria(window.study, window.versions.latest("number").yaml)
+        criteria = read_stored(window.versions.latest("number")).criteria
         text = write_aces(criteria, codes=codes_of(window.study))
         response = HttpResponse(text, content_type="application/yaml; charset=utf-8")
         response["Content-Disposition"] = 'attachment; filename="task.yaml"'
@@ -155,27 +156,22 @@ def _find(request: Request, window_id: str) -> Window:
     return find_in_studies(request, _windows(), window_id)
 
 
-def _names(window: Window) -> set[str]:
-    return set(Concept.objects.filter(study=window.study_id).values_list("name", flat=True))
-
-
 def _describe(window: Window) -> dict[str, Any]:
     shown: Sequence[str] = ("public_id", "study", "name", "version", "created_at", "created_by")
-    names = _names(window)
     concepts = ConceptVersion.objects.select_related("concept").order_by("concept__name")
     versions = window.versions.select_related("created_by").prefetch_related(
         Prefetch("concepts", concepts)
     )
     return {
         **{name: getattr(window, name) for name in shown},
-        "versions": [_describe_version(version, names) for version in versions],
+        "versions": [_describe_version(version) for version in versions],
     }
 
 
-def _describe_version(version: WindowVersion, names: set[str]) -> dict[str, Any]:
+def _describe_version(version: WindowVersion) -> dict[str, Any]:
     shown = ("number", "yaml", "created_at", "created_by")
     return {
         **{name: getattr(version, name) for name in shown},
-        "words": describe_version(version, names),
+        "words": describe_version(version),
         "concepts": version.concepts.all(),
     }
