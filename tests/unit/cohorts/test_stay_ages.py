@@ -31,7 +31,9 @@ def test_an_age_above_89_is_known_by_its_lower_bound(criterion, answer):
         schema=STAYS,
     )
     text = f"name: w\nanchor: admission\nwhere:\n  - stay: age\n    {criterion}\n"
-    (part,) = [p for p in walk(read_window(text, concepts=[]).where) if isinstance(p, StayCriterion)]
+    (part,) = [
+        p for p in walk(read_window(text, concepts=[]).where) if isinstance(p, StayCriterion)
+    ]
     assert judge_stay(part, stays, stays)[0] == answer
 
 
