@@ -127,7 +127,7 @@ _FINDINGS = """
 INSERT INTO adjudication_finding (
     public_id, game_id, ordinal, type, verdict, polarity, a_event, a_time, b_event, b_time, note_evidence, note_start, note_end,
     grounding, relation, reason, flagged, category, charged_first, subject_sha256)
-SELECT substr(md5(game || '-' || n), 1, 12), game, n, type, verdict, CASE WHEN k %% 7 = 0 THEN 'absent' ELSE 'present' END,
+SELECT translate(substr(md5(game || '-' || n), 1, 12), '01', 'gh'), game, n, type, verdict, CASE WHEN k %% 7 = 0 THEN 'absent' ELSE 'present' END,
     CASE WHEN type <> 'B_ONLY' THEN 'chest pain ' || n END, CASE WHEN type <> 'B_ONLY' AND k %% 11 <> 0 THEN (k * 7) %% 300 END,
     CASE WHEN type NOT IN ('A_ONLY', 'DUPLICATE') THEN 'chest pain at rest' END,
     CASE WHEN type NOT IN ('A_ONLY', 'DUPLICATE') THEN (k * 7) %% 300 + (ARRAY[1, 3, 12, 30, 50, 100, 200, 400])[1 + h %% 8] END,
@@ -139,9 +139,9 @@ SELECT substr(md5(game || '-' || n), 1, 12), game, n, type, verdict, CASE WHEN k
          ELSE 'over_annotation' END,
     CASE WHEN verdict IN ('A', 'B') THEN h %% 9 < 4 END, md5(game || '-' || n) || md5(n || '-' || game)
 FROM (
-    SELECT *, CASE WHEN type = 'SHARED_UNSUPPORTED' THEN 'NEITHER'
-                   WHEN h %% 100 < 60 THEN (ARRAY['A', 'B'])[1 + h %% 2]
-                   WHEN type IN ('A_ONLY', 'B_ONLY') OR h %% 100 < 90 THEN 'UNCLEAR' WHEN h %% 100 < 99 THEN 'BOTH' ELSE 'NEITHER' END AS verdict
+    SELECT *, CASE WHEN type = 'SHARED_UNSUPPORTED' THEN 'NEITHER' WHEN h %% 100 < 60 THEN (ARRAY['A', 'B'])[1 + h %% 2]
+                   WHEN type IN ('A_ONLY', 'B_ONLY') OR h %% 100 < 90 THEN 'UNCLEAR'
+                   WHEN h %% 100 < 99 THEN 'BOTH' ELSE 'NEITHER' END AS verdict
     FROM (
         SELECT game, n, k, h, CASE WHEN k < 40 THEN 'TIMING' WHEN k < 50 THEN 'VALUE' WHEN k < 70 THEN 'A_ONLY'
             WHEN k < 90 THEN 'B_ONLY' WHEN k < 97 THEN 'DUPLICATE' ELSE 'SHARED_UNSUPPORTED' END AS type
