@@ -127,7 +127,8 @@ _FINDINGS = """
 INSERT INTO adjudication_finding (
     public_id, game_id, ordinal, type, verdict, polarity, a_event, a_time, b_event, b_time, note_evidence, note_start, note_end,
     grounding, relation, reason, flagged, category, charged_first, subject_sha256)
-SELECT translate(substr(md5(game || '-' || n), 1, 12), '01', 'gh'), game, n, type, verdict, CASE WHEN k %% 7 = 0 THEN 'absent' ELSE 'present' END,
+SELECT translate(substr(md5(game || '-' || n), 1, 12), '01', 'gh'), game, n, type, verdict,
+    CASE WHEN k %% 7 = 0 THEN 'absent' ELSE 'present' END,
     CASE WHEN type <> 'B_ONLY' THEN 'chest pain ' || n END, CASE WHEN type <> 'B_ONLY' AND k %% 11 <> 0 THEN (k * 7) %% 300 END,
     CASE WHEN type NOT IN ('A_ONLY', 'DUPLICATE') THEN 'chest pain at rest' END,
     CASE WHEN type NOT IN ('A_ONLY', 'DUPLICATE') THEN (k * 7) %% 300 + (ARRAY[1, 3, 12, 30, 50, 100, 200, 400])[1 + h %% 8] END,
