@@ -1,16 +1,21 @@
 """Measure a judge run of 100,000 games with a million findings.
 
-Run `python -m benchmarks.judging`. In a PostgreSQL of its own it times every filter and order of
-the list of findings, on its first page and deep inside (goal: 200 ms a request), the report that a
-job computes (2,000 resamples), the dashboard that reads the stored one (goal: 200 ms more than the
-empty page costs), and the files of all findings. The yardstick of a file is COPY of the very same
-rows to the client, and for Parquet polars writing the very same table from memory; goals are
-ratios to their sum.
+Run `python -m benchmarks.judging`, in a PostgreSQL of its own.
+
+* Lists: every filter in every order, on its first page and in the middle; goal: 200 ms a request.
+* Figures: the report that a job computes from all games with 2,000 resamples, and the dashboard
+  that reads the stored one (goal: 200 ms). The yardstick is drawing the cases of all resamples
+  once; the report has 14 ratings and 15 pairs, each with intervals. Goal: a fiftieth of its speed.
+  Peers of the ratings themselves are in `benchmarks.ratings`.
+* Files: the findings with all texts as Parquet. The yardstick is COPY of the same rows to this
+  process and polars writing the same table from memory; goal: a fifth of their speed together.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
+import resource
 import time
 from collections.abc import Callable
 from datetime import datetime
@@ -22,13 +27,14 @@ if TYPE_CHECKING:
     from django.test import Client
 
     from adjudication.models import JudgeRun
+    from adjudication.reports.league.values import Games
 
-GOAL_PAGE = 0.2
+GOAL_PAGE, GOAL_RATIO, GOAL_FILE = 0.2, 0.02, 0.2
 SOURCES = 6
 PAIRS = SOURCES * (SOURCES - 1) // 2
 FINDINGS = 10
 REPEAT = 3
-FILTERS = (
+FILTERS: tuple[dict[str, str], ...] = (
     {}, {"type": "TIMING"}, {"type": "one-sided"}, {"type": "DUPLICATE"}, {"verdict": "decisive"}, {"verdict": "NEITHER"},
     {"grounding": "NONE"}, {"grounding": "TABLE"}, {"category": "wrong_time"}, {"category": "missed_recurrence"},
     {"size": "same"}, {"size": "days"}, {"size": "weeks"}, {"size": "none"}, {"size": "single"}, {"source": "0"}, {"charged": "5"},
@@ -46,7 +52,7 @@ def main() -> int:
     games = parser.parse_args().games
     with private_database():
         client, run = make_world(games)
-        missed = measure_lists(client, run)
+        missed = measure_lists(client, run) + measure_figures(client, run) + measure_file(run)
     return 1 if missed else 0
 
 
@@ -192,8 +198,97 @@ def find_deep(run: JudgeRun, query: dict[str, str]) -> list[str]:
     return [middle[count // 2]]
 
 
-def ask(client: Client, address: str, query: dict[str, str]) -> None:
-    answer = client.get(address, query)
+def measure_figures(client: Client, run: JudgeRun) -> int:
+    """Print the times of the job and of its readers; return the goals missed."""
+    from django.urls import reverse
+
+    from adjudication.models import RunFigures
+    from adjudication.ratings.data import load_games
+    from adjudication.ratings.figures import execute_figures, follow_game
+    from adjudication.reports.league.compute import judge_report
+
+    loaded = measure_seconds(lambda: load_games(run))
+    games = load_games(run)
+    computed = measure_seconds(lambda: judge_report(games))
+    follow_game(run.games.latest("pk").pk)
+    job = measure_seconds(lambda: execute_figures(RunFigures.objects.latest("pk").pk))
+    assert RunFigures.objects.latest("pk").state == "succeeded"
+    read = time_best(lambda: ask(client, reverse("adjudication:dashboard", args=[run.public_id])))
+    print(
+        f"figures of {len(games):,} games: loaded in {loaded:.1f} s, computed in {computed:.1f} s"
+    )
+    limit = measure_seconds(lambda: draw_cases(games))
+    ratio = limit / computed
+    print(f"  the whole job {job:.1f} s")
+    print(f"  drawing cases once {limit:.2f} s; ratio {ratio:.2f} (goal {GOAL_RATIO})")
+    print(f"  dashboard from the store {read * 1000:.0f} ms (goal {GOAL_PAGE * 1000:.0f} ms)")
+    return (read > GOAL_PAGE) + (ratio < GOAL_RATIO)
+
+
+def draw_cases(games: Games) -> None:
+    """Draw the cases of every resample once, which any bootstrap has to do."""
+    import numpy as np
+
+    from adjudication.scoring.bradley_terry import RESAMPLES
+
+    cases = len(np.unique(games.case))
+    rng = np.random.default_rng(1)
+    for _ in range(RESAMPLES):
+        np.bincount(rng.integers(0, cases, size=cases), minlength=cases)
+
+
+def measure_file(run: JudgeRun) -> int:
+    """Print the times of a Parquet file; return the goals missed."""
+    import polars as pl
+
+    from adjudication.access.closed import OPEN
+    from adjudication.export_files import write_blocks
+    from adjudication.findings import export
+
+    begun, first, content = time.perf_counter(), 0.0, io.BytesIO()
+    found = export.find_exportable_findings(run, OPEN)
+    for part in write_blocks(export.blocks(run, found), export.columns(with_text=True)):
+        first = first or time.perf_counter() - begun
+        content.write(part)
+    seconds = time.perf_counter() - begun
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    copied = measure_seconds(lambda: copy_rows(run))
+    table = pl.read_parquet(content)
+    written = measure_seconds(lambda: table.write_parquet(io.BytesIO()))
+    ratio = (copied + written) / seconds
+    print(
+        f"Parquet of {len(table):,} findings: {seconds:.1f} s, its first part after {first:.1f} s"
+    )
+    print(f"  at most {peak:.0f} MB of memory in this process")
+    print(f"  COPY {copied:.1f} s, polars {written:.1f} s; ratio {ratio:.2f} (goal {GOAL_FILE})")
+    return int(ratio < GOAL_FILE)
+
+
+def copy_rows(run: JudgeRun) -> None:
+    """Send the same values to this process, as fast as the database can."""
+    import psycopg
+    from django.conf import settings
+
+    query = """
+        COPY (SELECT f.public_id, r.public_id, r.judge_name, d.name, e.case_id, g.public_id, g.swapped, f.ordinal,
+                     one.source, two.source, f.type, f.verdict, f.category, f.charged_first, f.flagged, f.a_time, f.b_time,
+                     f.grounding, f.polarity, f.relation, f.note_start, f.note_end, f.subject_sha256, f.a_event, f.b_event,
+                     f.note_evidence, f.table_evidence, f.reason
+              FROM adjudication_finding f JOIN adjudication_game g ON g.id = f.game_id
+              JOIN adjudication_judgerun r ON r.id = g.run_id JOIN adjudication_comparison c ON c.id = g.comparison_id
+              JOIN ehr_encounter e ON e.id = c.encounter_id JOIN ehr_dataset d ON d.id = e.dataset_id
+              JOIN timelines_timeline one ON one.id = c.first_id JOIN timelines_timeline two ON two.id = c.second_id
+              WHERE g.run_id = {} ORDER BY f.game_id, f.ordinal) TO STDOUT
+    """
+    with psycopg.connect(settings.DATABASE_OWNER_URL) as connection:
+        command = psycopg.sql.SQL(query).format(run.pk)
+        with connection.cursor().copy(command) as copy:
+            for _ in copy:
+                pass
+
+
+def ask(client: Client, address: str, query: dict[str, str] | None = None) -> None:
+    answer = client.get(address, query or {})
     assert answer.status_code == 200
 
 
@@ -216,7 +311,7 @@ def execute(query: str, values: list[int]) -> None:
 
 
 def analyze() -> None:
-    """Update the planner's statistics and the visibility map, as autovacuum does."""
+    """Update the planner's statistics, as autovacuum does."""
     import psycopg
     from django.conf import settings
 

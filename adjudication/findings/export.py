@@ -136,7 +136,7 @@ def lines(run: JudgeRun, findings: QuerySet[Finding]) -> Iterator[dict[str, Any]
 
 
 def blocks(run: JudgeRun, findings: QuerySet[Finding]) -> Iterator[Block]:
-    """Yield the findings in blocks of columns, which cost much less than records.
+    """Yield the findings in blocks of columns, cheaper than records.
 
     A cursor of the database keeps the rows, so memory does not grow with the run.
     """

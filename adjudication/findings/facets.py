@@ -85,7 +85,7 @@ def _count_of_games(run: JudgeRun, games: QuerySet[Game]) -> dict[str, int]:
 
 
 @CharField.register_lookup
-class OneOf(Lookup):  # type: ignore[type-arg]  # Django cannot subscript it
+class OneOf(Lookup):
     """`facet__one_of=[…]`: one parameter, however many values there are."""
 
     lookup_name = "one_of"

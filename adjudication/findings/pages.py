@@ -1,4 +1,4 @@
-"""Pages of a judge run's findings, filtered and sorted, however many there are.
+"""Pages of a judge run's findings, filtered and sorted.
 
 A page continues after the last finding of the one before, so every page costs the same. The order
 is by groups of facets and within a group by columns that an index has, so only the findings of a

@@ -1,4 +1,4 @@
-"""Store a judge run's figures, and with each finding what its lists filter and sort by."""
+"""Store figures of judge runs, and what lists of findings sort by."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the figures of a judge run are computed from, in a form that compares.
+"""What the figures of a judge run are computed from.
 
 It is read from stored counts (docs/adr/0038-scale.md), so it costs the same for any run.
 """
@@ -28,7 +28,7 @@ def read_basis(run: JudgeRun, against: JudgeRun | None = None) -> Basis:
 
 
 def count_judged(basis: Basis) -> int:
-    """Return how many games were judged, in both positions, over all runs of the basis."""
+    """Return how many games of the basis were judged, swapped or not."""
     return sum(
         n
         for part in basis.values()

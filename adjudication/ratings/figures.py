@@ -1,4 +1,4 @@
-"""The stored figures of judge runs: computed in a job, read by pages and the API.
+"""The stored figures of judge runs, which a job computes.
 
 Small runs are computed by the same code in the request that first asks. A large run is computed
 when its last game ends, and when somebody reads figures that are older than a game
@@ -66,6 +66,7 @@ def load_figures(run: JudgeRun, against: JudgeRun | None = None) -> Stored:
     if found is None:
         raise FiguresPending(_explain(run, against))
     assert found.computed_at is not None
+    assert found.basis is not None
     newer = max(0, count_judged(basis) - count_judged(found.basis))
     return Stored(found.figures, found.computed_at, newer, found.basis != basis)
 

@@ -209,7 +209,10 @@ def _start(pairs: Pairs, by_case: Matrix) -> Matrix:
 def _sum_by_case(
     case: NDArray[np.intp], pair: NDArray[np.intp], earned: Matrix, cases: int, pairs: int
 ) -> Matrix:
-    """Return (cases, 2 · pairs): points of the pairs' first sources, then of their second ones."""
+    """Return (cases, 2 · pairs) points.
+
+    Those of the pairs' first sources come before those of their second ones.
+    """
     cells = np.concatenate([case * 2 * pairs + pair, case * 2 * pairs + pairs + pair])
     points = np.bincount(cells, np.concatenate([earned, 1.0 - earned]), cases * 2 * pairs)
     return np.asarray(points.reshape(cases, 2 * pairs), dtype=np.float64)

@@ -103,7 +103,8 @@ def pool_shares(
     total = float((one + two).sum())
     low = high = None
     if n > 1 and total > 0:
-        by_case = np.stack([np.bincount(cases, points, n) for points in (two, one + two)], axis=1)
+        columns = [np.bincount(cases, points, n) for points in (two, one + two)]
+        by_case = np.stack(columns, axis=1).astype(np.float64)
         mine, points = sum_resamples(by_case, resamples, seed).T
         found = mine[points > 0] / points[points > 0]
         low, high = (

@@ -1,4 +1,4 @@
-"""Convert reports on judge runs to plain JSON values and back without loss.
+"""Convert reports on judge runs to plain JSON and back without loss.
 
 No Django. pydantic does the work from the types in `values.py`.
 """

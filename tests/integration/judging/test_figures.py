@@ -1,4 +1,4 @@
-"""Stored figures of judge runs: when they are computed, and how old they say they are."""
+"""Stored figures of judge runs: when they are computed, how old they are."""
 
 from __future__ import annotations
 

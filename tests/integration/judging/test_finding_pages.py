@@ -1,4 +1,4 @@
-"""Pages of findings continue after a finding, in every order and by every filter.
+"""Pages of findings in every order and by every filter.
 
 They are compared with the whole list, filtered and sorted in Python.
 """
