@@ -173,8 +173,8 @@ def measure_lists(client: Client, run: JudgeRun) -> int:
         query = {**asked} | ({"case": case} if "case" in asked else {})
         for sort in (*SORTS, *(f"-{name}" for name in SORTS)):
             for place in (None, *find_deep(run, query)):
-                told = query | {"sort": sort} | ({"after": place} if place else {})
-                seconds = time_best(lambda: ask(client, address, told))  # noqa: B023
+                full = query | {"sort": sort} | ({"after": place} if place else {})
+                seconds = time_best(lambda: ask(client, address, full))  # noqa: B023
                 times.append((seconds, f"{asked} by {sort}{', deep' if place else ''}"))
     times.sort(reverse=True)
     slow = [line for line in times if line[0] > GOAL_PAGE]
