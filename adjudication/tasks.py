@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 from adjudication.judge_runs.actions import execute_game
 from adjudication.judge_runs.preparing import execute_preparation
 from adjudication.models import Game
+from adjudication.ratings.figures import execute_figures, follow_game
 from jobs.hints import Message, post, pull_hints
 from jobs.limits import hard_limit
 
@@ -21,7 +22,8 @@ from jobs.limits import hard_limit
 @shared_task(name="adjudication.tasks.run_game")
 def run_game(game_id: int) -> None:
     """Judge the game if it is still queued."""
-    execute_game(game_id)
+    if execute_game(game_id) is not None:
+        follow_game(game_id)
     pull_hints(Game, game_id)
 
 
@@ -42,6 +44,18 @@ def prepare_judge_run(preparation_id: int) -> None:
 def send_preparation_hints(preparation_ids: Sequence[int]) -> None:
     """Send one message per judge run, on the queue that needs no model."""
     post(Message(prepare_judge_run, pk, "pipeline") for pk in preparation_ids)
+
+
+@shared_task(name="adjudication.tasks.compute_figures")
+def compute_figures(figures_id: int) -> None:
+    """Compute the figures of a judge run if the job waits."""
+    execute_figures(figures_id)
+
+
+def send_figures_hints(figures_ids: Sequence[int]) -> None:
+    """Send one message per job, on the queue that needs no model."""
+    limit = hard_limit(asks_models=False)
+    post(Message(compute_figures, pk, "pipeline", limit) for pk in figures_ids)
 
 
 def find_run_games(game_id: int) -> QuerySet[Any]:

@@ -3,8 +3,15 @@
 The database enforces the protocol's rules too.
 """
 
-from adjudication.models.findings import CHOICES_OF_TYPE, CHOICES_OF_VERDICT, Finding
-from adjudication.models.judge_runs import Comparison, Game, JudgeCount, JudgePreparation, JudgeRun
+from adjudication.models.findings import CHOICES_OF_TYPE, CHOICES_OF_VERDICT, Finding, FindingCount
+from adjudication.models.judge_runs import (
+    Comparison,
+    Game,
+    JudgeCount,
+    JudgePreparation,
+    JudgeRun,
+    RunFigures,
+)
 from adjudication.models.packets import Assignment, Packet, PacketItem
 from adjudication.models.review import Decision, ItemMark, PracticeAnswer, Slot
 
@@ -15,6 +22,7 @@ __all__ = [
     "Comparison",
     "Decision",
     "Finding",
+    "FindingCount",
     "Game",
     "ItemMark",
     "JudgeCount",
@@ -23,5 +31,6 @@ __all__ = [
     "Packet",
     "PacketItem",
     "PracticeAnswer",
+    "RunFigures",
     "Slot",
 ]

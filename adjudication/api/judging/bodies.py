@@ -365,4 +365,6 @@ class JudgeReport(Body):
     """
 
     run = CharField()
+    computed_at = DateTimeField()
+    newer_games = IntegerField(help_text="Games judged since then.")
     tables = Table(many=True)
