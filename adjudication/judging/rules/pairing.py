@@ -71,9 +71,7 @@ def pair_rows(reading: CaseReading, tolerance: Tolerance) -> Pairing:
     joined = join_rows([told[r.row] for r in a], [told[r.row] for r in b], tolerance)
     gone = {r.row for pair in joined for r in pair}
     partners = {
-        one.row: told[other.row]
-        for pair in (*pairs, *joined)
-        for one, other in (pair, pair[::-1])
+        one.row: told[other.row] for pair in (*pairs, *joined) for one, other in (pair, pair[::-1])
     }
     alone = [
         r
@@ -85,9 +83,7 @@ def pair_rows(reading: CaseReading, tolerance: Tolerance) -> Pairing:
             told[r.row], [(told[o.row], partners.get(o.row)) for o in others], tolerance
         )
     ]
-    return Pairing(
-        (*pairs, *joined), tuple(copies), tuple(sorted(alone, key=lambda r: r.row))
-    )
+    return Pairing((*pairs, *joined), tuple(copies), tuple(sorted(alone, key=lambda r: r.row)))
 
 
 def contradict_values(one: CandidateRow, other: CandidateRow) -> bool:

@@ -42,7 +42,9 @@ def test_decisive_findings_of_the_demo_are_right(capsys):
     assert counts["TIMING", "false"] == 0
     assert counts[ONE_SIDED, "decisive"] == counts[ONE_SIDED, "right"]
     # Of the one-sided findings of sample 1, 79 of 100 were false.
-    false = sum(label["label"] == "false" and label["type"] == ONE_SIDED for label in labels.values())
+    false = sum(
+        label["label"] == "false" and label["type"] == ONE_SIDED for label in labels.values()
+    )
     assert counts[ONE_SIDED, "false"] <= 0.3 * false
 
 
@@ -94,7 +96,7 @@ def count(found: dict[Key, str], labels: dict[Key, dict[str, Any]]) -> Counter[t
         if verdict not in ("first", "second"):
             continue
         counts[kind, "decisive"] += 1
-        if label["label"] == "real" and label["right"] is None or label["label"] == "unclear":
+        if (label["label"] == "real" and label["right"] is None) or label["label"] == "unclear":
             counts[kind, "unsettled"] += 1
         else:
             counts[kind, "right" if label["right"] == verdict else "wrong"] += 1
@@ -127,7 +129,8 @@ def _name(finding: Finding, entries: dict[int, Entry]) -> tuple[Key, str]:
         order.reverse()
     rows = [None if pk is None else entries[pk] for pk in sides]
     kind = ONE_SIDED if None in rows else finding.type
-    places = [None if r is None else [r.occurrence.start, r.occurrence.end] for r in rows]
+    marked = [None if r is None else r.occurrence for r in rows]
+    places = [None if o is None else [o.start, o.end] for o in marked]
     times = [None if r is None or r.time is None else round(r.time, 2) for r in rows]
     key = _key(finding.game.comparison.encounter.case_id, kind, places, times)
     verdicts = {Verdict.A: order[0], Verdict.B: order[1]}
