@@ -37,6 +37,7 @@ from adjudication.models import (
 )
 from adjudication.packets.chain import storage as chain_storage
 from adjudication.packets.digests import moment, opening_facts, share_digest
+from adjudication.packets.occurrences import find_occurrences
 from adjudication.sampling.drawing import (
     OUTSIDE_SHARED,
     OUTSIDE_TIMING,
@@ -97,6 +98,7 @@ def find_eligible_findings(judge_run: JudgeRun) -> Eligible:
         pairings[game.pk] = (case, pairing)
     found: list[EligibleFinding] = []
     excluded: Counter[str] = Counter()
+    occurrences = find_occurrences(judge_run)
     findings = Finding.objects.filter(game__run=judge_run, game__outcome=Game.Outcome.JUDGED)
     for key, kind, verdict, game_id in findings.order_by("pk").values_list(
         "public_id", "type", "verdict", "game_id"
@@ -108,7 +110,7 @@ def find_eligible_findings(judge_run: JudgeRun) -> Eligible:
                 OUTSIDE_SHARED if kind == FindingType.SHARED_UNSUPPORTED else OUTSIDE_TIMING
             ] += 1
         else:
-            found.append(EligibleFinding(key, *pairings[game_id], stratum.value))
+            found.append(EligibleFinding(key, *pairings[game_id], stratum.value, occurrences[key]))
     return Eligible(
         tuple(found), {case: frozenset(pairs) for case, pairs in judged.items()}, dict(excluded)
     )
@@ -152,7 +154,7 @@ def draw_changed(*, packet: Packet, judge_run: JudgeRun, by: User) -> Packet:
 
     Only cases of the earlier packet count; earlier decisions keep their versions. A finding is
     unchanged if the earlier run has one with the same subject, verdict and judge's input. All
-    changed ones are taken. Raises NotAllowed, PacketRefused if none changed.
+    changed ones are taken, but only one about each occurrence. Raises NotAllowed, PacketRefused if none changed.
     """
     eligible = find_changed_findings(packet, judge_run)
     design = replace(

@@ -350,6 +350,7 @@ REVIEW_PAGES = {
         "decide",
         "draft",
         "series",
+        "timelines",
         "practice_case",
     )
 } | {
@@ -360,6 +361,7 @@ REVIEW_PAGES = {
         "review_next",
         "review_item",
         "review_series",
+        "review_timelines",
         "review_draft",
         "review_answers",
         "review_practice",

@@ -15,6 +15,7 @@ from adjudication.sampling.drawing import (
     OTHER_CASE,
     OTHER_PAIRING,
     QUOTAS,
+    SAME_OCCURRENCE,
     Design,
     Eligible,
     EligibleFinding,
@@ -231,3 +232,33 @@ def test_what_holds_of_every_draw(
         assert sum(n for (p, _), n in got.items() if p == pairing) <= sum(
             design.find_quotas(pairing).values()
         )
+
+
+def test_no_occurrence_comes_twice_and_no_pairing_takes_them_all() -> None:
+    """The same reference row against two opponents; overlapping places are one occurrence."""
+    found = [
+        EligibleFinding(f"{pairing}{n}", "x", pairing, "VALUE", ((n * 10, n * 10 + 5 + wide),))
+        for pairing, wide in (("a | b", 0), ("a | c", 3))
+        for n in range(4)
+    ]
+    eligible = Eligible(tuple(found), {"x": frozenset(("a | b", "a | c"))})
+    drawn = draw(eligible, Design(pairings=("a | b", "a | c"), quotas={"VALUE": 3}), seed=1)
+    assert Counter(f.pairing for f in drawn.items) == {"a | b": 2, "a | c": 2}
+    assert len({f.key[-1] for f in drawn.items}) == 4
+    assert drawn.shortages == (
+        Shortage("a | b", "VALUE", wanted=3, available=2),
+        Shortage("a | c", "VALUE", wanted=3, available=2),
+    )
+    assert drawn.excluded == {SAME_OCCURRENCE: 4}
+
+
+def test_rows_without_a_place_are_known_by_their_words_in_their_case() -> None:
+    found = [
+        EligibleFinding("1", "x", "p", "VALUE", ("fever",)),
+        EligibleFinding("2", "x", "p", "VALUE", ("fever", (0, 5))),
+        EligibleFinding("3", "y", "p", "VALUE", ("fever",)),
+        EligibleFinding("4", "y", "p", "VALUE", ((5, 9), "rash")),
+    ]
+    judged = {case: frozenset(("p",)) for case in "xy"}
+    drawn = draw(Eligible(tuple(found), judged), Design(pairings=("p",), quotas={"VALUE": 9}), 1)
+    assert Counter(f.case for f in drawn.items) == {"x": 1, "y": 2}
