@@ -238,7 +238,7 @@ def _series(series: ShownSeries, clock: Clock) -> SeriesBlock:
 
 
 def _record_time(hours: float | None, clock: Clock) -> Moment:
-    """Return the hospital day and clock time, with hours to a tenth beside them."""
+    """Return hospital day and clock time, with hours to a tenth."""
     if hours is None:
         return Moment(NO_TIME)
     if abs(hours) >= 14 * DAY:

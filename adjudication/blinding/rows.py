@@ -1,4 +1,4 @@
-"""Rows of a timeline as reviewers see them, the same for every source. No Django.
+"""Rows as reviewers see them, the same for every source. No Django.
 
 A row is shown by the words of the note at its place and a coarse time. What cannot be shown so for
 both candidates is shown in a plain form for both.
@@ -55,7 +55,7 @@ class PlacedRow:
 
 @dataclass(frozen=True, slots=True)
 class NearRows:
-    """Rows near an item: those of both timelines, and as many of each one alone."""
+    """Rows near an item: of both timelines, and as many of each alone."""
 
     shared: tuple[ShownRow, ...] = ()
     a: tuple[ShownRow, ...] = ()

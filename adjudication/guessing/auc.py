@@ -1,4 +1,4 @@
-"""The area under the curve of a guess, with its interval by cases. No Django."""
+"""The area under a guess's curve, with its interval. No Django."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Features of a served item: the first source's side minus the other. No Django.
+"""Features of a served item: one side minus the other. No Django.
 
 What both sides have in common cancels, so only differences can give a source away. Words, word
 forms, lengths, numbers and their order are features.

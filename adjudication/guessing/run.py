@@ -30,12 +30,12 @@ LARGEST = 0.55
 class Guess:
     """How well the sources of one pairing can be told apart.
 
-    `area` is None if there are too few cases. `signs`: the features with the largest weights; a
+    `count` items; `area` is None if there are too few cases. `signs`: the features with the largest weights; a
     positive weight speaks for the first source.
     """
 
     pairing: str
-    items: int
+    count: int
     cases: int
     area: float | None = None
     low: float | None = None
@@ -77,7 +77,7 @@ def _guess_pairing(pairing: str, items: Sequence[ServedItem]) -> Guess:
 
 
 def score_unseen(features: Sequence[Features], cases: Sequence[str]) -> NDArray[np.float64]:
-    """Return the score of each item, by a classifier that saw no item of its case."""
+    """Return each item's score by a classifier that did not see its case."""
     parts = {case: n % PARTS for n, case in enumerate(sorted(set(cases)))}
     scores = np.zeros(len(features))
     for part in set(parts.values()):

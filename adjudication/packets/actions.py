@@ -79,7 +79,7 @@ def list_pairings(judge_run: JudgeRun) -> tuple[str, ...]:
 def find_pairing(game: Game, judge_run: JudgeRun) -> str:
     """Return the pairing of a game, "a | b" in the run's order."""
     labels = [SourceKey(*source).label for source in judge_run.sources]
-    pair = (_label(game.comparison.first), _label(game.comparison.second))
+    pair = (label_source(game.comparison.first), label_source(game.comparison.second))
     return " | ".join(
         sorted(pair, key=lambda label: labels.index(label) if label in labels else len(labels))
     )
@@ -474,7 +474,8 @@ def _find_judged_games(judge_run: JudgeRun) -> Iterable[Game]:
     return games.select_related("comparison__encounter", "comparison__first", "comparison__second")
 
 
-def _label(timeline: Timeline) -> str:
+def label_source(timeline: Timeline) -> str:
+    """Return the label of a timeline's source in pairings."""
     return SourceKey(SUPERSEDED.sub("", timeline.source), timeline.kind, timeline.alternative).label
 
 

@@ -1,4 +1,4 @@
-"""What findings are about: the places of their rows in the note of the case."""
+"""What findings are about: the places of their rows in the note."""
 
 from __future__ import annotations
 

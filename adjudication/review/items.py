@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Literal
 
 from django.http import Http404
 
@@ -47,7 +48,7 @@ def blind_timelines(
 
     Raises NoteChanged, LookupError as `blind_item`.
     """
-    return blinded_timelines(load_material(item, series=False), assignment.seed)
+    return blinded_timelines(load_material(item, record="none"), assignment.seed)
 
 
 def load_clock(encounter: Encounter) -> Clock:
@@ -90,10 +91,13 @@ def load_blinded_rows(*, item: PacketItem, number: int) -> tuple[RecordRow, ...]
     )
 
 
-def load_material(item: PacketItem, *, series: bool = True) -> ItemMaterial:
-    """Load the material of an item, without the record if it is not wanted.
+def load_material(
+    item: PacketItem, *, record: Literal["whole", "names", "none"] = "whole"
+) -> ItemMaterial:
+    """Load the material of an item.
 
-    Of the judge's answer it has only the two rows, and whether one repeats an event.
+    `record`: the series with the rows of the first ones, the names alone, or nothing. Of the judge's
+    answer it has only the two rows, and whether one repeats an event.
     """
     finding = _finding(item)
     comparison, text = finding.game.comparison, _read_text(finding)
@@ -106,7 +110,9 @@ def load_material(item: PacketItem, *, series: bool = True) -> ItemMaterial:
         _describe(item, finding, text),
         a_rows=a_rows,
         b_rows=b_rows,
-        series=_load_series(comparison.encounter, finding) if series else (),
+        series=()
+        if record == "none"
+        else _load_series(comparison.encounter, finding, rows=record == "whole"),
     )
 
 
@@ -192,14 +198,16 @@ def _events(finding: Finding) -> list[str]:
     return [event for event in (finding.a_event, finding.b_event) if event is not None]
 
 
-def _load_series(encounter: Encounter, finding: Finding) -> tuple[RecordSeries, ...]:
-    """Return all series; the first ones on the page have their rows."""
+def _load_series(encounter: Encounter, finding: Finding, *, rows: bool) -> tuple[RecordSeries, ...]:
+    """Return all series; the first ones have their rows, if wanted."""
     series = _series(encounter)
+    if not rows:
+        return tuple(_convert_series(s, ()) for s in series)
     first = series_order([_convert_series(s, ()) for s in series], _events(finding))[
         :SERIES_WITH_ROWS
     ]
-    rows = _rows(encounter, [series[index] for index in first])
-    return tuple(_convert_series(s, rows.get(s.pk, ())) for s in series)
+    found = _rows(encounter, [series[index] for index in first])
+    return tuple(_convert_series(s, found.get(s.pk, ())) for s in series)
 
 
 def _convert_series(series: EventSeries, rows: tuple[RecordRow, ...]) -> RecordSeries:

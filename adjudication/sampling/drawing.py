@@ -306,7 +306,7 @@ def _take_in_turn(pools: Sequence[_Pool], stratum: str, used: Used) -> None:
 
 
 def _report_shortages(pool: _Pool, design: Design, used: Used) -> list[Shortage]:
-    """Return the quotas that were not met, after replacing them if designed so."""
+    """Return unmet quotas, after replacing them if designed so."""
     missing = {
         s: n - pool.own[s].total() for s, n in pool.wanted.items() if pool.own[s].total() < n
     }

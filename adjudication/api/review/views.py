@@ -123,7 +123,7 @@ class ItemTimelines(ReviewView):
     def post(
         self, request: Request, public_id: str, item_id: str
     ) -> dict[str, tuple[ShownRow, ...]]:
-        """Return both whole timelines; the audit trail records that you requested them."""
+        """Return both whole timelines; the audit trail records it."""
         assignment, item = _find_item(request, public_id, item_id)
         a, b = blind_timelines(assignment=assignment, item=item)
         record_item(assignment=assignment, item=item, action=TIMELINES)

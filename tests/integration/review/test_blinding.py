@@ -207,7 +207,7 @@ def pool(review: Review, mine: Assignment) -> list[str]:
 
 
 KNOWN: Mapping[str, tuple[Any, ...]] = {
-    "action": ("assign", "second", "changed", "close", "again"),
+    "action": ("guess", "assign", "second", "changed", "close", "again"),
     "format": ("csv", "jsonl", "json"),
     "form": ("csv", "jsonl"),
     "name": ("main", "ratings", "decisions"),

@@ -79,7 +79,7 @@ def test_the_classifier_finds_the_sign_and_names_it() -> None:
 
 
 def cohort(tell: bool, *, cases: int = 12, each: int = 6) -> list[ServedItem]:
-    """Items whose sides differ by chance; with a `tell`, the first never has whole hours."""
+    """Items that differ by chance; a `tell`: the first has no whole hours."""
     chance = random.Random(1)
     words = ["fever", "cough", "rash", "lactate", "intubated", "weaned", "aspirin", "heparin"]
 
@@ -100,7 +100,7 @@ def cohort(tell: bool, *, cases: int = 12, each: int = 6) -> list[ServedItem]:
 
 def test_a_tell_is_found_in_cases_that_were_not_seen() -> None:
     (guess,) = guess_sources(cohort(tell=True))
-    assert (guess.pairing, guess.items, guess.cases) == ("a | b", 72, 12)
+    assert (guess.pairing, guess.count, guess.cases) == ("a | b", 72, 12)
     assert guess.area == 1.0
     assert guess.passed is False
     assert guess.signs[0][0] == "hours: whole"

@@ -235,7 +235,7 @@ def test_what_holds_of_every_draw(
 
 
 def test_no_occurrence_comes_twice_and_no_pairing_takes_them_all() -> None:
-    """The same reference row against two opponents; overlapping places are one occurrence."""
+    """The same row against two opponents; places may overlap."""
     found = [
         EligibleFinding(f"{pairing}{n}", "x", pairing, "VALUE", ((n * 10, n * 10 + 5 + wide),))
         for pairing, wide in (("a | b", 0), ("a | c", 3))
