@@ -17,8 +17,8 @@ from ehr.presentation.clock import Clock
 
 #: A row is near an item within so many code points of the note and so many hours.
 NEAR_TEXT, NEAR_HOURS = 300, 24
-#: Largest number of rows near an item that both timelines have, and that only one has.
-MOST_SHARED, MOST_SINGLE = 4, 1
+#: Largest number of rows near an item that both timelines have.
+MOST_SHARED = 4
 _ESCAPED_BAR = re.compile(r"\\+(?=\|)")
 _PLAIN = re.compile(r"[^\W_]+(?:[.,/%+-]*[^\W_]+)*%?")
 _NUMBER = re.compile(r"\d+(?:[./]\d+)*")
@@ -55,7 +55,7 @@ class PlacedRow:
 
 @dataclass(frozen=True, slots=True)
 class NearRows:
-    """Rows near an item: of both timelines, and as many of each alone."""
+    """Rows near an item: of both timelines, and of each at the item's place."""
 
     shared: tuple[ShownRow, ...] = ()
     a: tuple[ShownRow, ...] = ()
@@ -118,7 +118,8 @@ class Reader:
         """Return rows near the candidates in note and time, the nearest first.
 
         A row of both timelines is shown if its coarse time is the same in both: a difference would
-        show the sides. `single`: also rows of one timeline alone, as many from each.
+        show the sides. `single`, for a question about one row: also the nearest row of each
+        timeline at the place of the candidate, so that a finding can be seen to be none.
         """
         a, b = (self._near_rows(rows, candidates) for rows in (a_rows, b_rows))
         pairs, a_alone, b_alone = _pair_rows(a, b)
@@ -131,9 +132,13 @@ class Reader:
             if place is not None and row == same and row.event not in taken:
                 taken.add(row.event)
                 shared.append(row)
-        count = min(len(a_alone), len(b_alone), MOST_SINGLE) if single else 0
+        here = [self.locate(candidate) for candidate in candidates] if single else []
         alone = (
-            tuple(self._show_at(self.words.phrase(p.place), p.row) for p in rows[:count])
+            tuple(
+                self._show_at(self.words.phrase(p.place), p.row)
+                for p in rows
+                if any(place is not None and _overlap(p.place, place) for place in here)
+            )[:1]
             for rows in (a_alone, b_alone)
         )
         return NearRows(tuple(shared[:MOST_SHARED]), *alone)

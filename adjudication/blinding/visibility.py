@@ -107,8 +107,8 @@ class ItemMaterial:
 class ShownSide:
     """One side of the page.
 
-    `row` is the row that the finding is about, None if this side has none. `alone` are rows near it
-    that only this side has, as many as the other side shows.
+    `row` is the row that the finding is about, None if this side has none. `alone`: another
+    row of this side alone at the place of a finding about one row.
     """
 
     label: str

@@ -14,8 +14,8 @@ from adjudication.blinding.visibility import are_sides_swapped, blinded_item
 from adjudication.guessing.run import Guess, guess_sources
 from adjudication.guessing.served import ServedItem
 from adjudication.guessing.serving import serve_item
-from adjudication.models import Packet, PacketItem
-from adjudication.packets.actions import label_source
+from adjudication.models import Packet
+from adjudication.packets.actions import is_first_judged_a
 from adjudication.review.items import load_material
 
 TESTED = "packet.guess_test"
@@ -65,12 +65,5 @@ def _serve_items(packet: Packet) -> Iterator[ServedItem]:
             shown,
             case=item.finding.game.comparison.encounter.public_id,
             pairing=item.pairing,
-            first_is_left=_is_first_judged_a(item) != swapped,
+            first_is_left=is_first_judged_a(item.finding.game, item.pairing) != swapped,
         )
-
-
-def _is_first_judged_a(item: PacketItem) -> bool:
-    """Return whether the judge's A is the pairing's first source."""
-    game = item.finding.game
-    a = game.comparison.first if game.a_is_first else game.comparison.second
-    return item.pairing.split(" | ")[0] == label_source(a)

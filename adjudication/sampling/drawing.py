@@ -4,6 +4,8 @@ Quotas are per pairing and stratum; the draw is seeded and balanced over cases. 
 design and seed give the same sample, in any order of the findings. Quotas bind; balance over cases
 is best effort. Shortages are reported, and filled from other strata only if the design asks for it. No
 occurrence comes twice: a reviewer would recognise a row that they have seen against another source.
+Sources come evenly with the row that only one has, and with the later time, best effort too:
+otherwise that alone shows which side is whose.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ Occurrence = tuple[int, int] | str
 class EligibleFinding:
     """A finding that may be drawn. `key` and `case` are public ids.
 
-    `occurrences`: what its rows are about; overlapping places are one occurrence.
+    `occurrences`: what its rows are about; overlapping places are one occurrence. `leans_first`:
+    whether the pairing's first source has the only row or the later time; None if neither source.
     """
 
     key: str
@@ -57,6 +60,7 @@ class EligibleFinding:
     pairing: str
     stratum: str
     occurrences: tuple[Occurrence, ...] = ()
+    leans_first: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -194,6 +198,15 @@ def find_stratum(kind: FindingType, verdict: Verdict) -> Stratum | None:
     return {FindingType.DUPLICATE: Stratum.DUPLICATE, FindingType.VALUE: Stratum.VALUE}.get(kind)
 
 
+def leans_to_a(
+    a_has_row: bool, a_time: int | None, b_has_row: bool, b_time: int | None
+) -> bool | None:
+    """Return whether A has the only row or the later time; None if neither has."""
+    if a_has_row != b_has_row:
+        return a_has_row
+    return None if a_time is None or b_time is None or a_time == b_time else a_time > b_time
+
+
 def draw(eligible: Eligible, design: Design, seed: int) -> Sample:
     """Draw a sample by the design's quotas.
 
@@ -243,6 +256,8 @@ class _Pool:
     left: Mapping[str, dict[str, list[EligibleFinding]]]
     #: Stratum → case → number taken; and all strata together.
     own: Mapping[str, Counter[str]]
+    #: Stratum → number taken that lean to the first source, less those that lean to the second.
+    leaning: Counter[str] = field(default_factory=Counter)
     load: Counter[str] = field(default_factory=Counter)
     taken: list[EligibleFinding] = field(default_factory=list)
 
@@ -265,22 +280,32 @@ class _Pool:
     def take(self, stratum: str, used: Used) -> bool:
         """Take a finding about nothing that is used; return whether there was one.
 
-        It is from the case with fewest from this stratum so far, then with the least load.
+        It is from the case with fewest from this stratum so far, then with the least load; in it,
+        one that evens out which source they lean to.
         """
         left, own = self.left[stratum], self.own[stratum]
-        for rest in left.values():
-            while rest and _is_used(rest[-1], used):
-                rest.pop()
-        open_cases = [case for case, rest in left.items() if rest]
-        if not open_cases:
-            return False
-        case = min(open_cases, key=lambda c: (own[c], self.load[c]))
-        found = left[case].pop()
-        own[case] += 1
-        self.load[case] += 1
-        used[case] += found.occurrences
-        self.taken.append(found)
-        return True
+        while open_cases := [case for case, rest in left.items() if rest]:
+            case = min(open_cases, key=lambda c: (own[c], self.load[c]))
+            left[case] = [f for f in left[case] if not _is_used(f, used)]
+            if not left[case]:
+                continue
+            found = self._choose(left[case], stratum)
+            left[case].remove(found)
+            own[case] += 1
+            self.load[case] += 1
+            used[case] += found.occurrences
+            self.taken.append(found)
+            return True
+        return False
+
+    def _choose(self, rest: Sequence[EligibleFinding], stratum: str) -> EligibleFinding:
+        """Return the last finding that does not lean as most so far do."""
+        most = self.leaning[stratum]
+        fitting = [f for f in rest if not most or f.leans_first is not (most > 0)]
+        found = (fitting or rest)[-1]
+        if found.leans_first is not None:
+            self.leaning[stratum] += 1 if found.leans_first else -1
+        return found
 
 
 def _sort_by_scarcity(pools: Sequence[_Pool]) -> list[str]:

@@ -115,7 +115,7 @@ class ReviewSide(Body):
 
     row = ReviewRow(allow_null=True)
     alone = ReviewRow(
-        many=True, help_text="Rows near it that only this side has; the other side has as many."
+        many=True, help_text="At the place of a question about one row: another row of this side."
     )
 
 

@@ -75,7 +75,8 @@ def test_the_first_source_of_the_pairing_is_first_whatever_side_it_is_on(packet)
         guess_test._serve_items(packet), packet.items.order_by("ordinal"), strict=True
     ):
         finding = item.finding
-        mine = finding.a_event if guess_test._is_first_judged_a(item) else finding.b_event
+        is_a = packets.is_first_judged_a(finding.game, item.pairing)
+        mine = finding.a_event if is_a else finding.b_event
         assert bool(served.first.texts["row"]) == (mine is not None)
         assert served.pairing == item.pairing
 

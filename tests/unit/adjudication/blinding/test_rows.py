@@ -59,26 +59,24 @@ def test_near_rows_are_those_of_both_at_the_same_coarse_time() -> None:
     )
 
 
-def test_of_rows_of_one_timeline_alone_both_show_as_many() -> None:
+def test_rows_of_one_timeline_alone_are_not_shown() -> None:
+    """Which events a source alone has would show the source."""
     item = [row("Intubated", 4.0)]
     a = [*item, row("Fever", 0.0), row("Cefepime", 1.0)]
     b = [row("Pressors", 5.0)]
-    assert READER.find_near(item, a, b, single=True) == NearRows(
-        (),
-        (ShownRow("Cefepime started", FEVER, -0.5),),
-        (ShownRow("Pressors weaned", "HD 1 · evening", 5.5),),
-    )
+    assert READER.find_near(item, a, b, single=True) == NearRows()
     assert READER.find_near(item, a, [], single=True) == NearRows()
     assert READER.find_near(item, a, b, single=False) == NearRows()
 
 
 def test_a_row_at_the_same_place_shows_that_the_other_side_has_the_event() -> None:
-    """A finding wrongly called one-sided."""
+    """A finding wrongly called one-sided; only a question about one row shows it."""
     item = [row("Intubated", 4.0, "intubation")]
     a, b = [*item, row("Fever", 0.0)], [row("Intubated that evening", 5.0, "breathing tube")]
-    assert READER.find_near(item, a, b, single=True).b == (
-        ShownRow("Intubated that evening", "HD 1 · evening", 5.5),
+    assert READER.find_near(item, a, b, single=True) == NearRows(
+        (), (), (ShownRow("Intubated that evening", "HD 1 · evening", 5.5),)
     )
+    assert READER.find_near(item, a, b, single=False) == NearRows()
 
 
 def test_a_list_is_in_order_of_time_with_the_untimed_last() -> None:

@@ -23,6 +23,7 @@ from adjudication.sampling.drawing import (
     Stratum,
     draw,
     find_stratum,
+    leans_to_a,
 )
 
 PAIRINGS = ("a | b", "a | c", "b | c")
@@ -262,3 +263,31 @@ def test_rows_without_a_place_are_known_by_their_words_in_their_case() -> None:
     judged = {case: frozenset(("p",)) for case in "xy"}
     drawn = draw(Eligible(tuple(found), judged), Design(pairings=("p",), quotas={"VALUE": 9}), 1)
     assert Counter(f.case for f in drawn.items) == {"x": 1, "y": 2}
+
+
+def test_sources_come_evenly_with_the_later_time() -> None:
+    """Eight of ten have the first source later; the four drawn are two of each."""
+    found = [EligibleFinding(str(n), "x", "p", "VALUE", (), leans_first=n < 8) for n in range(10)]
+    eligible = Eligible(tuple(found), {"x": frozenset(("p",))})
+    for seed in range(5):
+        drawn = draw(eligible, Design(pairings=("p",), quotas={"VALUE": 4}), seed)
+        assert Counter(f.leans_first for f in drawn.items) == {True: 2, False: 2}
+    drawn = draw(eligible, Design(pairings=("p",), quotas={"VALUE": 7}), 1)
+    assert Counter(f.leans_first for f in drawn.items) == {True: 5, False: 2}, "quotas bind"
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ((True, 3), (False, None), True),
+        ((False, None), (True, None), False),
+        ((True, 3), (True, 2), True),
+        ((True, 2), (True, 3), False),
+        ((True, 2), (True, 2), None),
+        ((True, None), (True, 2), None),
+    ],
+)
+def test_which_source_a_finding_leans_to(
+    a: tuple[bool, int | None], b: tuple[bool, int | None], expected: bool | None
+) -> None:
+    assert leans_to_a(*a, *b) is expected
