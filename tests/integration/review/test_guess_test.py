@@ -5,7 +5,9 @@ The deep test is over a packet of the demo cohort: no classifier tells its sourc
 
 from __future__ import annotations
 
+from collections import defaultdict
 from io import StringIO
+from statistics import fmean, median
 from unittest import mock
 
 import pytest
@@ -24,6 +26,7 @@ from llm_runtime.roles import MATCHER, ModelRoles
 from tests import factories
 from tests.paths import DEMO
 from tests.support.pages import join_markup
+from tests.worlds.demo_normal import fix_randomness
 from tests.worlds.judged import make_judged_world
 from tests.worlds.prompted import LOCAL_ROLES
 from tests.worlds.reviewed import draw_packet
@@ -102,31 +105,43 @@ def test_only_admins_of_the_study_may_run_it(packet):
         run_guess_test(packet=packet, by=factories.make_user(packet.study, Role.REVIEWER))
 
 
+#: Draws of the demo's packet. One packet has 20 to 39 items of a pairing: without any tell, an area
+#: then varies by 0.13, and a quarter of the packets fail.
+DRAWS = 20
+
+
 @pytest.mark.deep
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(1800)
 def test_no_classifier_tells_the_sources_of_the_demo_apart():
-    """Sides in their own words and hours gave areas of 0.92, 0.90 and 1.00."""
+    """Sides in their own words and hours gave areas of 0.94, 0.95 and 1.00."""
+    with fix_randomness():
+        areas, lows = guess_demo_packets()
+    assert len(areas) == 3
+    for pairing, found in areas.items():
+        assert fmean(found) <= 0.55, (pairing, found)
+        assert median(lows[pairing]) <= 0.5, (pairing, lows[pairing])
+
+
+def guess_demo_packets() -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+    """Return areas and the lower ends of their intervals by pairing, over draws."""
     roles = mock.Mock(return_value=ModelRoles({**LOCAL_ROLES, MATCHER: {"provider": "hashing"}}))
     quiet = {"stdout": StringIO(), "stderr": StringIO()}
     with mock.patch.object(tools, "roles", roles):
         call_command("create_demo_accounts", **quiet)
         study = Study.objects.get()
+        path = DEMO / "cohort"
         call_command(
-            "import_dataset",
-            format="cases",
-            path=DEMO / "cohort",
-            name="demo",
-            study=study.name,
-            **quiet,
+            "import_dataset", format="cases", path=path, name="demo", study=study.name, **quiet
         )
         call_command(
             "reconstruct", dataset="demo", backbone="rules", variants="full", inline=True, **quiet
         )
-        call_command(
-            "judge", dataset=["demo"], sources=demo.JUDGED, label="demo", inline=True, **quiet
-        )
-    call_command("draw_packet", label="demo packet", by="admin", **quiet)
-    guesses = run_guess_test(packet=Packet.objects.get(), by=User.objects.get(username="admin"))
-    assert len(guesses) == 3
-    for guess in guesses:
-        assert guess.passed, guess
+        call_command("judge", dataset=["demo"], sources=demo.JUDGED, inline=True, **quiet)
+    areas, lows = defaultdict(list), defaultdict(list)
+    for seed in range(DRAWS):
+        call_command("draw_packet", label=f"draw {seed}", by="admin", seed=seed, **quiet)
+        packet = Packet.objects.get(label=f"draw {seed}")
+        for guess in run_guess_test(packet=packet, by=User.objects.get(username="admin")):
+            areas[guess.pairing].append(guess.area)
+            lows[guess.pairing].append(guess.low)
+    return areas, lows
