@@ -50,6 +50,9 @@ def test_axe_finds_nothing_at_any_width(reviewing, packed, page, theme, complain
         )
         if name != "phone":
             assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+        if name == "tablet":
+            note = page.locator(".note-pane").bounding_box()
+            assert note["height"] >= TABLET["height"] / 2, "the note keeps half of the screen"
         expect(page.locator(".answer-not_a_finding")).to_be_in_viewport()
         assert_accessible(page)
         take_picture(page, f"{name}-{theme}")

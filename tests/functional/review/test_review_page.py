@@ -10,6 +10,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from accounts.models import AuditEvent
 from adjudication.blinding.page import ANSWERS
 from adjudication.blinding.practice import practice_cases
 from adjudication.blinding.visibility import ROWS_AT_ONCE, are_sides_swapped, swap_answer
@@ -19,8 +20,10 @@ from tests import factories
 from tests.functional.review.review_world import (
     PASSWORD,
     PacketWorld,
+    assert_accessible,
     press_answer,
     read_item_id,
+    take_picture,
     wait_for_item,
     wait_until_saved,
 )
@@ -69,6 +72,24 @@ def test_ten_items_by_the_keyboard_alone(reviewing, packed, complaints):
             assert shown == answers[int(key) - 1], (
                 "stored in the judge's labels, chosen in those of the page"
             )
+    assert complaints == []
+
+
+def test_whole_timelines_open_on_request_and_the_trail_records_it(reviewing, complaints):
+    page = reviewing()
+    item = read_item_id(page)
+    assert not AuditEvent.objects.filter(action="review.timelines").exists()
+    page.keyboard.press("w")
+    dialog = page.get_by_role("dialog", name="Whole timelines")
+    for label in "AB":
+        rows = dialog.get_by_role("region", name=f"Timeline {label}").get_by_role("listitem")
+        expect(rows.nth(20)).to_be_attached()
+    assert_accessible(page)
+    take_picture(page, "timelines")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    (event,) = AuditEvent.objects.filter(action="review.timelines")
+    assert event.object_id == item
     assert complaints == []
 
 
