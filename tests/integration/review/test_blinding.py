@@ -207,7 +207,7 @@ def pool(review: Review, mine: Assignment) -> list[str]:
 
 
 KNOWN: Mapping[str, tuple[Any, ...]] = {
-    "action": ("assign", "second", "changed", "close", "again"),
+    "action": ("guess", "assign", "second", "changed", "close", "again"),
     "format": ("csv", "jsonl", "json"),
     "form": ("csv", "jsonl"),
     "name": ("main", "ratings", "decisions"),
@@ -350,6 +350,7 @@ REVIEW_PAGES = {
         "decide",
         "draft",
         "series",
+        "timelines",
         "practice_case",
     )
 } | {
@@ -360,6 +361,7 @@ REVIEW_PAGES = {
         "review_next",
         "review_item",
         "review_series",
+        "review_timelines",
         "review_draft",
         "review_answers",
         "review_practice",
