@@ -4,6 +4,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("adjudication", "0002_due_date_of_packets")]
+    dependencies = [("adjudication", "0003_judging_at_scale")]
 
     operations = [migrations.AddField("packet", "guess_test", models.JSONField(default=dict))]
