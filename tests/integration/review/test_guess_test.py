@@ -123,7 +123,7 @@ def test_no_classifier_tells_the_sources_of_the_demo_apart():
 
 
 def guess_demo_packets() -> tuple[dict[str, list[float]], dict[str, list[float]]]:
-    """Return areas and the lower ends of their intervals by pairing, over draws."""
+    """Return areas and lower ends of their intervals by pairing."""
     roles = mock.Mock(return_value=ModelRoles({**LOCAL_ROLES, MATCHER: {"provider": "hashing"}}))
     quiet = {"stdout": StringIO(), "stderr": StringIO()}
     with mock.patch.object(tools, "roles", roles):
