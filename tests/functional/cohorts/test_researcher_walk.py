@@ -1,4 +1,4 @@
-"""A researcher in a browser: concept, window, reclassified case, correction, export."""
+"""A researcher in a browser: from a concept to an updated cohort."""
 
 from __future__ import annotations
 

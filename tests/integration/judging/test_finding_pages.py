@@ -19,7 +19,7 @@ from adjudication.scoring.errors import WEIGHTS, Category
 from tests.worlds.judged import SOURCES, make_judged_world
 
 pytestmark = pytest.mark.django_db(transaction=True)
-FILTERS = (
+FILTERS: tuple[dict[str, str], ...] = (
     {}, {"type": "TIMING"}, {"type": "one-sided", "rerun": "all"}, {"verdict": "decisive"}, {"source": "1"}, {"charged": "0"},
     {"size": "days"}, {"size": "none"}, {"size": "single"}, {"flagged": "1"}, {"rerun": "swapped"}, {"category": "wrong_time"},
 )  # fmt: skip
@@ -55,8 +55,11 @@ def sort_key(sort: str, finding: Finding) -> tuple:
 
 def find_hours(finding: Finding) -> int | None:
     """Hours between the times of two rows."""
-    there = None not in (finding.a_event, finding.b_event, finding.a_time, finding.b_time)
-    return abs(finding.a_time - finding.b_time) if there else None
+    if finding.a_event is None or finding.b_event is None:
+        return None
+    if finding.a_time is None or finding.b_time is None:
+        return None
+    return abs(finding.a_time - finding.b_time)
 
 
 @pytest.mark.parametrize("sort", [*SORTS, *(f"-{sort}" for sort in SORTS)])

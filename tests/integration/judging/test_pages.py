@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from django.db.models import Q
@@ -67,7 +68,7 @@ def page_url(name: str, *ids: str) -> str:
     return reverse(f"adjudication:{name}", args=ids)
 
 
-def list_findings(run: JudgeRun, **asked: str) -> list[Finding]:
+def list_findings(run: JudgeRun, **asked: Any) -> list[Finding]:
     """All findings that a filter selects, in the order of the list."""
     return FindingPages(run, FindingFilter(**asked), OPEN).load(10_000)
 
