@@ -6,6 +6,13 @@ The database enforces the protocol's rules too.
 from adjudication.models.findings import CHOICES_OF_TYPE, CHOICES_OF_VERDICT, Finding
 from adjudication.models.judge_runs import Comparison, Game, JudgeCount, JudgePreparation, JudgeRun
 from adjudication.models.packets import Assignment, Packet, PacketItem
+from adjudication.models.recipes import (
+    PlantedRecall,
+    Recipe,
+    RecipeLaunch,
+    RecipeStep,
+    RecipeVersion,
+)
 from adjudication.models.review import Decision, ItemMark, PracticeAnswer, Slot
 
 __all__ = [
@@ -22,6 +29,11 @@ __all__ = [
     "JudgeRun",
     "Packet",
     "PacketItem",
+    "PlantedRecall",
     "PracticeAnswer",
+    "Recipe",
+    "RecipeLaunch",
+    "RecipeStep",
+    "RecipeVersion",
     "Slot",
 ]
