@@ -31,7 +31,7 @@ class AdjudicationConfig(AppConfig):
             dataset_losses,
             delete_of_dataset,
         )
-        from adjudication.models import Game, JudgePreparation
+        from adjudication.models import Game, JudgePreparation, PlantedRecall
         from adjudication.refusals import REFUSALS
         from adjudication.review import cards as review_cards
         from adjudication.tasks import (
@@ -39,6 +39,7 @@ class AdjudicationConfig(AppConfig):
             find_runnable_games,
             send_game_hints,
             send_preparation_hints,
+            send_recall_hints,
         )
         from ehr.registry import register_dataset_deletion, register_losses
         from jobs.registry import register
@@ -49,6 +50,7 @@ class AdjudicationConfig(AppConfig):
         register_refusals(REFUSALS)
         register(Game, send_game_hints, runnable=find_runnable_games, beside=find_run_games)
         register(JudgePreparation, send_preparation_hints)
+        register(PlantedRecall, send_recall_hints)
         register_ended("judge_run.ended", find_ended_judge_runs)
         register_exchange(KIND)
         register_losses(adjudication_losses)

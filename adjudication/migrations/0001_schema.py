@@ -26,21 +26,13 @@ PUBLIC_ID = (
 )
 #: The columns of every queue (`jobs.models.ClaimableJob`).
 JOB = [
-    (
-        "state",
-        models.CharField(
-            max_length=20,
-            default="queued",
-            choices=[
-                ("blocked", "Waits for an earlier step"),
-                ("queued", "Queued"),
-                ("running", "Running"),
-                ("succeeded", "Done"),
-                ("failed", "Failed"),
-                ("cancelled", "Cancelled"),
-            ],
-        ),
-    ),
+    ("state", models.CharField(
+        max_length=20, default="queued",
+        choices=[
+            ("blocked", "Waits for an earlier step"), ("queued", "Queued"), ("running", "Running"),
+            ("succeeded", "Done"), ("failed", "Failed"), ("cancelled", "Cancelled"),
+        ],
+    )),
     ("attempt", models.PositiveSmallIntegerField(default=0)),
     ("max_attempts", models.PositiveSmallIntegerField(default=3)),
     ("outages", models.PositiveSmallIntegerField(default=0)),
@@ -118,12 +110,9 @@ class Migration(migrations.Migration):
                 ("language_models", models.JSONField(default=dict)),
                 ("prompt_hashes", models.JSONField(default=dict)),
                 ("code_revision", models.CharField(max_length=64, blank=True)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        settings.AUTH_USER_MODEL, PROTECT, null=True, related_name="+"
-                    ),
-                ),
+                ("created_by", models.ForeignKey(
+                    settings.AUTH_USER_MODEL, PROTECT, null=True, related_name="+"
+                )),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("paused_at", models.DateTimeField(blank=True, null=True)),
                 ("datasets", models.ManyToManyField("ehr.dataset", related_name="judge_runs")),
@@ -135,22 +124,15 @@ class Migration(migrations.Migration):
             fields=[
                 ID,
                 PUBLIC_ID,
-                (
-                    "encounter",
-                    models.ForeignKey("ehr.encounter", CASCADE, related_name="comparisons"),
-                ),
-                (
-                    "first",
-                    models.ForeignKey(
-                        "timelines.timeline", CASCADE, related_name="comparisons_as_first"
-                    ),
-                ),
-                (
-                    "second",
-                    models.ForeignKey(
-                        "timelines.timeline", CASCADE, related_name="comparisons_as_second"
-                    ),
-                ),
+                ("encounter", models.ForeignKey(
+                    "ehr.encounter", CASCADE, related_name="comparisons"
+                )),
+                ("first", models.ForeignKey(
+                    "timelines.timeline", CASCADE, related_name="comparisons_as_first"
+                )),
+                ("second", models.ForeignKey(
+                    "timelines.timeline", CASCADE, related_name="comparisons_as_second"
+                )),
             ],
             options={
                 "constraints": [
@@ -168,21 +150,16 @@ class Migration(migrations.Migration):
                 *JOB,
                 PUBLIC_ID,
                 ("run", models.ForeignKey("adjudication.judgerun", CASCADE, related_name="games")),
-                (
-                    "comparison",
-                    models.ForeignKey("adjudication.comparison", CASCADE, related_name="games"),
-                ),
+                ("comparison", models.ForeignKey(
+                    "adjudication.comparison", CASCADE, related_name="games"
+                )),
                 ("swapped", models.BooleanField(default=False)),
                 ("seed", models.BigIntegerField()),
                 ("a_is_first", models.BooleanField(null=True)),
-                (
-                    "outcome",
-                    models.CharField(
-                        max_length=10,
-                        blank=True,
-                        choices=[("judged", "judged"), ("unjudged", "unjudged")],
-                    ),
-                ),
+                ("outcome", models.CharField(
+                    max_length=10, blank=True,
+                    choices=[("judged", "judged"), ("unjudged", "unjudged")],
+                )),
                 ("unjudged_reasons", ArrayField(models.TextField(), blank=True, default=list)),
                 ("dropped_findings", models.PositiveIntegerField(default=0)),
                 ("dropped_reasons", ArrayField(models.TextField(), blank=True, default=list)),
@@ -197,15 +174,13 @@ class Migration(migrations.Migration):
                         fields=["state", "lease_expires_at"], name="adjudication_game_claim"
                     ),
                     models.Index(
-                        fields=["hinted_at", "id"],
-                        condition=Q(state="queued"),
+                        fields=["hinted_at", "id"], condition=Q(state="queued"),
                         name="adjudication_game_hint",
                     ),
                     models.Index(fields=["run", "id"], name="game_in_order"),
                     models.Index(fields=["run", "state", "outcome", "id"], name="game_by_state"),
                     models.Index(
-                        fields=["run"],
-                        condition=Q(dropped_findings__gt=0),
+                        fields=["run"], condition=Q(dropped_findings__gt=0),
                         name="game_judged_in_part",
                     ),
                 ],
@@ -244,12 +219,9 @@ class Migration(migrations.Migration):
                 ("total", models.PositiveIntegerField()),
                 ("prepared", models.PositiveIntegerField(default=0)),
                 ("cursor", models.TextField(blank=True)),
-                (
-                    "run",
-                    models.OneToOneField(
-                        "adjudication.judgerun", CASCADE, related_name="preparation"
-                    ),
-                ),
+                ("run", models.OneToOneField(
+                    "adjudication.judgerun", CASCADE, related_name="preparation"
+                )),
                 ("dataset_at", models.BigIntegerField(default=0)),
             ],
             options={"constraints": job_rules("adjudication_judgepreparation")},
@@ -258,15 +230,9 @@ class Migration(migrations.Migration):
             name="JudgeCount",
             fields=[
                 ID,
-                (
-                    "run",
-                    models.ForeignKey(
-                        "adjudication.judgerun",
-                        DO_NOTHING,
-                        related_name="counts",
-                        db_constraint=False,
-                    ),
-                ),
+                ("run", models.ForeignKey(
+                    "adjudication.judgerun", DO_NOTHING, related_name="counts", db_constraint=False
+                )),
                 ("state", models.CharField(max_length=20, blank=True)),
                 ("outcome", models.CharField(max_length=10, blank=True)),
                 ("n", models.IntegerField()),
@@ -280,99 +246,65 @@ class Migration(migrations.Migration):
                 PUBLIC_ID,
                 ("game", models.ForeignKey("adjudication.game", CASCADE, related_name="findings")),
                 ("ordinal", models.PositiveIntegerField()),
-                (
-                    "type",
-                    models.CharField(
-                        max_length=20,
-                        choices=[
-                            ("VALUE", "VALUE"),
-                            ("TIMING", "TIMING"),
-                            ("A_ONLY", "A_ONLY"),
-                            ("B_ONLY", "B_ONLY"),
-                            ("SHARED_UNSUPPORTED", "SHARED_UNSUPPORTED"),
-                            ("DUPLICATE", "DUPLICATE"),
-                        ],
-                    ),
-                ),
-                (
-                    "verdict",
-                    models.CharField(
-                        max_length=10,
-                        choices=[
-                            ("A", "A"),
-                            ("B", "B"),
-                            ("BOTH", "BOTH"),
-                            ("NEITHER", "NEITHER"),
-                            ("UNCLEAR", "UNCLEAR"),
-                        ],
-                    ),
-                ),
-                (
-                    "polarity",
-                    models.CharField(
-                        max_length=10, choices=[("present", "present"), ("absent", "absent")]
-                    ),
-                ),
+                ("type", models.CharField(
+                    max_length=20,
+                    choices=[
+                        ("VALUE", "VALUE"), ("TIMING", "TIMING"), ("A_ONLY", "A_ONLY"),
+                        ("B_ONLY", "B_ONLY"), ("SHARED_UNSUPPORTED", "SHARED_UNSUPPORTED"),
+                        ("DUPLICATE", "DUPLICATE"),
+                    ],
+                )),
+                ("verdict", models.CharField(
+                    max_length=10,
+                    choices=[
+                        ("A", "A"), ("B", "B"), ("BOTH", "BOTH"), ("NEITHER", "NEITHER"),
+                        ("UNCLEAR", "UNCLEAR"),
+                    ],
+                )),
+                ("polarity", models.CharField(
+                    max_length=10, choices=[("present", "present"), ("absent", "absent")]
+                )),
                 ("a_event", models.TextField(null=True)),
                 ("a_time", models.IntegerField(null=True)),
                 ("b_event", models.TextField(null=True)),
                 ("b_time", models.IntegerField(null=True)),
                 ("a_row", models.PositiveIntegerField(null=True)),
                 ("b_row", models.PositiveIntegerField(null=True)),
-                (
-                    "a_entry",
-                    models.ForeignKey("timelines.entry", CASCADE, null=True, related_name="+"),
-                ),
-                (
-                    "b_entry",
-                    models.ForeignKey("timelines.entry", CASCADE, null=True, related_name="+"),
-                ),
+                ("a_entry", models.ForeignKey(
+                    "timelines.entry", CASCADE, null=True, related_name="+"
+                )),
+                ("b_entry", models.ForeignKey(
+                    "timelines.entry", CASCADE, null=True, related_name="+"
+                )),
                 ("note_evidence", models.TextField(null=True)),
                 ("note_start", models.PositiveIntegerField(null=True)),
                 ("note_end", models.PositiveIntegerField(null=True)),
                 ("table_evidence", models.TextField(null=True)),
-                (
-                    "series",
-                    models.ForeignKey("ehr.eventseries", SET_NULL, null=True, related_name="+"),
-                ),
-                (
-                    "grounding",
-                    models.CharField(
-                        max_length=10,
-                        choices=[
-                            ("NOTE", "NOTE"),
-                            ("TABLE", "TABLE"),
-                            ("BOTH", "BOTH"),
-                            ("NONE", "NONE"),
-                        ],
-                    ),
-                ),
-                (
-                    "relation",
-                    models.CharField(
-                        max_length=20,
-                        null=True,
-                        choices=[("novel_event", "novel_event"), ("added_detail", "added_detail")],
-                    ),
-                ),
+                ("series", models.ForeignKey(
+                    "ehr.eventseries", SET_NULL, null=True, related_name="+"
+                )),
+                ("grounding", models.CharField(
+                    max_length=10,
+                    choices=[
+                        ("NOTE", "NOTE"), ("TABLE", "TABLE"), ("BOTH", "BOTH"), ("NONE", "NONE"),
+                    ],
+                )),
+                ("relation", models.CharField(
+                    max_length=20, null=True,
+                    choices=[("novel_event", "novel_event"), ("added_detail", "added_detail")],
+                )),
                 ("reason", models.TextField(blank=True)),
                 ("flagged", models.BooleanField(default=False)),
-                (
-                    "category",
-                    models.CharField(
-                        max_length=20,
-                        blank=True,
-                        choices=[
-                            ("over_annotation", "over_annotation"),
-                            ("false_duplicate", "false_duplicate"),
-                            ("wrong_time", "wrong_time"),
-                            ("wrong_value", "wrong_value"),
-                            ("missed_positive", "missed_positive"),
-                            ("missed_negative", "missed_negative"),
-                            ("missed_recurrence", "missed_recurrence"),
-                        ],
-                    ),
-                ),
+                ("category", models.CharField(
+                    max_length=20, blank=True,
+                    choices=[
+                        ("over_annotation", "over_annotation"),
+                        ("false_duplicate", "false_duplicate"), ("wrong_time", "wrong_time"),
+                        ("wrong_value", "wrong_value"), ("missed_positive", "missed_positive"),
+                        ("missed_negative", "missed_negative"),
+                        ("missed_recurrence", "missed_recurrence"),
+                    ],
+                )),
                 ("charged_first", models.BooleanField(null=True)),
                 ("subject_sha256", models.CharField(max_length=64, db_index=True)),
             ],
@@ -405,8 +337,7 @@ class Migration(migrations.Migration):
                             )
                         )
                         | Q(
-                            a_event__isnull=False,
-                            b_event__isnull=False,
+                            a_event__isnull=False, b_event__isnull=False,
                             type__in=["VALUE", "TIMING", "SHARED_UNSUPPORTED"],
                         ),
                         name="finding_sides_fit_type",
@@ -440,46 +371,28 @@ class Migration(migrations.Migration):
                 PUBLIC_ID,
                 ("study", models.ForeignKey("accounts.study", PROTECT, related_name="packets")),
                 ("label", models.CharField(max_length=200)),
-                (
-                    "judge_run",
-                    models.ForeignKey("adjudication.judgerun", RESTRICT, related_name="packets"),
-                ),
-                (
-                    "state",
-                    models.CharField(
-                        max_length=10,
-                        default="draft",
-                        choices=[("draft", "Draft"), ("open", "Open"), ("closed", "Closed")],
-                    ),
-                ),
-                (
-                    "reveal",
-                    models.CharField(
-                        max_length=15,
-                        default="after_close",
-                        choices=[("never", "Never"), ("after_close", "After the packet closes")],
-                    ),
-                ),
+                ("judge_run", models.ForeignKey(
+                    "adjudication.judgerun", RESTRICT, related_name="packets"
+                )),
+                ("state", models.CharField(
+                    max_length=10, default="draft",
+                    choices=[("draft", "Draft"), ("open", "Open"), ("closed", "Closed")],
+                )),
+                ("reveal", models.CharField(
+                    max_length=15, default="after_close",
+                    choices=[("never", "Never"), ("after_close", "After the packet closes")],
+                )),
                 ("seed", models.BigIntegerField()),
                 ("design", models.JSONField(default=dict)),
                 ("drawn", models.JSONField(default=dict)),
-                (
-                    "follows",
-                    models.ForeignKey(
-                        "adjudication.packet",
-                        RESTRICT,
-                        blank=True,
-                        null=True,
-                        related_name="followed_by",
-                    ),
-                ),
+                ("follows", models.ForeignKey(
+                    "adjudication.packet", RESTRICT, blank=True, null=True,
+                    related_name="followed_by",
+                )),
                 ("lease_minutes", models.PositiveIntegerField(default=30)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        settings.AUTH_USER_MODEL, PROTECT, null=True, related_name="+"
-                    ),
-                ),
+                ("created_by", models.ForeignKey(
+                    settings.AUTH_USER_MODEL, PROTECT, null=True, related_name="+"
+                )),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("opened_at", models.DateTimeField(blank=True, null=True)),
                 ("closed_at", models.DateTimeField(blank=True, null=True)),
@@ -509,10 +422,9 @@ class Migration(migrations.Migration):
                 ID,
                 PUBLIC_ID,
                 ("packet", models.ForeignKey("adjudication.packet", CASCADE, related_name="items")),
-                (
-                    "finding",
-                    models.ForeignKey("adjudication.finding", RESTRICT, related_name="items"),
-                ),
+                ("finding", models.ForeignKey(
+                    "adjudication.finding", RESTRICT, related_name="items"
+                )),
                 ("ordinal", models.PositiveIntegerField()),
                 ("stratum", models.CharField(max_length=30)),
                 ("pairing", models.CharField(max_length=300)),
@@ -537,29 +449,20 @@ class Migration(migrations.Migration):
             fields=[
                 ID,
                 PUBLIC_ID,
-                (
-                    "packet",
-                    models.ForeignKey("adjudication.packet", CASCADE, related_name="assignments"),
-                ),
-                (
-                    "person",
-                    models.ForeignKey(
-                        settings.AUTH_USER_MODEL, PROTECT, related_name="review_assignments"
-                    ),
-                ),
-                (
-                    "role",
-                    models.CharField(
-                        max_length=15,
-                        default="reviewer",
-                        choices=[("reviewer", "Reviewer"), ("adjudicator", "Adjudicator")],
-                    ),
-                ),
+                ("packet", models.ForeignKey(
+                    "adjudication.packet", CASCADE, related_name="assignments"
+                )),
+                ("person", models.ForeignKey(
+                    settings.AUTH_USER_MODEL, PROTECT, related_name="review_assignments"
+                )),
+                ("role", models.CharField(
+                    max_length=15, default="reviewer",
+                    choices=[("reviewer", "Reviewer"), ("adjudicator", "Adjudicator")],
+                )),
                 ("seed", models.BigIntegerField()),
-                (
-                    "pairings",
-                    ArrayField(models.CharField(max_length=300), blank=True, default=list),
-                ),
+                ("pairings", ArrayField(
+                    models.CharField(max_length=300), blank=True, default=list
+                )),
                 ("practised_at", models.DateTimeField(blank=True, null=True)),
                 ("signed_at", models.DateTimeField(blank=True, null=True)),
                 ("withdrawn_at", models.DateTimeField(blank=True, null=True)),
@@ -577,14 +480,12 @@ class Migration(migrations.Migration):
             name="ItemMark",
             fields=[
                 ID,
-                (
-                    "assignment",
-                    models.ForeignKey("adjudication.assignment", CASCADE, related_name="marks"),
-                ),
-                (
-                    "item",
-                    models.ForeignKey("adjudication.packetitem", CASCADE, related_name="marks"),
-                ),
+                ("assignment", models.ForeignKey(
+                    "adjudication.assignment", CASCADE, related_name="marks"
+                )),
+                ("item", models.ForeignKey(
+                    "adjudication.packetitem", CASCADE, related_name="marks"
+                )),
                 ("skipped_at", models.DateTimeField(blank=True, null=True)),
                 ("flagged", models.BooleanField(default=False)),
             ],
@@ -599,70 +500,42 @@ class Migration(migrations.Migration):
             fields=[
                 ID,
                 PUBLIC_ID,
-                (
-                    "packet",
-                    models.ForeignKey("adjudication.packet", CASCADE, related_name="decisions"),
-                ),
+                ("packet", models.ForeignKey(
+                    "adjudication.packet", CASCADE, related_name="decisions"
+                )),
                 ("sequence", models.PositiveIntegerField()),
-                (
-                    "assignment",
-                    models.ForeignKey("adjudication.assignment", CASCADE, related_name="decisions"),
-                ),
-                (
-                    "item",
-                    models.ForeignKey(
-                        "adjudication.packetitem",
-                        CASCADE,
-                        blank=True,
-                        null=True,
-                        related_name="decisions",
-                    ),
-                ),
-                (
-                    "kind",
-                    models.CharField(
-                        max_length=12,
-                        choices=[
-                            ("answer", "Answer"),
-                            ("amendment", "Amendment"),
-                            ("withdrawal", "Withdrawal"),
-                            ("late", "Late answer"),
-                            ("sign", "Signature"),
-                            ("unsign", "Signature withdrawn"),
-                            ("guess", "Blinding check"),
-                        ],
-                    ),
-                ),
-                (
-                    "answer",
-                    models.CharField(
-                        max_length=15,
-                        blank=True,
-                        choices=[
-                            ("A", "A"),
-                            ("B", "B"),
-                            ("BOTH", "Both"),
-                            ("NEITHER", "Neither"),
-                            ("UNCLEAR", "Unclear"),
-                            ("NOT_A_FINDING", "Should not have been raised"),
-                        ],
-                    ),
-                ),
+                ("assignment", models.ForeignKey(
+                    "adjudication.assignment", CASCADE, related_name="decisions"
+                )),
+                ("item", models.ForeignKey(
+                    "adjudication.packetitem", CASCADE, blank=True, null=True,
+                    related_name="decisions",
+                )),
+                ("kind", models.CharField(
+                    max_length=12,
+                    choices=[
+                        ("answer", "Answer"), ("amendment", "Amendment"),
+                        ("withdrawal", "Withdrawal"), ("late", "Late answer"),
+                        ("sign", "Signature"), ("unsign", "Signature withdrawn"),
+                        ("guess", "Blinding check"),
+                    ],
+                )),
+                ("answer", models.CharField(
+                    max_length=15, blank=True,
+                    choices=[
+                        ("A", "A"), ("B", "B"), ("BOTH", "Both"), ("NEITHER", "Neither"),
+                        ("UNCLEAR", "Unclear"), ("NOT_A_FINDING", "Should not have been raised"),
+                    ],
+                )),
                 ("own_time", models.FloatField(blank=True, null=True)),
                 ("comment", models.TextField(blank=True)),
                 ("flagged", models.BooleanField(default=False)),
                 ("active_seconds", models.FloatField(blank=True, null=True)),
                 ("shown_swapped", models.BooleanField(null=True)),
-                (
-                    "amends",
-                    models.ForeignKey(
-                        "adjudication.decision",
-                        CASCADE,
-                        blank=True,
-                        null=True,
-                        related_name="amended_by",
-                    ),
-                ),
+                ("amends", models.ForeignKey(
+                    "adjudication.decision", CASCADE, blank=True, null=True,
+                    related_name="amended_by",
+                )),
                 ("detail", models.JSONField(blank=True, default=dict)),
                 ("token", models.CharField(max_length=64)),
                 ("at", models.DateTimeField()),
@@ -679,8 +552,7 @@ class Migration(migrations.Migration):
                         fields=("assignment", "token"), name="decision_token_once"
                     ),
                     models.UniqueConstraint(
-                        fields=("assignment", "item"),
-                        condition=Q(kind="answer"),
+                        fields=("assignment", "item"), condition=Q(kind="answer"),
                         name="one_answer_per_person_and_item",
                     ),
                     models.CheckConstraint(
@@ -704,40 +576,23 @@ class Migration(migrations.Migration):
             name="Slot",
             fields=[
                 ID,
-                (
-                    "item",
-                    models.ForeignKey("adjudication.packetitem", CASCADE, related_name="slots"),
-                ),
-                (
-                    "purpose",
-                    models.CharField(
-                        max_length=15,
-                        default="review",
-                        choices=[("review", "Review"), ("adjudication", "Adjudication")],
-                    ),
-                ),
+                ("item", models.ForeignKey(
+                    "adjudication.packetitem", CASCADE, related_name="slots"
+                )),
+                ("purpose", models.CharField(
+                    max_length=15, default="review",
+                    choices=[("review", "Review"), ("adjudication", "Adjudication")],
+                )),
                 ("number", models.PositiveSmallIntegerField()),
-                (
-                    "assignment",
-                    models.ForeignKey(
-                        "adjudication.assignment",
-                        SET_NULL,
-                        blank=True,
-                        null=True,
-                        related_name="slots",
-                    ),
-                ),
+                ("assignment", models.ForeignKey(
+                    "adjudication.assignment", SET_NULL, blank=True, null=True,
+                    related_name="slots",
+                )),
                 ("lease_expires_at", models.DateTimeField(blank=True, null=True)),
-                (
-                    "decision",
-                    models.OneToOneField(
-                        "adjudication.decision",
-                        SET_NULL,
-                        blank=True,
-                        null=True,
-                        related_name="stands_in",
-                    ),
-                ),
+                ("decision", models.OneToOneField(
+                    "adjudication.decision", SET_NULL, blank=True, null=True,
+                    related_name="stands_in",
+                )),
                 ("draft", models.JSONField(blank=True, default=dict)),
                 ("active_seconds", models.FloatField(default=0)),
             ],
@@ -765,25 +620,17 @@ class Migration(migrations.Migration):
             name="PracticeAnswer",
             fields=[
                 ID,
-                (
-                    "assignment",
-                    models.ForeignKey("adjudication.assignment", CASCADE, related_name="practice"),
-                ),
+                ("assignment", models.ForeignKey(
+                    "adjudication.assignment", CASCADE, related_name="practice"
+                )),
                 ("number", models.PositiveSmallIntegerField()),
-                (
-                    "answer",
-                    models.CharField(
-                        max_length=15,
-                        choices=[
-                            ("A", "A"),
-                            ("B", "B"),
-                            ("BOTH", "Both"),
-                            ("NEITHER", "Neither"),
-                            ("UNCLEAR", "Unclear"),
-                            ("NOT_A_FINDING", "Should not have been raised"),
-                        ],
-                    ),
-                ),
+                ("answer", models.CharField(
+                    max_length=15,
+                    choices=[
+                        ("A", "A"), ("B", "B"), ("BOTH", "Both"), ("NEITHER", "Neither"),
+                        ("UNCLEAR", "Unclear"), ("NOT_A_FINDING", "Should not have been raised"),
+                    ],
+                )),
                 ("at", models.DateTimeField(auto_now=True)),
             ],
             options={

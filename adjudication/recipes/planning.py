@@ -80,7 +80,7 @@ def _plan_runs(recipe: Recipe, part: RunPart, connected: Connected) -> Iterator[
 
 def _order(variants: Sequence[Variant], based: bool) -> list[Variant]:
     """Return the variants, the full one first if others rest on it."""
-    others = [v for v in dict.fromkeys(variants) if v is not Variant.FULL]
+    others: list[Variant] = [v for v in dict.fromkeys(variants) if v is not Variant.FULL]
     full = based or Variant.FULL in variants
     return [Variant.FULL, *others] if full else others
 

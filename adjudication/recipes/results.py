@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from adjudication.models import (
     JudgeRun,
@@ -54,8 +56,8 @@ def load_results(launch: RecipeLaunch) -> StudyResults:
     )
 
 
-def _load(steps: tuple[RecipeStep, ...], kind: RecipeStep.Kind) -> dict:
+def _load(steps: tuple[RecipeStep, ...], kind: RecipeStep.Kind) -> dict[str, Any]:
     mine = {step.made: step.key for step in steps if step.kind == kind and step.made}
-    found = MODELS[kind]._default_manager.filter(public_id__in=mine)
+    found: Iterable[Any] = MODELS[kind]._default_manager.filter(public_id__in=mine)
     by_id = {made.public_id: made for made in found}
     return {key: by_id[made] for made, key in mine.items() if made in by_id}

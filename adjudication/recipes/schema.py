@@ -23,7 +23,7 @@ Share = Annotated[float, Number, Field(ge=0, le=1)]
 #: Instead of a model's name: a run by each model that is connected.
 EACH = "each"
 #: Instead of names of parts: all of them.
-ALL = "all"
+ALL: Literal["all"] = "all"
 
 
 class RunPart(Strict):
@@ -125,7 +125,8 @@ class Recipe(Strict):
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"several parts are named {', '.join(twice)}: give each its own name")
         runs, judges = {p.name for p in self.runs}, {p.name for p in self.judges}
-        for part in (*self.evaluations, *self.judges):
+        readers: tuple[EvaluationPart | JudgePart, ...] = (*self.evaluations, *self.judges)
+        for part in readers:
             if part.runs != ALL and (unknown := sorted(set(part.runs) - runs)):
                 raise ValueError(
                     f"{part.name} names runs that the recipe does not have: {', '.join(unknown)}"
