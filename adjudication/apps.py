@@ -65,6 +65,15 @@ class AdjudicationConfig(AppConfig):
             order=400,
         )
         register_nav_item(
+            NavItem(
+                "Studies",
+                "adjudication:recipes",
+                ("recipes/", "launches/", "planted/"),
+                frozenset({Role.ADMIN}),
+            ),
+            order=405,
+        )
+        register_nav_item(
             NavItem("Packets", "adjudication:packets", ("packets/",), frozenset({Role.ADMIN})),
             order=410,
         )

@@ -1,4 +1,4 @@
-"""Measure a judge on planted differences: for the command, and as a stored job."""
+"""Measure a judge on planted differences, as a stored job too."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def find_or_start_recall(
     cases: Sequence[str] = (),
     by: User | None,
 ) -> tuple[PlantedRecall, bool]:
-    """Return an equal measurement, or queue one; the second value says if it was there.
+    """Return (measurement, whether an equal one was there), or queue one.
 
     Raises SourceUnknown, UnknownJudge, UnknownModel, ProviderError.
     """
@@ -125,7 +125,10 @@ def find_or_start_recall(
 
 
 def execute_recall(recall_id: int) -> JobState | None:
-    """Measure if the job waits; return its new state, None if there was nothing to do."""
+    """Measure if the job waits; return its new state.
+
+    None if there was nothing to do.
+    """
     return work(PlantedRecall, recall_id, _measure, limit=_choose_limit)
 
 

@@ -1,4 +1,4 @@
-"""Study recipes: versions of a text, launches, and the steps of each launch."""
+"""Study recipes: versions of a text, launches, and steps of a launch."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class RecipeStep(models.Model):
 
 
 class PlantedRecall(ClaimableJob):
-    """A job that measures a judge on planted differences; `report` has its counts."""
+    """A job that measures a judge on planted differences."""
 
     public_id = models.CharField(
         max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False

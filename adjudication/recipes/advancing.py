@@ -1,4 +1,4 @@
-"""Carry a launch on: start the steps that are ready, note those that have ended.
+"""Carry a launch on: start ready steps, and note those that have ended.
 
 Every call does what can be done now and may be repeated at any time. A step's object is made and
 noted in one transaction, so that a killed worker leaves neither a second object nor a lost one.
@@ -45,7 +45,7 @@ def advance(launch_id: int) -> bool:
 
 @transaction.atomic
 def _advance_once(launch_id: int) -> bool:
-    """Note what has ended and start one ready step; return whether one was started."""
+    """Note what has ended, start one ready step; return whether one was."""
     launch = (
         RecipeLaunch.objects.select_for_update(skip_locked=True, of=("self",))
         .select_related("version", "study", "created_by")

@@ -8,7 +8,7 @@ from timelines.runs.tools import BACKBONES, asks_models, roles
 
 
 def find_connected() -> Connected:
-    """Return the baselines, the connected models, and backbones that need none."""
+    """Return baselines, connected models, and backbones that need none."""
     return Connected(
         baselines={name: tuple(baseline.stages) for name, baseline in BASELINES.items()},
         models=sorted(roles().endpoints),

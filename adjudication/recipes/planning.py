@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from adjudication.recipes.schema import ALL, EACH, Recipe, RunPart
+from adjudication.recipes.schema import ALL, EACH, JudgePart, PlantedPart, Recipe, RunPart
 from timelines.pipeline.config import Variant
 
 
@@ -35,9 +35,10 @@ def plan_steps(recipe: Recipe, connected: Connected) -> tuple[Step, ...]:
     """Return the steps. A part `each` without any connected model has none."""
     runs = [step for part in recipe.runs for step in _plan_runs(recipe, part, connected)]
     judges = [
-        Step(f"judge {part.name}", part.name, "judge", _needs(runs, part.runs),
-             {**_plain(part), "from": list(_needs(runs, part.runs))})
+        Step(_key("judge", part, model), part.name, "judge", _needs(runs, part.runs),
+             {**_plain(part), "model": model, "from": list(_needs(runs, part.runs))})
         for part in recipe.judges
+        for model in _models(part, connected)
     ]  # fmt: skip
     return (
         *runs,
@@ -48,12 +49,16 @@ def plan_steps(recipe: Recipe, connected: Connected) -> tuple[Step, ...]:
         ),
         *judges,
         *(
-            Step(f"planted {p.name}", p.name, "planted", _source_needs(runs, p.source), _plain(p))
+            Step(_key("planted", p, model), p.name, "planted", _source_needs(runs, p.source),
+                 {**_plain(p), "model": model})
             for p in recipe.planted
+            for model in _models(p, connected)
         ),
         *(
-            Step(f"packet {p.name}", p.name, "packet", (f"judge {p.judge}",), _plain(p))
+            Step(f"packet {p.name}", p.name, "packet", (judge.key,),
+                 {**_plain(p), "from": [judge.key]})
             for p in recipe.packets
+            for judge in [j for j in judges if j.part == p.judge][:1]
         ),
     )  # fmt: skip
 
@@ -112,6 +117,15 @@ def _needs(runs: Sequence[Step], names: Sequence[str]) -> tuple[str, ...]:
 def _source_needs(runs: Sequence[Step], source: str) -> tuple[str, ...]:
     """A reference waits for nothing; any other source waits for all runs."""
     return () if source == "reference" else tuple(step.key for step in runs)
+
+
+def _models(part: JudgePart | PlantedPart, connected: Connected) -> list[str]:
+    """Return the models that a judge is asked through; [""] for that of the settings."""
+    return list(connected.models) if part.model == EACH else [part.model]
+
+
+def _key(kind: str, part: JudgePart | PlantedPart, model: str) -> str:
+    return f"{kind} {part.name}:{model}" if part.model == EACH else f"{kind} {part.name}"
 
 
 def _plain(part: Any) -> dict[str, Any]:

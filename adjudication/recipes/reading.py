@@ -1,4 +1,4 @@
-"""Read and write a recipe as YAML, with faults by line and field. No Django."""
+"""Read and write a recipe as YAML; faults name line and field. No Django."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def read_recipe(text: str) -> Recipe:
 
 
 def _faults(error: ValidationError) -> list[FieldFault]:
-    """Return every fault at its own field; a key that is unknown is one fault each."""
+    """Return every fault at its own field, also each unknown key."""
     unknown = [
         FieldFault(_path(one["loc"]), "unknown here, remove it or correct its name")
         for one in error.errors(include_url=False, include_input=False)

@@ -120,7 +120,7 @@ class Recipe(Strict):
 
     @model_validator(mode="after")
     def _check_names(self) -> Recipe:
-        """Refuse names given twice and references to parts that are not there."""
+        """Refuse names given twice and references to parts that are missing."""
         names = [part.name for _, part in self.parts]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"several parts are named {', '.join(twice)}: give each its own name")

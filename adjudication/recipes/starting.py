@@ -30,6 +30,7 @@ from timelines.pipeline.config import PipelineConfig, Preset, Variant
 from timelines.pipeline.config import preset_config as run_preset
 from timelines.runs import tools
 from timelines.runs.actions import noted_cases, start_run
+from timelines.runs.baselines import usual_variant
 from timelines.runs.bases import based_config
 from timelines.runs.versions import prompt_hashes
 
@@ -60,7 +61,7 @@ def find_datasets(step: RecipeStep, recipe: Recipe) -> list[Dataset]:
 
 
 def _cases_of(dataset: Dataset, recipe: Recipe) -> list[str]:
-    """Return the recipe's cases that are in the dataset; every one without any."""
+    """Return the recipe's cases in the dataset; every one if it names none."""
     if not recipe.cases:
         return noted_cases(dataset)
     mine = Encounter.objects.filter(dataset=dataset, case_id__in=recipe.cases)
@@ -203,8 +204,8 @@ def _start_judge(step: RecipeStep, recipe: Recipe) -> Made:
 def _judged_sources(step: RecipeStep, datasets: Sequence[Dataset]) -> list[SourceKey]:
     """Return the named sources, and the first timeline of each full run."""
     known = find_sources(datasets)
-    full = [run.source for run in _runs(step) if run.variant != Variant.UNIMODAL]
-    names = [*step.arguments["sources"], *full]
+    usual = [run.source for run in _runs(step) if run.variant == usual_variant(run.backbone)]
+    names = [*step.arguments["sources"], *usual]
     return list(dict.fromkeys(parse_source(name, known) for name in names))
 
 
@@ -228,7 +229,7 @@ def _start_packet(step: RecipeStep, recipe: Recipe) -> Made:
     given, launch = step.arguments, step.launch
     if launch.created_by is None:
         raise StepRefused("A packet is drawn by a person: launch the recipe as an admin.")
-    run = JudgeRun.objects.get(public_id=_made(step, f"judge {given['judge']}"))
+    run = JudgeRun.objects.get(public_id=_made(step, given["from"][0]))
     known = list_pairings(run)
     pairings = tuple(given["pairings"]) or known
     if unknown := [p for p in (*pairings, *given["second"]) if p not in known]:

@@ -1,4 +1,4 @@
-"""A recipe from its text to its packet, with the real pipeline and database."""
+"""A recipe from its text to its packet, with the real pipeline."""
 
 from __future__ import annotations
 
