@@ -202,9 +202,17 @@ def _start_judge(step: RecipeStep, recipe: Recipe) -> Made:
 
 
 def _judged_sources(step: RecipeStep, datasets: Sequence[Dataset]) -> list[SourceKey]:
-    """Return the named sources, and the first timeline of each full run."""
+    """Return the named sources, and the first timeline of each usual run.
+
+    Variants and other thresholds are compared only if they are named.
+    """
     known = find_sources(datasets)
-    usual = [run.source for run in _runs(step) if run.variant == usual_variant(run.backbone)]
+    usual = [
+        run.source
+        for run in _runs(step)
+        if run.variant == usual_variant(run.backbone)
+        and PipelineConfig.from_dict(run.config).own_rho is None
+    ]
     names = [*step.arguments["sources"], *usual]
     return list(dict.fromkeys(parse_source(name, known) for name in names))
 
