@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from django.db import transaction
+from django.db.models import Max
 
 from accounts.audit.trail import record
 from accounts.models import Study, User
@@ -93,7 +94,9 @@ def find_or_start_recall(
 
     Raises SourceUnknown, UnknownJudge, UnknownModel, ProviderError.
     """
-    parse_source(source, find_sources(datasets))
+    key = parse_source(source, find_sources(datasets))
+    timelines = Timeline.objects.filter(encounter__dataset__in=datasets, source=key.source)
+    newest = timelines.aggregate(at=Max("created_at"))["at"]
     models = describe_judge_models(judge, model)
     built = build_judge(judge, config, models)
     values = {
@@ -108,7 +111,7 @@ def find_or_start_recall(
         "each": each,
     }
     alive = (JobState.QUEUED, JobState.RUNNING, JobState.SUCCEEDED)
-    for found in PlantedRecall.objects.filter(**values, state__in=alive):
+    for found in PlantedRecall.objects.filter(**values, state__in=alive, created_at__gt=newest):
         if {d.pk for d in datasets} == set(found.datasets.values_list("pk", flat=True)):
             return found, True
     made = PlantedRecall.objects.create(**values, code_revision=code_revision(), created_by=by)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from django.core.exceptions import ObjectDoesNotExist
+from django.core.exceptions import ObjectDoesNotExist, PermissionDenied
 from django.db import transaction
 from django.utils import timezone
 
@@ -19,18 +19,27 @@ from adjudication.recipes.reading import read_recipe
 from adjudication.recipes.schema import Recipe
 from adjudication.recipes.starting import start_step
 from jobs.errors import describe_error
+from llm_runtime.base import ProviderError
 
 logger = logging.getLogger(__name__)
 State = RecipeStep.State
 #: Steps in these states change no more.
 ENDED = frozenset({State.DONE, State.FAILED, State.CANCELLED})
+#: What the actions raise for a step that cannot be done as it is asked for.
+REFUSALS = (ValueError, LookupError, ObjectDoesNotExist, PermissionDenied, ProviderError)
 
 
 def advance_all() -> None:
-    """Carry every launch on that is under way."""
+    """Carry every launch on that is under way.
+
+    A fault of one launch does not stop the others; it is tried again the next time.
+    """
     under_way = RecipeLaunch.objects.filter(state=RecipeLaunch.State.RUNNING).order_by("pk")
-    for pk in under_way.values_list("pk", flat=True):
-        advance(pk)
+    for pk in list(under_way.values_list("pk", flat=True)):
+        try:
+            advance(pk)
+        except Exception:
+            logger.exception("a recipe launch could not be carried on")
 
 
 def advance(launch_id: int) -> bool:
@@ -84,7 +93,7 @@ def _start(
     try:
         with transaction.atomic():
             step.made, step.reused = start_step(step, recipe)
-    except (ValueError, LookupError, ObjectDoesNotExist, PermissionError) as error:
+    except REFUSALS as error:
         logger.warning("a step of recipe launch %s was refused", launch.public_id)
         _note(step, State.FAILED, _say(error))
         return

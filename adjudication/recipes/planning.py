@@ -120,7 +120,7 @@ def _source_needs(runs: Sequence[Step], source: str) -> tuple[str, ...]:
 
 
 def _models(part: JudgePart | PlantedPart, connected: Connected) -> list[str]:
-    """Return the models that a judge is asked through; [""] for that of the settings."""
+    """Return the models of a judge; [""] means that of the settings."""
     return list(connected.models) if part.model == EACH else [part.model]
 
 

@@ -57,7 +57,8 @@ def load_results(launch: RecipeLaunch) -> StudyResults:
 
 
 def _load(steps: tuple[RecipeStep, ...], kind: RecipeStep.Kind) -> dict[str, Any]:
-    mine = {step.made: step.key for step in steps if step.kind == kind and step.made}
-    found: Iterable[Any] = MODELS[kind]._default_manager.filter(public_id__in=mine)
+    """Return the objects by key. Two steps may have the same one."""
+    mine = {step.key: step.made for step in steps if step.kind == kind and step.made}
+    found: Iterable[Any] = MODELS[kind]._default_manager.filter(public_id__in=mine.values())
     by_id = {made.public_id: made for made in found}
-    return {key: by_id[made] for made, key in mine.items() if made in by_id}
+    return {key: by_id[made] for key, made in mine.items() if made in by_id}

@@ -7,19 +7,22 @@ and packets. Each part has a name of its own; parts refer to each other by these
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from adjudication.judging.config import SEED
 from adjudication.sampling.drawing import CASES, QUOTAS
 from llm_runtime.schema import Number, Strict
-from timelines.pipeline.config import Preset, Variant
+from timelines.pipeline.config import PipelineConfig, Preset, Variant
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")]
 Words = Annotated[str, Field(max_length=180)]
 Count = Annotated[int, Number, Field(ge=1)]
 Share = Annotated[float, Number, Field(ge=0, le=1)]
+#: Settings of a run that no field of its own chooses.
+SETTINGS = frozenset(f.name for f in fields(PipelineConfig)) - {"preset", "variant"}
 #: Instead of a model's name: a run by each model that is connected.
 EACH = "each"
 #: Instead of names of parts: all of them.
@@ -38,6 +41,17 @@ class RunPart(Strict):
     #: Further thresholds of the reranker, over the same searches.
     rho: tuple[Share, ...] = ()
     settings: Mapping[str, Any] = {}
+
+    @field_validator("settings")
+    @classmethod
+    def _check_settings(cls, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Refuse what is no setting of a run, and what has a field of its own."""
+        if unknown := sorted(set(settings) - SETTINGS):
+            raise ValueError(
+                f"{', '.join(unknown)} cannot be set here. Settings: {', '.join(sorted(SETTINGS))}"
+            )
+        PipelineConfig.from_dict(settings)
+        return settings
 
 
 class EvaluationPart(Strict):
@@ -63,8 +77,12 @@ class JudgePart(Strict):
     #: Run parts: their full timelines. `sources` are written as `source@kind#alternative`.
     runs: tuple[Name, ...] | Literal["all"] = ()
     sources: tuple[Words, ...] = ()
+    #: The runs' text-only timelines too.
+    text_only: bool = False
     swap: bool = False
     uid_table: bool = False
+    #: "fixed": three hours at any distance from admission.
+    tolerance: Literal["scaled", "fixed"] = "scaled"
     seed: Annotated[int, Number, Field(ge=0)] = SEED
     series: Count | None = None
 
@@ -87,7 +105,7 @@ class PacketPart(Strict):
     name: Name
     judge: Name
     label: Words
-    #: Pairings as "a | b"; empty: all of the judge's.
+    #: Pairings as "a | b", in which * fits any words; empty: all of the judge's.
     pairings: tuple[Words, ...] = ()
     quotas: Mapping[str, Annotated[int, Number, Field(ge=0)]] = dict(QUOTAS)
     cases: Count | None = CASES

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import Study, User
-from adjudication.models import RecipeLaunch, RecipeStep
+from accounts.permissions import NotAllowed
+from adjudication.models import RecipeLaunch
 from adjudication.recipes.actions import RecipeRefused, launch_recipe, save_recipe
 from adjudication.recipes.advancing import advance
+from adjudication.recipes.inline import follow_launch, work_launch
+from adjudication.recipes.lines import list_lines
 from adjudication.recipes.reading import RecipeInvalid
-
-#: Seconds between two looks at a launch that is under way.
-PAUSE = 2.0
+from timelines.runs.following import NoWorker
 
 
 class Command(BaseCommand):
@@ -29,8 +29,11 @@ class Command(BaseCommand):
         run.add_argument("--study", default="", help="name of the study, if there are several")
         run.add_argument("--by", default="", help="user name of the admin who launches it")
         run.add_argument("--wait", action="store_true", help="wait until every step has ended")
+        run.add_argument("--inline", action="store_true", help="do the work in this process")
         show = steps.add_parser("show", help="show the steps of a launch")
         show.add_argument("launch", nargs="?", default="", help="its id (default: the newest)")
+        show.add_argument("--wait", action="store_true", help="wait until every step has ended")
+        show.add_argument("--inline", action="store_true", help="do the work in this process")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Do the step that was asked for."""
@@ -39,6 +42,13 @@ class Command(BaseCommand):
             reused = " (was there)" if step.reused else ""
             reason = f": {step.reason}" if step.reason else ""
             self.stdout.write(f"{step.get_state_display():<10} {step.key}{reused}{reason}")
+        lines = list_lines(launch)
+        spent = lines.spent
+        self.stdout.write(
+            f"{launch.get_state_display()}: {lines.ended} of {len(lines.steps)} steps ended,"
+            f" {spent.calls} calls of language models, {spent.tokens_in} tokens in,"
+            f" {spent.tokens_out} out{'; ' if lines.time_left else ''}{lines.time_left}"
+        )
         if launch.state == RecipeLaunch.State.FAILED:
             raise CommandError("Not every step ended well; the lines above say which.")
 
@@ -54,23 +64,23 @@ class Command(BaseCommand):
         except RecipeInvalid as error:
             found = "\n".join(error.faults)
             raise CommandError(f"{options['recipe']} is no recipe:\n{found}") from error
-        except (RecipeRefused, User.DoesNotExist, PermissionError) as error:
+        except (RecipeRefused, User.DoesNotExist, NotAllowed) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"launch {launch.public_id}: {launch.steps.count()} steps")
-        while not advance(launch.pk) and options["wait"]:
-            self._say_progress(launch)
-            time.sleep(PAUSE)
-        launch.refresh_from_db()
+        if not options["wait"] and not options["inline"]:
+            advance(launch.pk)
+        self._follow(launch, options)
         return launch
 
-    def _say_progress(self, launch: RecipeLaunch) -> None:
-        ended = launch.steps.exclude(
-            state__in=(RecipeStep.State.WAITING, RecipeStep.State.RUNNING)
-        ).count()
-        words = f"{ended} of {launch.steps.count()} steps have ended"
-        if words != getattr(self, "_said", ""):
-            self._said = words
-            self.stderr.write(words)
+    def _follow(self, launch: RecipeLaunch, options: dict[str, Any]) -> None:
+        try:
+            if options["inline"]:
+                work_launch(launch, self.stderr.write)
+            elif options["wait"]:
+                follow_launch(launch, self.stderr.write)
+        except NoWorker as error:
+            raise CommandError(str(error)) from error
+        launch.refresh_from_db()
 
     def _show(self, options: dict[str, Any]) -> RecipeLaunch:
         launches = RecipeLaunch.objects.all()
@@ -79,6 +89,7 @@ class Command(BaseCommand):
         found = launches.first()
         if found is None:
             raise CommandError("There is no such launch.")
+        self._follow(found, options)
         return found
 
 

@@ -23,11 +23,11 @@ from adjudication.recipes.building import PARTS, change, list_head, list_parts, 
 from adjudication.recipes.lines import list_lines
 from adjudication.recipes.reading import RecipeInvalid, read_recipe
 from adjudication.recipes.starters import load_starter
-from adjudication.recipes.starting import StepRefused
 from ehr.models import Dataset
 from timelines.runs.page.controls import RunAction
 
 PER_PAGE = 30
+NEWEST_FIRST = ("-created_at", "-pk")
 CANCEL_WORDS = (
     "No further step is started. What is under way continues, and what is done stays stored."
 )
@@ -40,7 +40,7 @@ def recipe_list(request: StudyRequest) -> HttpResponse:
     """List the study's recipes and its launches, newest first."""
     check_recipes_are_open(request)
     launches = RecipeLaunch.objects.filter(study=request.study).annotate(size=Count("steps"))
-    launches = launches.select_related("version__recipe", "created_by")
+    launches = launches.select_related("version__recipe", "created_by").order_by(*NEWEST_FIRST)
     context = {
         "recipes": Recipe.objects.filter(study=request.study).prefetch_related("versions"),
         "page": Paginator(launches, PER_PAGE).get_page(request.GET.get("page")),
@@ -120,7 +120,9 @@ def recipe(request: StudyRequest, public_id: str) -> HttpResponse:
         "recipe": found,
         "versions": versions,
         "shown": shown,
-        "launches": launches.select_related("version__recipe", "created_by"),
+        "launches": launches.select_related("version__recipe", "created_by").order_by(
+            *NEWEST_FIRST
+        ),
     }
     return render(request, "adjudication/recipes/recipe.html", context)
 
@@ -148,7 +150,7 @@ def recipe_launch(request: StudyRequest, public_id: str) -> HttpResponse:
         raise Http404
     try:
         launch = actions.launch_recipe(version=version, by=request.user)
-    except (actions.RecipeRefused, StepRefused) as refused:
+    except actions.RecipeRefused as refused:
         messages.error(request, str(refused))
         return redirect("adjudication:recipe", public_id)
     return redirect("adjudication:launch", launch.public_id)
