@@ -9,12 +9,13 @@ from datetime import datetime
 from django.urls import reverse
 from django.utils import timezone
 
-from adjudication.judge_runs.calls import sum_run_calls
+from adjudication.judge_runs.calls import find_calls as find_game_calls
 from adjudication.judge_runs.progress import count_games
-from adjudication.models import JudgeRun, RecipeLaunch, RecipeStep
+from adjudication.models import Game, JudgeRun, RecipeLaunch, RecipeStep
 from ehr.presentation.wording import duration_words
-from timelines.models import Run
-from timelines.runs.calls import run_spent
+from llm_runtime.accounting import Spent, spent_by_owner, total
+from timelines.models import Run, StageRun
+from timelines.runs.calls import find_calls
 from timelines.runs.progress import count_runs
 
 State = RecipeStep.State
@@ -47,22 +48,19 @@ class StepLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
-    """What language models were asked in a launch."""
-
-    calls: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class LaunchLines:
     """All lines of a launch."""
 
     steps: tuple[StepLine, ...]
     ended: int
     time_left: str = ""
+    #: Of what the launch made itself, not of what was there.
     spent: Spent = field(default_factory=Spent)
+
+    @property
+    def seconds(self) -> str:
+        """Return how long language models worked, in words."""
+        return duration_words(self.spent.seconds)
 
 
 def list_lines(launch: RecipeLaunch, now: datetime | None = None) -> LaunchLines:
@@ -83,7 +81,7 @@ def list_lines(launch: RecipeLaunch, now: datetime | None = None) -> LaunchLines
         lines,
         ended,
         _time_left(launch, steps, ended, now),
-        _sum_spent(list(runs.values()), list(judges.values())),
+        _sum_spent(steps),
     )
 
 
@@ -126,12 +124,12 @@ def _time_left(launch: RecipeLaunch, steps: Sequence[RecipeStep], ended: int, no
     return f"about {duration_words(per_step * left)} left"
 
 
-def _sum_spent(runs: Sequence[Run], judges: Sequence[JudgeRun]) -> Spent:
-    """Add up the calls of runs and judges that ask language models."""
-    totals = [run_spent(run).total for run in runs if run.language_models]
-    totals += [sum_run_calls(run).total for run in judges if run.language_models]
-    return Spent(
-        sum(t.calls for t in totals),
-        sum(t.tokens_in or 0 for t in totals),
-        sum(t.tokens_out or 0 for t in totals),
-    )
+def _sum_spent(steps: Sequence[RecipeStep]) -> Spent:
+    """Add up the calls of what the steps made."""
+    made = [step.made for step in steps if step.made and not step.reused]
+    asking = Run.objects.filter(public_id__in=made).exclude(language_models={})
+    judging = JudgeRun.objects.filter(public_id__in=made).exclude(language_models={})
+    stages = StageRun.objects.filter(case_run__run__in=asking)
+    games = Game.objects.filter(run__in=judging)
+    found = (spent_by_owner(find_calls(stages)), spent_by_owner(find_game_calls(games)))
+    return total(one for owners in found for one in owners.values())

@@ -46,8 +46,9 @@ class Command(BaseCommand):
         spent = lines.spent
         self.stdout.write(
             f"{launch.get_state_display()}: {lines.ended} of {len(lines.steps)} steps ended,"
-            f" {spent.calls} calls of language models, {spent.tokens_in} tokens in,"
-            f" {spent.tokens_out} out{'; ' if lines.time_left else ''}{lines.time_left}"
+            f" {spent.calls} calls of language models, {_count(spent.tokens_in)} tokens in,"
+            f" {_count(spent.tokens_out)} out, {spent.seconds:.0f} s"
+            f"{'; ' if lines.time_left else ''}{lines.time_left}"
         )
         if launch.state == RecipeLaunch.State.FAILED:
             raise CommandError("Not every step ended well; the lines above say which.")
@@ -91,6 +92,10 @@ class Command(BaseCommand):
             raise CommandError("There is no such launch.")
         self._follow(found, options)
         return found
+
+
+def _count(number: int | None) -> str:
+    return "unknown" if number is None else str(number)
 
 
 def _find_study(name: str) -> Study:
