@@ -118,5 +118,13 @@ def _find_line(lines: dict[str, int], path: str) -> int:
     return lines.get(path, 1)
 
 
+#: Beginnings of pydantic's reasons that a person would not know → what to do.
+_PLAIN = {
+    "String should match pattern": "use lower-case letters, digits, - and _, at most 40",
+    "Tuple should have at least 1 item": "name at least one",
+}
+
+
 def _say(line: int, path: str, reason: str) -> str:
+    reason = next((words for start, words in _PLAIN.items() if reason.startswith(start)), reason)
     return f"line {line}, {path}: {reason}." if path else f"line {line}: {reason}."
