@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -63,6 +63,17 @@ def write_jsonl(rows: Iterable[dict[str, Any]], columns: Sequence[Column]) -> It
 
 def write_parquet(rows: Iterable[dict[str, Any]], columns: Sequence[Column]) -> Iterator[bytes]:
     """Yield a Parquet file in parts, one row group at a time."""
+    waiting = iter(rows)
+    groups = iter(lambda: list(islice(waiting, ROW_GROUP)), [])
+    yield from write_blocks(
+        ({c.name: [row[c.name] for row in group] for c in columns} for group in groups), columns
+    )
+
+
+def write_blocks(
+    blocks: Iterable[Mapping[str, Sequence[Any]]], columns: Sequence[Column]
+) -> Iterator[bytes]:
+    """Yield a Parquet file in parts; each block of columns is a row group."""
     schema = pa.schema(
         [
             pa.field(c.name, c.type, metadata={"description": c.meaning, "unit": c.unit})
@@ -71,9 +82,9 @@ def write_parquet(rows: Iterable[dict[str, Any]], columns: Sequence[Column]) -> 
     )
     drain = _Drain()
     with pq.ParquetWriter(pa.PythonFile(drain, mode="w"), schema, compression="zstd") as writer:
-        waiting = iter(rows)
-        while block := list(islice(waiting, ROW_GROUP)):
-            writer.write_table(pa.Table.from_pylist(block, schema=schema))
+        for block in blocks:
+            arrays = [pa.array(block[c.name], c.type) for c in columns]
+            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
             yield drain.take_bytes()
     yield drain.take_bytes()
 

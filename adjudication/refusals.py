@@ -10,6 +10,7 @@ from adjudication.judge_runs.actions import JudgingRefused
 from adjudication.judge_runs.tools import UnknownJudge
 from adjudication.judging.config import SourceUnknown
 from adjudication.packets.actions import PacketRefused
+from adjudication.ratings.figures import FiguresPending
 from adjudication.review.decisions import Conflict, DecisionRefused, NotFinished
 from adjudication.review.slots import DraftRefused
 from adjudication.states import InvalidTransition
@@ -33,6 +34,7 @@ REFUSALS: Mapping[type[Exception], Build] = {
     Conflict: _build_conflict,
     NotFinished: _build_not_finished,
     InvalidTransition: build_not_now,
+    FiguresPending: build_not_now,
     DecisionRefused: build_refused,
     DraftRefused: build_refused,
     PacketRefused: build_refused,

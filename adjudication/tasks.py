@@ -15,6 +15,7 @@ from adjudication.judge_runs.actions import execute_game
 from adjudication.judge_runs.planted import execute_recall
 from adjudication.judge_runs.preparing import execute_preparation
 from adjudication.models import Game
+from adjudication.ratings.figures import execute_figures, follow_game
 from adjudication.recipes.advancing import advance_all
 from jobs.hints import Message, post, pull_hints
 from jobs.limits import hard_limit
@@ -23,7 +24,8 @@ from jobs.limits import hard_limit
 @shared_task(name="adjudication.tasks.run_game")
 def run_game(game_id: int) -> None:
     """Judge the game if it is still queued."""
-    execute_game(game_id)
+    if execute_game(game_id) is not None:
+        follow_game(game_id)
     pull_hints(Game, game_id)
 
 
@@ -61,6 +63,18 @@ def send_recall_hints(recall_ids: Sequence[int]) -> None:
 def advance_recipes() -> None:
     """Carry on the launches of recipes."""
     advance_all()
+
+
+@shared_task(name="adjudication.tasks.compute_figures")
+def compute_figures(figures_id: int) -> None:
+    """Compute the figures of a judge run if the job waits."""
+    execute_figures(figures_id)
+
+
+def send_figures_hints(figures_ids: Sequence[int]) -> None:
+    """Send one message per job, on the queue that needs no model."""
+    limit = hard_limit(asks_models=False)
+    post(Message(compute_figures, pk, "pipeline", limit) for pk in figures_ids)
 
 
 def find_run_games(game_id: int) -> QuerySet[Any]:

@@ -6,9 +6,10 @@ class CohortsConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the app's jobs, navigation, cards and losses."""
+        from accounts.api_access.errors import register_refusals
         from accounts.permissions import CASE_READERS
         from accounts.registry import NavItem, register_home_card, register_nav_item
-        from cohorts.asof.case_links import as_of_link
+        from cohorts.asof.case_links import as_of_address
         from cohorts.asof.documenting import start_documenting
         from cohorts.asof.exporting import VIEW, describe_policy, label_hour, select_known
         from cohorts.attention.cards import attention_card
@@ -24,6 +25,7 @@ class CohortsConfig(AppConfig):
             LeakageCheck,
             WindowResult,
         )
+        from cohorts.refusals import REFUSALS
         from cohorts.tasks import (
             send_check_hints,
             send_documenting_hints,
@@ -41,11 +43,12 @@ class CohortsConfig(AppConfig):
         from jobs.registry import register
         from timelines.registry import (
             ExportView,
-            register_case_link,
+            register_as_of,
             register_export_view,
             register_study_run_hook,
         )
 
+        register_refusals(REFUSALS)
         register(AttentionRanking, send_ranking_hints)
         register(WindowResult, send_window_hints)
         register_study_run_hook(lambda run: start_ranking(run.study))
@@ -53,7 +56,7 @@ class CohortsConfig(AppConfig):
         register(AsOfReport, send_report_hints)
         register(LeakageCheck, send_check_hints)
         register_study_run_hook(start_documenting)
-        register_case_link(as_of_link)
+        register_as_of(as_of_address)
         register_export_view(VIEW, ExportView(select_known, describe_policy, label_hour))
         register(ConceptProposing, send_proposing_hints)
         register_study_run_hook(lambda run: start_proposing(run.study))

@@ -7,9 +7,10 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from accounts.audit.trail import record_each
+from accounts.audit.trail import record, record_each
 from accounts.models import AuditEvent
 from accounts.scoping import StudyRequest
+from ehr.models import Encounter
 from timelines.access.asking import ask_first
 
 
@@ -40,3 +41,21 @@ def expose_again(request: StudyRequest, case_id: str) -> None:
     )
     if not seen.exists():
         expose(request, [case_id])
+
+
+def expose_stay(request: StudyRequest, encounter: Encounter, *, shown: bool) -> None:
+    """Record that a stay was opened.
+
+    If no timeline is shown, that exposes nobody.
+    """
+    if shown:
+        expose_again(request, encounter.public_id)
+    else:
+        record(
+            actor=request.user,
+            study=encounter.dataset.study,
+            action="case.open",
+            object_type="ehr.encounter",
+            object_id=encounter.public_id,
+            detail={"timelines": False},
+        )

@@ -34,6 +34,7 @@ for prefix, module in (
     ("api/", "ehr.api.urls"),
     ("api/", "timelines.api.urls"),
     ("api/", "adjudication.api.urls"),
+    ("api/", "cohorts.api.urls"),
     ("api/", "accounts.api.urls_unknown"),
 ):
     urlpatterns.append(path(prefix, include(module)))

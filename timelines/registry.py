@@ -35,6 +35,23 @@ def case_links(encounter: Encounter, timeline: str, timelines: int) -> list[Link
     return [link for link in built if link is not None]
 
 
+_as_of: list[Callable[[Encounter], str]] = []
+
+
+def register_as_of(address: Callable[[Encounter], str]) -> None:
+    """Set the address that says what of a stay was known when.
+
+    Asked for a timeline (`t`) as JSON, it answers a list for each occurrence: earliest and latest
+    hour at which it happened, and the hour from which it was documented; null for none.
+    """
+    _as_of[:] = [address]
+
+
+def as_of_address(encounter: Encounter) -> str:
+    """Return that address for a stay; "" without one."""
+    return _as_of[0](encounter) if _as_of else ""
+
+
 #: Called with a run that became a study timeline, in the transaction of the choice.
 StudyRunHook = Callable[[Run], object]
 

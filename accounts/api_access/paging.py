@@ -6,8 +6,8 @@ before, so that every page costs the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar, cast
 
 from django.db.models import Model, QuerySet
 from django.shortcuts import get_object_or_404
@@ -36,14 +36,14 @@ class ShortPages(LimitOffsetPagination):
 
 
 def load_page(
-    request: Request, rows: QuerySet[M], lines: Callable[[list[M]], Sequence[object]] = list
+    request: Request, rows: Iterable[T], lines: Callable[[list[T]], Sequence[object]] = list
 ) -> dict[str, Any]:
     """Return {count, next, previous, results} for the requested rows.
 
-    `lines` converts the rows to results.
+    `rows` are a queryset or a sequence; `lines` converts them to results.
     """
     pages = ShortPages()
-    found = pages.paginate_queryset(rows, request)
+    found = pages.paginate_queryset(cast(QuerySet[Any], rows), request)
     answer: dict[str, Any] = pages.get_paginated_response(lines(list(found or []))).data
     return answer
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 
 from accounts.api_access.paging import cut
 from adjudication.findings.changes import ChangeLine, Changes
+from adjudication.findings.pages import FindingPages
 from adjudication.models import Finding, Game, JudgeRun
 
 
@@ -26,18 +27,14 @@ def load_game_page(
 
 
 def load_finding_page(
-    findings: QuerySet[Finding], run: JudgeRun, after: str, limit: int
+    pages: FindingPages, after: str, limit: int
 ) -> tuple[list[Finding], str | None]:
-    """Return at most `limit` findings by game, and `after` of the next page.
+    """Return at most `limit` findings, and `after` of the next page.
 
     Raises Http404 if `after` is a finding of another run.
     """
-    rows = findings.order_by("game_id", "ordinal")
-    if after:
-        last = get_object_or_404(Finding, game__run=run, public_id=after)
-        later = Q(game_id__gt=last.game_id) | Q(ordinal__gt=last.ordinal)
-        rows = rows.filter(later, game_id__gte=last.game_id)
-    return cut(list(rows[: limit + 1]), limit, lambda finding: finding.public_id)
+    last = get_object_or_404(Finding, run=pages.run, public_id=after) if after else None
+    return cut(pages.load(limit + 1, after=last), limit, lambda finding: finding.public_id)
 
 
 def load_change_page(

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from django.db import connection
+from django.db.models import Exists, OuterRef
 
 from adjudication.access.closed import OPEN, ClosedObjects, exclude_closed_games
 from adjudication.findings.listing import FindingLine, finding_line
@@ -211,9 +212,7 @@ def find_comparable_runs(run: JudgeRun, closed: ClosedObjects = OPEN) -> list[Ju
     Closed comparisons do not count. Newest first.
     """
     shared = exclude_closed_games(Game.objects.filter(run=run), closed).values("comparison")
-    return list(
-        JudgeRun.objects.filter(study=run.study, games__comparison__in=shared)
-        .exclude(pk=run.pk)
-        .distinct()
-        .order_by("-created_at")
-    )
+    # One shared comparison is enough: large runs are not joined as a whole.
+    also = Exists(Game.objects.filter(run=OuterRef("pk"), comparison__in=shared))
+    others = JudgeRun.objects.filter(also, study=run.study).exclude(pk=run.pk)
+    return list(others.order_by("-created_at"))

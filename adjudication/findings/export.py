@@ -5,15 +5,18 @@ Text of note, timelines, record and judge is optional.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
+from itertools import islice
 from typing import Any
 
 from django.db.models import QuerySet
 
 from adjudication.access.closed import ClosedObjects, exclude_closed_findings
-from adjudication.export_files import BOOL, INT, NUMBER, TEXT, Column
-from adjudication.judge_runs.source_labels import SIDES, find_side_labels, load_run_labels
-from adjudication.models import Finding, JudgeRun
+from adjudication.export_files import BOOL, INT, NUMBER, ROW_GROUP, TEXT, Column
+from adjudication.findings.facets import read_facet
+from adjudication.judge_runs.source_labels import load_run_labels
+from adjudication.models import Finding, Game, JudgeRun
 from adjudication.scoring.errors import WEIGHTS, Category
 
 CHUNK = 2000
@@ -85,22 +88,26 @@ COLUMNS = (
     ),
     Column("reason", TEXT, "", "the judge's reason", text=True),
 )
-#: Columns that are fields of a finding or of related rows, by their path from the finding.
-_PATHS = {
+#: Columns that are fields of a finding, by the name of the field.
+_FIELDS = {
     "finding": "public_id",
-    "dataset": "game__comparison__encounter__dataset__name",
-    "case_id": "game__comparison__encounter__case_id",
-    "game": "game__public_id",
-    "swapped": "game__swapped",
+    "case_id": "case",
     "subject": "subject_sha256",
     **{
         name: name
         for name in (
-            "ordinal", "type", "verdict", "category", "flagged", "a_time", "b_time", "grounding", "polarity", "relation", "note_start",
-            "note_end", "a_event", "b_event", "note_evidence", "table_evidence", "reason",
+            "ordinal", "a_time", "b_time", "polarity", "relation", "note_start", "note_end", "a_event", "b_event", "note_evidence",
+            "table_evidence", "reason",
         )
     },
 }  # fmt: skip
+#: Columns that follow from a finding's facet and from the game's sides.
+_DERIVED = (
+    "swapped", "first_source", "second_source", "a_source", "b_source", "type", "verdict", "right_source", "category",
+    "charged_source", "points", "flagged", "grounding",
+)  # fmt: skip
+#: Columns of a block by name, all of one length.
+Block = dict[str, Sequence[Any]]
 
 
 def columns(*, with_text: bool) -> list[Column]:
@@ -113,7 +120,7 @@ def find_exportable_findings(run: JudgeRun, closed: ClosedObjects) -> QuerySet[F
 
     Includes games in swapped positions.
     """
-    return exclude_closed_findings(Finding.objects.filter(game__run=run), closed).order_by(
+    return exclude_closed_findings(Finding.objects.filter(run=run), closed).order_by(
         "game_id", "ordinal"
     )
 
@@ -123,37 +130,60 @@ def lines(run: JudgeRun, findings: QuerySet[Finding]) -> Iterator[dict[str, Any]
 
     Values are not yet escaped for spreadsheets.
     """
+    for block in blocks(run, findings):
+        for values in zip(*block.values(), strict=True):
+            yield dict(zip(block, values, strict=True))
+
+
+def blocks(run: JudgeRun, findings: QuerySet[Finding]) -> Iterator[Block]:
+    """Yield the findings in blocks of columns, cheaper than records.
+
+    A cursor of the database keeps the rows, so memory does not grow with the run.
+    """
     judge = f"{run.judge_name} {run.judge_version}".strip()
-    rows = findings.values_list(
-        *_PATHS.values(), *(f"game__{path}" for path in SIDES), "game__a_is_first", "charged_first"
+    describe = cache(partial(_describe, load_run_labels(run)))
+    rows = findings.values_list("game_id", "facet", *_FIELDS.values())
+    waiting = rows.iterator(chunk_size=CHUNK)
+    while block := list(islice(waiting, ROW_GROUP)):
+        games, facets, *fields = zip(*block, strict=True)
+        there = _load_games(run, games[0], games[-1])
+        derived = [describe(f, there[g][2]) for g, f in zip(games, facets, strict=True)]
+        yield {
+            "judge_run": [run.public_id] * len(block),
+            "judge": [judge] * len(block),
+            "dataset": [there[g][1] for g in games],
+            "game": [there[g][0] for g in games],
+            **dict(zip(_FIELDS, fields, strict=True)),
+            **dict(zip(_DERIVED, zip(*derived, strict=True), strict=True)),
+        }
+
+
+def _load_games(run: JudgeRun, first: int, last: int) -> dict[int, tuple[str, str, bool | None]]:
+    """Map games to (public id, name of the dataset, whether A was first)."""
+    rows = Game.objects.filter(run=run, pk__range=(first, last)).values_list(
+        "pk", "public_id", "comparison__encounter__dataset__name", "a_is_first"
     )
-    labels = load_run_labels(run)
-    for row in rows.iterator(chunk_size=CHUNK):
-        line = dict(zip(_PATHS, row, strict=False))
-        first, second = find_side_labels(labels, row[-8:-2])
-        yield (
-            line
-            | _charge(line, first, second, *row[-2:])
-            | {
-                "judge_run": run.public_id,
-                "judge": judge,
-            }
-        )
+    return {pk: (public_id, dataset, first) for pk, public_id, dataset, first in rows}
 
 
-def _charge(
-    line: Mapping[str, Any], first: str, second: str, a_is_first: bool, charged_first: bool | None
-) -> dict[str, Any]:
-    """Name the sides, the side judged right, and the charged side."""
+def _describe(labels: Sequence[str], code: str, a_is_first: bool | None) -> tuple[Any, ...]:
+    """Return the values of _DERIVED: sides, verdict and charge."""
+    facet = read_facet(code)
+    first, second = (labels[int(n)] if n else "" for n in (facet.first, facet.second))
     a, b = (first, second) if a_is_first else (second, first)
-    category = line["category"] or None
-    return {
-        "first_source": first,
-        "second_source": second,
-        "a_source": a,
-        "b_source": b,
-        "right_source": {"A": a, "B": b}.get(line["verdict"]),
-        "category": category,
-        "charged_source": None if charged_first is None else first if charged_first else second,
-        "points": WEIGHTS[Category(category)] if category else None,
-    }
+    category = facet.category or None
+    return (
+        bool(facet.swapped),
+        first,
+        second,
+        a,
+        b,
+        facet.type,
+        facet.verdict,
+        {"A": a, "B": b}.get(facet.verdict),
+        category,
+        {"first": first, "second": second}.get(facet.charged),
+        WEIGHTS[Category(category)] if category else None,
+        bool(facet.flagged),
+        facet.grounding,
+    )

@@ -11,7 +11,7 @@ from accounts.audit.trail import record
 from accounts.scoping import StudyRequest
 from adjudication.access.closed import check_judge_run_is_open, find_closed_objects
 from adjudication.access.exposure import record_exposure
-from adjudication.export_files import FORMATS, Column, write_dictionary
+from adjudication.export_files import FORMATS, Column, write_blocks, write_dictionary
 from adjudication.findings import export as findings_export
 from adjudication.findings import games_export
 from adjudication.models import Finding, Game, JudgeRun
@@ -34,7 +34,11 @@ def findings_file(request: StudyRequest, run: JudgeRun, format: str) -> Streamin
     found = findings_export.find_exportable_findings(run, closed)
     detail = {"format": format, "text": with_text, "findings": found.count()}
     _record_export(request, run, found, "game__comparison__encounter", "findings", detail)
-    return _file(findings_export.lines(run, found), columns, format, f"findings-{run.public_id}")
+    stem = f"findings-{run.public_id}"
+    if format == "parquet":
+        content = write_blocks(findings_export.blocks(run, found), columns)
+        return _attachment(content, FORMATS[format][0], f"{stem}.{format}")
+    return _file(findings_export.lines(run, found), columns, format, stem)
 
 
 def games_file(request: StudyRequest, run: JudgeRun, format: str) -> StreamingHttpResponse:

@@ -1,17 +1,16 @@
-"""The findings of a judge run as a list, filtered and sorted in SQL.
+"""The findings of a judge run as lines, and the filters of their list.
 
 Each line has both rows and the charged side.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, When
-from django.db.models.functions import Abs
-
 from adjudication import domain
+from adjudication.findings.facets import Facet
 from adjudication.judge_runs.calls import source_names
 from adjudication.judging.finding_words import (
     CATEGORY_WORDS,
@@ -28,44 +27,37 @@ from timelines.evaluation.values import SourceKey
 from timelines.pipeline.uids import unescape_mention
 
 ONE_SIDED, DECISIVE = "one-sided", "decisive"
-TYPES: Mapping[str, tuple[str, Q]] = {
-    "TIMING": ("different time", Q(type="TIMING")),
-    "VALUE": ("different value", Q(type="VALUE")),
-    ONE_SIDED: ("only in one", Q(type__in=("A_ONLY", "B_ONLY"))),
-    "DUPLICATE": ("reported twice", Q(type="DUPLICATE")),
-    "SHARED_UNSUPPORTED": ("in both, unsupported", Q(type="SHARED_UNSUPPORTED")),
+#: Filter → its words and the values of findings that match it.
+TYPES: Mapping[str, tuple[str, frozenset[str]]] = {
+    "TIMING": ("different time", frozenset({"TIMING"})),
+    "VALUE": ("different value", frozenset({"VALUE"})),
+    ONE_SIDED: ("only in one", frozenset({"A_ONLY", "B_ONLY"})),
+    "DUPLICATE": ("reported twice", frozenset({"DUPLICATE"})),
+    "SHARED_UNSUPPORTED": ("in both, unsupported", frozenset({"SHARED_UNSUPPORTED"})),
 }
-VERDICTS: Mapping[str, tuple[str, Q]] = {
-    DECISIVE: ("for one side", Q(verdict__in=("A", "B"))),
-    "BOTH": ("both possible", Q(verdict="BOTH")),
-    "NEITHER": ("neither right", Q(verdict="NEITHER")),
-    "UNCLEAR": ("unclear", Q(verdict="UNCLEAR")),
+VERDICTS: Mapping[str, tuple[str, frozenset[str]]] = {
+    DECISIVE: ("for one side", frozenset({"A", "B"})),
+    "BOTH": ("both possible", frozenset({"BOTH"})),
+    "NEITHER": ("neither right", frozenset({"NEITHER"})),
+    "UNCLEAR": ("unclear", frozenset({"UNCLEAR"})),
 }
-SIZES: Mapping[str, tuple[str, Q]] = {
-    "hours": ("less than 24 h", Q(apart__gt=0, apart__lt=24)),
-    "days": ("24 h to 7 d", Q(apart__gte=24, apart__lt=168)),
-    "weeks": ("7 d or more", Q(apart__gte=168)),
-    "same": ("same hour", Q(apart=0)),
-    "none": (
-        "a side has no time",
-        Q(apart__isnull=True, a_event__isnull=False, b_event__isnull=False),
-    ),
-    "single": ("only one side has a row", Q(a_event__isnull=True) | Q(b_event__isnull=True)),
+#: As a trigger stores them (`adjudication/migrations/sql/listing.sql`).
+SIZES: Mapping[str, str] = {
+    "hours": "less than 24 h",
+    "days": "24 h to 7 d",
+    "weeks": "7 d or more",
+    "same": "same hour",
+    "none": "a side has no time",
+    "single": "only one side has a row",
 }
-RERUNS: Mapping[str, tuple[str, Q]] = {
-    "": ("first positions", Q(game__swapped=False)),
-    "swapped": ("exchanged positions", Q(game__swapped=True)),
-    "all": ("both", Q()),
+RERUNS: Mapping[str, tuple[str, frozenset[str]]] = {
+    "": ("first positions", frozenset({""})),
+    "swapped": ("exchanged positions", frozenset({"swapped"})),
+    "all": ("both", frozenset({"", "swapped"})),
 }
-SORTS: Mapping[str, tuple[str, ...]] = {
-    "case": ("game__comparison__encounter__case_id", "game_id", "ordinal"),
-    "type": ("type", "game_id", "ordinal"),
-    "verdict": ("verdict", "game_id", "ordinal"),
-    "size": ("apart", "pk"),
-    "grounding": ("grounding", "game_id", "ordinal"),
-    "weight": ("weight", "category", "pk"),
-}
-_RELATED = (
+#: Orders of lists (`adjudication.findings.pages`).
+SORTS = ("case", "type", "verdict", "size", "grounding", "weight")
+RELATED = (
     "game__run",
     "game__comparison__encounter__dataset__study",
     "game__comparison__first",
@@ -124,24 +116,19 @@ class FindingFilter:
     def narrows(self) -> bool:
         return self != FindingFilter(sort=self.sort)
 
-    def conditions(self, sources: Sequence[SourceKey]) -> Q:
-        """Return the condition of the filter, without the order."""
-        found = RERUNS[self.rerun][1]
-        for table, value in ((TYPES, self.type), (VERDICTS, self.verdict), (SIZES, self.size)):
-            found &= table[value][1] if value else Q()
-        found &= Q(grounding=self.grounding) if self.grounding else Q()
-        found &= Q(category=self.category) if self.category else Q()
-        found &= Q(flagged=True) if self.flagged else Q()
-        found &= Q(game__comparison__encounter__public_id=self.case) if self.case else Q()
-        if self.source:
-            key = sources[int(self.source)]
-            found &= _build_side_condition("first", key) | _build_side_condition("second", key)
-        if self.charged:
-            key = sources[int(self.charged)]
-            found &= (Q(charged_first=True) & _build_side_condition("first", key)) | (
-                Q(charged_first=False) & _build_side_condition("second", key)
-            )
-        return found
+    def matches(self, facet: Facet) -> bool:
+        """Return whether findings of the facet match; `case` is not part of it."""
+        return (
+            facet.swapped in RERUNS[self.rerun][1]
+            and (not self.type or facet.type in TYPES[self.type][1])
+            and (not self.verdict or facet.verdict in VERDICTS[self.verdict][1])
+            and self.grounding in ("", facet.grounding)
+            and self.category in ("", facet.category)
+            and self.size in ("", facet.size)
+            and self.source in ("", facet.first, facet.second)
+            and self.charged in ("", facet.charged_source)
+            and (not self.flagged or bool(facet.flagged))
+        )
 
 
 def list_run_sources(run: JudgeRun) -> list[SourceKey]:
@@ -149,31 +136,12 @@ def list_run_sources(run: JudgeRun) -> list[SourceKey]:
     return [SourceKey(*source) for source in run.sources]
 
 
-def filter_findings(run: JudgeRun, wanted: FindingFilter) -> QuerySet[Finding]:
-    """Return the run's findings, filtered and sorted.
-
-    `apart` is the number of whole hours between both times. The order never uses the labels, which
-    are random.
-    """
-    weights = [
-        When(category=category.value, then=Value(round(weight * 2)))
-        for category, weight in WEIGHTS.items()
-    ]
-    found = Finding.objects.filter(game__run=run).annotate(
-        apart=Abs(F("a_time") - F("b_time")),
-        weight=Case(*weights, default=Value(0), output_field=IntegerField()),
-    )
-    found = found.filter(wanted.conditions(list_run_sources(run)))
-    down, fields = wanted.sort.startswith("-"), SORTS[wanted.sort.removeprefix("-")]
-    first = F(fields[0]).desc(nulls_last=True) if down else F(fields[0]).asc(nulls_last=True)
-    return found.select_related(*_RELATED).order_by(first, *fields[1:])
-
-
-def count_by_type(findings: QuerySet[Finding]) -> list[tuple[str, str]]:
+def count_by_type(counts: Mapping[Facet, int]) -> list[tuple[str, str]]:
     """Return (value, words with the count) for each type, after the total."""
-    counts = dict(findings.order_by().values_list("type").annotate(n=Count("pk")))
-    counts[ONE_SIDED] = counts.pop("A_ONLY", 0) + counts.pop("B_ONLY", 0)
-    present = [(value, words, n) for value, (words, _) in TYPES.items() if (n := counts.get(value))]
+    found = Counter[str]()
+    for facet, n in counts.items():
+        found[next(name for name, (_, types) in TYPES.items() if facet.type in types)] += n
+    present = [(value, words, n) for value, (words, _) in TYPES.items() if (n := found[value])]
     total = sum(n for *_, n in present)
     return [("", f"all ({total})"), *((value, f"{words} ({n})") for value, words, n in present)]
 
@@ -309,14 +277,3 @@ def domain_finding(finding: Finding) -> domain.Finding:
 def _event_text(event: str | None) -> str | None:
     """Return an event as the note writes it: the judge sees its bars escaped."""
     return None if event is None else unescape_mention(event)
-
-
-def _build_side_condition(side: str, key: SourceKey) -> Q:
-    path = f"game__comparison__{side}__"
-    return Q(
-        **{
-            f"{path}source": key.source,
-            f"{path}kind": key.kind,
-            f"{path}alternative": key.alternative,
-        }
-    )

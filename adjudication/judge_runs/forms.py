@@ -49,6 +49,11 @@ RECORD_TIMES = (
     ("hours", "Hours from admission"),
     ("iso", "Calendar moments, as published"),
 )
+UID_TABLES = (
+    _AS_PRESET,
+    (str(True), "Show identifiers, bounds and spans, as published"),
+    (str(False), "Show event and time alone"),
+)
 REPAIRS = (
     _AS_PRESET,
     ("findings", "Ask again for the invalid findings; valid ones stay"),
@@ -95,10 +100,16 @@ class JudgeForm(forms.Form):
         label="Judge every game a second time with A and B exchanged",
         help_text="Shows how much the answers depend on position. Doubles the work.",
     )
-    uid_table = forms.BooleanField(
+    uid_table = forms.TypedChoiceField(
+        choices=UID_TABLES,
+        coerce=str(True).__eq__,
+        empty_value=None,
         required=False,
-        label="Show identifiers and spans to the judge",
-        help_text="Pairs occurrences by identifier first. Every compared timeline must have them.",
+        label="Identifiers and spans",
+        help_text=(
+            "Default without them; published with them. They pair occurrences first. A source"
+            " without identifiers has empty columns."
+        ),
     )
     tolerance = forms.ChoiceField(
         choices=TOLERANCES, initial="scaled", label="Times count as equal within"
@@ -225,6 +236,8 @@ class JudgeForm(forms.Form):
             usual.least if least is None else least, usual.share if share is None else share
         )
         chosen: dict[str, Any] = {}
+        if data["uid_table"] is not None:
+            chosen["uid_table"] = data["uid_table"]
         if data["record_times"]:
             chosen["record_times"] = data["record_times"]
         if data["repair"]:
@@ -240,7 +253,6 @@ class JudgeForm(forms.Form):
                 data["preset"] or "default",
                 seed=data["seed"],
                 swap=data["swap"],
-                uid_table=data["uid_table"],
                 tolerance=tolerance,
                 series_limit=data["series_limit"] or JUDGE_SERIES,
                 **chosen,

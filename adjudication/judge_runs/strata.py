@@ -15,7 +15,9 @@ WITHOUT = "no reference"
 def strata(run: JudgeRun, cases: set[int]) -> dict[int, str]:
     """Map an encounter to the annotation protocol of its reference.
 
-    It is the protocol an author used, else "imported reference" or "no reference".
+    It is the protocol an author used, else that of the imported reference, or "imported reference"
+    if its import named none, or "no reference". Of several references the first that names one
+    counts.
     """
     found = dict.fromkeys(cases, WITHOUT)
     references = Timeline.objects.filter(
@@ -23,9 +25,9 @@ def strata(run: JudgeRun, cases: set[int]) -> dict[int, str]:
         encounter__dataset__in=run.datasets.all(),
         authoring__isnull=True,
     )
-    found |= {
-        pk: IMPORTED for pk in references.values_list("encounter_id", flat=True) if pk in found
-    }
+    for pk, protocol in references.order_by("pk").values_list("encounter_id", "protocol"):
+        if found.get(pk) in (WITHOUT, IMPORTED):
+            found[pk] = protocol or IMPORTED
     written = Authoring.objects.filter(
         encounter__dataset__in=run.datasets.all(), timeline__isnull=False
     ).order_by("pk")

@@ -19,10 +19,12 @@ from timelines.evaluation.values import SourceKey
 
 #: The seed of the protocol's resamples, also used to draw the labels.
 SEED = 20260904
+#: How runs were judged before these were settings.
+EARLIER: Mapping[str, Any] = {"record_times": "iso", "repair": False}
 #: The values of the published preset that differ from the defaults (protocol, "Presets").
-PUBLISHED: Mapping[str, Any] = {"record_times": "iso", "repair": False}
+PUBLISHED: Mapping[str, Any] = {**EARLIER, "uid_table": True}
 #: Settings that belong to a run and are in no preset.
-OF_THE_RUN = frozenset(("preset_name", "seed", "swap", "uid_table"))
+OF_THE_RUN = frozenset(("preset_name", "seed", "swap"))
 PresetName = Literal["", "default", "published"]
 
 
@@ -38,8 +40,8 @@ class JudgeConfig:
     """Settings of a judge run.
 
     `swap` judges every game a second time with exchanged positions. `uid_table` shows UIDs and
-    spans to the judge. `record_times` and `repair` have values of their own in the published
-    preset. With `repair`, invalid findings of an answer are asked for again and valid ones stay;
+    spans to the judge, as far as a source has them. It, `record_times` and `repair` have values of
+    their own in the published preset. With `repair`, invalid findings of an answer are asked for again and valid ones stay;
     without it the whole answer is rejected. `attempts` are those of a language model at one game.
     `preset_name` is the preset that was chosen; "": none was named, as in older runs.
     """
@@ -58,7 +60,8 @@ class JudgeConfig:
     def preset(self) -> str:
         """Return the preset's name, with the settings that depart from it.
 
-        If none was recorded, it is the published one for all of its values, else the default.
+        If none was recorded, it is the published one for times and repair as published, whether or
+        not UIDs were shown, else the default.
         """
         if self.preset_name:
             usual = preset_config(self.preset_name).to_dict()
@@ -69,8 +72,8 @@ class JudgeConfig:
             ]
             words = f", except {', '.join(departures)}" if departures else ""
             return f"{self.preset_name}{words}"
-        published = [name for name, value in PUBLISHED.items() if getattr(self, name) == value]
-        if len(published) == len(PUBLISHED):
+        published = [name for name, value in EARLIER.items() if getattr(self, name) == value]
+        if len(published) == len(EARLIER):
             return "published"
         return f"default, except {', '.join(published)}" if published else "default"
 
@@ -83,7 +86,7 @@ class JudgeConfig:
 
         Runs from before `record_times` and `repair` were settings were judged as published.
         """
-        return cls(**{**PUBLISHED, **plain})
+        return cls(**{**EARLIER, **plain})
 
 
 def preset_config(name: PresetName, **settings: Any) -> JudgeConfig:

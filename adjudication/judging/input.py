@@ -184,10 +184,8 @@ def judge_input(
 
     `swap` exchanges the two (the second game in swapped positions). Rows are sorted by time, N/A
     last, so that their order does not reveal a source. `series` are all of the encounter; at most
-    `limit` are supplied. Raises ValueError if `uid_table` is set and a row has no UID.
+    `limit` are supplied. With `uid_table`, a row without a UID has an empty column.
     """
-    if uid_table and any(c.uid is None for c in (*first, *second)):
-        raise ValueError("a table of UIDs needs a UID for every row of both timelines")
     rng = random.Random(seed)
     first_is_a = (rng.random() < 0.5) != swap
     count = len(first) + len(second)

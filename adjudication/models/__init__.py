@@ -3,8 +3,15 @@
 The database enforces the protocol's rules too.
 """
 
-from adjudication.models.findings import CHOICES_OF_TYPE, CHOICES_OF_VERDICT, Finding
-from adjudication.models.judge_runs import Comparison, Game, JudgeCount, JudgePreparation, JudgeRun
+from adjudication.models.findings import CHOICES_OF_TYPE, CHOICES_OF_VERDICT, Finding, FindingCount
+from adjudication.models.judge_runs import (
+    Comparison,
+    Game,
+    JudgeCount,
+    JudgePreparation,
+    JudgeRun,
+    RunFigures,
+)
 from adjudication.models.packets import Assignment, Packet, PacketItem
 from adjudication.models.recipes import (
     PlantedRecall,
@@ -22,6 +29,7 @@ __all__ = [
     "Comparison",
     "Decision",
     "Finding",
+    "FindingCount",
     "Game",
     "ItemMark",
     "JudgeCount",
@@ -35,5 +43,6 @@ __all__ = [
     "RecipeLaunch",
     "RecipeStep",
     "RecipeVersion",
+    "RunFigures",
     "Slot",
 ]

@@ -7,7 +7,7 @@ from django.db.models import F, Q
 
 from accounts.ids import PUBLIC_ID_LENGTH, new_public_id
 from adjudication.domain import FindingPolarity, FindingType, Grounding, Relation, Verdict
-from adjudication.models.judge_runs import Game
+from adjudication.models.judge_runs import Game, JudgeRun
 from adjudication.scoring.errors import Category
 from ehr.models import EventSeries
 from timelines.models import Entry
@@ -65,6 +65,21 @@ class Finding(models.Model):
     #: Identifies the subject in another judging, independently of judge and labels
     #: (`adjudication.judge_runs.storage.hash_subject`).
     subject_sha256 = models.CharField(max_length=64, db_index=True)
+    #: For lists of a million findings, filled by a trigger (`migrations/sql/listing.sql`): the run
+    #: and case of the game, everything that a list filters by (`adjudication.findings.facets`),
+    #: and the whole hours between the times of both rows.
+    run = models.ForeignKey(
+        JudgeRun,
+        null=True,
+        editable=False,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="+",
+    )
+    case = models.CharField(max_length=100, editable=False, blank=True)
+    facet = models.CharField(max_length=100, editable=False, blank=True)
+    apart = models.IntegerField(null=True, editable=False)
 
     class Meta:
         ordering = ["game_id", "ordinal"]
@@ -113,4 +128,22 @@ class Finding(models.Model):
                 name="quote_span_is_ordered",
             ),
         ]
-        indexes = [models.Index(fields=["type", "verdict"], name="finding_by_type")]
+        indexes = [
+            models.Index(fields=["run", "facet"], name="finding_by_facet"),
+            models.Index(fields=["run", "game", "ordinal"], name="finding_in_order"),
+            models.Index(fields=["run", "case", "game", "ordinal"], name="finding_by_case"),
+            models.Index(fields=["run", "apart", "id"], name="finding_by_size"),
+        ]
+
+
+class FindingCount(models.Model):
+    """A change of a judge run's number of findings of one facet.
+
+    The sum of the rows is the count, as for `JudgeCount`; triggers add and fold them.
+    """
+
+    run = models.ForeignKey(
+        JudgeRun, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
+    )
+    facet = models.CharField(max_length=100)
+    n = models.IntegerField()

@@ -158,6 +158,40 @@ class JudgePreparation(PreparationJob):
         abstract = False
 
 
+class RunFigures(ClaimableJob):
+    """One computation of a judge run's figures, and what came of it.
+
+    They are the run's report, or with `against` how its findings overlap with those of that run.
+    The newest that has succeeded replaces those before.
+    """
+
+    run = models.ForeignKey(JudgeRun, on_delete=models.CASCADE, related_name="figures")
+    against = models.ForeignKey(
+        JudgeRun, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    #: What they are computed from (`adjudication.ratings.basis`). Null until the job runs.
+    basis = models.JSONField(null=True, blank=True)
+    #: `adjudication.reports.league.plain`. Null until the job is done.
+    figures = models.JSONField(null=True, blank=True)
+    computed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta(ClaimableJob.Meta):
+        abstract = False
+        constraints = [
+            *ClaimableJob.Meta.constraints,
+            models.UniqueConstraint(
+                fields=["run", "against"],
+                condition=Q(state__in=["queued", "running"]),
+                nulls_distinct=False,
+                name="figures_under_way_once",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="succeeded") | Q(figures__isnull=False, basis__isnull=False),
+                name="done_figures_are_there",
+            ),
+        ]
+
+
 class JudgeCount(models.Model):
     """A change of a judge run's number of games with a state and outcome.
 

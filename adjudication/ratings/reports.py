@@ -1,10 +1,7 @@
-"""The report of a judge run, cached until further games are judged."""
+"""The stored report of a judge run, for pages, files and the API."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from django.db.models import Count, Max
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 
@@ -14,22 +11,19 @@ from accounts.scoping import StudyRequest, filter_by_role
 from adjudication.access.closed import find_closed_objects, has_closed_games
 from adjudication.access.eligibility import REFUSAL
 from adjudication.findings.changes import find_comparable_runs
-from adjudication.models import Finding, JudgeRun
-from adjudication.ratings.data import compare_runs, compute_report
+from adjudication.models import JudgeRun
+from adjudication.ratings.figures import Stored, load_figures
 from adjudication.reports.league import tables
+from adjudication.reports.league.plain import agreement_from_plain, report_from_plain
 from adjudication.reports.league.values import JudgeReport
 from timelines.evaluation.tables import Table
 from timelines.evaluations.table_files import table_file
-from timelines.models import Authoring
-
-#: Number of reports that a process caches; that of a finished run never changes.
-CACHED = 16
 
 
 def export_table(request: StudyRequest, run: JudgeRun, name: str, format: str) -> HttpResponse:
     """Return one table of a run as a file, and record it in the trail.
 
-    Raises Http404 for an unknown table or format.
+    Raises Http404 for an unknown table or format, FiguresPending.
     """
     response = table_file(_table(request, run, name), format, f"{name}-{run.public_id}")
     record(
@@ -48,7 +42,7 @@ def _table(request: StudyRequest, run: JudgeRun, name: str) -> Table:
     `against` in the address names that run. Raises Http404.
     """
     if name in tables.TABLES:
-        return tables.TABLES[name](load_report(run))
+        return tables.TABLES[name](load_report(run)[0])
     against = (
         choose_other_run(request, find_other_runs(request, run)) if name == "agreement" else None
     )
@@ -96,39 +90,21 @@ def find_rated_run(request: StudyRequest, public_id: str) -> JudgeRun:
     return run
 
 
-def load_report(run: JudgeRun) -> JudgeReport:
-    """Return the report, computed again only if games were judged since."""
-    return _cached_report(run.pk, fingerprint_run(run))
-
-
-def fingerprint_run(run: JudgeRun) -> object:
-    """Return a value that differs if the report may differ."""
-    games = tuple(
-        run.games.order_by("state", "outcome")
-        .values_list("state", "outcome")
-        .annotate(n=Count("pk"))
-    )
-    last = Finding.objects.filter(game__run=run).aggregate(last=Max("pk"))["last"]
-    references = Authoring.objects.filter(encounter__dataset__in=run.datasets.all()).aggregate(
-        last=Max("submitted_at")
-    )["last"]
-    return games, last, references
-
-
-@lru_cache(maxsize=CACHED)
-def _cached_report(run_id: int, state: object) -> JudgeReport:
-    return compute_report(JudgeRun.objects.get(pk=run_id))
+def load_report(run: JudgeRun) -> tuple[JudgeReport, Stored]:
+    """Return the stored report, and how new it is. Raises FiguresPending."""
+    stored = load_figures(run)
+    return report_from_plain(stored.figures), stored
 
 
 def agreement_table(run: JudgeRun, other: JudgeRun) -> tuple[int, Table]:
-    """Return (comparisons that both judged, overlap of their findings)."""
-    return _cached_overlap(run.pk, other.pk, (fingerprint_run(run), fingerprint_run(other)))
+    """Return (comparisons that both judged, overlap of their findings).
 
-
-@lru_cache(maxsize=CACHED)
-def _cached_overlap(run_id: int, other_id: int, state: object) -> tuple[int, Table]:
-    run, other = JudgeRun.objects.get(pk=run_id), JudgeRun.objects.get(pk=other_id)
-    count, found = compare_runs(run, other)
-    return count, tables.overlap_table(
-        "agreement", f"Against {other.label or other.judge_name}", ("This run", "The other"), found
+    Raises FiguresPending.
+    """
+    found = agreement_from_plain(load_figures(run, other).figures)
+    return found.comparisons, tables.overlap_table(
+        "agreement",
+        f"Against {other.label or other.judge_name}",
+        ("This run", "The other"),
+        found.rows,
     )

@@ -9,12 +9,13 @@ number (protocol section 4).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from adjudication.scoring.fitting import Pairs, are_determined, strengths, surplus
+from adjudication.scoring.resampling import draw_counts
 
 CENTRE = 1500.0
 SCALE = 400.0 / np.log(10.0)
@@ -23,8 +24,6 @@ SEED = 20260904
 
 #: Numbers in a block's Hessians, so that they stay in a processor's cache; and the smallest block.
 _BLOCK, _LEAST_BLOCK = 40_000, 64
-#: Cases drawn in a block, over all its resamples: some 160 MB of counts.
-_DRAWN = 20_000_000
 
 Matrix = NDArray[np.float64]
 
@@ -81,20 +80,14 @@ def bootstrap_ratings(
         raise ValueError("one case a game")
     pairs, at_pair = _pairs(i, j, n_sources)
     ordered = i < j
-    by_case = np.zeros((2, len(labels), len(pairs.one)))
-    np.add.at(by_case[0], (at, at_pair), np.where(ordered, s, 1.0 - s))
-    np.add.at(by_case[1], (at, at_pair), np.where(ordered, 1.0 - s, s))
+    by_case = _sum_by_case(at, at_pair, np.where(ordered, s, 1.0 - s), len(labels), len(pairs.one))
     found = np.full((resamples, n_sources), np.nan)
     if n_sources < 2 or not len(labels):
         return found
     start = _start(pairs, by_case)
-    rng = np.random.default_rng(seed)
-    for block in _blocks(resamples, n_sources, len(labels)):
-        # Block by block the generator gives the same numbers as in one draw.
-        counts = _counts(
-            rng.integers(0, len(labels), size=(block.stop - block.start, len(labels))), len(labels)
-        )
-        one, two = by_case[0].T @ counts, by_case[1].T @ counts
+    size = max(_LEAST_BLOCK, _BLOCK // (n_sources * n_sources))
+    for block, counts in draw_counts(len(labels), resamples, seed, size):
+        one, two = np.split(np.ascontiguousarray((counts @ by_case).T), 2)
         sound = are_determined(pairs, one, two)
         games = (one + two)[:, sound]
         fitted, converged = strengths(pairs, games, surplus(pairs, one[:, sound], games), start)
@@ -205,7 +198,7 @@ def _start(pairs: Pairs, by_case: Matrix) -> Matrix:
 
     Strengths of resamples are near them. 0 if they are undetermined.
     """
-    one, two = by_case.sum(axis=1)[..., None]
+    one, two = np.split(by_case.sum(axis=0)[:, None], 2)
     origin = np.zeros(pairs.n)
     if not are_determined(pairs, one, two)[0]:
         return origin
@@ -213,14 +206,16 @@ def _start(pairs: Pairs, by_case: Matrix) -> Matrix:
     return fitted[:, 0] if converged[0] else origin
 
 
-def _counts(drawn: NDArray[np.int64], cases: int) -> Matrix:
-    """Return (cases, r): how often each case was drawn; `drawn` (r, cases)."""
-    at = drawn + np.arange(len(drawn))[:, None] * cases
-    return (
-        np.bincount(at.ravel(), minlength=len(drawn) * cases)
-        .reshape(len(drawn), cases)
-        .T.astype(np.float64)
-    )
+def _sum_by_case(
+    case: NDArray[np.intp], pair: NDArray[np.intp], earned: Matrix, cases: int, pairs: int
+) -> Matrix:
+    """Return (cases, 2 · pairs) points.
+
+    Those of the pairs' first sources come before those of their second ones.
+    """
+    cells = np.concatenate([case * 2 * pairs + pair, case * 2 * pairs + pairs + pair])
+    points = np.bincount(cells, np.concatenate([earned, 1.0 - earned]), cases * 2 * pairs)
+    return np.asarray(points.reshape(cases, 2 * pairs), dtype=np.float64)
 
 
 def _scale_strengths(strengths: Matrix) -> Matrix:
@@ -235,13 +230,3 @@ def _groups(met: NDArray[np.bool_]) -> list[list[int]]:
 
 def _join_names(indices: list[int], names: Sequence[str] | None) -> str:
     return ", ".join(str(int(k)) if names is None else names[k] for k in indices)
-
-
-def _blocks(resamples: int, n: int, cases: int) -> Iterator[slice]:
-    """Split the resamples so that memory is bounded for any cohort.
-
-    This bounds both the n × n matrices of sources and the counts of cases.
-    """
-    size = max(1, min(max(_LEAST_BLOCK, _BLOCK // max(1, n * n)), _DRAWN // max(1, cases)))
-    for at in range(0, resamples, size):
-        yield slice(at, min(at + size, resamples))

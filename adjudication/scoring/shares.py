@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from adjudication.scoring.resampling import sum_resamples
+
 SEED = 20260904
 RESAMPLES = 2000
-#: Cases drawn at once: some 160 MB.
-DRAWN_AT_ONCE = 20_000_000
 
 
 def share(charged_first: float, charged_second: float) -> float:
@@ -103,10 +103,9 @@ def pool_shares(
     total = float((one + two).sum())
     low = high = None
     if n > 1 and total > 0:
-        by_case = [
-            np.bincount(cases, of_game, n).astype(np.float64) for of_game in (two, one + two)
-        ]
-        mine, points = _resample_sums(by_case[0], by_case[1], resamples, seed)
+        columns = [np.bincount(cases, points, n) for points in (two, one + two)]
+        by_case = np.stack(columns, axis=1).astype(np.float64)
+        mine, points = sum_resamples(by_case, resamples, seed).T
         found = mine[points > 0] / points[points > 0]
         low, high = (
             (float(v) for v in np.percentile(found, [2.5, 97.5])) if len(found) else (None, None)
@@ -122,19 +121,3 @@ def pool_shares(
         losses=int((one > two).sum()),
         ties=int(((one == two) & (one > 0)).sum()),
     )
-
-
-def _resample_sums(
-    mine: NDArray[np.float64], points: NDArray[np.float64], resamples: int, seed: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return both sums over cases drawn with replacement, (resamples,) each.
-
-    Drawing block by block gives the same numbers as one draw.
-    """
-    rng, n = np.random.default_rng(seed), len(mine)
-    block = max(1, DRAWN_AT_ONCE // n)
-    sums = np.empty((2, resamples))
-    for at in range(0, resamples, block):
-        drawn = rng.integers(0, n, size=(min(block, resamples - at), n))
-        sums[:, at : at + len(drawn)] = mine[drawn].sum(1), points[drawn].sum(1)
-    return sums[0], sums[1]

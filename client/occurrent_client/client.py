@@ -15,7 +15,9 @@ from typing import Any
 
 import httpx
 
+from occurrent_client.cohorts import AsOf, Attention, Concepts, Trajectories, Windows
 from occurrent_client.frames import Library, make_frame
+from occurrent_client.parts import Part, find_dataset
 from occurrent_client.transport import Transport
 from occurrent_client.waiting import Evaluation, Export, Import, Run
 
@@ -39,6 +41,11 @@ class Occurrent:
         self.evaluations = Evaluations(self._transport)
         self.imports = Imports(self._transport)
         self.exports = Exports(self._transport)
+        self.concepts = Concepts(self._transport)
+        self.windows = Windows(self._transport)
+        self.as_of = AsOf(self._transport)
+        self.trajectories = Trajectories(self._transport)
+        self.attention = Attention(self._transport)
 
     def call(self, operation: str, /, **values: Any) -> Any:
         """Call any operation by its name in the description of the API."""
@@ -49,12 +56,7 @@ class Occurrent:
         return self._transport.list_all(operation, **values)
 
 
-class _Part:
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-
-class Datasets(_Part):
+class Datasets(Part):
     """Imported cohorts."""
 
     def all(self) -> list[dict[str, Any]]:
@@ -69,7 +71,7 @@ class Datasets(_Part):
         return dict(self._transport.call("dataset", dataset_id=find_dataset(self._transport, name)))
 
 
-class Cases(_Part):
+class Cases(Part):
     """Stays with their notes, series and rows."""
 
     def all(self, dataset: str = "", **filters: Any) -> Iterator[dict[str, Any]]:
@@ -96,7 +98,7 @@ class Cases(_Part):
         return make_frame(self._transport.list_all("series_list", case_id=case, **filters), library)
 
 
-class Imports(_Part):
+class Imports(Part):
     """Files that become datasets."""
 
     def upload(self, files: str | Path | Iterable[str | Path], study: str = "") -> Import:
@@ -132,7 +134,7 @@ class Imports(_Part):
         )
 
 
-class Exports(_Part):
+class Exports(Part):
     """Timelines as files."""
 
     def start(
@@ -161,7 +163,7 @@ class Exports(_Part):
         return Export(self._transport, self._transport.call("export", export_id=export))
 
 
-class Runs(_Part):
+class Runs(Part):
     """Reconstructions."""
 
     def launch(self, dataset: str, backbone: str = "rules", **choices: Any) -> Run:
@@ -186,7 +188,7 @@ class Runs(_Part):
         return self._transport.list_all("run_case_list", run_id=find_id(run), state=state)
 
 
-class Timelines(_Part):
+class Timelines(Part):
     """When things happened, and why."""
 
     def frame(self, run: Run | str, library: Library | None = None, *, text: bool = False) -> Any:
@@ -216,7 +218,7 @@ class Timelines(_Part):
         return dict(self._transport.call("chain", **values))
 
 
-class Evaluations(_Part):
+class Evaluations(Part):
     """Comparisons with a reference."""
 
     def launch(self, dataset: str, reference: str = "reference", **choices: Any) -> Evaluation:
@@ -269,18 +271,3 @@ def find_files(files: str | Path | Iterable[str | Path]) -> list[tuple[str, Path
 def find_id(run: Run | str) -> str:
     """Return the id of a run, or the id itself."""
     return run if isinstance(run, str) else run.id
-
-
-def find_dataset(transport: Transport, name: str) -> str:
-    """Return the id of a dataset by its name or id.
-
-    Raises LookupError if there is none, or several of that name.
-    """
-    listed = [*transport.list_all("dataset_list")]
-    found = [d["id"] for d in listed if name in (d["id"], d["name"])]
-    if len(found) != 1:
-        names = ", ".join(sorted({d["name"] for d in listed}))
-        raise LookupError(
-            f"{len(found) or 'No'} datasets are named {name}. Use an id, or one of: {names}."
-        )
-    return str(found[0])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from occurrent_client.errors import RunEnded, TookTooLong
 from occurrent_client.transport import Transport
@@ -116,28 +116,21 @@ class Run(Started):
         return self.state in ("failed", "cancelled")
 
 
-class Evaluation(Started):
-    """A comparison of timelines with a reference."""
-
-    operation, parameter = "evaluation", "evaluation_id"
+class Job(Started):
+    """Something that one worker does."""
 
     def wait(
         self,
         timeout: float = 24 * 3600,
         poll: float = POLL_SECONDS,
         say: Callable[[str], object] = print_line,
-    ) -> Evaluation:
-        """Wait until the evaluation has ended, and return it.
+    ) -> Self:
+        """Wait until it has ended, and return it.
 
         Raises RunEnded if it failed or was cancelled, TookTooLong.
         """
         self._wait(timeout, poll, say)
         return self
-
-    @property
-    def result(self) -> str:
-        """Return the result in a sentence."""
-        return str(self.facts["result"])
 
     def _is_active(self) -> bool:
         return self.state in ("blocked", "queued", "running")
@@ -147,6 +140,97 @@ class Evaluation(Started):
 
     def _has_failed(self) -> bool:
         return self.state in ("failed", "cancelled")
+
+
+class Evaluation(Job):
+    """A comparison of timelines with a reference."""
+
+    operation, parameter = "evaluation", "evaluation_id"
+
+    @property
+    def result(self) -> str:
+        """Return the result in a sentence."""
+        return str(self.facts["result"])
+
+
+class WindowResult(Job):
+    """Which stays of a dataset meet the criteria of a window."""
+
+    operation, parameter = "window_result", "result_id"
+
+    def members(self, show: str = "") -> Iterator[dict[str, Any]]:
+        """Yield the members with what decides them.
+
+        `show` is that of a cell, "changed" or "since".
+        """
+        values = {"result_id": self.id, "show": show or None}
+        return self.transport.list_all("window_member_list", **values)
+
+    def answer(self, number: int, member: str, reason: str) -> dict[str, Any]:
+        """Confirm or override the answer for a stay; an empty one withdraws."""
+        values: dict[str, Any] = {
+            "result_id": self.id,
+            "number": number,
+            "member": member,
+            "reason": reason,
+        }
+        return dict(self.transport.call("window_member_answer", **values))
+
+    def update(self) -> WindowResult:
+        """Evaluate again what is current, and return the new result."""
+        made = self.transport.call("window_result_update", result_id=self.id)
+        return WindowResult(self.transport, made)
+
+    def act(self, action: str) -> WindowResult:
+        """Cancel or retry it."""
+        values = {"result_id": self.id, "action": action}
+        self.facts = self.transport.call("window_result_action", **values)
+        return self
+
+    def save(self, path: str | Path) -> Path:
+        """Write the members as CSV. Every case in it counts as seen by you."""
+        target = Path(path)
+        self.transport.save("window_result_csv", target, result_id=self.id)
+        return target
+
+
+class AsOfReport(Job):
+    """What of a dataset was known at an hour."""
+
+    operation, parameter = "as_of", "report_id"
+
+    def occurrences(self, **cell: Any) -> Iterator[dict[str, Any]]:
+        """Yield the occurrences behind a number. `cell`: of, key, known."""
+        return self.transport.list_all("as_of_cell_list", report_id=self.id, **cell)
+
+    def save(self, path: str | Path, form: str = "csv") -> Path:
+        """Write the figures as csv, latex or json."""
+        target = Path(path)
+        self.transport.save("as_of_table", target, report_id=self.id, form=form)
+        return target
+
+
+class LeakageCheck(Job):
+    """Which features use what was not known."""
+
+    operation, parameter = "leakage", "check_id"
+
+    def leaks(self) -> Iterator[dict[str, Any]]:
+        """Yield the features that leak, with the occurrences behind each."""
+        return self.transport.list_all("leakage_leak_list", check_id=self.id)
+
+    def occurrences(self, **cell: Any) -> Iterator[dict[str, Any]]:
+        """Yield the occurrences behind a number of a rule. `cell`: of, key, known."""
+        return self.transport.list_all("leakage_cell_list", check_id=self.id, **cell)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the features that leak as CSV.
+
+        Every case in it counts as seen by you.
+        """
+        target = Path(path)
+        self.transport.save("leakage_file", target, check_id=self.id)
+        return target
 
 
 class Import(Started):

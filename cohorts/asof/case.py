@@ -50,6 +50,22 @@ def find_timeline(encounter: Encounter, source: Source, person: User) -> Timelin
     return found.exclude(pk__in=hidden).select_related("inventory__note").first()
 
 
+def load_known(timeline: Timeline) -> dict[str, list[float | None]]:
+    """Return [earliest, latest, documented] of each occurrence that happened, by UID.
+
+    An open bound and a missing time of documentation are None.
+    """
+    entries = timeline.entries.exclude(pk__in=find_not_happened([timeline.pk]))
+    documented = find_documented([timeline.pk])
+    known = {}
+    for entry in entries.exclude(occurrence=None).select_related("occurrence"):
+        times = times_of(entry, documented[entry.pk])
+        ends = [h if math.isfinite(h) else None for h in times.bounds]
+        assert entry.occurrence is not None  # excluded above
+        known[entry.occurrence.uid4] = [*ends, times.documented]
+    return known
+
+
 def find_end(encounter: Encounter) -> int:
     """Return the last hour of the slider: discharge, at least a day."""
     discharge = clock_of(encounter).discharge

@@ -78,13 +78,19 @@ class AsOfForm(forms.Form):
 class ReportForm(AsOfForm):
     """What an as-of report counts."""
 
+    beside = forms.ChoiceField(
+        choices=[("", "nothing"), *_SOURCES],
+        required=False,
+        label="Beside them",
+        help_text="A second report by these times, to put both side by side.",
+    )
     concepts = ConceptsField(
         ConceptVersion.objects.none(),
         required=False,
         label="Concepts to count",
         widget=forms.CheckboxSelectMultiple,
     )
-    field_order = ("dataset", "source", "hours", "after", "concepts", "label")
+    field_order = ("dataset", "source", "beside", "hours", "after", "concepts", "label")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -93,6 +99,13 @@ class ReportForm(AsOfForm):
         concepts.queryset = self.versions
         if not self.versions:
             del self.fields["concepts"]
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse the same times twice."""
+        data: dict[str, Any] = super().clean() or {}
+        if data.get("beside") and data.get("beside") == data.get("source"):
+            self.add_error("beside", "Choose other times than the first, or nothing.")
+        return data
 
 
 class CheckForm(AsOfForm):

@@ -92,7 +92,7 @@ def write_leaks(leaks: Sequence[Leak]) -> str:
 
 def _cells(used: PlacedLine) -> list[object]:
     line, sentence = used.line, used.sentence
-    said = f"{sentence.before}{sentence.span}{sentence.after}" if sentence else ""
+    said = sentence.text if sentence else ""
     return [
         safe_cell(line.mention),
         line.state.value,

@@ -41,6 +41,8 @@ class Line:
     lower: float | None
     upper: float | None
     documented_hours: float | None
+    uid4: str
+    row_index: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,8 @@ def describe(
         lower=entry.lower,
         upper=entry.upper,
         documented_hours=first.hours,
+        uid4=found.uid4 if found else "",
+        row_index=first.row_index,
     )
 
 

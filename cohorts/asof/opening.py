@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TypeVar
 
+from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 
 from accounts.models import Role, Study, User
 from accounts.permissions import CASE_READERS, NotAllowed
 from accounts.scoping import StudyRequest, filter_by_role
 from cohorts.models import AsOfReport, LeakageCheck
-from ehr.models import Encounter
+from ehr.models import Dataset, Encounter
 from timelines.exports.access import find_unseen_cases
 
 J = TypeVar("J", AsOfReport, LeakageCheck)
@@ -53,3 +54,13 @@ def find_closed_datasets(person: User, study: Study, datasets: Iterable[int]) ->
         return set()
     found = Encounter.objects.filter(pk__in=unseen, dataset__in=list(datasets))
     return set(found.values_list("dataset_id", flat=True))
+
+
+def list_open_jobs(person: User, studies: Iterable[Study], model: type[J]) -> QuerySet[J]:
+    """Return the open reports or checks of these studies."""
+    found = model._default_manager.filter(study__in=[study.pk for study in studies])
+    closed: set[int] = set()
+    for study in studies:
+        datasets = Dataset.objects.filter(study=study).values_list("pk", flat=True)
+        closed |= find_closed_datasets(person, study, datasets)
+    return found.exclude(dataset__in=closed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from django.db import connection, transaction
@@ -16,7 +17,8 @@ from jobs.leases.hold import Hold, write_guard
 from jobs.models import JobState
 from jobs.worker import work
 from timelines.curation.reading import find_disputes
-from timelines.models import Correction
+from timelines.models import Correction, Occurrence
+from timelines.runs.study_timeline.selection import find_study_runs
 
 _RANK = Path(__file__).with_name("ranking.sql").read_text(encoding="utf-8")
 
@@ -81,3 +83,14 @@ def find_items(study: Study, closed: frozenset[int]) -> QuerySet[AttentionItem]:
     )
     found = AttentionItem.objects.filter(~Exists(seen), study=study)
     return found.exclude(encounter__in=list(closed)).order_by(F("score").desc(), "pk")
+
+
+def load_mentions(study: Study, items: Sequence[AttentionItem]) -> dict[tuple[int, str], str]:
+    """Return the mentions of the items' occurrences in the study timelines."""
+    found = Occurrence.objects.filter(
+        inventory__case_runs__run__in=find_study_runs(study),
+        inventory__encounter__in=[item.encounter_id for item in items],
+        uid4__in=[item.uid4 for item in items if item.uid4],
+    )
+    rows = found.values_list("inventory__encounter_id", "uid4", "mention")
+    return {(encounter, uid4): mention for encounter, uid4, mention in rows}

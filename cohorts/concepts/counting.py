@@ -7,11 +7,12 @@ from a person to whom cases are closed, whether it occurs in a closed case or no
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
+from django.db.models import QuerySet
 from django.utils.safestring import SafeString
 
 from accounts.models import Study
@@ -75,7 +76,16 @@ class Quote:
 
     case: str
     uid4: str
-    sentence: SafeString
+    hit: Hit
+
+    @property
+    def sentence(self) -> SafeString:
+        return self.hit.sentence
+
+    @property
+    def text(self) -> str:
+        """Return the sentence as it is in the note."""
+        return "".join(piece for piece, _ in self.hit.pieces)
 
 
 def count_members(
@@ -99,6 +109,16 @@ def find_hidden(concept: Concept, closed: Collection[int]) -> set[int]:
     return set(concept.members.values_list("pk", flat=True)) - set(shown)
 
 
+def show_members(
+    concept: Concept, counts: Mapping[int, Counts], closed: Collection[int]
+) -> QuerySet[ConceptMember]:
+    """Return the members that a person may see.
+
+    `counts` are those of open cases.
+    """
+    return concept.members.filter(pk__in=list(counts)) if closed else concept.members.all()
+
+
 def load_quotes(
     study: Study, members: Sequence[ConceptMember], closed: Collection[int]
 ) -> dict[int, list[Quote]]:
@@ -118,17 +138,22 @@ def load_quotes(
     )
     found: dict[int, list[Quote]] = defaultdict(list)
     for member, encounter, uid4, mention, start, end, note in rows:
-        sentence = quote(notes.get(note, ""), mention, start, end)
-        found[member].append(Quote(cases[encounter], uid4, sentence))
+        hit = find_hit(notes.get(note, ""), mention, start, end)
+        found[member].append(Quote(cases[encounter], uid4, hit))
     return found
 
 
 def quote(note: str, mention: str, start: int | None, end: int | None) -> SafeString:
     """Return the sentence around a span, escaped, with the span marked."""
+    return find_hit(note, mention, start, end).sentence
+
+
+def find_hit(note: str, mention: str, start: int | None, end: int | None) -> Hit:
+    """Return the sentence around a span, else the mention alone."""
     if start is None or end is None or end > len(note):
-        return Hit(((mention, True),)).sentence
+        return Hit(((mention, True),))
     (sentence,) = mark_sentences(note, [Match(start, end, 0)])
-    return Hit(sentence.pieces, "", None, sentence.cut_before, sentence.cut_after).sentence
+    return Hit(sentence.pieces, "", None, sentence.cut_before, sentence.cut_after)
 
 
 def _fetch(

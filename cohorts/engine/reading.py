@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Container
 from dataclasses import dataclass, replace
 
 from cohorts.engine import language as lang
@@ -19,7 +19,7 @@ _EVENT_KEYS = (
 _MOMENTS = (lang.ADMISSION, lang.DISCHARGE)
 
 
-def read_window(text: str, *, concepts: Collection[str]) -> Window:
+def read_window(text: str, *, concepts: Container[str]) -> Window:
     """Read a window over these concepts; raises WindowError."""
     given = read_marked(text)
     keys = given.get_keys("window", ("name", "anchor", "where"))
@@ -39,7 +39,7 @@ def read_window(text: str, *, concepts: Collection[str]) -> Window:
 
 @dataclass(frozen=True)
 class _Reader:
-    concepts: Collection[str]
+    concepts: Container[str]
 
     def read_anchor(self, given: Marked) -> Picked | str:
         if isinstance(given.value, str) and given.value in _MOMENTS:

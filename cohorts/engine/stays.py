@@ -31,12 +31,22 @@ def name_moments(stays: pl.DataFrame) -> pl.DataFrame:
 def judge_stay(stay: Stay, rows: pl.DataFrame, stays: pl.DataFrame) -> Status:
     """Answer a criterion about the stay for each row, by what is known."""
     known = rows.select("stay").join(
-        stays.select("stay", stay.about), on="stay", how="left", maintain_order="left"
+        stays.select("stay", pl.col(stay.about).alias("about"), _until(stay, stays)),
+        on="stay",
+        how="left",
+        maintain_order="left",
     )
-    about = pl.col(stay.about)
+    about = pl.col("about")
     if isinstance(stay.value, str):
         same = (about == stay.value) != stay.negated
         answer = (same.cast(pl.Int8) * YES).fill_null(UNCERTAIN)
     else:
-        answer = contains(stay.value, about.fill_null(-np.inf), about.fill_null(np.inf))
+        answer = contains(stay.value, about.fill_null(-np.inf), pl.col("until").fill_null(np.inf))
     return known.select(answer.cast(pl.Int8)).to_series().to_numpy()
+
+
+def _until(stay: Stay, stays: pl.DataFrame) -> pl.Expr:
+    """Return the highest value that is possible: an age may be known as "> 89" only."""
+    exact = pl.col(stay.about)
+    bounded = stay.about == "age" and "age_until" in stays.columns
+    return (pl.coalesce("age_until", exact) if bounded else exact).alias("until")

@@ -28,6 +28,8 @@ STAYS = {
     "stay": pl.Int64,
     "discharge": pl.Float64,
     "age": pl.Float64,
+    #: The highest age that it may be; null if the age is exact.
+    "age_until": pl.Float64,
     "sex": pl.String,
     "length": pl.Float64,
     "unit": pl.String,

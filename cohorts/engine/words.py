@@ -7,6 +7,7 @@ import math
 from cohorts.engine import language as lang
 from cohorts.engine.language import All, Criterion, Event, Not, Picked, Some, Stay, Window
 from cohorts.engine.phrases import write_number
+from cohorts.engine.places import put_parts
 from cohorts.engine.relations import After, Before, Between, Interval, Relation, Within
 
 _INDENT = "  "
@@ -25,6 +26,18 @@ def describe_window(window: Window) -> str:
         return f"{start}, such that {_describe(parts[0], 1)[0]}."
     lines = [line for part in parts for line in _list(part, 0)]
     return "\n".join([f"{start}, such that all of these are true:", *lines])
+
+
+def describe_alone(criterion: Criterion) -> str:
+    """Return one line on a criterion, without what is inside of it."""
+    match criterion:
+        case All() | Some():
+            word = "all of these are" if isinstance(criterion, All) else "at least one of these is"
+            return f"{word} true:"
+        case Not():
+            return "it is not true that:"
+        case _:
+            return _describe(put_parts(criterion, ()), 1)[0]
 
 
 def _list(part: Criterion, depth: int) -> list[str]:

@@ -51,6 +51,8 @@ class WindowVersion(models.Model):
     #: As `cohorts.engine.writing` writes it.
     yaml = models.TextField()
     concepts = models.ManyToManyField(ConceptVersion, related_name="windows")
+    #: Name in the YAML → public id of its concept, which may be renamed; empty before 0003.
+    names = models.JSONField(default=dict)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )

@@ -18,8 +18,18 @@ urlpatterns: list[URLPattern] = [
         name="as_of_table",
     ),
     path("cohorts/as-of/<public_id:public_id>/export/", report.as_of_export, name="as_of_export"),
+    path(
+        "cohorts/as-of/<public_id:public_id>/<slug:action>/",
+        report.as_of_action,
+        name="as_of_action",
+    ),
     path("cohorts/leakage/new/", listing.leakage_new, name="leakage_new"),
     path("cohorts/leakage/<public_id:public_id>/", report.leakage_check, name="leakage_check"),
     path("cohorts/leakage/<public_id:public_id>/cells/", report.leakage_cell, name="leakage_cell"),
     path("cohorts/leakage/<public_id:public_id>/file/", report.leakage_file, name="leakage_file"),
+    path(
+        "cohorts/leakage/<public_id:public_id>/<slug:action>/",
+        report.leakage_action,
+        name="leakage_action",
+    ),
 ]

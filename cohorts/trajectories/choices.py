@@ -33,6 +33,8 @@ class Choice:
 
     dataset: str = ""
     source: Source = Source.RECORD
+    #: Times to put beside those of `source`, or None.
+    beside: Source | None = None
     zero: str = ""
     concepts: tuple[str, ...] = ()
     target: str = ""
@@ -53,9 +55,11 @@ class Choice:
             _hours(str(given.get("stop", "")), 96.0),
         )
         source, order = str(given.get("source", "")), str(given.get("order", ""))
+        beside = str(given.get("beside", "") or "")
         return cls(
             dataset=str(given.get("dataset", "")),
             source=Source(source) if source in set(Source) else Source.RECORD,
+            beside=Source(beside) if beside in set(Source) and beside != source else None,
             zero=str(given.get("zero", "")),
             concepts=tuple(dict.fromkeys(map(str, every)))[:MOST_CONCEPTS],
             target=str(given.get("target", "")),
@@ -70,6 +74,7 @@ class Choice:
         """Return the choices as they are stored."""
         return {
             "source": self.source.value,
+            "beside": self.beside.value if self.beside else "",
             "zero": self.zero,
             "concepts": list(self.concepts),
             "target": self.target,

@@ -19,6 +19,9 @@ from cohorts.trajectories.loading import Bin, Loaded
 from cohorts.trajectories.survival import TICKS, Curve, draw_curves, find_intervals
 from timelines.cases.listing import title_line
 
+#: The tables of a page, by name.
+TABLES = ("lanes", "density", "curve", "changes", "survival", "courses")
+
 
 @dataclass(frozen=True, slots=True)
 class Table:

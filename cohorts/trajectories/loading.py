@@ -20,6 +20,8 @@ from ehr.models import Dataset, Encounter, EventSeries
 _HERE = Path(__file__).parent
 _CURVES = (_HERE / "curves.sql").read_text(encoding="utf-8")
 _CHANGES = (_HERE / "changes.sql").read_text(encoding="utf-8")
+#: Hours before and after hour 0 in which a value is looked for.
+AROUND = 24.0
 #: Series that the patterns of a page may find; more would mix what is not alike.
 MOST_SERIES = 20
 #: "74 M · …", "> 89 F · …", "3 mo M · …": the last word of the first part.

@@ -56,7 +56,11 @@ def save_version(*, window: Window, yaml: str, by: User | None) -> WindowVersion
     if newest is not None and newest.yaml == text and set(newest.concepts.all()) == set(concepts):
         return newest
     made = WindowVersion.objects.create(
-        window=window, number=newest.number + 1 if newest else 1, yaml=text, created_by=by
+        window=window,
+        number=newest.number + 1 if newest else 1,
+        yaml=text,
+        names={version.concept.name: version.concept.public_id for version in concepts},
+        created_by=by,
     )
     made.concepts.set(concepts)
     _record(window, "window.version", by, number=made.number)

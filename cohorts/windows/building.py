@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from cohorts.engine import language as lang
-from cohorts.engine.language import All, Criterion, Event, Picked, Stay, Window
+from cohorts.engine.language import All, Criterion, Event, Not, Picked, Some, Stay, Window
 from cohorts.engine.phrases import read_pair, read_value, read_within
+from cohorts.engine.places import Place, change_at, list_parts, put_parts
 from cohorts.engine.relations import After, Before, Interval, Relation
 from cohorts.engine.values import WindowError
 from cohorts.engine.writing import write_window
@@ -21,17 +22,22 @@ WHICH = {"any": lang.ANY, "first": lang.FIRST, "last": lang.LAST}
 
 
 def build(window: Window, step: str, given: Given) -> str:
-    """Return the YAML of the window after a step.
+    """Return the YAML of the window after a step, such as "event" or "remove-0.1".
 
     Raises WindowError naming the field that cannot be read.
     """
     kind, _, place = step.partition("-")
-    if kind == "remove":
-        return write_window(_remove(window, place))
+    changes: Mapping[str, Callable[[Criterion], Criterion | None]] = {
+        "remove": lambda criterion: None,
+        "not": _turn,
+        "any": lambda criterion: Some((criterion,)),
+    }
+    if kind in changes:
+        return write_window(change_at(window, read_place(place), changes[kind]))
     steps: Mapping[str, Callable[[Window, Given], Window]] = {
         "anchor": _set_anchor,
-        "event": _add_event,
-        "stay": _add_stay,
+        "event": _put_event,
+        "stay": _put_stay,
     }
     if kind not in steps:
         raise WindowError("Choose a step of the form.")
@@ -43,6 +49,18 @@ def build(window: Window, step: str, given: Given) -> str:
         raise WindowError(f"{kind}: {error}.") from error
 
 
+def read_place(text: str) -> Place:
+    """Read "0.1" as the second part of the first criterion. Raises WindowError."""
+    numbers = text.split(".")
+    if not all(number.isdecimal() and len(number) < 4 for number in numbers):
+        raise WindowError("Choose a criterion of the window.")
+    return tuple(int(number) for number in numbers)
+
+
+def _turn(criterion: Criterion) -> Criterion:
+    return criterion.part if isinstance(criterion, Not) else Not(criterion)
+
+
 def _set_anchor(window: Window, given: Given) -> Window:
     anchor = given.get("anchor", "")
     name = given.get("name", "").strip() or window.name
@@ -51,22 +69,50 @@ def _set_anchor(window: Window, given: Given) -> Window:
     return replace(window, name=name, anchor=Picked(anchor, None, _which(given, "anchor_which")))
 
 
-def _add_event(window: Window, given: Given) -> Window:
+def _put_event(window: Window, given: Given) -> Window:
+    """Add an event, or put it at a place: what is inside of the old one stays."""
+    event = read_event(given)
+
+    def change(old: Criterion) -> Criterion:
+        return replace(event, where=old.where) if isinstance(old, Event) else event
+
+    return _put(window, event, given.get("event_place", ""), given.get("inside", ""), change)
+
+
+def read_event(given: Given) -> Event:
+    """Return the event that a form describes. Raises ValueError."""
     value = given.get("value", "").strip()
     picked = Picked(
         given.get("concept", ""), read_value(value) if value else None, _which(given, "which")
     )
     none = given.get("count") == "none"
-    event = Event(
+    return Event(
         picked,
         _relations(given),
         0 if none else _number(given.get("least") or "1", "at least"),
         0 if none else None,
         given.get("as", "").strip(),
     )
-    inside = given.get("inside", "")
-    where = _add_inside(window.where, inside, event) if inside else _join(window.where, event)
-    return replace(window, where=where)
+
+
+def _put(
+    window: Window,
+    criterion: Criterion,
+    place: str,
+    inside: str,
+    change: Callable[[Criterion], Criterion],
+) -> Window:
+    if place:
+        return change_at(window, read_place(place), change)
+    if inside:
+        return change_at(window, read_place(inside), lambda outer: _add(outer, criterion))
+    return replace(window, where=All((*window.where.parts, criterion)))
+
+
+def _add(outer: Criterion, criterion: Criterion) -> Criterion:
+    if not isinstance(outer, All | Some | Event):
+        raise WindowError("inside: choose an event or a group.")
+    return put_parts(outer, (*list_parts(outer), criterion))
 
 
 def _which(given: Given, field: str) -> int:
@@ -94,43 +140,25 @@ def _relations(given: Given) -> tuple[Relation, ...]:
     return (After(to),) if kind == "after" else ()
 
 
-def _join(where: All, criterion: Criterion) -> All:
-    return All((*where.parts, criterion))
+def _put_stay(window: Window, given: Given) -> Window:
+    stay = read_stay(given)
+    inside = given.get("stay_inside", "")
+    return _put(window, stay, given.get("stay_place", ""), inside, lambda old: stay)
 
 
-def _add_inside(where: All, name: str, criterion: Event) -> All:
-    """Add a criterion to the event of this name, wherever it is."""
-    return All(tuple(_add_to(part, name, criterion) for part in where.parts))
-
-
-def _add_to(part: Criterion, name: str, criterion: Event) -> Criterion:
-    if not isinstance(part, Event):
-        return part
-    if part.name == name:
-        return replace(part, where=_join(part.where, criterion))
-    return replace(part, where=_add_inside(part.where, name, criterion))
-
-
-def _add_stay(window: Window, given: Given) -> Window:
+def read_stay(given: Given) -> Stay:
+    """Return the fact of the stay that a form describes. Raises ValueError."""
     about, compared = given.get("about", ""), given.get("compared", "")
     value = given.get("stay_value", "").strip()
     if not value:
         raise WindowError("value: enter what the fact of the stay is compared with.")
     if about in lang.WORDS:
-        stay = Stay(about, value, compared == "is not")
-    else:
-        sign = {"at least": ">=", "at most": "<=", "is": "="}.get(compared, "")
-        limit: Interval = read_value(f"{sign} {value}")
-        stay = Stay(about, limit)
-    return replace(window, where=_join(window.where, stay))
-
-
-def _remove(window: Window, place: str) -> Window:
-    """Leave out the top criterion at a place; a place that is not there changes nothing."""
-    parts = [part for i, part in enumerate(window.where.parts) if str(i) != place]
-    return replace(window, where=All(tuple(parts)))
+        return Stay(about, value, compared == "is not")
+    sign = {"at least": ">=", "at most": "<=", "is": "="}.get(compared, "")
+    limit: Interval = read_value(f"{sign} {value}")
+    return Stay(about, limit)
 
 
 def names_of_events(window: Window) -> list[str]:
-    """Return the names that other criteria may refer to or be put inside of."""
+    """Return the names that other criteria may refer to."""
     return [part.name for part in lang.walk(window.where) if isinstance(part, Event) and part.name]

@@ -10,7 +10,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from cohorts.models import WindowMember, WindowResult
 from cohorts.windows.values import STATUSES
 from jobs.models import JobState
-from timelines.access.closed import exclude_closed
+from timelines.access.closed import exclude_closed, has_closed
 
 WORDS: Mapping[str, str] = {"yes": "Yes", "uncertain": "Uncertain", "no": "No", "": "No times"}
 
@@ -59,7 +59,10 @@ def _line(first: str, seconds: list[str], found: Mapping[tuple[str, str], int]) 
 def choose_members(
     members: QuerySet[WindowMember], shown: str, before: WindowResult | None
 ) -> QuerySet[WindowMember]:
-    """Return the members that a filter names: a cell, "changed", "since" or all."""
+    """Return the members that a filter names.
+
+    A cell, "changed", "since" or all.
+    """
     first, dot, second = shown.partition(".")
     if dot and {first, second} <= set(STATUSES):
         return members.filter(first=first, second=second)
@@ -96,3 +99,13 @@ def count_yes(members: QuerySet[WindowMember]) -> tuple[int, int]:
         first=Count("pk", filter=Q(first="yes")), second=Count("pk", filter=Q(second="yes"))
     )
     return found["first"], found["second"]
+
+
+def count_given_up(result: WindowResult, closed: Collection[int]) -> int:
+    """Return how many stays were not decided exactly.
+
+    It was counted over all cases, so it is 0 to a person to whom one is closed.
+    """
+    if has_closed([result.dataset], closed):
+        return 0
+    return sum((result.report or {}).get("given_up", {}).values())

@@ -10,7 +10,6 @@ import polars as pl
 
 from cohorts.engine.language import Window
 from cohorts.engine.members import evaluate
-from cohorts.engine.reading import read_window
 from cohorts.engine.shares import share
 from cohorts.engine.values import WindowError
 from cohorts.facts.loading import load_facts
@@ -18,6 +17,7 @@ from cohorts.models import ConceptVersion, WindowMember, WindowResult, WindowVer
 from cohorts.values import Source
 from cohorts.windows.deciding import describe_deciders
 from cohorts.windows.stays import load_stay_facts
+from cohorts.windows.stored import Stored, read_stored
 from cohorts.windows.values import Decider, WindowRefused
 from jobs.leases.hold import Hold, write_guard
 from jobs.models import JobState
@@ -59,13 +59,20 @@ def evaluate_both(
     result: WindowResult, progress: Callable[[int, str], None] = lambda done, words: None
 ) -> tuple[Evaluated, Evaluated]:
     """Return the answers of the result's window from both of its sources."""
-    criteria, concepts = read_version(result.version)
+    stored = _read(result.version)
     sources = [Source(result.first), Source(result.second)]
     found: list[Evaluated] = []
     for source in sources:
         progress(len(found), f"evaluating: {source.words}")
-        found.append(evaluate_source(result, source, criteria, concepts))
+        found.append(evaluate_source(result, source, stored.criteria, stored.concepts))
     return found[0], found[1]
+
+
+def _read(version: WindowVersion) -> Stored:
+    try:
+        return read_stored(version)
+    except WindowError as error:
+        raise WindowRefused(str(error)) from error
 
 
 def store_members(result: WindowResult, first: Evaluated, second: Evaluated) -> None:
@@ -76,20 +83,6 @@ def store_members(result: WindowResult, first: Evaluated, second: Evaluated) -> 
         block = stays[start : start + BLOCK]
         WindowMember.objects.bulk_create(_members(result, block, first, second))
     WindowResult.objects.filter(pk=result.pk).update(report=_report(result, first, second))
-
-
-def read_version(version: WindowVersion) -> tuple[Window, dict[str, ConceptVersion]]:
-    """Return the criteria of a version and its concepts by name.
-
-    Raises WindowRefused if a concept has another name now.
-    """
-    concepts = {v.concept.name: v for v in version.concepts.select_related("concept")}
-    try:
-        return read_window(version.yaml, concepts=concepts), concepts
-    except WindowError as error:
-        raise WindowRefused(
-            f"{error} If a concept has another name now, save the window with it."
-        ) from error
 
 
 def evaluate_source(

@@ -15,18 +15,21 @@ from timelines.presentation.sentence import Sentence, find_sentence
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the record in words."""
+    """A row of the record in words; `hours` from admission."""
 
+    index: int
     event: str
     value: str
     at: Moment | None
+    hours: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """A deciding event: where the note says it, and the row that its time rests on.
 
-    `gone`: its timeline no longer exists; the words are those that were stored.
+    `hours`, `lower` and `upper` are its time and bounds from admission. `gone`: its timeline no
+    longer exists; the words are those that were stored.
     """
 
     concept: str
@@ -36,6 +39,9 @@ class Evidence:
     at: Moment | None
     earliest: Moment | None
     latest: Moment | None
+    hours: float | None
+    lower: float | None
+    upper: float | None
     row: Row | None
     gone: bool
 
@@ -95,6 +101,9 @@ def _describe(
         at=_moment(clock, entry.time if entry else None) if entry else (row.at if row else None),
         earliest=_moment(clock, entry.lower if entry else None),
         latest=_moment(clock, entry.upper if entry else None),
+        hours=entry.time if entry else (row.hours if row else None),
+        lower=entry.lower if entry else None,
+        upper=entry.upper if entry else None,
         row=row,
         gone=entry is None and part["entry"] is not None,
     )
@@ -107,7 +116,7 @@ def _moment(clock: Clock, hours: float | None) -> Moment | None:
 def _row(clock: Clock, encounter: Encounter, row: SourceRow) -> Row:
     hours = None if row.time is None else (row.time - encounter.admitted_at).total_seconds() / 3600
     value = " ".join(filter(None, (row.value.strip(), row.unit)))
-    return Row(row.event, value, _moment(clock, hours))
+    return Row(row.row_index, row.event, value, _moment(clock, hours), hours)
 
 
 def _sentence(entry: Entry | None) -> Sentence | None:

@@ -1,4 +1,4 @@
-"""Write the members of a result as CSV."""
+"""The members of a result as CSV."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cohorts.models import MemberDecision, WindowMember
+from django.http import StreamingHttpResponse
+
+from accounts.audit.trail import record
+from accounts.scoping import StudyRequest
+from cohorts.exposing import expose
+from cohorts.models import MemberDecision, WindowMember, WindowResult
+from cohorts.windows.counting import choose_members, find_before, open_members
+from cohorts.windows.results import standing_answers
+from timelines.access.closed import closed_encounters
 from timelines.formats.tables.writer import safe_cell
 
 HEADS = (
@@ -20,6 +28,32 @@ class _Echo:
 
     def write(self, text: str) -> str:
         return text
+
+
+def send_members(request: StudyRequest, result: WindowResult, shown: str) -> StreamingHttpResponse:
+    """Return the members of the open cases; `shown` filters as `choose_members`.
+
+    Every case in it counts as seen by the person. Raises AskFirst.
+    """
+    members = open_members(result, closed_encounters(request.user))
+    chosen = choose_members(members, shown, find_before(result)).select_related("encounter")
+    expose(request, chosen.values_list("encounter__public_id", flat=True))
+    record(
+        actor=request.user,
+        study=request.study,
+        action="window.download",
+        object_type="cohorts.windowresult",
+        object_id=result.public_id,
+    )
+    keys = list(chosen.values_list("encounter_id", flat=True))
+    response = StreamingHttpResponse(
+        write_members(
+            chosen.iterator(chunk_size=2000), standing_answers(result.version.window, keys)
+        ),
+        content_type="text/csv; charset=utf-8",
+    )
+    response["Content-Disposition"] = 'attachment; filename="members.csv"'
+    return response
 
 
 def write_members(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.shortcuts import get_object_or_404
 
 from accounts.scoping import StudyRequest
-from cohorts.engine.reading import read_window
 from cohorts.engine.values import WindowError
 from cohorts.engine.words import describe_window
 from cohorts.models import ConceptVersion, Window, WindowResult, WindowVersion
+from cohorts.windows.stored import describe_renamed, read_stored
 from jobs.models import JobState
 
 ACTIVE = (JobState.BLOCKED, JobState.QUEUED, JobState.RUNNING)
@@ -30,9 +30,11 @@ def frozen_concepts(version: WindowVersion) -> list[ConceptVersion]:
     return list(version.concepts.select_related("concept").order_by("concept__name"))
 
 
-def describe_version(version: WindowVersion, names: set[str]) -> str:
+def describe_version(version: WindowVersion) -> str:
     """Return the criteria in words; the reason if they cannot be read any more."""
     try:
-        return describe_window(read_window(version.yaml, concepts=names))
+        stored = read_stored(version)
     except WindowError as error:
         return str(error)
+    words = describe_window(stored.criteria)
+    return "\n".join([words, *describe_renamed(stored.renamed)])

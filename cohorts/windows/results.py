@@ -7,9 +7,11 @@ from django.db import transaction
 from accounts.audit.trail import record
 from accounts.models import User
 from accounts.permissions import check_user_can_open_cases
+from cohorts.engine.writing import write_window
 from cohorts.models import MemberDecision, Window, WindowMember, WindowResult, WindowVersion
 from cohorts.values import Source
 from cohorts.windows.actions import save_version
+from cohorts.windows.stored import read_stored
 from cohorts.windows.values import WindowRefused
 from ehr.models import Dataset
 from jobs.hints import send_hints
@@ -65,9 +67,10 @@ def update_result(*, result: WindowResult, by: User) -> WindowResult:
     Raises NotAllowed, WindowError, WindowRefused.
     """
     window = result.version.window
-    newest = window.versions.first() or result.version
+    # A renamed concept is followed: the new version has its new name.
+    yaml = write_window(read_stored(window.versions.first() or result.version).criteria)
     return launch_result(
-        version=save_version(window=window, yaml=newest.yaml, by=by),
+        version=save_version(window=window, yaml=yaml, by=by),
         dataset=result.dataset,
         first=Source(result.first),
         second=Source(result.second),

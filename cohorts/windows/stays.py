@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping
 
 import polars as pl
@@ -51,13 +52,14 @@ def _describe(stay: Stay | None) -> dict[str, object]:
         return {}
     return {
         "age": read_age(stay.age),
+        "age_until": math.inf if stay.age.startswith(">") else None,
         "sex": _SEX.get(stay.sex),
         "disposition": stay.outcome or None,
     }
 
 
 def read_age(words: str) -> float | None:
-    """Return years; "> 89" is 90, as notes without exact ages say it."""
+    """Return years; the least that is possible for "> 89"."""
     number, _, unit = words.partition(" ")
     if words == "newborn":
         return 0.0

@@ -6,7 +6,8 @@ from collections.abc import Collection
 
 from cohorts.engine.values import WindowError
 from cohorts.models import WindowResult
-from cohorts.windows.actions import choose_versions, read_criteria
+from cohorts.windows.actions import choose_versions
+from cohorts.windows.stored import describe_renamed, read_stored
 from timelines.access.closed import exclude_closed
 from timelines.models import Correction
 from timelines.runs.study_timeline.selection import find_study_run
@@ -46,11 +47,11 @@ def _criteria(result: WindowResult) -> list[str]:
     if newest is not None and newest.pk != version.pk:
         return [f"The window has version {newest.number} now; this is of version {version.number}."]
     try:
-        current = choose_versions(
-            version.window.study, read_criteria(version.window.study, version.yaml)
-        )
+        stored = read_stored(version)
+        current = choose_versions(version.window.study, stored.criteria)
     except WindowError as error:
         return [str(error)]
-    frozen = set(version.concepts.values_list("pk", flat=True))
+    frozen = {concept.pk for concept in stored.concepts.values()}
     newer = [c.concept.name for c in current if c.pk not in frozen]
-    return [f"A concept has a newer version: {', '.join(newer)}."] if newer else []
+    found = describe_renamed(stored.renamed)
+    return [*found, f"A concept has a newer version: {', '.join(newer)}."] if newer else found

@@ -54,6 +54,7 @@ ENCOUNTER, NOTE, REFERENCE = "encounter.json", "note.txt", "reference.jsonl"
 MORE_NOTES = "notes"
 ROW_FILES = ("rows.csv", "rows.csv.gz", "rows.parquet")
 LONGEST_ENCOUNTER = 1 << 20
+LONGEST_PROTOCOL = 60
 NAMES = make_patterns("{time}__{kind}", "{time}")
 
 
@@ -114,6 +115,12 @@ class EncounterFile(Strict, extra="ignore"):
         FaultMessage("not one of admission, presentation"),
     ] = "admission"
     subject_key: Annotated[Key, _printable(LONGEST_CASE_ID)] = ""
+    #: The annotation protocol of reference.jsonl, read with that file.
+    reference_protocol: Annotated[
+        Text,
+        BeforeValidator(lambda protocol: "" if protocol is None else protocol),
+        _printable(LONGEST_PROTOCOL),
+    ] = ""
 
     @field_validator("discharged_at")
     @classmethod
@@ -210,7 +217,9 @@ def _encounter(folder: Path, rejections: list[Rejection]) -> EncounterRecord | N
     if unknown:
         rejections.append(Rejection(name, f"fields with unknown names, not read: {unknown}"))
     try:
-        return EncounterRecord(**dict(EncounterFile.model_validate(data)))
+        fields = dict(EncounterFile.model_validate(data))
+        del fields["reference_protocol"]
+        return EncounterRecord(**fields)
     except ValidationError as error:
         rejections += [Rejection(name, f.reason, field=f.path) for f in field_faults(error)]
         return None

@@ -52,6 +52,8 @@ class Timeline(models.Model):
     alternative = models.PositiveSmallIntegerField(default=1)
     #: What the model wrote before its rows; empty without a model.
     reasoning = models.TextField(blank=True, default="")
+    #: The annotation protocol of an imported reference, as its import says; else empty.
+    protocol = models.CharField(max_length=60, blank=True, default="")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

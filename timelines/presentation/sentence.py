@@ -27,6 +27,10 @@ class Sentence:
     cut_before: bool = False
     cut_after: bool = False
 
+    @property
+    def text(self) -> str:
+        return f"{self.before}{self.span}{self.after}"
+
 
 def find_sentence(note: str, start: int, end: int) -> Sentence:
     """Return the sentence (or list line) of [start, end).

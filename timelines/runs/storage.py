@@ -161,10 +161,11 @@ def save_timeline(
     inventory: models.Inventory,
     source: str,
     case_run: models.CaseRun | None = None,
+    protocol: str = "",
 ) -> models.Timeline:
     """Store a timeline over a stored inventory.
 
-    It has an entry for each occurrence.
+    It has an entry for each occurrence. `protocol` is that of an imported reference.
     """
     row = models.Timeline.objects.create(
         encounter_id=inventory.encounter_id,
@@ -174,6 +175,7 @@ def save_timeline(
         kind=timeline.kind.value,
         alternative=timeline.alternative,
         reasoning=timeline.reasoning,
+        protocol=protocol,
     )
     ids = occurrence_ids(inventory.pk)
     models.Entry.objects.bulk_create(

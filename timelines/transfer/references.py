@@ -1,5 +1,7 @@
 """Import clinician-authored timelines that come with a case.
 
+`encounter.json` may say by which protocol they were annotated.
+
 `reference.jsonl` gives an inventory and a timeline of its own. It is read through the import's
 hook, inside the transaction of the case. Each line is checked separately; a file with a faulty line
 gives no timeline at all, because a reference that lacks occurrences would favour every method
@@ -17,6 +19,7 @@ from pydantic import AfterValidator, Field, ValidationError
 from pydantic import Strict as Typed
 
 from ehr.formats.base import is_storable
+from ehr.formats.cases import ENCOUNTER
 from ehr.formats.strict_json import BadJson, read_object
 from ehr.models import Encounter, Note, SourceRow
 from ehr.record.charts import find_note
@@ -139,12 +142,20 @@ def import_reference(encounter: Encounter, folder: Path, report: CaseReport) -> 
         report.reject(file=FILE, line=fault.line, field=fault.field, reason=fault.reason)
     if lines and not faults:
         try:
-            save_reference(note=note, lines=lines)
+            save_reference(note=note, lines=lines, protocol=_read_protocol(folder))
         except UidsUsedUp as error:
             report.reject(file=FILE, line=len(lines), field="", reason=str(error))
 
 
-def save_reference(*, note: Note, lines: list[ReferenceLine]) -> models.Timeline:
+def _read_protocol(folder: Path) -> str:
+    """Return the annotation protocol; the file was checked when the case was read."""
+    text = (folder / ENCOUNTER).read_text(encoding="utf-8-sig")
+    return str(read_object(text).get("reference_protocol") or "").strip()
+
+
+def save_reference(
+    *, note: Note, lines: list[ReferenceLine], protocol: str = ""
+) -> models.Timeline:
     """Store the sealed inventory of a note and the timeline over it.
 
     Both are in the order of the lines.
@@ -157,7 +168,9 @@ def save_reference(*, note: Note, lines: list[ReferenceLine]) -> models.Timeline
     stored = storage.save_inventory(
         note=note, inventory=inventory, origin=models.Inventory.Origin.REFERENCE
     )
-    return storage.save_timeline(timeline=timeline, inventory=stored, source=SOURCE)
+    return storage.save_timeline(
+        timeline=timeline, inventory=stored, source=SOURCE, protocol=protocol
+    )
 
 
 def _add_kinds(note: str, lines: list[ReferenceLine]) -> list[TaggedSpan]:

@@ -16,6 +16,7 @@ from django.db.models import ProtectedError, RestrictedError
 
 from accounts.audit.trail import record
 from accounts.models import User
+from ehr.formats.cases import LONGEST_PROTOCOL
 from ehr.models import Dataset, Encounter, Note, SourceRow
 from ehr.record.charts import find_note
 from timelines import domain, models
@@ -47,7 +48,7 @@ class Wanted:
     """How to store the files.
 
     `kind` and `alternative` None: as the file says, else text_only and 1. `only`: import only this
-    source of the files.
+    source of the files. `protocol` is the annotation protocol of references.
     """
 
     source: str
@@ -55,6 +56,10 @@ class Wanted:
     alternative: int | None = None
     only: str = ""
     replace: bool = False
+    protocol: str = ""
+
+    def protocol_of(self, kind: TimelineKind) -> str:
+        return self.protocol if kind is TimelineKind.REFERENCE else ""
 
 
 @dataclass
@@ -100,6 +105,10 @@ def import_foreign(
     Records an audit event. Raises SourceRefused, Unreadable (no file at `path`).
     """
     check_source(dataset, wanted.source)
+    if len(wanted.protocol) > LONGEST_PROTOCOL or not wanted.protocol.isprintable():
+        raise SourceRefused(
+            f"a protocol is named by at most {LONGEST_PROTOCOL} characters that can be shown"
+        )
     report, book = ForeignReport(), CaseBook(dataset)
     found: dict[str, list[Foreign]] = defaultdict(list)
     for item in READERS[format](path, book.find):
@@ -250,7 +259,13 @@ def _store(
     except UidsUsedUp as error:
         report.faults.append(Fault(next(iter(chosen.values())).file, None, "uid", str(error)))
         return
-    same = {key for key in made if key in there and _load_stored(there[key]) == made[key]}
+    same = {
+        key
+        for key in made
+        if key in there
+        and wanted.protocol_of(key[0]) in ("", there[key].protocol)
+        and _load_stored(there[key]) == made[key]
+    }
     changed = [key for key in made if key in there and key not in same]
     faults = [
         f
@@ -286,8 +301,12 @@ def _store(
             )
             report.events += len(inventory)
             report.placed += sum(o.start is not None for o in inventory)
+        replaced = there[key].protocol if key in there else ""
         storage.save_timeline(
-            timeline=timeline, inventory=inventories[inventory], source=wanted.source
+            timeline=timeline,
+            inventory=inventories[inventory],
+            source=wanted.source,
+            protocol=wanted.protocol_of(key[0]) or replaced,
         )
     report.cases += 1
     report.unchanged += len(same)

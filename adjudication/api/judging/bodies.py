@@ -129,7 +129,7 @@ class JudgeStart(Body):
     judge = ChoiceField(JUDGES, default="rules")
     model = CharField(default="", allow_blank=True, max_length=200)
     swap = BooleanField(default=False)
-    uid_table = BooleanField(default=False)
+    uid_table = BooleanField(default=None, allow_null=True)
     tolerance = ChoiceField(TOLERANCES, default="scaled")
     preset = ChoiceField(PRESETS, default="default")
     record_times = ChoiceField(RECORD_TIMES, default="")
@@ -365,4 +365,6 @@ class JudgeReport(Body):
     """
 
     run = CharField()
+    computed_at = DateTimeField()
+    newer_games = IntegerField(help_text="Games judged since then.")
     tables = Table(many=True)

@@ -6,6 +6,7 @@ They are unblinded; guards and exposure work as on the pages.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.http import Http404
@@ -17,7 +18,6 @@ from accounts.api_access.access import ApiView, build_page_request, require_pers
 from accounts.api_access.paging import AFTER, LIMIT, read_limit
 from adjudication.access.closed import (
     check_judge_run_is_open,
-    exclude_closed_findings,
     find_closed_objects,
 )
 from adjudication.access.exposure import record_exposure
@@ -36,9 +36,9 @@ from adjudication.findings.listing import (
     TYPES,
     VERDICTS,
     FindingFilter,
-    filter_findings,
     finding_line,
 )
+from adjudication.findings.pages import IN_GAMES, FindingPages
 from adjudication.findings.pair_choice import choose_pair, choose_run, find_pair_runs
 from adjudication.scoring.errors import Category
 from ehr.record.clock import clock_of
@@ -83,8 +83,8 @@ class Findings(ApiView):
         asked = {name: str(value) for name, value in request.query_params.items()}
         wanted = FindingFilter.from_query(asked, len(run.sources))
         _check_known(asked, {name: getattr(wanted, name) for name in _FILTERED})
-        rows = exclude_closed_findings(filter_findings(run, wanted), closed)
-        found, after = load_finding_page(rows, run, asked.get("after", ""), read_limit(request))
+        pages = FindingPages(run, replace(wanted, sort=IN_GAMES), closed)
+        found, after = load_finding_page(pages, asked.get("after", ""), read_limit(request))
         lines = [finding_line(f) for f in found]
         record_exposure(
             user=require_person(request),

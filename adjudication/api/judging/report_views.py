@@ -34,14 +34,15 @@ _FILE = {
 
 
 class JudgeReport(ApiView):
-    @judging_operation("judge_run_report", bodies.JudgeReport)
+    @judging_operation("judge_run_report", bodies.JudgeReport, refuses=(409,))
     def get(self, request: Request, run_id: str) -> dict[str, Any]:
         """Return every table: ratings, errors, sensitivity, strata and more.
 
-        Also matchups and consistency. Not available while a case of the run is closed to you.
+        Also matchups and consistency. Not available while a case of the run is closed to you. A
+        worker computes the report of a large run: 409 until it is there.
         """
         run = find_summable_judge_run(request, run_id)
-        report = load_report(run)
+        report, stored = load_report(run)
         record(
             actor=require_person(request),
             study=run.study,
@@ -51,6 +52,8 @@ class JudgeReport(ApiView):
         )
         return {
             "run": run.public_id,
+            "computed_at": stored.computed_at,
+            "newer_games": stored.newer,
             "tables": [build(report).plain() for build in tables.TABLES.values()],
         }
 
@@ -59,6 +62,7 @@ class JudgeReportTable(ApiView):
     @judging_operation(
         "judge_run_report_table",
         TABLE_FILE,
+        refuses=(409,),
         parameters=[
             OpenApiParameter(
                 "name",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from adjudication.judging.input import CandidateRow, whole_hours
+from adjudication.judging.rules.joining import Told, may_be_told, tell
 from adjudication.judging.rules.reading import CaseReading, RowSupport, Span
 from adjudication.judging.rules.words import (
     content_words,
@@ -63,6 +64,7 @@ class Ruling:
     def __init__(self, reading: CaseReading, tolerance: Tolerance) -> None:
         self.reading, self.tolerance = reading, tolerance
         self.note = reading.given.note
+        self._told: dict[int, Told] = {}
         self._sentence_words = [
             (s, content_words(self.note[s[0] : s[1]])) for s in reading.sentences
         ]
@@ -148,8 +150,9 @@ class Ruling:
         """Decide on an event that only one timeline has.
 
         The row is right if the note mentions it at its place, and wrong if neither note nor record
-        has anything like it. Nothing is settled if its words name no clinical concept, if note and
-        row differ in affirming or denying it, or if the other timeline may have it as another row.
+        has anything like it. Nothing is settled for a heading, if few of its words are clinical, if note and
+        row differ in affirming or denying it, or if the other timeline may have it as another row,
+        there or elsewhere in the note.
         """
         span = self.reading.spans.get(row.row)
         if span is None:
@@ -170,13 +173,17 @@ class Ruling:
             1, len(words)
         ):
             return Decision(None, "its place in the note does not tell it in these words", quote)
+        if self.reading.is_heading(span):
+            return Decision(None, "it is a heading; the text below it tells the event", quote)
         if not self.reading.is_clinical(row):
-            return Decision(None, "its words name no event that could be looked for", quote)
+            return Decision(None, "few of its words are clinical", quote)
         polarity = self.reading.polarity(span)
         if polarity is None or polarity.denied != row.source.polarity.denied:
             return Decision(None, "whether the note affirms or denies it is not settled", quote)
         if self._may_match_other(row, span, others):
             return Decision(None, "the other timeline may tell it in another row", quote)
+        if may_be_told(self._tell(row), [self._tell(o) for o in others], self.tolerance):
+            return Decision(None, "the other timeline tells the like elsewhere", quote)
         return Decision(row, "the note has it, and the other timeline does not have it", quote)
 
     def decide_duplicate(self, row: CandidateRow, pattern: CandidateRow) -> Decision:
@@ -220,6 +227,11 @@ class Ruling:
             and self.tolerance.equal(row.time, o.time)
             for o, p in places
         )
+
+    def _tell(self, row: CandidateRow) -> Told:
+        if row.row not in self._told:
+            self._told[row.row] = tell(row, self.reading)
+        return self._told[row.row]
 
     @cached_property
     def _independent(self) -> bool:

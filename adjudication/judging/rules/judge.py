@@ -33,7 +33,7 @@ from timelines.pipeline.backbone import Check, never_stop
 
 NAME = "rules"
 #: Raised whenever a change of rules changes findings; recorded with every game.
-VERSION = "4"
+VERSION = "5"
 
 
 class RulesJudge:
@@ -65,8 +65,9 @@ class RulesJudge:
 class _Game:
     def __init__(self, given: JudgeInput, tolerance: Tolerance, check: Check) -> None:
         self.given, self.tolerance, self.check = given, tolerance, check
-        self.ruling = Ruling(CaseReading(given), tolerance)
-        self.pairing: Pairing = pair_rows(given, tolerance)
+        reading = CaseReading(given)
+        self.ruling = Ruling(reading, tolerance)
+        self.pairing: Pairing = pair_rows(reading, tolerance)
         #: Rows of matched occurrences, which differ from every unpaired occurrence.
         self._settled = {r.row for pair in self.pairing.pairs if is_linked(*pair) for r in pair}
 

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from adjudication.judging.input import CandidateRow, JudgeInput
+from adjudication.judging.input import CandidateRow
+from adjudication.judging.rules.joining import is_told_within, join_rows, tell
+from adjudication.judging.rules.reading import CaseReading
 from adjudication.judging.rules.words import (
     content_words,
     contradict,
@@ -47,11 +49,12 @@ class Pairing:
     alone: tuple[CandidateRow, ...]
 
 
-def pair_rows(given: JudgeInput, tolerance: Tolerance) -> Pairing:
+def pair_rows(reading: CaseReading, tolerance: Tolerance) -> Pairing:
     """Sort every row of the game into pairs, copies and rows alone.
 
     Leaves out a row that the other side covers with its own rows.
     """
+    given = reading.given
     pairs = _pair_by_uid(given.a_rows, given.b_rows)
     pairs += _equal_pairs(given.a_rows, given.b_rows, pairs, tolerance)
     copies: list[tuple[CandidateRow, CandidateRow]] = []
@@ -64,10 +67,23 @@ def pair_rows(given: JudgeInput, tolerance: Tolerance) -> Pairing:
         _unpaired_rows(given.a_rows, pairs, 0, copies, tolerance),
         _unpaired_rows(given.b_rows, pairs, 1, copies, tolerance),
     )
-    alone = [r for r in a if not _is_covered(r, given.b_rows, tolerance)] + [
-        r for r in b if not _is_covered(r, given.a_rows, tolerance)
+    told = {r.row: tell(r, reading) for r in (*given.a_rows, *given.b_rows)}
+    joined = join_rows([told[r.row] for r in a], [told[r.row] for r in b], tolerance)
+    gone = {r.row for pair in joined for r in pair}
+    partners = {
+        one.row: told[other.row] for pair in (*pairs, *joined) for one, other in (pair, pair[::-1])
+    }
+    alone = [
+        r
+        for left, others in ((a, given.b_rows), (b, given.a_rows))
+        for r in left
+        if r.row not in gone
+        and not _is_covered(r, others, tolerance)
+        and not is_told_within(
+            told[r.row], [(told[o.row], partners.get(o.row)) for o in others], tolerance
+        )
     ]
-    return Pairing(tuple(pairs), tuple(copies), tuple(sorted(alone, key=lambda r: r.row)))
+    return Pairing((*pairs, *joined), tuple(copies), tuple(sorted(alone, key=lambda r: r.row)))
 
 
 def contradict_values(one: CandidateRow, other: CandidateRow) -> bool:

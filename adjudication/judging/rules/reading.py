@@ -15,6 +15,7 @@ from functools import cached_property
 
 from adjudication.judging.input import CandidateRow, JudgeInput
 from adjudication.judging.quotes import locate_quote
+from adjudication.judging.rules.words import content_words
 from adjudication.judging.table_evidence import read_table_evidence
 from timelines.backbones.rules.querying.reading import Reading, read_note
 from timelines.backbones.rules.querying.vocabulary import vocabulary
@@ -44,6 +45,10 @@ ROW_HOURS = 1.0
 _QUOTE_LENGTH = 300
 #: Rows whose cost is higher by at most this fit equally well.
 _AS_WELL = 0.1
+#: An event names something clinical with more than this share of its words.
+_CLINICAL = 1 / 3
+#: What may stand before a heading in its line, and what follows it.
+_HEADING, _HEADING_END = re.compile(r"\s*(?:[#*-]+\s*|\d+[.)]\s*)*"), re.compile(r"\s*(?::|/|$)")
 _CLAUSE_END = re.compile(r"[.;:,()\n]|\b(?:and|but|however|although|except)\b", re.IGNORECASE)
 
 
@@ -156,14 +161,28 @@ class CaseReading:
         return RowSupport(best.row, best.cost, best.reason, only, cite_row(best.row, self.given))
 
     def is_clinical(self, row: CandidateRow) -> bool:
-        """Return whether its words name something clinical.
+        """Return whether enough of its words name something clinical.
 
         That is a subject that the record could have, or a term of the lexicon other than a place.
+        "One should go back to his blood counts" names one in passing.
         """
         event = row.source.event
-        return bool(vocabulary().find(event)) or any(
-            t.concept is not Concept.PLACE for t in find_terms(tokenize(event))
-        )
+        tokens = tokenize(event)
+        places = [(h.start, h.end) for h in vocabulary().find(event)]
+        places += [
+            (tokens[t.first].start, tokens[t.last - 1].end)
+            for t in find_terms(tokens)
+            if t.concept is not Concept.PLACE
+        ]
+        named = content_words(" ".join(event[start:end] for start, end in places))
+        return len(named) > _CLINICAL * len(content_words(event))
+
+    def is_heading(self, span: Span) -> bool:
+        """Return whether a place is the heading of a paragraph or list: "# Fever", "VENT"."""
+        note = self.given.note
+        line = note[note.rfind("\n", 0, span[0]) + 1 : span[0]]
+        after = note[span[1] :].split("\n", 1)[0]
+        return _HEADING.fullmatch(line) is not None and _HEADING_END.match(after) is not None
 
     def polarity(self, span: Span) -> Polarity | None:
         """Return whether the note affirms or denies the event at a place.

@@ -88,7 +88,9 @@ class Command(BaseCommand):
             "--swap", action="store_true", help="judge every game again with A and B exchanged"
         )
         parser.add_argument(
-            "--uid-table", action="store_true", help="show the judge UIDs, spans and bounds"
+            "--uid-table",
+            action=BooleanOptionalAction,
+            help="show the judge UIDs, spans and bounds, empty for sources without them",
         )
         parser.add_argument(
             "--fixed-tolerance",
@@ -120,7 +122,7 @@ class Command(BaseCommand):
             "--preset",
             default="default",
             choices=("default", "published"),
-            help="published: --record-times iso --no-repair (default: default)",
+            help="published: --record-times iso --no-repair --uid-table (default: default)",
         )
         parser.add_argument(
             "--record-times",
@@ -192,7 +194,6 @@ class Command(BaseCommand):
             options["preset"],
             seed=options["seed"],
             swap=options["swap"],
-            uid_table=options["uid_table"],
             tolerance=tolerance,
             series_limit=options["series"],
             attempts=options["attempts"],

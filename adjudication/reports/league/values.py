@@ -257,3 +257,14 @@ class JudgeReport:
     swap: tuple[Overlap, ...] = ()
     verdicts: tuple[VerdictLine, ...] = ()
     favoured: PositionPreference | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How the findings of two judge runs overlap, by type.
+
+    `comparisons` is how many both have judged.
+    """
+
+    comparisons: int
+    rows: tuple[Overlap, ...]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -15,15 +14,13 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
-from adjudication.access.closed import (
-    ClosedObjects,
-    exclude_closed_findings,
-)
+from adjudication.access.closed import ClosedObjects
 from adjudication.access.exposure import record_exposure
 from adjudication.access.games import find_finding
 from adjudication.access.judge_runs import find_open_judge_run
 from adjudication.domain import Grounding
 from adjudication.findings.evidence import build_quote, build_sides, load_cited_series
+from adjudication.findings.facets import count_facets
 from adjudication.findings.listing import (
     RERUNS,
     SIZES,
@@ -31,10 +28,10 @@ from adjudication.findings.listing import (
     FindingFilter,
     count_by_type,
     domain_finding,
-    filter_findings,
     finding_line,
     list_run_sources,
 )
+from adjudication.findings.pages import FindingPages, cut_page, find_place
 from adjudication.judge_runs.calls import find_calls
 from adjudication.judging.finding_words import (
     CATEGORY_WORDS,
@@ -88,15 +85,10 @@ def findings(request: StudyRequest, public_id: str) -> HttpResponse:
     wanted = FindingFilter.from_query(request.GET.dict(), len(sources))
     if request.method == "POST":
         return _redirect_to_case(request, run, closed)
-    found = exclude_closed_findings(filter_findings(run, wanted), closed)
-    any_type = exclude_closed_findings(
-        filter_findings(
-            run, FindingFilter.from_query({**request.GET.dict(), "type": ""}, len(sources))
-        ),
-        closed,
-    )
-    page = Paginator(found, FINDINGS_PER_PAGE).get_page(request.GET.get("page"))
-    lines = [finding_line(f) for f in page.object_list]
+    pages = FindingPages(run, wanted, closed)
+    after, before = (find_place(run, request.GET.get(name, "")) for name in ("after", "before"))
+    shown, earlier, later = cut_page(pages, FINDINGS_PER_PAGE, after=after, before=before)
+    lines = [finding_line(f) for f in shown]
     record_exposure(
         user=request.user,
         encounters={line.game.comparison.encounter for line in lines},
@@ -104,14 +96,16 @@ def findings(request: StudyRequest, public_id: str) -> HttpResponse:
     )
     context = {
         "run": run,
-        "page": page,
+        "count": pages.count(),
+        "previous": shown[0].public_id if shown and earlier else "",
+        "next": shown[-1].public_id if shown and later else "",
         "lines": lines,
         "wanted": wanted,
-        "types": count_by_type(any_type),
+        "types": count_by_type(pages.count_with(replace(wanted, type=""))),
         "verdicts": [(value, words) for value, (words, _) in VERDICTS.items()],
         "groundings": [(g.value, GROUNDING_WORDS[g]) for g in Grounding],
         "categories": [(c.value, CATEGORY_WORDS[c]) for c in Category],
-        "sizes": [(value, words) for value, (words, _) in SIZES.items()],
+        "sizes": [*SIZES.items()],
         "reruns": (
             [(value, words) for value, (words, _) in RERUNS.items()]
             if run.config.get("swap")
@@ -119,13 +113,9 @@ def findings(request: StudyRequest, public_id: str) -> HttpResponse:
         ),
         "sources": [(str(n), key.label) for n, key in enumerate(sources)],
         "heads": [_build_head(*head, wanted.sort) for head in HEADS],
-        "case": (
-            Encounter.objects.filter(public_id=wanted.case, dataset__study=run.study).first()
-            if wanted.case
-            else None
-        ),
+        "case": pages.case,
         "closed": has_closed(run.datasets.all(), closed.cases),
-        "any": exclude_closed_findings(Finding.objects.filter(game__run=run), closed).exists(),
+        "any": bool(count_facets(run, closed)) if wanted.case else bool(pages.counts),
     }
     htmx = request.htmx  # type: ignore[attr-defined]  # set by django-htmx's middleware
     partial = bool(htmx) and not htmx.history_restore_request
@@ -197,7 +187,11 @@ def _redirect_to_case(request: HttpRequest, run: JudgeRun, closed: ClosedObjects
 
     The public id is safe in an address.
     """
-    filters = {name: value for name, value in request.GET.items() if name not in ("case", "page")}
+    filters = {
+        name: value
+        for name, value in request.GET.items()
+        if name not in ("case", "after", "before")
+    }
     wanted = request.POST.get("case", "").strip()
     cases = exclude_closed(
         Encounter.objects.filter(comparisons__games__run=run), closed.cases, "pk"

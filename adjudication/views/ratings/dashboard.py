@@ -5,6 +5,7 @@ Ratings with their uncertainty, errors, pairs, and the basis of the ratings.
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpResponse
@@ -12,12 +13,14 @@ from django.shortcuts import render
 from django.utils.html import json_script
 from django.views.decorators.http import require_GET
 
+from accounts.api_access.errors import build_sentence
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from adjudication.findings.files import DICTIONARY
 from adjudication.judge_runs.tools import RULES
 from adjudication.judging.finding_words import CATEGORY_WORDS
 from adjudication.models import JudgeRun
+from adjudication.ratings.figures import FiguresPending
 from adjudication.ratings.reports import (
     agreement_table,
     choose_other_run,
@@ -36,6 +39,7 @@ from adjudication.reports.league.values import (
     SourceRatings,
 )
 from adjudication.scoring.errors import WEIGHTS
+from timelines.evaluation.tables import Table
 from timelines.evaluation.values import SourceKey
 from timelines.evaluations.table_files import FORMATS
 from timelines.models import Timeline
@@ -49,14 +53,18 @@ RULES_BACKBONE = "rules"
 def dashboard(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show the report on all games judged so far."""
     run = find_rated_run(request, public_id)
-    report = load_report(run)
+    try:
+        report, stored = load_report(run)
+    except FiguresPending as pending:
+        return _render_pending(request, run, pending)
     others = find_other_runs(request, run) if report.games else []
     against = choose_other_run(request, others)
-    compared, agreement = agreement_table(run, against) if against else (0, None)
+    compared, agreement = _compare(run, against)
     links = dashboard_tables.build_links(report)
     context: dict[str, Any] = {
         "run": run,
         "report": report,
+        "stored": stored,
         "result": describe_ratings(report.rated),
         "tables": {
             name: dashboard_tables.link_table(build(report), links.get(name, {}))
@@ -85,7 +93,25 @@ def dashboard(request: StudyRequest, public_id: str) -> HttpResponse:
 @study_role_required(*CASE_READERS)
 def dashboard_table(request: StudyRequest, public_id: str, name: str, format: str) -> HttpResponse:
     """Return one table as a file."""
-    return export_table(request, find_rated_run(request, public_id), name, format)
+    run = find_rated_run(request, public_id)
+    try:
+        return export_table(request, run, name, format)
+    except FiguresPending as pending:
+        return _render_pending(request, run, pending)
+
+
+def _compare(run: JudgeRun, against: JudgeRun | None) -> tuple[int, Table | None]:
+    """Return the agreement with another run; no table until it is computed."""
+    try:
+        return agreement_table(run, against) if against else (0, None)
+    except FiguresPending:
+        return 0, None
+
+
+def _render_pending(request: StudyRequest, run: JudgeRun, pending: FiguresPending) -> HttpResponse:
+    """Say that a large run's figures are not computed yet, or why not."""
+    context = {"run": run, "why": build_sentence(pending)}
+    return render(request, "adjudication/ratings/pending.html", context, status=HTTPStatus.ACCEPTED)
 
 
 def find_dependent_sources(run: JudgeRun) -> list[str]:

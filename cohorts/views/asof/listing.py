@@ -10,6 +10,7 @@ from django.core.paginator import Paginator
 from django.forms import Form
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.permissions import CASE_READERS
@@ -56,19 +57,24 @@ def as_of_new(request: StudyRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         try:
-            report = start_report(
-                question=Question(
-                    data["dataset"], Source(data["source"]), data["hours"], data["after"]
-                ),
-                concepts=list(data.get("concepts") or ()),
-                label=data["label"],
-                by=request.user,
-            )
+            report, *others = [
+                start_report(
+                    question=Question(
+                        data["dataset"], Source(source), data["hours"], data["after"]
+                    ),
+                    concepts=list(data.get("concepts") or ()),
+                    label=data["label"],
+                    by=request.user,
+                )
+                for source in (data["source"], data["beside"])
+                if source
+            ]
         except AsOfRefused as refused:
             form.add_error(None, str(refused))
         else:
             messages.success(request, "The report is queued.")
-            return redirect("cohorts:as_of_report", report.public_id)
+            address = reverse("cohorts:as_of_report", args=[report.public_id])
+            return redirect("?".join([address, *(f"with={o.public_id}" for o in others)]))
     return _show_form(request, form, "Report what was known at an hour")
 
 

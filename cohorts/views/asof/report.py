@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -12,7 +13,12 @@ from django.urls import reverse
 from django.utils.html import json_script
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.permissions import CASE_READERS, STUDY_ADMINS, user_can_manage_study
+from accounts.permissions import (
+    CASE_READERS,
+    STUDY_ADMINS,
+    check_user_can_manage_study,
+    user_can_manage_study,
+)
 from accounts.scoping import StudyRequest, study_role_required
 from cohorts.asof.counting import Cell, find_asked_timelines, list_cell
 from cohorts.asof.exporting import start_as_of_export
@@ -26,10 +32,14 @@ from cohorts.asof.states import TOO_EARLY, State
 from cohorts.exposing import expose
 from cohorts.models import AsOfReport, LeakageCheck
 from cohorts.values import Source
+from jobs.actions import cancel, retry
+from jobs.states import InvalidTransition
 from timelines.evaluations.opening import ACTIVE
 from timelines.evaluations.table_files import table_file
 
 PER_PAGE = 25
+#: What a person may do with a report or check, by the last part of its address.
+ACTIONS: Mapping[str, Callable[..., None]] = {"cancel": cancel, "retry": retry}
 
 
 @require_GET
@@ -38,6 +48,7 @@ def as_of_report(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show one report; htmx polls its progress."""
     report = open_job(request, AsOfReport, public_id)
     context = _figures(report, _names(report)) | {"export_form": ExportForm()}
+    context |= _beside(request, report)
     return _show(request, report, "report", context)
 
 
@@ -111,6 +122,39 @@ def as_of_export(request: StudyRequest, public_id: str) -> HttpResponse:
     return redirect("timelines:exports")
 
 
+@require_POST
+@study_role_required(*CASE_READERS)
+def as_of_action(request: StudyRequest, public_id: str, action: str) -> HttpResponse:
+    """Cancel a report, or make it again."""
+    report = open_job(request, AsOfReport, public_id)
+    _act(request, report, action)
+    return redirect("cohorts:as_of_report", public_id)
+
+
+@require_POST
+@study_role_required(*CASE_READERS)
+def leakage_action(request: StudyRequest, public_id: str, action: str) -> HttpResponse:
+    """Cancel a check, or make it again."""
+    check = open_job(request, LeakageCheck, public_id)
+    _act(request, check, action)
+    return redirect("cohorts:leakage_check", public_id)
+
+
+def _act(request: StudyRequest, job: AsOfReport | LeakageCheck, action: str) -> None:
+    """Do the action for the person who started the job, or an admin.
+
+    Raises Http404 for an unknown action, NotAllowed for another person.
+    """
+    if (act := ACTIONS.get(action)) is None:
+        raise Http404
+    if job.created_by_id != request.user.pk:
+        check_user_can_manage_study(request.user, job.study)
+    try:
+        act(job=job, by=request.user, study=job.study)
+    except InvalidTransition:
+        messages.warning(request, "It had already ended or started. Nothing was changed.")
+
+
 @require_GET
 @study_role_required(*CASE_READERS)
 def as_of_cell(request: StudyRequest, public_id: str) -> HttpResponse:
@@ -125,6 +169,42 @@ def leakage_cell(request: StudyRequest, public_id: str) -> HttpResponse:
     return _show_cell(request, open_job(request, LeakageCheck, public_id))
 
 
+def _beside(request: StudyRequest, report: AsOfReport) -> dict[str, Any]:
+    """Return the reports of other times to show beside this one, and the chosen one.
+
+    They have the same dataset and hour. Their figures are drawn on one scale.
+    """
+    if report.report is None:
+        return {}
+    others = list(
+        AsOfReport.objects.filter(
+            study=report.study, dataset=report.dataset, hours=report.hours, after=report.after
+        )
+        .exclude(source=report.source)
+        .exclude(report=None)
+        .order_by("source", "-created_at")
+        .distinct("source")
+    )
+    wanted = request.GET.get("with", "")
+    other = next((one for one in others if one.public_id == wanted), None)
+    found: dict[str, Any] = {
+        "others": [(one.public_id, Source(one.source).words) for one in others],
+        "other": other,
+    }
+    if other is None:
+        return found
+    assert other.report is not None  # excluded above
+    plots = [
+        make_plot(read_groups(plain, _names(one)))
+        for one, plain in ((report, report.report), (other, other.report))
+    ]
+    return found | {
+        "beside": _figures(other, _names(other)),
+        "other_words": Source(other.source).words,
+        "plot": json_script({**plots[0], "beside": plots[1]}, "evaluation-data"),
+    }
+
+
 def _show(
     request: StudyRequest, job: AsOfReport | LeakageCheck, name: str, context: dict[str, Any]
 ) -> HttpResponse:
@@ -133,9 +213,13 @@ def _show(
     context |= {
         "job": job,
         "active": active,
+        "side": "",
         "source_words": Source(job.source).words,
         "address": reverse(view, args=[job.public_id]),
         "can_export": user_can_manage_study(request.user, job.study),
+        "can_act": job.created_by_id == request.user.pk
+        or user_can_manage_study(request.user, job.study),
+        "act_route": f"cohorts:{'as_of' if name == 'report' else 'leakage'}_action",
     }
     htmx = request.htmx  # type: ignore[attr-defined]  # set by django-htmx's middleware
     template = "cohorts/asof/_progress.html" if htmx else f"cohorts/asof/{name}.html"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.core.paginator import Paginator
@@ -11,19 +11,16 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.models import Study
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from cohorts.attention.actions import mark_looked_at
-from cohorts.attention.ranking import find_items, find_latest, start_ranking
+from cohorts.attention.ranking import find_items, find_latest, load_mentions, start_ranking
 from cohorts.attention.values import Reason
 from cohorts.exposing import expose
 from cohorts.models import AttentionItem
 from ehr.models import Dataset
 from timelines.access.closed import closed_encounters
 from timelines.cases.listing import title_line
-from timelines.models import Occurrence
-from timelines.runs.study_timeline.selection import find_study_runs
 
 PAGE_SIZE = 25
 
@@ -64,7 +61,7 @@ def attention(request: StudyRequest) -> HttpResponse:
     )
     shown = list(page.object_list)
     expose(request, [item.encounter.public_id for item in shown])
-    mentions = _load_mentions(study, shown)
+    mentions = load_mentions(study, shown)
     context = {
         "page": page,
         "lines": [_line(item, mentions) for item in shown],
@@ -93,17 +90,6 @@ def attention_look(request: StudyRequest, number: int) -> HttpResponse:
         raise Http404
     mark_looked_at(item=item, by=request.user)
     return redirect(f"{reverse('cohorts:attention')}?{request.GET.urlencode()}")
-
-
-def _load_mentions(study: Study, items: Sequence[AttentionItem]) -> dict[tuple[int, str], str]:
-    """Return the mentions of the items' occurrences in the study timelines."""
-    found = Occurrence.objects.filter(
-        inventory__case_runs__run__in=find_study_runs(study),
-        inventory__encounter__in=[item.encounter_id for item in items],
-        uid4__in=[item.uid4 for item in items if item.uid4],
-    )
-    rows = found.values_list("inventory__encounter_id", "uid4", "mention")
-    return {(encounter, uid4): mention for encounter, uid4, mention in rows}
 
 
 def _line(item: AttentionItem, mentions: Mapping[tuple[int, str], str]) -> Line:

@@ -10,9 +10,10 @@ from django.views.decorators.http import require_POST
 from accounts.permissions import CASE_READERS, NotAllowed
 from accounts.scoping import StudyRequest, study_role_required
 from accounts.wording import format_count
+from cohorts.concepts.access import CLOSED, is_closed
 from cohorts.concepts.actions import archive_concept, decide, describe_concept, make_version
 from cohorts.concepts.values import ConceptRefused
-from cohorts.views.concepts.shared import CLOSED, back_to, find_concept, is_closed
+from cohorts.views.concepts.shared import back_to, find_concept
 from timelines.access.closed import closed_encounters
 
 

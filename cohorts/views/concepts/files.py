@@ -12,9 +12,10 @@ from django.views.decorators.http import require_GET, require_POST
 from accounts.audit.trail import record
 from accounts.permissions import CASE_READERS, NotAllowed
 from accounts.scoping import StudyRequest, study_role_required
+from cohorts.concepts.access import CLOSED, is_closed
 from cohorts.concepts.portable import import_concept, write_concept
 from cohorts.concepts.values import ConceptRefused
-from cohorts.views.concepts.shared import CLOSED, find_concept, is_closed, say_proposed
+from cohorts.views.concepts.shared import find_concept, say_proposed
 from timelines.access.closed import closed_encounters
 
 

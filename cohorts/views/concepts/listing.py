@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from django.contrib import messages
-from django.db.models import Max
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
@@ -13,25 +10,11 @@ from django.views.decorators.http import require_GET, require_POST
 from accounts.permissions import CASE_READERS, user_can_manage_study
 from accounts.scoping import StudyRequest, study_role_required
 from cohorts.concepts.actions import create_concept
-from cohorts.concepts.counting import count_states, count_stays
+from cohorts.concepts.listing import list_lines
 from cohorts.concepts.matching import count_missing_vectors
-from cohorts.concepts.use import count_uses
 from cohorts.concepts.values import ConceptRefused
 from cohorts.models import Concept
-from cohorts.views.concepts.shared import is_closed
 from timelines.access.closed import closed_encounters
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A concept of the list, counted over the cases that are open to the person."""
-
-    concept: Concept
-    accepted: int
-    waiting: int
-    stays: int
-    version: int | None
-    uses: int
 
 
 @require_GET
@@ -39,29 +22,8 @@ class Line:
 def concepts(request: StudyRequest) -> HttpResponse:
     """List the concepts that are not archived."""
     study, closed = request.study, closed_encounters(request.user)
-    every = list(
-        Concept.objects.filter(study=study, archived_at__isnull=True).annotate(
-            newest=Max("versions__number")
-        )
-    )
-    keys = [concept.pk for concept in every]
-    hidden = is_closed(study, closed)
-    states, stays, uses = (
-        count_states(study, closed),
-        count_stays(study, keys, closed),
-        count_uses(keys),
-    )
-    lines = [
-        Line(
-            one,
-            states.get(one.pk, {}).get("accepted", 0),
-            states.get(one.pk, {}).get("proposed", 0),
-            stays.get(one.pk, 0),
-            None if hidden else one.newest,
-            uses.get(one.pk, 0),
-        )
-        for one in every
-    ]
+    every = list(Concept.objects.filter(study=study, archived_at__isnull=True))
+    lines = list_lines(study, every, closed)
     admin = user_can_manage_study(request.user, study)
     context = {
         "lines": lines,

@@ -14,12 +14,13 @@ from django.views.decorators.http import require_GET
 from accounts.membership.members import member_lines
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
-from cohorts.concepts.counting import Counts, Quote, count_members, load_quotes
+from cohorts.concepts.access import CLOSED, is_closed
+from cohorts.concepts.counting import Counts, Quote, count_members, load_quotes, show_members
 from cohorts.concepts.sampling import has_decided, measure
 from cohorts.concepts.use import count_uses
 from cohorts.exposing import expose
 from cohorts.models import Concept, ConceptMember, ConceptRule, ConceptSample
-from cohorts.views.concepts.shared import CLOSED, find_concept, is_closed
+from cohorts.views.concepts.shared import find_concept
 from jobs.models import JobState
 from timelines.access.closed import closed_encounters
 from timelines.backbones.rules.querying.vocabulary import list_drug_classes
@@ -53,7 +54,7 @@ def concept(request: StudyRequest, public_id: str) -> HttpResponse:
     one = find_concept(request, public_id)
     study, closed = request.study, closed_encounters(request.user)
     counts = count_members(study, [one.pk], closed)
-    members = one.members.filter(pk__in=list(counts)) if closed else one.members.all()
+    members = show_members(one, counts, closed)
     totals = {value: members.filter(state=value).count() for value in ConceptMember.State.values}
     state = request.GET.get("state", "")
     if state not in totals:

@@ -12,12 +12,13 @@ from django.views.decorators.http import require_GET, require_POST
 from accounts.models import User
 from accounts.permissions import CASE_READERS, NotAllowed
 from accounts.scoping import StudyRequest, study_role_required
+from cohorts.concepts.access import CLOSED, is_closed
 from cohorts.concepts.counting import quote
 from cohorts.concepts.sampling import answer_item, close_sample, draw_sample, find_next
 from cohorts.concepts.values import ConceptRefused
 from cohorts.exposing import expose
 from cohorts.models import ConceptSample
-from cohorts.views.concepts.shared import CLOSED, back_to, find_concept, is_closed
+from cohorts.views.concepts.shared import back_to, find_concept
 from timelines.access.closed import closed_encounters
 
 DEFAULT_COUNT = 20

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from django.contrib import messages
 from django.http import HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
-from accounts.models import Study
 from accounts.scoping import StudyRequest
 from accounts.wording import format_count
 from cohorts.models import Concept
-from ehr.models import Dataset
-from timelines.access.closed import has_closed
-
-CLOSED = (
-    "Cases of this study are closed to you. What depends on all of its cases opens when they do:"
-    " versions, samples and files of concepts."
-)
 
 
 def find_concept(request: StudyRequest, public_id: str) -> Concept:
     """Return a concept of the active study; 404 for any other."""
     concepts = Concept.objects.select_related("study", "created_by")
     return get_object_or_404(concepts, public_id=public_id, study=request.study)
-
-
-def is_closed(study: Study, closed: Collection[int]) -> bool:
-    """Return whether figures over all cases of the study are closed to the person."""
-    return has_closed(Dataset.objects.filter(study=study), closed)
 
 
 def back_to(concept: Concept, query: str = "") -> HttpResponseRedirect:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
@@ -16,7 +17,6 @@ from django.views.decorators.http import require_GET, require_POST
 
 from accounts.permissions import CASE_READERS, user_can_manage_study
 from accounts.scoping import StudyRequest, study_role_required
-from cohorts.exposing import expose
 from cohorts.facts.versions import newest_versions
 from cohorts.models import ConceptVersion, Trajectory
 from cohorts.trajectories.actions import SavingRefused, delete_view, save_view
@@ -25,16 +25,13 @@ from cohorts.trajectories.choices import (
     find_dataset,
     saved_choice,
 )
-from cohorts.trajectories.figures import Figures, describe_changes, make_figures, summarise_courses
+from cohorts.trajectories.figures import TABLES, summarise_courses
 from cohorts.trajectories.lanes import Order
-from cohorts.trajectories.loading import find_series, load, load_changes, load_curve
+from cohorts.trajectories.opening import open_figures
 from cohorts.values import Source
 from ehr.models import Dataset
-from timelines.access.closed import closed_encounters
 from timelines.formats.tables.writer import safe_cell
 
-#: Hours before and after hour 0 in which a value is looked for.
-AROUND = 24.0
 GROUPS = (("", "No groups"), ("unit", "Unit"), ("sex", "Sex"))
 
 
@@ -92,9 +89,9 @@ def trajectory_table(request: StudyRequest, name: str) -> HttpResponse:
     dataset = find_dataset(request.study, choice)
     if dataset is None:
         raise Http404
-    figures: Figures = _figures(request, dataset, choice, versions)["figures"]
-    if name not in figures.tables:
+    if name not in TABLES:
         raise Http404
+    figures = open_figures(request, dataset, choice, versions, shown=name).figures
     table, out = figures.tables[name], io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(table.heads)
@@ -140,23 +137,26 @@ def trajectory_delete(request: StudyRequest, public_id: str) -> HttpResponse:
 def _figures(
     request: StudyRequest, dataset: Dataset, choice: Choice, versions: Mapping[str, ConceptVersion]
 ) -> dict[str, Any]:
-    """Return the figures over the cases that are open to the person, and record them."""
-    loaded = load(dataset, choice, versions, closed_encounters(request.user))
-    series = find_series(dataset, choice.series)
-    changes = load_changes(dataset, loaded.aligned, series, AROUND)
-    figures = make_figures(
-        loaded,
-        choice,
-        {key: version.concept.name for key, version in versions.items()},
-        load_curve(dataset, loaded.aligned, series, choice),
-        changes,
-    )
-    expose(request, figures.exposed)
+    """Return the figures over the cases that are open to the person."""
+    context = _show_one(request, dataset, choice, versions)
+    plots = context["figures"].plots
+    if choice.beside is not None:
+        other = replace(choice, source=choice.beside, beside=None)
+        beside = _show_one(request, dataset, other, versions)
+        plots = {**plots, "beside": beside["figures"].plots}
+        context |= {"other": beside, "other_choice": other}
+    return {**context, "data": json_script(plots, "evaluation-data")}
+
+
+def _show_one(
+    request: StudyRequest, dataset: Dataset, choice: Choice, versions: Mapping[str, ConceptVersion]
+) -> dict[str, Any]:
+    """Return the figures by the times of `choice.source`, and what is said of them."""
+    opened = open_figures(request, dataset, choice, versions)
     return {
-        "figures": figures,
-        "series": series,
-        "changes": describe_changes(changes),
-        "courses": summarise_courses(figures.tables["courses"]),
-        "without": len(loaded.aligned.without),
-        "data": json_script(figures.plots, "evaluation-data"),
+        "figures": opened.figures,
+        "series": opened.series,
+        "changes": opened.changes,
+        "courses": summarise_courses(opened.figures.tables["courses"]),
+        "without": opened.without,
     }

@@ -12,18 +12,35 @@ from django.views.decorators.http import require_http_methods
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from cohorts.engine.aces.importing import read_aces
-from cohorts.engine.language import All
-from cohorts.engine.language import Window as Criteria
+from cohorts.engine.language import Picked
 from cohorts.engine.values import WindowError
 from cohorts.engine.words import describe_window
 from cohorts.engine.writing import write_window
 from cohorts.facts.versions import find_concepts
-from cohorts.models import Window
+from cohorts.models import Window, WindowVersion
 from cohorts.windows.actions import create_window, read_criteria, save_version
 from cohorts.windows.building import START, build, names_of_events
 from cohorts.windows.exchange import codes_of
+from cohorts.windows.filling import fill_form, list_lines
 from cohorts.windows.finding import get_window
+from cohorts.windows.stored import describe_renamed, read_stored
 from cohorts.windows.values import WindowRefused
+
+WHENS = (
+    ("", "at any time"),
+    ("within", "within hours"),
+    ("before", "before"),
+    ("after", "after"),
+    ("between", "between two"),
+    ("during", "during two"),
+)
+FACTS = (
+    ("age", "age in years"),
+    ("length", "length in hours"),
+    ("sex", "sex"),
+    ("unit", "unit"),
+    ("disposition", "disposition"),
+)
 
 
 @require_http_methods(["GET", "POST"])
@@ -39,23 +56,41 @@ def window_edit(request: StudyRequest, public_id: str) -> HttpResponse:
     """Change the criteria and save them as a new version."""
     found = get_window(request, public_id)
     newest = found.versions.first()
-    return _edit(request, found, newest.yaml if newest else START)
+    return _edit(request, found, _start_with(request, newest) if newest else START)
+
+
+def _start_with(request: StudyRequest, version: WindowVersion) -> str:
+    """Return the YAML of a version, with the names that its concepts have now."""
+    try:
+        stored = read_stored(version)
+    except WindowError:
+        return version.yaml
+    if request.method == "GET":
+        for sentence in describe_renamed(stored.renamed):
+            messages.info(request, sentence)
+    return write_window(stored.criteria)
 
 
 def _edit(request: StudyRequest, found: Window | None, start: str) -> HttpResponse:
     """Answer a step of the form; "save" stores the criteria."""
     text, step = request.POST.get("yaml", start), request.POST.get("step", "")
-    error = ""
+    error, fields = "", dict[str, str]()
     try:
         if step == "save":
             return _save(request, found, text)
         if step == "aces":
             text = _import(request)
+        elif step.startswith("open-"):
+            fields = fill_form(read_criteria(request.study, text), step.removeprefix("open-"))
         elif step not in ("", "show"):
             text = _step(request, text, step)
     except (WindowError, WindowRefused) as refused:
-        error = str(refused)
-    return render(request, "cohorts/windows/edit.html", _context(request, found, text, error))
+        error, fields = str(refused), request.POST.dict()
+    return render(
+        request,
+        "cohorts/windows/edit.html",
+        {"step": step, **_context(request, found, text, error), "fields": fields},
+    )
 
 
 def _step(request: StudyRequest, text: str, step: str) -> str:
@@ -88,22 +123,24 @@ def _context(request: StudyRequest, found: Window | None, text: str, error: str)
         criteria = read_criteria(request.study, text)
     except WindowError as unread:
         error = error or str(unread)
+    lines = list_lines(criteria) if criteria else []
+    names = names_of_events(criteria) if criteria else []
+    anchor = criteria.anchor if criteria else ""
+    moments = ("anchor", "admission", "discharge")
     return {
         "window": found,
+        "name": criteria.name if criteria else "",
+        "anchor": anchor.concept if isinstance(anchor, Picked) else anchor,
+        "anchor_which": anchor.which if isinstance(anchor, Picked) else 1,
         "yaml": text,
         "error": error,
         "words": describe_window(criteria) if criteria else "",
-        "parts": _parts(criteria) if criteria else [],
-        "names": names_of_events(criteria) if criteria else [],
+        "lines": lines,
         "concepts": [concept.name for concept in find_concepts(request.study)],
+        "whens": WHENS,
+        "references": [*moments, *names],
+        "others": ["discharge", "anchor", "admission", *names],
+        "groups": [line for line in lines if line.group],
+        "facts": FACTS,
+        "compared": ("at least", "at most", "is", "is not"),
     }
-
-
-def _parts(criteria: Criteria) -> list[str]:
-    """Return each top criterion in words, for the buttons that remove it."""
-    start = len(describe_window(Criteria("", criteria.anchor)))
-    alone = [
-        describe_window(Criteria("", criteria.anchor, All((part,))))
-        for part in criteria.where.parts
-    ]
-    return [words[start:].removeprefix(" such that ").removesuffix(".") for words in alone]

@@ -13,12 +13,13 @@ from accounts.permissions import CASE_READERS, user_can_manage_study
 from accounts.scoping import StudyRequest, study_role_required
 from cohorts.engine.aces.exporting import write_aces
 from cohorts.engine.values import WindowError
-from cohorts.models import Concept, Window, WindowResult
+from cohorts.models import Window, WindowResult
 from cohorts.values import Source
-from cohorts.windows.actions import archive_window, read_criteria
+from cohorts.windows.actions import archive_window
 from cohorts.windows.exchange import codes_of
 from cohorts.windows.finding import ACTIVE, describe_version, frozen_concepts, get_window
 from cohorts.windows.results import launch_result
+from cohorts.windows.stored import read_stored
 from cohorts.windows.values import WindowRefused
 from ehr.models import Dataset
 
@@ -46,14 +47,13 @@ def window(request: StudyRequest, public_id: str) -> HttpResponse:
     versions = list(found.versions.select_related("created_by"))
     wanted = request.GET.get("version", "")
     version = next((v for v in versions if str(v.number) == wanted), versions[0])
-    names = set(Concept.objects.filter(study=request.study).values_list("name", flat=True))
     results = WindowResult.objects.filter(version__window=found).defer("report")
     shown = list(results.select_related("version", "dataset", "created_by")[:MOST_RESULTS])
     context = {
         "window": found,
         "version": version,
         "versions": versions,
-        "words": describe_version(version, names),
+        "words": describe_version(version),
         "concepts": frozen_concepts(version),
         "results": [(r, r.state in ACTIVE, _sources(r)) for r in shown],
         "datasets": Dataset.objects.filter(study=request.study).order_by("name"),
@@ -112,8 +112,7 @@ def window_aces(request: StudyRequest, public_id: str) -> HttpResponse:
     version = found.versions.first()
     assert version is not None
     try:
-        criteria = read_criteria(request.study, version.yaml)
-        text = write_aces(criteria, codes=codes_of(request.study))
+        text = write_aces(read_stored(version).criteria, codes=codes_of(request.study))
     except WindowError as error:
         messages.error(request, f"ACES cannot say this. {error}")
         return redirect("cohorts:window", public_id)

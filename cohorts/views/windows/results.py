@@ -10,7 +10,6 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.audit.trail import record
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from cohorts.engine.values import WindowError
@@ -20,21 +19,22 @@ from cohorts.values import Source
 from cohorts.windows.counting import (
     changed_since,
     choose_members,
+    count_given_up,
     count_table,
     count_yes,
     find_before,
     open_members,
 )
-from cohorts.windows.files import write_members
+from cohorts.windows.files import send_members
 from cohorts.windows.finding import ACTIVE, get_result
 from cohorts.windows.lines import make_lines
-from cohorts.windows.results import standing_answers, update_result
+from cohorts.windows.results import update_result
 from cohorts.windows.summaries import find_changes
 from cohorts.windows.values import WindowRefused
 from jobs.actions import cancel, retry
 from jobs.models import JobState
 from jobs.states import InvalidTransition
-from timelines.access.closed import closed_encounters, has_closed
+from timelines.access.closed import closed_encounters
 
 PAGE_SIZE = 25
 
@@ -86,10 +86,7 @@ def _figures(request: StudyRequest, found: WindowResult) -> dict[str, Any]:
         "page": page,
         "lines": lines,
         "changes": find_changes(found, closed),
-        # Counted over all cases, so that it says nothing to whom one is closed.
-        "given_up": 0
-        if has_closed([found.dataset], closed)
-        else sum((found.report or {}).get("given_up", {}).values()),
+        "given_up": count_given_up(found, closed),
     }
 
 
@@ -134,22 +131,4 @@ def _steer(request: StudyRequest, public_id: str, act: Any) -> HttpResponse:
 def window_result_csv(request: StudyRequest, public_id: str) -> StreamingHttpResponse:
     """Return the members of the open cases as CSV; `show` as on the page."""
     found = get_result(request, public_id)
-    members = open_members(found, closed_encounters(request.user))
-    chosen = choose_members(members, request.GET.get("show", ""), find_before(found))
-    chosen = chosen.select_related("encounter")
-    expose(request, chosen.values_list("encounter__public_id", flat=True))
-    record(
-        actor=request.user,
-        study=request.study,
-        action="window.download",
-        object_type="cohorts.windowresult",
-        object_id=found.public_id,
-    )
-    keys = list(chosen.values_list("encounter_id", flat=True))
-    answers = standing_answers(found.version.window, keys)
-    response = StreamingHttpResponse(
-        write_members(chosen.iterator(chunk_size=2000), answers),
-        content_type="text/csv; charset=utf-8",
-    )
-    response["Content-Disposition"] = 'attachment; filename="members.csv"'
-    return response
+    return send_members(request, found, request.GET.get("show", ""))

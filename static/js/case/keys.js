@@ -34,6 +34,7 @@ const KEYS = {
   c: "comment",
   f: "flag",
   m: "maximise",
+  h: "as_of",
   1: "tab-story",
   2: "tab-lanes",
   3: "tab-table",

@@ -184,6 +184,15 @@ function dim() {
     segment.classList.toggle("is-dim", !shown);
   }
 }
+// Where spans overlap, the innermost occurrence decides.
+function markKnown() {
+  body.classList.toggle("is-as-of", Case.state.asOf !== null);
+  for (const segment of body.querySelectorAll(".seg")) {
+    const [uid] = segment.dataset.o.split(" ");
+    segment.dataset.known = Case.knownOf(Case.items[Case.byUid.get(uid)] ?? {});
+  }
+}
+Case.on("asOf", markKnown);
 Case.on("window", dim);
 Case.on("search", dim);
 document.addEventListener("clockchange", () => label(chosenLabel, Case.selectedItem()));

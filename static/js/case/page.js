@@ -10,6 +10,7 @@ import "./record.js";
 import "./story.js";
 import "./chain.js";
 import "./answers.js";
+import "./as_of.js";
 import "./menus.js";
 import "./panes.js";
 import "./palette.js";

@@ -18,9 +18,9 @@ export const searched = items.map((item) =>
   folded([item.m, ...classesOf.get(item.u) ?? []].join(" · "))
 );
 export const byUid = new Map(items.map((item, index) => [item.u, index]));
-export const state = { selected: -1, window: [0, 1], hits: null };
+export const state = { selected: -1, window: [0, 1], hits: null, asOf: null };
 
-// Events: select, window, hover, search, tab, chain, answered, print, reveal (a place of the note).
+// Events: select, window, hover, search, asOf, tab, chain, answered, print, reveal (a place of the note).
 export const { on, emit } = createEvents();
 export const remembered = rememberedUnder("case");
 export const find = (selector) => root.querySelector(selector);
@@ -67,6 +67,16 @@ export function zoom(factor) {
   const item = selectedItem();
   const centre = item && inWindow(item) ? item.x : undefined;
   setWindow(...zoomed(state.window, factor, centre));
+}
+
+// What was known of an occurrence at the hour of the slider; "" while it is closed.
+export const knownOf = (item) => state.asOf?.states.get(item.u) ?? "";
+
+// The position of an hour of the stay, which is drawn evenly.
+export function placeOfHour(hour) {
+  const { zero, discharge } = data;
+  const length = state.hoursOfStay;
+  return discharge === null || !length ? null : zero + (discharge - zero) * hour / length;
 }
 
 let isHidden = () => false;

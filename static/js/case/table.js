@@ -16,6 +16,12 @@ function number(value) {
     maximumFractionDigits: digits,
   }).replace("-", "−");
 }
+const KNOWN = {
+  known: "known",
+  later: "documented later",
+  uncertain: "uncertain",
+  not_yet: "not yet",
+};
 const COLUMNS = [
   { name: "#", key: (i) => i.n, text: (i) => String(i.n), num: true },
   {
@@ -53,6 +59,7 @@ const COLUMNS = [
       wrap: true,
     }]
     : []),
+  { name: "As of", key: (i) => Case.knownOf(i), text: (i) => KNOWN[Case.knownOf(i)] ?? "" },
 ];
 const sort = { column: 0, down: false };
 const filters = new Array(COLUMNS.length).fill("");
@@ -221,8 +228,9 @@ function columnChoice() {
   return made;
 }
 
+// The last column has words only while the slider "As of" is open.
 const hide = () => {
-  table.dataset.hide = [...hidden].join(" ");
+  table.dataset.hide = [...hidden, ...(Case.state.asOf ? [] : [COLUMNS.length - 1])].join(" ");
 };
 
 function build() {
@@ -269,5 +277,9 @@ document.addEventListener("clockchange", () => built && fill());
 Case.on("print", () => {
   if (!built) build();
   more(shown.length);
+});
+Case.on("asOf", () => {
+  hide();
+  if (built) fill();
 });
 for (const name of ["window", "search"]) Case.on(name, () => built && fill());

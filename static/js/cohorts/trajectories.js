@@ -160,13 +160,42 @@ function survival(data, look, size) {
   return { data: drawn, layout: made };
 }
 
-const stays = JSON.parse(document.getElementById("evaluation-data").textContent).lanes.stays;
-const figure = document.querySelector('[data-figure="lanes"]');
-figure?.addEventListener("figuredrawn", () => {
-  figure.querySelector("[data-plot]").on("plotly_click", ({ points }) => {
-    const lane = points[0]?.customdata;
-    if (lane !== undefined && lane !== null) location.href = stays[lane].url;
-  });
-}, { once: true });
+// A click on a mark or a line of the lanes opens its stay.
+function openOnClick(name, stays) {
+  const figure = document.querySelector(`[data-figure="${name}"]`);
+  figure?.addEventListener("figuredrawn", () => {
+    figure.querySelector("[data-plot]").on("plotly_click", ({ points }) => {
+      const lane = points[0]?.customdata;
+      if (lane !== undefined && lane !== null) location.href = stays[lane].url;
+    });
+  }, { once: true });
+}
 
-drawFigures({ lanes, density, curve, changes, survival });
+// The values that an axis has to show on both sides.
+const extents = {
+  curve: (data) => data.curve.flatMap((row) => [row[1], row[3]]),
+  changes: (data) => data.changes.flat(),
+  density: (data) => [0, ...data.density.map((row) => row[2])],
+};
+
+// Draws the second side by the same function, and both on one scale.
+function onOneScale(name, draw, isBeside) {
+  return (data, look, size) => {
+    const made = draw(isBeside ? data.beside : data, look, size);
+    if (!made || !data.beside || !extents[name]) return made;
+    const values = [data, data.beside].flatMap(extents[name]);
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    const room = 0.05 * (high - low || 1);
+    made.layout.yaxis = { ...made.layout.yaxis, range: [low - (low ? room : 0), high + room] };
+    return made;
+  };
+}
+
+const payload = JSON.parse(document.getElementById("evaluation-data").textContent);
+openOnClick("lanes", payload.lanes.stays);
+if (payload.beside) openOnClick("beside-lanes", payload.beside.lanes.stays);
+const plots = Object.entries({ lanes, density, curve, changes, survival });
+drawFigures(Object.fromEntries(plots.flatMap(([name, draw]) => [
+  [name, onOneScale(name, draw, false)],
+  [`beside-${name}`, onOneScale(name, draw, true)],
+])));

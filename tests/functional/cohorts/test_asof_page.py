@@ -77,6 +77,75 @@ def test_the_slider_shows_the_stay_as_it_was_known(stay, person, page, enter, co
     assert complaints == []
 
 
+def test_the_case_page_shows_the_stay_at_an_hour_without_asking_again(
+    stay, person, page, enter, complaints
+):
+    enter(page, person, f"{reverse('timelines:case', args=[stay.public_id])}")
+    page.locator("#case[data-ready]").wait_for()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.keyboard.press("h")
+    slider = page.get_by_role("slider", name="As of")
+    expect(slider).to_be_focused()
+    slider.fill("7")
+    bar = page.locator("#as-of-bar")
+    expect(bar).to_contain_text("As of 7 h")
+    assert bar.locator("[data-as-of-count]").all_inner_texts() == ["1", "2", "1", "2"]
+    page.keyboard.press("ArrowRight")
+    expect(slider).to_have_attribute("aria-valuetext", "8 h from admission")
+    assert bar.locator("[data-as-of-count]").all_inner_texts() == ["2", "2", "1", "1"]
+    dose = page.locator(".seg", has_text="andexanet was given")
+    expect(dose).to_have_attribute("data-known", "known")
+    page.get_by_role("button", name="‹").click()
+    expect(bar).to_contain_text("As of 7.5 h")
+    page.keyboard.press("3")
+    expect(page.get_by_role("row", name="Extubated")).to_contain_text("not yet")
+    assert sum("/as-of/" in address for address in asked) == 1
+    assert_accessible(page)
+    fits(page)
+    slider.focus()
+    page.keyboard.press("Escape")
+    expect(bar).to_be_hidden()
+    expect(page.get_by_role("button", name="As of", exact=True)).to_be_focused()
+    assert complaints == []
+
+
+def test_two_timelines_are_put_side_by_side(stay, person, page, enter, complaints):
+    enter(page, person, f"{reverse('cohorts:as_of_case', args=[stay.public_id])}?h=7&beside=note")
+    sides = page.locator(".as-of-list")
+    expect(sides).to_have_count(2)
+    dose = [side.get_by_role("row", name="andexanet was given") for side in sides.all()]
+    # By the row it was given at 7.5 h; by the note at 4 h, documented when the note was written.
+    expect(dose[0]).to_contain_text("Not yet")
+    expect(dose[1]).to_contain_text("Documented later")
+    assert_accessible(page)
+    fits(page)
+    page.goto(page.url.split("/cohorts/")[0] + reverse("cohorts:as_of_new"))
+    page.locator("#id_hours").fill("7")
+    page.get_by_label("Beside them").select_option("note")
+    page.get_by_role("button", name="Start").click()
+    for report in AsOfReport.objects.order_by("pk"):
+        execute_report(report.pk)
+    page.reload()
+    figures = page.locator("figure[data-drawn]")
+    expect(figures).to_have_count(2)
+    totals = page.locator(".sides .result")
+    expect(totals.first).to_contain_text("4 of 6")
+    expect(totals.last).to_contain_text("6 of 6")
+    ends = page.locator("[data-plot]").evaluate_all(
+        "(all) => all.map((p) => p.layout.xaxis.range[1])"
+    )
+    assert ends[0] == ends[1]
+    assert_accessible(page)
+    fits(page)
+    view = reverse("cohorts:trajectory_view")
+    page.goto(f"{page.url.split('/cohorts/')[0]}{view}?source=record&beside=note")
+    expect(page.locator("figure[data-drawn]")).to_have_count(2)
+    assert_accessible(page)
+    fits(page)
+    assert complaints == []
+
+
 def test_from_a_report_to_its_sentences_and_a_check(stay, person, page, enter, complaints):
     enter(page, person, reverse("cohorts:as_of_reports"))
     page.get_by_role("link", name="New report").click()

@@ -292,3 +292,34 @@ def test_another_study_sees_nothing(run, stay, client):
     for name, key in (("as_of_report", report), ("as_of_cell", report), ("as_of_case", stay)):
         assert client.get(reverse(f"cohorts:{name}", args=[key.public_id])).status_code == 404
     assert b"At 8" not in client.get(reverse("cohorts:as_of_reports")).content
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_person_who_started_a_report_cancels_it_and_makes_it_again(client):
+    stay = make_stay(make_study_run(factories.make_dataset()), [Event("Fell", 1.0, 1.0)], [])
+    study = stay.dataset.study
+    mine, other = (factories.make_user(study, Role.CLINICIAN) for _ in range(2))
+    question = Question(stay.dataset, Source.RECORD, 6.0, None)
+    report = start_report(question=question, by=mine)
+
+    def act(person, action: str) -> int:
+        client.force_login(person)
+        return client.post(
+            reverse("cohorts:as_of_action", args=[report.public_id, action])
+        ).status_code
+
+    assert act(other, "cancel") == 403
+    assert act(mine, "cancel") == 302
+    report.refresh_from_db()
+    assert report.state == JobState.CANCELLED
+    assert execute_report(report.pk) is None
+    assert (
+        "Try again"
+        in client.get(reverse("cohorts:as_of_report", args=[report.public_id])).content.decode()
+    )
+    assert act(mine, "again") == 404
+    assert act(mine, "retry") == 302
+    assert execute_report(report.pk) == JobState.SUCCEEDED
+    assert act(mine, "cancel") == 302  # it has ended: a sentence, nothing else
+    report.refresh_from_db()
+    assert report.state == JobState.SUCCEEDED

@@ -127,6 +127,10 @@ def test_the_page_and_its_tables_agree(run, stays, concepts, person, client):
     ]
     assert rows("changes")[1:] == [[stays[0].case_id, "7.0", "5.0", "-2.0"]]
     assert len(rows("lanes")) == 1 + 4
+    # The third stay has no hour 0, so that only the table of courses names it.
+    assert stays[2].public_id not in set(seen.all())
+    assert {row[0] for row in rows("courses")[1:]} == {stay.case_id for stay in stays}
+    assert stays[2].public_id in set(seen.all())
     assert client.get(reverse("cohorts:trajectory_table", args=["none"])).status_code == 404
 
 

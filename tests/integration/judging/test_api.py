@@ -12,7 +12,9 @@ import pytest
 
 from accounts.actions import add_role
 from accounts.models import AuditEvent, Role
-from adjudication.findings.listing import FindingFilter, filter_findings
+from adjudication.access.closed import OPEN
+from adjudication.findings.listing import FindingFilter
+from adjudication.findings.pages import FindingPages
 from adjudication.models import Finding, Game, JudgeRun
 from adjudication.packets import actions as packets
 from ehr.models import Encounter
@@ -206,7 +208,8 @@ def test_filters_are_those_of_the_page(world, admin):
     path = f"judge-runs/{world.run.public_id}/findings/"
     sizes = []
     for asked in FILTERS:
-        expected = filter_findings(world.run, FindingFilter.from_query(asked, len(SOURCES)))
+        wanted = FindingFilter.from_query(asked, len(SOURCES))
+        expected = FindingPages(world.run, wanted, OPEN).rows()
         answer = load_all(admin, path, limit=5, **asked)
         assert {f["id"] for f in answer} == set(expected.values_list("public_id", flat=True)), asked
         sizes.append(len(answer))

@@ -13,6 +13,7 @@ from accounts.models import AuditEvent
 from adjudication.judge_runs import actions, following
 from adjudication.judge_runs import tools as judge_tools
 from adjudication.models import Finding, Game, JudgeRun
+from adjudication.ratings.data import compute_report
 from jobs.models import JobState
 from llm_runtime.calls.exchange_files import scan_folder
 from llm_runtime.models import ModelCall, Outcome
@@ -76,6 +77,8 @@ def test_a_judge_run_is_exported_checked_imported_and_finished(run, tmp_path):
     assert set(run.games.values_list("state", "outcome")) == {
         (JobState.SUCCEEDED, Game.Outcome.JUDGED)
     }
+    report = compute_report(run)
+    assert (report.games, report.unjudged) == (2, 0), "the ratings count them as any other"
     events = AuditEvent.objects.filter(action__startswith="exchange.")
     assert set(events.values_list("object_type", "object_id")) == {
         ("adjudication.judgerun", run.public_id)

@@ -17,7 +17,7 @@ from django.urls import reverse
 from accounts.models import Role
 from adjudication.judge_runs.actions import find_equal_run
 from adjudication.judge_runs.progress import count_games
-from adjudication.judging.config import JudgeConfig
+from adjudication.judging.config import PUBLISHED, JudgeConfig
 from adjudication.judging.input import Judged, JudgeInput, Unjudged
 from adjudication.judging.prompted.judge import PromptedJudge
 from adjudication.judging.validation import Tolerance
@@ -149,7 +149,7 @@ def test_the_published_preset_and_departures_are_set_at_launch_and_stored(client
         call_command("judge", **asked)
         assert latest() == JudgeConfig()
         call_command("judge", preset="published", series=100, **asked)
-        assert latest() == JudgeConfig(record_times="iso", repair=False, series_limit=100)
+        assert latest() == JudgeConfig(**PUBLISHED, series_limit=100)
         call_command("judge", preset="published", repair=True, **asked)
         assert latest().preset == "published, except repair"
         api = ApiClient(factories.make_user(dataset.study, Role.ADMIN))
@@ -159,8 +159,9 @@ def test_the_published_preset_and_departures_are_set_at_launch_and_stored(client
             sources=[key.written for key in KEYS],
             preset="published",
             series_limit=40,
+            uid_table=False,
         )
-    assert (status, made.get("preset")) == (201, "published, except series_limit"), made
+    assert (status, made.get("preset")) == (201, "published, except uid_table, series_limit"), made
     assert latest() == JudgeConfig(record_times="iso", repair=False, series_limit=40)
 
 

@@ -113,7 +113,7 @@ def test_strata_are_the_protocols_under_which_references_were_written():
         page.add("Fever", note, time=-72.0)
         draft.refresh_from_db()
         submit(authoring=draft, by=draft.author)
-    Timeline.objects.create(
+    reference = Timeline.objects.create(
         encounter=imported, source="reference", kind=TimelineKind.REFERENCE.value
     )
     report = compute_report(world.run)
@@ -128,6 +128,10 @@ def test_strata_are_the_protocols_under_which_references_were_written():
         assert sum(r.rating for r in s.ratings) == pytest.approx(3 * 1500), (
             "each is centred by itself"
         )
+    Timeline.objects.filter(pk=reference.pk).update(protocol="two readers")
+    assert "two readers" in [s.name for s in compute_report(world.run).strata]
+    Timeline.objects.create(encounter=imported, source="later", kind=TimelineKind.REFERENCE.value)
+    assert "two readers" in [s.name for s in compute_report(world.run).strata]
 
 
 def test_unjudged_games_are_counted_and_are_no_games_without_findings():

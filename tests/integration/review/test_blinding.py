@@ -224,6 +224,7 @@ KNOWN: Mapping[str, tuple[Any, ...]] = {
     "format": ("csv", "jsonl", "json"),
     "form": ("csv", "jsonl"),
     "name": ("main", "ratings", "decisions"),
+    "table": ("courses",),
     "uid4": ("a000",),
     "uid": ("a000",),
     "number": (0, 1),
@@ -414,6 +415,19 @@ CLOSED = {
     *(
         f"timelines:{name}"
         for name in ("case", "case_export", "occurrence", "chain", "agreement", "author_start")
+    ),
+    *(
+        f"cohorts_api:{name}"
+        for name in (
+            "case_as_of",
+            "as_of_report",
+            "as_of_cells",
+            "as_of_table",
+            "concept_version",
+            "concept_export",
+            "leakage_check",
+            "leakage_cells",
+        )
     ),
     *(
         f"timelines_api:{name}"

@@ -47,7 +47,7 @@ def test_every_address_is_in_it(schema):
     apis = [
         p for p in get_resolver().url_patterns if str(getattr(p, "namespace", "")).endswith("_api")
     ]
-    assert len(apis) == 5
+    assert len(apis) == 6
     written = {
         "/api/" + re.sub(r"<\w+:(\w+)>", r"{\1}", str(p.pattern))
         for api in apis

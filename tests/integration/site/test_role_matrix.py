@@ -222,6 +222,9 @@ SHOWS_TIMES = {
     "cohorts:as_of_case",
     "cohorts:as_of_cell",
     "cohorts:leakage_check",
+    "cohorts_api:case_as_of",
+    "cohorts_api:as_of_cells",
+    "cohorts_api:leakage_leaks",
 }
 #: Made-up cases that come with the application.
 MADE_UP = {"adjudication:review_practice_case", "adjudication_api:review_practice_case"}

@@ -223,6 +223,23 @@ def test_twice_changes_nothing_changed_input_is_refused_and_replaced_when_asked(
     assert Timeline.objects.get().public_id != first.public_id
 
 
+def test_references_have_the_protocol_that_their_import_names(dataset, tmp_path):
+    file = tmp_path / "20001.csv"
+    file.write_text("event,time\nFever,-72\n")
+    run("csv", file, source="guess", protocol="two readers")
+    assert Timeline.objects.get(source="guess").protocol == ""
+    run("csv", file, kind="reference", protocol="two readers")
+    assert Timeline.objects.get(source="other").protocol == "two readers"
+    assert "1 unchanged" in run("csv", file, kind="reference")
+    assert "add --replace" in run_badly("csv", file, kind="reference", protocol="three")[1]
+    run("csv", file, kind="reference", protocol="three", replace=True)
+    file.write_text("event,time\nFever,-71\n")
+    run("csv", file, kind="reference", replace=True)
+    assert Timeline.objects.get(source="other").protocol == "three"
+    with pytest.raises(CommandError, match="a protocol is named by"):
+        run("csv", file, protocol="x" * 61)
+
+
 def test_times_without_a_basis_are_shown_as_such_and_stay_so(dataset, tmp_path, client):
     (tmp_path / "20001.csv").write_text(
         "case_id,mention,time,known\n20001,Fever,-72,\n20001,Ceftriaxone,1,1\n20001,chest pain,2,0\n20001,end,,\n"

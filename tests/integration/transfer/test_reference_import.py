@@ -164,3 +164,30 @@ def test_a_deleted_dataset_takes_its_references_along(folder):
     run_import(folder)
     Dataset.objects.get().delete()
     assert not Inventory.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("protocol", "stored"), [(None, ""), ("", ""), (" two readers ", "two readers")]
+)
+def test_the_case_says_by_which_protocol_its_reference_was_annotated(folder, protocol, stored):
+    write(folder, GOOD)
+    say_protocol(folder, protocol)
+    assert run_import(folder).clean
+    assert Timeline.objects.get().protocol == stored
+
+
+@pytest.mark.parametrize("protocol", [7, "x" * 61, "a\tb"])
+def test_a_protocol_that_cannot_be_shown_is_refused_by_file_and_field(folder, protocol):
+    write(folder, GOOD)
+    say_protocol(folder, protocol)
+    run_import(folder)
+    rejected = RejectedRow.objects.get()
+    assert rejected.file == "one/encounter.json"
+    assert rejected.field == "reference_protocol"
+    assert not Timeline.objects.exists()
+
+
+def say_protocol(folder: Path, protocol: object) -> None:
+    path = folder / "one" / "encounter.json"
+    case = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**case, "reference_protocol": protocol}), encoding="utf-8")

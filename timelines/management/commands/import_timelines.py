@@ -54,6 +54,12 @@ class Command(BaseCommand):
             help="only this source, if an export has several",
         )
         parser.add_argument(
+            "--protocol",
+            default="",
+            metavar="NAME",
+            help="the annotation protocol of imported references, for strata of reports",
+        )
+        parser.add_argument(
             "--replace",
             action="store_true",
             help="replace stored timelines of the source that differ from the files",
@@ -68,7 +74,12 @@ class Command(BaseCommand):
             raise CommandError("alternatives count from 1")
         kind = TimelineKind(options["kind"]) if options["kind"] else None
         wanted = Wanted(
-            options["source"], kind, options["alternative"], options["only"], options["replace"]
+            options["source"],
+            kind,
+            options["alternative"],
+            options["only"],
+            options["replace"],
+            options["protocol"].strip(),
         )
         try:
             dataset = find_dataset(options["dataset"], options["study"])

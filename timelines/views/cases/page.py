@@ -31,7 +31,7 @@ from timelines.cases.opening import chosen_timeline, open_case, stay
 from timelines.cases.pairs import find_pairs
 from timelines.cases.story import load_story
 from timelines.cases.way_back import link_back_to_draft
-from timelines.registry import case_links
+from timelines.registry import as_of_address, case_links
 from timelines.runs.storage import NoteChanged
 
 
@@ -84,6 +84,7 @@ def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
             "named": load_grounds(chosen, clock_of(encounter)),
         }
         context["notice"] = choices.notice(group)
+        context["as_of"] = as_of_address(encounter)
         context["links"] = case_links(encounter, chosen.public_id, choices.count)
     else:
         context["plain_note"] = find_note(encounter)

@@ -40,6 +40,8 @@ const axis = body.appendChild(element("div", "lanes-head"));
 const list = body.appendChild(element("div", "lanes-list"));
 const guide = body.appendChild(element("div", "lanes-guide"));
 guide.hidden = true;
+const now = body.appendChild(element("div", "lanes-now"));
+now.hidden = true;
 
 // The first of each words in its lane is written before its repetitions.
 const firsts = new Set();
@@ -55,7 +57,8 @@ const firsts = new Set();
 const showsChanges = () => changes?.getAttribute("aria-pressed") === "true";
 const changed = (item) => Boolean(item.d && (item.f || Math.abs(item.d) >= LEAST_CHANGE));
 const isDim = (item) =>
-  (state.hits && !state.hits.has(Case.byUid.get(item.u))) || (showsChanges() && !changed(item));
+  (state.hits && !state.hits.has(Case.byUid.get(item.u))) || (showsChanges() && !changed(item)) ||
+  ["later", "not_yet"].includes(Case.knownOf(item));
 const withChange = (item, words) =>
   showsChanges() && changed(item) && item.sw ? `${words} · ${item.sw}` : words;
 const wordsOf = (item) => withChange(item, item.h);
@@ -157,6 +160,14 @@ export function draw() {
   if (focus) list.querySelector(focus)?.focus({ preventScroll: true });
   overlay();
   point();
+  drawNow();
+}
+
+// The hour of the slider "As of".
+function drawNow() {
+  const place = state.asOf ? Case.placeOfHour(state.asOf.hour) : null;
+  now.hidden = place === null || place < state.window[0] || place > state.window[1];
+  if (!now.hidden) now.style.left = `${scale.of(place)}px`;
 }
 
 // Restores the focus after drawing: the window may move while a control has the focus.
@@ -250,6 +261,7 @@ Case.on("window", () => {
   drawSoon();
 });
 Case.on("search", drawSoon);
+Case.on("asOf", drawSoon);
 document.addEventListener("clockchange", drawSoon);
 
 list.addEventListener("pointerover", (event) => {

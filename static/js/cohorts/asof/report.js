@@ -12,6 +12,11 @@ function cut(words) {
   return Look.text(letters.length > LONGEST ? `${letters.slice(0, LONGEST - 1).join("")}…` : words);
 }
 
+function widest(data) {
+  const totals = [data, data.beside].flatMap((side) => side?.states[0].totals ?? []);
+  return 1.03 * Math.max(1, ...totals);
+}
+
 function states(data, look, size) {
   if (!data.groups.length) return null;
   const places = data.groups.map((_, at) => at);
@@ -34,7 +39,8 @@ function states(data, look, size) {
   }));
   const made = Look.layout(look, size, {
     legend: true,
-    x: { words: "Occurrences", rangemode: "tozero" },
+    // Both sides have the scale of the larger one.
+    x: { words: "Occurrences", range: [0, widest(data)] },
     y: {
       words: "",
       range: [data.groups.length - 0.5, -0.5],
@@ -47,4 +53,6 @@ function states(data, look, size) {
   return { data: traces, layout: { ...made, legend, barmode: "stack", bargap: 0.3 } };
 }
 
-drawFigures({ "as-of": states });
+const beside = ({ beside: other, ...data }, ...more) => states({ ...other, beside: data }, ...more);
+
+drawFigures({ "as-of": states, beside });

@@ -30,4 +30,6 @@ slider?.addEventListener("keydown", (event) => {
   go(Number(slider.value) + steps[event.key]);
 });
 
-form?.querySelector("select")?.addEventListener("change", () => form.submit());
+for (const choice of form?.querySelectorAll("select") ?? []) {
+  choice.addEventListener("change", () => form.submit());
+}

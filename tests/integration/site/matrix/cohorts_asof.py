@@ -104,6 +104,18 @@ ROWS = [
         path=_report,
         data=lambda _: {"format": "csv", "basis": "point", "doubt": "drop"},
     ),
+    Row(
+        "cohorts:as_of_action",
+        STEER,
+        method="post",
+        path=lambda w: {**_report(w), "action": "retry"},
+    ),
+    Row(
+        "cohorts:leakage_action",
+        STEER,
+        method="post",
+        path=lambda w: {**_check(w), "action": "retry"},
+    ),
     Row("cohorts:leakage_new", LIST),
     Row("cohorts:leakage_new", START, method="post", data=_start),
     Row("cohorts:leakage_check", CASE_PAGE, path=_check),

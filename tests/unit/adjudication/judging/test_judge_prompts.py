@@ -150,6 +150,8 @@ def test_halves_of_an_hour_are_rounded_away_from_zero_and_may_be_cited_as_shown(
 def test_a_preset_is_named_with_what_departs_from_it() -> None:
     assert JudgeConfig().preset == "default"
     assert JudgeConfig(**PUBLISHED).preset == "published"
+    assert JudgeConfig.from_dict({}).preset == "published"
+    assert not JudgeConfig.from_dict({}).uid_table
     assert JudgeConfig(repair=False).preset == "default, except repair"
     assert JudgeConfig(record_times="iso").preset == "default, except record_times"
 
@@ -157,7 +159,9 @@ def test_a_preset_is_named_with_what_departs_from_it() -> None:
 def test_the_preset_that_was_chosen_is_recorded_with_every_departure() -> None:
     published = preset_config("published", series_limit=100)
     assert published.preset == "published, except series_limit"
-    assert preset_config("default", **PUBLISHED).preset == "default, except record_times, repair"
+    assert preset_config("default", **PUBLISHED).preset == (
+        "default, except uid_table, record_times, repair"
+    )
     assert JudgeConfig.from_dict(published.to_dict()).preset_name == "published"
 
 

@@ -128,6 +128,7 @@ def test_candidates_carry_the_inventory_and_named_ones_their_words() -> None:
     ]
 
 
-def test_a_table_of_uids_needs_uids() -> None:
-    with pytest.raises(ValueError, match="UID for every row"):
-        game(uid_table=True)
+def test_a_table_of_uids_also_takes_sources_without_them() -> None:
+    given = game(uid_table=True)
+    assert given.uid_table
+    assert {row.uid for _, row in given.by_row.values()} == {None}

@@ -236,6 +236,19 @@ def test_a_table_of_uids_shows_six_columns_and_the_words_of_the_span() -> None:
     assert f"{given.a_rows[0].row} | 00aa | fever | -72 | [-80, N/A] | 1 | [] | Fever\n" in text
 
 
+def test_a_source_without_identifiers_has_an_empty_column() -> None:
+    linked = Candidate(event="fever", time=-71.6, uid="00aa", start=0, end=5, known=True)
+    given = judge_input(
+        [linked], [Candidate(event="pain", time=3.0)], note=NOTE, anchor=ANCHOR, seed=0,
+        uid_table=True,
+    )  # fmt: skip
+    tables = [table[0][1:] for table in uid_tables(given)]
+    assert sorted(tables) == [
+        ["", "pain", "3", "[N/A, N/A]", "0", "[]", ""],
+        ["00aa", "fever", "-72", "[N/A, N/A]", "1", "[]", "Fever"],
+    ]
+
+
 def uid_tables(given: JudgeInput) -> list[list[list[str]]]:
     """The cells of both tables as the prompt has them, without their heads."""
     tables = re.findall(

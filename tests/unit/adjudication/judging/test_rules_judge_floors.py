@@ -82,7 +82,7 @@ def test_planted_differences_are_found_and_little_else(folders: Sequence[Path], 
     decided, right = counts.decided.total(), counts.right.total()
     assert right >= 0.98 * decided
     # Without a place no copy is settled: it cannot be seen whether the note says it twice.
-    assert decided >= (0.5 if view is drop_places else 0.6) * counts.true.total()
+    assert decided >= (0.45 if view is drop_places else 0.6) * counts.true.total()
     assert all(v.accuracy is None or v.accuracy >= 0.95 for v in verdicts(counts))
 
 

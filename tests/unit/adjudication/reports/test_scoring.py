@@ -25,7 +25,7 @@ from adjudication.domain import (
     Side,
     Verdict,
 )
-from adjudication.scoring import bradley_terry, shares
+from adjudication.scoring import bradley_terry, resampling
 from adjudication.scoring.agreement import cohen_kappa, pabak, raw_agreement
 from adjudication.scoring.bradley_terry import (
     Undetermined,
@@ -286,7 +286,10 @@ def test_each_resample_is_rated_as_it_would_be_by_itself() -> None:
         np.testing.assert_allclose(row, ratings(first[rows], second[rows], s[rows], 4), atol=1e-6)
 
 
-def test_blocks_of_resamples_give_what_one_draw_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kept", [0, 10**6])
+def test_blocks_of_resamples_give_what_one_draw_gives(
+    monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
     rng = np.random.default_rng(3)
     games = (
         rng.integers(0, 4, 200),
@@ -297,7 +300,9 @@ def test_blocks_of_resamples_give_what_one_draw_gives(monkeypatch: pytest.Monkey
     first = games[0]
     second = (first + games[1]) % 4
     whole = bootstrap_ratings(first, second, games[2], games[3], 4, resamples=40)
-    monkeypatch.setattr(bradley_terry, "_DRAWN", 7 * 30)
+    monkeypatch.setattr(resampling, "_BLOCK", 7 * 30)
+    monkeypatch.setattr(resampling, "_KEPT", kept)
+    resampling._draw_all.cache_clear()
     assert np.allclose(
         bootstrap_ratings(first, second, games[2], games[3], 4, resamples=40),
         whole,
@@ -306,12 +311,18 @@ def test_blocks_of_resamples_give_what_one_draw_gives(monkeypatch: pytest.Monkey
     )
 
 
-def test_blocks_of_cases_give_the_interval_of_one_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kept", [0, 10**6])
+def test_blocks_of_cases_give_the_interval_of_one_draw(
+    monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
     rng = np.random.default_rng(4)
     one, two = rng.integers(0, 5, 60).tolist(), rng.integers(0, 5, 60).tolist()
     whole = pool_shares(one, two, resamples=100)
-    monkeypatch.setattr(shares, "DRAWN_AT_ONCE", 7 * 60)
-    assert pool_shares(one, two, resamples=100) == whole
+    monkeypatch.setattr(resampling, "_BLOCK", 7 * 60)
+    monkeypatch.setattr(resampling, "_KEPT", kept)
+    resampling._draw_all.cache_clear()
+    found = pool_shares(one, two, resamples=100)
+    assert (found.low, found.high) == (pytest.approx(whole.low), pytest.approx(whole.high))
 
 
 def test_resamples_without_ratings_are_counted_and_left_out() -> None:
@@ -491,6 +502,12 @@ def test_a_game_of_a_source_that_is_not_there_is_refused(first: int, second: int
 
 def test_every_resample_is_drawn() -> None:
     """Of like cases each resample has the same sums."""
-    mine, points = shares._resample_sums(np.full(5, 2.0), np.full(5, 3.0), 7, seed=1)
-    assert mine.tolist() == [10.0] * 7
-    assert points.tolist() == [15.0] * 7
+    by_case = np.tile([2.0, 3.0], (5, 1))
+    assert resampling.sum_resamples(by_case, 7, seed=1).tolist() == [[10.0, 15.0]] * 7
+
+
+def test_a_resample_counts_the_cases_that_the_generator_draws() -> None:
+    drawn = np.random.default_rng(9).integers(0, 4, size=(3, 4))
+    expected = [[(row == case).sum() for case in range(4)] for row in drawn]
+    ((block, counts),) = resampling.draw_counts(4, 3, seed=9)
+    assert (block, counts.tolist()) == (slice(0, 3), expected)

@@ -11,7 +11,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("accounts", "0003_export_notification"),
-        ("adjudication", "0002_due_date_of_packets"),
+        ("adjudication", "0003_judging_at_scale"),
         ("ehr", "0004_replacing_authored"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
