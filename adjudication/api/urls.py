@@ -72,6 +72,7 @@ _ADDRESSES: list[tuple[str, type[ApiView], str]] = [
     (f"{_REVIEW}receipt/", review_end.Receipt, "review_receipt"),
     (_ITEM, review.Item, "review_item"),
     (f"{_ITEM}series/<number:number>/", review.ItemSeries, "review_series"),
+    (f"{_ITEM}timelines/", review.ItemTimelines, "review_timelines"),
     (f"{_ITEM}draft/", review.Draft, "review_draft"),
     (f"{_ITEM}skip/", review.Skip, "review_skip"),
     (f"{_ITEM}flag/", review.Flag, "review_flag"),

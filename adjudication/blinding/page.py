@@ -7,13 +7,14 @@ outside text.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
+from adjudication.blinding.coarse import NO_TIME
+from adjudication.blinding.rows import ShownRow
 from adjudication.blinding.visibility import (
     BlindedItem,
     Question,
     RecordRow,
-    ShownRow,
     ShownSeries,
     ShownSide,
 )
@@ -24,7 +25,6 @@ from ehr.presentation.wording import (
     MINUS,
     category_words,
     duration_words,
-    hours_words,
     name_words,
     time_kind_words,
     value_words,
@@ -44,15 +44,15 @@ ANSWERS = (
 )
 ANSWER_WORDS = {value: words for _, value, words in ANSWERS}
 _MEANING = {
-    "A": "A is right",
-    "B": "B is right",
+    "A": "A is right, B is not",
+    "B": "B is right, A is not",
     "BOTH": "both are possible",
     "NEITHER": "both are wrong",
-    "UNCLEAR": "not settled",
-    "NOT_A_FINDING": "wrongly raised",
+    "UNCLEAR": "note and record do not decide",
+    "NOT_A_FINDING": "no difference that matters",
 }
-_HOLDER = {Question.ONE_ROW: "the event is real", Question.REPEATED_ROW: "it happened again"}
-_OTHER = {Question.ONE_ROW: "the event is not real", Question.REPEATED_ROW: "it is listed twice"}
+_HAPPENED = {Question.ONE_ROW: "it happened", Question.REPEATED_ROW: "it happened again"}
+_DID_NOT = {Question.ONE_ROW: "it did not happen", Question.REPEATED_ROW: "it is listed twice"}
 _MISSING = {
     Question.ONE_ROW: "does not have this event",
     Question.REPEATED_ROW: "does not repeat this event",
@@ -70,17 +70,6 @@ class AnswerButton:
 
 
 @dataclass(frozen=True, slots=True)
-class RowLine(ShownRow):
-    """A row of a timeline with its whole hours in words.
-
-    `when` has the hospital day and the rounded hour, or the hours alone if the admission is not
-    shown.
-    """
-
-    when: Moment = field(default_factory=lambda: Moment(NOT_APPLICABLE))
-
-
-@dataclass(frozen=True, slots=True)
 class SideBlock:
     """One side: its candidate and its rows.
 
@@ -88,16 +77,16 @@ class SideBlock:
     """
 
     label: str
-    row: RowLine | None
+    row: ShownRow | None
     missing: str
-    rows: tuple[RowLine, ...]
+    alone: tuple[ShownRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RecordLine:
-    """A row of the record."""
+    """A row of the record; `when` has the hospital day and the hours."""
 
-    hours: str
+    when: Moment
     value: str
     kind: str
 
@@ -119,6 +108,7 @@ class ItemPage:
 
     question: str
     sides: tuple[SideBlock, SideBlock]
+    near: tuple[ShownRow, ...]
     answers: tuple[AnswerButton, ...]
     note_html: str
     has_place: bool
@@ -129,33 +119,41 @@ class ItemPage:
 
 def build_item_page(item: BlindedItem) -> ItemPage:
     """Return the item as the template needs it."""
-    clock = Clock(item.admitted_at, item.stay_hours) if item.admitted_at else None
-    left, right = (_side(side, item.question, clock) for side in (item.left, item.right))
+    clock = Clock(item.admitted_at, item.stay_hours)
+    left, right = (_side(side, item.question) for side in (item.left, item.right))
     return ItemPage(
         question=item.question.words,
         sides=(left, right),
+        near=item.near,
         answers=build_answer_buttons(item),
         note_html=render_marked_note(item.note, item.spans),
         has_place=bool(item.spans),
-        series=tuple(_series(s) for s in item.series),
+        series=tuple(_series(s, clock) for s in item.series),
         stay=whole_hours_words(whole_hours(item.stay_hours)) if item.stay_hours is not None else "",
-        admitted=f"{item.admitted_at:%Y-%m-%d %H:%M}" if item.admitted_at else "",
+        admitted=f"{item.admitted_at:%Y-%m-%d %H:%M}",
     )
 
 
 def build_answer_buttons(item: BlindedItem) -> tuple[AnswerButton, ...]:
-    """Return the six answers with their meaning for this item.
+    """Return the answers in words of this item's question, in their order.
 
-    If one side has no row, A and B are explained in full.
+    Where one side has no row, they are yes and no; the stored value is a side, and “both” and
+    “neither” would mean nothing.
     """
-    meaning = dict(_MEANING)
-    for side, other in ((item.left, item.right), (item.right, item.left)):
-        if side.row is not None and other.row is None:
-            meaning[side.label], meaning[other.label] = (
-                _HOLDER[item.question],
-                _OTHER[item.question],
-            )
-    return tuple(AnswerButton(key, value, words, meaning[value]) for key, value, words in ANSWERS)
+    if item.left.row is not None and item.right.row is not None:
+        return tuple(AnswerButton(k, value, words, _MEANING[value]) for k, value, words in ANSWERS)
+    owner, other = (item.left, item.right) if item.left.row is not None else (item.right, item.left)
+    return (
+        AnswerButton("1", owner.label, "Yes", _HAPPENED[item.question]),
+        AnswerButton("2", other.label, "No", _DID_NOT[item.question]),
+        *(AnswerButton(k, value, words, _MEANING[value]) for k, value, words in ANSWERS[4:]),
+    )
+
+
+def answer_words(item: BlindedItem, answer: str) -> str:
+    """Return an answer in the words of its item's buttons."""
+    words = {button.value: button.words for button in build_answer_buttons(item)}
+    return words.get(answer, ANSWER_WORDS[answer])
 
 
 def whole_hours_words(hours: int | None) -> str:
@@ -173,11 +171,13 @@ def format_entered_hours(hours: float | None) -> str:
     return f"{MINUS if hours < 0 else '+'}{abs(hours):.10g} h" if hours else "0 h"
 
 
-def build_record_lines(rows: Sequence[RecordRow]) -> tuple[RecordLine, ...]:
+def build_record_lines(rows: Sequence[RecordRow], clock: Clock) -> tuple[RecordLine, ...]:
     """Return rows of the record as a table shows them."""
     return tuple(
         RecordLine(
-            _record_hours(r.hours), value_words(r.value, r.unit), time_kind_words(r.time_kind)
+            _record_time(r.hours, clock),
+            value_words(r.value, r.unit),
+            time_kind_words(r.time_kind),
         )
         for r in rows
     )
@@ -221,37 +221,27 @@ def _piece(text: str, piece: Segment) -> str:
     return f'<mark class="place">{text_html(text)}</mark>' if piece.keys else text_html(text)
 
 
-def _side(side: ShownSide, question: Question, clock: Clock | None) -> SideBlock:
-    row = None if side.row is None else _row(side.row, clock)
-    return SideBlock(
-        side.label,
-        row,
-        "" if row else _MISSING.get(question, ""),
-        tuple(_row(r, clock) for r in side.timeline),
-    )
+def _side(side: ShownSide, question: Question) -> SideBlock:
+    missing = "" if side.row else _MISSING.get(question, "")
+    return SideBlock(side.label, side.row, missing, side.alone)
 
 
-def _row(row: ShownRow, clock: Clock | None) -> RowLine:
-    hours = whole_hours_words(row.hours)
-    if row.hours is None or clock is None:
-        return RowLine(row.event, row.hours, row.candidate, Moment(hours))
-    return RowLine(
-        row.event, row.hours, row.candidate, Moment(clock.round_to_hour(row.hours), hours)
-    )
-
-
-def _series(series: ShownSeries) -> SeriesBlock:
+def _series(series: ShownSeries, clock: Clock) -> SeriesBlock:
     category, _, rest = series.event.partition(":")
-    kind = category_words(category) if rest else ""
     return SeriesBlock(
-        series.number, name_words(series.event), kind, series.count, build_record_lines(series.rows)
+        series.number,
+        name_words(series.event),
+        category_words(category) if rest else "",
+        series.count,
+        build_record_lines(series.rows, clock),
     )
 
 
-def _record_hours(hours: float | None) -> str:
+def _record_time(hours: float | None, clock: Clock) -> Moment:
+    """Return hospital day and clock time, with hours to a tenth."""
     if hours is None:
-        return "no time"
+        return Moment(NO_TIME)
     if abs(hours) >= 14 * DAY:
-        return hours_words(hours)
+        return clock.read(hours)
     sign = MINUS if hours < 0 else "+"
-    return f"{sign}{abs(hours):.1f} h"
+    return replace(clock.read(hours), hours=f"{sign}{abs(hours):.1f} h")

@@ -18,9 +18,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from adjudication.blinding.rows import TimelineRow
 from adjudication.blinding.visibility import (
     BlindedItem,
-    CandidateRow,
     ItemMaterial,
     RecordRow,
     RecordSeries,
@@ -78,19 +78,24 @@ def _material(name: str, case: Mapping[str, Any]) -> ItemMaterial:
         repeated=case["kind"] == "repeat",
         a=_candidate(a, span),
         b=_candidate(b, span),
-        a_rows=tuple((event, hours) for event, hours in a["rows"]),
-        b_rows=tuple((event, hours) for event, hours in b["rows"]),
+        a_rows=_rows(a, span),
+        b_rows=_rows(b, span),
         note=note,
         series=tuple(_series(s["event"], s["rows"]) for s in case["series"]),
         admitted_at=datetime.fromisoformat(case["admitted_at"]),
     )
 
 
-def _candidate(side: Mapping[str, Any], span: tuple[int, int]) -> CandidateRow | None:
-    if side["candidate"] is None:
-        return None
-    event, hours = side["rows"][side["candidate"]]
-    return CandidateRow(event, hours, span)
+def _rows(side: Mapping[str, Any], span: tuple[int, int]) -> tuple[TimelineRow, ...]:
+    return tuple(
+        TimelineRow(event, hours, span if n == side["candidate"] else None)
+        for n, (event, hours) in enumerate(side["rows"])
+    )
+
+
+def _candidate(side: Mapping[str, Any], span: tuple[int, int]) -> TimelineRow | None:
+    number = side["candidate"]
+    return None if number is None else _rows(side, span)[number]
 
 
 def _series(event: str, rows: Sequence[Sequence[Any]]) -> RecordSeries:

@@ -2,59 +2,31 @@
 
 Used by pages, API, exports, admin and error pages. `blinded_item` takes what is known of an item
 and returns exactly what may be shown. The result does not depend on who wrote the two timelines, on
-the judge's answer or on the judge's evidence. It takes from the judge only the two rows. Times are
-in whole hours on both sides, because decimals reveal which timeline used structured evidence. Rows
-are sorted anew. Identifiers, bounds, lanes and contexts of a source are left out.
+the judge's answer or on the judge's evidence. It takes from the judge only the two rows. Rows are
+in words of the note and in coarse times (`rows`), because a source's own words and decimals reveal
+it. Identifiers, bounds, lanes and contexts of a source are left out.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from adjudication.blinding.phrases import NoteWords, Place, extract_words
+from adjudication.blinding.rows import NearRows, Reader, ShownRow, TimelineRow
 from adjudication.judging.input import whole_hours
+from ehr.presentation.clock import Clock
 
 #: Number of series that come with rows; the page fetches the rows of the others one by one.
 SERIES_WITH_ROWS = 6
 #: Rows of a series shown at first: those nearest to either candidate.
 ROWS_AT_ONCE = 24
-#: Largest number of places in the note for rows without spans.
-PLACES = 3
-_WORD = re.compile(r"[^\W_]{2,}")
-_ESCAPED_BAR = re.compile(r"\\+(?=\|)")
-_SENTENCE = re.compile(r"[^\n.;]+")
-_SMALL_WORDS = frozenset(
-    (
-        "an",
-        "and",
-        "as",
-        "at",
-        "by",
-        "for",
-        "from",
-        "in",
-        "is",
-        "of",
-        "on",
-        "or",
-        "the",
-        "to",
-        "was",
-        "were",
-        "with",
-    )
-)
-
-TWO_ROWS = "Both timelines have this event. Which row is right?"
-ONE_ROW = "Only one timeline has this event. Did it happen? Choose its side if it did."
-REPEATED_ROW = (
-    "One timeline has this event twice. Did it happen again? Choose the side with the repeat if it"
-    " did."
-)
+TWO_ROWS = "Both timelines have this event. Which one is right?"
+ONE_ROW = "Only one timeline has this event. Did this event happen?"
+REPEATED_ROW = "One timeline has this event twice. Did it happen again?"
 
 
 class Question(StrEnum):
@@ -74,18 +46,6 @@ class Question(StrEnum):
             Question.ONE_ROW: ONE_ROW,
             Question.REPEATED_ROW: REPEATED_ROW,
         }[self]
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateRow:
-    """A side's row of the finding, as judged.
-
-    `span` is the place of its occurrence in the note, or None.
-    """
-
-    event: str
-    time: float | None
-    span: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,46 +74,46 @@ class RecordSeries:
 class ItemMaterial:
     """What is known of an item.
 
-    `a` and `b` are the judge's sides; `a_rows`, `b_rows` all rows of both timelines as (event,
-    hours). `both_have_spans`: both timelines point into the note. If one does not, no span is
-    shown, because it would reveal which.
+    `a` and `b` are the judge's sides; `a_rows`, `b_rows` all rows of both timelines.
+    `both_have_spans`: both timelines point into the note. If one does not, no span is used, because
+    that would reveal which.
     """
 
     item: str
     repeated: bool
-    a: CandidateRow | None
-    b: CandidateRow | None
-    a_rows: tuple[tuple[str, float | None], ...]
-    b_rows: tuple[tuple[str, float | None], ...]
+    a: TimelineRow | None
+    b: TimelineRow | None
     note: str
+    admitted_at: datetime
+    a_rows: tuple[TimelineRow, ...] = ()
+    b_rows: tuple[TimelineRow, ...] = ()
     both_have_spans: bool = True
     series: tuple[RecordSeries, ...] = ()
     stay_hours: float | None = None
-    admitted_at: datetime | None = None
 
+    @property
+    def candidates(self) -> tuple[TimelineRow, ...]:
+        """The one or two rows of the finding, the judge's A first."""
+        return tuple(c for c in (self.a, self.b) if c is not None)
 
-@dataclass(frozen=True, slots=True)
-class ShownRow:
-    """A row of a timeline, in whole hours from admission, None for N/A.
-
-    `candidate`: the finding is about it.
-    """
-
-    event: str
-    hours: int | None
-    candidate: bool = False
+    @property
+    def reader(self) -> Reader:
+        """The one way in which rows of this item are described."""
+        clock = Clock(self.admitted_at, self.stay_hours)
+        return Reader(NoteWords(self.note), clock, self.both_have_spans)
 
 
 @dataclass(frozen=True, slots=True)
 class ShownSide:
-    """One side of the page, with its whole timeline.
+    """One side of the page.
 
-    `row` is the row that the finding is about, None if this side has none.
+    `row` is the row that the finding is about, None if this side has none. `alone`: another
+    row of this side alone at the place of a finding about one row.
     """
 
     label: str
     row: ShownRow | None
-    timeline: tuple[ShownRow, ...]
+    alone: tuple[ShownRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +142,13 @@ class BlindedItem:
     left: ShownSide
     right: ShownSide
     note: str
-    spans: tuple[tuple[int, int], ...]
-    series: tuple[ShownSeries, ...] = field(default=())
+    spans: tuple[Place, ...]
+    #: Rows near the item that both sides have, at the same coarse time.
+    near: tuple[ShownRow, ...] = ()
+    series: tuple[ShownSeries, ...] = ()
     stay_hours: float | None = None
     #: Hour zero by the record's own clock, because notes give dates.
-    admitted_at: datetime | None = None
+    admitted_at: datetime
 
 
 def blinded_item(material: ItemMaterial, seed: int) -> BlindedItem:
@@ -195,21 +157,33 @@ def blinded_item(material: ItemMaterial, seed: int) -> BlindedItem:
     A series comes with rows if its `RecordSeries` has them; `series_order` returns the ones that
     need rows.
     """
-    candidates = [c for c in (material.a, material.b) if c is not None]
-    one, other = _side(material.a, material.a_rows), _side(material.b, material.b_rows)
-    if are_sides_swapped(seed, material.item):
-        one, other = other, one
+    candidates, reader, question = material.candidates, material.reader, _question(material)
+    shown, spans = reader.describe_candidates(candidates)
+    near = reader.find_near(
+        candidates, material.a_rows, material.b_rows, single=question is not Question.TWO_ROWS
+    )
+    left, right = _sides(material, shown, near, seed)
     return BlindedItem(
         item=material.item,
-        question=_question(material),
-        left=replace(one, label="A"),
-        right=replace(other, label="B"),
+        question=question,
+        left=left,
+        right=right,
         note=material.note,
-        spans=_places(candidates, material.note, material.both_have_spans),
+        spans=spans,
+        near=near.shared,
         series=_shown_series(material.series, candidates),
         stay_hours=material.stay_hours,
         admitted_at=material.admitted_at,
     )
+
+
+def blinded_timelines(
+    material: ItemMaterial, seed: int
+) -> tuple[tuple[ShownRow, ...], tuple[ShownRow, ...]]:
+    """Return both whole timelines in words, that of side A first."""
+    reader = material.reader
+    one, other = (reader.describe_list(rows) for rows in (material.a_rows, material.b_rows))
+    return (other, one) if are_sides_swapped(seed, material.item) else (one, other)
 
 
 def are_sides_swapped(seed: int, item: str) -> bool:
@@ -266,65 +240,26 @@ def shown_rows(
     return tuple(sorted(sorted(rows, key=distance)[:limit], key=in_time))
 
 
-def extract_words(event: str) -> frozenset[str]:
-    """Return an event's words without case, plural endings and small words."""
-    found = (word.casefold() for word in _WORD.findall(event))
-    return frozenset(
-        w[:-1] if len(w) > 3 and w.endswith("s") else w for w in found if w not in _SMALL_WORDS
-    )
-
-
 def _question(material: ItemMaterial) -> Question:
     if material.a is not None and material.b is not None:
         return Question.TWO_ROWS
     return Question.REPEATED_ROW if material.repeated else Question.ONE_ROW
 
 
-def _side(candidate: CandidateRow | None, rows: Iterable[tuple[str, float | None]]) -> ShownSide:
-    """Sort rows by time, N/A last, then by words, and mark the candidate.
-
-    Of rows that read the same the first is marked, so that the mark does not reveal which was
-    meant.
-    """
-    shown = [ShownRow(_one_line(event), whole_hours(time)) for event, time in rows]
-    shown.sort(key=lambda r: (r.hours is None, r.hours or 0, r.event))
-    if candidate is None:
-        return ShownSide("", None, tuple(shown))
-    row = ShownRow(_one_line(candidate.event), whole_hours(candidate.time), candidate=True)
-    at = next(
-        (i for i, r in enumerate(shown) if (r.event, r.hours) == (row.event, row.hours)), None
-    )
-    if at is not None:
-        shown[at] = row
-    return ShownSide("", row, tuple(shown))
-
-
-def _places(
-    candidates: Sequence[CandidateRow], note: str, both_have_spans: bool
-) -> tuple[tuple[int, int], ...]:
-    """Return places in the note: the rows' own spans, without saying whose.
-
-    Else the sentences that share most words with the rows.
-    """
-    own = {
-        c.span for c in candidates if c.span is not None and 0 <= c.span[0] < c.span[1] <= len(note)
-    }
-    if own and both_have_spans:
-        return tuple(sorted(own))
-    wanted = set().union(*(extract_words(c.event) for c in candidates))
-    scored = []
-    for match in _SENTENCE.finditer(note):
-        if shared := len(extract_words(match.group()) & wanted):
-            start = match.start() + len(match.group()) - len(match.group().lstrip())
-            scored.append((-shared, start, match.start() + len(match.group().rstrip())))
-    best = scored and min(scored)[0]
-    return tuple(
-        sorted((start, end) for score, start, end in sorted(scored)[:PLACES] if score == best)
-    )
+def _sides(
+    material: ItemMaterial, shown: Sequence[ShownRow], near: NearRows, seed: int
+) -> tuple[ShownSide, ShownSide]:
+    """Return the left and the right side, labelled A and B."""
+    left = list(shown)
+    rows = [None if c is None else left.pop(0) for c in (material.a, material.b)]
+    sides = [(rows[0], near.a), (rows[1], near.b)]
+    if are_sides_swapped(seed, material.item):
+        sides.reverse()
+    return ShownSide("A", *sides[0]), ShownSide("B", *sides[1])
 
 
 def _shown_series(
-    series: Sequence[RecordSeries], candidates: Sequence[CandidateRow]
+    series: Sequence[RecordSeries], candidates: Sequence[TimelineRow]
 ) -> tuple[ShownSeries, ...]:
     hours = [c.time for c in candidates]
     found = []
@@ -333,11 +268,6 @@ def _shown_series(
         rows = shown_rows(s.rows, hours) if number < SERIES_WITH_ROWS else ()
         found.append(ShownSeries(number, s.event, s.summary, s.count, rows))
     return tuple(found)
-
-
-def _one_line(event: str) -> str:
-    r"""Unescape bars: some sources store `\|`, others a bare bar."""
-    return _ESCAPED_BAR.sub("", " ".join(event.split()))
 
 
 class Viewer(StrEnum):

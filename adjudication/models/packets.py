@@ -43,6 +43,9 @@ class Packet(models.Model):
     #: eligible, excluded, shortages.
     design = models.JSONField(default=dict)
     drawn = models.JSONField(default=dict)
+    #: The latest guess test (`adjudication.review.guess_test`): {"at": …, "pairings": [guess, …]};
+    #: {} before the first.
+    guess_test = models.JSONField(default=dict)
     #: The earlier packet; this one has only the findings that changed since.
     follows = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.RESTRICT, related_name="followed_by"

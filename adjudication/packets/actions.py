@@ -37,6 +37,7 @@ from adjudication.models import (
 )
 from adjudication.packets.chain import storage as chain_storage
 from adjudication.packets.digests import moment, opening_facts, share_digest
+from adjudication.packets.occurrences import find_occurrences
 from adjudication.sampling.drawing import (
     OUTSIDE_SHARED,
     OUTSIDE_TIMING,
@@ -46,6 +47,7 @@ from adjudication.sampling.drawing import (
     Sample,
     draw,
     find_stratum,
+    leans_to_a,
 )
 from adjudication.states import InvalidTransition, next_packet_state
 from jobs.leases.clock import database_time
@@ -78,7 +80,7 @@ def list_pairings(judge_run: JudgeRun) -> tuple[str, ...]:
 def find_pairing(game: Game, judge_run: JudgeRun) -> str:
     """Return the pairing of a game, "a | b" in the run's order."""
     labels = [SourceKey(*source).label for source in judge_run.sources]
-    pair = (_label(game.comparison.first), _label(game.comparison.second))
+    pair = (label_source(game.comparison.first), label_source(game.comparison.second))
     return " | ".join(
         sorted(pair, key=lambda label: labels.index(label) if label in labels else len(labels))
     )
@@ -91,15 +93,20 @@ def find_eligible_findings(judge_run: JudgeRun) -> Eligible:
     """
     judged: dict[str, set[str]] = defaultdict(set)
     pairings: dict[int, tuple[str, str]] = {}
+    first_is_a: dict[int, bool] = {}
     for game in _find_judged_games(judge_run):
         case, pairing = game.comparison.encounter.public_id, find_pairing(game, judge_run)
         judged[case].add(pairing)
         pairings[game.pk] = (case, pairing)
+        first_is_a[game.pk] = is_first_judged_a(game, pairing)
     found: list[EligibleFinding] = []
     excluded: Counter[str] = Counter()
+    occurrences = find_occurrences(judge_run)
     findings = Finding.objects.filter(game__run=judge_run, game__outcome=Game.Outcome.JUDGED)
-    for key, kind, verdict, game_id in findings.order_by("pk").values_list(
-        "public_id", "type", "verdict", "game_id"
+    for key, kind, verdict, game_id, a_event, a_time, b_event, b_time in findings.order_by(
+        "pk"
+    ).values_list(
+        "public_id", "type", "verdict", "game_id", "a_event", "a_time", "b_event", "b_time"
     ):
         if game_id not in pairings:
             excluded[SWAPPED] += 1
@@ -108,7 +115,10 @@ def find_eligible_findings(judge_run: JudgeRun) -> Eligible:
                 OUTSIDE_SHARED if kind == FindingType.SHARED_UNSUPPORTED else OUTSIDE_TIMING
             ] += 1
         else:
-            found.append(EligibleFinding(key, *pairings[game_id], stratum.value))
+            to_a = leans_to_a(a_event is not None, a_time, b_event is not None, b_time)
+            first = None if to_a is None else to_a == first_is_a[game_id]
+            where = pairings[game_id]
+            found.append(EligibleFinding(key, *where, stratum.value, occurrences[key], first))
     return Eligible(
         tuple(found), {case: frozenset(pairs) for case, pairs in judged.items()}, dict(excluded)
     )
@@ -152,7 +162,7 @@ def draw_changed(*, packet: Packet, judge_run: JudgeRun, by: User) -> Packet:
 
     Only cases of the earlier packet count; earlier decisions keep their versions. A finding is
     unchanged if the earlier run has one with the same subject, verdict and judge's input. All
-    changed ones are taken. Raises NotAllowed, PacketRefused if none changed.
+    changed ones are taken, but only one about each occurrence. Raises NotAllowed, PacketRefused if none changed.
     """
     eligible = find_changed_findings(packet, judge_run)
     design = replace(
@@ -472,7 +482,14 @@ def _find_judged_games(judge_run: JudgeRun) -> Iterable[Game]:
     return games.select_related("comparison__encounter", "comparison__first", "comparison__second")
 
 
-def _label(timeline: Timeline) -> str:
+def is_first_judged_a(game: Game, pairing: str) -> bool:
+    """Return whether the judge's A is the pairing's first source."""
+    a = game.comparison.first if game.a_is_first else game.comparison.second
+    return label_source(a) == pairing.split(" | ")[0]
+
+
+def label_source(timeline: Timeline) -> str:
+    """Return the label of a timeline's source in pairings."""
     return SourceKey(SUPERSEDED.sub("", timeline.source), timeline.kind, timeline.alternative).label
 
 

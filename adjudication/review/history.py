@@ -8,16 +8,16 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from adjudication.blinding.page import ANSWER_WORDS, RowLine, build_item_page, format_entered_hours
+from adjudication.blinding.page import answer_words, format_entered_hours
+from adjudication.blinding.rows import ShownRow
 from adjudication.blinding.visibility import (
-    CandidateRow,
-    ItemMaterial,
+    BlindedItem,
     PacketVisibility,
     are_sides_swapped,
-    blinded_item,
     swap_answer,
 )
-from adjudication.models import Assignment, Decision, ItemMark, PacketItem, Slot
+from adjudication.models import Assignment, Decision, ItemMark, Slot
+from adjudication.review.items import blind_candidates
 
 #: Number of one's own items in the blinding check.
 ASKED = 20
@@ -34,8 +34,7 @@ class AnswerLine:
 
     item: str
     number: int
-    a: RowLine | None
-    b: RowLine | None
+    shown: BlindedItem
     decision: Decision
     chosen: str
     flagged: bool
@@ -43,12 +42,20 @@ class AnswerLine:
     upheld: bool | None = None
 
     @property
+    def a(self) -> ShownRow | None:
+        return self.shown.left.row
+
+    @property
+    def b(self) -> ShownRow | None:
+        return self.shown.right.row
+
+    @property
     def answer(self) -> str:
-        return ANSWER_WORDS[self.chosen]
+        return answer_words(self.shown, self.chosen)
 
     @property
     def judge(self) -> str:
-        return ANSWER_WORDS[self.judged] if self.judged else ""
+        return answer_words(self.shown, self.judged) if self.judged else ""
 
     @property
     def own_time(self) -> str:
@@ -71,8 +78,8 @@ class GuessLine:
     """
 
     item: str
-    a: RowLine | None
-    b: RowLine | None
+    a: ShownRow | None
+    b: ShownRow | None
     guess: str = ""
 
 
@@ -84,8 +91,10 @@ def load_own_answers(assignment: Assignment, may: PacketVisibility) -> list[Answ
         )
     )
     slots = _find_decided_slots(assignment)
+    seen = blind_candidates(assignment=assignment, items=[slot.item for slot in slots])
     return [
-        _line(assignment, s, number, s.item_id in flagged, may) for number, s in enumerate(slots, 1)
+        _line(assignment, s, number, s.item_id in flagged, may, seen[s.item_id])
+        for number, s in enumerate(slots, 1)
     ]
 
 
@@ -102,43 +111,32 @@ def load_guess_lines(assignment: Assignment) -> list[GuessLine]:
         else random.Random(assignment.seed).sample(sorted(items, key=lambda i: i.public_id), ASKED)
     )
     before = _last_guesses(assignment)
+    seen = blind_candidates(assignment=assignment, items=asked)
     lines = []
     for item in asked:
-        a, b = load_sides(assignment, item)
+        shown = seen[item.pk]
         swapped = are_sides_swapped(assignment.seed, item.public_id)
-        lines.append(GuessLine(item.public_id, a, b, swap_answer(before.get(item.pk, ""), swapped)))
+        guess = swap_answer(before.get(item.pk, ""), swapped)
+        lines.append(GuessLine(item.public_id, shown.left.row, shown.right.row, guess))
     return lines
 
 
-def load_sides(assignment: Assignment, item: PacketItem) -> tuple[RowLine | None, RowLine | None]:
-    """Return the two rows of an item as this person saw them, A first."""
-    f = item.finding
-    material = ItemMaterial(
-        item=item.public_id,
-        repeated=False,
-        a=None if f.a_event is None else CandidateRow(f.a_event, f.a_time),
-        b=None if f.b_event is None else CandidateRow(f.b_event, f.b_time),
-        a_rows=(),
-        b_rows=(),
-        note="",
-    )
-    left, right = build_item_page(blinded_item(material, assignment.seed)).sides
-    return left.row, right.row
-
-
 def _line(
-    assignment: Assignment, slot: Slot, number: int, flagged: bool, may: PacketVisibility
+    assignment: Assignment,
+    slot: Slot,
+    number: int,
+    flagged: bool,
+    may: PacketVisibility,
+    shown: BlindedItem,
 ) -> AnswerLine:
     item, decision = slot.item, slot.decision
     assert decision is not None
     swapped = are_sides_swapped(assignment.seed, item.public_id)
-    a, b = load_sides(assignment, item)
     verdict = item.finding.verdict
     return AnswerLine(
         item=item.public_id,
         number=number,
-        a=a,
-        b=b,
+        shown=shown,
         decision=decision,
         chosen=swap_answer(decision.answer, swapped),
         flagged=flagged,

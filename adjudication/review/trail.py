@@ -9,12 +9,17 @@ from accounts.audit.trail import record
 from adjudication.models import Assignment, PacketItem
 
 ITEM, ROWS, ANSWERS = "review.item", "review.rows", "review.answers"
+#: Both whole timelines, which a reviewer requests.
+TIMELINES = "review.timelines"
 
 
 def record_item(
     *, assignment: Assignment, item: PacketItem, action: str = ITEM, **detail: int
 ) -> None:
-    """Record that the reviewer was shown an item, or rows of a series (ROWS)."""
+    """Record that the reviewer was shown an item.
+
+    Also rows of one of its series (ROWS), or both whole timelines (TIMELINES).
+    """
     case = item.finding.game.comparison.encounter.public_id
     record(
         actor=assignment.person,

@@ -78,4 +78,9 @@ urlpatterns: list[URLPattern] = [
         review_steps.review_series,
         name="review_series",
     ),
+    path(
+        "review/<public_id:public_id>/items/<public_id:item_id>/timelines/",
+        review_steps.review_timelines,
+        name="review_timelines",
+    ),
 ]

@@ -2,7 +2,10 @@
 
 Quotas are per pairing and stratum; the draw is seeded and balanced over cases. The same findings,
 design and seed give the same sample, in any order of the findings. Quotas bind; balance over cases
-is best effort. Shortages are reported, and filled from other strata only if the design asks for it.
+is best effort. Shortages are reported, and filled from other strata only if the design asks for it. No
+occurrence comes twice: a reviewer would recognise a row that they have seen against another source.
+Sources come evenly with the row that only one has, and with the later time, best effort too:
+otherwise that alone shows which side is whose.
 """
 
 from __future__ import annotations
@@ -39,16 +42,25 @@ OUTSIDE_SHARED = "SHARED_UNSUPPORTED is outside the strata"
 OTHER_PAIRING = "of a pairing that is not drawn from"
 OTHER_CASE = "of a case that is not among the chosen ones"
 NO_QUOTA = "of a stratum without a quota"
+SAME_OCCURRENCE = "about an occurrence that another item is about"
+#: A place in the case's note, or the words of a row without one.
+Occurrence = tuple[int, int] | str
 
 
 @dataclass(frozen=True, slots=True)
 class EligibleFinding:
-    """A finding that may be drawn. `key` and `case` are public ids."""
+    """A finding that may be drawn. `key` and `case` are public ids.
+
+    `occurrences`: what its rows are about; overlapping places are one occurrence. `leans_first`:
+    whether the pairing's first source has the only row or the later time; None if neither source.
+    """
 
     key: str
     case: str
     pairing: str
     stratum: str
+    occurrences: tuple[Occurrence, ...] = ()
+    leans_first: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -186,27 +198,35 @@ def find_stratum(kind: FindingType, verdict: Verdict) -> Stratum | None:
     return {FindingType.DUPLICATE: Stratum.DUPLICATE, FindingType.VALUE: Stratum.VALUE}.get(kind)
 
 
+def leans_to_a(
+    a_has_row: bool, a_time: int | None, b_has_row: bool, b_time: int | None
+) -> bool | None:
+    """Return whether A has the only row or the later time; None if neither has."""
+    if a_has_row != b_has_row:
+        return a_has_row
+    return None if a_time is None or b_time is None or a_time == b_time else a_time > b_time
+
+
 def draw(eligible: Eligible, design: Design, seed: int) -> Sample:
     """Draw a sample by the design's quotas.
 
-    No finding is drawn twice. Every case was judged in all pairings.
+    No finding and no occurrence is drawn twice. Every case was judged in all pairings.
     """
     rng = random.Random(seed)
     cases = choose_cases(eligible, design, rng)
     within = [f for f in eligible.findings if f.pairing in design.pairings and f.case in cases]
-    items: list[EligibleFinding] = []
-    shortages: list[Shortage] = []
-    for pairing in sorted(design.pairings):
-        taken, short = _draw_pairing(
-            [f for f in within if f.pairing == pairing], pairing, design, rng
-        )
-        items += taken
-        shortages += short
+    pools = [_Pool.fill(p, within, design, rng) for p in sorted(design.pairings)]
+    used: Used = defaultdict(list)
+    for stratum in _sort_by_scarcity(pools):
+        _take_in_turn(pools, stratum, used)
+    shortages = [s for pool in pools for s in _report_shortages(pool, design, used)]
+    items = [f for pool in pools for f in pool.taken]
+    twice = _count_same(within, items, used)
     rng.shuffle(items)
     excluded = Counter(eligible.excluded) + _exclusion_reasons(
         eligible.findings, design, set(cases)
     )
-    return Sample(tuple(items), tuple(cases), tuple(shortages), dict(excluded))
+    return Sample(tuple(items), tuple(cases), tuple(shortages), dict(excluded + twice))
 
 
 def choose_cases(eligible: Eligible, design: Design, rng: random.Random) -> list[str]:
@@ -223,32 +243,126 @@ def choose_cases(eligible: Eligible, design: Design, rng: random.Random) -> list
     return sorted(rng.sample(complete, design.cases))
 
 
-def _draw_pairing(
-    findings: Sequence[EligibleFinding], pairing: str, design: Design, rng: random.Random
-) -> tuple[list[EligibleFinding], list[Shortage]]:
-    """Draw one pairing, scarce strata first.
+#: Case → occurrences of its drawn findings.
+Used = dict[str, list[Occurrence]]
 
-    The plentiful strata then even out how often each case occurs.
+
+@dataclass
+class _Pool:
+    """What is left of one pairing by stratum and case, and what was taken."""
+
+    pairing: str
+    wanted: Mapping[str, int]
+    left: Mapping[str, dict[str, list[EligibleFinding]]]
+    #: Stratum → case → number taken; and all strata together.
+    own: Mapping[str, Counter[str]]
+    #: Stratum → number taken that lean to the first source, less those that lean to the second.
+    leaning: Counter[str] = field(default_factory=Counter)
+    load: Counter[str] = field(default_factory=Counter)
+    taken: list[EligibleFinding] = field(default_factory=list)
+
+    @classmethod
+    def fill(
+        cls, pairing: str, findings: Iterable[EligibleFinding], design: Design, rng: random.Random
+    ) -> _Pool:
+        """Return the pool of a pairing with nothing taken."""
+        mine = [f for f in findings if f.pairing == pairing]
+        wanted = design.find_quotas(pairing)
+        left = {s: _group_by_case([f for f in mine if f.stratum == s], rng) for s in wanted}
+        return cls(pairing, wanted, left, {s: Counter() for s in wanted})
+
+    def count_left(self, stratum: str) -> int:
+        return sum(map(len, self.left[stratum].values()))
+
+    def is_short(self, stratum: str) -> bool:
+        return self.own[stratum].total() < self.wanted.get(stratum, 0)
+
+    def take(self, stratum: str, used: Used) -> bool:
+        """Take a finding about nothing that is used; return whether there was one.
+
+        It is from the case with fewest from this stratum so far, then with the least load; in it,
+        one that evens out which source they lean to.
+        """
+        left, own = self.left[stratum], self.own[stratum]
+        while open_cases := [case for case, rest in left.items() if rest]:
+            case = min(open_cases, key=lambda c: (own[c], self.load[c]))
+            left[case] = [f for f in left[case] if not _is_used(f, used)]
+            if not left[case]:
+                continue
+            found = self._choose(left[case], stratum)
+            left[case].remove(found)
+            own[case] += 1
+            self.load[case] += 1
+            used[case] += found.occurrences
+            self.taken.append(found)
+            return True
+        return False
+
+    def _choose(self, rest: Sequence[EligibleFinding], stratum: str) -> EligibleFinding:
+        """Return the last finding that does not lean as most so far do."""
+        most = self.leaning[stratum]
+        fitting = [f for f in rest if not most or f.leans_first is not (most > 0)]
+        found = (fitting or rest)[-1]
+        if found.leans_first is not None:
+            self.leaning[stratum] += 1 if found.leans_first else -1
+        return found
+
+
+def _sort_by_scarcity(pools: Sequence[_Pool]) -> list[str]:
+    """Return the strata, the scarcest first.
+
+    The plentiful ones then even out how often each case occurs.
     """
-    left = {
-        s: _group_by_case([f for f in findings if f.stratum == s], rng)
-        for s in design.find_quotas(pairing)
+    spare = {
+        s: min(pool.count_left(s) - pool.wanted[s] for pool in pools if s in pool.wanted)
+        for s in {s for pool in pools for s in pool.wanted}
     }
-    available = {s: sum(map(len, cases.values())) for s, cases in left.items()}
-    load: Counter[str] = Counter()
-    taken: list[EligibleFinding] = []
-    wanted = design.find_quotas(pairing)
-    for stratum in sorted(wanted, key=lambda s: (available[s] - wanted[s], s)):
-        taken += _take(left[stratum], wanted[stratum], load)
-    missing = {s: n - available[s] for s, n in wanted.items() if available[s] < n}
-    given = _replace_missing(left, missing, load) if design.redistribute else []
-    shortages = []
-    remaining = len(given)
+    return sorted(spare, key=lambda s: (spare[s], s))
+
+
+def _take_in_turn(pools: Sequence[_Pool], stratum: str, used: Used) -> None:
+    """Fill the quotas of a stratum, one finding of each pairing at a time.
+
+    Pairings that share a source have occurrences in common; none takes them all.
+    """
+    short = [pool for pool in pools if stratum in pool.wanted]
+    while short := [p for p in short if p.is_short(stratum) and p.take(stratum, used)]:
+        pass
+
+
+def _report_shortages(pool: _Pool, design: Design, used: Used) -> list[Shortage]:
+    """Return unmet quotas, after replacing them if designed so."""
+    missing = {
+        s: n - pool.own[s].total() for s, n in pool.wanted.items() if pool.own[s].total() < n
+    }
+    there = {s: pool.wanted[s] - n for s, n in missing.items()}
+    remaining = _replace_missing(pool, sum(missing.values()), used) if design.redistribute else 0
+    found = []
     for s, lacking in missing.items():
         moved = min(lacking, remaining)
         remaining -= moved
-        shortages.append(Shortage(pairing, s, wanted[s], available[s], moved))
-    return taken + given, shortages
+        found.append(Shortage(pool.pairing, s, pool.wanted[s], there[s], moved))
+    return found
+
+
+def _is_used(finding: EligibleFinding, used: Used) -> bool:
+    return any(
+        _is_same(one, other) for one in finding.occurrences for other in used.get(finding.case, ())
+    )
+
+
+def _is_same(one: Occurrence, other: Occurrence) -> bool:
+    if isinstance(one, str) or isinstance(other, str):
+        return one == other
+    return max(one[0], other[0]) < min(one[1], other[1])
+
+
+def _count_same(
+    within: Iterable[EligibleFinding], items: Iterable[EligibleFinding], used: Used
+) -> Counter[str]:
+    """Count the findings that were not drawn because of their occurrence."""
+    drawn = {f.key for f in items}
+    return Counter(SAME_OCCURRENCE for f in within if f.key not in drawn and _is_used(f, used))
 
 
 def _group_by_case(
@@ -265,40 +379,16 @@ def _group_by_case(
     return {case: grouped[case] for case in order}
 
 
-def _take(
-    left: dict[str, list[EligibleFinding]], count: int, load: Counter[str]
-) -> list[EligibleFinding]:
-    """Take at most `count` findings, balanced over cases.
+def _replace_missing(pool: _Pool, count: int, used: Used) -> int:
+    """Take up to `count`, each from the stratum with most left.
 
-    Each is from the case with fewest from this stratum so far, then with the least load.
+    Ties go by the strata's order. Returns how many were taken.
     """
-    own: Counter[str] = Counter()
-    taken: list[EligibleFinding] = []
-    while len(taken) < count and (open_cases := [case for case, rest in left.items() if rest]):
-        case = min(open_cases, key=lambda c: (own[c], load[c]))
-        taken.append(left[case].pop())
-        own[case] += 1
-        load[case] += 1
-    return taken
-
-
-def _replace_missing(
-    left: Mapping[str, dict[str, list[EligibleFinding]]],
-    missing: Mapping[str, int],
-    load: Counter[str],
-) -> list[EligibleFinding]:
-    """Take as many as are missing, each from the stratum with most left.
-
-    Ties go by the strata's order.
-    """
-    given: list[EligibleFinding] = []
-    for _ in range(sum(missing.values())):
-        stratum = max(left, key=lambda s: sum(map(len, left[s].values())))
-        taken = _take(left[stratum], 1, load)
-        if not taken:
-            break
-        given += taken
-    return given
+    for number in range(count):
+        strata = sorted(pool.left, key=pool.count_left, reverse=True)
+        if not any(pool.take(stratum, used) for stratum in strata):
+            return number
+    return count
 
 
 def _exclusion_reasons(

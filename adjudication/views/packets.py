@@ -30,6 +30,7 @@ from adjudication.packets.candidates import find_candidates
 from adjudication.packets.forms import AssignForm, DrawForm, DueForm
 from adjudication.review import steering as packet_page
 from adjudication.review.decisions import DecisionRefused, unsign
+from adjudication.review.guess_test import read_guesses, run_guess_test
 from adjudication.sampling.drawing import Sample, count_strata, draw
 from adjudication.states import InvalidTransition
 
@@ -119,6 +120,7 @@ def packet(request: StudyRequest, public_id: str) -> HttpResponse:
         "strata": packet_page.list_strata(),
         "assign": AssignForm(packet=found, candidates=candidates),
         "candidates": candidates,
+        "guesses": read_guesses(found),
         "due_form": DueForm(initial={"due_on": found.due_on}),
         "unfinished": packet_page.count_unfinished(found)
         if found.state == Packet.State.OPEN
@@ -184,6 +186,14 @@ def _build_lines(counts: dict[str, dict[str, int]]) -> list[tuple[str, list[int]
 def _open(request: StudyRequest, found: Packet) -> str:
     packets.open_packet(packet=found, by=request.user)
     return "The packet is open. Its items cannot change any more, and reviewers can begin."
+
+
+def _guess(request: StudyRequest, found: Packet) -> str:
+    guesses = run_guess_test(packet=found, by=request.user)
+    failed = sum(guess.passed is False for guess in guesses)
+    if failed:
+        return f"The guess test could tell the sources of {format_count(failed, 'pairing')} apart."
+    return "The guess test could not tell the sources apart better than chance."
 
 
 def _close(request: StudyRequest, found: Packet) -> str:
@@ -262,6 +272,7 @@ def _assignment(request: StudyRequest, found: Packet) -> Assignment:
 
 
 ACTIONS: dict[str, Any] = {
+    "guess": _guess,
     "open": _open,
     "close": _close,
     "due": _set_due,

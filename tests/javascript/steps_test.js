@@ -41,8 +41,8 @@ Deno.test("attempts come further apart, up to half a minute", () => {
 });
 
 Deno.test("an answer counts as saved only with a connection", () => {
-  assert.equal(answeredWords("BOTH", "saved"), "Saved: both.");
-  assert.equal(answeredWords("NOT_A_FINDING", "saving"), "Saved: not a finding.");
+  assert.equal(answeredWords("Both", "saved"), "Saved: Both.");
+  assert.equal(answeredWords("Yes", "saving"), "Saved: Yes.");
   for (const connection of ["lost", "signed-out", "stopped"]) {
     assert.equal(answeredWords("A", connection), "Not sent yet: A.");
   }

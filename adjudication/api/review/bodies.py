@@ -104,18 +104,26 @@ class Review(Body):
 
 
 class ReviewRow(Body):
-    """A row of a timeline; whole hours from admission, null for no time."""
+    """A row of a timeline in words of the note, with a coarse time."""
 
     event = CharField()
-    hours = IntegerField(allow_null=True)
-    candidate = BooleanField(help_text="Whether this is the row in question.")
+    when = CharField()
 
 
 class ReviewSide(Body):
     """One side. `row` is null if this timeline does not have the event."""
 
     row = ReviewRow(allow_null=True)
-    timeline = ReviewRow(many=True)
+    alone = ReviewRow(
+        many=True, help_text="At the place of a question about one row: another row of this side."
+    )
+
+
+class ReviewTimelines(Body):
+    """Both whole timelines, in the form of an item's rows."""
+
+    a = ReviewRow(many=True)
+    b = ReviewRow(many=True)
 
 
 class RecordRow(Body):
@@ -171,6 +179,9 @@ class Blinded(Body):
     question = ChoiceField([(q.value, q.words) for q in Question], source="item.question")
     a = ReviewSide(source="item.left")
     b = ReviewSide(source="item.right")
+    near = ReviewRow(
+        many=True, source="item.near", help_text="Rows near it that both timelines have."
+    )
     note = CharField(source="item.note")
     spans = Span(many=True, source="item.spans")
     series = ReviewSeries(many=True, source="item.series")

@@ -19,12 +19,13 @@ from accounts.scoping import find_studies
 from adjudication.access.eligibility import find_assignments, load_visibility
 from adjudication.access.exposure import record_reveal
 from adjudication.api.review import bodies
+from adjudication.blinding.rows import ShownRow
 from adjudication.blinding.visibility import RecordRow
 from adjudication.models import Assignment, Packet, PacketItem
 from adjudication.refusals import LATE
 from adjudication.review import decisions, slots
 from adjudication.review.history import AnswerLine, load_own_answers
-from adjudication.review.items import load_blinded_rows
+from adjudication.review.items import blind_timelines, load_blinded_rows
 from adjudication.review.opening import (
     OpenItem,
     TypedAnswer,
@@ -34,7 +35,7 @@ from adjudication.review.opening import (
     open_item,
 )
 from adjudication.review.practice import check_practised
-from adjudication.review.trail import ROWS, record_answers, record_item
+from adjudication.review.trail import ROWS, TIMELINES, record_answers, record_item
 from adjudication.states import InvalidTransition
 
 review_operation = partial(operation, "review")
@@ -115,6 +116,18 @@ class ItemSeries(ReviewView):
         rows = load_blinded_rows(item=item, number=number)
         record_item(assignment=assignment, item=item, action=ROWS, series=number)
         return {"rows": rows}
+
+
+class ItemTimelines(ReviewView):
+    @review_operation("review_timelines", bodies.ReviewTimelines, refuses=(409,))
+    def post(
+        self, request: Request, public_id: str, item_id: str
+    ) -> dict[str, tuple[ShownRow, ...]]:
+        """Return both whole timelines; the audit trail records it."""
+        assignment, item = _find_item(request, public_id, item_id)
+        a, b = blind_timelines(assignment=assignment, item=item)
+        record_item(assignment=assignment, item=item, action=TIMELINES)
+        return {"a": a, "b": b}
 
 
 class Draft(ReviewView):

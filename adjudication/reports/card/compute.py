@@ -192,7 +192,9 @@ def blinding_check(
     ]
     # The relative slack treats outcomes of the same likelihood as equal despite rounding.
     p = sum(x for x in likely if x <= likely[right] * (1 + 1e-9))
-    return BlindingCheck(guesses, right, chance, min(1.0, p), unsure)
+    return BlindingCheck(
+        guesses, right, chance, min(1.0, p), unsure, wilson_interval(right, guesses)
+    )
 
 
 def _rate(decided: Sequence[tuple[Item, str]]) -> Rate:

@@ -158,6 +158,22 @@ class BlindingCheck:
     chance: float
     p: float | None
     unsure: int = 0
+    #: Wilson's interval of the rate of correct guesses; None without any.
+    interval: tuple[float, float] | None = None
+
+    @property
+    def interval_words(self) -> str:
+        """The interval as "31 % to 69 %"; "" without one."""
+        return (
+            ""
+            if self.interval is None
+            else " to ".join(f"{x:.0%}".replace("%", " %") for x in self.interval)
+        )
+
+    @property
+    def contains_chance(self) -> bool:
+        """Whether the interval contains the rate by chance."""
+        return self.interval is not None and self.interval[0] <= self.chance <= self.interval[1]
 
 
 @dataclass(frozen=True)

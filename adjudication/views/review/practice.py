@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from accounts.requests.json_bodies import json_body, read_text
 from accounts.scoping import StudyRequest, study_role_required
-from adjudication.blinding.page import ANSWER_WORDS, build_item_page
+from adjudication.blinding.page import answer_words, build_item_page
 from adjudication.blinding.practice import practice_cases
 from adjudication.review.opening import find_own_assignment, handle_refusals
 from adjudication.review.practice import answer_practice, find_case, next_practice
@@ -68,7 +68,9 @@ def review_practice_decide(request: StudyRequest, public_id: str, number: int) -
         answer=read_text(json_body(request), "answer"),
         by=request.user,
     )
-    title = "Right." if right else f"The correct answer is “{ANSWER_WORDS[case.answer]}”."
+    title = (
+        "Right." if right else f"The correct answer is “{answer_words(case.item, case.answer)}”."
+    )
     return JsonResponse(
         {"right": right, "answer": case.answer, "title": title, "explanation": case.explanation}
     )

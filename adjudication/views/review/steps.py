@@ -17,7 +17,7 @@ from accounts.scoping import StudyRequest, study_role_required
 from adjudication.blinding.page import build_record_lines
 from adjudication.models import Assignment, PacketItem
 from adjudication.review import decisions, slots
-from adjudication.review.items import load_blinded_rows
+from adjudication.review.items import blind_timelines, load_blinded_rows, load_clock
 from adjudication.review.opening import (
     TypedAnswer,
     find_own_assignment,
@@ -27,7 +27,7 @@ from adjudication.review.opening import (
     progress_json,
 )
 from adjudication.review.practice import check_practised
-from adjudication.review.trail import ROWS, record_item
+from adjudication.review.trail import ROWS, TIMELINES, record_item
 
 
 @require_POST
@@ -132,7 +132,8 @@ def review_series(
     assignment = find_own_assignment(request, public_id)
     item = find_own_item(assignment, item_id)
     check_practised(assignment)
-    rows = build_record_lines(load_blinded_rows(item=item, number=number))
+    clock = load_clock(item.finding.game.comparison.encounter)
+    rows = build_record_lines(load_blinded_rows(item=item, number=number), clock)
     record_item(assignment=assignment, item=item, action=ROWS, series=number)
     return JsonResponse(
         {
@@ -141,6 +142,20 @@ def review_series(
             )
         }
     )
+
+
+@require_POST
+@study_role_required()
+@handle_refusals
+def review_timelines(request: StudyRequest, public_id: str, item_id: str) -> HttpResponseBase:
+    """Return both whole timelines of an item; the trail records the request."""
+    assignment = find_own_assignment(request, public_id)
+    item = find_own_item(assignment, item_id)
+    check_practised(assignment)
+    a, b = blind_timelines(assignment=assignment, item=item)
+    record_item(assignment=assignment, item=item, action=TIMELINES)
+    html = render_to_string("adjudication/review/_timelines.html", {"sides": {"A": a, "B": b}})
+    return JsonResponse({"html": html})
 
 
 def _read_item_ids(body: dict[str, Any]) -> list[str]:

@@ -12,8 +12,9 @@ let savedAt = 0;
 let saved = "";
 
 const form = () => Review.find("[data-decide]");
-export const answer = () =>
-  form()?.querySelector("[data-answer-value][aria-pressed=true]")?.dataset.answerValue ?? "";
+const pressed = () => form()?.querySelector("[data-answer-value][aria-pressed=true]");
+export const answer = () => pressed()?.dataset.answerValue ?? "";
+export const answerWords = () => pressed()?.querySelector("b").textContent ?? "";
 const flagged = () => Review.find("[data-do=flag]")?.getAttribute("aria-pressed") === "true";
 
 function readTime() {
@@ -46,10 +47,9 @@ export function hint(words) {
   if (words) Review.announce(words);
 }
 
-export function choose(value) {
-  const buttons = [...form().querySelectorAll("[data-answer-value]")];
-  const chosen = buttons.find((button) => button.dataset.answerValue === value);
+export function choose(chosen) {
   if (!chosen) return;
+  const buttons = form().querySelectorAll("[data-answer-value]");
   for (const button of buttons) button.setAttribute("aria-pressed", String(button === chosen));
   form().querySelector("[data-do=commit]").disabled = false;
   hint("");
@@ -60,6 +60,9 @@ export function choose(value) {
   );
   soon();
 }
+
+export const chooseByKey = (key) =>
+  choose(form().querySelector(`[data-answer-value][aria-keyshortcuts="${key}"]`));
 
 function soon() {
   clearTimeout(timer);
@@ -90,7 +93,7 @@ async function saveDraft() {
 
 Review.root.addEventListener("click", (event) => {
   const button = event.target.closest("[data-answer-value]");
-  if (button && !button.disabled) choose(button.dataset.answerValue);
+  if (button && !button.disabled) choose(button);
 });
 Review.root.addEventListener("input", (event) => {
   if (!form()?.contains(event.target)) return;

@@ -1,5 +1,4 @@
-// Shows an item: replaces it as a whole and scrolls the note to the marked text and both timelines
-// to the row in question.
+// Shows an item: replaces it as a whole and scrolls the note to the marked text.
 import { element } from "../common/dom.js";
 import * as Review from "./state.js";
 
@@ -23,7 +22,6 @@ export function ready(message) {
   const title = Review.changing ? "An answer to change" : `Item ${Review.position()}`;
   item.querySelector("[data-item-title]").textContent = title;
   toPlace();
-  for (const rows of item.querySelectorAll("[data-rows]")) toCandidate(rows);
   item.focus({ preventScroll: true });
   const question = item.querySelector(".question").textContent;
   Review.announce([message, `${title}.`, question].filter(Boolean).join(" "));
@@ -39,28 +37,6 @@ export function toPlace() {
 function within(pane, element, share) {
   pane.scrollTop += element.getBoundingClientRect().top - pane.getBoundingClientRect().top -
     pane.clientHeight * share;
-}
-
-// A timeline without the row scrolls to the hour that the other side has: between the rows before
-// and after it.
-function toCandidate(rows) {
-  const own = rows.querySelector(".is-candidate");
-  if (own) {
-    within(rows, own, 0.4);
-    return;
-  }
-  const other = Review.find(".is-candidate");
-  if (other?.dataset.at === undefined) return;
-  const hour = Number(other.dataset.at);
-  const after = [...rows.querySelectorAll("li[data-at]")].find((row) =>
-    Number(row.dataset.at) > hour
-  );
-  if (!after) {
-    rows.scrollTop = rows.scrollHeight;
-    return;
-  }
-  after.classList.add("is-gap");
-  within(rows, after, 0.4);
 }
 
 // Replaces the item by a message: the packet is complete, or no item can be shown.

@@ -1,12 +1,12 @@
 // Keys and buttons. Keys typed into a field are no shortcuts.
-import { choose } from "./answers.js";
+import { chooseByKey } from "./answers.js";
 import { ready, toPlace } from "./item.js";
 import { commit, flag, prefetch, skip, undo } from "./queue.js";
 import { findSeries, stepSeries } from "./record.js";
 import * as Review from "./state.js";
 import { again } from "./sync.js";
+import { openTimelines } from "./timelines.js";
 
-const ANSWERS = ["A", "B", "BOTH", "NEITHER", "UNCLEAR", "NOT_A_FINDING"];
 const feedback = Review.find("[data-feedback]");
 
 // People who dictate or have a tremor can turn off single-character keys (WCAG 2.1.4); Enter and
@@ -36,6 +36,7 @@ const actions = {
   skip,
   flag,
   place: toPlace,
+  timelines: openTimelines,
   retry: again,
   dismiss: () => Review.note(""),
 };
@@ -46,6 +47,7 @@ const KEYS = {
   c: () => field("comment"),
   t: () => field("own_time"),
   p: toPlace,
+  w: openTimelines,
   "[": () => stepSeries(-1),
   "]": () => stepSeries(1),
   "/": findSeries,
@@ -86,7 +88,7 @@ document.addEventListener("keydown", (event) => {
   else if (!keysWanted.checked) return;
   else if (/^[1-6]$/u.test(event.key) && Review.item()) {
     event.preventDefault();
-    if (feedback?.hidden ?? true) choose(ANSWERS[Number(event.key) - 1]);
+    if (feedback?.hidden ?? true) chooseByKey(event.key);
   } else if (event.key in KEYS) {
     event.preventDefault();
     KEYS[event.key]();

@@ -1,6 +1,6 @@
 // From item to item. The next item is fetched in advance, so that it is shown as soon as an answer
 // is given.
-import { answer, dropDraft, hint, values } from "./answers.js";
+import { answer, answerWords, dropDraft, hint, values } from "./answers.js";
 import { end, parsed, show, wait } from "./item.js";
 import { practise } from "./practice.js";
 import * as Review from "./state.js";
@@ -78,7 +78,7 @@ function over({ message }) {
 export function commit() {
   const item = Review.item();
   if (!item || !answer()) {
-    if (item) hint("Choose an answer first (keys 1 to 6).");
+    if (item) hint("Choose an answer first (its key is beside it).");
     return;
   }
   const body = values();
@@ -93,7 +93,7 @@ export function commit() {
   dropDraft();
   Review.note("");
   const { url, item: id, expects } = item.dataset;
-  const message = answeredWords(body.answer, connection());
+  const message = answeredWords(answerWords(), connection());
   if ("decided" in item.dataset) {
     // After a changed answer is stored, the page returns to the list.
     if ("sent" in item.dataset) return;

@@ -2,15 +2,6 @@
 // to the page.
 import { counted } from "../common/words.js";
 
-const WORDS = {
-  A: "A",
-  B: "B",
-  BOTH: "both",
-  NEITHER: "neither",
-  UNCLEAR: "unclear",
-  NOT_A_FINDING: "not a finding",
-};
-
 // Items that this page works on: the one on screen, and those whose answer is being sent.
 export const itemsInHand = (shown, pending) => [
   ...new Set([shown, ...pending.map((step) => step.item)].filter(Boolean)),
@@ -29,8 +20,8 @@ export const waitingWords = (count) =>
   count ? `${counted(count, "step is", "steps are")} stored` : "Your answers are stored";
 
 // Without a connection the page must not claim that the answer is saved.
-export const answeredWords = (answer, connection) =>
-  `${["saved", "saving"].includes(connection) ? "Saved" : "Not sent yet"}: ${WORDS[answer]}.`;
+export const answeredWords = (words, connection) =>
+  `${["saved", "saving"].includes(connection) ? "Saved" : "Not sent yet"}: ${words}.`;
 
 // What to show if there is no next item. A message of the server says that the review is closed.
 export function endingOf({ message, done, total }) {

@@ -33,15 +33,17 @@ STEPS = (
         "An admin draws a packet",
         "The page shows what can be drawn: every stratum of every pairing, and the excluded "
         "findings by reason. The admin chooses quotas, cases, the seed and whether a pairing gets "
-        "a second reviewer. A preview shows the draw before anything is stored. The review can "
-        "have a due date.",
+        "a second reviewer. A preview shows the draw before anything is stored. No occurrence "
+        "comes twice, and differences come evenly from both directions. The review can have a due "
+        "date.",
     ),
     Step(
         "packet",
         "The admin assigns people and opens the packet",
         "A draft can be changed or discarded. After opening, its items never change. Authors of a "
         "timeline of one of its cases, and people who have seen one unblinded, cannot be assigned. "
-        "The pages of these cases close to assigned people.",
+        "The pages of these cases close to assigned people. The guess test shows whether a "
+        "classifier can tell the sources of the items apart.",
     ),
     Step(
         "steps",
@@ -58,18 +60,18 @@ STEPS = (
     Step(
         "item",
         "One item at a time",
-        "A and B show the two rows side by side; each item draws its sides at random. Below them "
-        "are the cited place in the note, both timelines around it, and the structured record, "
-        "with the most similar series first. Hours are whole on both sides. `1` to `6` choose, "
-        "`Enter` saves and shows the next item, `u` undoes, `s` skips, `f` flags, `c` opens the "
-        "comment and `t` the reviewer's own time.",
+        "A and B show the two rows side by side, in words of the note and in rounded times; each "
+        "item draws its sides at random. Below them are the marked place in the note, rows near "
+        "it that both timelines have, and the structured record with hospital days, the most "
+        "similar series first. `w` opens both whole timelines in the same form, which the audit "
+        "trail records. `1` to `6` choose, `Enter` saves and shows the next item, `u` undoes, `s` "
+        "skips, `f` flags, `c` opens the comment and `t` the reviewer's own time.",
     ),
     Step(
         "one-sided",
         "A row that only one side has",
-        "Choosing the side with the row means that the event, or its repeat, happened. Choosing "
-        "the other side means that it did not. A line marks the time of the row in the other "
-        "timeline.",
+        "The question is whether the event, or its repeat, happened: yes or no. If a side has another "
+        "row at the same place of the note, it is shown too.",
     ),
     Step(
         "dark",

@@ -23,8 +23,8 @@ TABLET, PHONE = {"width": 820, "height": 1180}, {"width": 390, "height": 844}
 TOO_WIDE = "[...document.querySelectorAll('*')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.className)"
 
 WIDTH_BESIDE_A_RANGE = """() => {
-  const side = document.querySelector(".side:has(.side-hours)")
-  side.querySelector(".side-hours").textContent = "HD 12 · 21:08 to HD 13 · 04:30"
+  const side = document.querySelector(".side:has(.side-when)")
+  side.querySelector(".side-when").textContent = "HD 12 · 21:08 to HD 13 · 04:30"
   return side.querySelector(".side-event").clientWidth
 }"""
 
@@ -50,6 +50,9 @@ def test_axe_finds_nothing_at_any_width(reviewing, packed, page, theme, complain
         )
         if name != "phone":
             assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+        if name == "tablet":
+            note = page.locator(".note-pane").bounding_box()
+            assert note["height"] >= TABLET["height"] / 2, "the note keeps half of the screen"
         expect(page.locator(".answer-not_a_finding")).to_be_in_viewport()
         assert_accessible(page)
         take_picture(page, f"{name}-{theme}")
@@ -89,11 +92,11 @@ def test_axe_finds_nothing_at_any_width(reviewing, packed, page, theme, complain
 def test_changes_are_told_to_a_screen_reader(reviewing, page):
     reviewing()
     said = page.locator("[data-announce][role=status]")
-    page.keyboard.press("4")
-    expect(said).to_contain_text("Neither: both are wrong. Enter saves it.")
+    page.keyboard.press("5")
+    expect(said).to_contain_text("Unclear: note and record do not decide. Enter saves it.")
     page.wait_for_selector("#review[data-ahead]")
     page.keyboard.press("Enter")
-    expect(said).to_contain_text("Saved: neither. Item 2 of ")
+    expect(said).to_contain_text("Saved: Unclear. Item 2 of ")
     page.keyboard.press("f")
     expect(said).to_contain_text("Flagged.")
     page.keyboard.press("u")

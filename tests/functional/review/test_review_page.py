@@ -10,6 +10,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from accounts.models import AuditEvent
 from adjudication.blinding.page import ANSWERS
 from adjudication.blinding.practice import practice_cases
 from adjudication.blinding.visibility import ROWS_AT_ONCE, are_sides_swapped, swap_answer
@@ -19,8 +20,10 @@ from tests import factories
 from tests.functional.review.review_world import (
     PASSWORD,
     PacketWorld,
+    assert_accessible,
     press_answer,
     read_item_id,
+    take_picture,
     wait_for_item,
     wait_until_saved,
 )
@@ -44,8 +47,12 @@ def read_focused(page: Page) -> str:
 def test_ten_items_by_the_keyboard_alone(reviewing, packed, complaints):
     page = reviewing()
     seen = []
-    for number, key in enumerate("1234561234", 1):
+    keys = []
+    for number, wanted in enumerate("1234561234", 1):
         wait_for_item(page)
+        # An item with one row has no “both” and no “neither”.
+        both = page.locator("[data-answer-value=BOTH]").count()
+        keys.append(key := wanted if both or wanted not in "34" else "5")
         expect(page.locator("[data-position]")).to_contain_text(f"{number} of ")
         assert read_focused(page) == "item", "the item has the focus, wherever the last one left it"
         seen.append(press_answer(page, key))
@@ -54,11 +61,35 @@ def test_ten_items_by_the_keyboard_alone(reviewing, packed, complaints):
     assert [d.kind for d in stored] == ["answer"] * 10
     assert [d.item.public_id for d in stored] == seen
     assert len(set(seen)) == 10
-    for d, key in zip(stored, "1234561234", strict=True):
+    for d, key in zip(stored, keys, strict=True):
         shown = swap_answer(d.answer, are_sides_swapped(packed.assignment.seed, d.item.public_id))
-        assert shown == ANSWERS[int(key) - 1][1], (
-            "stored in the judge's labels, chosen in those of the page"
-        )
+        answers = [value for _, value, _ in ANSWERS]
+        if d.item.finding.b_event is None or d.item.finding.a_event is None:
+            judged = "A" if d.item.finding.b_event is None else "B"
+            yes, no = judged, "B" if judged == "A" else "A"
+            assert d.answer == {"1": yes, "2": no}.get(key, answers[int(key) - 1])
+        else:
+            assert shown == answers[int(key) - 1], (
+                "stored in the judge's labels, chosen in those of the page"
+            )
+    assert complaints == []
+
+
+def test_whole_timelines_open_on_request_and_the_trail_records_it(reviewing, complaints):
+    page = reviewing()
+    item = read_item_id(page)
+    assert not AuditEvent.objects.filter(action="review.timelines").exists()
+    page.keyboard.press("w")
+    dialog = page.get_by_role("dialog", name="Whole timelines")
+    for label in "AB":
+        rows = dialog.get_by_role("region", name=f"Timeline {label}").get_by_role("listitem")
+        expect(rows.nth(20)).to_be_attached()
+    assert_accessible(page)
+    take_picture(page, "timelines")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    (event,) = AuditEvent.objects.filter(action="review.timelines")
+    assert event.object_id == item
     assert complaints == []
 
 
@@ -118,9 +149,11 @@ def test_enter_without_an_answer_and_held_keys_do_nothing(reviewing, packed):
     page.keyboard.press("Enter")
     expect(page.locator("[data-announce]")).to_contain_text("Choose an answer first")
     expect(
-        page.get_by_text("Choose an answer first (keys 1 to 6).").and_(page.locator("[data-hint]"))
+        page.get_by_text("Choose an answer first (its key is beside it).").and_(
+            page.locator("[data-hint]")
+        )
     ).to_be_visible()
-    page.keyboard.press("3")
+    page.keyboard.press("5")
     expect(page.locator("[data-hint]")).to_be_hidden()
     page.evaluate(
         "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', repeat: true, bubbles: true}))"
@@ -144,25 +177,25 @@ def test_undo_brings_the_item_back_with_what_was_chosen(reviewing, packed):
     )
     expect(page.get_by_label("Comment")).to_have_value("first thought")
     expect(page.locator("[data-position]")).to_contain_text("1 of ")
-    press_answer(page, "4")
+    press_answer(page, "5")
     assert read_item_id(page) == second
     wait_until_saved(page)
     assert packed.kinds() == ["answer", "withdrawal", "amendment"]
-    assert Slot.objects.get(item__public_id=first).decision.answer == "NEITHER"
+    assert Slot.objects.get(item__public_id=first).decision.answer == "UNCLEAR"
 
 
 @pytest.mark.deep
 def test_a_skipped_item_comes_again_at_the_end(reviewing, packed):
     page = reviewing()
     skipped = read_item_id(page)
-    page.keyboard.press("3")
+    page.keyboard.press("5")
     page.keyboard.press("s")
     expect(page.locator(f"[data-item='{skipped}']")).to_have_count(0)
     total = packed.packet.items.count()
     rest = [press_answer(page, "1") for _ in range(total - 1)]
     assert skipped not in rest
     expect(page.locator(f"[data-item='{skipped}']")).to_be_visible()
-    expect(page.get_by_role("button", name=re.compile("^3 Both"))).to_have_attribute(
+    expect(page.get_by_role("button", name=re.compile("^5 Unclear"))).to_have_attribute(
         "aria-pressed", "true"
     )
     page.keyboard.press("Enter")
@@ -253,7 +286,7 @@ def test_changing_an_answer_touches_no_other(reviewing, packed):
     expect(page.get_by_role("button", name=re.compile("^(Undo|Skip)"))).to_have_count(0)
     page.keyboard.press("u")
     page.keyboard.press("s")
-    page.keyboard.press("4")
+    page.keyboard.press("5")
     page.keyboard.press("Enter")
     page.wait_for_url("**/answers/")
     assert packed.kinds() == ["answer", "answer", "amendment"]
@@ -275,8 +308,6 @@ def test_an_item_fills_one_screen_with_the_place_and_both_rows_in_sight(reviewin
             "[data-position]",
         ):
             expect(page.locator(f".review {selector}").first).to_be_in_viewport()
-        for row in page.locator(".is-candidate").all():
-            expect(row).to_be_in_viewport()
         heights = {round(b.bounding_box()["height"]) for b in page.locator(".answer").all()}
         widths = {round(b.bounding_box()["width"]) for b in page.locator(".answer").all()}
         assert len(heights) == 1
@@ -296,7 +327,8 @@ def test_practice_comes_first_and_explains_itself(enter, packed, page, complaint
     for case in practice_cases():
         wait_for_item(page)
         page.keyboard.press(
-            "1" if case.number == 2 else "2" if case.number == 1 else keys[case.answer]
+            # a wrong answer to the first case; the right one to the second is “No”
+            "2" if case.number in (1, 2) else keys[case.answer]
         )
         page.keyboard.press("Enter")
         feedback = page.locator("[data-feedback]")

@@ -54,12 +54,12 @@ def test_a_lost_connection_loses_and_doubles_nothing(reviewing, packed):
     first = press_answer(page, "2")
     expect(page.locator("[data-saved]")).to_have_text("Not saved")
     second = read_item_id(page)
-    page.keyboard.press("4")
+    page.keyboard.press("5")
     page.keyboard.press("Enter")
     expect(banner(page, "No connection")).to_contain_text("2 steps are stored")
     expect(page.locator("[data-saved]")).to_have_text("Not saved")
     expect(page.locator(".stage-wait")).to_have_text(
-        "Not sent yet: neither. Waiting for the next item…"
+        "Not sent yet: Unclear. Waiting for the next item…"
     )
     kept = page.evaluate("JSON.stringify({...sessionStorage, ...localStorage})")
     assert "daughter" not in kept
@@ -114,7 +114,7 @@ def test_an_ended_session_costs_a_sign_in(reviewing, packed, client, live_server
     page = reviewing()
     page.wait_for_selector("#review[data-ahead]")
     page.context.clear_cookies()
-    first = press_answer(page, "3")
+    first = press_answer(page, "5")
     signed_out = banner(page, "You were signed out")
     expect(signed_out).to_contain_text("Sign in as r.iyer in a new tab")
     expect(signed_out.get_by_role("link", name="Sign in in a new tab")).to_have_attribute(
@@ -133,7 +133,7 @@ def test_an_ended_session_costs_a_sign_in(reviewing, packed, client, live_server
 def test_what_was_chosen_is_there_on_another_device(reviewing, packed, new_window):
     page = reviewing()
     item = read_item_id(page)
-    page.keyboard.press("4")
+    page.keyboard.press("5")
     page.keyboard.press("t")
     page.keyboard.type("-12")
     page.keyboard.press("Enter")
@@ -148,7 +148,7 @@ def test_what_was_chosen_is_there_on_another_device(reviewing, packed, new_windo
     assert response.value.ok
     other = reviewing(on=new_window())
     assert read_item_id(other) == item
-    expect_pressed(other, "^4 Neither")
+    expect_pressed(other, "^5 Unclear")
     expect(other.get_by_label("Comment")).to_have_value("both miss the transfer")
     expect(other.get_by_label("Your own time")).to_have_value("−12 h")
     assert float(other.locator("[data-item]").get_attribute("data-seconds") or 0) > 0

@@ -8,6 +8,7 @@ from unittest import mock
 
 import pytest
 
+from accounts.models import AuditEvent
 from adjudication.blinding.practice import practice_cases
 from adjudication.blinding.visibility import are_sides_swapped
 from adjudication.models import Assignment, Decision, PacketItem
@@ -54,7 +55,7 @@ class Reviewer:
 
 @pytest.fixture
 def world():
-    return build_open_world(make_judged_world(1), reviewers=2, reviewers_an_item=2)
+    return build_open_world(make_judged_world(4), reviewers=2, reviewers_an_item=2)
 
 
 @pytest.fixture
@@ -81,7 +82,7 @@ def test_the_queue_tells_where_one_stands(reviewer):
 def test_an_item_is_the_blinded_item_and_nothing_else(reviewer):
     item = reviewer.item()
     assert set(item) == {
-        "id", "question", "a", "b", "note", "spans", "series", "stay_hours", "admitted_at", "draft", "flagged", "decision",
+        "id", "question", "a", "b", "near", "note", "spans", "series", "stay_hours", "admitted_at", "draft", "flagged", "decision",
     }  # fmt: skip
     stored = PacketItem.objects.select_related("finding").get(public_id=item["id"])
     swapped = are_sides_swapped(reviewer.mine.seed, item["id"])
@@ -90,7 +91,8 @@ def test_an_item_is_the_blinded_item_and_nothing_else(reviewer):
         event = getattr(stored.finding, f"{judged}_event")
         assert (row is None) == (event is None)
         if row is not None:
-            assert row["hours"] == getattr(stored.finding, f"{judged}_time")
+            assert set(row) == {"event", "when"}
+            assert row["event"] in " ".join(item["note"].split()) or row["event"].islower()
     assert item["note"] == stored.finding.game.comparison.encounter.notes.get().text
     assert all(
         set(row) == {"hours", "value", "unit", "time_kind"}
@@ -103,6 +105,21 @@ def test_an_item_is_the_blinded_item_and_nothing_else(reviewer):
     )
     assert status == 200
     assert len(rows["rows"]) == item["series"][0]["count"]
+
+
+def test_whole_timelines_are_given_on_request_and_the_trail_records_it(reviewer):
+    item = reviewer.item()
+    status, lists = reviewer.api.post(f"{reviewer.path}items/{item['id']}/timelines/")
+    assert status == 200
+    stored = PacketItem.objects.get(public_id=item["id"])
+    comparison = stored.finding.game.comparison
+    counts = [t.entries.count() for t in (comparison.first, comparison.second)]
+    if stored.finding.game.a_is_first == are_sides_swapped(reviewer.mine.seed, item["id"]):
+        counts.reverse()
+    assert [len(lists[label]) for label in "ab"] == counts
+    assert {name for side in lists.values() for row in side for name in row} == {"event", "when"}
+    events = AuditEvent.objects.filter(action="review.timelines")
+    assert [e.object_id for e in events] == [item["id"]]
 
 
 def test_answers_are_stored_in_the_labels_of_the_judge(reviewer):

@@ -220,7 +220,7 @@ def pool(review: Review, mine: Assignment) -> list[str]:
 
 
 KNOWN: Mapping[str, tuple[Any, ...]] = {
-    "action": ("assign", "second", "changed", "close", "again"),
+    "action": ("guess", "assign", "second", "changed", "close", "again"),
     "format": ("csv", "jsonl", "json"),
     "form": ("csv", "jsonl"),
     "name": ("main", "ratings", "decisions"),
@@ -363,6 +363,7 @@ REVIEW_PAGES = {
         "decide",
         "draft",
         "series",
+        "timelines",
         "practice_case",
     )
 } | {
@@ -373,6 +374,7 @@ REVIEW_PAGES = {
         "review_next",
         "review_item",
         "review_series",
+        "review_timelines",
         "review_draft",
         "review_answers",
         "review_practice",

@@ -212,6 +212,7 @@ def walk_review(
         address = f"{base}items/{item.public_id}/"
         yield ask(address)
         yield ask(f"{address}series/1/", {})
+        yield ask(f"{address}timelines/", {})
         yield ask(f"{address}draft/", {"answer": "B", "comment": "a thought"})
         yield ask(
             f"{address}decide/",

@@ -30,8 +30,9 @@ from adjudication.blinding.visibility import PacketVisibility
 from adjudication.models import Finding, Packet, PacketItem, Slot
 from adjudication.packets import actions as packets
 from adjudication.packets.actions import SWAPPED, UNCHANGED, PacketRefused
+from adjudication.packets.occurrences import find_occurrences
 from adjudication.review import decisions, slots
-from adjudication.sampling.drawing import OUTSIDE_SHARED
+from adjudication.sampling.drawing import OUTSIDE_SHARED, SAME_OCCURRENCE
 from adjudication.states import InvalidTransition
 from tests import factories
 from tests.worlds.authored import make_draft
@@ -83,7 +84,11 @@ def test_the_eligible_set_leaves_out_what_is_outside_the_strata_and_the_swapped_
 def test_a_drawn_packet_keeps_design_seed_versions_and_what_was_short(review):
     packet = review.packet
     assert (packet.state, packet.seed) == ("draft", 7)
-    assert packet.items.count() == sum(sum(n.values()) for n in packet.drawn["eligible"].values())
+    eligible = sum(sum(n.values()) for n in packet.drawn["eligible"].values())
+    assert packet.items.count() + packet.drawn["excluded"][SAME_OCCURRENCE] == eligible
+    places = find_occurrences(review.world.run)
+    about = [one for item in review.items for one in set(places[item.finding.public_id])]
+    assert len(about) == len(set(about)), "no occurrence comes twice"
     assert packet.drawn["shortages"][0]["wanted"] == 9
     assert packet.drawn["cases"] == [review.world.encounters[0].public_id]
     item = review.items[0]

@@ -197,6 +197,7 @@ READING = {
     "record.rows",
     "review.item",
     "review.rows",
+    "review.timelines",
     "review.answers",
 } | {f"authoring.{name}" for name in ("open", "history", "rows", "download")}
 #: The same for readings that may show times of timelines: exposing ones, one's own writing, and

@@ -79,6 +79,12 @@ REVIEW = [
         _reviewers_own(404),
         path=lambda world: {**review._item(world), "number": "99"},
     ),
+    Row(
+        "adjudication_api:review_timelines",
+        _reviewers_own(200),
+        method="post",
+        path=review._item,
+    ),
     *(
         Row(f"adjudication_api:{name}", _reviewers_own(415), method=method, path=review._item)
         for method, name in ITEM

@@ -237,4 +237,5 @@ ROWS = [
         method="post",
         path=lambda world: {**_item(world), "number": "0"},
     ),
+    Row("adjudication:review_timelines", _reviewers_own(200), method="post", path=_item),
 ]

@@ -15,6 +15,7 @@ from adjudication.sampling.drawing import (
     OTHER_CASE,
     OTHER_PAIRING,
     QUOTAS,
+    SAME_OCCURRENCE,
     Design,
     Eligible,
     EligibleFinding,
@@ -22,6 +23,7 @@ from adjudication.sampling.drawing import (
     Stratum,
     draw,
     find_stratum,
+    leans_to_a,
 )
 
 PAIRINGS = ("a | b", "a | c", "b | c")
@@ -231,3 +233,61 @@ def test_what_holds_of_every_draw(
         assert sum(n for (p, _), n in got.items() if p == pairing) <= sum(
             design.find_quotas(pairing).values()
         )
+
+
+def test_no_occurrence_comes_twice_and_no_pairing_takes_them_all() -> None:
+    """The same row against two opponents; places may overlap."""
+    found = [
+        EligibleFinding(f"{pairing}{n}", "x", pairing, "VALUE", ((n * 10, n * 10 + 5 + wide),))
+        for pairing, wide in (("a | b", 0), ("a | c", 3))
+        for n in range(4)
+    ]
+    eligible = Eligible(tuple(found), {"x": frozenset(("a | b", "a | c"))})
+    drawn = draw(eligible, Design(pairings=("a | b", "a | c"), quotas={"VALUE": 3}), seed=1)
+    assert Counter(f.pairing for f in drawn.items) == {"a | b": 2, "a | c": 2}
+    assert len({f.key[-1] for f in drawn.items}) == 4
+    assert drawn.shortages == (
+        Shortage("a | b", "VALUE", wanted=3, available=2),
+        Shortage("a | c", "VALUE", wanted=3, available=2),
+    )
+    assert drawn.excluded == {SAME_OCCURRENCE: 4}
+
+
+def test_rows_without_a_place_are_known_by_their_words_in_their_case() -> None:
+    found = [
+        EligibleFinding("1", "x", "p", "VALUE", ("fever",)),
+        EligibleFinding("2", "x", "p", "VALUE", ("fever", (0, 5))),
+        EligibleFinding("3", "y", "p", "VALUE", ("fever",)),
+        EligibleFinding("4", "y", "p", "VALUE", ((5, 9), "rash")),
+    ]
+    judged = {case: frozenset(("p",)) for case in "xy"}
+    drawn = draw(Eligible(tuple(found), judged), Design(pairings=("p",), quotas={"VALUE": 9}), 1)
+    assert Counter(f.case for f in drawn.items) == {"x": 1, "y": 2}
+
+
+def test_sources_come_evenly_with_the_later_time() -> None:
+    """Eight of ten have the first source later; the four drawn are two of each."""
+    found = [EligibleFinding(str(n), "x", "p", "VALUE", (), leans_first=n < 8) for n in range(10)]
+    eligible = Eligible(tuple(found), {"x": frozenset(("p",))})
+    for seed in range(5):
+        drawn = draw(eligible, Design(pairings=("p",), quotas={"VALUE": 4}), seed)
+        assert Counter(f.leans_first for f in drawn.items) == {True: 2, False: 2}
+    drawn = draw(eligible, Design(pairings=("p",), quotas={"VALUE": 7}), 1)
+    assert Counter(f.leans_first for f in drawn.items) == {True: 5, False: 2}, "quotas bind"
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ((True, 3), (False, None), True),
+        ((False, None), (True, None), False),
+        ((True, 3), (True, 2), True),
+        ((True, 2), (True, 3), False),
+        ((True, 2), (True, 2), None),
+        ((True, None), (True, 2), None),
+    ],
+)
+def test_which_source_a_finding_leans_to(
+    a: tuple[bool, int | None], b: tuple[bool, int | None], expected: bool | None
+) -> None:
+    assert leans_to_a(*a, *b) is expected

@@ -181,5 +181,10 @@ def test_guesses_against_chance():
     assert blinding_check(8, 10).p == pytest.approx(112 / 1024)
     assert blinding_check(5, 10).p == pytest.approx(1.0)
     assert blinding_check(0, 0, unsure=4).p is None
+    # Wilson's interval of 8 of 10 is 0.490 to 0.943
+    assert blinding_check(8, 10).interval_words == "49 % to 94 %"
+    assert blinding_check(8, 10).contains_chance
+    assert not blinding_check(20, 20).contains_chance
+    assert blinding_check(0, 0, unsure=4).interval_words == ""
     with pytest.raises(ValueError, match="right"):
         blinding_check(2, 1)

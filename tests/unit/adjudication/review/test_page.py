@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudication.blinding.page import (
+    answer_words,
     build_answer_buttons,
     build_item_page,
     build_record_lines,
@@ -17,16 +18,19 @@ from adjudication.blinding.page import (
     time_left_words,
     whole_hours_words,
 )
+from adjudication.blinding.rows import ShownRow
 from adjudication.blinding.visibility import (
     BlindedItem,
     Question,
     RecordRow,
-    ShownRow,
     ShownSeries,
     ShownSide,
 )
+from ehr.presentation.clock import Clock
 
-A_ROW = ShownRow("fever <b>", -72, candidate=True)
+ADMITTED = datetime(2140, 3, 2, 14, 0)
+A_ROW = ShownRow("fever <b>", "≈ 3 d before", -72)
+COUGH = ShownRow("cough", "HD 1 · evening", 7.0)
 
 
 def item(
@@ -38,8 +42,9 @@ def item(
     return BlindedItem(
         item="x",
         question=question,
-        left=ShownSide("A", left, (A_ROW, ShownRow("cough", None))),
-        right=ShownSide("B", right, (ShownRow("cough", 7),)),
+        left=ShownSide("A", left, (COUGH,)),
+        right=ShownSide("B", right),
+        near=(COUGH,),
         note="Fever & chills.",
         spans=((0, 5),),
         series=(
@@ -49,7 +54,7 @@ def item(
             ShownSeries(1, "odd", "", 1),
         ),
         stay_hours=130.5,
-        admitted_at=datetime(2140, 3, 2, 14, 0),
+        admitted_at=ADMITTED,
     )
 
 
@@ -78,14 +83,11 @@ def test_own_times_are_said_so_that_they_read_back(hours, words):
 
 def test_the_page_of_an_item():
     page = build_item_page(item())
-    assert [(s.label, s.row and str(s.row.when), s.missing) for s in page.sides] == [
-        ("A", "3 d before (−72 h)", ""),
-        ("B", "3 d before (−72 h)", ""),
+    assert [(s.label, s.row, s.missing, s.alone) for s in page.sides] == [
+        ("A", A_ROW, "", (COUGH,)),
+        ("B", A_ROW, "", ()),
     ]
-    assert [(r.event, str(r.when), r.hours, r.candidate) for r in page.sides[0].rows] == [
-        ("fever <b>", "3 d before (−72 h)", -72, True),
-        ("cough", "N/A", None, False),
-    ]
+    assert page.near == (COUGH,)
     assert [(s.name, s.kind, s.count) for s in page.series] == [
         ("lactate", "lab", 2),
         ("odd", "", 1),
@@ -95,50 +97,45 @@ def test_the_page_of_an_item():
 
 def test_what_the_answers_mean_where_both_have_a_row():
     assert [(a.key, a.words, a.meaning) for a in build_answer_buttons(item())] == [
-        ("1", "A", "A is right"),
-        ("2", "B", "B is right"),
+        ("1", "A", "A is right, B is not"),
+        ("2", "B", "B is right, A is not"),
         ("3", "Both", "both are possible"),
         ("4", "Neither", "both are wrong"),
-        ("5", "Unclear", "not settled"),
-        ("6", "Not a finding", "wrongly raised"),
+        ("5", "Unclear", "note and record do not decide"),
+        ("6", "Not a finding", "no difference that matters"),
     ]
 
 
 @pytest.mark.parametrize(
-    ("question", "holder", "real", "unreal", "missing"),
+    ("question", "owner", "yes", "no", "missing"),
     [
-        (
-            Question.ONE_ROW,
-            "left",
-            "the event is real",
-            "the event is not real",
-            "does not have this event",
-        ),
-        (
-            Question.ONE_ROW,
-            "right",
-            "the event is real",
-            "the event is not real",
-            "does not have this event",
-        ),
+        (Question.ONE_ROW, "A", "it happened", "it did not happen", "does not have this event"),
+        (Question.ONE_ROW, "B", "it happened", "it did not happen", "does not have this event"),
         (
             Question.REPEATED_ROW,
-            "right",
+            "B",
             "it happened again",
             "it is listed twice",
             "does not repeat this event",
         ),
     ],
 )
-def test_what_a_and_b_mean_where_one_has_none(question, holder, real, unreal, missing):
+def test_where_one_side_has_no_row_the_answers_are_yes_and_no(question, owner, yes, no, missing):
+    """The stored value is a side; both and neither would mean nothing."""
+    other = "B" if owner == "A" else "A"
     shown = item(
         question,
-        left=A_ROW if holder == "left" else None,
-        right=A_ROW if holder == "right" else None,
+        left=A_ROW if owner == "A" else None,
+        right=A_ROW if owner == "B" else None,
     )
-    meanings = [a.meaning for a in build_answer_buttons(shown)][:2]
-    assert meanings == ([real, unreal] if holder == "left" else [unreal, real])
-    without = build_item_page(shown).sides[1 if holder == "left" else 0]
+    assert [(a.key, a.value, a.words, a.meaning) for a in build_answer_buttons(shown)] == [
+        ("1", owner, "Yes", yes),
+        ("2", other, "No", no),
+        ("5", "UNCLEAR", "Unclear", "note and record do not decide"),
+        ("6", "NOT_A_FINDING", "Not a finding", "no difference that matters"),
+    ]
+    assert [answer_words(shown, value) for value in (owner, other, "BOTH")] == ["Yes", "No", "Both"]
+    without = build_item_page(shown).sides["AB".index(other)]
     assert (without.row, without.missing) == (None, missing)
 
 
@@ -148,12 +145,15 @@ def test_rows_of_the_record():
             RecordRow(-0.25, "4.1", "mmol/L", "collection"),
             RecordRow(None, "yes"),
             RecordRow(-8760.0, ""),
-        ]
+            RecordRow(15.5, ""),
+        ],
+        Clock(ADMITTED, 96.0),
     )
-    assert [(line.hours, line.value) for line in lines] == [
-        ("−0.2 h", "4.1 mmol/L"),
+    assert [(str(line.when), line.value) for line in lines] == [
+        ("15 min before (−0.2 h)", "4.1 mmol/L"),
         ("no time", "yes"),
-        ("−1 y", ""),
+        ("≈ 12 months before (−1 y)", ""),
+        ("HD 2 · 05:30 (+15.5 h)", ""),
     ]
 
 

@@ -7,24 +7,25 @@ from __future__ import annotations
 
 import random
 from dataclasses import asdict, replace
+from datetime import datetime
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adjudication.blinding.rows import ShownRow, TimelineRow
 from adjudication.blinding.visibility import (
     ROWS_AT_ONCE,
     SERIES_WITH_ROWS,
-    CandidateRow,
     ItemMaterial,
     PacketVisibility,
     Question,
     RecordRow,
     RecordSeries,
-    ShownRow,
     Viewer,
     are_sides_swapped,
     blinded_item,
+    blinded_timelines,
     derive_visibility,
     series_order,
     shown_rows,
@@ -32,40 +33,50 @@ from adjudication.blinding.visibility import (
 )
 
 NOTE = "Fever for three days. Lactate 4.1 in the emergency room. Fell at home; fever again."
+FEVER, AGAIN = TimelineRow("fever", -71.6, (0, 5)), TimelineRow("fever", 2.25, (71, 76))
 MATERIAL = ItemMaterial(
     item="item-1",
     repeated=False,
-    a=CandidateRow("fever", -71.6, (0, 5)),
-    b=CandidateRow("fever", 2.25, (72, 77)),
-    a_rows=(("lactate 4.1", 0.5), ("fever", -71.6), ("rash", None)),
-    b_rows=(("fever", 2.25), ("fell at home", -2.5)),
+    a=FEVER,
+    b=AGAIN,
+    a_rows=(TimelineRow("lactate 4.1", 0.5, (22, 33)), FEVER, TimelineRow("rash", None)),
+    b_rows=(AGAIN, TimelineRow("fell at home", -2.5, (57, 69))),
     note=NOTE,
     series=(
         RecordSeries("chart:heart rate", "80…99", 2, 5, (RecordRow(0.25, "80", "bpm"),)),
         RecordSeries("chart:fever", "yes", 1, 9, (RecordRow(1.75, "yes"),)),
     ),
     stay_hours=96.0,
+    admitted_at=datetime(2140, 3, 2, 14, 0),
 )
 STRAIGHT = next(seed for seed in range(99) if not are_sides_swapped(seed, "item-1"))
 SWAPPED = next(seed for seed in range(99) if are_sides_swapped(seed, "item-1"))
 
 
-def test_the_page_has_whole_hours_rows_by_time_and_the_candidate_marked() -> None:
+def test_both_sides_are_in_words_of_the_note_and_coarse_times() -> None:
     shown = blinded_item(MATERIAL, STRAIGHT)
     assert (shown.left.label, shown.right.label) == ("A", "B")
-    assert shown.left.row == ShownRow("fever", -72, candidate=True)
-    assert shown.right.row == ShownRow("fever", 2, candidate=True)
-    assert shown.left.timeline == (
-        ShownRow("fever", -72, True),
-        ShownRow("lactate 4.1", 1),
-        ShownRow("rash", None),
-    )
-    assert shown.right.timeline == (ShownRow("fell at home", -3), ShownRow("fever", 2, True))
-    assert shown.spans == ((0, 5), (72, 77))
+    assert shown.left.row == ShownRow("Fever for three days", "≈ 3 d before", -72)
+    assert shown.right.row == ShownRow("fever again", "HD 1 · afternoon", 1.0)
+    assert [NOTE[start:end] for start, end in shown.spans] == [
+        "Fever for three days",
+        "fever again",
+    ]
     assert [(s.number, s.event) for s in shown.series] == [
         (0, "chart:fever"),
         (1, "chart:heart rate"),
     ]
+
+
+def test_whole_timelines_are_in_the_same_words_by_time() -> None:
+    a, b = blinded_timelines(MATERIAL, STRAIGHT)
+    assert a == (
+        ShownRow("Fever for three days", "≈ 3 d before", -72),
+        ShownRow("Lactate 4.1 in the emergency room", "HD 1 · afternoon", 1.0),
+        ShownRow("rash", "no time"),
+    )
+    assert [row.event for row in b] == ["Fell at home", "fever again"]
+    assert blinded_timelines(MATERIAL, SWAPPED) == (b, a)
 
 
 def test_swapped_sides_exchange_the_rows_and_keep_the_labels() -> None:
@@ -96,48 +107,22 @@ def test_the_question_tells_rows_apart_and_never_the_type() -> None:
     assert blinded_item(replace(one, repeated=True), 1).question is Question.REPEATED_ROW
 
 
-def test_of_rows_that_read_the_same_one_is_marked() -> None:
-    repeated = replace(
-        MATERIAL,
-        a=CandidateRow("rash", None),
-        b=None,
-        a_rows=(("rash", None), ("rash", None)),
-        repeated=True,
-    )
-    shown = blinded_item(repeated, STRAIGHT)
-    assert [r.candidate for r in shown.left.timeline] == [True, False]
-    assert shown.right.row is None
+def test_without_spans_on_both_sides_places_come_from_words_for_both() -> None:
+    """The fever is where its word is first, whatever the span says."""
+    shown = blinded_item(replace(MATERIAL, both_have_spans=False), STRAIGHT)
+    assert shown.left.row is not None
+    assert shown.right.row is not None
+    assert shown.left.row.event == shown.right.row.event == "Fever for three days"
+    assert [NOTE[start:end] for start, end in shown.spans] == ["Fever for three days"]
+    spanless = replace(MATERIAL, a=replace(FEVER, span=None), b=replace(AGAIN, span=None))
+    assert blinded_item(spanless, STRAIGHT).left.row == shown.left.row
 
 
-def test_a_bar_is_shown_as_it_was_written_whoever_escapes_it() -> None:
-    escaped = replace(
-        MATERIAL, a=CandidateRow(r"rash \| resolved", None), a_rows=((r"rash \| resolved", None),)
-    )
-    bare = replace(
-        MATERIAL, a=CandidateRow(r"rash \| resolved", None), a_rows=(("rash | resolved", None),)
-    )
-    assert blinded_item(escaped, 1) == blinded_item(bare, 1)
-    assert blinded_item(escaped, STRAIGHT).left.timeline == (
-        ShownRow("rash | resolved", None, True),
-    )
-
-
-def test_without_spans_on_both_sides_the_note_opens_where_the_words_are() -> None:
-    shown = blinded_item(replace(MATERIAL, both_have_spans=False), 1)
-    assert [NOTE[start:end] for start, end in shown.spans] == [
-        "Fever for three days",
-        "fever again",
-    ]
-    spanless = replace(MATERIAL, a=CandidateRow("fever", -71.6), b=CandidateRow("fever", 2.25))
-    assert blinded_item(spanless, 1).spans == shown.spans
-    assert blinded_item(replace(spanless, a=CandidateRow("zebra", 1.0), b=None), 1).spans == ()
-
-
-def test_a_span_that_lies_outside_the_note_is_not_shown() -> None:
-    outside = replace(
-        MATERIAL, a=CandidateRow("fever", 1.0, (80, 8000)), b=CandidateRow("fever", 2.0, (0, 5))
-    )
-    assert blinded_item(outside, 1).spans == ((0, 5),)
+def test_without_a_place_for_one_both_sides_have_the_plain_form() -> None:
+    shown = blinded_item(replace(MATERIAL, a=TimelineRow("ZEBRA, 4 (seen)", 1.0)), STRAIGHT)
+    assert shown.left.row == ShownRow("zebra 4 seen", "HD 1 · 15 h", 1.0)
+    assert shown.right.row is not None
+    assert shown.right.row.event == "fever"
 
 
 def test_the_series_that_share_words_with_the_rows_come_first_with_rows() -> None:
@@ -212,24 +197,26 @@ def test_decimals_and_the_order_of_a_source_change_nothing(
     """
 
     def world(decimals: bool) -> ItemMaterial:
-        def shown_time(time: int | None) -> float | None:
-            return None if time is None or not decimals else time + chance.uniform(-0.49, 0.49)
+        def row(event: str, time: int | None) -> TimelineRow:
+            moved = None if time is None else time + decimals * chance.uniform(-0.49, 0.49)
+            return TimelineRow(event, moved)
 
-        def side(whole: list[tuple[str, int | None]]) -> tuple[tuple[str, float | None], ...]:
-            written = [(event, shown_time(time) if decimals else time) for event, time in whole]
+        def side(whole: list[tuple[str, int | None]]) -> tuple[TimelineRow, ...]:
+            written = [row(*one) for one in whole]
             chance.shuffle(written)
             return tuple(written)
 
-        a_rows, b_rows = side(a), side(b)
         return replace(
             MATERIAL,
             repeated=repeated,
-            a=CandidateRow(a[0][0], shown_time(a[0][1]) if decimals else a[0][1]),
-            b=CandidateRow(b[0][0], shown_time(b[0][1]) if decimals else b[0][1]),
-            a_rows=a_rows,
-            b_rows=b_rows,
+            a=row(*a[0]),
+            b=row(*b[0]),
+            a_rows=side(a),
+            b_rows=side(b),
         )
 
-    one, other = blinded_item(world(False), seed), blinded_item(world(True), seed)
+    worlds = world(False), world(True)
+    one, other = (blinded_item(w, seed) for w in worlds)
     assert one == other
     assert repr(asdict(one)) == repr(asdict(other))
+    assert blinded_timelines(worlds[0], seed) == blinded_timelines(worlds[1], seed)
