@@ -11,7 +11,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("accounts", "0003_export_notification"),
-        ("adjudication", "0003_judging_at_scale"),
+        ("adjudication", "0004_guess_test_of_packets"),
         ("ehr", "0004_replacing_authored"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
