@@ -201,7 +201,7 @@ def find_stratum(kind: FindingType, verdict: Verdict) -> Stratum | None:
 def leans_to_a(
     a_has_row: bool, a_time: int | None, b_has_row: bool, b_time: int | None
 ) -> bool | None:
-    """Return whether A has the only row or the later time; None if neither has."""
+    """Return whether A has the only row or later time; None if neither."""
     if a_has_row != b_has_row:
         return a_has_row
     return None if a_time is None or b_time is None or a_time == b_time else a_time > b_time

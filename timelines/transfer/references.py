@@ -148,7 +148,10 @@ def import_reference(encounter: Encounter, folder: Path, report: CaseReport) -> 
 
 
 def _read_protocol(folder: Path) -> str:
-    """Return the annotation protocol; the file was checked when the case was read."""
+    """Return the annotation protocol of the case.
+
+    The file was checked when the case was read.
+    """
     text = (folder / ENCOUNTER).read_text(encoding="utf-8-sig")
     return str(read_object(text).get("reference_protocol") or "").strip()
 

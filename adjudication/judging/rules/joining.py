@@ -76,7 +76,7 @@ def join_rows(
 def is_told_within(
     one: Told, others: Sequence[tuple[Told, Told | None]], tolerance: Tolerance
 ) -> bool:
-    """Return whether a row of the other side has the event among its own words.
+    """Return whether a row of the other side also tells the event.
 
     They overlap, at an equal time or with words in common, or are at an equal time in one sentence
     and the other row has all its words. `others` come with their partners: if the partner overlaps
@@ -95,7 +95,7 @@ def is_told_within(
 
 
 def may_be_told(one: Told, others: Sequence[Told], tolerance: Tolerance) -> bool:
-    """Return whether the other side may have the event, wherever the note tells it.
+    """Return whether the other side may have the event anywhere.
 
     Another row has all its words, or one of its concepts at an equal time.
     """
@@ -139,7 +139,10 @@ def _share_sentence(one: Told, other: Told) -> bool:
 
 
 def _in_common(one: Told, other: Told) -> float:
-    """Return the share of the fewer words that both have, at least a half with a concept."""
+    """Return the share of the fewer words that both have.
+
+    It is at least a half if they share a concept.
+    """
     least = min(len(one.words), len(other.words))
     share = len(one.words & other.words) / least if least else 0.0
     return max(share, _IN_COMMON) if one.concepts & other.concepts else share

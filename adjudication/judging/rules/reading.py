@@ -178,7 +178,7 @@ class CaseReading:
         return len(named) > _CLINICAL * len(content_words(event))
 
     def is_heading(self, span: Span) -> bool:
-        """Return whether a place is the heading of a paragraph or list: "# Fever", "VENT"."""
+        """Return whether a place is a heading: "# Fever", "VENT"."""
         note = self.given.note
         line = note[note.rfind("\n", 0, span[0]) + 1 : span[0]]
         after = note[span[1] :].split("\n", 1)[0]

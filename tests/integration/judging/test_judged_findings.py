@@ -1,4 +1,4 @@
-"""Precision of the rules judge on findings of the demo that were read one by one."""
+"""Precision of the rules judge on findings that were read one by one."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def read_labels() -> list[dict[str, Any]]:
 
 
 def judge_demo() -> dict[Key, str]:
-    """Reconstruct and judge the cohort; return each finding's verdict by timeline."""
+    """Reconstruct and judge the cohort; return the verdicts by timeline."""
     roles = mock.Mock(return_value=ModelRoles({**LOCAL_ROLES, MATCHER: {"provider": "hashing"}}))
     quiet = {"stdout": StringIO(), "stderr": StringIO()}
     with mock.patch.object(tools, "roles", roles):
@@ -138,6 +138,6 @@ def _name(finding: Finding, entries: dict[int, Entry]) -> tuple[Key, str]:
 
 
 def _key(case: str, kind: str, places: list[Any], times: list[Any]) -> Key:
-    """Name a finding; one-sided ones also without the time, which two runs may give."""
+    """Name a finding; a one-sided one without its time, which may vary."""
     shown = () if kind == ONE_SIDED else tuple(times)
     return (case, kind, *(None if p is None else tuple(p) for p in places), shown)

@@ -123,7 +123,7 @@ def test_no_classifier_tells_the_sources_of_the_demo_apart():
 
 
 def guess_demo_packets() -> tuple[dict[str, list[float]], dict[str, list[float]]]:
-    """Return areas and the lower ends of their intervals by pairing, over draws."""
+    """Return areas and lower ends of their intervals by pairing."""
     roles = mock.Mock(return_value=ModelRoles({**LOCAL_ROLES, MATCHER: {"provider": "hashing"}}))
     quiet = {"stdout": StringIO(), "stderr": StringIO()}
     with mock.patch.object(tools, "roles", roles):
@@ -137,11 +137,14 @@ def guess_demo_packets() -> tuple[dict[str, list[float]], dict[str, list[float]]
             "reconstruct", dataset="demo", backbone="rules", variants="full", inline=True, **quiet
         )
         call_command("judge", dataset=["demo"], sources=demo.JUDGED, inline=True, **quiet)
-    areas, lows = defaultdict(list), defaultdict(list)
+    areas: dict[str, list[float]] = defaultdict(list)
+    lows: dict[str, list[float]] = defaultdict(list)
     for seed in range(DRAWS):
         call_command("draw_packet", label=f"draw {seed}", by="admin", seed=seed, **quiet)
         packet = Packet.objects.get(label=f"draw {seed}")
         for guess in run_guess_test(packet=packet, by=User.objects.get(username="admin")):
+            assert guess.area is not None
+            assert guess.low is not None
             areas[guess.pairing].append(guess.area)
             lows[guess.pairing].append(guess.low)
     return areas, lows

@@ -70,7 +70,7 @@ def test_rows_of_one_timeline_alone_are_not_shown() -> None:
 
 
 def test_a_row_at_the_same_place_shows_that_the_other_side_has_the_event() -> None:
-    """A finding wrongly called one-sided; only a question about one row shows it."""
+    """A finding wrongly called one-sided; other questions do not show it."""
     item = [row("Intubated", 4.0, "intubation")]
     a, b = [*item, row("Fever", 0.0)], [row("Intubated that evening", 5.0, "breathing tube")]
     assert READER.find_near(item, a, b, single=True) == NearRows(

@@ -266,7 +266,7 @@ def test_rows_without_a_place_are_known_by_their_words_in_their_case() -> None:
 
 
 def test_sources_come_evenly_with_the_later_time() -> None:
-    """Eight of ten have the first source later; the four drawn are two of each."""
+    """Eight of ten have the first source later; two of each are drawn."""
     found = [EligibleFinding(str(n), "x", "p", "VALUE", (), leans_first=n < 8) for n in range(10)]
     eligible = Eligible(tuple(found), {"x": frozenset(("p",))})
     for seed in range(5):
