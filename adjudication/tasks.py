@@ -12,9 +12,11 @@ from celery import shared_task
 from django.db.models import QuerySet
 
 from adjudication.judge_runs.actions import execute_game
+from adjudication.judge_runs.planted import execute_recall
 from adjudication.judge_runs.preparing import execute_preparation
 from adjudication.models import Game
 from adjudication.ratings.figures import execute_figures, follow_game
+from adjudication.recipes.advancing import advance_all
 from jobs.hints import Message, post, pull_hints
 from jobs.limits import hard_limit
 
@@ -44,6 +46,23 @@ def prepare_judge_run(preparation_id: int) -> None:
 def send_preparation_hints(preparation_ids: Sequence[int]) -> None:
     """Send one message per judge run, on the queue that needs no model."""
     post(Message(prepare_judge_run, pk, "pipeline") for pk in preparation_ids)
+
+
+@shared_task(name="adjudication.tasks.measure_planted")
+def measure_planted(recall_id: int) -> None:
+    """Measure a judge on planted differences if the job still waits."""
+    execute_recall(recall_id)
+
+
+def send_recall_hints(recall_ids: Sequence[int]) -> None:
+    """Send one message per measurement, on the queue of judges."""
+    post(Message(measure_planted, pk, "judge", hard_limit(asks_models=True)) for pk in recall_ids)
+
+
+@shared_task(name="adjudication.tasks.advance_recipes")
+def advance_recipes() -> None:
+    """Carry on the launches of recipes."""
+    advance_all()
 
 
 @shared_task(name="adjudication.tasks.compute_figures")

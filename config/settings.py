@@ -445,6 +445,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 60,
         "options": {"queue": "pipeline", "expires": 60},
     },
+    "recipes": {
+        "task": "adjudication.tasks.advance_recipes",
+        "schedule": 10,
+        "options": {"queue": "pipeline", "expires": 10},
+    },
     "webhooks": {
         "task": "jobs.tasks.announce_ended",
         "schedule": 30,

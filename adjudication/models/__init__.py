@@ -13,6 +13,13 @@ from adjudication.models.judge_runs import (
     RunFigures,
 )
 from adjudication.models.packets import Assignment, Packet, PacketItem
+from adjudication.models.recipes import (
+    PlantedRecall,
+    Recipe,
+    RecipeLaunch,
+    RecipeStep,
+    RecipeVersion,
+)
 from adjudication.models.review import Decision, ItemMark, PracticeAnswer, Slot
 
 __all__ = [
@@ -30,7 +37,12 @@ __all__ = [
     "JudgeRun",
     "Packet",
     "PacketItem",
+    "PlantedRecall",
     "PracticeAnswer",
+    "Recipe",
+    "RecipeLaunch",
+    "RecipeStep",
+    "RecipeVersion",
     "RunFigures",
     "Slot",
 ]

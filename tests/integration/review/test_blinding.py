@@ -25,13 +25,23 @@ from django.test import Client
 from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
 
 from accounts.models import Role, User
-from adjudication.models import Assignment, Finding, Game, PacketItem, Slot
+from adjudication.models import (
+    Assignment,
+    Finding,
+    Game,
+    PacketItem,
+    PlantedRecall,
+    Recipe,
+    RecipeLaunch,
+    Slot,
+)
 from adjudication.packets import actions as packets
 from adjudication.review import decisions, slots
 from tests import factories
 from tests.marks import deep
 from tests.worlds.judged import FixedJudge, make_judged_run, make_judged_world
 from tests.worlds.reviewing import Review, add_reviewer, make_design, make_token
+from tests.worlds.two_worlds import make_launch
 from timelines.models import Timeline
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
@@ -110,6 +120,7 @@ def review() -> Review:
     colleague = add_reviewer(made, username="zqcolleaguename")
     add_reviewer(made)
     add_reviewer(made, role="adjudicator")
+    make_launch(world.study, run, "zqrunlabel")
     packets.open_packet(packet=packet, by=admin)
     while (slot := slots.next_item(assignment=colleague)) is not None:
         decisions.decide(
@@ -203,6 +214,8 @@ def pool(review: Review, mine: Assignment) -> list[str]:
     own_items = list(own.values_list("item__public_id", flat=True))
     found += [*own_items[:1], *own_items[-1:]]
     found += PacketItem.objects.filter(packet=review.packet).values_list("public_id", flat=True)[:1]
+    for made in (Recipe, RecipeLaunch, PlantedRecall):
+        found += made.objects.filter(study=study).values_list("public_id", flat=True)
     return list(dict.fromkeys(found))
 
 
@@ -395,6 +408,8 @@ CLOSED = {
         )
     ),
     *(f"adjudication:{name}" for name in ("judge_changes", "findings_download", "games_download")),
+    *(f"adjudication:{name}" for name in ("recipes", "recipe", "recipe_edit", "recipe_download")),
+    *(f"adjudication:{name}" for name in ("launch", "planted_recall")),
     *(
         f"adjudication_api:{name}"
         for name in ("judge_run", "judge_games", "findings", "judge_changes", "packet_eligible")
