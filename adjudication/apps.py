@@ -31,7 +31,7 @@ class AdjudicationConfig(AppConfig):
             dataset_losses,
             delete_of_dataset,
         )
-        from adjudication.models import Game, JudgePreparation, PlantedRecall
+        from adjudication.models import Game, JudgePreparation, PlantedRecall, StudyReport
         from adjudication.refusals import REFUSALS
         from adjudication.review import cards as review_cards
         from adjudication.tasks import (
@@ -40,6 +40,7 @@ class AdjudicationConfig(AppConfig):
             send_game_hints,
             send_preparation_hints,
             send_recall_hints,
+            send_study_report_hints,
         )
         from ehr.registry import register_dataset_deletion, register_losses
         from jobs.registry import register
@@ -51,6 +52,7 @@ class AdjudicationConfig(AppConfig):
         register(Game, send_game_hints, runnable=find_runnable_games, beside=find_run_games)
         register(JudgePreparation, send_preparation_hints)
         register(PlantedRecall, send_recall_hints)
+        register(StudyReport, send_study_report_hints)
         register_ended("judge_run.ended", find_ended_judge_runs)
         register_exchange(KIND)
         register_losses(adjudication_losses)

@@ -12,6 +12,7 @@ from adjudication.models.recipes import (
     RecipeLaunch,
     RecipeStep,
     RecipeVersion,
+    StudyReport,
 )
 from adjudication.models.review import Decision, ItemMark, PracticeAnswer, Slot
 
@@ -36,4 +37,5 @@ __all__ = [
     "RecipeStep",
     "RecipeVersion",
     "Slot",
+    "StudyReport",
 ]
