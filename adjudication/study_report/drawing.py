@@ -6,6 +6,7 @@ matplotlib comes with lifelines; it is imported only here, when a figure is draw
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -15,6 +16,12 @@ INK, SOFT = "#18222a", "#5b6a75"
 #: Tones that readers without colour vision tell apart; curves differ in their dashes, too.
 TONES = ("#0b6e69", "#9a5b13", "#6741a8", "#1f6fb2", "#a83254", "#4b5a63")
 DASHES = ("-", "--", "-.", ":")
+#: Form → what makes its bytes the same each time, and the dots of an inch.
+KNOWN: Mapping[str, Mapping[str, Any]] = {
+    "svg": {"metadata": {"Date": None}},
+    "pdf": {"metadata": {"CreationDate": None}},
+    "png": {"dpi": 180},
+}
 #: Inches.
 WIDTH, LINE = 7.0, 0.32
 
@@ -29,11 +36,21 @@ def draw_png(figure: Figure) -> bytes:
     return _draw(figure, "png")
 
 
+def draw_pdf(figure: Figure) -> bytes:
+    """Return the figure as PDF for LaTeX, which reads no SVG."""
+    return _draw(figure, "pdf")
+
+
 def _draw(figure: Figure, form: str) -> bytes:
     matplotlib: Any = import_module("matplotlib")
     canvas_of: Any = import_module("matplotlib.figure")
     # Text stays text, ids do not change from run to run.
-    settings = {"svg.fonttype": "none", "svg.hashsalt": figure.name, "font.size": 9}
+    settings = {
+        "svg.fonttype": "none",
+        "svg.hashsalt": figure.name,
+        "pdf.fonttype": 42,
+        "font.size": 9,
+    }
     with matplotlib.rc_context(settings):
         height = max(2.4, 1.0 + LINE * len(figure.dots)) if figure.dots else 3.6
         drawn = canvas_of.Figure(figsize=(WIDTH, height), layout="constrained")
@@ -42,8 +59,7 @@ def _draw(figure: Figure, form: str) -> bytes:
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
         out = io.BytesIO()
-        known: dict[str, Any] = {"metadata": {"Date": None}} if form == "svg" else {"dpi": 180}
-        drawn.savefig(out, format=form, **known)
+        drawn.savefig(out, format=form, **KNOWN[form])
     return out.getvalue()
 
 

@@ -7,7 +7,8 @@ import json
 import zipfile
 from collections.abc import Iterator
 
-from adjudication.study_report.drawing import draw_svg
+from adjudication.study_report.drawing import draw_pdf, draw_svg
+from adjudication.study_report.latex import write_latex
 from adjudication.study_report.pdf import write_pdf
 from adjudication.study_report.values import StudyReport, to_plain
 
@@ -26,6 +27,7 @@ def pack(report: StudyReport, recipe: str, pdf: bytes | None = None) -> bytes:
 
 def _files(report: StudyReport, recipe: str, pdf: bytes | None) -> Iterator[tuple[str, bytes]]:
     yield "report.pdf", write_pdf(report) if pdf is None else pdf
+    yield "report.tex", write_latex(report).encode()
     yield "report.json", json.dumps(to_plain(report), ensure_ascii=False, indent=1).encode()
     yield "recipe.yaml", recipe.encode()
     for section in report.sections:
@@ -34,4 +36,6 @@ def _files(report: StudyReport, recipe: str, pdf: bytes | None) -> Iterator[tupl
             yield f"{name}.csv", table.to_csv().encode()
             yield f"{name}.tex", table.to_latex().encode()
         for figure in section.figures:
-            yield f"figures/{section.name}-{figure.name}.svg", draw_svg(figure)
+            name = f"figures/{section.name}-{figure.name}"
+            yield f"{name}.svg", draw_svg(figure)
+            yield f"{name}.pdf", draw_pdf(figure)

@@ -222,7 +222,7 @@ def test_the_report_of_a_launch_has_its_figures_tables_and_settings(client):
         files = archive.namelist()
         assert archive.read("recipe.yaml").decode() == RECIPE
     assert len([f for f in files if f.endswith(".csv")]) == len(made.tables)
-    assert len([f for f in files if f.endswith(".tex")]) == len(made.tables)
+    assert len([f for f in files if f.endswith(".tex")]) == 1 + len(made.tables)
     assert len([f for f in files if f.endswith(".svg")]) == sum(
         len(section.figures) for section in made.sections
     )
