@@ -31,7 +31,13 @@ class AdjudicationConfig(AppConfig):
             dataset_losses,
             delete_of_dataset,
         )
-        from adjudication.models import Game, JudgePreparation, PlantedRecall, RunFigures
+        from adjudication.models import (
+            Game,
+            JudgePreparation,
+            PlantedRecall,
+            RunFigures,
+            StudyReport,
+        )
         from adjudication.refusals import REFUSALS
         from adjudication.review import cards as review_cards
         from adjudication.tasks import (
@@ -41,6 +47,7 @@ class AdjudicationConfig(AppConfig):
             send_game_hints,
             send_preparation_hints,
             send_recall_hints,
+            send_study_report_hints,
         )
         from ehr.registry import register_dataset_deletion, register_losses
         from jobs.registry import register
@@ -53,6 +60,7 @@ class AdjudicationConfig(AppConfig):
         register(JudgePreparation, send_preparation_hints)
         register(PlantedRecall, send_recall_hints)
         register(RunFigures, send_figures_hints)
+        register(StudyReport, send_study_report_hints)
         register_ended("judge_run.ended", find_ended_judge_runs)
         register_exchange(KIND)
         register_losses(adjudication_losses)

@@ -17,6 +17,7 @@ from adjudication.judge_runs.preparing import execute_preparation
 from adjudication.models import Game
 from adjudication.ratings.figures import execute_figures, follow_game
 from adjudication.recipes.advancing import advance_all
+from adjudication.recipes.report.writing import execute_report
 from jobs.hints import Message, post, pull_hints
 from jobs.limits import hard_limit
 
@@ -57,6 +58,17 @@ def measure_planted(recall_id: int) -> None:
 def send_recall_hints(recall_ids: Sequence[int]) -> None:
     """Send one message per measurement, on the queue of judges."""
     post(Message(measure_planted, pk, "judge", hard_limit(asks_models=True)) for pk in recall_ids)
+
+
+@shared_task(name="adjudication.tasks.write_study_report")
+def write_study_report(report_id: int) -> None:
+    """Write the report of a launch if the job still waits."""
+    execute_report(report_id)
+
+
+def send_study_report_hints(report_ids: Sequence[int]) -> None:
+    """Send one message per report, on the queue that needs no model."""
+    post(Message(write_study_report, pk, "pipeline") for pk in report_ids)
 
 
 @shared_task(name="adjudication.tasks.advance_recipes")

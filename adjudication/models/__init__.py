@@ -19,6 +19,7 @@ from adjudication.models.recipes import (
     RecipeLaunch,
     RecipeStep,
     RecipeVersion,
+    StudyReport,
 )
 from adjudication.models.review import Decision, ItemMark, PracticeAnswer, Slot
 
@@ -45,4 +46,5 @@ __all__ = [
     "RecipeVersion",
     "RunFigures",
     "Slot",
+    "StudyReport",
 ]

@@ -124,6 +124,30 @@ class RecipeStep(models.Model):
         ]
 
 
+class StudyReport(ClaimableJob):
+    """The report of a launch, written by a job; the newest one is shown."""
+
+    public_id = models.CharField(
+        max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
+    )
+    launch = models.ForeignKey(RecipeLaunch, on_delete=models.CASCADE, related_name="reports")
+    #: `adjudication.study_report.values.StudyReport` as plain values; null until it is written.
+    content = models.JSONField(null=True, blank=True)
+    pdf = models.BinaryField(null=True, blank=True)
+    #: PDF, tables as CSV and LaTeX, figures as SVG, the recipe.
+    archive = models.BinaryField(null=True, blank=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta(ClaimableJob.Meta):
+        abstract = False
+        ordering: ClassVar = ["-created_at", "-pk"]
+        # Few rows; the names of the usual indexes would be too long.
+        indexes: ClassVar[list[models.Index]] = []
+
+
 class PlantedRecall(ClaimableJob):
     """A job that measures a judge on planted differences."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from adjudication.views.recipes import pages
+from adjudication.views.recipes import pages, report
 
 urlpatterns: list[URLPattern] = [
     path("recipes/", pages.recipe_list, name="recipes"),
@@ -18,6 +18,22 @@ urlpatterns: list[URLPattern] = [
         name="recipe_download",
     ),
     path("launches/<public_id:public_id>/", pages.launch, name="launch"),
+    path("launches/<public_id:public_id>/report/", report.study_report, name="study_report"),
+    path(
+        "launches/<public_id:public_id>/report/new/",
+        report.study_report_new,
+        name="study_report_new",
+    ),
+    path(
+        "launches/<public_id:public_id>/report/figures/<int:number>/",
+        report.study_report_figure,
+        name="study_report_figure",
+    ),
+    path(
+        "launches/<public_id:public_id>/report/<slug:format>/",
+        report.study_report_file,
+        name="study_report_file",
+    ),
     path(
         "launches/<public_id:public_id>/<slug:action>/", pages.launch_action, name="launch_action"
     ),

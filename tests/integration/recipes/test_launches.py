@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.urls import reverse
 
 from accounts.models import Role
 from accounts.permissions import NotAllowed
@@ -22,11 +25,16 @@ from adjudication.recipes.actions import (
     save_recipe,
 )
 from adjudication.recipes.advancing import advance
+from adjudication.recipes.report.writing import execute_report, start_report
 from adjudication.recipes.results import load_results
+from adjudication.study_report.values import from_plain, to_plain
 from jobs.models import JobState
 from tests import factories
 from tests.paths import DEMO
 from tests.worlds.reconstructed import import_folder
+from timelines.evaluation.plain import report_from_plain
+from timelines.evaluation.tables import Cell
+from timelines.evaluation.values import Basis, SourceKey
 from timelines.evaluations.actions import execute_evaluation
 from timelines.models import Evaluation, Run
 from timelines.runs.following import work_inline
@@ -175,3 +183,52 @@ def test_the_command_names_line_and_field(tmp_path):
     bad.write_text(RECIPE.replace("[full, unimodal]", "[bogus]"), encoding="utf-8")
     with pytest.raises(CommandError, match=r"line 4, runs\[0\]\.variants\[0\]: is none of"):
         call_command("study", "run", str(bad), stdout=StringIO())
+
+
+def test_the_report_of_a_launch_has_its_figures_tables_and_settings(client):
+    dataset = import_folder(DEMO / "intro")
+    admin = factories.make_user(dataset.study, Role.ADMIN)
+    launch = finish(
+        launch_recipe(version=save_recipe(study=dataset.study, text=RECIPE, by=admin), by=admin)
+    )
+    report = start_report(launch=launch, by=admin)
+    assert start_report(launch=launch, by=admin) == report
+    assert execute_report(report.pk) == JobState.SUCCEEDED
+    report.refresh_from_db()
+    made = from_plain(report.content)
+    assert to_plain(made) == report.content
+    names = [section.name for section in made.sections]
+    assert names[:2] == ["evaluation-main-span", "evaluation-main-embedding"]
+    assert {"judge-gavel", "planted-recall", "packet-packet", "cost"} <= set(names)
+    assert made.found[0].startswith("Span recall is highest for rules")
+    main = next(t for _, t in made.tables if t.name == "main" and "embedding" in t.title)
+    assert any("(published)" in str(row[0]) for row in main.rows)
+    evaluated = report_from_plain(Evaluation.objects.get().report)
+    ours = evaluated.find(SourceKey("rules", "revised"), Basis.EMBEDDING)
+    assert ours is not None
+    cell = next(row for row in main.rows if row[:2] == ("rules", "revised"))[3]
+    assert isinstance(cell, Cell)
+    assert cell.value == ours.available["match_rate"].value
+    assert dict(made.settings["Launch"])["SHA-256 of the recipe"] == launch.version.sha256
+    assert "No language model was connected: timelines are by rules alone." in made.differences
+
+    client.force_login(admin)
+    page = client.get(reverse("adjudication:study_report", args=[launch.public_id]))
+    assert made.found[0] in page.content.decode()
+    figure = client.get(reverse("adjudication:study_report_figure", args=[launch.public_id, 1]))
+    assert b"<svg" in figure.content
+    sent = client.get(reverse("adjudication:study_report_file", args=[launch.public_id, "zip"]))
+    with zipfile.ZipFile(io.BytesIO(sent.content)) as archive:
+        files = archive.namelist()
+        assert archive.read("recipe.yaml").decode() == RECIPE
+    assert len([f for f in files if f.endswith(".csv")]) == len(made.tables)
+    assert len([f for f in files if f.endswith(".tex")]) == 1 + len(made.tables)
+    assert len([f for f in files if f.endswith(".svg")]) == sum(
+        len(section.figures) for section in made.sections
+    )
+    pdf = client.get(reverse("adjudication:study_report_file", args=[launch.public_id, "pdf"]))
+    assert pdf.content.startswith(b"%PDF-")
+    other = factories.make_user(dataset.study, Role.CLINICIAN)
+    client.force_login(other)
+    refused = client.get(reverse("adjudication:study_report", args=[launch.public_id]))
+    assert refused.status_code == 403
