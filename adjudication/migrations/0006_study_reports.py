@@ -11,7 +11,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('adjudication', '0003_recipes'),
+        ('adjudication', '0005_recipes'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -95,4 +95,6 @@ def _draw_lines(axes: Any, figure: Figure) -> None:
 
 def _plain(words: str) -> str:
     """Keep matplotlib from reading `$` as mathematics."""
-    return words.replace("$", r"\$")
+    words = words.replace("$", r"\$")
+    # A name that begins with _ would be missing from a legend.
+    return f"\u200b{words}" if words.startswith("_") else words

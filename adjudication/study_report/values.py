@@ -1,4 +1,4 @@
-"""A study's report as plain values: sentences, tables and figures. No Django."""
+"""A study's report: sentences, tables and figures. No Django."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from timelines.evaluation.tables import Cell, Content, Table
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One value of a figure with its interval; `published` ones are drawn hollow."""
+    """One value of a figure with its interval; published ones are hollow."""
 
     label: str
     value: float
@@ -22,7 +22,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Values with intervals, one a line (`dots`), or curves over a setting (`lines`)."""
+    """Values with intervals (`dots`), or curves over a setting (`lines`)."""
 
     name: str
     title: str

@@ -1,12 +1,13 @@
-"""The sections of evaluations: main table, variants, sweeps, errors, evidence."""
+"""The sections of evaluations: main table, variants, sweeps, errors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from accounts.wording import format_count
 from adjudication.study_report.values import Dot, Figure, Section
 from timelines.evaluation.plain import report_from_plain
-from timelines.evaluation.tables import ablation, all_tables, backbones, main, metric_words
+from timelines.evaluation.tables import Table, ablation, all_tables, backbones, main, metric_words
 from timelines.evaluation.values import Basis, Report, SourceResult
 from timelines.models import Evaluation
 
@@ -34,8 +35,8 @@ def _name(key: str) -> str:
     return "".join(c if c.isalnum() else "-" for c in key)
 
 
-def _tables(report: Report, basis: Basis):  # type: ignore[no-untyped-def]
-    """Yield every table; those of the publication with its figures beside ours."""
+def _tables(report: Report, basis: Basis) -> Iterator[Table]:
+    """Yield every table, with the published figures beside ours."""
     yield main(report, basis, published=True)
     for number, source in enumerate(backbones(report)):
         table = ablation(report, basis, source, published=not number)
@@ -45,24 +46,13 @@ def _tables(report: Report, basis: Basis):  # type: ignore[no-untyped-def]
 
 
 def _sentences(report: Report, basis: Basis) -> Iterator[str]:
-    """Say which source is best by each published metric, and what the record changes."""
+    """Say which source is best, and what the record changes.
+
+    No source is called best whose interval overlaps another's.
+    """
     for metric in DRAWN:
-        found = [
-            (r, e)
-            for r in report.results
-            if r.basis is basis
-            and r.key.alternative == 1
-            and (e := r.available.get(metric)) is not None
-            and e.value is not None
-        ]
-        if not found:
-            continue
-        best, figure = max(found, key=lambda pair: pair[1].value or 0.0)
-        interval = "" if figure.low is None else f" (95 % CI {figure.low:.3f} to {figure.high:.3f})"
-        yield (
-            f"{metric_words(metric, basis)} is highest for {best.key.label}:"
-            f" {figure.value:.3f}{interval}, over {best.cases} cases."
-        )
+        if sentence := _describe_best(report, basis, metric):
+            yield sentence
     for difference in report.differences:
         if difference.basis is not basis:
             continue
@@ -74,9 +64,37 @@ def _sentences(report: Report, basis: Basis) -> Iterator[str]:
             words = "changes" if clear else "does not clearly change"
             yield (
                 f"{difference.second.label} against {difference.first.label}"
-                f" {words} {metric_words(metric, basis)}: {change.value:+.3f}"
-                f" ({change.low:+.3f} to {change.high:+.3f})."
+                f" {words} {_name_metric(metric, basis)}: {change.value:+.3f}"
+                f" (95 % CI {change.low:+.3f} to {change.high:+.3f})."
             )
+
+
+def _describe_best(report: Report, basis: Basis, metric: str) -> str:
+    """Return who is highest by a metric, or that the difference is not clear."""
+    dots = sorted(
+        _dots([r for r in report.results if r.basis is basis and r.key.alternative == 1], metric),
+        key=lambda dot: -dot.value,
+    )
+    if len(dots) < 2:
+        return ""
+    best, others = dots[0], dots[1:]
+    near = [o for o in others if o.high is None or best.low is None or o.high >= best.low]
+    name = _name_metric(metric, basis)
+    name = name[:1].upper() + name[1:]
+    if near:
+        count = format_count(len(near), "other source")
+        return f"{name}: no clear best source; {best.label} has {best.value:.3f}, and the interval of {count} reaches its own."
+    return f"{name} is highest for {best.label}: {best.value:.3f} (95 % CI {best.low:.3f} to {best.high:.3f})."
+
+
+def _name_metric(metric: str, basis: Basis) -> str:
+    """Return a metric with the way in which occurrences were paired."""
+    words = metric_words(metric, basis)
+    return (
+        words
+        if basis is Basis.SPAN and metric == "match_rate"
+        else f"{words} ({basis.value} pairs)"
+    )
 
 
 def _figures(report: Report, basis: Basis) -> Iterator[Figure]:

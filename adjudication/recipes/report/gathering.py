@@ -51,7 +51,7 @@ def _sections(results: StudyResults) -> Iterator[Section]:
 
 
 def _missing(results: StudyResults) -> Iterator[Section]:
-    """Yield a section for each step that made nothing, and for each kind without a step."""
+    """Yield a section for each undone step, and each kind without one."""
     there = {step.kind for step in results.steps}
     for kind, title, words in EXPECTED:
         if kind not in there:

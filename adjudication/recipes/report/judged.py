@@ -10,7 +10,7 @@ from adjudication.planting.plain import tally_from_plain
 from adjudication.planting.recall import overall, report_of_kinds
 from adjudication.planting.recall import report as recall_table
 from adjudication.ratings.card.data import compute_card
-from adjudication.ratings.reports import agreement_table, load_report
+from adjudication.ratings.data import compare_runs, compute_report
 from adjudication.reports.card.result import describe_card
 from adjudication.reports.card.tables import TABLES as CARD_TABLES
 from adjudication.reports.league import tables
@@ -28,9 +28,9 @@ from timelines.evaluation.tables import Table
 
 
 def judge_sections(runs: Mapping[str, JudgeRun]) -> Iterator[Section]:
-    """Yield a section for each judge run, with its agreement with the others of the launch."""
+    """Yield a section for each judge run, and how it agrees with others."""
     for key, run in runs.items():
-        report = load_report(run)
+        report = compute_report(run)
         if not report.games:
             yield Section(_name(key), key.capitalize(), missing="No game was judged.")
             continue
@@ -61,9 +61,16 @@ def _draw_ratings(report: JudgeReport) -> Figure:
 
 
 def _compare(run: JudgeRun, runs: Mapping[str, JudgeRun]) -> list[Table]:
-    """Return the agreement with later judge runs of the launch over the same comparisons."""
+    """Return the agreement with later judge runs of the same comparisons."""
     others = {r.pk for r in runs.values() if r.pk > run.pk}
-    return [agreement_table(run, o)[1] for o in find_comparable_runs(run) if o.pk in others]
+    made = []
+    for other in find_comparable_runs(run):
+        if other.pk in others:
+            _, rows = compare_runs(run, other)
+            title = f"Against {other.label or other.judge_name}"
+            heads = ("This run", "The other")
+            made.append(tables.overlap_table("agreement", title, heads, rows))
+    return made
 
 
 def planted_section(key: str, recall: PlantedRecall) -> Section:
@@ -89,7 +96,7 @@ def _words(name: str, title: str, rows: list[tuple[str, ...]]) -> Table:
 
 
 def packet_section(key: str, packet: Packet) -> Section:
-    """Return how the review of a packet went; a packet under review has no figures yet."""
+    """Return how the review of a packet went, once it is closed."""
     if packet.state != Packet.State.CLOSED:
         return Section(
             _name(key),

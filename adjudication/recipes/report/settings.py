@@ -32,7 +32,7 @@ def spent_section(runs: Mapping[str, Run]) -> Section:
 
 
 def gather_settings(results: StudyResults) -> dict[str, Pairs]:
-    """Return every setting, revision and digest, by the object that it belongs to."""
+    """Return every setting, revision and digest, by the object of each."""
     launch = results.launch
     found: dict[str, Pairs] = {
         "Launch": (
@@ -92,7 +92,7 @@ def _describe_run(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def describe_differences(results: StudyResults) -> Iterator[str]:
-    """Yield what differs from the published design, from the objects themselves."""
+    """Yield what differs from the published design, read from the objects."""
     cases = max((e.report["cases"] for e in results.evaluations.values() if e.report), default=0)
     if cases and cases != PUBLISHED_CASES:
         yield f"{cases} cases with a reference, where {PUBLISHED_CASES} were published."

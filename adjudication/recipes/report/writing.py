@@ -20,7 +20,9 @@ from jobs.worker import work
 
 @transaction.atomic
 def start_report(*, launch: RecipeLaunch, by: User | None) -> StudyReport:
-    """Queue a report of what the launch has made so far; one that waits is returned.
+    """Queue a report of what the launch has made so far.
+
+    One that waits is returned.
 
     The caller checks that the person manages the study.
     """

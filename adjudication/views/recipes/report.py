@@ -75,7 +75,10 @@ def study_report_file(request: StudyRequest, public_id: str, format: str) -> Htt
 @require_GET
 @study_role_required(Role.ADMIN)
 def study_report_figure(request: StudyRequest, public_id: str, number: int) -> HttpResponse:
-    """Send one figure of the newest report as SVG; `number` counts all figures from 1."""
+    """Send a figure of the newest report as SVG.
+
+    `number` counts all figures from 1.
+    """
     launch = find_launch(request, public_id)
     written = _find_written(launch)
     if written is None or written.content is None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from adjudication.models import PlantedRecall, Recipe, RecipeLaunch, RecipeVersion
 from adjudication.recipes.actions import save_recipe
+from adjudication.study_report.values import Dot, Figure, Section, StudyReport, to_plain
+from jobs.models import JobState
 from tests.integration.site.matrix.adjudication_packets import LIST, PAGE, STEER
 from tests.integration.site.matrix.world import SIGN_IN, Row, World, answers
 
@@ -41,6 +44,24 @@ def _launch(**further: str) -> Callable[[World], Mapping[str, str]]:
     return lambda world: {"public_id": _make_launch(world).public_id, **further}
 
 
+def _report(**further: Any) -> Callable[[World], Mapping[str, Any]]:
+    """A launch with a written report that has one figure."""
+
+    def path(world: World) -> Mapping[str, Any]:
+        launch = _make_launch(world)
+        figure = Figure("ratings", "Ratings", "Rating", (Dot("rules", 1500.0),))
+        made = to_plain(StudyReport("matrix", "", (), (Section("s", "S", figures=(figure,)),)))
+        written = {"content": made, "pdf": b"%PDF-", "archive": b"PK"}
+        launch.reports.get_or_create(state=JobState.SUCCEEDED, defaults=written)
+        return {"public_id": launch.public_id, **further}
+
+    return path
+
+
+def _version(world: World) -> dict[str, Any]:
+    return {**_recipe(world), "number": 1}
+
+
 def _save(text: str) -> Callable[[World], Mapping[str, str]]:
     return lambda world: {"shown": "yaml", "step": "save", "yaml": text}
 
@@ -67,7 +88,7 @@ ROWS = [
     Row(
         "adjudication:recipe_download",
         PAGE,
-        path=lambda world: {**_recipe(world), "number": 1},
+        path=_version,
     ),
     # The study has no dataset of that name: the refusal is shown on the recipe's page.
     Row(
@@ -87,4 +108,8 @@ ROWS = [
         PAGE,
         path=lambda world: {"public_id": _make_recall(world).public_id},
     ),
+    Row("adjudication:study_report", PAGE, path=_report()),
+    Row("adjudication:study_report_new", STEER, method="post", path=_report()),
+    Row("adjudication:study_report_figure", PAGE, path=_report(number=1)),
+    Row("adjudication:study_report_file", PAGE, path=_report(format="pdf")),
 ]
