@@ -138,7 +138,10 @@ def load_answers(
 
 
 def load_case_threads(encounter: Encounter, user: User) -> tuple[Thread, ...]:
-    """Return the threads on the whole case; none if its answers are closed to the person."""
+    """Return the threads on the whole case.
+
+    None if its answers are closed to the person.
+    """
     try:
         check_user_may_answer(user, encounter)
     except NotAllowed:
