@@ -90,7 +90,7 @@ class Draw:
 
 
 def group_draws(samples: Iterable[ConceptSample]) -> list[Draw]:
-    """Return the draws of these samples in their order, reviewers as they were chosen."""
+    """Return the draws of these samples in their order."""
     found: dict[str, list[ConceptSample]] = defaultdict(list)
     for sample in samples:
         found[sample.draw].append(sample)
@@ -134,7 +134,10 @@ def measure_agreement(one: ConceptSample, other: ConceptSample) -> Agreement:
 
 
 def settle(answers: Sequence[str]) -> str:
-    """Return the answer of more reviewers, "unclear" for a tie, "" without an answer."""
+    """Return the answer that more reviewers gave.
+
+    "unclear" for a tie, "" without an answer.
+    """
     yes, no = answers.count("yes"), answers.count("no")
     if yes != no:
         return "yes" if yes > no else "no"

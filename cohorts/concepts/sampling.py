@@ -1,4 +1,4 @@
-"""Blinded samples: people say which sentences of a version say what the concept means."""
+"""Blinded samples: which sentences say what the concept means."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ _DRAW = """
 def draw_samples(
     *, version: ConceptVersion, reviewers: Sequence[User], count: int, seed: int, by: User
 ) -> list[ConceptSample]:
-    """Draw as many occurrences of members as of none; each reviewer answers all of them.
+    """Draw as many occurrences of members as of none.
 
-    Each has an order of their own. Cases that are closed to one of them are left out. Raises
+    Each reviewer answers all of them in an order of their own. Cases that are closed to one of them are left out. Raises
     NotAllowed, ConceptRefused.
     """
     if not reviewers:

@@ -176,7 +176,7 @@ class ConceptProposing(ClaimableJob):
 
 
 class ConceptSample(models.Model):
-    """A random sample of sentences that a person answers without knowing which are members.
+    """Random sentences that a person answers without knowing the members.
 
     Samples of one draw have the same sentences, each for another reviewer.
     """

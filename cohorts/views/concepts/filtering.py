@@ -35,7 +35,7 @@ def read_filter(request: StudyRequest, concept: Concept) -> str:
 
 
 def keep_words(members: QuerySet[ConceptMember], words: str) -> QuerySet[ConceptMember]:
-    """Return the members that contain each of these words, in any case of letters."""
+    """Return the members with each of these words, in any case."""
     for word in words.split():
         members = members.filter(words__icontains=word)
     return members

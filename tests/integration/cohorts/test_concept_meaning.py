@@ -1,4 +1,4 @@
-"""Concepts by meaning: vectors are rebuilt and typed words are searched, as on pages.
+"""Concepts by meaning: vectors are rebuilt, typed words are searched.
 
 The vectors are in the real database; the embedder is the one that hashes words.
 """
