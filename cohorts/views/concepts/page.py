@@ -18,6 +18,7 @@ from cohorts.concepts.access import CLOSED, is_closed
 from cohorts.concepts.counting import Counts, Quote, count_members, load_quotes, show_members
 from cohorts.concepts.measuring import group_draws, measure
 from cohorts.concepts.sampling import has_decided
+from cohorts.concepts.unblinding import find_waiting, has_seen, note_opening
 from cohorts.concepts.use import count_uses
 from cohorts.exposing import expose
 from cohorts.models import Concept, ConceptMember, ConceptRule, ConceptSample
@@ -52,8 +53,15 @@ class Line:
 @require_GET
 @study_role_required(*CASE_READERS)
 def concept(request: StudyRequest, public_id: str) -> HttpResponse:
-    """Show a page of the members in one state, grouped by polarity."""
+    """Show a page of the members in one state, grouped by polarity.
+
+    A person for whom a blinded sample waits is asked first (`open`).
+    """
     one = find_concept(request, public_id)
+    if request.GET.get("open") == "members":
+        note_opening(one, request.user)
+    elif sample := find_waiting(one, request.user):
+        return render(request, "cohorts/concepts/blinded.html", {"concept": one, "sample": sample})
     study, closed = request.study, closed_encounters(request.user)
     counts = count_members(study, [one.pk], closed)
     members = show_members(one, counts, closed)
@@ -105,7 +113,10 @@ def _versions(request: StudyRequest, one: Concept, closed: frozenset[int]) -> di
         "draws": [
             (
                 draw,
-                [(s, has_decided(s), measure([s]) if draw.is_closed else ()) for s in draw.samples],
+                [
+                    (s, has_decided(s), has_seen(s), measure([s]) if draw.is_closed else ())
+                    for s in draw.samples
+                ],
             )
             for draw in group_draws(samples)
         ],

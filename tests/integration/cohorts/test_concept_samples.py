@@ -296,3 +296,23 @@ def test_a_draw_for_several_on_the_page(version, reviewer, person, client):
     (draw,) = group_draws(ConceptSample.objects.all())
     assert {sample.reviewer for sample in draw.samples} == {reviewer, person}
     assert mine.url.endswith(f"/{ConceptSample.objects.get(reviewer=person).public_id}/")
+
+
+def test_the_page_asks_a_reviewer_first_and_the_figures_say_what_was_seen(
+    both, version, person, client
+):
+    one, other = both
+    page = reverse("cohorts:concept", args=[version.concept.public_id])
+    client.force_login(one.reviewer)
+    text = client.get(page).content.decode()
+    assert reverse("cohorts:concept_sample", args=[one.public_id]) in text
+    assert GIVEN.lower() not in text.lower()
+    assert "Versions and samples" not in text
+    for _ in range(2):
+        assert "Versions and samples" in client.get(f"{page}?open=members").content.decode()
+    assert "Versions and samples" in client.get(page).content.decode()
+    assert AuditEvent.objects.filter(action="concept.sample.unblind").count() == 1
+    for sample in both:
+        answer_all(sample, {})
+    client.force_login(other.reviewer)
+    assert client.get(page).content.decode().count("saw members before closing") == 1
