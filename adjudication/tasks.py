@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 from adjudication.judge_runs.actions import execute_game
 from adjudication.judge_runs.preparing import execute_preparation
 from adjudication.models import Game
+from adjudication.packets.deadlines import remind_reviewers
 from adjudication.ratings.figures import execute_figures, follow_game
 from jobs.hints import Message, post, pull_hints
 from jobs.limits import hard_limit
@@ -56,6 +57,12 @@ def send_figures_hints(figures_ids: Sequence[int]) -> None:
     """Send one message per job, on the queue that needs no model."""
     limit = hard_limit(asks_models=False)
     post(Message(compute_figures, pk, "pipeline", limit) for pk in figures_ids)
+
+
+@shared_task(name="adjudication.tasks.remind_of_reviews")
+def remind_of_reviews() -> None:
+    """Remind reviewers of reviews that are due."""
+    remind_reviewers()
 
 
 def find_run_games(game_id: int) -> QuerySet[Any]:

@@ -14,6 +14,7 @@ from adjudication.models.judge_runs import (
 )
 from adjudication.models.packets import Assignment, Packet, PacketItem
 from adjudication.models.review import Decision, ItemMark, PracticeAnswer, Slot
+from adjudication.models.searches import ItemNote, PairSearch
 
 __all__ = [
     "CHOICES_OF_TYPE",
@@ -25,11 +26,13 @@ __all__ = [
     "FindingCount",
     "Game",
     "ItemMark",
+    "ItemNote",
     "JudgeCount",
     "JudgePreparation",
     "JudgeRun",
     "Packet",
     "PacketItem",
+    "PairSearch",
     "PracticeAnswer",
     "RunFigures",
     "Slot",
