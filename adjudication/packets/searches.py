@@ -9,8 +9,9 @@ from accounts.models import AuditEvent, User
 from adjudication.access.eligibility import load_case_ids
 from adjudication.models import Assignment, Game, Packet, PairSearch
 from adjudication.packets.actions import PacketRefused, lock_managed_packet
-from adjudication.review.trail import ITEM, TIMELINES
 
+#: Events of `adjudication.review.trail`, which imports packets: an item of the case was shown.
+SHOWN = ("review.item", "review.timelines")
 ASSIGNED_SEARCH, REMOVED_SEARCH = "packet.search", "packet.search_removed"
 
 
@@ -45,9 +46,7 @@ def assign_search(*, assignment: Assignment, game: Game, by: User) -> PairSearch
     if game.pk not in {one.pk for one in find_searchable_games(packet)}:
         raise PacketRefused("Choose a judged pair of timelines of a case of the packet.")
     case = game.comparison.encounter.public_id
-    seen = AuditEvent.objects.filter(
-        actor=mine.person, action__in=(ITEM, TIMELINES), detail__case=case
-    )
+    seen = AuditEvent.objects.filter(actor=mine.person, action__in=SHOWN, detail__case=case)
     if seen.exists():
         raise PacketRefused(
             f"{mine.person.get_username()} has seen an item of this case. Choose another case."

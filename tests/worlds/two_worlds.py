@@ -36,7 +36,7 @@ from adjudication.judge_runs import actions
 from adjudication.judge_runs.actions import CALLS_OWNER as JUDGE_CALLS
 from adjudication.judging.config import JudgeConfig
 from adjudication.judging.input import Candidate, Judged, JudgeInput, Unjudged
-from adjudication.models import Assignment, Finding, Game, JudgeRun, Packet, PacketItem
+from adjudication.models import Assignment, Finding, Game, JudgeRun, Packet, PacketItem, PairSearch
 from adjudication.packets import actions as packets
 from adjudication.sampling.drawing import Design
 from cohorts.asof.counting import Question, count_states, find_asked_timelines
@@ -586,6 +586,7 @@ BEHIND: Mapping[str, Callable[[], list[Any]]] = {
     "notifications": lambda: ["a" * 12],
     "review": ids(Assignment),
     "assignments": ids(Assignment),
+    "searches": ids(PairSearch),
     "items": lambda: list(
         PacketItem.objects.order_by("public_id").values_list("public_id", flat=True)[:2]
     ),

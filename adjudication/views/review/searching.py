@@ -33,13 +33,16 @@ from adjudication.searching.matching import Kind
 from adjudication.states import InvalidTransition
 from timelines.runs.storage import NoteChanged
 
+#: Kinds by their names on the page, which are not those of findings, and in words.
 KINDS = (
-    (Kind.ONE_SIDED, "only one timeline has this event"),
-    (Kind.TIMING, "the times differ"),
-    (Kind.VALUE, "values or details differ"),
-    (Kind.DUPLICATE, "one timeline has this event twice"),
-    (Kind.SHARED_UNSUPPORTED, "both have it, and neither note nor record supports it"),
+    ("only", Kind.ONE_SIDED, "only one timeline has this event"),
+    ("times", Kind.TIMING, "the times differ"),
+    ("details", Kind.VALUE, "values or details differ"),
+    ("twice", Kind.DUPLICATE, "one timeline has this event twice"),
+    ("neither", Kind.SHARED_UNSUPPORTED, "both have it, and note and record do not support it"),
 )
+_BY_NAME = {name: str(kind) for name, kind, _ in KINDS}
+_WORDS = {kind: words for _, kind, words in KINDS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ def review_search(request: StudyRequest, public_id: str, search_id: str) -> Http
         "note": render_marked_note(sides.note, ()),
         "sides": {"A": sides.left, "B": sides.right},
         "listed": [_show(one, sides) for one in listed],
-        "kinds": KINDS,
+        "kinds": [(name, words) for name, _, words in KINDS],
     }
     return render(request, "adjudication/review/search.html", context)
 
@@ -111,7 +114,11 @@ def _read(request: StudyRequest, sides: SearchSides) -> Listed:
     right = _entry(sides.right, "B", _number(request, "b"))
     a, b = (right, left) if sides.swapped else (left, right)
     return Listed(
-        request.POST.get("kind", ""), a, b, _hours(request), request.POST.get("words", "").strip()
+        _BY_NAME.get(request.POST.get("kind", ""), ""),
+        a,
+        b,
+        _hours(request),
+        request.POST.get("words", "").strip(),
     )
 
 
@@ -145,5 +152,6 @@ def _show(listed: Listed, sides: SearchSides) -> ShownDifference:
     a, b = (None if entry is None else rows.get(entry) for entry in (listed.a, listed.b))
     if sides.swapped:
         a, b = b, a
-    words = dict(KINDS)[Kind(listed.kind)]
-    return ShownDifference(words, a, b, format_entered_hours(listed.time), listed.words)
+    return ShownDifference(
+        _WORDS[Kind(listed.kind)], a, b, format_entered_hours(listed.time), listed.words
+    )

@@ -190,7 +190,7 @@ def test_the_page_lists_both_sides_saves_each_step_and_is_recorded(client, searc
     assert sides.left[0].event in shown
     event = AuditEvent.objects.get(action="review.search")
     assert event.detail["case"] == search.game.comparison.encounter.public_id
-    body = {"do": "add", "kind": "one-sided", "a": "2", "b": "", "time": "−3 h", "words": "<b>"}
+    body = {"do": "add", "kind": "only", "a": "2", "b": "", "time": "−3 h", "words": "<b>"}
     shown = join_markup(client.post(address(search), body, follow=True))
     assert "&lt;b&gt;" in shown
     assert "−3 h" in shown
