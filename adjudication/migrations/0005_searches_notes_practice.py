@@ -1,4 +1,4 @@
-"""Reviewers search for differences, write notes to the admin, and practise all steps."""
+"""Let reviewers search, write notes and practise all steps."""
 
 from django.db import migrations, models
 from django.db.models import CASCADE, RESTRICT, Q

@@ -91,7 +91,7 @@ def remove_difference(*, search: PairSearch, number: int, by: User) -> None:
 
 @transaction.atomic
 def submit_search(*, search: PairSearch, by: User) -> Decision:
-    """Store the differences as a link of the packet's chain; they cannot change.
+    """Store the differences as a link of the chain; they cannot change.
 
     Raises NotAllowed, DecisionRefused, InvalidTransition.
     """

@@ -1,4 +1,4 @@
-"""Pair the differences that a person lists with a judge's findings. No Django."""
+"""Pair listed differences with a judge's findings. No Django."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def match_differences(
 
 
 def _likeness(one: Difference, other: Difference) -> int:
-    """Return 0 for different subjects, else 2 for each equal row, 1 for a place."""
+    """Return 0 for different subjects, else 2 an equal row, 1 a place."""
     if one.kind is not other.kind:
         return 0
     found = 0

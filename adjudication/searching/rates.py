@@ -30,7 +30,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class SearchCounts:
-    """One kind of difference: listed by the person, reported by the judge, both."""
+    """One kind of difference: listed, reported by the judge, both."""
 
     kind: str
     listed: int

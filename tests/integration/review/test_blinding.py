@@ -136,7 +136,7 @@ def review() -> Review:
 
 
 def search_pairs(review: Review) -> None:
-    """Two reviewers have searched a pair; the first one wrote a note on an item."""
+    """Let two reviewers search a pair, and one write a note."""
     game = find_searchable_games(review.packet)[0]
     for assignment in review.assignments[:2]:
         search = assign_search(assignment=assignment, game=game, by=review.admin)

@@ -1,4 +1,4 @@
-"""Notes to the study admin, practice steps, due dates of persons, and reminders."""
+"""Notes to the study admin, practice steps, due dates and reminders."""
 
 from __future__ import annotations
 

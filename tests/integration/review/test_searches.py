@@ -1,4 +1,4 @@
-"""Searches for differences: assigned, done before the items, matched with the judge."""
+"""Searches for differences: assigned, done first, then matched."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_items_open_only_after_the_search(client, world, search):
 
 
 def test_a_listed_finding_of_the_judge_is_matched_and_the_rest_is_not(world, search):
-    """The judge reports n findings; the person lists two of them and one more row."""
+    """The person lists two findings of the judge and one row more."""
     reviewer = search.assignment.person
     findings = list(Finding.objects.filter(game=search.game).order_by("ordinal"))
     one_sided = next(f for f in findings if f.type in ("A_ONLY", "B_ONLY"))

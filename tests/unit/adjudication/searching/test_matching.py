@@ -1,4 +1,4 @@
-"""Pairing of listed differences with a judge's findings; pairs are derived by hand."""
+"""Pairing of differences with findings; pairs are derived by hand."""
 
 from __future__ import annotations
 
