@@ -15,6 +15,7 @@ from adjudication.judge_runs.actions import execute_game
 from adjudication.judge_runs.planted import execute_recall
 from adjudication.judge_runs.preparing import execute_preparation
 from adjudication.models import Game
+from adjudication.packets.deadlines import remind_reviewers
 from adjudication.ratings.figures import execute_figures, follow_game
 from adjudication.recipes.advancing import advance_all
 from adjudication.recipes.report.writing import execute_report
@@ -87,6 +88,12 @@ def send_figures_hints(figures_ids: Sequence[int]) -> None:
     """Send one message per job, on the queue that needs no model."""
     limit = hard_limit(asks_models=False)
     post(Message(compute_figures, pk, "pipeline", limit) for pk in figures_ids)
+
+
+@shared_task(name="adjudication.tasks.remind_of_reviews")
+def remind_of_reviews() -> None:
+    """Remind reviewers of reviews that are due."""
+    remind_reviewers()
 
 
 def find_run_games(game_id: int) -> QuerySet[Any]:

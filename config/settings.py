@@ -450,6 +450,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 10,
         "options": {"queue": "pipeline", "expires": 10},
     },
+    "reviews": {
+        "task": "adjudication.tasks.remind_of_reviews",
+        "schedule": 3600,
+        "options": {"queue": "pipeline", "expires": 600},
+    },
     "webhooks": {
         "task": "jobs.tasks.announce_ended",
         "schedule": 30,

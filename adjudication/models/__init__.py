@@ -22,6 +22,7 @@ from adjudication.models.recipes import (
     StudyReport,
 )
 from adjudication.models.review import Decision, ItemMark, PracticeAnswer, Slot
+from adjudication.models.searches import ItemNote, PairSearch
 
 __all__ = [
     "CHOICES_OF_TYPE",
@@ -33,11 +34,13 @@ __all__ = [
     "FindingCount",
     "Game",
     "ItemMark",
+    "ItemNote",
     "JudgeCount",
     "JudgePreparation",
     "JudgeRun",
     "Packet",
     "PacketItem",
+    "PairSearch",
     "PlantedRecall",
     "PracticeAnswer",
     "Recipe",

@@ -43,6 +43,7 @@ from adjudication.models import (
     JudgeRun,
     Packet,
     PacketItem,
+    PairSearch,
     PlantedRecall,
     Recipe,
     RecipeLaunch,
@@ -616,6 +617,7 @@ BEHIND: Mapping[str, Callable[[], list[Any]]] = {
     "notifications": lambda: ["a" * 12],
     "review": ids(Assignment),
     "assignments": ids(Assignment),
+    "searches": ids(PairSearch),
     "items": lambda: list(
         PacketItem.objects.order_by("public_id").values_list("public_id", flat=True)[:2]
     ),

@@ -30,13 +30,16 @@ from adjudication.models import (
     Finding,
     Game,
     PacketItem,
+    PairSearch,
     PlantedRecall,
     Recipe,
     RecipeLaunch,
     Slot,
 )
 from adjudication.packets import actions as packets
-from adjudication.review import decisions, slots
+from adjudication.packets.searches import assign_search, find_searchable_games
+from adjudication.review import decisions, notes, slots
+from adjudication.review.searches import Listed, add_difference, submit_search
 from tests import factories
 from tests.marks import deep
 from tests.worlds.judged import FixedJudge, make_judged_run, make_judged_world
@@ -55,6 +58,8 @@ ANSWERS = (
     "4242.25",
     "zqcolleaguereason",
     "zqcolleaguedraft",
+    "zqcolleaguesearch",
+    "zqcolleaguenote",
 )
 #: Who wrote what, who judged, who else reviews, and the words for kinds of findings: for nobody who
 #: is a blinded reviewer alone.
@@ -122,6 +127,7 @@ def review() -> Review:
     add_reviewer(made, role="adjudicator")
     make_launch(world.study, run, "zqrunlabel")
     packets.open_packet(packet=packet, by=admin)
+    search_pairs(made)
     while (slot := slots.next_item(assignment=colleague)) is not None:
         decisions.decide(
             assignment=colleague, item=slot.item, answer="A", shown_swapped=False, token=make_token(), by=colleague.person,
@@ -139,6 +145,26 @@ def review() -> Review:
         active_seconds=1,
     )
     return made
+
+
+def search_pairs(review: Review) -> None:
+    """Let two reviewers search a pair, and one write a note."""
+    game = find_searchable_games(review.packet)[0]
+    for assignment in review.assignments[:2]:
+        search = assign_search(assignment=assignment, game=game, by=review.admin)
+        if assignment is review.assignments[0]:
+            entry = game.comparison.first.entries.latest("pk").pk
+            listed = Listed("one-sided", entry, None, words="zqcolleaguesearch")
+            add_difference(search=search, listed=listed, by=assignment.person)
+        submit_search(search=search, by=assignment.person)
+    first = review.assignments[0]
+    notes.write_note(
+        assignment=first,
+        item=review.packet.items.latest("pk"),
+        text="zqcolleaguenote",
+        token="note",
+        by=first.person,
+    )
 
 
 def also(review: Review) -> Assignment:
@@ -213,6 +239,7 @@ def pool(review: Review, mine: Assignment) -> list[str]:
     )
     own_items = list(own.values_list("item__public_id", flat=True))
     found += [*own_items[:1], *own_items[-1:]]
+    found += PairSearch.objects.filter(assignment=mine).values_list("public_id", flat=True)
     found += PacketItem.objects.filter(packet=review.packet).values_list("public_id", flat=True)[:1]
     for made in (Recipe, RecipeLaunch, PlantedRecall):
         found += made.objects.filter(study=study).values_list("public_id", flat=True)
@@ -220,7 +247,7 @@ def pool(review: Review, mine: Assignment) -> list[str]:
 
 
 KNOWN: Mapping[str, tuple[Any, ...]] = {
-    "action": ("guess", "assign", "second", "changed", "close", "again"),
+    "action": ("guess", "assign", "second", "changed", "search", "close", "again"),
     "format": ("csv", "jsonl", "json"),
     "form": ("csv", "jsonl"),
     "name": ("main", "ratings", "decisions"),

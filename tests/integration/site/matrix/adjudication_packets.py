@@ -96,7 +96,18 @@ ROWS = [
     Row("adjudication:packet", PAGE, path=_path),
     *(
         Row("adjudication:packet_action", STEER, method="post", path=_build_path(action=action))
-        for action in ("guess", "open", "close", "assign", "due", "second", "delete")
+        for action in (
+            "guess",
+            "open",
+            "close",
+            "assign",
+            "due",
+            "own-due",
+            "search",
+            "unsearch",
+            "second",
+            "delete",
+        )
     ),
     Row("adjudication:report_card", CARD, path=_path),
     Row("adjudication:report_table", CARD, path=_build_path(name="uphold", format="csv")),
