@@ -1,4 +1,4 @@
-"""A reviewer's way in a browser: practice with all steps, a search, a note."""
+"""A reviewer in a browser: practice with all steps, a search, a note."""
 
 from __future__ import annotations
 
