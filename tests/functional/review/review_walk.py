@@ -114,7 +114,7 @@ STEPS = (
         "After the packet is closed, the judge's report card is complete. It shows how often the "
         "judge was upheld, by stratum and standardised, the agreement and disagreements of "
         "reviewers, the recall and precision of the judge against people's searches "
-        "([ADR 67](adr/0068-searches-for-differences.md)), the time they took, and the blinding "
+        "([ADR 68](adr/0068-searches-for-differences.md)), the time they took, and the blinding "
         "check.",
     ),
     Step(
