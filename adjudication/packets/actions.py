@@ -258,7 +258,9 @@ def assign(
         role=str(role),
         share_sha256=share_digest(found),
     )
-    _notify(mine, Notification.Kind.ASSIGNED, [person], new_public_id())
+    # The page of a draft is not open to its people; the list of reviews always is.
+    queue = reverse("adjudication:review_queue")
+    _notify(mine, Notification.Kind.ASSIGNED, person, queue, new_public_id())
     return found
 
 
@@ -331,7 +333,9 @@ def open_packet(*, packet: Packet, by: User) -> Packet:
     packet.refresh_from_db()
     _audit(packet, chain_storage.OPENED, by, items=len(items), **opening_facts(packet))
     standing = packet.assignments.filter(withdrawn_at__isnull=True).select_related("person")
-    _notify(packet, Notification.Kind.PACKET_OPENED, [a.person for a in standing], "")
+    for a in standing:
+        page = reverse("adjudication:review_packet", args=[a.public_id])
+        _notify(packet, Notification.Kind.PACKET_OPENED, a.person, page, "")
     return packet
 
 
@@ -517,12 +521,14 @@ def _check_draft(packet: Packet) -> None:
         raise InvalidTransition("a packet", packet.state, "change its items")
 
 
-def _notify(packet: Packet, kind: Notification.Kind, people: Sequence[User], occasion: str) -> None:
+def _notify(
+    packet: Packet, kind: Notification.Kind, person: User, path: str, occasion: str
+) -> None:
     notify(
-        recipients=people,
+        recipients=[person],
         study=packet.study,
         kind=kind,
-        path=reverse("adjudication:review_packet", args=[packet.public_id]),
+        path=path,
         name=packet.label,
         key=f"{packet.public_id} {occasion}".strip(),
     )

@@ -19,6 +19,7 @@ from accounts.models import User
 from accounts.permissions import NotAllowed
 from adjudication.models import Assignment, Decision, PairSearch
 from adjudication.packets.chain import storage as chain_storage
+from adjudication.packets.digests import game_digest
 from adjudication.review import slots
 from adjudication.review.decisions import EARLIEST, LATEST, DecisionRefused
 from adjudication.searching.matching import Kind
@@ -108,6 +109,7 @@ def submit_search(*, search: PairSearch, by: User) -> Decision:
         detail={
             "search": mine.public_id,
             "game": mine.game.public_id,
+            "findings_sha256": game_digest(mine.game),
             "differences": [_without_words(one) for one in listed],
         },
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import pytest
 from django.core.management import call_command
 from django.urls import reverse
@@ -10,6 +12,7 @@ from accounts.models import AuditEvent
 from accounts.permissions import NotAllowed
 from adjudication.models import Decision, Finding, Game, PairSearch
 from adjudication.packets.actions import PacketRefused
+from adjudication.packets.chain import verification
 from adjudication.packets.chain.verification import find_faults
 from adjudication.packets.searches import assign_search, find_searchable_games, remove_search
 from adjudication.ratings.card.data import compute_card
@@ -28,9 +31,10 @@ from adjudication.review.searches import (
     submit_search,
 )
 from adjudication.searching.matching import Kind
+from tests import factories
 from tests.support.pages import join_markup
 from tests.worlds.judged import make_judged_world
-from tests.worlds.reviewed import ReviewedWorld, build_open_world
+from tests.worlds.reviewed import ReviewedWorld, build_open_world, decide_all
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -113,6 +117,17 @@ def test_the_submission_is_a_link_of_the_chain_without_words_in_its_detail(world
         with pytest.raises(DecisionRefused, match="submitted"):
             change()
     assert Decision.objects.filter(kind="search").count() == 1
+
+
+def test_a_changed_search_and_changed_findings_are_found(world, search):
+    submit_search(search=search, by=search.assignment.person)
+    with mock.patch.object(verification, "game_digest", return_value="0" * 64):
+        (fault,) = find_faults(world.packet)
+    assert "findings of the searched pair" in fault.reason
+    other = find_searchable_games(world.packet)[1]
+    PairSearch.objects.filter(pk=search.pk).update(game=other)
+    (fault,) = find_faults(world.packet)
+    assert "missing or was changed" in fault.reason
 
 
 @pytest.mark.parametrize(
@@ -224,3 +239,18 @@ def test_the_admin_assigns_and_removes_searches_on_the_packets_page(client, worl
     away = reverse("adjudication:packet_action", args=[world.packet.public_id, "unsearch"])
     client.post(away, {"search": made.public_id})
     assert not PairSearch.objects.exists()
+
+
+def test_a_review_is_signed_after_its_searches(client, world):
+    """One assigned after all items were decided, without their pages."""
+    mine = world.assignment(world.reviewers[0])
+    decide_all(world, mine.person, lambda item: "A")
+    assign_search(assignment=mine, game=find_searchable_games(world.packet)[0], by=world.admin)
+    client.force_login(mine.person)
+    page = reverse("adjudication:review_sign", args=[mine.public_id])
+    answer = client.post(page, {"password": factories.PASSWORD})
+    assert answer.status_code == 400
+    assert "Submit your searches" in join_markup(answer)
+    submit_search(search=PairSearch.objects.get(), by=mine.person)
+    client.post(page, {"password": factories.PASSWORD})
+    assert world.assignment(mine.person).signed_at is not None
