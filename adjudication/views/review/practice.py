@@ -98,8 +98,8 @@ def review_practice_decide(request: StudyRequest, public_id: str, number: int) -
 @handle_refusals
 def review_practice_undo(request: StudyRequest, public_id: str) -> HttpResponseBase:
     """Undo the last answer; return the address of its case, "" for none."""
-    json_body(request)
     assignment = find_own_assignment(request, public_id)
+    json_body(request)
     number = undo_practice(assignment=assignment, by=request.user)
     return JsonResponse({"next": "" if number is None else _address(assignment, number)})
 
@@ -109,8 +109,8 @@ def review_practice_undo(request: StudyRequest, public_id: str) -> HttpResponseB
 @handle_refusals
 def review_practice_skip(request: StudyRequest, public_id: str, number: int) -> HttpResponseBase:
     """Set the case aside; return the address of the next one."""
-    json_body(request)
     assignment = find_own_assignment(request, public_id)
+    json_body(request)
     following = skip_practice(assignment=assignment, number=number, by=request.user)
     return JsonResponse({"next": _address(assignment, following)})
 

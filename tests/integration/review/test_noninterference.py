@@ -290,7 +290,10 @@ def free_ids() -> None:
     """Let the second world use the same ids: an id's look is no content."""
     with connection.cursor() as cursor:
         cursor.execute("SET session_replication_role = replica")
-        cursor.execute("UPDATE adjudication_packetitem SET public_id = 'x' || substr(public_id, 2)")
+        for table in ("packetitem", "pairsearch"):
+            cursor.execute(
+                f"UPDATE adjudication_{table} SET public_id = 'x' || substr(public_id, 2)"
+            )
         cursor.execute("SET session_replication_role = origin")
 
 

@@ -102,12 +102,20 @@ ROWS = [
             "close",
             "assign",
             "due",
-            "own-due",
             "search",
-            "unsearch",
             "second",
             "delete",
         )
+    ),
+    # The forms name no assignment and no search.
+    *(
+        Row(
+            "adjudication:packet_action",
+            {**STEER, "admin": 404},
+            method="post",
+            path=_build_path(action=action),
+        )
+        for action in ("own-due", "unsearch")
     ),
     Row("adjudication:report_card", CARD, path=_path),
     Row("adjudication:report_table", CARD, path=_build_path(name="uphold", format="csv")),
