@@ -199,6 +199,8 @@ class Notification(models.Model):
         MENTIONED = "mentioned", "You are mentioned in a comment"
         ASSIGNED = "assigned", "You are assigned to a packet"
         PACKET_OPENED = "packet_opened", "Your packet is open for review"
+        REVIEW_DUE = "review_due", "A review of yours is due"
+        REVIEW_NOTE = "review_note", "A reviewer wrote a note on an item"
         RUN_FINISHED = "run_finished", "A run finished"
         RUN_FAILED = "run_failed", "A run ended with failures"
         IMPORT_FINISHED = "import_finished", "An import finished"

@@ -31,7 +31,13 @@ class AdjudicationConfig(AppConfig):
             dataset_losses,
             delete_of_dataset,
         )
-        from adjudication.models import Game, JudgePreparation, RunFigures
+        from adjudication.models import (
+            Game,
+            JudgePreparation,
+            PlantedRecall,
+            RunFigures,
+            StudyReport,
+        )
         from adjudication.refusals import REFUSALS
         from adjudication.review import cards as review_cards
         from adjudication.tasks import (
@@ -40,6 +46,8 @@ class AdjudicationConfig(AppConfig):
             send_figures_hints,
             send_game_hints,
             send_preparation_hints,
+            send_recall_hints,
+            send_study_report_hints,
         )
         from ehr.registry import register_dataset_deletion, register_losses
         from jobs.registry import register
@@ -50,7 +58,9 @@ class AdjudicationConfig(AppConfig):
         register_refusals(REFUSALS)
         register(Game, send_game_hints, runnable=find_runnable_games, beside=find_run_games)
         register(JudgePreparation, send_preparation_hints)
+        register(PlantedRecall, send_recall_hints)
         register(RunFigures, send_figures_hints)
+        register(StudyReport, send_study_report_hints)
         register_ended("judge_run.ended", find_ended_judge_runs)
         register_exchange(KIND)
         register_losses(adjudication_losses)
@@ -63,6 +73,15 @@ class AdjudicationConfig(AppConfig):
         register_nav_item(
             NavItem("Adjudication", "adjudication:judge_runs", ("adjudication/",), CASE_READERS),
             order=400,
+        )
+        register_nav_item(
+            NavItem(
+                "Studies",
+                "adjudication:recipes",
+                ("recipes/", "launches/", "planted/"),
+                frozenset({Role.ADMIN}),
+            ),
+            order=405,
         )
         register_nav_item(
             NavItem("Packets", "adjudication:packets", ("packets/",), frozenset({Role.ADMIN})),

@@ -12,9 +12,13 @@ from celery import shared_task
 from django.db.models import QuerySet
 
 from adjudication.judge_runs.actions import execute_game
+from adjudication.judge_runs.planted import execute_recall
 from adjudication.judge_runs.preparing import execute_preparation
 from adjudication.models import Game
+from adjudication.packets.deadlines import remind_reviewers
 from adjudication.ratings.figures import execute_figures, follow_game
+from adjudication.recipes.advancing import advance_all
+from adjudication.recipes.report.writing import execute_report
 from jobs.hints import Message, post, pull_hints
 from jobs.limits import hard_limit
 
@@ -46,6 +50,34 @@ def send_preparation_hints(preparation_ids: Sequence[int]) -> None:
     post(Message(prepare_judge_run, pk, "pipeline") for pk in preparation_ids)
 
 
+@shared_task(name="adjudication.tasks.measure_planted")
+def measure_planted(recall_id: int) -> None:
+    """Measure a judge on planted differences if the job still waits."""
+    execute_recall(recall_id)
+
+
+def send_recall_hints(recall_ids: Sequence[int]) -> None:
+    """Send one message per measurement, on the queue of judges."""
+    post(Message(measure_planted, pk, "judge", hard_limit(asks_models=True)) for pk in recall_ids)
+
+
+@shared_task(name="adjudication.tasks.write_study_report")
+def write_study_report(report_id: int) -> None:
+    """Write the report of a launch if the job still waits."""
+    execute_report(report_id)
+
+
+def send_study_report_hints(report_ids: Sequence[int]) -> None:
+    """Send one message per report, on the queue that needs no model."""
+    post(Message(write_study_report, pk, "pipeline") for pk in report_ids)
+
+
+@shared_task(name="adjudication.tasks.advance_recipes")
+def advance_recipes() -> None:
+    """Carry on the launches of recipes."""
+    advance_all()
+
+
 @shared_task(name="adjudication.tasks.compute_figures")
 def compute_figures(figures_id: int) -> None:
     """Compute the figures of a judge run if the job waits."""
@@ -56,6 +88,12 @@ def send_figures_hints(figures_ids: Sequence[int]) -> None:
     """Send one message per job, on the queue that needs no model."""
     limit = hard_limit(asks_models=False)
     post(Message(compute_figures, pk, "pipeline", limit) for pk in figures_ids)
+
+
+@shared_task(name="adjudication.tasks.remind_of_reviews")
+def remind_of_reviews() -> None:
+    """Remind reviewers of reviews that are due."""
+    remind_reviewers()
 
 
 def find_run_games(game_id: int) -> QuerySet[Any]:

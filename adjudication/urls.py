@@ -8,6 +8,7 @@ from __future__ import annotations
 from adjudication.routes import judging as urls_judging
 from adjudication.routes import packets as urls_packets
 from adjudication.routes import ratings as urls_dashboard
+from adjudication.routes import recipes as urls_recipes
 from adjudication.routes import review as urls_review
 
 app_name = "adjudication"
@@ -16,5 +17,6 @@ urlpatterns = [
     *urls_dashboard.urlpatterns,
     *urls_judging.urlpatterns,
     *urls_packets.urlpatterns,
+    *urls_recipes.urlpatterns,
     *urls_review.urlpatterns,
 ]

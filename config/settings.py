@@ -445,6 +445,16 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 60,
         "options": {"queue": "pipeline", "expires": 60},
     },
+    "recipes": {
+        "task": "adjudication.tasks.advance_recipes",
+        "schedule": 10,
+        "options": {"queue": "pipeline", "expires": 10},
+    },
+    "reviews": {
+        "task": "adjudication.tasks.remind_of_reviews",
+        "schedule": 3600,
+        "options": {"queue": "pipeline", "expires": 600},
+    },
     "webhooks": {
         "task": "jobs.tasks.announce_ended",
         "schedule": 30,

@@ -13,7 +13,16 @@ from adjudication.models.judge_runs import (
     RunFigures,
 )
 from adjudication.models.packets import Assignment, Packet, PacketItem
+from adjudication.models.recipes import (
+    PlantedRecall,
+    Recipe,
+    RecipeLaunch,
+    RecipeStep,
+    RecipeVersion,
+    StudyReport,
+)
 from adjudication.models.review import Decision, ItemMark, PracticeAnswer, Slot
+from adjudication.models.searches import ItemNote, PairSearch
 
 __all__ = [
     "CHOICES_OF_TYPE",
@@ -25,12 +34,20 @@ __all__ = [
     "FindingCount",
     "Game",
     "ItemMark",
+    "ItemNote",
     "JudgeCount",
     "JudgePreparation",
     "JudgeRun",
     "Packet",
     "PacketItem",
+    "PairSearch",
+    "PlantedRecall",
     "PracticeAnswer",
+    "Recipe",
+    "RecipeLaunch",
+    "RecipeStep",
+    "RecipeVersion",
     "RunFigures",
     "Slot",
+    "StudyReport",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -137,6 +139,8 @@ class Assignment(models.Model):
     seed = models.BigIntegerField()
     #: Pairings that this person decides on; empty means all.
     pairings = ArrayField(models.CharField(max_length=300), default=list, blank=True)
+    #: A day of this person's own by which their review should be done; None for the packet's.
+    due_on = models.DateField(null=True, blank=True)
     practised_at = models.DateTimeField(null=True, blank=True)
     #: Set while signed; cleared by unsigning; the chain has both.
     signed_at = models.DateTimeField(null=True, blank=True)
@@ -151,3 +155,15 @@ class Assignment(models.Model):
     @property
     def practised(self) -> bool:
         return self.practised_at is not None
+
+    @property
+    def deadline(self) -> date | None:
+        """The person's own due date, else the packet's; None for neither."""
+        return self.due_on or self.packet.due_on
+
+    @property
+    def due(self) -> Due | None:
+        """The deadline in words, while the packet is not closed."""
+        if self.packet.state == Packet.State.CLOSED:
+            return None
+        return describe_due(self.deadline, timezone.localdate())

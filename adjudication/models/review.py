@@ -83,6 +83,7 @@ class Decision(models.Model):
         SIGN = "sign", "Signature"
         UNSIGN = "unsign", "Signature withdrawn"
         GUESS = "guess", "Blinding check"
+        SEARCH = "search", "Search for differences"
 
     class Answer(models.TextChoices):
         A = "A", "A"
@@ -133,7 +134,7 @@ class Decision(models.Model):
                 name="one_answer_per_person_and_item",
             ),
             models.CheckConstraint(
-                condition=Q(kind__in=["sign", "unsign", "guess"]) | Q(item__isnull=False),
+                condition=Q(kind__in=["sign", "unsign", "guess", "search"]) | Q(item__isnull=False),
                 name="decision_is_about_an_item",
             ),
             models.CheckConstraint(
@@ -150,11 +151,17 @@ class Decision(models.Model):
 
 
 class PracticeAnswer(models.Model):
-    """An answer of the practice round; it counts only as practice."""
+    """A case of one person's practice round; it counts only as practice.
+
+    `answer` is empty before the first one. An undone answer stays as the page's choice.
+    """
 
     assignment = models.ForeignKey(Assignment, on_delete=models.CASCADE, related_name="practice")
     number = models.PositiveSmallIntegerField()
-    answer = models.CharField(max_length=15, choices=Decision.Answer.choices)
+    answer = models.CharField(max_length=15, choices=Decision.Answer.choices, blank=True)
+    undone = models.BooleanField(default=False)
+    skipped_at = models.DateTimeField(null=True, blank=True)
+    flagged = models.BooleanField(default=False)
     at = models.DateTimeField(auto_now=True)
 
     class Meta:

@@ -209,7 +209,7 @@ def require_second_reviewer(*, packet: Packet, pairing: str, by: User) -> int:
 
     Raises NotAllowed, PacketRefused for an unknown pairing, InvalidTransition once opened.
     """
-    mine = _lock_managed_packet(packet, by)
+    mine = lock_managed_packet(packet, by)
     _check_draft(mine)
     changed = mine.items.filter(pairing=pairing, quota=1).update(quota=2)
     if not mine.items.filter(pairing=pairing).exists():
@@ -233,7 +233,7 @@ def assign(
     `pairings` restricts their items; empty means all. Raises NotAllowed (also for a person who is
     not eligible, with the reason), PacketRefused for a closed packet or an unknown pairing.
     """
-    mine = _lock_managed_packet(packet, by)
+    mine = lock_managed_packet(packet, by)
     if mine.state == Packet.State.CLOSED:
         raise PacketRefused("The packet is closed.")
     if set(pairings) - set(mine.items.values_list("pairing", flat=True)):
@@ -258,7 +258,9 @@ def assign(
         role=str(role),
         share_sha256=share_digest(found),
     )
-    _notify(mine, Notification.Kind.ASSIGNED, [person], new_public_id())
+    # The page of a draft is not open to its people; the list of reviews always is.
+    queue = reverse("adjudication:review_queue")
+    _notify(mine, Notification.Kind.ASSIGNED, person, queue, new_public_id())
     return found
 
 
@@ -269,7 +271,7 @@ def withdraw_assignment(*, assignment: Assignment, by: User) -> Assignment:
     Their leased items return and their decisions stay. Their signature in an open packet is voided.
     Raises NotAllowed, PacketRefused if they are not in it.
     """
-    mine = _lock_managed_packet(assignment.packet, by)
+    mine = lock_managed_packet(assignment.packet, by)
     standing = (
         Assignment.objects.filter(pk=assignment.pk, withdrawn_at__isnull=True)
         .select_related("person")
@@ -319,7 +321,7 @@ def open_packet(*, packet: Packet, by: User) -> Packet:
 
     Raises NotAllowed, InvalidTransition, PacketRefused with all obstacles.
     """
-    mine = _lock_managed_packet(packet, by)
+    mine = lock_managed_packet(packet, by)
     state = next_packet_state(mine.state, "open")
     if faults := find_obstacles(mine):
         raise PacketRefused(" ".join(faults))
@@ -331,7 +333,9 @@ def open_packet(*, packet: Packet, by: User) -> Packet:
     packet.refresh_from_db()
     _audit(packet, chain_storage.OPENED, by, items=len(items), **opening_facts(packet))
     standing = packet.assignments.filter(withdrawn_at__isnull=True).select_related("person")
-    _notify(packet, Notification.Kind.PACKET_OPENED, [a.person for a in standing], "")
+    for a in standing:
+        page = reverse("adjudication:review_packet", args=[a.public_id])
+        _notify(packet, Notification.Kind.PACKET_OPENED, a.person, page, "")
     return packet
 
 
@@ -341,7 +345,7 @@ def close_packet(*, packet: Packet, by: User) -> Packet:
 
     Raises NotAllowed, InvalidTransition.
     """
-    mine = _lock_managed_packet(packet, by)
+    mine = lock_managed_packet(packet, by)
     state = next_packet_state(mine.state, "close")
     Slot.objects.filter(item__packet=mine, decision__isnull=True).update(
         assignment=None, lease_expires_at=None
@@ -370,11 +374,11 @@ def set_due_date(*, packet: Packet, due_on: date | None, by: User) -> Packet:
 
     Raises NotAllowed, PacketRefused for a closed packet or a new date in the past.
     """
-    mine = _lock_managed_packet(packet, by)
+    mine = lock_managed_packet(packet, by)
     if mine.state == Packet.State.CLOSED:
         raise PacketRefused("The packet is closed.")
     if due_on != mine.due_on:
-        _check_due_date(due_on)
+        check_due_date(due_on)
         Packet.objects.filter(pk=mine.pk).update(due_on=due_on)
         _audit(mine, DUE, by, before=_date_words(mine.due_on), after=_date_words(due_on))
     packet.refresh_from_db()
@@ -384,7 +388,7 @@ def set_due_date(*, packet: Packet, due_on: date | None, by: User) -> Packet:
 @transaction.atomic
 def delete_draft(*, packet: Packet, by: User) -> None:
     """Delete a draft. Raises NotAllowed, InvalidTransition once opened."""
-    mine = _lock_managed_packet(packet, by)
+    mine = lock_managed_packet(packet, by)
     _check_draft(mine)
     _audit(mine, chain_storage.DELETED, by)
     mine.delete()
@@ -409,7 +413,7 @@ def _draw(
         raise PacketRefused(f"A packet has a label of at most {LONGEST_LABEL} characters.")
     if unknown := set(design.pairings) - set(list_pairings(judge_run)):
         raise PacketRefused(f"The judge run has no pairing {sorted(unknown)[0]}.")
-    _check_due_date(due_on)
+    check_due_date(due_on)
     drawn = draw(eligible, design, seed)
     if not drawn.items:
         raise PacketRefused("No finding could be drawn.")
@@ -429,7 +433,7 @@ def _draw(
     return packet
 
 
-def _check_due_date(due_on: date | None) -> None:
+def check_due_date(due_on: date | None) -> None:
     if due_on is not None and due_on < timezone.localdate():
         raise PacketRefused("The due date is in the past.")
 
@@ -493,7 +497,7 @@ def label_source(timeline: Timeline) -> str:
     return SourceKey(SUPERSEDED.sub("", timeline.source), timeline.kind, timeline.alternative).label
 
 
-def _lock_managed_packet(packet: Packet, by: User) -> Packet:
+def lock_managed_packet(packet: Packet, by: User) -> Packet:
     """Lock the packet for a study admin who is not blinded in it.
 
     Raises NotAllowed for any other person.
@@ -517,12 +521,14 @@ def _check_draft(packet: Packet) -> None:
         raise InvalidTransition("a packet", packet.state, "change its items")
 
 
-def _notify(packet: Packet, kind: Notification.Kind, people: Sequence[User], occasion: str) -> None:
+def _notify(
+    packet: Packet, kind: Notification.Kind, person: User, path: str, occasion: str
+) -> None:
     notify(
-        recipients=people,
+        recipients=[person],
         study=packet.study,
         kind=kind,
-        path=reverse("adjudication:review_packet", args=[packet.public_id]),
+        path=path,
         name=packet.label,
         key=f"{packet.public_id} {occasion}".strip(),
     )

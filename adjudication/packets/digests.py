@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from adjudication.chain import digest
-from adjudication.models import Assignment, Finding, Packet
+from adjudication.models import Assignment, Finding, Game, Packet
 from timelines.access.authoring import SUPERSEDED
 
 #: All fields of a finding that a decision is about.
@@ -38,6 +38,13 @@ _PACKET = (
 def finding_digest(finding: Finding) -> str:
     """Return the SHA-256 of a finding, stored in every decision about it."""
     return digest({name: getattr(finding, name) for name in _FINDING})
+
+
+def game_digest(game: Game) -> str:
+    """Return the SHA-256 of a game's findings, stored in every search of it."""
+    found = Finding.objects.filter(game=game).order_by("ordinal")
+    rows = [(finding_digest(f), f.a_entry_id, f.b_entry_id) for f in found]
+    return digest({"findings": [list(row) for row in rows]})
 
 
 def items_digest(packet: Packet) -> str:

@@ -18,11 +18,11 @@ from adjudication.packets.chain.storage import build_payload
 COLUMNS = (
     Column("packet", TEXT, "", "public id of the packet"),
     Column("sequence", INT, "", "position in the packet's chain, from 1 without gaps"),
-    Column("kind", TEXT, "", "answer, amendment, withdrawal, late, sign, unsign or guess"),
+    Column("kind", TEXT, "", "answer, amendment, withdrawal, late, sign, unsign, guess or search"),
     Column("counts", BOOL, "", "whether this is the decision that counts for its person and item"),
     Column("reviewer", TEXT, "", "user name", free=True),
     Column("role", TEXT, "", "reviewer or adjudicator (the third person)"),
-    Column("item", TEXT, "", "public id of the item; empty for signatures"),
+    Column("item", TEXT, "", "public id of the item; empty for signatures and searches"),
     Column("case", TEXT, "", "case id", free=True),
     Column("pairing", TEXT, "", "the two sources, in the judge run's order", free=True),
     Column("stratum", TEXT, "", "stratum of the validation sample"),

@@ -15,8 +15,9 @@ from django.utils import timezone
 
 from accounts.models import Role, Study, User
 from adjudication.models import Assignment, JudgeRun, Packet
-from adjudication.packets.actions import LONGEST_LABEL, list_pairings
+from adjudication.packets.actions import LONGEST_LABEL, find_pairing, list_pairings
 from adjudication.packets.candidates import Candidate
+from adjudication.packets.searches import find_searchable_games
 from adjudication.sampling.drawing import CASES, QUOTAS, Design
 
 MOST = 10_000
@@ -192,6 +193,28 @@ class AssignForm(forms.Form):
     def has_people(self) -> bool:
         """Whether any person is left to be assigned."""
         return bool(self.fields["person"].queryset.exists())  # type: ignore[attr-defined]  # as above
+
+
+class SearchForm(forms.Form):
+    """A reviewer of the packet, and a judged pair of timelines of its cases."""
+
+    assignment = forms.ChoiceField(label="Person")
+    game = forms.ChoiceField(label="Case and pairing")
+
+    def __init__(self, *args: Any, packet: Packet, **options: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **options})
+        people = packet.assignments.filter(
+            role=Assignment.Role.REVIEWER, withdrawn_at__isnull=True
+        ).select_related("person")
+        names = [(a.public_id, a.person.get_username()) for a in people]
+        self.fields["assignment"].choices = names  # type: ignore[attr-defined]  # a ChoiceField
+        self.fields["game"].choices = [  # type: ignore[attr-defined]  # as above
+            (
+                game.public_id,
+                f"{game.comparison.encounter.case_id} · {find_pairing(game, packet.judge_run)}",
+            )
+            for game in find_searchable_games(packet)
+        ]
 
 
 def find_reviewers(study: Study) -> Any:

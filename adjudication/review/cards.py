@@ -26,7 +26,7 @@ def review_card(user: User, study: Study) -> Card | None:
         if a.packet.state == Packet.State.OPEN and a.signed_at is None
     ]
     # What is due first comes first; a packet without a due date can wait.
-    mine.sort(key=lambda a: a.packet.due_on or date.max)
+    mine.sort(key=lambda a: a.deadline or date.max)
     return Card("My review", place=Place.NEXT, tasks=[_task(a) for a in mine]) if mine else None
 
 
@@ -39,7 +39,7 @@ def has_reviews(user: User, study: Study) -> bool:
 def _task(assignment: Assignment) -> Task:
     progress = slots.progress(assignment=assignment)
     step, detail = _next_step(assignment, progress)
-    due = assignment.packet.due
+    due = assignment.due
     return Task(
         f"Review: {assignment.packet.label}",
         Link(step, reverse("adjudication:review_queue")),
@@ -55,6 +55,8 @@ def _next_step(assignment: Assignment, progress: slots.Progress) -> tuple[str, s
     """Return what the person does next, and how far they are."""
     if not assignment.practised:
         return "Practise", f"{format_count(progress.total, 'item')}. Practice comes first"
+    if assignment.searches.filter(submission__isnull=True).exists():
+        return "Search", "Searches for differences come before the items"
     if progress.done and progress.done >= progress.total:
         return "Sign", f"All {progress.total} items decided. Sign to finish"
     left = time_left_words(progress.seconds_each, progress.total - progress.done)

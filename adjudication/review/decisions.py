@@ -252,7 +252,7 @@ def sign(
 
     The link covers the chain's head; its own hash is the receipt. With `request`, wrong passwords
     count against the sign-in throttle. Raises NotAllowed, WrongPassword, InvalidTransition,
-    NotFinished.
+    NotFinished, and DecisionRefused with a search that is not submitted.
     """
     _check_own(assignment, by)
     require_password(by.get_username(), password, request=request, purpose=Purpose.SIGNATURE)
@@ -330,6 +330,8 @@ def _sign(assignment: Assignment, by: User) -> Decision:
     packet, mine = _lock_assignment(assignment, by)
     next_assignment_state(_state(mine), "sign")
     slots.check_can_decide(mine)
+    if mine.searches.filter(submission__isnull=True).exists():
+        raise DecisionRefused("Submit your searches for differences before you sign.")
     progress = slots.progress(assignment=mine)
     if progress.total > progress.done:
         raise NotFinished(progress.total - progress.done, progress.elsewhere)

@@ -103,7 +103,7 @@ def load_material(
     comparison, text = finding.game.comparison, _read_text(finding)
     timelines = (comparison.first, comparison.second)
     a_rows, b_rows = (
-        _timeline_rows(timeline, text)
+        load_timeline_rows(timeline, text)
         for timeline in (timelines if finding.game.a_is_first else reversed(timelines))
     )
     return replace(
@@ -171,7 +171,8 @@ def _candidate(
     return TimelineRow(event, time, _span(text, *place))
 
 
-def _timeline_rows(timeline: Timeline, text: StayText) -> tuple[TimelineRow, ...]:
+def load_timeline_rows(timeline: Timeline, text: StayText) -> tuple[TimelineRow, ...]:
+    """Return the rows of a timeline in the order of its entries' keys."""
     fields = ("occurrence__mention", "event", "time", "occurrence__start", "occurrence__end")
     return tuple(
         TimelineRow(

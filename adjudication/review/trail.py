@@ -6,11 +6,13 @@ They record which items, rows and answers a reviewer was shown.
 from __future__ import annotations
 
 from accounts.audit.trail import record
-from adjudication.models import Assignment, PacketItem
+from adjudication.models import Assignment, PacketItem, PairSearch
 
 ITEM, ROWS, ANSWERS = "review.item", "review.rows", "review.answers"
 #: Both whole timelines, which a reviewer requests.
 TIMELINES = "review.timelines"
+#: Both whole timelines, which a reviewer searches for differences.
+SEARCH = "review.search"
 
 
 def record_item(
@@ -40,4 +42,16 @@ def record_answers(*, assignment: Assignment) -> None:
         action=ANSWERS,
         object_type="adjudication.assignment",
         object_id=object_id,
+    )
+
+
+def record_search(*, assignment: Assignment, search: PairSearch) -> None:
+    """Record that the reviewer was shown both timelines of a search."""
+    record(
+        actor=assignment.person,
+        study=assignment.packet.study,
+        action=SEARCH,
+        object_type="adjudication.pairsearch",
+        object_id=search.public_id,
+        detail={"case": search.game.comparison.encounter.public_id},
     )

@@ -7,11 +7,13 @@ from django.urls import URLPattern, path
 from adjudication.views import asking
 from adjudication.views.review import pages as review
 from adjudication.views.review import practice as review_practice
+from adjudication.views.review import searching as review_searching
 from adjudication.views.review import signing as review_signing
 from adjudication.views.review import steps as review_steps
 
 urlpatterns: list[URLPattern] = [
     path("review/open-anyway/", asking.open_anyway, name="open_anyway"),
+    path("review/guidelines/", review.review_guidelines, name="review_guidelines"),
     path("review/", review.review_queue, name="review_queue"),
     path("review/<public_id:public_id>/", review.review_packet, name="review_packet"),
     path("review/<public_id:public_id>/item/", review.review_item, name="review_item"),
@@ -39,6 +41,11 @@ urlpatterns: list[URLPattern] = [
         name="review_practice",
     ),
     path(
+        "review/<public_id:public_id>/practice/undo/",
+        review_practice.review_practice_undo,
+        name="review_practice_undo",
+    ),
+    path(
         "review/<public_id:public_id>/practice/<number:number>/",
         review_practice.review_practice_case,
         name="review_practice_case",
@@ -47,6 +54,21 @@ urlpatterns: list[URLPattern] = [
         "review/<public_id:public_id>/practice/<number:number>/decide/",
         review_practice.review_practice_decide,
         name="review_practice_decide",
+    ),
+    path(
+        "review/<public_id:public_id>/practice/<number:number>/skip/",
+        review_practice.review_practice_skip,
+        name="review_practice_skip",
+    ),
+    path(
+        "review/<public_id:public_id>/practice/<number:number>/flag/",
+        review_practice.review_practice_flag,
+        name="review_practice_flag",
+    ),
+    path(
+        "review/<public_id:public_id>/searches/<public_id:search_id>/",
+        review_searching.review_search,
+        name="review_search",
     ),
     path(
         "review/<public_id:public_id>/items/<public_id:item_id>/",
@@ -72,6 +94,11 @@ urlpatterns: list[URLPattern] = [
         "review/<public_id:public_id>/items/<public_id:item_id>/flag/",
         review_steps.review_flag,
         name="review_flag",
+    ),
+    path(
+        "review/<public_id:public_id>/items/<public_id:item_id>/note/",
+        review_steps.review_note,
+        name="review_note",
     ),
     path(
         "review/<public_id:public_id>/items/<public_id:item_id>/series/<number:number>/",

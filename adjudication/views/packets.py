@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -23,14 +23,17 @@ from adjudication.access.closed import (
     has_closed_games,
 )
 from adjudication.access.eligibility import REFUSAL
-from adjudication.models import Assignment, Decision, Game, JudgeRun, Packet
+from adjudication.models import Assignment, Decision, Game, JudgeRun, Packet, PairSearch
 from adjudication.packets import actions as packets
 from adjudication.packets.actions import PacketRefused
 from adjudication.packets.candidates import find_candidates
-from adjudication.packets.forms import AssignForm, DrawForm, DueForm
+from adjudication.packets.deadlines import set_own_due_date
+from adjudication.packets.forms import AssignForm, DrawForm, DueForm, SearchForm
+from adjudication.packets.searches import assign_search, find_searchable_games, remove_search
 from adjudication.review import steering as packet_page
 from adjudication.review.decisions import DecisionRefused, unsign
 from adjudication.review.guess_test import read_guesses, run_guess_test
+from adjudication.review.notes import load_notes
 from adjudication.sampling.drawing import Sample, count_strata, draw
 from adjudication.states import InvalidTransition
 
@@ -121,6 +124,9 @@ def packet(request: StudyRequest, public_id: str) -> HttpResponse:
         "assign": AssignForm(packet=found, candidates=candidates),
         "candidates": candidates,
         "guesses": read_guesses(found),
+        "notes": load_notes(found),
+        "searches": [(s, packets.find_pairing(s.game, found.judge_run)) for s in _searches(found)],
+        "search_form": SearchForm(packet=found) if found.state != Packet.State.CLOSED else None,
         "due_form": DueForm(initial={"due_on": found.due_on}),
         "unfinished": packet_page.count_unfinished(found)
         if found.state == Packet.State.OPEN
@@ -211,6 +217,40 @@ def _set_due(request: StudyRequest, found: Packet) -> str:
     return f"The review is {changed.due.words}." if changed.due else "The packet has no due date."
 
 
+def _set_own_due(request: StudyRequest, found: Packet) -> str:
+    form = DueForm(request.POST)
+    if not form.is_valid():
+        raise PacketRefused(" ".join(str(error) for error in form.errors["due_on"]))
+    changed = set_own_due_date(
+        assignment=_assignment(request, found),
+        due_on=form.cleaned_data["due_on"],
+        by=request.user,
+    )
+    name = changed.person.get_username()
+    return f"The review of {name} is {changed.due.words}." if changed.due else "No due date."
+
+
+def _assign_search(request: StudyRequest, found: Packet) -> str:
+    games = {game.public_id: game for game in find_searchable_games(found)}
+    game = games.get(request.POST.get("game", ""))
+    if game is None:
+        raise PacketRefused("Choose a judged pair of timelines of a case of the packet.")
+    search = assign_search(assignment=_assignment(request, found), game=game, by=request.user)
+    return f"{search.assignment.person.get_username()} will search this pair before the items."
+
+
+def _remove_search(request: StudyRequest, found: Packet) -> str:
+    search = get_object_or_404(_searches(found), public_id=request.POST.get("search", ""))
+    remove_search(search=search, by=request.user)
+    return "The search is removed."
+
+
+def _searches(found: Packet) -> QuerySet[PairSearch]:
+    joined = ("assignment__packet", "assignment__person", "game__comparison__encounter")
+    sides = ("game__comparison__first", "game__comparison__second")
+    return PairSearch.objects.filter(assignment__packet=found).select_related(*joined, *sides)
+
+
 def _delete(request: StudyRequest, found: Packet) -> str:
     packets.delete_draft(packet=found, by=request.user)
     return "The draft is deleted."
@@ -276,6 +316,9 @@ ACTIONS: dict[str, Any] = {
     "open": _open,
     "close": _close,
     "due": _set_due,
+    "own-due": _set_own_due,
+    "search": _assign_search,
+    "unsearch": _remove_search,
     "delete": _delete,
     "assign": _assign,
     "withdraw": _withdraw,

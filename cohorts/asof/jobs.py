@@ -16,6 +16,7 @@ from cohorts.asof.counting import Question, count_states, find_asked_timelines
 from cohorts.asof.documenting import store_documented
 from cohorts.asof.features import Feature
 from cohorts.asof.states import State
+from cohorts.facts.choosing import find_timelines
 from cohorts.models import AsOfReport, ConceptVersion, LeakageCheck
 from cohorts.values import Source
 from ehr.models import Dataset
@@ -30,6 +31,9 @@ class AsOfRefused(ValueError):
     """A report or check that cannot be started; the message says what to do."""
 
     log_safe = True
+
+
+NO_TIMELINES = "The dataset has no such timeline. Choose a study timeline, or a source."
 
 
 class NoTimelines(PermanentFailure):
@@ -124,7 +128,7 @@ def _count(
     question = question_of(job)
     timelines = find_asked_timelines(question)
     if not timelines:
-        raise NoTimelines("The dataset has no such timeline. Choose a study timeline, or a source.")
+        raise NoTimelines(NO_TIMELINES)
     store_documented(timelines, hold)
     hold.check()
     return count_states(question, timelines, concepts)
@@ -132,6 +136,8 @@ def _count(
 
 def _check_file(check: LeakageCheck, hold: Hold) -> dict[str, Any]:
     """Return how many features have each state, and those that leak."""
+    if not find_timelines(check.dataset, Source(check.source)).exists():
+        raise NoTimelines(NO_TIMELINES)
     features = [Feature(*values) for values in check.features]
     counts: Counter[str] = Counter()
     leaks: list[dict[str, Any]] = []

@@ -1,19 +1,18 @@
-"""Blinded samples: how many sentences of a version say what the concept means."""
+"""Blinded samples: which sentences say what the concept means."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.audit.trail import record
+from accounts.ids import new_public_id
 from accounts.models import User
 from accounts.permissions import NotAllowed, check_user_can_open_cases
-from adjudication.scoring.intervals import wilson_interval
 from cohorts.concepts.values import ConceptRefused
 from cohorts.models import ConceptDecision, ConceptSample, ConceptSampleItem, ConceptVersion
 from timelines.access.closed import closed_encounters
@@ -49,49 +48,22 @@ _DRAW = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """A share with its 95 % interval (Wilson); unclear answers are counted apart."""
-
-    successes: int
-    answered: int
-    unclear: int
-
-    @property
-    def share(self) -> float | None:
-        return self.successes / self.answered if self.answered else None
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        return wilson_interval(self.successes, self.answered)
-
-    @property
-    def words(self) -> str:
-        """Return the share in words; "" without an answer."""
-        if self.share is None or self.interval is None:
-            return ""
-        low, high = self.interval
-        unclear = f", {self.unclear} unclear" if self.unclear else ""
-        return (
-            f"{self.successes} of {self.answered}{unclear}: {self.share:.0%}"
-            f" (95 % CI {low:.0%} to {high:.0%})"
-        )
-
-
 @transaction.atomic
-def draw_sample(
-    *, version: ConceptVersion, reviewer: User, count: int, seed: int, by: User
-) -> ConceptSample:
-    """Draw as many occurrences of members as of none, in random order.
+def draw_samples(
+    *, version: ConceptVersion, reviewers: Sequence[User], count: int, seed: int, by: User
+) -> list[ConceptSample]:
+    """Draw as many occurrences of members as of none.
 
-    Cases that are closed to the reviewer are left out. Raises NotAllowed, ConceptRefused.
+    Each reviewer answers all of them in an order of their own. Cases that are closed to one of them are left out. Raises
+    NotAllowed, ConceptRefused.
     """
-    study = version.concept.study
-    for person in (by, reviewer):
-        check_user_can_open_cases(person, study)
+    if not reviewers:
+        raise ConceptRefused("Choose a reviewer of this study.")
+    for person in (by, *reviewers):
+        check_user_can_open_cases(person, version.concept.study)
     if not 1 <= count <= MOST:
         raise ConceptRefused(f"Draw 1 to {MOST} sentences.")
-    closed = closed_encounters(reviewer) | closed_encounters(by)
+    closed = frozenset().union(*(closed_encounters(person) for person in (by, *reviewers)))
     drawn = [
         (occurrence, member)
         for member in (True, False)
@@ -99,15 +71,28 @@ def draw_sample(
     ]
     if not any(member for _, member in drawn):
         raise ConceptRefused("No open stay has a mention of this version. There is no sentence.")
-    random.Random(seed).shuffle(drawn)  # an order, no secret
+    draw = new_public_id()
+    return [_store(version, draw, person, seed, drawn, by) for person in dict.fromkeys(reviewers)]
+
+
+def _store(
+    version: ConceptVersion,
+    draw: str,
+    reviewer: User,
+    seed: int,
+    drawn: Sequence[tuple[int, bool]],
+    by: User,
+) -> ConceptSample:
+    # An order, no secret.
+    order = random.Random(f"{seed} {reviewer.pk}").sample(drawn, len(drawn))
     sample = ConceptSample.objects.create(
-        version=version, reviewer=reviewer, seed=seed, created_by=by
+        version=version, draw=draw, reviewer=reviewer, seed=seed, created_by=by
     )
     ConceptSampleItem.objects.bulk_create(
         ConceptSampleItem(sample=sample, ordinal=n, occurrence_id=pk, is_member=member)
-        for n, (pk, member) in enumerate(drawn, start=1)
+        for n, (pk, member) in enumerate(order, start=1)
     )
-    _record(sample, "concept.sample.draw", by, items=len(drawn))
+    _record(sample, "concept.sample.draw", by, items=len(order))
     return sample
 
 
@@ -156,37 +141,6 @@ def has_decided(sample: ConceptSample) -> bool:
     """Return whether the reviewer decided on a member of the concept."""
     decisions = ConceptDecision.objects.filter(member__concept=sample.version.concept_id)
     return decisions.filter(by=sample.reviewer_id).exists()
-
-
-def measure(sample: ConceptSample) -> tuple[Rate, Rate]:
-    """Return the precision, and the share of missed among rejected."""
-    rejected = {
-        (m.key, m.polarity)
-        for m in sample.version.concept.members.filter(kind="mention", state="rejected")
-    }
-    keys = _load_keys(sample)
-    items = list(sample.items.all())
-    members = [item.answer for item in items if item.is_member]
-    others = [
-        item.answer
-        for item in items
-        if not item.is_member and keys.get(item.occurrence_id) in rejected
-    ]
-    return _rate(members), _rate(others)
-
-
-def _rate(answers: list[str]) -> Rate:
-    yes, no, unclear = (answers.count(name) for name in ("yes", "no", "unclear"))
-    return Rate(yes, yes + no, unclear)
-
-
-def _load_keys(sample: ConceptSample) -> dict[int, tuple[str, str]]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT id, mention_key, polarity FROM timelines_occurrence WHERE id = ANY(%s)",
-            [list(sample.items.values_list("occurrence_id", flat=True))],
-        )
-        return {pk: (key, polarity) for pk, key, polarity in cursor.fetchall()}
 
 
 def _draw(

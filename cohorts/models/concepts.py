@@ -176,7 +176,10 @@ class ConceptProposing(ClaimableJob):
 
 
 class ConceptSample(models.Model):
-    """A random sample of sentences that a person answers without knowing which are members."""
+    """Random sentences that a person answers without knowing the members.
+
+    Samples of one draw have the same sentences, each for another reviewer.
+    """
 
     public_id = models.CharField(
         max_length=PUBLIC_ID_LENGTH, unique=True, default=new_public_id, editable=False
@@ -185,6 +188,7 @@ class ConceptSample(models.Model):
     reviewer = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="concept_samples"
     )
+    draw = models.CharField(max_length=PUBLIC_ID_LENGTH, default=new_public_id, editable=False)
     seed = models.BigIntegerField()
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"

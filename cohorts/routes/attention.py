@@ -16,4 +16,9 @@ urlpatterns: list[URLPattern] = [
         unexplained.unexplained_dismiss,
         name="unexplained_dismiss",
     ),
+    path(
+        "cohorts/unexplained/<public_id:public_id>/<number:row_index>/comment/",
+        unexplained.unexplained_comment,
+        name="unexplained_comment",
+    ),
 ]

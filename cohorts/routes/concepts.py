@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from cohorts.views.concepts import changing, files, finding, listing, page, samples
+from cohorts.views.concepts import changing, files, filtering, finding, listing, page, samples
 
 _ONE = "cohorts/concepts/<public_id:public_id>/"
 _SAMPLE = "cohorts/samples/<public_id:public_id>/"
@@ -17,6 +17,7 @@ urlpatterns: list[URLPattern] = [
     path(_ONE, page.concept, name="concept"),
     path(f"{_ONE}describe/", changing.concept_describe, name="concept_describe"),
     path(f"{_ONE}archive/", changing.concept_archive, name="concept_archive"),
+    path(f"{_ONE}filter/", filtering.concept_filter, name="concept_filter"),
     path(f"{_ONE}decide/", changing.concept_decide, name="concept_decide"),
     path(f"{_ONE}version/", changing.concept_version, name="concept_version"),
     path(f"{_ONE}rules/add/", finding.concept_rule_add, name="concept_rule_add"),

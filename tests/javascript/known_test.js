@@ -30,6 +30,10 @@ Deno.test("the next change is the nearest bound or documentation", () => {
   assert.equal(nextChange(knowns, 2, 1), 4);
   assert.equal(nextChange(knowns, 2, -1), 1);
   assert.equal(nextChange(knowns, 9, 1), undefined);
+  // 7:40 is 7.67 on the slider: it is neither found again nor passed over.
+  const odd = [[7 + 2 / 3, 7 + 2 / 3, 8]];
+  assert.equal(nextChange(odd, 7.67, -1), undefined);
+  assert.equal(nextChange(odd, 7, 1), 7.67);
 });
 
 Deno.test("hours have at most one digit", () => {

@@ -36,7 +36,18 @@ from adjudication.judge_runs import actions
 from adjudication.judge_runs.actions import CALLS_OWNER as JUDGE_CALLS
 from adjudication.judging.config import JudgeConfig
 from adjudication.judging.input import Candidate, Judged, JudgeInput, Unjudged
-from adjudication.models import Assignment, Finding, Game, JudgeRun, Packet, PacketItem
+from adjudication.models import (
+    Assignment,
+    Finding,
+    Game,
+    JudgeRun,
+    Packet,
+    PacketItem,
+    PairSearch,
+    PlantedRecall,
+    Recipe,
+    RecipeLaunch,
+)
 from adjudication.packets import actions as packets
 from adjudication.sampling.drawing import Design
 from cohorts.asof.counting import Question, count_states, find_asked_timelines
@@ -256,6 +267,7 @@ def _vary(
     _write(case, author, v.occurrences)
     _reconcile(case, author, v.occurrences)
     _evaluate(case.dataset, case, v.sources[0], match=0.1 * v.occurrences)
+    make_launch(case.dataset.study, judged, v.sources[0])
     design = Design(pairings=packets.list_pairings(judged), quotas=QUOTAS, per_item=2)
     packet = packets.draw_packet(
         study=case.dataset.study, judge_run=judged, label="P", design=design, seed=1, by=admin
@@ -263,6 +275,22 @@ def _vary(
     for item in packet.items.select_related("finding"):
         PacketItem.objects.filter(pk=item.pk).update(public_id=item_id(item.finding.ordinal))
     return packet
+
+
+def make_launch(study: Study, judged: JudgeRun, word: str) -> RecipeLaunch:
+    """A launch of a recipe that names a source, with a judge run and a recall."""
+    text = f"name: study\ncohorts: [c]\njudges: [{{name: gavel, sources: [a, {word}]}}]\n"
+    recipe = Recipe.objects.create(study=study, name=word)
+    version = recipe.versions.create(number=1, text=text, sha256="0" * 64)
+    launch = RecipeLaunch.objects.create(study=study, version=version, state="done")
+    launch.steps.create(
+        position=0, key=word, part="gavel", kind="judge", made=judged.public_id, state="done"
+    )
+    recall = PlantedRecall.objects.create(study=study, source=word, judge="rules", judge_name=word)
+    launch.steps.create(
+        position=1, key="planted", part="p", kind="planted", made=recall.public_id, reason=word
+    )
+    return launch
 
 
 def item_id(ordinal: int) -> str:
@@ -582,10 +610,14 @@ BEHIND: Mapping[str, Callable[[], list[Any]]] = {
     "flags": ids(Flag),
     "links": ids(OccurrenceLink),
     "packets": ids(Packet),
+    "recipes": ids(Recipe),
+    "launches": ids(RecipeLaunch),
+    "planted": ids(PlantedRecall),
     "new": ids(JudgeRun),
     "notifications": lambda: ["a" * 12],
     "review": ids(Assignment),
     "assignments": ids(Assignment),
+    "searches": ids(PairSearch),
     "items": lambda: list(
         PacketItem.objects.order_by("public_id").values_list("public_id", flat=True)[:2]
     ),

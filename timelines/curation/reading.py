@@ -15,14 +15,14 @@ from typing import Any
 from django.db.models import QuerySet
 
 from accounts.models import User
-from accounts.permissions import user_can_manage_study
+from accounts.permissions import NotAllowed, user_can_manage_study
 from ehr.models import Encounter
 from ehr.presentation.clock import Moment
 from ehr.record.clock import clock_of
 from timelines.access.authoring import is_writing_unseen
 from timelines.curation.comments import find_people
 from timelines.curation.curated import as_mark
-from timelines.curation.opening import WRITING
+from timelines.curation.opening import WRITING, check_user_may_answer
 from timelines.curation.standing import DEFAULT_REASON, Kind, Mark, Standing, find_standing
 from timelines.models import Comment, Correction, Flag, Occurrence, Timeline
 from timelines.presentation.answer import Claim
@@ -137,10 +137,32 @@ def load_answers(
     )
 
 
+def load_case_threads(encounter: Encounter, user: User) -> tuple[Thread, ...]:
+    """Return the threads on the whole case.
+
+    None if its answers are closed to the person.
+    """
+    # Nearly every case has none, and what a person may read takes five queries more.
+    if not Comment.objects.filter(encounter=encounter, occurrence=None).exists():
+        return ()
+    try:
+        check_user_may_answer(user, encounter)
+    except NotAllowed:
+        return ()
+    return load_threads(encounter, user, whole_case=True)
+
+
 def load_threads(
-    encounter: Encounter, user: User, *, occurrence: Occurrence | None = None
+    encounter: Encounter,
+    user: User,
+    *,
+    occurrence: Occurrence | None = None,
+    whole_case: bool = False,
 ) -> tuple[Thread, ...]:
-    """Return the threads of a case or an occurrence. Four queries."""
+    """Return the threads of a case or an occurrence. Four queries.
+
+    `whole_case`: only those on no occurrence.
+    """
     found = (
         Comment.objects.filter(encounter=encounter)
         .select_related("author", "occurrence")
@@ -149,6 +171,8 @@ def load_threads(
     )
     if occurrence is not None:
         found = found.filter(occurrence=occurrence)
+    elif whole_case:
+        found = found.filter(occurrence__isnull=True)
     admin = user_can_manage_study(user, encounter.dataset.study)
     rows = list(found)
     withdrawn = {row.parent_id for row in rows if row.kind == Comment.Kind.WITHDRAW}

@@ -9,11 +9,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from timelines.domain import RowLink
+from timelines.evaluation.latex import tex_row
 from timelines.evaluation.naming import split_source
 from timelines.evaluation.published import MARK, ablation_table, main_table
 from timelines.evaluation.spread import SPREAD_METRICS
@@ -69,13 +70,6 @@ WAY_WORDS: Mapping[str, str] = {
 BOUNDS_HEADS = ("Occurrences", "Coverage of bounds", "Median width, h", "Share open")
 WIDTH_HEADS = ("Narrowest, h", "Widest, h", "Occurrences", "Coverage of bounds")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_TEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-        "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "½": r"$\frac{1}{2}$", "ρ": r"$\rho$", "−": r"$-$", "Δ": r"$\Delta$",
-        "→": r"$\rightarrow$", "·": r"$\cdot$", "–": "--", "κ": r"$\kappa$", "≤": r"$\leq$", "±": r"$\pm$",
-    }
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +171,9 @@ class Table:
         lines = [
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
-            _tex_row(self.heads),
+            tex_row(self.heads),
             r"\midrule",
-            *map(_tex_row, words),
+            *map(tex_row, words),
         ]
         return "\n".join(
             [f"% {' '.join(self.title.split())}", *lines, r"\bottomrule", r"\end{tabular}", ""]
@@ -615,7 +609,3 @@ def _drop_zero_sign(value: float | None) -> float | None:
 
 def _safe(text: str) -> str:
     return f"'{text}" if text.lstrip("'").startswith(_FORMULA) else text
-
-
-def _tex_row(words: Sequence[str]) -> str:
-    return " & ".join(w.translate(_TEX) for w in words) + r" \\"

@@ -35,6 +35,8 @@ Method = Literal["greedy", "assignment"]
 WIDEST = 0.5
 Threshold = Annotated[float, Number, Field(gt=0, le=WIDEST)]
 Rho = Annotated[float, Number, Field(ge=0, le=1)]
+#: ρ values of the sensitivity sweep.
+RHO_SWEEP = tuple(round(n / 20, 2) for n in range(11))
 
 
 @pydantic_dataclass(frozen=True, slots=True, kw_only=True, config=SETTINGS)

@@ -48,6 +48,8 @@ class RunRefused(ValueError):
     The message says what to change and contains no patient text.
     """
 
+    log_safe = True
+
 
 @transaction.atomic
 def start_run(

@@ -42,6 +42,8 @@ class BaseRefused(ValueError):
     The message says why and contains no patient text.
     """
 
+    log_safe = True
+
 
 def find_copied_stages(variant: Variant) -> frozenset[Stage]:
     """The stages that a run of that variant takes over from its base."""

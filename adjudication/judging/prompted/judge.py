@@ -26,7 +26,7 @@ from adjudication.judging.input import (
 from adjudication.judging.prompted.answer_schema import answer_schema
 from adjudication.judging.prompted.repair import Repair
 from adjudication.judging.validation import TOLERANCE, Tolerance, validate_findings
-from llm_runtime.base import ModelReply
+from llm_runtime.base import LanguageModel, ModelReply
 from llm_runtime.calls.budget import limit_answer
 from llm_runtime.calls.calling import Asker
 from llm_runtime.errors import (
@@ -73,7 +73,7 @@ class PromptedJudge:
     @property
     def version(self) -> str:
         """Return the hash of the prompt used first: another text, another judge."""
-        schema = self.asker.model.limits.schema
+        schema = _takes_schema(self.asker.model)
         return load(_prompt_name(self.record_times, schema)).sha256[:12]
 
     def judge(self, given: JudgeInput) -> Judged | Unjudged:
@@ -160,6 +160,16 @@ class PromptedJudge:
             raise PromptTooLong(
                 f"{error}, and the prompt leaves no more tokens for an answer"
             ) from error
+
+
+def _takes_schema(model: LanguageModel) -> bool:
+    """Return whether the model takes a schema.
+
+    A model that describes itself knows this before its server was asked for its limits.
+    """
+    describe = getattr(model, "describe", None)
+    output = None if describe is None else describe().get("output")
+    return model.limits.schema if output is None else bool(output == "schema")
 
 
 def list_limits(given: JudgeInput) -> list[int]:

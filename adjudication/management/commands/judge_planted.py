@@ -10,12 +10,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from adjudication.judge_runs.data import (
-    find_sources,
-    load_candidates,
-    load_material,
-    load_source_timelines,
-)
+from adjudication.judge_runs.data import find_sources
+from adjudication.judge_runs.planted import CALLS_OWNER, tally_twins
 from adjudication.judge_runs.tools import (
     JUDGES,
     RULES,
@@ -24,9 +20,7 @@ from adjudication.judge_runs.tools import (
     describe_judge_models,
 )
 from adjudication.judging.config import SEED, JudgeConfig, SourceUnknown, parse_source
-from adjudication.judging.input import Unjudged, judge_input
-from adjudication.planting.recall import Tally, pool_tallies, report, report_of_kinds, tally
-from adjudication.planting.twins import plant
+from adjudication.planting.recall import Tally, pool_tallies, report, report_of_kinds
 from ehr.models import Dataset
 from jobs.errors import PermanentFailure
 from llm_runtime.base import ProviderError
@@ -34,9 +28,6 @@ from llm_runtime.ledger import DatabaseLedger
 from timelines.cases.datasets import find_dataset
 from timelines.runs.language_models import UnknownModel
 from timelines.runs.storage import NoteChanged
-
-#: Owner of these calls in the ledger; they are deleted with the dataset.
-CALLS_OWNER = "adjudication.planted"
 
 
 class Command(BaseCommand):
@@ -107,30 +98,19 @@ class Command(BaseCommand):
         source = parse_source(options["source"], find_sources([dataset]))
         config = JudgeConfig(seed=options["seed"], uid_table=options["uid_table"])
         models = describe_judge_models(options["judge"], options["model"])
-        judge = build_judge(
-            options["judge"], config, models, ledger=DatabaseLedger(CALLS_OWNER, dataset.public_id)
-        )
-        for timeline in load_source_timelines(dataset, source, options["cases"]):
-            material = load_material(timeline.encounter, [timeline])
-            original = [candidate for candidate, _ in load_candidates(timeline, material.text)]
-            twin = plant(original, seed=options["seed"], each=options["each"])
-            given = judge_input(
-                original, list(twin.rows), note=material.text.text, anchor=material.anchor, seed=options["seed"],
-                series=material.series, rows=material.rows, uid_table=options["uid_table"], limit=config.series_limit,
-                record_times=config.record_times,
-            )  # fmt: skip
-            answer = judge.judge(given)
-            if isinstance(answer, Unjudged):
-                self.stderr.write(
-                    f"{timeline.encounter.case_id}: unjudged: {'; '.join(answer.reasons)}"
-                )
-                continue
-            dropped = f", {len(answer.dropped)} dropped" if answer.dropped else ""
-            self.stderr.write(
-                f"{timeline.encounter.case_id}: {len(twin.planted)} changes,"
-                f" {len(answer.findings)} findings{dropped}"
-            )
-            yield tally(twin.planted, given, answer.findings)
+        ledger = DatabaseLedger(CALLS_OWNER, dataset.public_id)
+        judge = build_judge(options["judge"], config, models, ledger=ledger)
+        for counts in tally_twins(
+            dataset,
+            source,
+            judge,
+            config,
+            each=options["each"],
+            cases=options["cases"],
+            say=self.stderr.write,
+        ):
+            if counts is not None:
+                yield counts
 
 
 def align_columns(table: list[tuple[str, ...]]) -> str:

@@ -18,7 +18,7 @@ from accounts.audit.chain import Head
 from accounts.models import AuditEvent
 from accounts.wording import format_count
 from adjudication.chain import BEGINNING, Break, Link, find_breaks
-from adjudication.models import Assignment, Decision, Packet, Slot
+from adjudication.models import Assignment, Decision, Packet, PairSearch, Slot
 from adjudication.packets.chain.storage import (
     ASSIGNED,
     CLOSED,
@@ -33,6 +33,7 @@ from adjudication.packets.chain.storage import (
 )
 from adjudication.packets.digests import (
     finding_digest,
+    game_digest,
     moment,
     opening_facts,
     order_digest,
@@ -105,6 +106,7 @@ def find_faults(packet: Packet) -> list[Fault]:
         lambda: [b for d in links for b in _link_breaks(d)],
         lambda: _signature_breaks(packet, links),
         lambda: _slot_breaks(packet, links),
+        lambda: _search_breaks(packet, links),
         lambda: _quota_breaks(packet),
         lambda: _state_breaks(packet, links, noted),
         lambda: _head_breaks(links, noted),
@@ -208,6 +210,26 @@ def _slot_breaks(packet: Packet, links: list[Decision]) -> Iterator[Break]:
             other.sequence if other else 0,
             "a slot refers to it, but it is not the current decision",
         )
+
+
+def _search_breaks(packet: Packet, links: list[Decision]) -> Iterator[Break]:
+    """Check that searches and the judge's findings are as at the submission."""
+    submitted = PairSearch.objects.filter(assignment__packet=packet, submission__isnull=False)
+    found = {s.submission_id: s for s in submitted.select_related("game", "submission")}
+    for d in links:
+        if d.kind != Decision.Kind.SEARCH:
+            continue
+        search = found.pop(d.pk, None)
+        if search is None or (search.public_id, search.game.public_id, search.assignment_id) != (
+            d.detail.get("search"),
+            d.detail.get("game"),
+            d.assignment_id,
+        ):
+            yield Break(d.sequence, "its search is missing or was changed")
+        elif d.detail.get("findings_sha256") != game_digest(search.game):
+            yield Break(d.sequence, "the judge's findings of the searched pair were changed")
+    for search in found.values():
+        yield Break(0, f"the search {search.public_id} refers to a link of another kind")
 
 
 def _quota_breaks(packet: Packet) -> Iterator[Break]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 
 from django.db.models import QuerySet
 
 from adjudication.domain import FindingType, Verdict
 from adjudication.models import Assignment, Decision, Finding, Game, JudgeRun, Packet, Slot
+from adjudication.ratings.card.searches import load_search_rates
 from adjudication.reports.card.compute import blinding_check, report_card
 from adjudication.reports.card.values import BlindingCheck, Item, ReportCard, ReviewerDecision
 from adjudication.sampling.drawing import find_stratum
@@ -24,13 +26,14 @@ def compute_card(packet: Packet) -> ReportCard:
     Answers of the third person are listed, but do not count as a reviewer's.
     """
     corpus, outside = count_corpus(packet.judge_run)
-    return report_card(
+    card = report_card(
         load_items(packet),
         load_reviewers(packet),
         corpus,
         outside=outside,
         blinding=load_blinding_check(packet),
     )
+    return replace(card, searches=load_search_rates(packet))
 
 
 def load_reviewers(packet: Packet) -> list[str]:

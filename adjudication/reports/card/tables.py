@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from adjudication.reports.card.compute import reviews_needed
 from adjudication.reports.card.values import STRATA, Agreement, Item, Rate, ReportCard
+from adjudication.searching.rates import Share
 from timelines.evaluation.tables import Cell, Table, TableRow
 
 #: Widths of interval for which the table gives the number of reviews still needed.
@@ -242,6 +243,35 @@ def decisions(items: Sequence[Item]) -> Table:
     return Table("decisions", "Current decisions", heads, tuple(rows))
 
 
+def search(card: ReportCard) -> Table:
+    """Return recall and precision of the judge by searcher and kind."""
+    rows = [
+        (
+            found.reviewer,
+            found.pairs,
+            line.kind,
+            line.listed,
+            line.reported,
+            line.matched,
+            _share(line.recall),
+            _share(line.precision),
+        )
+        for found in card.searches
+        for line in found.lines
+    ]
+    heads = (
+        "Reviewer",
+        "Pairs",
+        "Kind",
+        "Listed",
+        "Reported by the judge",
+        "Both",
+        "Recall, % (95 % Wilson)",
+        "Precision, % (95 % Wilson)",
+    )
+    return Table("search", "Recall of the judge against people", heads, tuple(rows))
+
+
 #: Tables by their names in addresses and files.
 TABLES = {
     "uphold": uphold,
@@ -250,6 +280,7 @@ TABLES = {
     "agreement": agreement,
     "disagreements": disagreements,
     "concentration": concentration,
+    "search": search,
     "needed": needed,
     "seconds": seconds,
 }
@@ -258,6 +289,11 @@ TABLES = {
 def percent(rate: Rate) -> Cell:
     """Return a rate in percent with its interval."""
     return Cell(_percent(rate.rate), _percent(rate.low), _percent(rate.high), 1, NONE_DECIDED)
+
+
+def _share(share: Share) -> Cell:
+    low, high = share.interval or (None, None)
+    return Cell(_percent(share.rate), _percent(low), _percent(high), 1, "none of this kind")
 
 
 def _percent(value: float | None) -> float | None:

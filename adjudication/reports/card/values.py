@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from adjudication.searching.rates import ReviewerSearches
+
 #: The strata of validation, in the order of the published table; TIMING BOTH/NEITHER and
 #: SHARED_UNSUPPORTED are outside.
 STRATA = ("TIMING decisive", "TIMING UNCLEAR", "one-sided", "DUPLICATE", "VALUE")
@@ -191,3 +193,4 @@ class ReportCard:
     corpus: Mapping[str, int]
     outside: int
     blinding: BlindingCheck | None = None
+    searches: tuple[ReviewerSearches, ...] = ()

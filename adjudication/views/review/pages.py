@@ -55,6 +55,13 @@ def review_queue(request: StudyRequest) -> HttpResponse:
 
 @require_GET
 @study_role_required()
+def review_guidelines(request: StudyRequest) -> HttpResponse:
+    """Explain the answers of each question, with examples."""
+    return render(request, "adjudication/review/guidelines.html")
+
+
+@require_GET
+@study_role_required()
 def review_packet(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show one packet from practice to signature: what is done and what next."""
     assignment = find_own_assignment(request, public_id)
@@ -67,6 +74,8 @@ def review_packet(request: StudyRequest, public_id: str) -> HttpResponse:
         "progress": progress_words(progress),
         "complete": progress.complete,
         "practice": len(practice_cases()),
+        "searches": list(assignment.searches.all()),
+        "searched": not assignment.searches.filter(submission__isnull=True).exists(),
         "guessed": own.filter(kind=Decision.Kind.GUESS, detail__question=CLINICIAN).exists(),
         "signature": own.filter(kind=Decision.Kind.SIGN).order_by("-sequence").first()
         if assignment.signed_at

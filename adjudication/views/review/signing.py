@@ -88,6 +88,8 @@ def review_sign(request: StudyRequest, public_id: str) -> HttpResponseBase:
             error, status = str(refused), 400
         except NotFinished as refused:
             error, status = f"{refused} You can sign after the last item.", 400
+        except DecisionRefused as refused:
+            error, status = str(refused), 400
         except InvalidTransition as refused:
             error, status = closed_words(refused), 400
         else:

@@ -18,6 +18,7 @@ from adjudication.blinding.page import build_record_lines
 from adjudication.models import Assignment, PacketItem
 from adjudication.review import decisions, slots
 from adjudication.review.items import blind_timelines, load_blinded_rows, load_clock
+from adjudication.review.notes import write_note
 from adjudication.review.opening import (
     TypedAnswer,
     find_own_assignment,
@@ -100,6 +101,25 @@ def review_flag(request: StudyRequest, public_id: str, item_id: str) -> HttpResp
     if not isinstance(flagged, bool):
         raise BadBody("flagged must be true or false.")
     slots.flag(assignment=assignment, item=item, flagged=flagged)
+    return JsonResponse({"progress": progress_json(assignment)})
+
+
+@require_POST
+@study_role_required()
+@handle_refusals
+def review_note(request: StudyRequest, public_id: str, item_id: str) -> HttpResponseBase:
+    """Store a note to the study admin about the item."""
+    assignment = find_own_assignment(request, public_id)
+    item = find_own_item(assignment, item_id)
+    check_practised(assignment)
+    body = json_body(request)
+    write_note(
+        assignment=assignment,
+        item=item,
+        text=read_text(body, "text"),
+        token=read_text(body, "token"),
+        by=request.user,
+    )
     return JsonResponse({"progress": progress_json(assignment)})
 
 

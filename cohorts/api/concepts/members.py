@@ -24,6 +24,7 @@ from cohorts.concepts.actions import add_rule, decide, make_version, propose
 from cohorts.concepts.counting import Counts, count_members, load_quotes, show_members
 from cohorts.concepts.matching import find_by_meaning
 from cohorts.concepts.portable import write_concept
+from cohorts.concepts.unblinding import note_opening
 from cohorts.concepts.values import Rule
 from cohorts.exposing import expose
 from cohorts.models import Concept, ConceptMember, ConceptVersion
@@ -43,6 +44,7 @@ class ConceptMembers(ApiView):
     def get(self, request: Request, concept_id: str) -> dict[str, Any]:
         """Return members that occur in your open cases, with sentences."""
         concept, person = find_concept(request, concept_id), require_person(request)
+        note_opening(concept, person)
         closed = closed_encounters(person)
         counts = count_members(concept.study, [concept.pk], closed)
         members = show_members(concept, counts, closed)
@@ -163,6 +165,8 @@ def _find_whole(request: Request, concept_id: str) -> Concept:
     Raises Http404, and NotAllowed while one of them is closed to the person.
     """
     concept = find_concept(request, concept_id)
-    if is_closed(concept.study, closed_encounters(require_person(request))):
+    person = require_person(request)
+    if is_closed(concept.study, closed_encounters(person)):
         raise NotAllowed(CLOSED)
+    note_opening(concept, person)
     return concept

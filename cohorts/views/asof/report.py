@@ -187,9 +187,11 @@ def _beside(request: StudyRequest, report: AsOfReport) -> dict[str, Any]:
     )
     wanted = request.GET.get("with", "")
     other = next((one for one in others if one.public_id == wanted), None)
+    unfinished = AsOfReport.objects.filter(study=report.study, public_id=wanted, report=None)
     found: dict[str, Any] = {
         "others": [(one.public_id, Source(one.source).words) for one in others],
         "other": other,
+        "waits_for": unfinished.first(),
     }
     if other is None:
         return found

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
-from cohorts.attention.actions import DismissalRefused, dismiss_row
+from cohorts.attention.actions import DismissalRefused, comment_on_row, dismiss_row
 from cohorts.attention.unexplained import Episode, find_stays, find_unexplained
 from cohorts.exposing import expose
 from ehr.models import Dataset, Encounter
@@ -22,6 +22,8 @@ from ehr.record.clock import clock_of
 from timelines.access.closed import closed_encounters
 from timelines.cases.listing import title_line
 from timelines.cases.opening import open_case
+from timelines.cases.target import open_answerable
+from timelines.drafts.values import EditRefused
 
 #: Stays of a page. Each is searched when the page is opened.
 PAGE_SIZE = 25
@@ -87,6 +89,25 @@ def unexplained_dismiss(request: StudyRequest, public_id: str, row_index: int) -
         )
     except DismissalRefused as refused:
         messages.error(request, str(refused))
+    return _back_to(encounter)
+
+
+@require_POST
+@study_role_required(*CASE_READERS)
+def unexplained_comment(request: StudyRequest, public_id: str, row_index: int) -> HttpResponse:
+    """Copy a row into a comment on its case; it stays on the list."""
+    encounter = open_answerable(request, public_id)
+    words = request.POST.get("words", "")
+    try:
+        comment_on_row(encounter=encounter, row_index=row_index, words=words, by=request.user)
+    except (DismissalRefused, EditRefused) as refused:
+        messages.error(request, str(refused))
+    else:
+        messages.success(request, "The comment is on the page of the case.")
+    return _back_to(encounter)
+
+
+def _back_to(encounter: Encounter) -> HttpResponseRedirect:
     dataset = get_object_or_404(Dataset, pk=encounter.dataset_id)
     return redirect(f"{reverse('cohorts:unexplained')}?dataset={dataset.public_id}")
 

@@ -14,6 +14,7 @@ from accounts.permissions import CASE_READERS, NotAllowed
 from accounts.scoping import StudyRequest, study_role_required
 from cohorts.concepts.access import CLOSED, is_closed
 from cohorts.concepts.portable import import_concept, write_concept
+from cohorts.concepts.unblinding import note_opening
 from cohorts.concepts.values import ConceptRefused
 from cohorts.views.concepts.shared import find_concept, say_proposed
 from timelines.access.closed import closed_encounters
@@ -26,6 +27,7 @@ def concept_export(request: StudyRequest, public_id: str) -> HttpResponse:
     concept = find_concept(request, public_id)
     if is_closed(request.study, closed_encounters(request.user)):
         raise NotAllowed(CLOSED)
+    note_opening(concept, request.user)
     record(
         actor=request.user,
         study=request.study,

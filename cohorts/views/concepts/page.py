@@ -16,10 +16,13 @@ from accounts.permissions import CASE_READERS
 from accounts.scoping import StudyRequest, study_role_required
 from cohorts.concepts.access import CLOSED, is_closed
 from cohorts.concepts.counting import Counts, Quote, count_members, load_quotes, show_members
-from cohorts.concepts.sampling import has_decided, measure
+from cohorts.concepts.measuring import group_draws, measure
+from cohorts.concepts.sampling import has_decided
+from cohorts.concepts.unblinding import find_waiting, has_seen, note_opening
 from cohorts.concepts.use import count_uses
 from cohorts.exposing import expose
 from cohorts.models import Concept, ConceptMember, ConceptRule, ConceptSample
+from cohorts.views.concepts.filtering import keep_words, read_filter
 from cohorts.views.concepts.shared import find_concept
 from jobs.models import JobState
 from timelines.access.closed import closed_encounters
@@ -50,8 +53,15 @@ class Line:
 @require_GET
 @study_role_required(*CASE_READERS)
 def concept(request: StudyRequest, public_id: str) -> HttpResponse:
-    """Show a page of the members in one state, grouped by polarity."""
+    """Show a page of the members in one state, grouped by polarity.
+
+    A person for whom a blinded sample waits is asked first (`open`).
+    """
     one = find_concept(request, public_id)
+    if request.GET.get("open") == "members":
+        note_opening(one, request.user)
+    elif sample := find_waiting(one, request.user):
+        return render(request, "cohorts/concepts/blinded.html", {"concept": one, "sample": sample})
     study, closed = request.study, closed_encounters(request.user)
     counts = count_members(study, [one.pk], closed)
     members = show_members(one, counts, closed)
@@ -59,7 +69,8 @@ def concept(request: StudyRequest, public_id: str) -> HttpResponse:
     state = request.GET.get("state", "")
     if state not in totals:
         state = "proposed" if totals["proposed"] else "accepted"
-    chosen = members.filter(state=state).order_by("kind", "-polarity", "words")
+    words = read_filter(request, one)
+    chosen = keep_words(members.filter(state=state), words).order_by("kind", "-polarity", "words")
     page = Paginator(chosen, PAGE_SIZE).get_page(request.GET.get("page"))
     shown = list(page.object_list)
     quotes = load_quotes(study, shown, closed)
@@ -74,6 +85,8 @@ def concept(request: StudyRequest, public_id: str) -> HttpResponse:
             for polarity, several in groupby(lines, key=lambda line: line.member.polarity)
         ],
         "state": state,
+        "words": words,
+        "total": totals[state],
         "states": [(s.value, s.label, totals[s.value]) for s in ConceptMember.State],
         "rule_kinds": ConceptRule.Kind.choices,
         "rules": one.rules.filter(ended_at__isnull=True),
@@ -97,7 +110,16 @@ def _versions(request: StudyRequest, one: Concept, closed: frozenset[int]) -> di
     readers = [m.person for m in member_lines(request.study) if set(m.roles) & CASE_READERS]
     return {
         "versions": one.versions.select_related("created_by"),
-        "samples": [(s, has_decided(s), measure(s) if s.closed_at else ()) for s in samples],
+        "draws": [
+            (
+                draw,
+                [
+                    (s, has_decided(s), has_seen(s), measure([s]) if draw.is_closed else ())
+                    for s in draw.samples
+                ],
+            )
+            for draw in group_draws(samples)
+        ],
         "reviewers": readers,
     }
 

@@ -14,7 +14,7 @@ from accounts.permissions import CASE_READERS, NotAllowed
 from accounts.scoping import StudyRequest, study_role_required
 from cohorts.concepts.access import CLOSED, is_closed
 from cohorts.concepts.counting import quote
-from cohorts.concepts.sampling import answer_item, close_sample, draw_sample, find_next
+from cohorts.concepts.sampling import answer_item, close_sample, draw_samples, find_next
 from cohorts.concepts.values import ConceptRefused
 from cohorts.exposing import expose
 from cohorts.models import ConceptSample
@@ -27,7 +27,7 @@ DEFAULT_COUNT = 20
 @require_POST
 @study_role_required(*CASE_READERS)
 def concept_sample_draw(request: StudyRequest, public_id: str) -> HttpResponse:
-    """Draw a sample of the newest version for a reviewer."""
+    """Draw a sample of the newest version for each chosen reviewer."""
     concept = find_concept(request, public_id)
     if is_closed(request.study, closed_encounters(request.user)):
         raise NotAllowed(CLOSED)
@@ -35,14 +35,11 @@ def concept_sample_draw(request: StudyRequest, public_id: str) -> HttpResponse:
     try:
         if version is None:
             raise ConceptRefused("Make a version before you draw a sample of it.")
-        reviewer = User.objects.filter(
-            username=request.POST.get("reviewer", ""), memberships__study=request.study
-        ).first()
-        if reviewer is None:
-            raise ConceptRefused("Choose a reviewer of this study.")
-        sample = draw_sample(
+        chosen = request.POST.getlist("reviewer")
+        people = User.objects.filter(username__in=chosen, memberships__study=request.study)
+        samples = draw_samples(
             version=version,
-            reviewer=reviewer,
+            reviewers=list(people.distinct().order_by("pk")),
             count=int(count) if count.isdecimal() and len(count) < 5 else DEFAULT_COUNT,
             seed=secrets.randbelow(2**31),
             by=request.user,
@@ -50,9 +47,10 @@ def concept_sample_draw(request: StudyRequest, public_id: str) -> HttpResponse:
     except ConceptRefused as refused:
         messages.error(request, str(refused))
         return back_to(concept)
-    if reviewer == request.user:
-        return redirect("cohorts:concept_sample", sample.public_id)
-    messages.success(request, "The sample is drawn. The reviewer finds it on this page.")
+    for sample in samples:
+        if sample.reviewer == request.user:
+            return redirect("cohorts:concept_sample", sample.public_id)
+    messages.success(request, "The sample is drawn. Each reviewer finds it on this page.")
     return back_to(concept)
 
 

@@ -97,6 +97,6 @@ if (link && bar) {
       { previous: -1, next: 1 }[event.target.closest("[data-as-of-to]")?.dataset.asOfTo];
     if (!direction) return;
     const hour = nextChange([...known.values()], Number(slider.value), direction);
-    if (hour !== undefined) go(direction > 0 ? Math.ceil(hour * 100) / 100 : hour);
+    if (hour !== undefined) go(hour);
   });
 }

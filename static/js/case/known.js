@@ -11,8 +11,11 @@ export function stateAt([earliest, latest, documented], hour) {
 }
 
 // The nearest hour before or after `hour` at which a state changes; undefined if there is none.
+// Hours are rounded up to the steps of the slider, so that it does not stop before a change.
 export function nextChange(knowns, hour, direction) {
-  const hours = knowns.flat().filter((at) => at !== null && (at - hour) * direction > 1e-6);
+  const hours = knowns.flat().filter((at) => at !== null)
+    .map((at) => Math.ceil(at * 100 - 1e-6) / 100)
+    .filter((at) => (at - hour) * direction > 1e-6);
   return hours.length ? (direction > 0 ? Math.min(...hours) : Math.max(...hours)) : undefined;
 }
 

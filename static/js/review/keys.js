@@ -2,6 +2,7 @@
 import { chooseByKey } from "./answers.js";
 import { ready, toPlace } from "./item.js";
 import { commit, flag, prefetch, skip, undo } from "./queue.js";
+import { openNote } from "./notes.js";
 import { findSeries, stepSeries } from "./record.js";
 import * as Review from "./state.js";
 import { again } from "./sync.js";
@@ -46,6 +47,7 @@ const KEYS = {
   f: flag,
   c: () => field("comment"),
   t: () => field("own_time"),
+  n: openNote,
   p: toPlace,
   w: openTimelines,
   "[": () => stepSeries(-1),

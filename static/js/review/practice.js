@@ -23,7 +23,23 @@ export async function practise(item, body) {
   item.querySelector("[data-do=commit]").disabled = true;
   feedback.querySelector("[data-feedback-title]").textContent = data.title;
   feedback.querySelector("[data-feedback-words]").textContent = data.explanation;
+  feedback.querySelector("[data-feedback-next]").href = data.next;
+  feedback.querySelector("[data-feedback-next-words]").textContent = data.next_words;
+  Review.find("[data-do=undo]").disabled = false;
   feedback.hidden = false;
   Review.announce(`${data.title} ${data.explanation}`);
   feedback.querySelector("[data-feedback-next]").focus();
+}
+
+// Skips a case, or undoes the last answer: the server says which case comes then.
+export async function stepPractice(url, nothing) {
+  const { status, data } = await ask(url, {});
+  if (status === 200 && data.next) location.assign(data.next);
+  else {
+    Review.note(
+      status === 200
+        ? nothing
+        : (data.message ?? "The step was not stored. Try again when you are connected."),
+    );
+  }
 }

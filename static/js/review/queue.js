@@ -2,7 +2,7 @@
 // is given.
 import { answer, answerWords, dropDraft, hint, values } from "./answers.js";
 import { end, parsed, show, wait } from "./item.js";
-import { practise } from "./practice.js";
+import { practise, stepPractice } from "./practice.js";
 import * as Review from "./state.js";
 import { answeredWords, endingOf, itemsInHand } from "./steps.js";
 import { ask, connection, send } from "./sync.js";
@@ -132,7 +132,11 @@ function refused(data, status) {
 
 export function skip() {
   const item = Review.item();
-  if (!item || stepping || Review.mode !== "review" || "decided" in item.dataset) return;
+  if (!item || stepping || "decided" in item.dataset) return;
+  if (Review.mode === "practice") {
+    stepPractice(`${item.dataset.url}skip/`, "There is no other case.");
+    return;
+  }
   dropDraft();
   const body = values() ?? {};
   send({ url: `${item.dataset.url}skip/`, item: item.dataset.item, body, refused });
@@ -153,7 +157,11 @@ export function flag() {
 // Undoes the last answer after all earlier steps are stored; its item is shown again with the
 // answer.
 export function undo() {
-  if (Review.mode !== "review" || Review.changing || stepping || state.done < 1) return;
+  if (Review.mode === "practice") {
+    stepPractice(Review.urls.undo, "There is no answer to undo.");
+    return;
+  }
+  if (Review.changing || stepping || state.done < 1) return;
   stepping = true;
   dropDraft();
   const then = (data) => {

@@ -208,13 +208,13 @@ def test_a_case_without_timeline_says_how_to_get_one(world, client):
 def test_what_was_drawn_is_kept_only_once_nothing_of_it_can_change(
     get, world, django_assert_max_num_queries
 ):
-    # with: the runs of the case, the study timeline, the transfers of the ribbon, the story, and the
-    # next and previous case of the list
-    with django_assert_max_num_queries(40):
+    # with: the runs of the case, the study timeline, the transfers of the ribbon, the story, the
+    # comments on the case, and the next and previous case of the list
+    with django_assert_max_num_queries(41):
         get()
     # three of them ask whether the person writes or reviews the case, one for pins, five for the
     # next and previous case
-    with django_assert_max_num_queries(30):
+    with django_assert_max_num_queries(31):
         get()
     chosen = load_choices(world.encounter).default
     stage = StageRun.objects.create(

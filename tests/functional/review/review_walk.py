@@ -49,13 +49,17 @@ STEPS = (
         "steps",
         "A reviewer begins",
         "A review has four steps, in order: practice, the items, a last question, the signature. "
-        "The reviewer can stop at any time and continue on another computer.",
+        "The reviewer can stop at any time and continue on another computer. A person can have a "
+        "due date of their own, and reminders come before and after it. A page of guidelines "
+        "explains the answers with examples. An admin can also assign a search: the reviewer lists "
+        "the differences of two whole timelines before the items open.",
     ),
     Step(
         "practice",
         "Start with the practice",
         "Practice uses short invented cases on the same page as the review. After each answer it "
-        "shows the right one and explains it. Practice answers do not count.",
+        "shows the right one and explains it. Undo, skip and flag work as in the review. Practice "
+        "answers do not count.",
     ),
     Step(
         "item",
@@ -65,7 +69,8 @@ STEPS = (
         "it that both timelines have, and the structured record with hospital days, the most "
         "similar series first. `w` opens both whole timelines in the same form, which the audit "
         "trail records. `1` to `6` choose, `Enter` saves and shows the next item, `u` undoes, `s` "
-        "skips, `f` flags, `c` opens the comment and `t` the reviewer's own time.",
+        "skips, `f` flags, `c` opens the comment, `t` the reviewer's own time and `n` a note to "
+        "the study admin, which no other reviewer sees.",
     ),
     Step(
         "one-sided",
@@ -108,7 +113,9 @@ STEPS = (
         "The report card",
         "After the packet is closed, the judge's report card is complete. It shows how often the "
         "judge was upheld, by stratum and standardised, the agreement and disagreements of "
-        "reviewers, the time they took, and the blinding check.",
+        "reviewers, the recall and precision of the judge against people's searches "
+        "([ADR 68](adr/0068-searches-for-differences.md)), the time they took, and the blinding "
+        "check.",
     ),
     Step(
         "revealed",

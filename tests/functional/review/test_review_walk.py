@@ -65,7 +65,7 @@ def test_from_the_draw_to_the_report_card(enter, new_window, complaints):
         (second, "Reviewer"),
         (third, "Adjudicator (third person)"),
     ):
-        steering.get_by_label("Person").select_option(label=who.username)
+        steering.locator("#id_person").select_option(label=who.username)
         steering.get_by_label("Role").select_option(label=role)
         steering.get_by_role("button", name="Add to the packet").click()
     camera.take(steering, "packet")

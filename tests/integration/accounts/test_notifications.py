@@ -167,7 +167,8 @@ def test_without_a_host_no_mail_is_stored_to_send(person):
     assert send_waiting() == 0
 
 
-def test_assigned_people_are_notified():
+def test_assigned_people_are_notified(client):
+    """Each notification leads to a page that the person can open."""
     review = draw_review()
     person = factories.make_user(review.packet.study, Role.REVIEWER)
     packets.assign(packet=review.packet, person=person, by=review.admin)
@@ -176,8 +177,12 @@ def test_assigned_people_are_notified():
     packets.assign(packet=review.packet, person=second, by=review.admin)
     packets.open_packet(packet=review.packet, by=review.admin)
     assert kinds_of(person) == [KIND.PACKET_OPENED, KIND.ASSIGNED]
-    packet_page = reverse("adjudication:review_packet", args=[review.packet.public_id])
-    assert {n.path for n in own_notifications(person)} == {packet_page}
+    mine = review.packet.assignments.get(person=person)
+    opened = reverse("adjudication:review_packet", args=[mine.public_id])
+    found = [n.path for n in own_notifications(person)]
+    assert found == [opened, reverse("adjudication:review_queue")]
+    client.force_login(person)
+    assert [client.get(path).status_code for path in found] == [200, 200]
 
 
 @pytest.mark.parametrize(

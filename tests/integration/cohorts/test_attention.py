@@ -7,7 +7,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Role
-from cohorts.attention.actions import DismissalRefused, dismiss_row, mark_looked_at
+from cohorts.attention.actions import (
+    DismissalRefused,
+    comment_on_row,
+    dismiss_row,
+    mark_looked_at,
+)
 from cohorts.attention.ranking import execute_ranking, find_items, rank_study, start_ranking
 from cohorts.attention.unexplained import find_stays, find_unexplained
 from cohorts.attention.values import Reason, score
@@ -24,7 +29,7 @@ from jobs.models import JobState
 from tests import factories
 from tests.worlds.cohorts import Event, Row, make_stay, make_study_run
 from timelines.curation.corrections import Corrected, correct
-from timelines.models import Occurrence
+from timelines.models import Comment, Mention, Occurrence
 
 pytestmark = pytest.mark.django_db
 STEADY = Event("Fell at home", -2.0, -2.0)
@@ -211,6 +216,22 @@ def test_a_dismissed_row_is_not_offered_again(run, study):
     assert AuditEvent.objects.filter(action="attention.dismiss").count() == 1
 
 
+def test_a_row_is_copied_into_a_comment_and_names_nobody(run, study):
+    person = factories.make_user(study, Role.CLINICIAN, username="anna")
+    stay = make_stay(run, [STEADY], [Row("med:red cells:start", 20.0, f"@anna {'x' * 300}")])
+    made = comment_on_row(encounter=stay, row_index=0, words="Ask the ward.", by=person)
+    first, second = made.body.split("\n")
+    assert first.startswith("Row 0 of the record, HD ")
+    assert "med:red cells:start, ＠anna xxx" in first
+    assert first.endswith("x…. No occurrence of the study timeline explains it.")
+    assert (second, made.occurrence, made.author) == ("Ask the ward.", None, person)
+    assert not Mention.objects.exists()
+    assert AuditEvent.objects.filter(action="case.comment", actor=person).count() == 1
+    assert Occurrence.objects.filter(inventory__encounter=stay).count() == 1
+    with pytest.raises(DismissalRefused, match="no such row"):
+        comment_on_row(encounter=stay, row_index=9, words="", by=person)
+
+
 def test_stays_without_such_series_or_closed_are_not_searched(run):
     stay, _ = make_stay(run, [STEADY], [TRANSFUSED]), make_stay(run, [STEADY])
     assert list(find_stays(run.dataset, frozenset())) == [stay]
@@ -241,3 +262,19 @@ def test_pages_show_places_rows_and_reasons(run, study, client):
     item = AttentionItem.objects.get()
     client.post(reverse("cohorts:attention_look", args=[item.pk]))
     assert b"Nothing needs a look" in client.get(reverse("cohorts:attention")).content
+
+
+def test_the_comment_is_shown_on_the_case_page_and_the_row_stays(run, study, client):
+    stay = make_stay(run, [STEADY], [TRANSFUSED])
+    client.force_login(factories.make_user(study, Role.CLINICIAN))
+    case = reverse("timelines:case", args=[stay.public_id])
+    assert b"on the whole case" not in client.get(case).content
+    address = reverse("cohorts:unexplained_comment", args=[stay.public_id, 0])
+    answer = client.post(address, {"words": "Given <b>where</b>?"}, follow=True)
+    assert "med:packed red blood cells:start" in answer.content.decode()
+    page = client.get(case).content.decode()
+    assert "1 comment on the whole case" in page
+    assert "Row 0 of the record" in page
+    assert "Given &lt;b&gt;where&lt;/b&gt;?" in page
+    client.post(address, {"words": "x" * 4001})
+    assert Comment.objects.count() == 1

@@ -10,14 +10,13 @@ from django.urls import reverse
 from accounts.models import AuditEvent, Role
 from accounts.permissions import NotAllowed
 from cohorts.concepts.actions import decide, make_version
+from cohorts.concepts.measuring import Draw, Rate, group_draws, measure, settle
 from cohorts.concepts.sampling import (
-    Rate,
     answer_item,
     close_sample,
-    draw_sample,
+    draw_samples,
     find_next,
     has_decided,
-    measure,
 )
 from cohorts.concepts.values import ConceptRefused
 from cohorts.models import ConceptMember, ConceptSample
@@ -69,7 +68,10 @@ def reviewer(study):
 
 
 def draw(version, reviewer, person, count=3, seed=918273645):
-    return draw_sample(version=version, reviewer=reviewer, count=count, seed=seed, by=person)
+    (sample,) = draw_samples(
+        version=version, reviewers=[reviewer], count=count, seed=seed, by=person
+    )
+    return sample
 
 
 def drawn(sample):
@@ -135,7 +137,7 @@ def test_figures_by_hand(version, reviewer, person):
         answer = given.get((item.occurrence.mention, item.is_member), "unclear")
         answer_item(sample=sample, ordinal=item.ordinal, answer=answer, by=reviewer)
     # Both occurrences of the member say it; of the rejected one, too. Near ones count in neither.
-    members, rejected = measure(sample)
+    members, rejected = measure([sample])
     assert (members, rejected) == (Rate(2, 2, 0), Rate(1, 1, 0))
     # Wilson's lower bound of 2 in 2: 2 / (2 + 1.96²).
     assert members.words == "2 of 2: 100% (95 % CI 34% to 100%)"
@@ -200,3 +202,117 @@ def test_a_sample_is_drawn_on_the_page(version, reviewer, person, client):
     mine = client.post(address, {"reviewer": person.username})
     assert "/cohorts/samples/" in mine.url
     assert ConceptMember.objects.filter(state="rejected").count() == 1
+
+
+# Several reviewers.
+
+
+@pytest.fixture
+def both(study, version, reviewer, person):
+    """Two samples of one draw."""
+    second = factories.make_user(study, Role.CLINICIAN)
+    people = [reviewer, second]
+    return draw_samples(version=version, reviewers=people, count=3, seed=5, by=person)
+
+
+def answer_all(sample, given):
+    """Answer by mention and polarity; what is not named with no."""
+    for item in sample.items.select_related("occurrence"):
+        said = given.get((item.occurrence.mention, item.occurrence.polarity), "no")
+        answer_item(sample=sample, ordinal=item.ordinal, answer=said, by=sample.reviewer)
+    close_sample(sample=sample, by=sample.reviewer)
+
+
+def test_reviewers_of_a_draw_have_the_same_sentences(both, version, person):
+    one, other = both
+    assert one.draw == other.draw
+    sentences = [set(s.items.values_list("occurrence_id", "is_member")) for s in both]
+    assert sentences[0] == sentences[1]
+    orders = {
+        tuple(sample.items.values_list("occurrence_id", flat=True))
+        for seed in range(3)
+        for sample in draw_samples(
+            version=version,
+            reviewers=[one.reviewer, other.reviewer],
+            count=3,
+            seed=seed,
+            by=person,
+        )
+    }
+    assert len(orders) > 3
+    assert len(group_draws(ConceptSample.objects.all())) == 4
+    audited = AuditEvent.objects.filter(action="concept.sample.draw", object_id=one.public_id)
+    assert audited.count() == 1
+
+
+def test_agreement_by_hand(both):
+    one, other = both
+    # Two sentences say that it was given; one each was ordered, denied and another finding.
+    answer_all(one, {(GIVEN, "present"): "yes", (ORDERED, "present"): "yes"})
+    answer_all(other, {(GIVEN, "present"): "yes", (FELL, "present"): "unclear"})
+    (pair,) = Draw(tuple(both)).agreements
+    # yes/yes 2, yes/no 1, no/no 1: p_o 3/4, p_e (3·2 + 1·2) / 16 = 1/2, so that κ is 1/2.
+    assert (pair.same, pair.kappa) == (Rate(3, 4, 1), 0.5)
+    assert pair.words == "3 of 4, 1 unclear: 75% (95 % CI 30% to 95%), κ 0.50"
+    # The ordered one is a tie.
+    assert Draw(tuple(both)).together == (Rate(2, 2, 0), Rate(0, 0, 1))
+
+
+@pytest.mark.parametrize(
+    ("answers", "settled"),
+    [
+        (["yes", "yes", "no"], "yes"),
+        (["no", "unclear"], "no"),
+        (["yes", "no"], "unclear"),
+        (["unclear"], "unclear"),
+        (["", ""], ""),
+        (["", "yes"], "yes"),
+    ],
+)
+def test_how_answers_of_a_sentence_settle(answers, settled):
+    assert settle(answers) == settled
+
+
+def test_no_figure_is_shown_before_every_reviewer_has_closed(both, version, person, client):
+    one, other = both
+    client.force_login(person)
+    page = reverse("cohorts:concept", args=[version.concept.public_id])
+    answer_all(one, {(GIVEN, "present"): "yes"})
+    text = client.get(page).content.decode()
+    assert "figures follow when all have closed" in text
+    assert "95 % CI" not in text
+    answer_all(other, {(GIVEN, "present"): "yes"})
+    text = client.get(page).content.decode()
+    assert text.count("2 of 2: 100% (95 % CI 34% to 100%)") == 3
+    names = f"{one.reviewer.username} and {other.reviewer.username}"
+    assert f"The same answer by {names}: 5 of 5: 100%" in text
+
+
+def test_a_draw_for_several_on_the_page(version, reviewer, person, client):
+    client.force_login(person)
+    address = reverse("cohorts:concept_sample_draw", args=[version.concept.public_id])
+    names = [reviewer.username, person.username, "nobody"]
+    mine = client.post(address, {"reviewer": names, "count": "2"})
+    (draw,) = group_draws(ConceptSample.objects.all())
+    assert {sample.reviewer for sample in draw.samples} == {reviewer, person}
+    assert mine.url.endswith(f"/{ConceptSample.objects.get(reviewer=person).public_id}/")
+
+
+def test_the_page_asks_a_reviewer_first_and_the_figures_say_what_was_seen(
+    both, version, person, client
+):
+    one, other = both
+    page = reverse("cohorts:concept", args=[version.concept.public_id])
+    client.force_login(one.reviewer)
+    text = client.get(page).content.decode()
+    assert reverse("cohorts:concept_sample", args=[one.public_id]) in text
+    assert GIVEN.lower() not in text.lower()
+    assert "Versions and samples" not in text
+    for _ in range(2):
+        assert "Versions and samples" in client.get(f"{page}?open=members").content.decode()
+    assert "Versions and samples" in client.get(page).content.decode()
+    assert AuditEvent.objects.filter(action="concept.sample.unblind").count() == 1
+    for sample in both:
+        answer_all(sample, {})
+    client.force_login(other.reviewer)
+    assert client.get(page).content.decode().count("saw members before closing") == 1

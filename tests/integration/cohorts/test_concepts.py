@@ -365,6 +365,30 @@ def test_from_a_rule_to_a_version_on_pages(stays, concept, person, enter):
     assert "Nothing new was found." in again.content.decode()
 
 
+def test_members_are_filtered_by_words(run, concept, person, enter):
+    names = ["andexanet 800 mg", "andexanet 400 mg", "100% \u2018cut\u2019 <i>"]
+    make_stay(run, [Event(name, 1.0, 1.0) for name in names])
+    for value in ("andexanet", "100"):
+        add_rule(concept=concept, rule=Rule("words", value), by=person)
+    address = reverse("cohorts:concept_filter", args=[concept.public_id])
+
+    def show(words):
+        answer = enter.post(f"{address}?state=proposed", {"words": words}, follow=True)
+        assert words.split()[:1] == [] or words.split()[0] not in answer.redirect_chain[0][0]
+        return {line.member.words for _, lines in answer.context["groups"] for line in lines}
+
+    assert show(" MG  Andexanet ") == set(names[:2])
+    assert show("andexanet 4") == {names[1]}
+    assert show("%") == {names[2]}
+    assert show("_") == set()
+    assert show(" ") == set(names)
+    show("400")
+    page = enter.get(reverse("cohorts:concept", args=[concept.public_id]))
+    assert "1 of 3 members have these words" in page.content.decode()
+    other = make_concept(concept.study, "other", mentions=["x"]).concept
+    assert enter.get(reverse("cohorts:concept", args=[other.public_id])).context["words"] == ""
+
+
 def test_words_of_notes_are_escaped(run, concept, person, enter):
     make_stay(run, [Event("<b>andexanet</b> was given", 1.0, 1.0)])
     add_rule(concept=concept, rule=WORDS, by=person)

@@ -25,13 +25,26 @@ from django.test import Client
 from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
 
 from accounts.models import Role, User
-from adjudication.models import Assignment, Finding, Game, PacketItem, Slot
+from adjudication.models import (
+    Assignment,
+    Finding,
+    Game,
+    PacketItem,
+    PairSearch,
+    PlantedRecall,
+    Recipe,
+    RecipeLaunch,
+    Slot,
+)
 from adjudication.packets import actions as packets
-from adjudication.review import decisions, slots
+from adjudication.packets.searches import assign_search, find_searchable_games
+from adjudication.review import decisions, notes, slots
+from adjudication.review.searches import Listed, add_difference, submit_search
 from tests import factories
 from tests.marks import deep
 from tests.worlds.judged import FixedJudge, make_judged_run, make_judged_world
 from tests.worlds.reviewing import Review, add_reviewer, make_design, make_token
+from tests.worlds.two_worlds import make_launch
 from timelines.models import Timeline
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
@@ -45,6 +58,8 @@ ANSWERS = (
     "4242.25",
     "zqcolleaguereason",
     "zqcolleaguedraft",
+    "zqcolleaguesearch",
+    "zqcolleaguenote",
 )
 #: Who wrote what, who judged, who else reviews, and the words for kinds of findings: for nobody who
 #: is a blinded reviewer alone.
@@ -110,7 +125,9 @@ def review() -> Review:
     colleague = add_reviewer(made, username="zqcolleaguename")
     add_reviewer(made)
     add_reviewer(made, role="adjudicator")
+    make_launch(world.study, run, "zqrunlabel")
     packets.open_packet(packet=packet, by=admin)
+    search_pairs(made)
     while (slot := slots.next_item(assignment=colleague)) is not None:
         decisions.decide(
             assignment=colleague, item=slot.item, answer="A", shown_swapped=False, token=make_token(), by=colleague.person,
@@ -128,6 +145,26 @@ def review() -> Review:
         active_seconds=1,
     )
     return made
+
+
+def search_pairs(review: Review) -> None:
+    """Let two reviewers search a pair, and one write a note."""
+    game = find_searchable_games(review.packet)[0]
+    for assignment in review.assignments[:2]:
+        search = assign_search(assignment=assignment, game=game, by=review.admin)
+        if assignment is review.assignments[0]:
+            entry = game.comparison.first.entries.latest("pk").pk
+            listed = Listed("one-sided", entry, None, words="zqcolleaguesearch")
+            add_difference(search=search, listed=listed, by=assignment.person)
+        submit_search(search=search, by=assignment.person)
+    first = review.assignments[0]
+    notes.write_note(
+        assignment=first,
+        item=review.packet.items.latest("pk"),
+        text="zqcolleaguenote",
+        token="note",
+        by=first.person,
+    )
 
 
 def also(review: Review) -> Assignment:
@@ -202,12 +239,15 @@ def pool(review: Review, mine: Assignment) -> list[str]:
     )
     own_items = list(own.values_list("item__public_id", flat=True))
     found += [*own_items[:1], *own_items[-1:]]
+    found += PairSearch.objects.filter(assignment=mine).values_list("public_id", flat=True)
     found += PacketItem.objects.filter(packet=review.packet).values_list("public_id", flat=True)[:1]
+    for made in (Recipe, RecipeLaunch, PlantedRecall):
+        found += made.objects.filter(study=study).values_list("public_id", flat=True)
     return list(dict.fromkeys(found))
 
 
 KNOWN: Mapping[str, tuple[Any, ...]] = {
-    "action": ("guess", "assign", "second", "changed", "close", "again"),
+    "action": ("guess", "assign", "second", "changed", "search", "close", "again"),
     "format": ("csv", "jsonl", "json"),
     "form": ("csv", "jsonl"),
     "name": ("main", "ratings", "decisions"),
@@ -395,6 +435,8 @@ CLOSED = {
         )
     ),
     *(f"adjudication:{name}" for name in ("judge_changes", "findings_download", "games_download")),
+    *(f"adjudication:{name}" for name in ("recipes", "recipe", "recipe_edit", "recipe_download")),
+    *(f"adjudication:{name}" for name in ("launch", "planted_recall", "study_report")),
     *(
         f"adjudication_api:{name}"
         for name in ("judge_run", "judge_games", "findings", "judge_changes", "packet_eligible")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from difflib import unified_diff
 from typing import Any
@@ -24,8 +24,9 @@ from adjudication.judge_runs import actions
 from adjudication.judging.config import JudgeConfig
 from adjudication.judging.input import Candidate, Judged, JudgeInput
 from adjudication.judging.validation import validate_findings
-from adjudication.models import Assignment, Finding, Game, Packet, PacketItem
+from adjudication.models import Assignment, Finding, Game, Packet, PacketItem, PairSearch
 from adjudication.packets import actions as packets
+from adjudication.packets.searches import assign_search, find_searchable_games
 from adjudication.review import slots
 from adjudication.review.items import blind_item, load_blinded_rows
 from adjudication.sampling.drawing import Design
@@ -162,9 +163,14 @@ def world(names: tuple[str, str], teller: WordyJudge, decimals: float, case_id: 
     shown = [blind_item(assignment=assignment, item=item) for item in order]
     rows = [load_blinded_rows(item=item, number=2) for item in order]
     Assignment.objects.filter(pk=assignment.pk).update(practised_at=packet.created_at)
+    game = find_searchable_games(packet)[0]
+    search = assign_search(assignment=assignment, game=game, by=admin)
+    PairSearch.objects.filter(pk=search.pk).update(public_id=SEARCH)
     return Seen(shown, list(rows), list(walk_review(assignment, order)))
 
 
+#: The public id of the search of the pair.
+SEARCH = "searchpartwx"
 #: What differs at each request, independent of the page: tokens against forgery, the nonce of the
 #: content security policy.
 TOKENS = re.compile(
@@ -189,9 +195,13 @@ def walk_review(
         assignment.person.get_username(): "PERSON",
     }
 
-    def ask(path: str, body: object = None) -> tuple[str, int, str, str]:
+    def ask(
+        path: str, body: object = None, *, form: Mapping[str, str] | None = None
+    ) -> tuple[str, int, str, str]:
         answer = (
-            client.get(path)
+            client.post(path, form)
+            if form is not None
+            else client.get(path)
             if body is None
             else client.post(path, json.dumps(body), content_type="application/json")
         )
@@ -208,11 +218,13 @@ def walk_review(
         yield ask(f"{base}{name}")
     yield ask("/review/")
     yield ask("/")
+    yield from search_pair(ask, f"{base}searches/{SEARCH}/")
     for number, item in enumerate(order):
         address = f"{base}items/{item.public_id}/"
         yield ask(address)
         yield ask(f"{address}series/1/", {})
         yield ask(f"{address}timelines/", {})
+        yield ask(f"{address}note/", {"token": f"n{number}", "text": "a note"})
         yield ask(f"{address}draft/", {"answer": "B", "comment": "a thought"})
         yield ask(
             f"{address}decide/",
@@ -222,6 +234,23 @@ def walk_review(
     yield ask(f"{base}undo/", {"token": "back"})
     for name in ("", "answers/", "check/", "item/", "sign/", "items/nothing/"):
         yield ask(f"{base}{name}")
+
+
+def search_pair(
+    ask: Callable[..., tuple[str, int, str, str]], address: str
+) -> Iterator[tuple[str, int, str, str]]:
+    """Yield each response of a search of the pair, up to its submission."""
+    yield ask(address)
+    for form in (
+        {"do": "add", "kind": "only", "a": "1", "words": "a thought"},
+        {"do": "add", "kind": "times", "a": "2", "b": "3", "time": "5"},
+        {"do": "add", "kind": "times", "a": "99", "b": "3"},
+        {"do": "remove", "number": "1"},
+    ):
+        yield ask(address, form=form)
+        yield ask(address)
+    yield ask(address, form={"do": "submit"})
+    yield ask(address)
 
 
 def order_items(packet: Packet, assignment: Assignment) -> list[PacketItem]:
@@ -261,7 +290,10 @@ def free_ids() -> None:
     """Let the second world use the same ids: an id's look is no content."""
     with connection.cursor() as cursor:
         cursor.execute("SET session_replication_role = replica")
-        cursor.execute("UPDATE adjudication_packetitem SET public_id = 'x' || substr(public_id, 2)")
+        for table in ("packetitem", "pairsearch"):
+            cursor.execute(
+                f"UPDATE adjudication_{table} SET public_id = 'x' || substr(public_id, 2)"
+            )
         cursor.execute("SET session_replication_role = origin")
 
 

@@ -189,8 +189,8 @@ def test_an_inventory_is_sealed_only_when_its_timelines_are_complete(world):
 def test_a_timeline_over_a_sealed_inventory_is_complete_or_not_stored(world):
     insert = (
         "INSERT INTO timelines_timeline (public_id, encounter_id, inventory_id, case_run_id, source,"
-        " kind, alternative, reasoning, created_at)"
-        " VALUES ('x', %s, %s, %s, 'rules', 'revised', 2, '', now())"
+        " kind, alternative, reasoning, protocol, created_at)"
+        " VALUES ('x', %s, %s, %s, 'rules', 'revised', 2, '', '', now())"
     )
     assert (
         refused(insert, world.inventory.encounter_id, world.inventory.pk, world.case_run.pk)

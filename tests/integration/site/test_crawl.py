@@ -52,6 +52,10 @@ EXPECTED: dict[tuple[str, str], tuple[int, str]] = {
     ),
     ("/review/{id}/next/", "both"): (405, "a script posts there; the page carries the address"),
     ("/review/{id}/undo/", "both"): (405, "a script posts there; the page carries the address"),
+    **{
+        ("/review/{id}/practice/undo/", person): (405, "a script posts there")
+        for person in ("reviewer", "adjudicator", "both")
+    },
 }
 
 

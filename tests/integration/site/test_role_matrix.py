@@ -198,6 +198,7 @@ READING = {
     "review.item",
     "review.rows",
     "review.timelines",
+    "review.search",
     "review.answers",
 } | {f"authoring.{name}" for name in ("open", "history", "rows", "download")}
 #: The same for readings that may show times of timelines: exposing ones, one's own writing, and

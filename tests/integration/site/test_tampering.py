@@ -52,12 +52,16 @@ WORK = "work under way: says nothing of a decision"
 DISPLAY = "how the run was done and shown, not what its findings say"
 #: What may be changed unnoticed, and why it does not matter.
 FREE = {
+    ("adjudication_packet", "guess_test"): "a test that admins run on the items, which decides nothing",
     ("adjudication_packet", "due_on"): "an admin may set it while the packet is open, and it decides nothing",
+    ("adjudication_assignment", "due_on"): "by when a person should be done, and it decides nothing",
     ("adjudication_assignment", "created_at"): WORK,
     ("adjudication_assignment", "practised_at"): WORK,
     ("adjudication_slot", "lease_expires_at"): WORK,
     ("adjudication_slot", "draft"): WORK,
     ("adjudication_slot", "active_seconds"): "the decision has its own",
+    **{("adjudication_finding", name): "copied by a trigger for the list of findings" for name in ("apart", "case", "facet", "run_id")},
+    ("timelines_timeline", "protocol"): "the stratum of an imported reference in reports, not what its findings say",
     ("adjudication_finding", "series_id"): "set to null when the record is indexed anew; the finding quotes its row",
     ("timelines_timeline", "created_at"): DISPLAY,
     ("timelines_timeline", "reasoning"): DISPLAY,

@@ -19,7 +19,7 @@ from llm_runtime.schema import field_faults
 from timelines.cases.datasets import find_dataset
 from timelines.evaluation.plain import report_from_plain, report_to_plain
 from timelines.evaluation.tables import Table, all_tables
-from timelines.evaluation.values import Basis, EvaluationSettings, Report
+from timelines.evaluation.values import RHO_SWEEP, Basis, EvaluationSettings, Report
 from timelines.evaluations.actions import (
     EvaluationRefused,
     check,
@@ -32,7 +32,6 @@ from timelines.models import Evaluation
 
 #: Tables that are too long for a terminal; the files have them.
 UNPRINTED = ("sweep", "strata", "reliability")
-RHO = tuple(round(n / 20, 2) for n in range(11))
 
 
 class Command(BaseCommand):
@@ -215,7 +214,7 @@ def parse_settings(options: dict[str, Any]) -> EvaluationSettings:
             threshold=options["threshold"],
             iou=options["iou"],
             resamples=options["resamples"],
-            rho_sweep=RHO if options["rho_sweep"] else (),
+            rho_sweep=RHO_SWEEP if options["rho_sweep"] else (),
         )
     except ValidationError as error:
         raise CommandError("; ".join(f"--{fault}" for fault in field_faults(error))) from None

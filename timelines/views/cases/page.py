@@ -31,6 +31,7 @@ from timelines.cases.opening import chosen_timeline, open_case, stay
 from timelines.cases.pairs import find_pairs
 from timelines.cases.story import load_story
 from timelines.cases.way_back import link_back_to_draft
+from timelines.curation.reading import load_case_threads
 from timelines.registry import as_of_address, case_links
 from timelines.runs.storage import NoteChanged
 
@@ -52,6 +53,7 @@ def case(request: StudyRequest, public_id: str, uid4: str = "") -> HttpResponse:
         "agreement": is_agreement_open(encounter),
         "previous_case": previous_case,
         "next_case": next_case,
+        "threads": load_case_threads(encounter, request.user),
     }
     if choices:
         chosen = chosen_timeline(request, choices)

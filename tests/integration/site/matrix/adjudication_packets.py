@@ -96,7 +96,26 @@ ROWS = [
     Row("adjudication:packet", PAGE, path=_path),
     *(
         Row("adjudication:packet_action", STEER, method="post", path=_build_path(action=action))
-        for action in ("guess", "open", "close", "assign", "due", "second", "delete")
+        for action in (
+            "guess",
+            "open",
+            "close",
+            "assign",
+            "due",
+            "search",
+            "second",
+            "delete",
+        )
+    ),
+    # The forms name no assignment and no search.
+    *(
+        Row(
+            "adjudication:packet_action",
+            {**STEER, "admin": 404},
+            method="post",
+            path=_build_path(action=action),
+        )
+        for action in ("own-due", "unsearch")
     ),
     Row("adjudication:report_card", CARD, path=_path),
     Row("adjudication:report_table", CARD, path=_build_path(name="uphold", format="csv")),

@@ -11,8 +11,9 @@ from django.utils import timezone
 
 from adjudication.blinding.visibility import are_sides_swapped
 from adjudication.judging.config import JudgeConfig
-from adjudication.models import Assignment, Comparison, Finding, Game, JudgeRun, Packet
+from adjudication.models import Assignment, Comparison, Finding, Game, JudgeRun, Packet, PairSearch
 from adjudication.packets import actions as packets
+from adjudication.packets.searches import find_searchable_games
 from adjudication.review import decisions, slots
 from adjudication.sampling.drawing import Design
 from jobs.models import JobState
@@ -100,6 +101,13 @@ def _item(world: World) -> dict[str, str]:
     return {"public_id": review.public_id, "item_id": review.packet.items.get().public_id}
 
 
+def _search(world: World) -> dict[str, str]:
+    review = _review(world)
+    game = find_searchable_games(review.packet)[0]
+    made, _ = PairSearch.objects.get_or_create(assignment=review, game=game)
+    return {"public_id": review.public_id, "search_id": made.public_id}
+
+
 def _decide(world: World) -> dict[str, str]:
     review = _review(world)
     slot = slots.next_item(assignment=review)
@@ -183,6 +191,18 @@ ROWS = [
         ),
         method="post",
     ),
+    Row(
+        "adjudication:review_guidelines",
+        answers(
+            anonymous=SIGN_IN,
+            clinician=200,
+            reviewer=200,
+            admin=200,
+            outsider=200,
+            nobody=403,
+            superuser=403,
+        ),
+    ),
     Row("adjudication:review_packet", _reviewers_own(200), path=_mine),
     Row("adjudication:review_packet", NOBODYS, path=_draft),
     Row("adjudication:review_item", _reviewers_own(200), path=_mine),
@@ -226,6 +246,18 @@ ROWS = [
         method="post",
         path=lambda world: {**_mine(world), "number": "1"},
     ),
+    Row("adjudication:review_practice_undo", NOT_JSON, method="post", path=_mine),
+    *(
+        Row(
+            f"adjudication:review_practice_{step}",
+            NOT_JSON,
+            method="post",
+            path=lambda world: {**_mine(world), "number": "1"},
+        )
+        for step in ("skip", "flag")
+    ),
+    Row("adjudication:review_search", _reviewers_own(200), path=_search),
+    Row("adjudication:review_search", _reviewers_own(302), method="post", path=_search),
     Row("adjudication:review_chosen", _reviewers_own(200), path=_item),
     Row("adjudication:review_decide", NOT_JSON, method="post", path=_item),
     Row("adjudication:review_draft", NOT_JSON, method="post", path=_item),
@@ -237,5 +269,6 @@ ROWS = [
         method="post",
         path=lambda world: {**_item(world), "number": "0"},
     ),
+    Row("adjudication:review_note", NOT_JSON, method="post", path=_item),
     Row("adjudication:review_timelines", _reviewers_own(200), method="post", path=_item),
 ]

@@ -79,4 +79,5 @@ ROWS = [
     Row("cohorts:attention_look", ACT_ON, method="post", path=_item),
     Row("cohorts:unexplained", LIST),
     Row("cohorts:unexplained_dismiss", ACT_ON, method="post", path=_row),
+    Row("cohorts:unexplained_comment", ACT_ON, method="post", path=_row),
 ]

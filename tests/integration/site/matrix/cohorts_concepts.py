@@ -59,6 +59,7 @@ ROWS = [
     Row("cohorts:concept", SHOW, path=_concept),
     Row("cohorts:concept_describe", ACT_ON, method="post", path=_concept, data=_name),
     Row("cohorts:concept_decide", ACT_ON, method="post", path=_concept),
+    Row("cohorts:concept_filter", ACT_ON, method="post", path=_concept),
     Row("cohorts:concept_version", ACT_ON, method="post", path=_concept),
     Row("cohorts:concept_rule_add", ACT_ON, method="post", path=_concept),
     Row("cohorts:concept_rule_end", ACT_ON, method="post", path=_concept, data=_rule),

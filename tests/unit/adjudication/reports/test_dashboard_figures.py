@@ -24,11 +24,11 @@ from adjudication.reports.league.overlapping import OverlapCounter
 from adjudication.reports.league.pages import build_links, link_table
 from adjudication.reports.league.values import CATEGORIES, FindingRow, Games
 from adjudication.scoring.errors import Category
-from tests.paths import DATA
+from adjudication.study_report.published import load_published
 from tests.unit.adjudication.packets.overlaps import count_overlaps
 from timelines.evaluation.values import SourceKey
 
-PUBLISHED = json.loads((DATA / "published_scores.json").read_text())
+PUBLISHED = load_published()
 TEXT, REVISED = SourceKey("rules", "text_only"), SourceKey("rules", "revised")
 OTHER = SourceKey("author:vega", "reference")
 AT = {c: n for n, c in enumerate(CATEGORIES)}

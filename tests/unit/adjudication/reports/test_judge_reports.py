@@ -23,10 +23,10 @@ from adjudication.reports.league.compute import (
 )
 from adjudication.reports.league.values import CATEGORIES, FindingRow, Games
 from adjudication.scoring.errors import Category
-from tests.paths import DATA
+from adjudication.study_report.published import load_published
 from tests.unit.adjudication.packets.overlaps import count_overlaps
 
-PUBLISHED = json.loads((DATA / "published_scores.json").read_text())
+PUBLISHED = load_published()
 WRONG_TIME, OVER, NEGATIVE = Category.WRONG_TIME, Category.OVER_ANNOTATION, Category.MISSED_NEGATIVE
 
 

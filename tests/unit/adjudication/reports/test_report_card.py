@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from adjudication.reports.card.compute import (
@@ -16,9 +14,9 @@ from adjudication.reports.card.compute import (
 )
 from adjudication.reports.card.tables import TABLES
 from adjudication.reports.card.values import EMISSION, STRATA, WHICH_SIDE, Item, ReviewerDecision
-from tests.paths import DATA
+from adjudication.study_report.published import load_published
 
-PUBLISHED = json.loads((DATA / "published_scores.json").read_text())
+PUBLISHED = load_published()
 
 
 def item(number, stratum="VALUE", verdict="A", case="c1", adjudicated="", **answers):

@@ -5,7 +5,7 @@ They are compared with figures by hand, a direct optimiser, and published figure
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -37,9 +37,9 @@ from adjudication.scoring.errors import WEIGHTS, Category, charge
 from adjudication.scoring.fitting import Pairs, strengths
 from adjudication.scoring.intervals import standardise_rate, wilson_interval
 from adjudication.scoring.shares import mean_shares, pool_shares, share
-from tests.paths import DATA
+from adjudication.study_report.published import load_published
 
-PUBLISHED: dict[str, Any] = json.loads((DATA / "published_scores.json").read_text())
+PUBLISHED: Mapping[str, Any] = load_published()
 
 
 def finding(
