@@ -76,7 +76,7 @@ class AdjudicationConfig(AppConfig):
         )
         register_nav_item(
             NavItem(
-                "Studies",
+                "Recipes",
                 "adjudication:recipes",
                 ("recipes/", "launches/", "planted/"),
                 frozenset({Role.ADMIN}),
