@@ -225,7 +225,7 @@ def test_an_impatient_hand_answers_once(reviewing, packed):
     page = reviewing()
     page.wait_for_selector("#review[data-ahead]")
     first = read_item_id(page)
-    page.get_by_role("button", name=re.compile("^2 B")).dblclick()
+    page.locator("[data-answer-value][aria-keyshortcuts='2']").dblclick()
     page.get_by_role("button", name=re.compile("Save, next")).dblclick()
     wait_until_saved(page)
     wait_for_item(page)
