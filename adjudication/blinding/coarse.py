@@ -34,7 +34,7 @@ _DISTANCES = (
 class CoarseTime:
     """A time as reviewers see it.
 
-    `at` is the hour that the words stand for, for sorting; None for no time.
+    `at` is the hour of the words, for sorting; None for no time.
     """
 
     words: str

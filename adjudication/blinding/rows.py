@@ -38,7 +38,7 @@ class TimelineRow:
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    """A row in words. `at` is the hour that the words of its time stand for."""
+    """A row in words. `at` is the hour of the words of its time."""
 
     event: str
     when: str

@@ -1,4 +1,4 @@
-"""The guess test: can a classifier tell who wrote the sides? No Django.
+"""The guess test: can a classifier find who wrote the sides? No Django.
 
 It learns from all but some cases and guesses those, until each case was guessed once. What it finds
 on cases that it did not see, a reviewer could find too.
@@ -28,7 +28,7 @@ LARGEST = 0.55
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """How well the sources of one pairing can be told apart.
+    """How well a classifier separates the sources of one pairing.
 
     `count` items; `area` is None if there are too few cases. `signs`: the features with the largest weights; a
     positive weight speaks for the first source.

@@ -90,7 +90,7 @@ def launch_recipe(*, version: RecipeVersion, by: User | None) -> RecipeLaunch:
 
 @transaction.atomic
 def cancel_launch(*, launch: RecipeLaunch, by: User) -> int:
-    """Start no further step; what is under way continues by itself.
+    """Start no further step; what is under way continues.
 
     Returns how many steps were waiting. Raises RecipeRefused if it has ended, NotAllowed.
     """

@@ -13,7 +13,7 @@ from typing import Any
 from adjudication.study_report.values import Figure
 
 INK, SOFT = "#18222a", "#5b6a75"
-#: Tones that readers without colour vision tell apart; curves differ in their dashes, too.
+#: Tones that differ for readers without colour vision; curves differ in their dashes, too.
 TONES = ("#0b6e69", "#9a5b13", "#6741a8", "#1f6fb2", "#a83254", "#4b5a63")
 DASHES = ("-", "--", "-.", ":")
 #: Form → what makes its bytes the same each time, and the dots of an inch.

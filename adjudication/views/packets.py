@@ -198,8 +198,8 @@ def _guess(request: StudyRequest, found: Packet) -> str:
     guesses = run_guess_test(packet=found, by=request.user)
     failed = sum(guess.passed is False for guess in guesses)
     if failed:
-        return f"The guess test could tell the sources of {format_count(failed, 'pairing')} apart."
-    return "The guess test could not tell the sources apart better than chance."
+        return f"The guess test found the sources of {format_count(failed, 'pairing')}."
+    return "The guess test did not find the sources better than chance."
 
 
 def _close(request: StudyRequest, found: Packet) -> str:

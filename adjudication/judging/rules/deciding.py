@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from adjudication.judging.input import CandidateRow, whole_hours
-from adjudication.judging.rules.joining import Told, may_be_told, tell
+from adjudication.judging.rules.joining import Statement, may_be_stated, read_statement
 from adjudication.judging.rules.reading import CaseReading, RowSupport, Span
 from adjudication.judging.rules.words import (
     content_words,
@@ -64,7 +64,7 @@ class Ruling:
     def __init__(self, reading: CaseReading, tolerance: Tolerance) -> None:
         self.reading, self.tolerance = reading, tolerance
         self.note = reading.given.note
-        self._told: dict[int, Told] = {}
+        self._statements: dict[int, Statement] = {}
         self._sentence_words = [
             (s, content_words(self.note[s[0] : s[1]])) for s in reading.sentences
         ]
@@ -172,18 +172,18 @@ class Ruling:
         if quote is None or len(words & content_words(self.note[start:end])) < _MENTIONED * max(
             1, len(words)
         ):
-            return Decision(None, "its place in the note does not tell it in these words", quote)
+            return Decision(None, "its place in the note does not say it in these words", quote)
         if self.reading.is_heading(span):
-            return Decision(None, "it is a heading; the text below it tells the event", quote)
+            return Decision(None, "it is a heading; the text below it names the event", quote)
         if not self.reading.is_clinical(row):
             return Decision(None, "few of its words are clinical", quote)
         polarity = self.reading.polarity(span)
         if polarity is None or polarity.denied != row.source.polarity.denied:
             return Decision(None, "whether the note affirms or denies it is not settled", quote)
         if self._may_match_other(row, span, others):
-            return Decision(None, "the other timeline may tell it in another row", quote)
-        if may_be_told(self._tell(row), [self._tell(o) for o in others], self.tolerance):
-            return Decision(None, "the other timeline tells the like elsewhere", quote)
+            return Decision(None, "the other timeline may have it in another row", quote)
+        if may_be_stated(self._read(row), [self._read(o) for o in others], self.tolerance):
+            return Decision(None, "the other timeline has a similar event in another row", quote)
         return Decision(row, "the note has it, and the other timeline does not have it", quote)
 
     def decide_duplicate(self, row: CandidateRow, pattern: CandidateRow) -> Decision:
@@ -228,10 +228,10 @@ class Ruling:
             for o, p in places
         )
 
-    def _tell(self, row: CandidateRow) -> Told:
-        if row.row not in self._told:
-            self._told[row.row] = tell(row, self.reading)
-        return self._told[row.row]
+    def _read(self, row: CandidateRow) -> Statement:
+        if row.row not in self._statements:
+            self._statements[row.row] = read_statement(row, self.reading)
+        return self._statements[row.row]
 
     @cached_property
     def _independent(self) -> bool:

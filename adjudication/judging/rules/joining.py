@@ -21,7 +21,7 @@ from timelines.backbones.rules.querying.vocabulary import vocabulary
 from timelines.evaluation.matching import match_events
 from timelines.evaluation.spans import span_iou
 
-#: Least overlap (IoU) of the places of one statement, whatever its words. If words or time agree,
+#: Least overlap (IoU) of the places of one statement, with any words. If words or time agree,
 #: the least share of the shorter place within the longer one.
 _SAME, _WITHIN = 0.4, 0.5
 #: Least share of the fewer words that two rows of one event have in common.
@@ -36,7 +36,7 @@ _REMARK = re.compile(r"\s*\([^()]*\)\s*$")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Statement:
     """A row with its place, the sentence around it and its words and concepts."""
 
     row: CandidateRow
@@ -50,11 +50,11 @@ class Told:
         return self.row.source.polarity.denied
 
 
-def tell(row: CandidateRow, reading: CaseReading) -> Told:
+def read_statement(row: CandidateRow, reading: CaseReading) -> Statement:
     """Return the row as it is compared here."""
     place = reading.spans.get(row.row)
     words = _REMARK.sub("", row.source.event)
-    return Told(
+    return Statement(
         row,
         place,
         None if place is None else reading.sentence(place),
@@ -64,7 +64,7 @@ def tell(row: CandidateRow, reading: CaseReading) -> Told:
 
 
 def join_rows(
-    a: Sequence[Told], b: Sequence[Told], tolerance: Tolerance
+    a: Sequence[Statement], b: Sequence[Statement], tolerance: Tolerance
 ) -> list[tuple[CandidateRow, CandidateRow]]:
     """Pair the closest first; each row is in one pair at most."""
     if not a or not b:
@@ -73,14 +73,14 @@ def join_rows(
     return [(a[i].row, b[j].row) for i, j in match_events(distance, _APART)]
 
 
-def is_told_within(
-    one: Told, others: Sequence[tuple[Told, Told | None]], tolerance: Tolerance
+def is_stated_within(
+    one: Statement, others: Sequence[tuple[Statement, Statement | None]], tolerance: Tolerance
 ) -> bool:
-    """Return whether a row of the other side also tells the event.
+    """Return whether a row of the other side also states the event.
 
     They overlap, at an equal time or with words in common, or are at an equal time in one sentence
     and the other row has all its words. `others` come with their partners: if the partner overlaps
-    the event too, its own side tells the two apart.
+    the event too, its own side has both.
     """
     for other, partner in others:
         apart = partner is not None and _overlaps(one, partner)
@@ -94,7 +94,7 @@ def is_told_within(
     return False
 
 
-def may_be_told(one: Told, others: Sequence[Told], tolerance: Tolerance) -> bool:
+def may_be_stated(one: Statement, others: Sequence[Statement], tolerance: Tolerance) -> bool:
     """Return whether the other side may have the event anywhere.
 
     Another row has all its words, or one of its concepts at an equal time.
@@ -109,7 +109,7 @@ def may_be_told(one: Told, others: Sequence[Told], tolerance: Tolerance) -> bool
     return False
 
 
-def _distance(one: Told, other: Told, tolerance: Tolerance) -> float:
+def _distance(one: Statement, other: Statement, tolerance: Tolerance) -> float:
     common, near = _in_common(one, other), tolerance.equal(one.row.time, other.row.time)
     step = _APART
     if one.place is not None and other.place is not None:
@@ -126,7 +126,7 @@ def _distance(one: Told, other: Told, tolerance: Tolerance) -> float:
     return step if step == _APART else round(step - common / 2 - near / 4, 9)
 
 
-def _overlaps(one: Told, other: Told) -> bool:
+def _overlaps(one: Statement, other: Statement) -> bool:
     """Return whether most of the shorter place is within the other."""
     if one.place is None or other.place is None:
         return False
@@ -134,11 +134,11 @@ def _overlaps(one: Told, other: Told) -> bool:
     return shared >= _WITHIN * min(p[1] - p[0] for p in (one.place, other.place)) and shared > 0
 
 
-def _share_sentence(one: Told, other: Told) -> bool:
+def _share_sentence(one: Statement, other: Statement) -> bool:
     return one.sentence is not None and one.sentence == other.sentence
 
 
-def _in_common(one: Told, other: Told) -> float:
+def _in_common(one: Statement, other: Statement) -> float:
     """Return the share of the fewer words that both have.
 
     It is at least a half if they share a concept.
@@ -148,7 +148,7 @@ def _in_common(one: Told, other: Told) -> float:
     return max(share, _IN_COMMON) if one.concepts & other.concepts else share
 
 
-def _contradict(one: Told, other: Told) -> bool:
+def _contradict(one: Statement, other: Statement) -> bool:
     return contradict(
         numbers(one.row.event, also_times=False), numbers(other.row.event, also_times=False)
     )

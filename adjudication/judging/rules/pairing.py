@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adjudication.judging.input import CandidateRow
-from adjudication.judging.rules.joining import is_told_within, join_rows, tell
+from adjudication.judging.rules.joining import is_stated_within, join_rows, read_statement
 from adjudication.judging.rules.reading import CaseReading
 from adjudication.judging.rules.words import (
     content_words,
@@ -67,11 +67,13 @@ def pair_rows(reading: CaseReading, tolerance: Tolerance) -> Pairing:
         _unpaired_rows(given.a_rows, pairs, 0, copies, tolerance),
         _unpaired_rows(given.b_rows, pairs, 1, copies, tolerance),
     )
-    told = {r.row: tell(r, reading) for r in (*given.a_rows, *given.b_rows)}
-    joined = join_rows([told[r.row] for r in a], [told[r.row] for r in b], tolerance)
+    statements = {r.row: read_statement(r, reading) for r in (*given.a_rows, *given.b_rows)}
+    joined = join_rows([statements[r.row] for r in a], [statements[r.row] for r in b], tolerance)
     gone = {r.row for pair in joined for r in pair}
     partners = {
-        one.row: told[other.row] for pair in (*pairs, *joined) for one, other in (pair, pair[::-1])
+        one.row: statements[other.row]
+        for pair in (*pairs, *joined)
+        for one, other in (pair, pair[::-1])
     }
     alone = [
         r
@@ -79,8 +81,8 @@ def pair_rows(reading: CaseReading, tolerance: Tolerance) -> Pairing:
         for r in left
         if r.row not in gone
         and not _is_covered(r, others, tolerance)
-        and not is_told_within(
-            told[r.row], [(told[o.row], partners.get(o.row)) for o in others], tolerance
+        and not is_stated_within(
+            statements[r.row], [(statements[o.row], partners.get(o.row)) for o in others], tolerance
         )
     ]
     return Pairing((*pairs, *joined), tuple(copies), tuple(sorted(alone, key=lambda r: r.row)))

@@ -47,7 +47,7 @@ _QUOTE_LENGTH = 300
 _AS_WELL = 0.1
 #: An event names something clinical with more than this share of its words.
 _CLINICAL = 1 / 3
-#: What may stand before a heading in its line, and what follows it.
+#: What may precede a heading in its line, and what follows it.
 _HEADING, _HEADING_END = re.compile(r"\s*(?:[#*-]+\s*|\d+[.)]\s*)*"), re.compile(r"\s*(?::|/|$)")
 _CLAUSE_END = re.compile(r"[.;:,()\n]|\b(?:and|but|however|although|except)\b", re.IGNORECASE)
 

@@ -103,7 +103,7 @@ def describe_differences(results: StudyResults) -> Iterator[str]:
         else "No language model was connected: timelines are by rules alone."
     )
     if any("scripted" in name for name in models):
-        yield "A scripted stand-in answered for a language model: its figures say nothing of one."
+        yield "A scripted stand-in answered for a language model. Its figures are no model's."
     if any(run.config.get("preset") != "published" for run in results.runs.values()):
         yield "Some runs use our default preset; the settings below say which."
     if any(not judged.language_models for judged in results.judge_runs.values()):

@@ -43,7 +43,7 @@ STEPS = (
         "A draft can be changed or discarded. After opening, its items never change. Authors of a "
         "timeline of one of its cases, and people who have seen one unblinded, cannot be assigned. "
         "The pages of these cases close to assigned people. The guess test shows whether a "
-        "classifier can tell the sources of the items apart.",
+        "classifier can find the sources of the items.",
     ),
     Step(
         "steps",

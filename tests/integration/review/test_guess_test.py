@@ -1,6 +1,6 @@
 """The guess test of packets: stored in drafts, and by command.
 
-The deep test is over a packet of the demo cohort: no classifier tells its sources apart.
+The deep test is over a packet of the demo cohort: no classifier finds its sources.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def test_only_admins_of_the_study_may_run_it(packet):
         run_guess_test(packet=packet, by=factories.make_user(packet.study, Role.REVIEWER))
 
 
-#: Draws of the demo's packet. One packet has 20 to 39 items of a pairing: without any tell, an area
+#: Draws of the demo's packet. One packet has 20 to 39 items of a pairing: without any sign of a source, an area
 #: then varies by 0.13, and a quarter of the packets fail.
 DRAWS = 20
 

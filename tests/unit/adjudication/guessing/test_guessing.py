@@ -69,17 +69,17 @@ def test_the_interval_draws_whole_cases() -> None:
 
 
 def test_the_classifier_finds_the_sign_and_names_it() -> None:
-    fitted = fit_classifier([{"tell": 1.0, "noise": (-1.0) ** n} for n in range(8)])
+    fitted = fit_classifier([{"sign": 1.0, "noise": (-1.0) ** n} for n in range(8)])
     (name, weight), *_ = fitted.strongest(2)
-    assert (name, weight > 0) == ("tell", True)
-    assert fitted.score([{"tell": 1.0}, {"tell": -1.0}, {}]) == pytest.approx(
+    assert (name, weight > 0) == ("sign", True)
+    assert fitted.score([{"sign": 1.0}, {"sign": -1.0}, {}]) == pytest.approx(
         [weight, -weight, 0.0]
     )
-    assert fit_classifier([]).score([{"tell": 1.0}]) == pytest.approx([0.0])
+    assert fit_classifier([]).score([{"sign": 1.0}]) == pytest.approx([0.0])
 
 
-def cohort(tell: bool, *, cases: int = 12, each: int = 6) -> list[ServedItem]:
-    """Items that differ by chance; a `tell`: the first has no whole hours."""
+def cohort(sign: bool, *, cases: int = 12, each: int = 6) -> list[ServedItem]:
+    """Items that differ by chance; a `sign`: the first has no whole hours."""
     chance = random.Random(1)
     words = ["fever", "cough", "rash", "lactate", "intubated", "weaned", "aspirin", "heparin"]
 
@@ -90,7 +90,7 @@ def cohort(tell: bool, *, cases: int = 12, each: int = 6) -> list[ServedItem]:
         ServedItem(
             f"case-{case}",
             "a | b",
-            made(chance.randrange(90) + 0.5 * tell),
+            made(chance.randrange(90) + 0.5 * sign),
             made(chance.randrange(90)),
         )
         for case in range(cases)
@@ -99,7 +99,7 @@ def cohort(tell: bool, *, cases: int = 12, each: int = 6) -> list[ServedItem]:
 
 
 def test_a_tell_is_found_in_cases_that_were_not_seen() -> None:
-    (guess,) = guess_sources(cohort(tell=True))
+    (guess,) = guess_sources(cohort(sign=True))
     assert (guess.pairing, guess.count, guess.cases) == ("a | b", 72, 12)
     assert guess.area == 1.0
     assert guess.passed is False
@@ -109,7 +109,7 @@ def test_a_tell_is_found_in_cases_that_were_not_seen() -> None:
 
 
 def test_without_a_tell_the_area_is_that_of_chance() -> None:
-    (guess,) = guess_sources(cohort(tell=False, cases=12, each=20))
+    (guess,) = guess_sources(cohort(sign=False, cases=12, each=20))
     assert guess.low is not None
     assert guess.high is not None
     assert guess.low <= 0.5 <= guess.high
@@ -121,6 +121,6 @@ def test_a_tell_of_one_case_alone_is_no_tell() -> None:
 
 
 def test_one_case_is_not_enough() -> None:
-    (guess,) = guess_sources(cohort(tell=True, cases=1))
+    (guess,) = guess_sources(cohort(sign=True, cases=1))
     assert (guess.area, guess.passed) == (None, None)
     assert guess_sources([]) == []

@@ -8,7 +8,7 @@ import pytest
 
 from adjudication.domain import Finding, FindingType, Verdict
 from adjudication.judging.input import Candidate, Judged, judge_input
-from adjudication.judging.rules.joining import Told, join_rows, may_be_told, tell
+from adjudication.judging.rules.joining import Statement, join_rows, may_be_stated, read_statement
 from adjudication.judging.rules.judge import RulesJudge
 from adjudication.judging.rules.reading import CaseReading
 from adjudication.judging.validation import TOLERANCE
@@ -24,7 +24,7 @@ NOTE = (
 
 
 def row(words: str, event: str, time: float | None) -> Candidate:
-    """A row whose place is where `words` stand."""
+    """A row whose place is that of `words`."""
     start = NOTE.index(words)
     return Candidate(event=event, time=time, start=start, end=start + len(words))
 
@@ -35,10 +35,10 @@ def judge(first: list[Candidate], second: list[Candidate], seed: int = 0) -> lis
     return [j.finding for j in found.findings]
 
 
-def told(*rows: Candidate) -> list[Told]:
+def read(*rows: Candidate) -> list[Statement]:
     given = judge_input(rows, [], note=NOTE, anchor=ANCHOR, seed=0)
     reading, sides = CaseReading(given), (*given.a_rows, *given.b_rows)
-    return [tell(next(r for r in sides if r.source is c), reading) for c in rows]
+    return [read_statement(next(r for r in sides if r.source is c), reading) for c in rows]
 
 
 TIRED = row("tired", "tired", 86.8)
@@ -78,12 +78,12 @@ def test_words_elsewhere_in_the_sentence_at_an_equal_time_are_the_event() -> Non
 
 
 def test_other_numbers_and_denials_are_other_events() -> None:
-    first, second = told(row("Lactate 4.1", "lactate 4.1", 1.0), row("2.0", "lactate 2.0", 1.0))
+    first, second = read(row("Lactate 4.1", "lactate 4.1", 1.0), row("2.0", "lactate 2.0", 1.0))
     assert join_rows([first], [second], TOLERANCE) == []
-    assert not may_be_told(first, [second], TOLERANCE)
-    (longer,) = told(row("Lactate 4.1, then", "lactate 4.1 first", 1.0))
+    assert not may_be_stated(first, [second], TOLERANCE)
+    (longer,) = read(row("Lactate 4.1, then", "lactate 4.1 first", 1.0))
     assert join_rows([first], [longer], TOLERANCE) == [(first.row, longer.row)]
-    assert may_be_told(first, [longer], TOLERANCE)
+    assert may_be_stated(first, [longer], TOLERANCE)
 
 
 def test_a_second_row_of_one_side_at_a_place_is_not_told_by_the_other() -> None:

@@ -108,7 +108,7 @@ def test_the_question_tells_rows_apart_and_never_the_type() -> None:
 
 
 def test_without_spans_on_both_sides_places_come_from_words_for_both() -> None:
-    """The fever is where its word is first, whatever the span says."""
+    """The fever is where its word is first, not where the span is."""
     shown = blinded_item(replace(MATERIAL, both_have_spans=False), STRAIGHT)
     assert shown.left.row is not None
     assert shown.right.row is not None
