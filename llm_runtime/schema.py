@@ -133,6 +133,21 @@ def field_faults(error: ValidationError) -> list[FieldFault]:
     return list(dict.fromkeys([*known, *counted]))
 
 
+def named_faults(error: ValidationError) -> list[FieldFault]:
+    """Return every fault once, each at its own field, also each unknown one.
+
+    For a text that its writer sees beside the faults, where a name is no secret.
+    """
+    return list(
+        dict.fromkeys(
+            FieldFault(_path(one["loc"]), "is unknown here. Remove it or correct its name")
+            if one["type"] in _UNKNOWN
+            else _fault(one)
+            for one in error.errors(include_url=False, include_input=False)
+        )
+    )
+
+
 def _fault(one: ErrorDetails) -> FieldFault:
     return FieldFault(_path(one["loc"]), _reason(one["type"], one["msg"], one.get("ctx", {})))
 

@@ -10,9 +10,10 @@ import yaml
 from pydantic import ValidationError
 
 from adjudication.recipes.schema import Recipe
-from llm_runtime.schema import FieldFault, faults
+from llm_runtime.schema import named_faults
+from timelines.formats.yaml_text import YamlFault, compose
 
-MAX_BYTES, MAX_NESTING = 64 * 1024, 12
+MAX_NESTING = 12
 
 
 class RecipeInvalid(ValueError):
@@ -28,30 +29,19 @@ class RecipeInvalid(ValueError):
 
 def read_recipe(text: str) -> Recipe:
     """Return the recipe of a YAML text. Raises RecipeInvalid."""
-    if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
-        raise RecipeInvalid(f"The text is longer than {MAX_BYTES // 1024} kB. Shorten it.")
-    node = _compose(text)
+    try:
+        node = compose(text, nesting=MAX_NESTING)
+    except YamlFault as fault:
+        raise RecipeInvalid(str(fault)) from None
+    if not isinstance(node, yaml.MappingNode):
+        raise RecipeInvalid("line 1: a recipe begins with keys, such as name: and cohorts:.")
     lines = dict(_locate(node, ""))
     try:
         return Recipe.model_validate_json(_to_json(text))
     except ValidationError as error:
         raise RecipeInvalid(
-            *(_say(_find_line(lines, f.path), f.path, f.reason) for f in _faults(error))
+            *(_say(_find_line(lines, f.path), f.path, f.reason) for f in named_faults(error))
         ) from None
-
-
-def _faults(error: ValidationError) -> list[FieldFault]:
-    """Return every fault at its own field, also each unknown key."""
-    unknown = [
-        FieldFault(_path(one["loc"]), "unknown here, remove it or correct its name")
-        for one in error.errors(include_url=False, include_input=False)
-        if one["type"] == "extra_forbidden"
-    ]
-    return [*unknown, *(f for f in faults(error) if "keys that were not asked" not in f.reason)]
-
-
-def _path(loc: tuple[int | str, ...]) -> str:
-    return "".join(f"[{at}]" if isinstance(at, int) else f".{at}" for at in loc).removeprefix(".")
 
 
 def write_recipe(recipe: Recipe) -> str:
@@ -70,32 +60,6 @@ def _to_json(text: str) -> str:
         return json.dumps(yaml.safe_load(text))
     except (TypeError, ValueError):
         raise RecipeInvalid("Write dates and other special values as words in quotes.") from None
-
-
-def _compose(text: str) -> yaml.Node:
-    """Return the nodes; refuse aliases, tags and deep nesting before."""
-    nesting = 0
-    try:
-        for event in yaml.parse(text, Loader=yaml.SafeLoader):
-            line = event.start_mark.line + 1 if event.start_mark else 1
-            if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-                raise RecipeInvalid(f"line {line}: & and * are not allowed. Write it again.")
-            if getattr(event, "tag", None):
-                raise RecipeInvalid(f"line {line}: tags (!) are not allowed. Remove the tag.")
-            nesting += isinstance(event, yaml.CollectionStartEvent)
-            nesting -= isinstance(event, yaml.CollectionEndEvent)
-            if nesting > MAX_NESTING:
-                raise RecipeInvalid(f"line {line}: nested too deep. Use fewer levels.")
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 1
-        raise RecipeInvalid(f"line {line}: this is no YAML ({error.problem}).") from None
-    except yaml.YAMLError:
-        raise RecipeInvalid("The text has a character that YAML forbids.") from None
-    if not isinstance(node, yaml.MappingNode):
-        raise RecipeInvalid("line 1: a recipe begins with keys, such as name: and cohorts:.")
-    return node
 
 
 def _locate(node: yaml.Node, path: str) -> Iterator[tuple[str, int]]:

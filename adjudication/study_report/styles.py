@@ -11,9 +11,8 @@ from html import escape
 from importlib import import_module
 from typing import Any
 
-from timelines.formats.report.drawing import FONTS
+from timelines.formats.report.drawing import PLAIN, STRONG, register_fonts
 
-PLAIN, STRONG = "Inter-Regular", "Inter-SemiBold"
 #: Points.
 MARGIN, SMALL = 42.0, 7.0
 #: Points that a heading of a table asks for with the first rows below it; a section's asks for more.
@@ -26,18 +25,11 @@ class Styles:
     def __init__(self) -> None:
         self.flow: Any = import_module("reportlab.platypus")
         self.colors: Any = import_module("reportlab.lib.colors")
-        self.metrics: Any = import_module("reportlab.pdfbase.pdfmetrics")
+        self.metrics, _ = register_fonts()
         pages: Any = import_module("reportlab.lib.pagesizes")
         self.page: tuple[float, float] = pages.landscape(pages.A4)
         self.width = self.page[0] - 2 * MARGIN
-        self._register_fonts()
         self._make_styles()
-
-    def _register_fonts(self) -> None:
-        fonts: Any = import_module("reportlab.pdfbase.ttfonts")
-        for name in (PLAIN, STRONG):
-            if name not in self.metrics.getRegisteredFontNames():
-                self.metrics.registerFont(fonts.TTFont(name, str(FONTS / f"{name}.ttf")))
 
     def _make_styles(self) -> None:
         styles: Any = import_module("reportlab.lib.styles")

@@ -33,6 +33,11 @@ class Figure:
     setting: str = ""
 
 
+def name_section(key: str) -> str:
+    """Return a name for addresses and files from the key of a step."""
+    return "".join(c if c.isalnum() else "-" for c in key)
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
     """One part: what was found in sentences, then tables and figures.

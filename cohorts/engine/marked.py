@@ -5,16 +5,17 @@ Aliases, tags, several documents, long texts and deep nesting are refused before
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
 import yaml
 
 from cohorts.engine.values import WindowError
+from timelines.formats.yaml_text import YamlFault, compose
 
 Value = TypeVar("Value")
-MAX_BYTES, MAX_NESTING = 64 * 1024, 40
+MAX_NESTING = 40
 _SCALARS = ("str", "int", "float", "null", "bool")
 
 
@@ -64,42 +65,13 @@ class Marked:
 
 def read_marked(text: str) -> Marked:
     """Read one YAML document; raises WindowError with the line."""
-    if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
-        raise WindowError(f"The text is longer than {MAX_BYTES // 1024} kB. Shorten it.")
     try:
-        _refuse_extras(text)
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        raise WindowError(_locate(error)) from None
-    except yaml.YAMLError:
-        raise WindowError("The text is not YAML: it has a character that YAML forbids.") from None
+        node = compose(text, nesting=MAX_NESTING)
+    except YamlFault as fault:
+        raise WindowError(str(fault)) from None
     if node is None:
         raise WindowError("The text is empty. Write at least name, anchor and where.")
     return _mark(node)
-
-
-def _locate(error: yaml.MarkedYAMLError) -> str:
-    mark = error.problem_mark or error.context_mark
-    line = mark.line + 1 if mark else 1
-    return f"line {line}: the text is not YAML ({error.problem}). Correct this line."
-
-
-def _refuse_extras(text: str) -> None:
-    nesting = 0
-    for event in _parse(text):
-        line = event.start_mark.line + 1 if event.start_mark else 1
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise WindowError(f"line {line}: & and * are not allowed. Write the criterion again.")
-        if getattr(event, "tag", None):
-            raise WindowError(f"line {line}: tags (!) are not allowed. Remove the tag.")
-        nesting += isinstance(event, yaml.CollectionStartEvent)
-        nesting -= isinstance(event, yaml.CollectionEndEvent)
-        if nesting > MAX_NESTING:
-            raise WindowError(f"line {line}: nested too deep. Use fewer levels.")
-
-
-def _parse(text: str) -> Iterator[yaml.Event]:
-    yield from yaml.parse(text, Loader=yaml.SafeLoader)
 
 
 def _mark(node: yaml.Node) -> Marked:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from accounts.wording import format_count
-from adjudication.study_report.values import Dot, Figure, Section
+from adjudication.study_report.values import Dot, Figure, Section, name_section
 from timelines.evaluation.plain import report_from_plain
 from timelines.evaluation.tables import Table, ablation, all_tables, backbones, main, metric_words
 from timelines.evaluation.values import Basis, Report, SourceResult
@@ -18,21 +18,17 @@ DRAWN = ("match_rate", "concordance", "aultc")
 def evaluation_sections(key: str, evaluation: Evaluation) -> Iterator[Section]:
     """Yield a section for each basis of pairing."""
     if evaluation.report is None:
-        yield Section(_name(key), key.capitalize(), missing="The evaluation has no report.")
+        yield Section(name_section(key), key.capitalize(), missing="The evaluation has no report.")
         return
     report = report_from_plain(evaluation.report)
     for basis in report.settings.bases:
         yield Section(
-            f"{_name(key)}-{basis.value}",
+            f"{name_section(key)}-{basis.value}",
             f"{key.capitalize()}, pairs by {basis.value}",
             tuple(_sentences(report, basis)),
             tuple(_tables(report, basis)),
             tuple(_figures(report, basis)),
         )
-
-
-def _name(key: str) -> str:
-    return "".join(c if c.isalnum() else "-" for c in key)
 
 
 def _tables(report: Report, basis: Basis) -> Iterator[Table]:

@@ -13,7 +13,7 @@ from adjudication.recipes.report.settings import (
     spent_section,
 )
 from adjudication.recipes.results import StudyResults
-from adjudication.study_report.values import Section, StudyReport
+from adjudication.study_report.values import Section, StudyReport, name_section
 
 #: Kinds of parts that the published design has: (kind, what a report without one says).
 EXPECTED = (
@@ -59,5 +59,5 @@ def _missing(results: StudyResults) -> Iterator[Section]:
     for step in results.steps:
         if step.state != RecipeStep.State.DONE:
             reason = step.reason or f"The step is {step.get_state_display().lower()}."
-            name = "".join(c if c.isalnum() else "-" for c in step.key)
-            yield Section(f"not-done-{name}", step.key, missing=f"Not in this report: {reason}")
+            name = f"not-done-{name_section(step.key)}"
+            yield Section(name, step.key, missing=f"Not in this report: {reason}")

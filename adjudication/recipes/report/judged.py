@@ -23,7 +23,7 @@ from adjudication.study_report.published import (
     published_ratings,
     published_review,
 )
-from adjudication.study_report.values import Dot, Figure, Section
+from adjudication.study_report.values import Dot, Figure, Section, name_section
 from timelines.evaluation.tables import Table
 
 
@@ -32,13 +32,13 @@ def judge_sections(runs: Mapping[str, JudgeRun]) -> Iterator[Section]:
     for key, run in runs.items():
         report = compute_report(run)
         if not report.games:
-            yield Section(_name(key), key.capitalize(), missing="No game was judged.")
+            yield Section(name_section(key), key.capitalize(), missing="No game was judged.")
             continue
         made = [build(report) for build in tables.TABLES.values()]
         made += _compare(run, runs)
         published = [published_ratings(), published_profile()]
         yield Section(
-            _name(key),
+            name_section(key),
             key.capitalize(),
             tuple(filter(None, (describe_ratings(report.rated), _describe_games(report)))),
             tuple(t for t in (*made, *published) if t.rows),
@@ -76,7 +76,7 @@ def _compare(run: JudgeRun, runs: Mapping[str, JudgeRun]) -> list[Table]:
 def planted_section(key: str, recall: PlantedRecall) -> Section:
     """Return a judge's recall and precision on planted differences."""
     if recall.report is None:
-        return Section(_name(key), key.capitalize(), missing="It has not been measured.")
+        return Section(name_section(key), key.capitalize(), missing="It has not been measured.")
     counts = tally_from_plain(recall.report["counts"])
     found, right = overall(counts)
     shares = [f"{100 * x:.1f} %" if x is not None else "no" for x in (found, right)]
@@ -88,7 +88,7 @@ def planted_section(key: str, recall: PlantedRecall) -> Section:
         _words("recall", "Planted differences, by type and size", recall_table(counts)),
         _words("kinds", "Planted differences, by kind of change", report_of_kinds(counts)),
     )
-    return Section(_name(key), key.capitalize(), (sentence,), made)
+    return Section(name_section(key), key.capitalize(), (sentence,), made)
 
 
 def _words(name: str, title: str, rows: list[tuple[str, ...]]) -> Table:
@@ -99,7 +99,7 @@ def packet_section(key: str, packet: Packet) -> Section:
     """Return how the review of a packet went, once it is closed."""
     if packet.state != Packet.State.CLOSED:
         return Section(
-            _name(key),
+            name_section(key),
             key.capitalize(),
             missing=(
                 f"The packet is {packet.get_state_display().lower()}. Its figures are here once it"
@@ -111,12 +111,8 @@ def packet_section(key: str, packet: Packet) -> Section:
     made = [build(card) for build in CARD_TABLES.values()]
     sentence = describe_card(card) or "No item was decided."
     return Section(
-        _name(key),
+        name_section(key),
         key.capitalize(),
         (sentence,),
         tuple(t for t in (*made, published_review(), published_agreement()) if t.rows),
     )
-
-
-def _name(key: str) -> str:
-    return "".join(c if c.isalnum() else "-" for c in key)

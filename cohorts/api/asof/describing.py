@@ -12,13 +12,10 @@ from rest_framework.request import Request
 
 from accounts.api_access.paging import load_page, read_choice
 from accounts.scoping import StudyRequest
-from cohorts.asof.counting import Cell, find_asked_timelines, list_cell
-from cohorts.asof.figures import Group, read_groups, sum_lanes
-from cohorts.asof.forms import name_version
-from cohorts.asof.jobs import question_of
-from cohorts.asof.lines import Line, PlacedLine, describe_placed
+from cohorts.asof.cells import count_cell, load_groups, load_versions, open_cell
+from cohorts.asof.figures import Group, sum_lanes
+from cohorts.asof.lines import Line, PlacedLine
 from cohorts.asof.states import TOO_EARLY, State
-from cohorts.exposing import expose
 from cohorts.models import AsOfReport, ConceptVersion, LeakageCheck
 
 #: The parameters that choose a number of a report.
@@ -42,7 +39,7 @@ def describe_job(job: AsOfReport | LeakageCheck) -> dict[str, Any]:
     """Return a report, or the rule of a check, with its figures."""
     shown = {name: getattr(job, name) for name in _SHOWN}
     report = job.report or {}
-    versions = _versions(job)
+    versions = load_versions(job)
     return {
         **shown,
         "stays": report.get("stays"),
@@ -60,17 +57,6 @@ def describe_job(job: AsOfReport | LeakageCheck) -> dict[str, Any]:
     }
 
 
-def load_groups(job: AsOfReport | LeakageCheck) -> list[Group]:
-    """Return the groups of figures.
-
-    There are none before it is done, and for a check of features.
-    """
-    if "groups" not in (job.report or {}):
-        return []
-    names = {key: name_version(version) for key, version in _versions(job).items()}
-    return read_groups(job.report or {}, names)
-
-
 def load_cell(
     request: Request, page: StudyRequest, job: AsOfReport | LeakageCheck
 ) -> dict[str, Any]:
@@ -78,7 +64,7 @@ def load_cell(
 
     Raises Http404 for a number that the report lacks, ValidationError.
     """
-    groups, versions = load_groups(job), _versions(job)
+    groups, versions = load_groups(job), load_versions(job)
     if not groups:
         raise Http404
     wanted = read_choice(request, "of", ["lane", "concept"]) or "all"
@@ -95,7 +81,7 @@ def load_cell(
         raise Http404
     known = read_choice(request, "known", [state.value for state in State])
     states = (State(known),) if known else TOO_EARLY
-    total = sum(count.occurrences for count in group.counts if count.state in states)
+    total = count_cell(group, states)
     return load_page(request, range(total), partial(_list_cell, page, job, group, states))
 
 
@@ -119,32 +105,8 @@ def _list_cell(
 ) -> list[dict[str, Any]]:
     if not numbers:
         return []
-    question = question_of(job)
-    cell = Cell(
-        states,
-        lane=group.key if group.kind == "lane" else "",
-        concept=group.key if group.kind == "concept" else "",
-    )
-    found = list_cell(
-        question,
-        find_asked_timelines(question),
-        list(_versions(job).values()),
-        cell,
-        limit=len(numbers),
-        offset=numbers[0],
-    )
-    places = [(one.entry, one.hour) for one in found]
-    described = describe_placed(places)
-    lines = [described[place] for place in places if place in described]
-    expose(page, [line.encounter.public_id for line in lines])
+    lines = open_cell(page, job, group, states, limit=len(numbers), offset=numbers[0])
     return [describe_place(line) for line in lines]
-
-
-def _versions(job: AsOfReport | LeakageCheck) -> Mapping[str, ConceptVersion]:
-    """Return the counted concepts by the key that the stored report has."""
-    if isinstance(job, LeakageCheck):
-        return {}
-    return {str(version.pk): version for version in job.concepts.select_related("concept")}
 
 
 def _public_key(group: Group, versions: Mapping[str, ConceptVersion]) -> str:

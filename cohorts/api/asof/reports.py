@@ -25,7 +25,8 @@ from accounts.api_access.tables import describe_table_files
 from cohorts.api.access import build_study_request, find_dataset, find_versions
 from cohorts.api.asof import bodies
 from cohorts.api.asof.case import as_of_operation
-from cohorts.api.asof.describing import CELL, describe_job, load_cell, load_groups
+from cohorts.api.asof.describing import CELL, describe_job, load_cell
+from cohorts.asof.cells import load_groups
 from cohorts.asof.counting import Question
 from cohorts.asof.exporting import start_as_of_export
 from cohorts.asof.figures import make_table

@@ -20,13 +20,11 @@ from accounts.permissions import (
     user_can_manage_study,
 )
 from accounts.scoping import StudyRequest, study_role_required
-from cohorts.asof.counting import Cell, find_asked_timelines, list_cell
+from cohorts.asof.cells import count_cell, load_groups, open_cell
 from cohorts.asof.exporting import start_as_of_export
-from cohorts.asof.figures import Group, make_plot, make_table, read_groups, sum_lanes
-from cohorts.asof.forms import ExportForm, name_version
-from cohorts.asof.jobs import question_of
+from cohorts.asof.figures import Group, make_plot, make_table, sum_lanes
+from cohorts.asof.forms import ExportForm
 from cohorts.asof.leaks import Leak, describe_leaks, write_leaks
-from cohorts.asof.lines import PlacedLine, describe_placed
 from cohorts.asof.opening import open_job
 from cohorts.asof.states import TOO_EARLY, State
 from cohorts.exposing import expose
@@ -47,7 +45,7 @@ ACTIONS: Mapping[str, Callable[..., None]] = {"cancel": cancel, "retry": retry}
 def as_of_report(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show one report; htmx polls its progress."""
     report = open_job(request, AsOfReport, public_id)
-    context = _figures(report, _names(report)) | {"export_form": ExportForm()}
+    context = _figures(report) | {"export_form": ExportForm()}
     context |= _beside(request, report)
     return _show(request, report, "report", context)
 
@@ -72,7 +70,7 @@ def leakage_check(request: StudyRequest, public_id: str) -> HttpResponse:
             "unmatched": counts.get("unmatched", 0),
         }
     elif check.report is not None:
-        context = _figures(check, {})
+        context = _figures(check)
     return _show(request, check, "check", context)
 
 
@@ -98,7 +96,7 @@ def as_of_table(request: StudyRequest, public_id: str, format: str) -> HttpRespo
     report = open_job(request, AsOfReport, public_id)
     if report.report is None:
         raise Http404
-    groups = read_groups(report.report, _names(report))
+    groups = load_groups(report)
     return table_file(make_table(groups), format, f"as-of-{report.public_id}")
 
 
@@ -195,13 +193,9 @@ def _beside(request: StudyRequest, report: AsOfReport) -> dict[str, Any]:
     }
     if other is None:
         return found
-    assert other.report is not None  # excluded above
-    plots = [
-        make_plot(read_groups(plain, _names(one)))
-        for one, plain in ((report, report.report), (other, other.report))
-    ]
+    plots = [make_plot(load_groups(one)) for one in (report, other)]
     return found | {
-        "beside": _figures(other, _names(other)),
+        "beside": _figures(other),
         "other_words": Source(other.source).words,
         "plot": json_script({**plots[0], "beside": plots[1]}, "evaluation-data"),
     }
@@ -232,17 +226,10 @@ def _show(
     return response
 
 
-def _names(job: AsOfReport | LeakageCheck) -> dict[str, str]:
-    if isinstance(job, LeakageCheck):
-        return {}
-    versions = job.concepts.select_related("concept")
-    return {str(version.pk): name_version(version) for version in versions}
-
-
-def _figures(job: AsOfReport | LeakageCheck, names: dict[str, str]) -> dict[str, Any]:
+def _figures(job: AsOfReport | LeakageCheck) -> dict[str, Any]:
     if job.report is None:
         return {}
-    groups = read_groups(job.report, names)
+    groups = load_groups(job)
     return {
         "groups": groups,
         "total": sum_lanes(groups),
@@ -257,29 +244,13 @@ def _figures(job: AsOfReport | LeakageCheck, names: dict[str, str]) -> dict[str,
 def _show_cell(request: StudyRequest, job: AsOfReport | LeakageCheck) -> HttpResponse:
     if job.report is None:
         raise Http404
-    groups = read_groups(job.report, _names(job))
+    groups = load_groups(job)
     group, states = _chosen(request, [*groups, sum_lanes(groups)])
-    total = sum(count.occurrences for count in group.counts if count.state in states)
+    total = count_cell(group, states)
     page: Page[int] = Paginator(range(total), PER_PAGE).get_page(request.GET.get("page"))
-    question = question_of(job)
-    concepts = list(job.concepts.all()) if isinstance(job, AsOfReport) else []
-    cell = Cell(
-        states,
-        lane=group.key if group.kind == "lane" else "",
-        concept=group.key if group.kind == "concept" else "",
+    lines = open_cell(
+        request, job, group, states, limit=PER_PAGE, offset=max(0, page.start_index() - 1)
     )
-    found = list_cell(
-        question,
-        find_asked_timelines(question),
-        concepts,
-        cell,
-        limit=PER_PAGE,
-        offset=max(0, page.start_index() - 1),
-    )
-    places = [(one.entry, one.hour) for one in found]
-    described = describe_placed(places)
-    lines: list[PlacedLine] = [described[place] for place in places if place in described]
-    expose(request, [line.encounter.public_id for line in lines])
     view = "cohorts:as_of_report" if isinstance(job, AsOfReport) else "cohorts:leakage_check"
     context = {
         "job": job,

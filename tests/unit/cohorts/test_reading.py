@@ -117,7 +117,7 @@ REFUSED = {
     "name: x\nanchor: admission\nwhere: [{stay: age, at least: 9, at most: 8}]": "line 3, stay: nothing is in it",
     "name: x\nanchor: admission\nwhere: [{stay: age}]": "line 3, stay: say what age is",
     "name: x\nanchor: admission\nwhere: [{stay: sex, at least: F}]": "line 3, stay: say what sex is",
-    "name: &x a\nanchor: *x": "line 1: & and * are not allowed. Write the criterion again.",
+    "name: &x a\nanchor: *x": "line 1: & and * are not allowed. Write it again.",
     "name: !!python/name:os.system x": "line 1: tags (!) are not allowed. Remove the tag.",
     "name: x\n---\nname: y": "line 2: the text is not YAML",
     "name: \x07": "The text is not YAML: it has a character that YAML forbids.",

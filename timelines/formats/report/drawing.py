@@ -37,7 +37,7 @@ def draw_report(report: Report) -> bytes:
 
 
 @cache
-def _register_fonts() -> tuple[Any, dict[str, Any]]:
+def register_fonts() -> tuple[Any, dict[str, Any]]:
     """Register the fonts once; return ReportLab's metrics and the fonts."""
     metrics = import_module("reportlab.pdfbase.pdfmetrics")
     fonts = import_module("reportlab.pdfbase.ttfonts")
@@ -52,7 +52,7 @@ class _Sheet:
 
     def __init__(self, report: Report) -> None:
         self.report = report
-        self.metrics, self.fonts = _register_fonts()
+        self.metrics, self.fonts = register_fonts()
         self.file = io.BytesIO()
         canvas = import_module("reportlab.pdfgen.canvas")
         self.canvas: Any = canvas.Canvas(
