@@ -33,6 +33,8 @@ PARTS: Mapping[str, tuple[type[BaseModel], str]] = {
     "planted": (PlantedPart, "measurement of planted differences"),
     "packets": (PacketPart, "packet"),
 }
+#: Choices of a setting that may follow the preset, by their words.
+_OPTIONAL: Mapping[str, bool | None] = {"": None, "yes": True, "no": False}
 #: Fields of the recipe itself.
 HEAD = ("name", "about", "cohorts", "cases")
 #: Of a new part, so that it can be read at once.
@@ -47,7 +49,7 @@ START: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """One input. `kind` is text, lines, check or choice."""
+    """One input. `kind` is text, prose, lines, check or choice."""
 
     name: str
     label: str
@@ -127,7 +129,7 @@ def _read_part(schema: type[BaseModel], prefix: str, given: Mapping[str, str]) -
 
 def _put(plain: dict[str, Any], name: str, value: Any, usual: Any = None) -> None:
     """Add a value, unless it is empty or the usual one."""
-    if value in (None, "", [], {}) or value == usual or value is False:
+    if value in (None, "", [], {}) or value == usual:
         return
     plain[name] = value
 
@@ -147,15 +149,19 @@ def _parts(plain: Mapping[str, Any], kind: str) -> Sequence[Mapping[str, Any]]:
 
 def _field(name: str, label: str, info: FieldInfo, value: Any) -> FormField:
     kind, choices = _kind(info)
+    kind = "prose" if name == "about" else kind
     label = label.replace("_", " ")
     shown = info.get_default() if value is None and not info.is_required() else value
-    return FormField(name, label, kind, _words(shown), choices)
+    words = "" if kind == "check" and not shown else _words(shown)
+    return FormField(name, label, kind, words, choices)
 
 
 def _kind(info: FieldInfo) -> tuple[str, tuple[str, ...]]:
     kind = info.annotation
     if kind is bool:
         return "check", ()
+    if kind == bool | None:
+        return "choice", tuple(_OPTIONAL)
     if typing.get_origin(kind) is Literal:
         return "choice", tuple(map(str, typing.get_args(kind)))
     if isinstance(kind, type) and issubclass(kind, Enum):
@@ -172,15 +178,17 @@ def _is_many(info: FieldInfo) -> bool:
 
 def _words(value: Any) -> str:
     """Return a value as its input shows it."""
-    if value is None or value is False:
+    if value is None:
         return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, Enum):
         return str(value.value)
     if isinstance(value, Mapping):
         return "\n".join(f"{key}={_words(one)}" for key, one in value.items())
     if isinstance(value, list | tuple):
         return "\n".join(map(_words, value))
-    return "yes" if value is True else str(value)
+    return str(value)
 
 
 def _value(info: FieldInfo, text: str | None) -> Any:
@@ -188,6 +196,8 @@ def _value(info: FieldInfo, text: str | None) -> Any:
     kind, _ = _kind(info)
     if kind == "check":
         return bool(text)
+    if info.annotation == bool | None:
+        return _OPTIONAL.get(text or "")
     text = (text or "").replace("\r\n", "\n").strip()
     if kind == "lines":
         return _read_many(info, text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adjudication.judge_runs.actions import find_equal_run, start_judging
@@ -31,26 +31,31 @@ from timelines.runs.baselines import usual_variant
 TEXT_ONLY = TimelineKind.TEXT_ONLY
 
 
-def start_judge_step(step: RecipeStep, recipe: Recipe) -> Made:
-    given = step.arguments
-    datasets = find_datasets(step, recipe)
+def configure_judge(given: Mapping[str, Any]) -> JudgeConfig:
+    """Return a judge's settings; what its part leaves open is the preset's."""
     chosen: dict[str, Any] = {} if given["series"] is None else {"series_limit": given["series"]}
     if given["tolerance"] == "fixed":
         chosen["tolerance"] = FIXED_TOLERANCE
-    config = preset_config(
+    if given["uid_table"] is not None:
+        chosen["uid_table"] = given["uid_table"]
+    return preset_config(
         given["preset"],
         seed=given["seed"],
         swap=given["swap"],
-        uid_table=given["uid_table"],
         **chosen,
     )
+
+
+def start_judge_step(step: RecipeStep, recipe: Recipe) -> Made:
+    given = step.arguments
+    datasets = find_datasets(step, recipe)
     asked = {
         "study": step.launch.study,
         "datasets": datasets,
         "sources": _judged_sources(step, datasets),
         "judge": given["judge"],
         "model": given["model"],
-        "config": config,
+        "config": configure_judge(given),
         "cases": list(recipe.cases),
     }
     if (found := find_equal_run(**asked)) is not None:

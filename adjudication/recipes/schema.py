@@ -80,7 +80,8 @@ class JudgePart(Strict):
     #: The runs' text-only timelines too.
     text_only: bool = False
     swap: bool = False
-    uid_table: bool = False
+    #: Show UIDs and spans to the judge; without it as the preset.
+    uid_table: bool | None = None
     #: "fixed": three hours at any distance from admission.
     tolerance: Literal["scaled", "fixed"] = "scaled"
     seed: Annotated[int, Number, Field(ge=0)] = SEED

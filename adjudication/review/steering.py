@@ -143,17 +143,14 @@ def list_strata() -> tuple[str, ...]:
 
 
 def pairing_lines(packet: Packet) -> list[PairingLine]:
-    """Return a line for each pairing."""
-    rows = (
-        packet.items.values("pairing", "stratum", "quota")
-        .annotate(n=Count("pk"))
-        .order_by("pairing")
-    )
+    """Return a line for each drawn pairing, also for one without items."""
+    rows = list(packet.items.values("pairing", "stratum", "quota").annotate(n=Count("pk")))
     lines = []
-    for pairing in dict.fromkeys(r["pairing"] for r in rows):
+    for pairing in sorted({*packet.design.get("pairings", ()), *(r["pairing"] for r in rows)}):
         mine = [r for r in rows if r["pairing"] == pairing]
         counts = tuple(sum(r["n"] for r in mine if r["stratum"] == s) for s in list_strata())
-        lines.append(PairingLine(pairing, counts, sum(counts), max(r["quota"] for r in mine)))
+        reviewers = max((r["quota"] for r in mine), default=0)
+        lines.append(PairingLine(pairing, counts, sum(counts), reviewers))
     return lines
 
 

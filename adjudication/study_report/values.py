@@ -51,6 +51,8 @@ class Section:
     tables: tuple[Table, ...] = ()
     figures: tuple[Figure, ...] = ()
     missing: str = ""
+    #: Its sentences are among those that the report begins with.
+    leads: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,7 @@ def _section_to_plain(section: Section) -> dict[str, Any]:
         "title": section.title,
         "found": list(section.found),
         "missing": section.missing,
+        "leads": section.leads,
         "tables": [
             {"name": t.name, "title": t.title, "heads": list(t.heads), "rows": _rows(t)}
             for t in section.tables
@@ -140,6 +143,7 @@ def _section_from_plain(plain: Mapping[str, Any]) -> Section:
             for f in plain["figures"]
         ),
         plain["missing"],
+        plain["leads"],
     )
 
 

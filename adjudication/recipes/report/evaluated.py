@@ -8,9 +8,11 @@ from accounts.wording import format_count
 from adjudication.study_report.values import Dot, Figure, Section, name_section
 from timelines.evaluation.plain import report_from_plain
 from timelines.evaluation.tables import Table, ablation, all_tables, backbones, main, metric_words
-from timelines.evaluation.values import Basis, Report, SourceResult
+from timelines.evaluation.values import Basis, Difference, Estimate, Report, SourceResult
 from timelines.models import Evaluation
 
+#: The way of pairing of the published figures.
+LEADING = Basis.EMBEDDING
 #: The published metrics, drawn for every source.
 DRAWN = ("match_rate", "concordance", "aultc")
 
@@ -28,6 +30,8 @@ def evaluation_sections(key: str, evaluation: Evaluation) -> Iterator[Section]:
             tuple(_sentences(report, basis)),
             tuple(_tables(report, basis)),
             tuple(_figures(report, basis)),
+            # The published metrics pair by embedding; other ways lead only without it.
+            leads=basis is LEADING or LEADING not in report.settings.bases,
         )
 
 
@@ -42,27 +46,42 @@ def _tables(report: Report, basis: Basis) -> Iterator[Table]:
 
 
 def _sentences(report: Report, basis: Basis) -> Iterator[str]:
-    """Say which source is best, and what the record changes.
+    """Say which source is best, and which differences are clear.
 
-    No source is called best whose interval overlaps another's.
+    No source is called best whose interval overlaps another's, and no difference is called clear
+    whose interval contains 0. Differences that are 0 by design, as of timelines with one
+    inventory, are passed over.
     """
     for metric in DRAWN:
         if sentence := _describe_best(report, basis, metric):
             yield sentence
+    unclear = 0
     for difference in report.differences:
-        if difference.basis is not basis:
-            continue
-        for metric in DRAWN:
+        for metric in DRAWN if difference.basis is basis else ():
             change = difference.metrics.get(metric)
             if change is None or change.value is None or change.low is None or change.high is None:
                 continue
-            clear = change.low > 0 or change.high < 0
-            words = "changes" if clear else "does not clearly change"
-            yield (
-                f"{difference.second.label} against {difference.first.label}"
-                f" {words} {_name_metric(metric, basis)}: {change.value:+.3f}"
-                f" (95 % CI {change.low:+.3f} to {change.high:+.3f})."
-            )
+            if change.low > 0 or change.high < 0:
+                yield _describe_change(difference, _name_metric(metric, basis), change)
+            else:
+                unclear += change.low < change.high
+    if unclear:
+        yield f"{format_count(unclear, 'further difference')} between sources: not clear."
+
+
+def _describe_change(difference: Difference, name: str, change: Estimate) -> str:
+    """Return one clear difference, with the digits that its interval needs."""
+    assert change.value is not None  # checked by the caller
+    assert change.low is not None
+    assert change.high is not None
+    ends = sorted((abs(change.low), abs(change.high)))
+    words = "higher" if change.value > 0 else "lower"
+    digits = 3 if ends[0] >= 0.0005 else 4
+    size, low, high = (f"{x:.{digits}f}" for x in (abs(change.value), *ends))
+    return (
+        f"{difference.second.label} has a {words} {name} than {difference.first.label}:"
+        f" by {size} (95 % CI {low} to {high})."
+    )
 
 
 def _describe_best(report: Report, basis: Basis, metric: str) -> str:
@@ -79,8 +98,14 @@ def _describe_best(report: Report, basis: Basis, metric: str) -> str:
     name = name[:1].upper() + name[1:]
     if near:
         count = format_count(len(near), "other source")
-        return f"{name}: no clear best source; {best.label} has {best.value:.3f}, and the interval of {count} reaches its own."
-    return f"{name} is highest for {best.label}: {best.value:.3f} (95 % CI {best.low:.3f} to {best.high:.3f})."
+        return (
+            f"{name}: no clear best source. {best.label} has {best.value:.3f}, and the interval of"
+            f" {count} overlaps with its own."
+        )
+    return (
+        f"{name} is highest for {best.label}: {best.value:.3f}"
+        f" (95 % CI {best.low:.3f} to {best.high:.3f})."
+    )
 
 
 def _name_metric(metric: str, basis: Basis) -> str:

@@ -30,7 +30,7 @@ def gather_report(results: StudyResults) -> StudyReport:
     return StudyReport(
         title=results.recipe.name,
         about=results.recipe.about,
-        found=tuple(sentence for section in sections for sentence in section.found),
+        found=tuple(s for section in sections if section.leads for s in section.found),
         sections=sections,
         differences=tuple(describe_differences(results)),
         settings=gather_settings(results),

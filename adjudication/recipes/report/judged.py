@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from accounts.wording import format_count
 from adjudication.findings.changes import find_comparable_runs
 from adjudication.models import JudgeRun, Packet, PlantedRecall
 from adjudication.planting.plain import tally_from_plain
@@ -49,7 +50,8 @@ def judge_sections(runs: Mapping[str, JudgeRun]) -> Iterator[Section]:
 def _describe_games(report: JudgeReport) -> str:
     return (
         f"{report.games} games of {report.cases} cases gave {report.findings} findings, of which"
-        f" {report.decisive} are decisive; {report.unjudged} games were not judged."
+        f" {report.decisive} are decisive."
+        + (f" {format_count(report.unjudged, 'game')} not judged." if report.unjudged else "")
     )
 
 

@@ -21,6 +21,8 @@ from jobs.models import JobState
 from timelines.evaluation.published import MARK
 from timelines.evaluation.tables import Table, format_words
 
+#: Tables with more rows are folded.
+LONG = 20
 #: Form → (field, type of the file).
 FILES = {"pdf": ("pdf", "application/pdf"), "zip": ("archive", "application/zip")}
 
@@ -103,6 +105,8 @@ def _show(written: StudyReport | None) -> dict[str, Any]:
             "name": section.name,
             "title": section.title,
             "missing": section.missing,
+            "leads": section.leads,
+            "found": section.found,
             "figures": [(next(figures), figure) for figure in section.figures],
             "tables": [_show_table(table, next(tables)) for table in section.tables],
         }
@@ -117,6 +121,7 @@ def _show_table(table: Table, number: int) -> dict[str, Any]:
         "title": table.title,
         "label": f"Table {number}: {table.title}",
         "heads": table.heads,
+        "long": len(rows) > LONG,
         "rows": [(f"({MARK})" in row[0], row) for row in rows],
     }
 

@@ -200,8 +200,12 @@ def test_the_report_of_a_launch_has_its_figures_tables_and_settings(client):
     names = [section.name for section in made.sections]
     assert names[:2] == ["evaluation-main-span", "evaluation-main-embedding"]
     assert {"judge-gavel", "planted-recall", "packet-packet", "cost"} <= set(names)
+    # The pairs of the published figures lead; others speak in their own sections.
+    assert made.found[0].startswith("Event match rate (embedding pairs)")
+    by_span, by_embedding = made.sections[:2]
+    assert (by_span.leads, by_embedding.leads) == (False, True)
     # Text-only and revised timelines have one inventory, so that neither is best.
-    assert made.found[0].startswith("Span recall: no clear best source; rules")
+    assert by_span.found[0].startswith("Span recall: no clear best source. rules")
     main = next(t for _, t in made.tables if t.name == "main" and "embedding" in t.title)
     assert any("(published)" in str(row[0]) for row in main.rows)
     evaluated = report_from_plain(Evaluation.objects.get().report)
@@ -215,7 +219,9 @@ def test_the_report_of_a_launch_has_its_figures_tables_and_settings(client):
 
     client.force_login(admin)
     page = client.get(reverse("adjudication:study_report", args=[launch.public_id]))
-    assert made.found[0] in page.content.decode()
+    shown = page.content.decode()
+    assert made.found[0] in shown
+    assert by_span.found[0] in shown
     figure = client.get(reverse("adjudication:study_report_figure", args=[launch.public_id, 1]))
     assert b"<svg" in figure.content
     sent = client.get(reverse("adjudication:study_report_file", args=[launch.public_id, "zip"]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from adjudication.recipes.building import (
     PARTS,
     change,
@@ -10,7 +12,9 @@ from adjudication.recipes.building import (
     read_form,
     to_yaml,
 )
+from adjudication.recipes.judging import configure_judge
 from adjudication.recipes.reading import read_recipe
+from adjudication.recipes.schema import JudgePart
 from adjudication.recipes.starters import load_starter
 
 
@@ -63,3 +67,27 @@ def test_a_part_of_every_kind_is_added_with_a_new_name_and_removed():
     ]
     assert change(plain, "remove-runs-0")["runs"] == [plain["runs"][1]]
     assert change(plain, "remove-runs-9") == change(plain, "remove-nothing-0") == plain
+
+
+@pytest.mark.parametrize("shown", [None, True, False])
+def test_a_choice_that_may_follow_the_preset_comes_back(shown: bool | None):
+    judge = {"name": "j", "sources": ["a", "b"], "uid_table": shown}
+    plain = {"name": "x", "cohorts": ["demo"], "judges": [judge]}
+    (part,) = read_recipe(to_yaml(read_form(send(plain)))).judges
+    assert part.uid_table is shown
+
+
+@pytest.mark.parametrize(
+    ("preset", "said", "shown"),
+    [
+        ("published", None, True),
+        ("published", False, False),
+        ("default", None, False),
+        ("default", True, True),
+    ],
+)
+def test_a_judge_shows_identifiers_as_its_preset_unless_the_recipe_says_otherwise(
+    preset: str, said: bool | None, shown: bool
+):
+    judge = JudgePart(name="j", preset=preset, uid_table=said)  # type: ignore[arg-type]
+    assert configure_judge(judge.model_dump(mode="json")).uid_table is shown
