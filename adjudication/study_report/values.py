@@ -143,7 +143,7 @@ def _section_from_plain(plain: Mapping[str, Any]) -> Section:
             for f in plain["figures"]
         ),
         plain["missing"],
-        plain["leads"],
+        plain.get("leads", True),
     )
 
 

@@ -143,3 +143,39 @@ def test_a_case_id_is_never_a_path(db, tmp_path, case_id):
     call_command("export_summaries", dataset="cohort", study="vectors", out=tmp_path / "out")
     written = [path.resolve() for path in tmp_path.rglob("summary_mapping.json")]
     assert [path.parent.parent for path in written] == [(tmp_path / "out").resolve()]
+
+
+def test_an_import_of_a_stay_computes_only_summaries_that_the_earlier_one_lacks(
+    encounter, tmp_path
+):
+    """Another study's vectors are not copied; neither are those of a changed series."""
+    rows = "t,event,value\n2150-01-01T08:00:00,lab:000:,0\n2150-01-01T08:00:00,lab:001:,77\n"
+    write_case(tmp_path, rows=rows)
+    study = encounter.dataset.study
+    for name, of in (("again", study), ("elsewhere", Study.objects.create(name="other"))):
+        import_dataset(path=tmp_path, format="cases", name=name, study=of, by=None)
+    embedder = RecordingEmbedder(DIMENSION)
+    assert embed_encounter(encounter, embedder) == 200
+    again, elsewhere = Encounter.objects.exclude(pk=encounter.pk).order_by("dataset__name")
+    embedder.texts.clear()
+    assert embed_encounter(again, embedder) == 1
+    (computed,) = embedder.texts
+    assert "77" in computed
+    first, _ = EncounterSearch(encounter.pk, embedder.name).fetch()
+    names, vectors = EncounterSearch(again.pk, embedder.name).fetch()
+    assert names == ["lab:000:", "lab:001:"]
+    expected = EncounterSearch(encounter.pk, embedder.name).fetch()[1][first.index("lab:000:")]
+    np.testing.assert_array_equal(vectors[0], expected)
+    assert embed_encounter(elsewhere, embedder) == 2
+
+
+class RecordingEmbedder(HashingEmbedder):
+    """Notes the documents that it is asked for."""
+
+    def __init__(self, dimension: int) -> None:
+        super().__init__(dimension=dimension)
+        self.texts: list[str] = []
+
+    async def embed_documents(self, texts, *, batch_size=None):
+        self.texts.extend(texts)
+        return await super().embed_documents(texts, batch_size=batch_size)

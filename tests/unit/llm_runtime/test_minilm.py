@@ -6,6 +6,7 @@ Skipped if its packages are not installed.
 import numpy as np
 import pytest
 
+from llm_runtime.base import ProviderError
 from llm_runtime.calls.blocking import run_blocking
 from llm_runtime.providers.minilm import MiniLMEmbedder
 
@@ -60,3 +61,18 @@ def test_without_a_grant_it_takes_the_cores_up_to_four(monkeypatch, granted):
     monkeypatch.setenv("OMP_NUM_THREADS", granted)
     monkeypatch.setattr("os.cpu_count", lambda: 64)
     assert MiniLMEmbedder()._threads == 4
+
+
+def test_bfloat16_has_a_name_of_its_own_and_nearly_the_same_vectors(embedder: MiniLMEmbedder):
+    texts = ["lab:lactate:blood (mmol/L)\ncount 2, mean 3.1", "chart:heart rate: (bpm)", "lactate"]
+    quick = MiniLMEmbedder(threads=1, dtype="bfloat16")
+    vectors = run_blocking(quick.embed_documents(texts))
+    assert (quick.name, vectors.dtype) == (f"{embedder.name}-bfloat16", np.float32)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
+    cosines = (vectors * run_blocking(embedder.embed_documents(texts))).sum(axis=1)
+    assert cosines.min() > 0.999
+
+
+def test_other_numbers_are_refused():
+    with pytest.raises(ProviderError, match="dtype is 'int8'; set it to float32 or bfloat16"):
+        MiniLMEmbedder(dtype="int8")
