@@ -35,6 +35,19 @@ PARTS: Mapping[str, tuple[type[BaseModel], str]] = {
 }
 #: Choices of a setting that may follow the preset, by their words.
 _OPTIONAL: Mapping[str, bool | None] = {"": None, "yes": True, "no": False}
+#: Labels of fields whose names say too little.
+_LABELS: Mapping[str, str] = {
+    "about": "description",
+    "each": "differences of each type",
+    "redistribute": "fill gaps from other strata",
+    "rho": "ρ",
+    "rho_sweep": "sweep of ρ",
+    "second": "pairings with a second reviewer",
+    "series": "series shown to the judge",
+    "swap": "judge both orders",
+    "text_only": "text-only timelines, too",
+    "uid_table": "UIDs and spans shown to the judge",
+}
 #: Fields of the recipe itself.
 HEAD = ("name", "about", "cohorts", "cases")
 #: Of a new part, so that it can be read at once.
@@ -150,7 +163,7 @@ def _parts(plain: Mapping[str, Any], kind: str) -> Sequence[Mapping[str, Any]]:
 def _field(name: str, label: str, info: FieldInfo, value: Any) -> FormField:
     kind, choices = _kind(info)
     kind = "prose" if name == "about" else kind
-    label = label.replace("_", " ")
+    label = _LABELS.get(label, label.replace("_", " "))
     shown = info.get_default() if value is None and not info.is_required() else value
     words = "" if kind == "check" and not shown else _words(shown)
     return FormField(name, label, kind, words, choices)
