@@ -1,4 +1,4 @@
-"""Measure how fast the summaries of a case become vectors, and which ranks change.
+"""Measure how fast summaries become vectors, and which ranks change.
 
 Run `python -m benchmarks.embedding`; the peer is the same model in float32. Both embed the
 summaries of demo cases on one thread, in turns of 64 texts, so that a busy machine slows both

@@ -77,7 +77,7 @@ def embed_encounter(
 
 
 def copy_equal(encounter: Encounter, model: str) -> int:
-    """Copy vectors of equal summaries from the stay's other cases in its study.
+    """Copy the vectors of equal summaries of the stay in its study.
 
     Returns how many were copied.
     """

@@ -148,7 +148,7 @@ def test_a_case_id_is_never_a_path(db, tmp_path, case_id):
 def test_an_import_of_a_stay_computes_only_summaries_that_the_earlier_one_lacks(
     encounter, tmp_path
 ):
-    """Another study's vectors are not copied; neither are those of a changed series."""
+    """Vectors of another study or of a changed series are not copied."""
     rows = "t,event,value\n2150-01-01T08:00:00,lab:000:,0\n2150-01-01T08:00:00,lab:001:,77\n"
     write_case(tmp_path, rows=rows)
     study = encounter.dataset.study
