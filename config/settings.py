@@ -91,11 +91,15 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "accounts.requests.middleware.UploadMiddleware",
+    "accounts.sign_in.devices.KnownDeviceMiddleware",
     "accounts.requests.middleware.SessionLimitMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "accounts.requests.middleware.FirstPasswordMiddleware",
+    "accounts.requests.limits.TooManyRequestsMiddleware",
+    "config.rate_limits.RateLimitMiddleware",
     "adjudication.views.asking.AskFirstMiddleware",
 ]
 
@@ -184,6 +188,13 @@ AUTHENTICATION_BACKENDS = ["accounts.sign_in.backends.ThrottledBackend"]
 # After so many failed attempts for one name from one address, that pair waits.
 SIGN_IN_ATTEMPTS = env.integer("SIGN_IN_ATTEMPTS", 5, minimum=1)
 SIGN_IN_LOCK_MINUTES = env.integer("SIGN_IN_LOCK_MINUTES", 15, minimum=1)
+# After so many from one address, and in all, only browsers that know the person go on.
+SIGN_IN_ADDRESS_ATTEMPTS = env.integer("SIGN_IN_ADDRESS_ATTEMPTS", 50, minimum=1)
+SIGN_IN_TOTAL_ATTEMPTS = env.integer("SIGN_IN_TOTAL_ATTEMPTS", 500, minimum=1)
+# So many passwords are checked at once in one web process: each check keeps a core busy.
+PASSWORD_CHECKS = env.integer("PASSWORD_CHECKS", 1, minimum=1)
+# Multiplies how often a person may ask for what is costly (`config.rate_limits`).
+REQUEST_LIMITS = env.integer("REQUEST_LIMITS", 1, minimum=0)
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
     for name, options in (
@@ -289,6 +300,7 @@ REST_FRAMEWORK = {
         "accounts.api_access.authentication.ApiTokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
+    "DEFAULT_THROTTLE_CLASSES": ["config.rate_limits.PersonThrottle"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["accounts.api_access.parsing.CheckedJSONParser"],
@@ -429,6 +441,11 @@ CELERY_TIMEZONE = "UTC"
 # The schedule below is all of it: a file of last times would only be one more to damage.
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
 CELERY_BEAT_SCHEDULE = {
+    "counts": {
+        "task": "accounts.tasks.delete_ended_counts",
+        "schedule": 3600,
+        "options": {"queue": "pipeline", "expires": 600},
+    },
     "sweep": {
         "task": "jobs.tasks.sweep",
         "schedule": env.integer("SWEEP_SECONDS", 15, minimum=1),
