@@ -2,8 +2,10 @@
 
 
 def application(environ, start_response):
-    """Read the stated length, as Django does."""
+    """Read the stated length, as Django does; /headers: what a proxy says."""
     body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-    answer = f"{len(body)} bytes".encode()
+    said = [environ.get(f"HTTP_X_FORWARDED_{name}", "none") for name in ("FOR", "PROTO")]
+    words = " ".join(said) if environ["PATH_INFO"] == "/headers" else f"{len(body)} bytes"
+    answer = words.encode()
     start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", str(len(answer)))])
     return [answer]
