@@ -389,6 +389,9 @@ OMOP_DATABASE_URL = env.url("OMOP_DATABASE_URL", schemes=POSTGRESQL, default="")
 # Uploads of the import page. Their files are below MEDIA_ROOT, which workers of the queue ingest need.
 UPLOAD_BYTES = env.integer("UPLOAD_BYTES", 10_000_000_000, minimum=1)
 UPLOAD_FILES = env.integer("UPLOAD_FILES", 20_000, minimum=1)
+# A command that ends with 0 if the files in its last argument, a folder, are clean.
+UPLOAD_SCANNER = env.text("UPLOAD_SCANNER", "")
+UPLOAD_SCANNER_SECONDS = env.integer("UPLOAD_SCANNER_SECONDS", 600, minimum=1)
 DATA_UPLOAD_MAX_NUMBER_FILES = UPLOAD_FILES
 FILE_UPLOAD_HANDLERS = ["ehr.uploads.receiving.ReceivingHandler"]
 # Folders of the server that study admins may import: each, and the folders directly inside it.
