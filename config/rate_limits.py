@@ -1,4 +1,4 @@
-"""Limit how often one person asks for what is costly, on pages and in the API.
+"""Limit how often a person asks for what is costly, also in the API.
 
 A request that is not in the table has no limit. Counts are in the database, so that several web
 processes count together. REQUEST_LIMITS multiplies every limit; 0 switches them off.

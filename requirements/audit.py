@@ -1,4 +1,4 @@
-"""Audit the locked packages: known vulnerabilities and licences; list them.
+"""Audit the locked packages: vulnerabilities, licences; list them.
 
     python requirements/audit.py licences          against licences.toml; needs no network
     python requirements/audit.py vulnerabilities   against the registry's list of known ones
@@ -110,7 +110,7 @@ def is_list_reachable() -> bool:
 
 
 def find_vulnerabilities(locks: Iterable[str]) -> list[str]:
-    """Return what is known of the locked versions, and what is not in the list."""
+    """Return known vulnerabilities, and packages that are not in the list."""
     found = set()
     for lock in locks:
         for package in audit_file(HERE / f"{lock}.txt"):

@@ -1,4 +1,4 @@
-"""Limit sign-ins for each pair of name and address, for each address, and in all.
+"""Limit sign-ins for each name and address, each address, and in all.
 
 The counts are in the database, on database time (`accounts.requests.counting`). A browser in which
 that person has signed in before has its own count and no other, so that nobody can lock out

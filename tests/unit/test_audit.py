@@ -1,4 +1,4 @@
-"""The audit of locked packages: licences, vulnerabilities, bills of materials."""
+"""The audit of locked packages, and their bills of materials."""
 
 import importlib.util
 import json

@@ -1,4 +1,4 @@
-"""Files that are not what their names say, and what a scanner says of them."""
+"""Files that are not what their names say, and what a scanner says."""
 
 import gzip
 import logging
