@@ -100,6 +100,7 @@ MIDDLEWARE = [
     "accounts.requests.middleware.FirstPasswordMiddleware",
     "accounts.requests.limits.TooManyRequestsMiddleware",
     "config.rate_limits.RateLimitMiddleware",
+    "accounts.audit.downloads.DownloadTrailMiddleware",
     "adjudication.views.asking.AskFirstMiddleware",
 ]
 

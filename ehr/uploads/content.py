@@ -1,7 +1,7 @@
 """Check that sent files are what their names say, by their first bytes.
 
-Imports read text, gzip and Parquet. Programs, scripts, office files, images and archives inside an
-upload are refused before anything reads them.
+Programs, scripts and shortcuts are refused before anything reads them, and so is a file of one kind
+under the name of another.
 """
 
 from __future__ import annotations
@@ -9,40 +9,58 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from ehr.uploads.names import UploadRefused, show_name
 
-GZIP, PARQUET = "gzip", "Parquet"
-#: How files of a kind begin. A text begins with none of these.
-KINDS = {
-    b"\x1f\x8b": GZIP,
-    b"PAR1": PARQUET,
-    b"\x7fELF": "a program",
-    b"\xfe\xed\xfa\xce": "a program",
-    b"\xfe\xed\xfa\xcf": "a program",
-    b"\xce\xfa\xed\xfe": "a program",
-    b"\xcf\xfa\xed\xfe": "a program",
-    b"\xca\xfe\xba\xbe": "a program",
-    b"\x00asm": "a program",
-    b"#!": "a script",
-    b"L\x00\x00\x00\x01\x14\x02\x00": "a shortcut",
-    b"PK\x03\x04": "a zip or an office file",
-    b"PK\x05\x06": "a zip or an office file",
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an office file",
-    b"%PDF": "a PDF",
-    b"Rar!": "an archive",
-    b"7z\xbc\xaf\x27\x1c": "an archive",
-    b"BZh9": "an archive",
-    b"\xfd7zXZ": "an archive",
-    b"\x28\xb5\x2f\xfd": "an archive",
-    b"\x89PNG": "an image",
-    b"\xff\xd8\xff": "an image",
-    b"GIF8": "an image",
-    b"SQLite format 3": "a database",
-}
-#: What a name promises.
-STATED = {".gz": GZIP, ".parquet": PARQUET}
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of file: how it begins, and the endings of its names.
+
+    Without endings it is never taken.
+    """
+
+    words: str
+    starts: tuple[bytes, ...]
+    endings: frozenset[str] = frozenset()
+
+
+def _kind(words: str, endings: str, *starts: bytes) -> Kind:
+    return Kind(words, starts, frozenset(endings.split()))
+
+
+PROGRAM = Kind(
+    "a program",
+    (
+        b"\x7fELF",
+        b"\xfe\xed\xfa\xce",
+        b"\xfe\xed\xfa\xcf",
+        b"\xce\xfa\xed\xfe",
+        b"\xcf\xfa\xed\xfe",
+        b"\xca\xfe\xba\xbe",
+        b"\x00asm",
+    ),
+)
+GZIP = _kind("gzip", ".gz .tgz", b"\x1f\x8b")
+#: A text begins with none of these.
+KINDS = (
+    PROGRAM,
+    _kind("a script", "", b"#!"),
+    _kind("a shortcut", "", b"L\x00\x00\x00\x01\x14\x02\x00"),
+    GZIP,
+    _kind("Parquet", ".parquet", b"PAR1"),
+    _kind("a zip", ".zip .docx .xlsx .pptx .odt .ods", b"PK\x03\x04", b"PK\x05\x06"),
+    _kind("an office file", ".doc .xls .ppt .msg", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
+    _kind("a PDF", ".pdf", b"%PDF"),
+    _kind("an archive", ".rar .7z .bz2 .xz .zst", b"Rar!", b"7z\xbc\xaf\x27\x1c", b"BZh9"),
+    _kind("an archive", ".xz .zst", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd"),
+    _kind("an image", ".png .jpg .jpeg .gif", b"\x89PNG", b"\xff\xd8\xff", b"GIF8"),
+    _kind("a database", ".db .sqlite .sqlite3", b"SQLite format 3"),
+)
+#: Endings of files that imports read: what they promise must be true.
+STATED = {".gz": "gzip", ".parquet": "Parquet"}
 #: Names of files that a person's computer runs when they are opened.
 PROGRAMS = {
     *(".exe", ".dll", ".com", ".scr", ".msi", ".jar", ".lnk", ".bat", ".cmd", ".ps1", ".sh"),
@@ -54,28 +72,26 @@ _START = 64
 
 
 def check_content(path: Path, name: str) -> None:
-    """Raise UploadRefused for a file that no format has."""
-    if path.suffix.lower() in PROGRAMS:
-        raise UploadRefused(f"{show_name(name)} is a program or script by its name. Remove it.")
+    """Raise UploadRefused for a program, and for a name that misleads."""
+    ending, shown = path.suffix.lower(), show_name(name)
+    if ending in PROGRAMS:
+        raise UploadRefused(f"{shown} is a program or script by its name. Remove it.")
     with path.open("rb") as file:
         kind = find_kind(file.read(_START))
-    stated = STATED.get(path.suffix.lower(), "")
-    if stated == GZIP == kind:
-        kind, stated = _find_packed_kind(path, name), ""
-    if stated and kind != stated:
-        raise UploadRefused(f"{show_name(name)} is not {stated}, as its name says. Send it anew.")
-    if kind and not stated:
+    words = "text" if kind is None else kind.words
+    if STATED.get(ending, words) != words or (kind and ending not in kind.endings):
         raise UploadRefused(
-            f"{show_name(name)} is {kind}, by its first bytes, which its name does not say. Remove"
-            " or rename it."
+            f"{shown} is {words} by its first bytes, not what its name says. Remove or rename it."
         )
+    if kind is GZIP and _find_packed_kind(path, shown) is PROGRAM:
+        raise UploadRefused(f"{shown} has a program inside. Remove it.")
 
 
-def find_kind(start: bytes) -> str:
-    """Return what begins with these bytes; "" for a text."""
+def find_kind(start: bytes) -> Kind | None:
+    """Return what begins with these bytes; None for a text."""
     if start.startswith(WINDOWS) and 0 in start:
-        return "a program"
-    return next((kind for magic, kind in KINDS.items() if start.startswith(magic)), "")
+        return PROGRAM
+    return next((kind for kind in KINDS if start.startswith(kind.starts)), None)
 
 
 def check_contents(files: Iterable[Path], folder: Path) -> None:
@@ -84,10 +100,10 @@ def check_contents(files: Iterable[Path], folder: Path) -> None:
         check_content(path, path.relative_to(folder).as_posix())
 
 
-def _find_packed_kind(path: Path, name: str) -> str:
-    """Return the kind of what is in a gzip file."""
+def _find_packed_kind(path: Path, shown: str) -> Kind | None:
+    """Return the kind of what is in a gzip file. Raises UploadRefused."""
     try:
         with gzip.open(path) as file:
             return find_kind(file.read(_START))
     except (OSError, EOFError, zlib.error):
-        raise UploadRefused(f"{show_name(name)} is damaged or cut short. Pack it again.") from None
+        raise UploadRefused(f"{shown} is damaged or cut short. Pack it again.") from None

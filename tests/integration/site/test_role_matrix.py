@@ -98,7 +98,8 @@ SHOWN = ("text/html", "application/json", "application/vnd.oai.openapi")
 def is_download(response: Any) -> bool:
     """Return True for a file: by its header, or by its kind."""
     kind = response.get("Content-Type", "text/html")
-    return "Content-Disposition" in response or not kind.startswith(SHOWN)
+    stated = response.get("Content-Disposition", "")
+    return stated.startswith("attachment") or not kind.startswith(SHOWN)
 
 
 def extract_texts(content: bytes) -> tuple[str, str]:
