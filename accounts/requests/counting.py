@@ -6,7 +6,7 @@ digests: the table stores neither names nor addresses of clients.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from django.db import connection, transaction
 from django.db.models import F
@@ -66,7 +66,7 @@ def make_key(*words: str) -> str:
 
 def spend(key: str, limit: Limit) -> Count:
     """Count one more; the window of a limit that is reached stays."""
-    values = {"key": key, "most": limit.most, "seconds": limit.seconds, "renewed": limit.renewed}
+    values: dict[str, str | int] = {"key": key, **asdict(limit)}
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_SPEND, values)
         count, seconds = cursor.fetchone()

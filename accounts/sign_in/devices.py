@@ -57,10 +57,10 @@ def find_device(request: HttpRequest, username: str) -> str:
 
 def _read_cookie(request: HttpRequest, username: str) -> str:
     """Return what a cookie of ours says; "" without one."""
-    found: str = request.get_signed_cookie(
+    found = request.get_signed_cookie(
         _cookie_name(username), default="", salt=_SALT, max_age=DAYS * 24 * 3600
     )
-    return found
+    return found or ""
 
 
 def _cookie_name(username: str) -> str:

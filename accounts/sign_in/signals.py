@@ -54,7 +54,7 @@ def on_failure(
     )
     account = get_user_model().objects.filter(username=name).first()
     attempt = throttle.find_attempt(request)
-    count = attempt and attempt.find_count(known_account=account is not None)
+    count = attempt.find_count(known_account=account is not None) if attempt else None
     if count is not None and not _is_recorded(count):
         return
     detail: dict[str, Any] = (
