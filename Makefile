@@ -11,7 +11,7 @@ COVERAGE_FLOOR ?= 96
 TEST_WORKERS ?= logical
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test test-deep test-fast check fix bench services stop lock
+.PHONY: help setup demo run test test-deep test-fast check audit sbom fix bench services stop lock
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,13 +38,21 @@ services: setup  ## start the embedded PostgreSQL and broker unless they run
 stop: setup  ## stop the embedded PostgreSQL and broker
 	@$(PY) -m config.services stop
 
-check: setup  ## lint, format check, types, import rules
+check: setup audit  ## lint, format check, types, import rules, licences and known vulnerabilities of packages
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@$(MYPY)
 	@$(VENV)/bin/lint-imports
 	@$(VENV)/bin/deno lint --quiet
 	@$(VENV)/bin/deno fmt --quiet --check
+
+# AUDIT=required fails if the registry's list of vulnerabilities cannot be read.
+audit: setup  ## licences and known vulnerabilities of the locked packages
+	@$(PY) requirements/audit.py licences
+	@$(PY) requirements/audit.py vulnerabilities
+
+sbom: setup  ## write a bill of materials (CycloneDX) for each lock to build/sbom
+	@$(PY) requirements/audit.py sbom build/sbom
 
 fix: setup  ## format, and apply the linter's fixes
 	@$(PY) -m ruff check --fix .

@@ -77,9 +77,10 @@ class Membership(models.Model):
 
 
 class SignInAttempts(models.Model):
-    """Failed sign-ins of one pair of name and address, by digest.
+    """How often something happened in a window of time, by a digest.
 
-    See `accounts.sign_in.throttle`.
+    Failed sign-ins of a name, an address and in all (`accounts.sign_in.throttle`), and a person's
+    costly requests (`config.rate_limits`). See `accounts.requests.counting`.
     """
 
     key = models.CharField(max_length=64, primary_key=True)

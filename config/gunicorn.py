@@ -1,5 +1,7 @@
 """Gunicorn's settings: threads, structured logs, no access log.
 
+A thread answers only requests that have arrived (`config.web.worker`).
+
 Used as `gunicorn -c python:config.gunicorn config.wsgi`.
 """
 
@@ -11,7 +13,7 @@ from config.logging import install_exception_hooks, logging_config
 env = Env()
 
 bind = f"{env.text('WEB_HOST', '127.0.0.1')}:{env.integer('PORT', 8000, minimum=1, maximum=65535)}"
-worker_class = "gthread"
+worker_class = "config.web.worker.BufferingWorker"
 workers = env.integer("WEB_PROCESSES", 1, minimum=1)
 threads = env.integer("WEB_THREADS", 8, minimum=1)
 timeout = 60

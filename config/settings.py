@@ -91,11 +91,16 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "accounts.requests.middleware.UploadMiddleware",
+    "accounts.sign_in.devices.KnownDeviceMiddleware",
     "accounts.requests.middleware.SessionLimitMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "accounts.requests.middleware.FirstPasswordMiddleware",
+    "accounts.requests.limits.TooManyRequestsMiddleware",
+    "config.rate_limits.RateLimitMiddleware",
+    "accounts.audit.downloads.DownloadTrailMiddleware",
     "adjudication.views.asking.AskFirstMiddleware",
 ]
 
@@ -184,6 +189,13 @@ AUTHENTICATION_BACKENDS = ["accounts.sign_in.backends.ThrottledBackend"]
 # After so many failed attempts for one name from one address, that pair waits.
 SIGN_IN_ATTEMPTS = env.integer("SIGN_IN_ATTEMPTS", 5, minimum=1)
 SIGN_IN_LOCK_MINUTES = env.integer("SIGN_IN_LOCK_MINUTES", 15, minimum=1)
+# After so many from one address, and in all, only browsers that know the person go on.
+SIGN_IN_ADDRESS_ATTEMPTS = env.integer("SIGN_IN_ADDRESS_ATTEMPTS", 50, minimum=1)
+SIGN_IN_TOTAL_ATTEMPTS = env.integer("SIGN_IN_TOTAL_ATTEMPTS", 500, minimum=1)
+# So many passwords are checked at once in one web process: each check keeps a core busy.
+PASSWORD_CHECKS = env.integer("PASSWORD_CHECKS", 1, minimum=1)
+# Multiplies how often a person may ask for what is costly (`config.rate_limits`).
+REQUEST_LIMITS = env.integer("REQUEST_LIMITS", 1, minimum=0)
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
     for name, options in (
@@ -230,9 +242,8 @@ CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
         "script-src": [SELF],
-        # The hash is that of an empty style element, which Plotly creates and then fills through
-        # the object model.
-        "style-src": [SELF, "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"],
+        # Plotly's styles are a file, too (`templates/_components/plotly.html`).
+        "style-src": [SELF],
         "img-src": [SELF, "data:", "blob:"],
         "font-src": [SELF],
         "connect-src": [SELF],
@@ -289,6 +300,7 @@ REST_FRAMEWORK = {
         "accounts.api_access.authentication.ApiTokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
+    "DEFAULT_THROTTLE_CLASSES": ["config.rate_limits.PersonThrottle"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["accounts.api_access.parsing.CheckedJSONParser"],
@@ -378,6 +390,9 @@ OMOP_DATABASE_URL = env.url("OMOP_DATABASE_URL", schemes=POSTGRESQL, default="")
 # Uploads of the import page. Their files are below MEDIA_ROOT, which workers of the queue ingest need.
 UPLOAD_BYTES = env.integer("UPLOAD_BYTES", 10_000_000_000, minimum=1)
 UPLOAD_FILES = env.integer("UPLOAD_FILES", 20_000, minimum=1)
+# A command that ends with 0 if the files in its last argument, a folder, are clean.
+UPLOAD_SCANNER = env.text("UPLOAD_SCANNER", "")
+UPLOAD_SCANNER_SECONDS = env.integer("UPLOAD_SCANNER_SECONDS", 600, minimum=1)
 DATA_UPLOAD_MAX_NUMBER_FILES = UPLOAD_FILES
 FILE_UPLOAD_HANDLERS = ["ehr.uploads.receiving.ReceivingHandler"]
 # Folders of the server that study admins may import: each, and the folders directly inside it.
@@ -429,6 +444,11 @@ CELERY_TIMEZONE = "UTC"
 # The schedule below is all of it: a file of last times would only be one more to damage.
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
 CELERY_BEAT_SCHEDULE = {
+    "counts": {
+        "task": "accounts.tasks.delete_ended_counts",
+        "schedule": 3600,
+        "options": {"queue": "pipeline", "expires": 600},
+    },
     "sweep": {
         "task": "jobs.tasks.sweep",
         "schedule": env.integer("SWEEP_SECONDS", 15, minimum=1),

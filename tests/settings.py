@@ -35,4 +35,6 @@ from config.settings import DATABASE_OWNER_URL, database_settings  # noqa: E402
 DATABASES = {"default": database_settings(DATABASE_OWNER_URL)}
 # WhiteNoise would read 2,000 static files for each test client; now it looks up what is asked for.
 WHITENOISE_AUTOREFRESH = True
+# Tests ask for much in a minute; those of the limits switch them on.
+REQUEST_LIMITS = 0
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

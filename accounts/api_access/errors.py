@@ -20,6 +20,7 @@ from rest_framework.serializers import CharField, DictField, IntegerField, ListF
 from rest_framework.views import exception_handler
 
 from accounts.permissions import NotAllowed
+from accounts.requests.limits import TooManyRequests
 from accounts.sign_in.password_check import WrongPassword
 
 #: One message for what does not exist, what belongs to another person, and what the framework would
@@ -50,9 +51,7 @@ class ErrorSerializer(Serializer[Any]):
     )
     standing = CharField(required=False, help_text="409: public id of your current decision.")
     left = IntegerField(required=False, help_text="409 not_finished: items still to decide.")
-    retry_after = IntegerField(
-        required=False, help_text="429 throttled at signing: seconds to wait."
-    )
+    retry_after = IntegerField(required=False, help_text="429 throttled: seconds to wait.")
 
 
 #: Builds the response to an exception of that class.
@@ -90,6 +89,10 @@ def _build_wrong_password(error: WrongPassword) -> Refusal:
     return Refusal(HTTPStatus.FORBIDDEN, "wrong_password", str(error))
 
 
+def _build_too_many(error: TooManyRequests) -> Refusal:
+    return Refusal(HTTPStatus.TOO_MANY_REQUESTS, "throttled", str(error), retry_after=error.wait)
+
+
 def _build_not_allowed(error: NotAllowed) -> Refusal:
     return Refusal(HTTPStatus.FORBIDDEN, "not_allowed", str(error))
 
@@ -104,6 +107,7 @@ _builders: dict[type[Exception], Build] = {
     NotFound: _build_missing,
     RequestDataTooBig: _build_too_large,
     WrongPassword: _build_wrong_password,
+    TooManyRequests: _build_too_many,
     NotAllowed: _build_not_allowed,
     PermissionDenied: _build_denied,
 }

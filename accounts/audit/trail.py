@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,12 @@ from accounts.models import AuditEvent, Membership, Study, User
 
 ACTION = re.compile(r"[a-z][a-z_]*(\.[a-z][a-z_]*)*")
 LONGEST_TEXT = 200
+_recorded: ContextVar[int] = ContextVar("recorded", default=0)
+
+
+def count_recorded() -> int:
+    """Return how many events this thread has recorded."""
+    return _recorded.get()
 
 
 def record(
@@ -67,9 +74,11 @@ def record_each(
         "object_type": object_type,
         "detail": _check_detail(detail or {}),
     }
-    return AuditEvent.objects.bulk_create(
+    events = AuditEvent.objects.bulk_create(
         [AuditEvent(**values, object_id=object_id) for object_id in object_ids]
     )
+    _recorded.set(_recorded.get() + len(events))
+    return events
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,14 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, QueryDict
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    JsonResponse,
+    QueryDict,
+    UnreadablePostError,
+)
 from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
 
@@ -65,7 +72,7 @@ class RequestGuardMiddleware:
             sentence = find_refusal(request)
         except RequestDataTooBig:
             return refuse(request, TOO_MUCH, 413)
-        except (SuspiciousOperation, MultiPartParserError):
+        except (SuspiciousOperation, MultiPartParserError, UnreadablePostError):
             return refuse(request, UNREADABLE)
         if sentence is not None:
             return refuse(request, sentence)
@@ -88,10 +95,22 @@ def find_refusal(request: HttpRequest) -> str | None:
     # The API accepts only JSON (`check_json`). If a form were read here, the API would see an empty
     # body and not refuse it.
     later = request.path_info.startswith(API) or request.path_info == UPLOADS
+    if not later and is_large(request):
+        raise RequestDataTooBig
     form = () if later else _texts(request.POST)
     if any(ODD.search(text) for text in (*_texts(request.GET), *form)):
         return ODD_TEXT
     return None
+
+
+def is_large(request: HttpRequest) -> bool:
+    """Return True for a body that is not read into memory.
+
+    The web process answers such a request while it arrives (`config.web.arrival`), so a client that
+    stops sending keeps a thread waiting.
+    """
+    stated = request.META.get("CONTENT_LENGTH") or "0"
+    return stated.isdigit() and int(stated) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
 
 def find_odd_text(form: QueryDict) -> str | None:

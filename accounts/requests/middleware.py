@@ -11,6 +11,8 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
+from accounts.requests.guard import TOO_MUCH, UPLOADS, is_large, refuse
+
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 STARTED = "session_started_at"
@@ -35,6 +37,19 @@ class NoStoreMiddleware:
         response = self._get_response(request)
         response["Cache-Control"] = "no-store"
         return response
+
+
+class UploadMiddleware:
+    """Refuses files of people who are not signed in, before they are read."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer the request, or refuse it. The API reads the token first."""
+        if request.path_info == UPLOADS and is_large(request) and not request.user.is_authenticated:
+            return refuse(request, TOO_MUCH, 413)
+        return self._get_response(request)
 
 
 class SessionLimitMiddleware:

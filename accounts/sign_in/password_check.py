@@ -48,13 +48,12 @@ def require_password(
 ) -> User:
     """Return the active person with that name and password.
 
-    Raises WrongPassword. Call it outside a transaction: a rollback would give the attempt back.
-    Without a request (commands) nothing is throttled.
+    Raises WrongPassword, TooManyRequests. Call it outside a transaction: a rollback would give the
+    attempt back. Without a request (commands) nothing is throttled.
     """
     user = authenticate(request, username=username, password=password, purpose=purpose)
     if user is None:
-        raise WrongPassword(
-            0 if request is None else throttle.seconds_locked(throttle.make_key(request, username))
-        )
+        attempt = throttle.find_attempt(request)
+        raise WrongPassword(0 if attempt is None else attempt.wait)
     assert isinstance(user, User)
     return user

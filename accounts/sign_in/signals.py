@@ -1,6 +1,8 @@
 """Record sign-in, sign-out and failed sign-in in the audit trail.
 
-The name as typed is not recorded: it may be a password.
+The name as typed is not recorded: it may be a password. Failures of one window are recorded when
+they are 1, 2, 4, 8, … and when they reach the limit, with their count: a client that goes on for
+ever does not fill the trail, which nobody can shorten.
 """
 
 from __future__ import annotations
@@ -12,7 +14,10 @@ from django.contrib.auth.signals import user_logged_in, user_logged_out, user_lo
 from django.http import HttpRequest
 
 from accounts.audit.trail import record
+from accounts.models import User
+from accounts.requests.counting import Count
 from accounts.sign_in import throttle
+from accounts.sign_in.devices import mark_device
 from accounts.sign_in.password_check import Purpose
 
 
@@ -26,6 +31,8 @@ def connect() -> None:
 def on_sign_in(request: HttpRequest | None, user: Any, **kwargs: Any) -> None:
     """Someone signed in."""
     record(actor=user, study=None, action="session.sign_in")
+    if request is not None and isinstance(user, User):
+        mark_device(request, user)
 
 
 def on_sign_out(request: HttpRequest | None, user: Any, **kwargs: Any) -> None:
@@ -45,19 +52,21 @@ def on_failure(
         str(credentials.get("username", "")),
         credentials.get("purpose", Purpose.SIGN_IN),
     )
-    locked = request is not None and throttle.seconds_locked(throttle.make_key(request, name)) > 0
     account = get_user_model().objects.filter(username=name).first()
+    attempt = throttle.find_attempt(request)
+    count = attempt.find_count(known_account=account is not None) if attempt else None
+    if count is not None and not _is_recorded(count):
+        return
+    detail: dict[str, Any] = (
+        {} if count is None else {"locked": count.wait > 0, "failures": count.count}
+    )
     if purpose == Purpose.SIGN_IN:
-        record(
-            actor=account,
-            study=None,
-            action="session.sign_in_failed",
-            detail={"known_account": account is not None, "locked": locked},
-        )
+        action, detail["known_account"] = "session.sign_in_failed", account is not None
     else:
-        record(
-            actor=account,
-            study=None,
-            action="account.password_refused",
-            detail={"purpose": str(purpose), "locked": locked},
-        )
+        action, detail["purpose"] = "account.password_refused", str(purpose)
+    record(actor=account, study=None, action=action, detail=detail)
+
+
+def _is_recorded(count: Count) -> bool:
+    """Return True for 1, 2, 4, 8, … and for the last one of the limit."""
+    return count.count == count.most or count.count.bit_count() == 1

@@ -1,35 +1,100 @@
-"""Count failed sign-ins for each pair of name and address.
+"""Limit sign-ins for each name and address, each address, and in all.
 
-The counts are in the database, on database time. Why not a package: the counting is one locked row,
-and the usual packages store the names as typed, and people now and then type their password there
-(docs/adr/0012-accounts-roles-scoping.md).
+The counts are in the database, on database time (`accounts.requests.counting`). A browser in which
+that person has signed in before has its own count and no other, so that nobody can lock out
+somebody else (`accounts.sign_in.devices`). Why not a package: the usual ones store the names as
+typed, and people now and then type their password there (docs/adr/0012-accounts-roles-scoping.md,
+docs/adr/0073-attack.md).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address, ip_network
+
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import connection
 from django.http import HttpRequest
-from django.utils.crypto import salted_hmac
 
 from accounts.models import SignInAttempts
+from accounts.requests import counting
+from accounts.requests.counting import Count, Limit
+from accounts.sign_in.devices import find_device
 from accounts.wording import format_count
 
-_SPEND = """
-INSERT INTO accounts_signinattempts AS seen (key, count, window_ends_at)
-VALUES (%(key)s, 1, statement_timestamp() + make_interval(mins => %(minutes)s))
-ON CONFLICT (key) DO UPDATE SET
-    count = CASE WHEN seen.window_ends_at <= statement_timestamp() THEN 1 ELSE seen.count + 1 END,
-    window_ends_at = CASE WHEN seen.window_ends_at <= statement_timestamp() OR seen.count < %(limit)s
-                          THEN statement_timestamp() + make_interval(mins => %(minutes)s) ELSE seen.window_ends_at END
-RETURNING count
-"""
+_ATTEMPT = "sign_in_attempt"
 
 
-def make_key(request: HttpRequest, username: str) -> str:
-    """Return a digest of name and address, so that the table stores neither."""
-    pair = f"{username.strip().casefold()}\n{client_address(request)}"
-    return salted_hmac("accounts.sign_in.throttle", pair, algorithm="sha256").hexdigest()
+@dataclass(frozen=True)
+class Attempt:
+    """The counts that one attempt spent, until one refused it.
+
+    The first is that of the name and its address or browser.
+    """
+
+    counts: tuple[Count, ...]
+
+    @property
+    def allowed(self) -> bool:
+        """True if a password may be checked."""
+        return all(count.allowed for count in self.counts)
+
+    @property
+    def wait(self) -> int:
+        """Seconds until the next attempt; 0 if it may come now."""
+        return max(count.wait for count in self.counts)
+
+    def find_count(self, *, known_account: bool) -> Count:
+        """Return the count that speaks for this attempt in the trail.
+
+        It is the one that refused it; else the pair's for an account, and the address's for names
+        that are none, of which there is no end.
+        """
+        refused = next((count for count in self.counts if not count.allowed), None)
+        return refused or self.counts[0 if known_account else min(1, len(self.counts) - 1)]
+
+
+def spend_attempt(request: HttpRequest, username: str, *, signing_in: bool) -> Attempt:
+    """Use up one attempt, and note it for `find_attempt`.
+
+    A person who is signed in, or a browser that is known, spends only its own.
+    """
+    device = find_device(request, username)
+    minutes = settings.SIGN_IN_LOCK_MINUTES * 60
+    counts = [spend(make_key(request, username, device))]
+    if signing_in and not device:
+        network = counting.make_key("address", client_network(request))
+        for key, most in (
+            (network, settings.SIGN_IN_ADDRESS_ATTEMPTS),
+            (counting.make_key("all"), settings.SIGN_IN_TOTAL_ATTEMPTS),
+        ):
+            if counts[-1].allowed:
+                counts.append(counting.spend(key, Limit(most, minutes)))
+    attempt = Attempt(tuple(counts))
+    setattr(request, _ATTEMPT, attempt)
+    return attempt
+
+
+def find_attempt(request: HttpRequest | None) -> Attempt | None:
+    """Return the latest attempt of a request."""
+    return getattr(request, _ATTEMPT, None)
+
+
+def give_back(attempt: Attempt) -> None:
+    """Uncount an attempt that was no guess: no password was checked."""
+    for count in attempt.counts:
+        counting.give_back(count.key)
+
+
+def forgive(attempt: Attempt) -> None:
+    """Forget the failures of the pair after a success, and this attempt."""
+    clear(attempt.counts[0].key)
+    give_back(Attempt(attempt.counts[1:]))
+
+
+def make_key(request: HttpRequest, username: str, device: str = "") -> str:
+    """Return a digest of name and address, or of name and browser."""
+    return counting.make_key(username.strip().casefold(), device or client_address(request))
 
 
 def client_address(request: HttpRequest) -> str:
@@ -44,22 +109,28 @@ def client_address(request: HttpRequest) -> str:
     return str(request.META.get("REMOTE_ADDR", ""))
 
 
-def spend(key: str) -> bool:
-    """Use up one attempt; return False if none is left.
+def client_network(request: HttpRequest) -> str:
+    """Return the address, or its network of 2⁶⁴ addresses in IPv6.
+
+    One customer of a provider has that many.
+    """
+    address = client_address(request)
+    try:
+        known = ip_address(address)
+    except ValueError:
+        return address
+    if not isinstance(known, IPv6Address) or known.ipv4_mapped:
+        return address
+    return str(ip_network((known, 64), strict=False))
+
+
+def spend(key: str) -> Count:
+    """Use up one attempt of a name.
 
     The wait begins with the last attempt; further attempts do not extend it.
     """
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(
-            _SPEND,
-            {
-                "key": key,
-                "limit": settings.SIGN_IN_ATTEMPTS,
-                "minutes": settings.SIGN_IN_LOCK_MINUTES,
-            },
-        )
-        (count,) = cursor.fetchone()
-    return bool(count <= settings.SIGN_IN_ATTEMPTS)
+    limit = Limit(settings.SIGN_IN_ATTEMPTS, settings.SIGN_IN_LOCK_MINUTES * 60, renewed=True)
+    return counting.spend(key, limit)
 
 
 def clear(key: str) -> None:

@@ -25,6 +25,8 @@ from occurrent_client.operations import OPERATIONS, Operation
 ATTEMPTS = 4
 FIRST_WAIT = 0.5
 READ_SECONDS = 300.0
+#: The server's limits for a person are for a minute; it says how long to wait.
+TOO_MANY, LONGEST_WAIT = 429, 60.0
 #: So many files are sent as they are.
 MOST_OPEN = 100
 
@@ -134,17 +136,20 @@ class Transport:
     ) -> httpx.Response:
         """Send, again if the answer is lost and that does no harm.
 
-        Raises OccurrentError, ConnectionLost.
+        Also after the wait that the server asks for. Raises OccurrentError, ConnectionLost.
         """
         headers = {"Idempotency-Key": uuid.uuid4().hex} if operation.starts else {}
-        again = operation.method == "GET" or operation.starts
-        for attempt in range(ATTEMPTS if again else 1):
+        attempts = ATTEMPTS if operation.method == "GET" or operation.starts else 1
+        for attempt in range(attempts):
             if attempt:
                 time.sleep(FIRST_WAIT * 2 ** (attempt - 1))
             try:
                 response = send(headers)
             except httpx.TransportError as error:
                 lost = error
+                continue
+            if response.status_code == TOO_MANY and attempt + 1 < attempts:
+                time.sleep(min(float(response.headers.get("Retry-After", "1")), LONGEST_WAIT))
                 continue
             _check(response)
             return response

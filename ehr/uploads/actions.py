@@ -46,7 +46,11 @@ def store_upload(
     if not files:
         raise UploadRefused("Choose files, a zip or a folder.")
     public_id = new_public_id()
-    count, size = storage.place_files(public_id, files)
+    try:
+        count, size = storage.place_files(public_id, files)
+    except UploadRefused:
+        record(actor=by, study=study, action="import.refuse", detail={"files": len(files)})
+        raise
     try:
         return _create(
             study=study,

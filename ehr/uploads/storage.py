@@ -17,7 +17,9 @@ from accounts.ids import new_public_id
 from ehr.ingest.sources import configured_limits
 from ehr.models import ImportJob, Upload
 from ehr.uploads.archive import Room, is_zip, unpack
+from ehr.uploads.content import check_contents
 from ehr.uploads.names import UploadRefused, check_name, show_name
+from ehr.uploads.scanner import scan
 
 ARRIVING = "arriving"
 #: What a killed process left is removed after a day.
@@ -64,7 +66,8 @@ def room() -> Room:
 def place_files(public_id: str, files: Iterable[tuple[str, Path]]) -> tuple[int, int]:
     """Move received files to their upload; return count and bytes.
 
-    A zip that comes alone is unpacked. Raises UploadRefused, and then nothing is left of it.
+    A zip that comes alone is unpacked. What no import reads is refused, and what the scanner of
+    the server refuses. Raises UploadRefused, and then nothing is left of it.
     """
     folder = upload_folder(public_id) / "files"
     folder.mkdir(parents=True)
@@ -74,6 +77,8 @@ def place_files(public_id: str, files: Iterable[tuple[str, Path]]) -> tuple[int,
             unpack(received[0][1], folder, room(), configured_limits())
         else:
             _move(received, folder)
+        check_contents(walk_files(folder), folder)
+        scan(folder)
         return count_files(folder)
     except BaseException:
         remove_upload(public_id)

@@ -86,7 +86,20 @@ def send_request(client: Client, row: Row, path: str, world: World) -> Reply:
     assert response["Cache-Control"] == "no-store"
     content = b"".join(response.streaming_content) if response.streaming else response.content
     events = list(AuditEvent.objects.filter(pk__gt=last))
+    if response.status_code == 200 and is_download(response):
+        assert events, f"{row.name}: the trail does not name this download"
     return Reply(classify_answer(response), *extract_texts(content), events)
+
+
+#: What is shown or read by a script, and no file.
+SHOWN = ("text/html", "application/json", "application/vnd.oai.openapi")
+
+
+def is_download(response: Any) -> bool:
+    """Return True for a file: by its header, or by its kind."""
+    kind = response.get("Content-Type", "text/html")
+    stated = response.get("Content-Disposition", "")
+    return stated.startswith("attachment") or not kind.startswith(SHOWN)
 
 
 def extract_texts(content: bytes) -> tuple[str, str]:

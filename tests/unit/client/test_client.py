@@ -39,7 +39,8 @@ class Server:
         if isinstance(answer, Exception):
             raise answer
         status, body = answer if isinstance(answer, tuple) else (200, answer)
-        return httpx.Response(status, json=body, headers={"ETag": '"abc"'})
+        headers = {"ETag": '"abc"', "Retry-After": "7", "Location": "http://elsewhere/"}
+        return httpx.Response(status, json=body, headers=headers)
 
     def connect(self) -> Occurrent:
         http = httpx.Client(base_url="http://server", transport=httpx.MockTransport(self))
@@ -92,6 +93,30 @@ def test_it_gives_up_after_four_attempts_and_never_repeats_an_action():
     with pytest.raises(ConnectionLost):
         run.act("pause")
     assert len(server.requests) == 2
+
+
+def test_it_waits_as_long_as_the_server_asks(monkeypatch):
+    waits: list[float] = []
+    monkeypatch.setattr(sending.time, "sleep", lambda seconds: waits.append(seconds))
+    server = Server((429, {"code": "throttled", "detail": "Too many."}), DATASETS)
+    assert server.connect().call("dataset_list") == DATASETS
+    assert waits[0] == 7
+    server = Server(*[(429, {"code": "throttled", "detail": "Too many."})] * 4)
+    with pytest.raises(OccurrentError) as refused:
+        server.connect().call("dataset_list")
+    assert refused.value.code == "throttled"
+
+
+def test_the_token_goes_to_no_other_host_and_into_no_message():
+    server = Server((302, {}))
+    client = server.connect()
+    with pytest.raises(OccurrentError) as refused:
+        client.call("dataset_list")
+    assert [request.url.host for request in server.requests] == ["server"]
+    assert server.requests[0].headers["Authorization"] == "Bearer secret"
+    assert "secret" not in f"{client!r}{client._transport!r}{refused.value!r}{vars(refused.value)}"
+    # Without a replaced connection, too.
+    assert not Occurrent("http://server", "secret")._transport._http.follow_redirects
 
 
 def test_a_refusal_says_what_is_wrong_with_which_field():
