@@ -1,4 +1,4 @@
-"""A small part of systemd: what our units need to be started for real in a test.
+"""A small part of systemd, which starts our units in a test.
 
 It reads units with their drop-ins, builds a service's environment from nothing, and starts and
 stops services by the rules that the units rely on. It neither isolates nor changes the user.
@@ -63,7 +63,7 @@ class Unit:
         return (self.values(name) or [default])[-1]
 
     def environment(self) -> dict[str, str]:
-        """Return the service's whole environment; nothing of the caller's is in it."""
+        """Return the service's whole environment, none of the caller's."""
         found = {"PATH": os.defpath, "LANG": "C.UTF-8"}
         for value in self.values("Environment"):
             found |= dict(word.split("=", 1) for word in shlex.split(value))

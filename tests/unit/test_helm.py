@@ -1,4 +1,4 @@
-"""The Helm chart, rendered and linted by Helm's code and checked against Kubernetes' schemas."""
+"""The Helm chart, rendered by Helm and checked with Kubernetes' schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The systemd units: known directives, limits, isolation, and systemd's own checks.
+"""The systemd units: directives, limits, isolation, systemd's checks.
 
 `tests/integration/site/test_operate.py` starts each of them.
 """
@@ -16,6 +16,7 @@ import pytest
 from config.env import Env
 from config.gunicorn import graceful_timeout
 from config.services.supervisor import AFTER_KILL_SECONDS, STOP_SECONDS
+from config.settings import QUEUES
 from tests.paths import ROOT
 from tests.support.systemd import Unit, read_settings
 
@@ -124,7 +125,7 @@ def test_a_service_is_started_again_for_as_long_as_it_takes(name):
 
 
 def test_a_stopped_service_has_time_to_end():
-    """Longer than its own waits: of a worker both, of the web process for its requests."""
+    """The time is longer than its own waits."""
     worker, web = read("occurrent-worker@.service"), read("occurrent-web.service")
     assert seconds(worker) > STOP_SECONDS + AFTER_KILL_SECONDS
     assert seconds(web) > graceful_timeout
@@ -142,7 +143,7 @@ def test_only_the_migration_can_connect_as_the_owner():
 
 
 def test_the_settings_of_the_file_are_explained_and_readable():
-    """The application's reader and systemd's read the same values: no quotes, no expansions."""
+    """Without quotes and expansions, systemd's reader agrees with ours."""
     values = dict(line.split("=", 1) for line in _settings())
     example = (ROOT / ".env.example").read_text("utf-8")
     known = {n.removesuffix("_FILE") for n in re.findall(r"^#([A-Z_]+)=", example, re.MULTILINE)}
@@ -153,6 +154,20 @@ def test_the_settings_of_the_file_are_explained_and_readable():
 
 #: Settings of parts that arrive with another change; ignored until then.
 PENDING_SETTINGS = {"ANCHOR", "ANCHOR_KEY", "ANCHOR_SECONDS", "METRICS_TOKEN"}
+
+
+def test_the_two_workers_of_the_page_serve_every_queue():
+    page = (ROOT / "docs" / "operate.md").read_text("utf-8")
+    (line,) = re.findall(r"systemctl enable --now occurrent-web .*", page)
+    names = re.findall(r"occurrent-worker@(\w+)", line)
+    files = {name: FOLDER / f"worker-{name}.env" for name in names}
+    queues = [
+        re.findall(r"^WORKER_QUEUES=(.*)$", file.read_text("utf-8"), re.MULTILINE)[0]
+        if file.exists()
+        else name
+        for name, file in files.items()
+    ]
+    assert sorted(",".join(queues).split(",")) == sorted(QUEUES)
 
 
 def _settings() -> list[str]:

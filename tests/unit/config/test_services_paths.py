@@ -78,7 +78,7 @@ def test_an_address_replaces_a_service(environment, expected):
 
 
 def test_an_address_in_the_dotenv_replaces_a_service_too(monkeypatch, tmp_path):
-    """A server's settings are in a file; a command of the shell has none of them."""
+    """A command of the shell finds its settings in that file."""
     (tmp_path / ".env").write_text(
         "DATABASE_URL_FILE=/run/secrets/url\nBROKER_URL=redis://broker\n"
     )
