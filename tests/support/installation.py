@@ -50,7 +50,15 @@ class Installation:
     def prepare(cls, root: Path, servers: ExternalServers) -> Installation:
         """Make what a bare machine has, and the replaced programs."""
         made = cls(root, servers, find_port())
-        for folder in ("bin", "run", "etc/systemd/system", "etc/nginx", "opt/occurrent", "root"):
+        for folder in (
+            "bin",
+            "run",
+            "etc/systemd/system",
+            "etc/nginx",
+            "etc/prometheus",
+            "opt/occurrent",
+            "root",
+        ):
             (root / folder).mkdir(parents=True)
         for folder in ("usr/local/bin", "var/lib/occurrent", "var/backups"):
             (root / folder).mkdir(parents=True)

@@ -110,12 +110,14 @@ def test_every_secret_is_made_by_the_commands_of_the_header(compose):
     assert header.index("database_password;") < read
 
 
-def test_only_migrate_can_connect_as_the_owner_of_the_tables(compose):
+def test_only_migrate_and_backup_can_connect_as_the_owner_of_the_tables(compose):
     for name, service in compose["services"].items():
         owner = {"database_owner_url", "database_password"} & set(service.get("secrets", []))
-        assert owner == {"migrate": {"database_owner_url"}, "db": {"database_password"}}.get(
-            name, set()
-        ), name
+        assert owner == {
+            "migrate": {"database_owner_url"},
+            "backup": {"database_owner_url"},
+            "db": {"database_password"},
+        }.get(name, set()), name
     header = FILE.read_text(encoding="utf-8").split("x-application")[0]
     assert len(set(re.findall(r"postgresql://([a-z_]+):", header))) == 2
 

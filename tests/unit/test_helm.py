@@ -137,19 +137,18 @@ def test_every_queue_has_a_worker(values):
 
 
 @CASES
-def test_only_the_migration_can_connect_as_the_owner(values):
+def test_only_migration_and_backup_can_connect_as_the_owner(values):
     for name, pod in pods(values).items():
         keys = [
             item["key"]
             for volume in pod["volumes"]
             for item in volume.get("secret", {}).get("items", [])
         ]
-        if name == "demo-migrate":
-            assert keys == []  # all of them
-            assert "DATABASE_OWNER_URL_FILE" in variables(pod)
-        else:
-            assert keys == ["secret_key", "database_url", "broker_url"], name
-            assert "DATABASE_OWNER_URL_FILE" not in variables(pod)
+        owner = ["database_owner_url"] if name in ("demo-migrate", "demo-backup") else []
+        assert keys == ["secret_key", "database_url", "broker_url", *owner], name
+        assert ("DATABASE_OWNER_URL_FILE" in variables(pod)) == bool(owner)
+        mounted = {mount["name"] for mount in pod["containers"][0]["volumeMounts"]}
+        assert mounted == {volume["name"] for volume in pod["volumes"]}
 
 
 @CASES

@@ -133,10 +133,10 @@ def test_a_stopped_service_has_time_to_end():
     assert worker.value("KillMode") == web.value("KillMode") == "mixed"
 
 
-def test_only_the_migration_can_connect_as_the_owner():
+def test_only_migration_and_backup_can_connect_as_the_owner():
     for name in SERVICES:
         unit = read(name)
-        owner = name == "occurrent-migrate.service"
+        owner = name in ("occurrent-migrate.service", "occurrent-backup.service")
         assert any("OWNER" in value for value in unit.values("Environment")) == owner
         assert bool(unit.values("LoadCredential")) == owner
     assert not [line for line in _settings() if "OWNER" in line]

@@ -76,7 +76,7 @@ envFrom:
 - { name: tmp, mountPath: /tmp }
 {{- end }}
 
-{{- define "occurrent.volumes" -}}
+{{- define "occurrent.secrets" -}}
 - name: secrets
   secret:
     secretName: {{ .Values.secretName }}
@@ -85,6 +85,19 @@ envFrom:
       - { key: secret_key, path: secret_key }
       - { key: database_url, path: database_url }
       - { key: broker_url, path: broker_url }
+{{- end }}
+
+{{- define "occurrent.owner" -}}
+- name: owner
+  secret:
+    secretName: {{ .Values.secretName }}
+    defaultMode: 0440
+    items:
+      - { key: database_owner_url, path: database_owner_url }
+{{- end }}
+
+{{- define "occurrent.volumes" -}}
+{{ include "occurrent.secrets" . }}
 - name: files
   persistentVolumeClaim: { claimName: {{ include "occurrent.claim" . }} }
 - name: tmp
