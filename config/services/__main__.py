@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 
-from config.env import EnvError
+from config.env import EnvError, environment
 from config.services import embedded
 from config.services.errors import ServiceError
 from config.services.paths import ServicePaths, default_paths
@@ -33,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _start(paths: ServicePaths) -> int:
-    needed = embedded.find_required_services(os.environ)
+    needed = embedded.find_required_services(environment())
     started = embedded.ensure_running(paths, needed)
     for name, variable in embedded.REPLACED_BY.items():
         print(

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
-from config.env import BASE_DIR
+from config.env import BASE_DIR, environment
 from config.services.embedded import find_required_services
 from config.services.errors import ServiceError
 
@@ -36,7 +36,7 @@ def require_migrated_database() -> None:
 
     An external database may be in use by others: if it is not up to date, ServiceError is raised.
     """
-    if "postgres" in find_required_services(os.environ):
+    if "postgres" in find_required_services(environment()):
         manage("migrate", "--verbosity", "0")
     elif (
         subprocess.run(

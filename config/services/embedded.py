@@ -5,10 +5,10 @@ A service is left alone if an address in the environment replaces it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from types import ModuleType
 
+from config.env import environment
 from config.services import broker, postgres, privileges
 from config.services.errors import explain_file_errors
 from config.services.locking import exclusive
@@ -18,12 +18,12 @@ SERVICES: dict[str, ModuleType] = {"postgres": postgres, "broker": broker}
 REPLACED_BY = {"postgres": "DATABASE_URL", "broker": "BROKER_URL"}
 
 
-def find_required_services(environment: Mapping[str, str]) -> list[str]:
+def find_required_services(variables: Mapping[str, str]) -> list[str]:
     """The services that no address in the environment replaces."""
     return [
         name
         for name, variable in REPLACED_BY.items()
-        if not (environment.get(variable) or environment.get(f"{variable}_FILE"))
+        if not (variables.get(variable) or variables.get(f"{variable}_FILE"))
     ]
 
 
@@ -59,9 +59,9 @@ def status(paths: ServicePaths) -> dict[str, bool]:
 def ensure_environment(paths: ServicePaths) -> list[str]:
     """Run `ensure_running` for the services that the environment needs.
 
-    An address in the environment of this process replaces a service.
+    An address in the environment of this process, or in `.env`, replaces a service.
     """
-    return ensure_running(paths, find_required_services(os.environ))
+    return ensure_running(paths, find_required_services(environment()))
 
 
 def _find_stopped(paths: ServicePaths, names: list[str]) -> list[str]:

@@ -36,7 +36,7 @@ def test_everything_a_service_names_is_there(compose):
         assert set(service.get("depends_on", {})) <= set(services), name
         assert set(service.get("secrets", [])) <= set(compose["secrets"]), name
         named = [volume.split(":")[0] for volume in service.get("volumes", [])]
-        assert set(named) <= set(compose["volumes"]), name
+        assert set(named) <= {*compose["volumes"], "../backups"}, name
         if "build" in service:
             assert (
                 (FILE.parent / service["build"]["context"] / service["build"]["dockerfile"])
@@ -45,7 +45,7 @@ def test_everything_a_service_names_is_there(compose):
             ), name
 
 
-@pytest.mark.parametrize("profile", [[], ["--profile", "gpu"]])
+@pytest.mark.parametrize("profile", [[], ["--profile", "gpu"], ["--profile", "operations"]])
 def test_docker_compose_accepts_the_file(profile):
     """`docker compose config` needs no engine."""
     candidates = (["docker", "compose"], ["docker-compose"])
@@ -110,12 +110,14 @@ def test_every_secret_is_made_by_the_commands_of_the_header(compose):
     assert header.index("database_password;") < read
 
 
-def test_only_migrate_can_connect_as_the_owner_of_the_tables(compose):
+def test_only_migrate_and_backup_can_connect_as_the_owner_of_the_tables(compose):
     for name, service in compose["services"].items():
         owner = {"database_owner_url", "database_password"} & set(service.get("secrets", []))
-        assert owner == {"migrate": {"database_owner_url"}, "db": {"database_password"}}.get(
-            name, set()
-        ), name
+        assert owner == {
+            "migrate": {"database_owner_url"},
+            "backup": {"database_owner_url"},
+            "db": {"database_password"},
+        }.get(name, set()), name
     header = FILE.read_text(encoding="utf-8").split("x-application")[0]
     assert len(set(re.findall(r"postgresql://([a-z_]+):", header))) == 2
 
@@ -134,10 +136,10 @@ def test_without_a_profile_nothing_needs_a_card(compose):
     plain = {name for name, service in compose["services"].items() if "profiles" not in service}
     assert plain == {"db", "broker", "migrate", "web", "beat", "ingest-worker", "worker"}
     assert not [name for name in plain if "deploy" in compose["services"][name]]
-    cards = {
-        name for name, service in compose["services"].items() if service.get("profiles") == ["gpu"]
-    }
+    profiles = {name: s["profiles"] for name, s in compose["services"].items() if "profiles" in s}
+    cards = {name for name, names in profiles.items() if names == ["gpu"]}
     assert cards == {"vllm", "gpu-worker"}
+    assert {name: profiles[name] for name in set(profiles) - cards} == {"backup": ["operations"]}
     for name in cards:
         (device,) = compose["services"][name]["deploy"]["resources"]["reservations"]["devices"]
         assert (device["driver"], device["capabilities"]) == ("nvidia", ["gpu"])
@@ -172,6 +174,33 @@ def test_a_stopped_worker_has_time_to_give_its_jobs_back(compose):
         assert int(seconds) > STOP_SECONDS + AFTER_KILL_SECONDS, name
     text = (FILE.parent / "gpu-worker.Dockerfile").read_text(encoding="utf-8")
     assert '\nCMD ["python", "-m", "config.services.worker", "--' in text
+
+
+def test_every_container_has_a_limit_and_logs_that_rotate(compose):
+    """The model server has its cards' memory and no other limit."""
+    for name, service in compose["services"].items():
+        assert service["logging"]["options"] == {"max-size": "50m", "max-file": "5"}, name
+        assert ("mem_limit" in service) != (name == "vllm"), name
+    for name in ("ingest-worker", "worker", "gpu-worker"):
+        assert compose["services"][name]["mem_limit"] == "${WORKER_MEMORY:-8g}"
+
+
+def test_the_web_process_is_healthy_when_the_installation_can_work(compose):
+    """The image has Python but no curl."""
+    check = compose["services"]["web"]["healthcheck"]["test"]
+    assert check[:3] == ["CMD", "python", "-c"]
+    compile(check[3], "healthcheck", "exec")
+    assert "http://127.0.0.1:8000/readyz" in check[3]
+    assert "stop_grace_period" in compose["services"]["web"]
+
+
+def test_a_backup_is_encrypted_and_leaves_the_machine_of_the_database(compose):
+    backup = compose["services"]["backup"]
+    assert "--recipient ${BACKUP_RECIPIENT:-}" in words(backup)
+    folder = backup["volumes"][-1].split(":")[1]
+    assert f"--to {folder} " in words(backup)
+    for file in (".gitignore", ".dockerignore"):
+        assert "backups" in (BASE_DIR / file).read_text(encoding="utf-8")
 
 
 def test_ports_are_open_to_this_machine_only_and_no_secret_stands_in_the_file(compose):

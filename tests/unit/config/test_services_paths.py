@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
+from config.env import environment
+from config.services import embedded
 from config.services.embedded import find_required_services
 from config.services.paths import MAX_SOCKET_PATH, ServicePaths
 
@@ -73,3 +75,15 @@ def test_the_address_is_read_back_as_it_was_meant(ordinary_user):
 )
 def test_an_address_replaces_a_service(environment, expected):
     assert find_required_services(environment) == expected
+
+
+def test_an_address_in_the_dotenv_replaces_a_service_too(monkeypatch, tmp_path):
+    """A command of the shell finds its settings in that file."""
+    (tmp_path / ".env").write_text(
+        "DATABASE_URL_FILE=/run/secrets/url\nBROKER_URL=redis://broker\n"
+    )
+    for name in ("DATABASE_URL", "DATABASE_URL_FILE", "BROKER_URL", "BROKER_URL_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(embedded, "environment", lambda: environment(tmp_path / ".env"))
+    monkeypatch.setattr(embedded, "_find_stopped", lambda paths, names: names)
+    assert embedded.ensure_environment(ServicePaths(tmp_path / "var")) == []
