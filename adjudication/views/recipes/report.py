@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from itertools import count
 from typing import Any
 
-from django.http import Http404, HttpResponse
+from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
@@ -60,7 +61,7 @@ def study_report_new(request: StudyRequest, public_id: str) -> HttpResponse:
 
 @require_GET
 @study_role_required(Role.ADMIN)
-def study_report_file(request: StudyRequest, public_id: str, format: str) -> HttpResponse:
+def study_report_file(request: StudyRequest, public_id: str, format: str) -> FileResponse:
     """Send the newest report as PDF, or everything as an archive."""
     launch = find_launch(request, public_id)
     written = _find_written(launch, deferred=False)
@@ -68,10 +69,12 @@ def study_report_file(request: StudyRequest, public_id: str, format: str) -> Htt
         raise Http404
     field, kind = FILES[format]
     _record(request, launch, format)
-    response = HttpResponse(bytes(getattr(written, field)), content_type=kind)
-    name = f"study-{launch.public_id}.{format}"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return FileResponse(
+        io.BytesIO(getattr(written, field)),
+        as_attachment=True,
+        filename=f"study-{launch.public_id}.{format}",
+        content_type=kind,
+    )
 
 
 @require_GET
