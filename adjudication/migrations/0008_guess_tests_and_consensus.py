@@ -1,4 +1,4 @@
-"""Run guess tests as jobs; find each case's consensus; name planted calls by measurement."""
+"""Run guess tests as jobs; find consensuses; name calls of measurements."""
 
 from pathlib import Path
 

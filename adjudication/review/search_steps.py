@@ -1,4 +1,4 @@
-"""What a reviewer says about two searched timelines, in the labels they see."""
+"""What a reviewer says about two searched timelines, in their labels."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ RULES = SourceKey("rules-orion", "revised")
 
 @pytest.fixture
 def dataset():
-    """Case one was reconciled twice, case two by others; three has no consensus."""
+    """Case one was reconciled twice, two by others, three not at all."""
     made = factories.make_dataset(name="cohort")
     for case_id, sources in (
         ("one", ("consensus:ana+bo#1", "consensus:ana+bo")),

@@ -35,7 +35,7 @@ def _reviewers_own(answer: Answer) -> Mapping[str, Answer]:
 
 
 def _own_search(world: World) -> dict[str, str]:
-    """A search of the reviewer that is not submitted, in a packet that they practised for."""
+    """A search that is not submitted, by a reviewer who has practised."""
     assignment = review._review(world)
     Assignment.objects.filter(pk=assignment.pk).update(practised_at=now())
     game = find_searchable_games(assignment.packet)[0]
