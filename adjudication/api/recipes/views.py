@@ -16,7 +16,15 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
-from accounts.api_access.access import STUDY, ApiView, find_study, read_body, require_person
+from accounts.api_access.access import (
+    ADMINS,
+    STUDY,
+    ApiView,
+    find_study,
+    read_body,
+    require_person,
+    require_studies,
+)
 from accounts.api_access.operations import operation
 from accounts.api_access.paging import LIMIT, OFFSET, load_page, read_number
 from adjudication.access.recipes import check_study_is_open
@@ -63,6 +71,7 @@ class Recipes(ApiView):
 
         400 lists its faults by line and field. An equal text returns the newest version.
         """
+        require_studies(request, ADMINS)
         values = read_body(bodies.SaveRecipe, request)
         study = find_study(request, values["study"])
         check_study_is_open(require_person(request), study)
