@@ -33,6 +33,7 @@ class AdjudicationConfig(AppConfig):
         )
         from adjudication.models import (
             Game,
+            GuessTest,
             JudgePreparation,
             PlantedRecall,
             RunFigures,
@@ -45,6 +46,7 @@ class AdjudicationConfig(AppConfig):
             find_runnable_games,
             send_figures_hints,
             send_game_hints,
+            send_guess_test_hints,
             send_preparation_hints,
             send_recall_hints,
             send_study_report_hints,
@@ -61,6 +63,7 @@ class AdjudicationConfig(AppConfig):
         register(PlantedRecall, send_recall_hints)
         register(RunFigures, send_figures_hints)
         register(StudyReport, send_study_report_hints)
+        register(GuessTest, send_guess_test_hints)
         register_ended("judge_run.ended", find_ended_judge_runs)
         register_exchange(KIND)
         register_losses(adjudication_losses)

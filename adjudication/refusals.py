@@ -11,6 +11,7 @@ from adjudication.judge_runs.tools import UnknownJudge
 from adjudication.judging.config import SourceUnknown
 from adjudication.packets.actions import PacketRefused
 from adjudication.ratings.figures import FiguresPending
+from adjudication.recipes.actions import RecipeRefused
 from adjudication.review.decisions import Conflict, DecisionRefused, NotFinished
 from adjudication.review.slots import DraftRefused
 from adjudication.states import InvalidTransition
@@ -39,6 +40,7 @@ REFUSALS: Mapping[type[Exception], Build] = {
     DraftRefused: build_refused,
     PacketRefused: build_refused,
     JudgingRefused: build_refused,
+    RecipeRefused: build_refused,
     SourceUnknown: build_refused,
     UnknownJudge: build_refused,
 }

@@ -19,6 +19,7 @@ from adjudication.packets.deadlines import remind_reviewers
 from adjudication.ratings.figures import execute_figures, follow_game
 from adjudication.recipes.advancing import advance_all
 from adjudication.recipes.report.writing import execute_report
+from adjudication.review.guess_test import execute_guess_test
 from jobs.hints import Message, post, pull_hints
 from jobs.limits import hard_limit
 
@@ -88,6 +89,18 @@ def send_figures_hints(figures_ids: Sequence[int]) -> None:
     """Send one message per job, on the queue that needs no model."""
     limit = hard_limit(asks_models=False)
     post(Message(compute_figures, pk, "pipeline", limit) for pk in figures_ids)
+
+
+@shared_task(name="adjudication.tasks.run_guess_test")
+def run_guess_test(test_id: int) -> None:
+    """Run the guess test of a packet if the job waits."""
+    execute_guess_test(test_id)
+
+
+def send_guess_test_hints(test_ids: Sequence[int]) -> None:
+    """Send one message per test, on the queue that needs no model."""
+    limit = hard_limit(asks_models=False)
+    post(Message(run_guess_test, pk, "pipeline", limit) for pk in test_ids)
 
 
 @shared_task(name="adjudication.tasks.remind_of_reviews")

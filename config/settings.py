@@ -359,6 +359,10 @@ SPECTACULAR_SETTINGS = {
         "AnswerEnum": "adjudication.models.Decision.Answer",
         "JudgeEnum": "adjudication.judge_runs.forms.JUDGES",
         "PacketStateEnum": "adjudication.models.Packet.State",
+        "LaunchStateEnum": "adjudication.models.RecipeLaunch.State",
+        "StepStateEnum": "adjudication.models.RecipeStep.State",
+        "StepKindEnum": "adjudication.models.RecipeStep.Kind",
+        "DifferenceEnum": "adjudication.review.search_steps.CHOICES",
     },
 }
 

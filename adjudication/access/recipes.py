@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from django.http import Http404
 
+from accounts.models import Study, User
 from accounts.permissions import NotAllowed
 from accounts.scoping import StudyRequest
 from adjudication.access.closed import find_closed_objects
@@ -23,9 +24,19 @@ CLOSED = (
 
 def check_recipes_are_open(request: StudyRequest) -> None:
     """Raise NotAllowed if a case of the study is closed to the person."""
-    closed = find_closed_objects(request.user)
-    if has_closed(Dataset.objects.filter(study=request.study), closed.cases):
+    check_study_is_open(request.user, request.study)
+
+
+def check_study_is_open(person: User, study: Study) -> None:
+    """Raise NotAllowed if a case of that study is closed to the person."""
+    if not are_recipes_open(person, study):
         raise NotAllowed(CLOSED)
+
+
+def are_recipes_open(person: User, study: Study) -> bool:
+    """Return whether no case of the study is closed to the person."""
+    closed = find_closed_objects(person)
+    return not has_closed(Dataset.objects.filter(study=study), closed.cases)
 
 
 def find_recipe(request: StudyRequest, public_id: str) -> Recipe:

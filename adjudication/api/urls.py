@@ -12,8 +12,12 @@ from adjudication.api.judging import finding_views as findings
 from adjudication.api.judging import report_views as report
 from adjudication.api.judging import views as judging
 from adjudication.api.packets import card_views as report_card
+from adjudication.api.packets import search_views as searches
 from adjudication.api.packets import views as packets
+from adjudication.api.recipes import report_views as study_report
+from adjudication.api.recipes import views as recipes
 from adjudication.api.review import end_views as review_end
+from adjudication.api.review import search_views as review_search
 from adjudication.api.review import views as review
 
 app_name = "adjudication_api"
@@ -21,7 +25,10 @@ app_name = "adjudication_api"
 _RUN = "judge-runs/<public_id:run_id>/"
 _PACKET = "packets/<public_id:public_id>/"
 _PERSON = f"{_PACKET}assignments/<public_id:assignment_id>/"
+_RECIPE = "recipes/<public_id:public_id>/"
+_LAUNCH = "launches/<public_id:public_id>/"
 _REVIEW = "review/<public_id:public_id>/"
+_SEARCH = f"{_REVIEW}searches/<public_id:search_id>/"
 _ITEM = f"{_REVIEW}items/<public_id:item_id>/"
 _ADDRESSES: list[tuple[str, type[ApiView], str]] = [
     ("judge-runs/", judging.JudgeRuns, "judge_runs"),
@@ -59,6 +66,18 @@ _ADDRESSES: list[tuple[str, type[ApiView], str]] = [
         "packet_report_table",
     ),
     (f"{_PACKET}decisions/<slug:form>/", report_card.DecisionsFile, "packet_decisions"),
+    (f"{_PACKET}searches/", searches.Searches, "packet_searches"),
+    (f"{_PACKET}searches/<public_id:search_id>/", searches.SearchOne, "packet_search"),
+    (f"{_PACKET}notes/", searches.Notes, "packet_notes"),
+    ("recipes/", recipes.Recipes, "recipes"),
+    (_RECIPE, recipes.RecipeOne, "recipe"),
+    (f"{_RECIPE}launch/", recipes.RecipeLaunches, "recipe_launch"),
+    ("launches/", recipes.Launches, "launches"),
+    (_LAUNCH, recipes.LaunchOne, "launch"),
+    (f"{_LAUNCH}actions/<slug:action>/", recipes.LaunchStep, "launch_step"),
+    (f"{_LAUNCH}report/", study_report.LaunchReport, "launch_report"),
+    (f"{_LAUNCH}report/<slug:form>/", study_report.LaunchReportFile, "launch_report_file"),
+    ("planted/<public_id:public_id>/", recipes.PlantedOne, "planted_recall"),
     ("review/", review.Reviews, "reviews"),
     (_REVIEW, review.Review, "review"),
     (f"{_REVIEW}next/", review.NextItem, "review_next"),
@@ -70,6 +89,15 @@ _ADDRESSES: list[tuple[str, type[ApiView], str]] = [
     (f"{_REVIEW}sign/", review_end.Sign, "review_sign"),
     (f"{_REVIEW}unsign/", review_end.Unsign, "review_unsign"),
     (f"{_REVIEW}receipt/", review_end.Receipt, "review_receipt"),
+    (f"{_REVIEW}searches/", review_search.Searches, "review_searches"),
+    (_SEARCH, review_search.SearchOne, "review_search"),
+    (f"{_SEARCH}differences/", review_search.Differences, "review_differences"),
+    (
+        f"{_SEARCH}differences/<number:number>/",
+        review_search.DifferenceOne,
+        "review_difference",
+    ),
+    (f"{_SEARCH}submit/", review_search.Submit, "review_search_submit"),
     (_ITEM, review.Item, "review_item"),
     (f"{_ITEM}series/<number:number>/", review.ItemSeries, "review_series"),
     (f"{_ITEM}timelines/", review.ItemTimelines, "review_timelines"),

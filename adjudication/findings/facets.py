@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
-from django.db.models import CharField, Count, Lookup, QuerySet, Sum
+from django.db.models import CharField, Count, Lookup, Sum
 
 from adjudication.access.closed import ClosedObjects
 from adjudication.models import Finding, FindingCount, Game, JudgeRun
@@ -46,6 +47,7 @@ class Facet(NamedTuple):
 FacetCounts = Mapping[str, int]
 
 
+@lru_cache(maxsize=20_000)
 def read_facet(code: str) -> Facet:
     """Return the parts of a stored facet."""
     return Facet(*code.split("|"))
@@ -62,7 +64,7 @@ def count_facets(
         games = Game.objects.filter(run=run, comparison__encounter=case)
         if closed:
             games = games.exclude(closed.condition("comparison__"))
-        return _count_of_games(run, games)
+        return _count_of_games(run, list(games.values_list("pk", flat=True)))
     counts = Counter(
         dict(
             FindingCount.objects.filter(run=run)
@@ -72,15 +74,20 @@ def count_facets(
         )
     )
     if closed:
-        counts.subtract(
-            _count_of_games(run, Game.objects.filter(closed.condition("comparison__"), run=run))
-        )
+        counts.subtract(_count_of_games(run, find_closed_games(run, closed)))
     return {facet: n for facet, n in counts.items() if n > 0}
 
 
-def _count_of_games(run: JudgeRun, games: QuerySet[Game]) -> dict[str, int]:
-    keys = list(games.values_list("pk", flat=True))
-    rows = Finding.objects.filter(run=run, game__in=keys).order_by()
+def find_closed_games(run: JudgeRun, closed: ClosedObjects) -> list[int]:
+    """Return the keys of the run's games that are closed to the person."""
+    if not closed:
+        return []
+    found = Game.objects.filter(closed.condition("comparison__"), run=run)
+    return list(found.values_list("pk", flat=True))
+
+
+def _count_of_games(run: JudgeRun, games: list[int]) -> dict[str, int]:
+    rows = Finding.objects.filter(run=run, game__in=games).order_by()
     return dict(rows.values_list("facet").annotate(n=Count("pk")))
 
 

@@ -5,7 +5,6 @@ Each line has both rows and the charged side.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -136,12 +135,16 @@ def list_run_sources(run: JudgeRun) -> list[SourceKey]:
     return [SourceKey(*source) for source in run.sources]
 
 
-def count_by_type(counts: Mapping[Facet, int]) -> list[tuple[str, str]]:
-    """Return (value, words with the count) for each type, after the total."""
-    found = Counter[str]()
-    for facet, n in counts.items():
-        found[next(name for name, (_, types) in TYPES.items() if facet.type in types)] += n
-    present = [(value, words, n) for value, (words, _) in TYPES.items() if (n := found[value])]
+def word_types(counts: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Return (value, words with the count) for each filter, after the total.
+
+    `counts` are by type of finding.
+    """
+    present = [
+        (value, words, n)
+        for value, (words, types) in TYPES.items()
+        if (n := sum(counts.get(one, 0) for one in types))
+    ]
     total = sum(n for *_, n in present)
     return [("", f"all ({total})"), *((value, f"{words} ({n})") for value, words, n in present)]
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from operator import or_
 from typing import Any
 
 from django.db.models import Q, QuerySet
 
 from adjudication.access.closed import ClosedObjects, exclude_closed_findings
-from adjudication.findings.facets import Facet, count_facets, read_facet
+from adjudication.findings.facets import Facet, count_facets, find_closed_games, read_facet
 from adjudication.findings.listing import RELATED, FindingFilter
 from adjudication.models import Finding, JudgeRun
 from adjudication.scoring.errors import WEIGHTS, Category
@@ -88,6 +89,11 @@ class FindingPages:
         return dict(count_facets(self.run, self.closed, self.case))
 
     @cached_property
+    def closed_games(self) -> list[int]:
+        """Keys of the run's games that are closed to the person."""
+        return find_closed_games(self.run, self.closed)
+
+    @cached_property
     def facets(self) -> dict[str, Facet]:
         return {code: read_facet(code) for code in self.counts}
 
@@ -99,25 +105,35 @@ class FindingPages:
         """How many findings match."""
         return sum(self.counts[code] for code in self.matching)
 
-    def count_with(self, wanted: FindingFilter) -> dict[Facet, int]:
-        """Findings by facet that match another filter of the same case."""
-        return {f: self.counts[code] for code, f in self.facets.items() if wanted.matches(f)}
+    def count_types(self) -> Counter[str]:
+        """Findings by type that match the filter without its type."""
+        wanted = replace(self.wanted, type="")
+        found = Counter[str]()
+        for code, facet in self.facets.items():
+            if wanted.matches(facet):
+                found[facet.type] += self.counts[code]
+        return found
 
     def load(
         self, limit: int, *, after: Finding | None = None, before: Finding | None = None
     ) -> list[Finding]:
-        """Return at most `limit` findings, next to the given one, in order."""
+        """Return at most `limit` findings, next to the given one, in order.
+
+        Their keys are found first: with related rows in one query, the planner may read all games.
+        """
         place, backwards = after or before, before is not None
         down = self.down != backwards
         groups = self._groups(self._rank(place) if place else None)
-        found: list[Finding] = []
+        keys: list[int] = []
         for group in reversed(groups) if backwards else groups:
             if place and group.rank == self._rank(place):
                 # What came so far is on the other side of the place.
-                found = self._fetch(group, down, limit, _build_place(place, group, down))
+                keys = self._find_keys(group, down, limit, place)
                 place = None
-            elif place is None and len(found) < limit:
-                found += self._fetch(group, down, limit - len(found))
+            elif place is None and len(keys) < limit:
+                keys += self._find_keys(group, down, limit - len(keys))
+        rows = Finding.objects.select_related(*RELATED).in_bulk(keys)
+        found = [rows[key] for key in keys if key in rows]
         return found[::-1] if backwards else found
 
     def rows(self) -> QuerySet[Finding]:
@@ -129,16 +145,37 @@ class FindingPages:
             found = found.filter(facet__one_of=self.matching)
         return exclude_closed_findings(found, self.closed).select_related(*RELATED)
 
-    def _fetch(self, group: Group, down: bool, limit: int, place: Q | None = None) -> list[Finding]:
-        """Return the next findings of a group that a person may see."""
-        found = Finding.objects.filter(place or Q(), group.condition, run=self.run)
+    def _find_keys(
+        self, group: Group, down: bool, limit: int, place: Finding | None = None
+    ) -> list[int]:
+        """Return the keys of the next findings of a group that a person may see.
+
+        A group with few findings is read whole by its facets. In a large one, the next findings are
+        near in the order of the index.
+        """
+        if not group.facets:
+            return []
+        order = [f"-{field}" if down else field for field in group.fields]
+        rows = self._select(group).order_by(*order).values_list("pk", flat=True)
+        size = sum(self.counts[facet] for facet in group.facets)
+        if size * size < limit * sum(self.counts.values()):
+            beyond = reduce(or_, _split_place(place, group, down)) if place else Q()
+            return list(rows.filter(beyond))[:limit]
+        found: list[int] = []
+        for part in _split_place(place, group, down) if place else [Q()]:
+            found += rows.filter(part)[: limit - len(found)]
+            if len(found) == limit:
+                break
+        return found
+
+    def _select(self, group: Group) -> QuerySet[Finding]:
+        """Return the findings of a group that a person may see."""
+        found = Finding.objects.filter(group.condition, run=self.run)
         if self.case is not None:
             found = found.filter(case=self.case.case_id, game__comparison__encounter=self.case)
         if not group.whole:
             found = found.filter(facet__one_of=group.facets)
-        order = [f"-{field}" if down else field for field in group.fields]
-        shown = exclude_closed_findings(found, self.closed).select_related(*RELATED)
-        return list(shown.order_by(*order)[:limit]) if group.facets else []
+        return found.exclude(game__in=self.closed_games) if self.closed_games else found
 
     def _rank(self, finding: Finding) -> Rank:
         return RANKS[self.sort](read_facet(finding.facet))
@@ -188,21 +225,20 @@ def _describe_order(sort: str, rank: Rank) -> tuple[Q, tuple[str, ...]]:
     return Q(apart__gte=least) & (Q(apart__lt=most) if most else Q()), ("apart", "pk")
 
 
-def _build_place(finding: Finding, group: Group, down: bool) -> Q:
-    """Return the condition for the findings of a group beyond this one.
+def _split_place(finding: Finding, group: Group, down: bool) -> list[Q]:
+    """Return conditions for the findings of a group beyond this one.
 
-    The first column alone bounds the index.
+    Each is a range of the index, and they follow each other: those with all but the last field
+    equal come first.
     """
     way = "lt" if down else "gt"
     # In a group without hours, all hours are equal.
     fields = [field for field in group.fields if getattr(finding, field) is not None]
-    values = {field: getattr(finding, field) for field in fields}
-    found, equal = Q(), Q()
-    for field in fields:
-        found |= equal & Q(**{f"{field}__{way}": values[field]})
-        equal &= Q(**{field: values[field]})
-    first = fields[0]
-    return Q(**{f"{first}__{way}e": values[first]}) & found
+    found = []
+    for last in reversed(range(len(fields))):
+        equal = {field: getattr(finding, field) for field in fields[:last]}
+        found.append(Q(**equal, **{f"{fields[last]}__{way}": getattr(finding, fields[last])}))
+    return found
 
 
 def find_place(run: JudgeRun, public_id: str) -> Finding | None:

@@ -20,7 +20,14 @@ from ehr.schema import ROWS
 from ehr.summarise import Series, summarise
 from jobs.errors import PermanentFailure
 from timelines import domain
+from timelines.access.references import (
+    ANY_CONSENSUS,
+    add_consensus,
+    find_named,
+    match_sources,
+)
 from timelines.evaluation.values import SourceKey
+from timelines.evaluations.data import CONSENSUS_KEY
 from timelines.models import Entry, Timeline
 from timelines.runs.stay_text import StayText, read_texts
 from timelines.transfer.lines import Selection, chosen_of_cases, chosen_timelines
@@ -71,12 +78,16 @@ SELECT source, kind, alternative FROM keys
 def find_sources(datasets: Sequence[Dataset], closed: Collection[int] = ()) -> list[SourceKey]:
     """Return every source with timelines in these datasets, references first.
 
-    A source is a name, kind and alternative. Leaves out `closed` encounters.
+    A source is a name, kind and alternative; `consensus` is among them if a case has one. Leaves
+    out `closed` encounters.
     """
     with connection.cursor() as cursor:
         cursor.execute(_KEYS)
         keys = [SourceKey(*row) for row in cursor.fetchall()]
-    there = (key for key in keys if has_source(datasets, key, closed))
+    there = [key for key in keys if has_source(datasets, key, closed)]
+    known = add_consensus(k.source for k in there if k.kind == domain.TimelineKind.REFERENCE)
+    if ANY_CONSENSUS in known:
+        there = list({*there, CONSENSUS_KEY})
     return sorted(
         there,
         key=lambda k: (k.kind != domain.TimelineKind.REFERENCE, k.source, k.kind, k.alternative),
@@ -91,7 +102,8 @@ def has_source(datasets: Sequence[Dataset], key: SourceKey, closed: Collection[i
     timelines = Timeline.objects.filter(encounter__dataset__in=datasets).exclude(
         encounter__in=list(closed)
     )
-    return timelines.filter(source=key.source, kind=key.kind, alternative=key.alternative).exists()
+    named = timelines.filter(match_sources([key.source]))
+    return named.filter(kind=key.kind, alternative=key.alternative).exists()
 
 
 def load_pairs(
@@ -120,13 +132,20 @@ def load_case_pairs(
     names = sorted({k.source for k in sources})
     chosen = chosen_of_cases([e.pk for e in encounters], Selection(sources=names))
     for encounter in encounters:
-        timelines = {
-            SourceKey(t.source, t.kind, t.alternative): t for t in chosen.get(encounter.pk, [])
-        }
-        there = [timelines[k] for k in sources if k in timelines]
+        there = _find_each(chosen.get(encounter.pk, []), sources)
         for timeline in there:
             timeline.encounter = encounter
         yield from combinations(there, 2)
+
+
+def _find_each(timelines: Sequence[Timeline], sources: Sequence[SourceKey]) -> list[Timeline]:
+    """Return the case's timeline of each source, no timeline twice."""
+    by_key = {SourceKey(t.source, t.kind, t.alternative): t for t in timelines}
+    if CONSENSUS_KEY in sources and CONSENSUS_KEY not in by_key:
+        named = {k.source for k in sources}
+        found = find_named([t for t in timelines if t.source not in named], ANY_CONSENSUS)
+        by_key |= {CONSENSUS_KEY: found} if found else {}
+    return [by_key[k] for k in sources if k in by_key]
 
 
 def load_source_timelines(
@@ -137,10 +156,10 @@ def load_source_timelines(
     for encounter in (encounters.filter(case_id__in=cases) if cases else encounters).iterator(
         chunk_size=200
     ):
-        for timeline in chosen_timelines(encounter, Selection(sources=(source.source,))):
-            if (timeline.kind, timeline.alternative) == (source.kind, source.alternative):
-                timeline.encounter = encounter
-                yield timeline
+        chosen = chosen_timelines(encounter, Selection(sources=(source.source,)))
+        for timeline in _find_each(chosen, [source]):
+            timeline.encounter = encounter
+            yield timeline
 
 
 def load_game(game: Game, config: JudgeConfig) -> LoadedGame:

@@ -16,6 +16,7 @@ from adjudication.judging.validation import FIXED_TOLERANCE, TOLERANCE, Toleranc
 from ehr.models import Dataset, Encounter
 from ehr.presentation.rendering import JUDGE_SERIES
 from timelines.access.authoring import is_superseded
+from timelines.access.references import ANY_CONSENSUS
 from timelines.evaluation.naming import split_source
 from timelines.evaluation.values import SourceKey
 from timelines.evaluations.forms import CohortsField
@@ -289,5 +290,5 @@ def suggest_sources(keys: Sequence[SourceKey]) -> list[str]:
     by the square of the sources.
     """
     first = [k for k in keys if k.alternative == 1]
-    whole = [k for k in first if not split_source(k.source)[1]]
+    whole = [k for k in first if not split_source(k.source)[1] and k.source != ANY_CONSENSUS]
     return [k.written for k in (whole if len(whole) > 1 else first)]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 
 from accounts.audit.trail import record
 from accounts.models import Study, User
@@ -30,6 +30,8 @@ from jobs.limits import make_limit
 from jobs.models import JobState
 from jobs.worker import work
 from llm_runtime.ledger import DatabaseLedger
+from llm_runtime.models import ModelCall
+from timelines.access.references import match_sources
 from timelines.evaluation.values import SourceKey
 from timelines.models import Timeline
 from timelines.runs.versions import code_revision
@@ -95,7 +97,8 @@ def find_or_start_recall(
     Raises SourceUnknown, UnknownJudge, UnknownModel, ProviderError.
     """
     key = parse_source(source, find_sources(datasets))
-    timelines = Timeline.objects.filter(encounter__dataset__in=datasets, source=key.source)
+    named = match_sources([key.source])
+    timelines = Timeline.objects.filter(named, encounter__dataset__in=datasets)
     newest = timelines.aggregate(at=Max("created_at"))["at"]
     models = describe_judge_models(judge, model)
     built = build_judge(judge, config, models)
@@ -135,6 +138,20 @@ def execute_recall(recall_id: int) -> JobState | None:
     return work(PlantedRecall, recall_id, _measure, limit=_choose_limit)
 
 
+def name_owner(recall: PlantedRecall, dataset: Dataset) -> str:
+    """Return the owner of a measurement's calls about a dataset.
+
+    They are deleted with the dataset (`migrations/sql/consensus.sql`).
+    """
+    return f"{dataset.public_id}:{recall.public_id}"
+
+
+def find_recall_calls(recalls: Iterable[PlantedRecall]) -> QuerySet[ModelCall]:
+    """Return the calls that were made for these measurements."""
+    owners = [name_owner(recall, d) for recall in recalls for d in recall.datasets.all()]
+    return ModelCall.objects.filter(owner_type=CALLS_OWNER, owner_id__in=owners)
+
+
 def _choose_limit(recall: PlantedRecall) -> TimeLimit:
     return make_limit(asks_models=bool(recall.language_models))
 
@@ -151,7 +168,7 @@ def _measure(recall: PlantedRecall, hold: Hold) -> None:
             recall.judge,
             JudgeConfig.from_dict(recall.config),
             recall.language_models,
-            ledger=DatabaseLedger(CALLS_OWNER, dataset.public_id),
+            ledger=DatabaseLedger(CALLS_OWNER, name_owner(recall, dataset)),
             check=hold.check,
         )
         config = JudgeConfig.from_dict(recall.config)

@@ -7,6 +7,7 @@ from typing import Any
 
 from adjudication.models import JudgeRun
 from timelines.access.authoring import SUPERSEDED
+from timelines.access.references import ANY_CONSENSUS, is_consensus
 from timelines.evaluation.values import SourceKey
 
 #: Fields of a game that identify its comparison's first timeline, then the second one.
@@ -25,12 +26,18 @@ def load_run_labels(run: JudgeRun) -> list[str]:
 def find_label(labels: Sequence[str], source: str, kind: str, alternative: int) -> str:
     """Return the timeline's label in the run.
 
-    A submission superseded since the run keeps its author's label.
+    A submission superseded since the run keeps its author's label, and a consensus that of each
+    case's if the run names no other.
     """
-    label = SourceKey(source, kind, alternative).label
-    return (
-        label if label in labels else SourceKey(SUPERSEDED.sub("", source), kind, alternative).label
+    label, *others = (
+        SourceKey(name, kind, alternative).label for name in (source, *_list_other_names(source))
     )
+    return next((name for name in (label, *others) if name in labels), others[0])
+
+
+def _list_other_names(source: str) -> list[str]:
+    names = [SUPERSEDED.sub("", source)]
+    return [*names, ANY_CONSENSUS] if is_consensus(source) else names
 
 
 def find_side_labels(labels: Sequence[str], sides: Sequence[Any]) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from adjudication.models.judge_runs import (
     JudgeRun,
     RunFigures,
 )
-from adjudication.models.packets import Assignment, Packet, PacketItem
+from adjudication.models.packets import Assignment, GuessTest, Packet, PacketItem
 from adjudication.models.recipes import (
     PlantedRecall,
     Recipe,
@@ -33,6 +33,7 @@ __all__ = [
     "Finding",
     "FindingCount",
     "Game",
+    "GuessTest",
     "ItemMark",
     "ItemNote",
     "JudgeCount",

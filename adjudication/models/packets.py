@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import ClassVar
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -15,6 +16,7 @@ from accounts.models import Study
 from adjudication.due import Due, describe_due
 from adjudication.models.findings import Finding
 from adjudication.models.judge_runs import JudgeRun
+from jobs.models import ClaimableJob
 
 
 class Packet(models.Model):
@@ -87,6 +89,21 @@ class Packet(models.Model):
         if self.state == self.State.CLOSED:
             return None
         return describe_due(self.due_on, timezone.localdate())
+
+
+class GuessTest(ClaimableJob):
+    """A job that runs the guess test of a draft, which stores the result."""
+
+    packet = models.ForeignKey(Packet, on_delete=models.CASCADE, related_name="guess_tests")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+
+    class Meta(ClaimableJob.Meta):
+        abstract = False
+        ordering: ClassVar = ["-pk"]
+        # Few rows; the names of the usual indexes would be too long.
+        indexes: ClassVar[list[models.Index]] = []
 
 
 class PacketItem(models.Model):

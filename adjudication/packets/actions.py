@@ -25,6 +25,7 @@ from accounts.wording import format_count
 from adjudication.access.eligibility import check_user_is_eligible, find_ineligibility_reasons
 from adjudication.blinding.visibility import swap_answer
 from adjudication.domain import FindingType, Verdict
+from adjudication.judge_runs.source_labels import find_label
 from adjudication.models import (
     Assignment,
     Decision,
@@ -51,7 +52,6 @@ from adjudication.sampling.drawing import (
 )
 from adjudication.states import InvalidTransition, next_packet_state
 from jobs.leases.clock import database_time
-from timelines.access.authoring import SUPERSEDED
 from timelines.evaluation.values import SourceKey
 from timelines.models import Timeline
 
@@ -80,7 +80,7 @@ def list_pairings(judge_run: JudgeRun) -> tuple[str, ...]:
 def find_pairing(game: Game, judge_run: JudgeRun) -> str:
     """Return the pairing of a game, "a | b" in the run's order."""
     labels = [SourceKey(*source).label for source in judge_run.sources]
-    pair = (label_source(game.comparison.first), label_source(game.comparison.second))
+    pair = [_label(t, labels) for t in (game.comparison.first, game.comparison.second)]
     return " | ".join(
         sorted(pair, key=lambda label: labels.index(label) if label in labels else len(labels))
     )
@@ -489,12 +489,12 @@ def _find_judged_games(judge_run: JudgeRun) -> Iterable[Game]:
 def is_first_judged_a(game: Game, pairing: str) -> bool:
     """Return whether the judge's A is the pairing's first source."""
     a = game.comparison.first if game.a_is_first else game.comparison.second
-    return label_source(a) == pairing.split(" | ")[0]
+    labels = pairing.split(" | ")
+    return _label(a, labels) == labels[0]
 
 
-def label_source(timeline: Timeline) -> str:
-    """Return the label of a timeline's source in pairings."""
-    return SourceKey(SUPERSEDED.sub("", timeline.source), timeline.kind, timeline.alternative).label
+def _label(timeline: Timeline, labels: Sequence[str]) -> str:
+    return find_label(labels, timeline.source, timeline.kind, timeline.alternative)
 
 
 def lock_managed_packet(packet: Packet, by: User) -> Packet:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from accounts.audit.trail import record
 from accounts.models import AuditEvent, User
@@ -28,6 +29,14 @@ def find_searchable_games(packet: Packet) -> list[Game]:
     )
     joined = ("comparison__encounter", "comparison__first", "comparison__second")
     return list(games.select_related(*joined).order_by("comparison__encounter__case_id", "pk"))
+
+
+def list_searches(packet: Packet) -> QuerySet[PairSearch]:
+    """Return the searches of a packet in order, with what pages show of them."""
+    joined = ("assignment__packet", "assignment__person", "game__comparison__encounter")
+    sides = ("game__comparison__first", "game__comparison__second", "submission")
+    found = PairSearch.objects.filter(assignment__packet=packet)
+    return found.select_related(*joined, *sides).order_by("pk")
 
 
 @transaction.atomic

@@ -6,18 +6,24 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 
 from accounts.audit.trail import record
+from accounts.models import User
 from accounts.permissions import CASE_READERS, NotAllowed
 from accounts.scoping import StudyRequest, filter_by_role
 from adjudication.access.closed import find_closed_objects, has_closed_games
 from adjudication.access.eligibility import REFUSAL
 from adjudication.findings.changes import find_comparable_runs
 from adjudication.models import JudgeRun
+from adjudication.ratings.card.searches import load_run_search_rates
 from adjudication.ratings.figures import Stored, load_figures
+from adjudication.reports.card.tables import search_table
 from adjudication.reports.league import tables
 from adjudication.reports.league.plain import agreement_from_plain, report_from_plain
 from adjudication.reports.league.values import JudgeReport
 from timelines.evaluation.tables import Table
 from timelines.evaluations.table_files import table_file
+
+#: The name of the table of people's searches.
+SEARCH = "search"
 
 
 def export_table(request: StudyRequest, run: JudgeRun, name: str, format: str) -> HttpResponse:
@@ -37,10 +43,12 @@ def export_table(request: StudyRequest, run: JudgeRun, name: str, format: str) -
 
 
 def _table(request: StudyRequest, run: JudgeRun, name: str) -> Table:
-    """Return a table of the report, or "agreement" with another judge run.
+    """Return a table of the report, "search", or "agreement".
 
-    `against` in the address names that run. Raises Http404.
+    `against` in the address names the judge run to agree with. Raises Http404.
     """
+    if name == SEARCH:
+        return load_search_table(run, request.user)
     if name in tables.TABLES:
         return tables.TABLES[name](load_report(run)[0])
     against = (
@@ -49,6 +57,14 @@ def _table(request: StudyRequest, run: JudgeRun, name: str) -> Table:
     if against is None:
         raise Http404
     return agreement_table(run, against)[1]
+
+
+def load_search_table(run: JudgeRun, person: User) -> Table:
+    """Return how the judge's findings match what people found without them.
+
+    Of packets whose report card the person may see.
+    """
+    return search_table(load_run_search_rates(run, person))
 
 
 def find_other_runs(request: StudyRequest, run: JudgeRun) -> list[JudgeRun]:

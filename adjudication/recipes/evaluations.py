@@ -12,6 +12,7 @@ from adjudication.recipes.inputs import Made, find_datasets, list_runs
 from adjudication.recipes.schema import Recipe
 from ehr.models import Dataset
 from jobs.models import JobState
+from timelines.access.references import match_sources
 from timelines.evaluation.plain import settings_to_plain
 from timelines.evaluation.values import RHO_SWEEP, EvaluationSettings
 from timelines.evaluations.actions import start_evaluation
@@ -55,6 +56,6 @@ def start_evaluation_step(step: RecipeStep, recipe: Recipe) -> Made:
 
 def _find_newest(datasets: Sequence[Dataset], sources: Sequence[str]) -> datetime:
     """Return when the newest timeline of these sources was stored."""
-    found = Timeline.objects.filter(encounter__dataset__in=datasets, source__in=sources)
+    found = Timeline.objects.filter(match_sources(sources), encounter__dataset__in=datasets)
     newest: datetime | None = found.aggregate(at=Max("created_at"))["at"]
     return newest or datetime.min.replace(tzinfo=UTC)

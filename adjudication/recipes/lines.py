@@ -10,8 +10,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from adjudication.judge_runs.calls import find_calls as find_game_calls
+from adjudication.judge_runs.planted import find_recall_calls
 from adjudication.judge_runs.progress import count_games
-from adjudication.models import Game, JudgeRun, RecipeLaunch, RecipeStep
+from adjudication.models import Game, JudgeRun, PlantedRecall, RecipeLaunch, RecipeStep
 from ehr.presentation.wording import duration_words
 from llm_runtime.accounting import Spent, spent_by_owner, total
 from timelines.models import Run, StageRun
@@ -131,5 +132,7 @@ def _sum_spent(steps: Sequence[RecipeStep]) -> Spent:
     judging = JudgeRun.objects.filter(public_id__in=made).exclude(language_models={})
     stages = StageRun.objects.filter(case_run__run__in=asking)
     games = Game.objects.filter(run__in=judging)
-    found = (spent_by_owner(find_calls(stages)), spent_by_owner(find_game_calls(games)))
+    planted = PlantedRecall.objects.filter(public_id__in=made).exclude(language_models={})
+    calls = (find_calls(stages), find_game_calls(games), find_recall_calls(planted))
+    found = [spent_by_owner(each) for each in calls]
     return total(one for owners in found for one in owners.values())

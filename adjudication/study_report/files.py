@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from adjudication.study_report.drawing import draw_pdf, draw_svg
 from adjudication.study_report.latex import write_latex
 from adjudication.study_report.pdf import write_pdf
-from adjudication.study_report.values import StudyReport, to_plain
+from adjudication.study_report.values import StudyReport, name_table_file, to_plain
 
 #: The time of every file of the archive, so that equal reports give equal bytes.
 _TIME = (1980, 1, 1, 0, 0, 0)
@@ -32,7 +32,7 @@ def _files(report: StudyReport, recipe: str, pdf: bytes | None) -> Iterator[tupl
     yield "recipe.yaml", recipe.encode()
     for section in report.sections:
         for number, table in enumerate(section.tables, 1):
-            name = f"tables/{section.name}-{number:02}-{table.name}"
+            name = name_table_file(section, number)
             yield f"{name}.csv", table.to_csv().encode()
             yield f"{name}.tex", table.to_latex().encode()
         for figure in section.figures:

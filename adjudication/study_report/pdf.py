@@ -13,11 +13,13 @@ from typing import Any
 from adjudication.study_report.drawing import draw_png
 from adjudication.study_report.pdf_tables import lay_table
 from adjudication.study_report.styles import MARGIN, PLAIN, SMALL, Styles
-from adjudication.study_report.values import Figure, Section, StudyReport
+from adjudication.study_report.values import Figure, Section, StudyReport, name_table_file
 from timelines.evaluation.tables import Table
 
 #: Points.
 MOST_HEIGHT = 330.0
+#: Longer tables, such as sweeps, are read in their figures; the archive has their rows.
+MOST_ROWS = 60
 
 
 def write_pdf(report: StudyReport) -> bytes:
@@ -77,8 +79,15 @@ def _section(section: Section, use: Styles) -> Iterator[Any]:
     yield from (use.say(sentence) for sentence in section.found)
     for figure in section.figures:
         yield use.flow.KeepTogether([use.say(figure.title, use.name), _draw_figure(figure, use)])
-    for table in section.tables:
-        yield from lay_table(table, use)
+    for number, table in enumerate(section.tables, 1):
+        if len(table.rows) <= MOST_ROWS:
+            yield from lay_table(table, use)
+        else:
+            yield from use.begin(table.title, use.name)
+            yield use.say(
+                f"{len(table.rows)} rows, too many for this file. The archive has them:"
+                f" {name_table_file(section, number)}.csv"
+            )
 
 
 def _draw_figure(figure: Figure, use: Styles) -> Any:

@@ -38,6 +38,11 @@ def name_section(key: str) -> str:
     return "".join(c if c.isalnum() else "-" for c in key)
 
 
+def name_table_file(section: Section, number: int) -> str:
+    """Return the path in the archive of a section's table, counted from 1."""
+    return f"tables/{section.name}-{number:02}-{section.tables[number - 1].name}"
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
     """One part: what was found in sentences, then tables and figures.

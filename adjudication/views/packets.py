@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -23,16 +23,21 @@ from adjudication.access.closed import (
     has_closed_games,
 )
 from adjudication.access.eligibility import REFUSAL
-from adjudication.models import Assignment, Decision, Game, JudgeRun, Packet, PairSearch
+from adjudication.models import Assignment, Decision, Game, JudgeRun, Packet
 from adjudication.packets import actions as packets
 from adjudication.packets.actions import PacketRefused
 from adjudication.packets.candidates import find_candidates
 from adjudication.packets.deadlines import set_own_due_date
 from adjudication.packets.forms import AssignForm, DrawForm, DueForm, SearchForm
-from adjudication.packets.searches import assign_search, find_searchable_games, remove_search
+from adjudication.packets.searches import (
+    assign_search,
+    find_searchable_games,
+    list_searches,
+    remove_search,
+)
 from adjudication.review import steering as packet_page
 from adjudication.review.decisions import DecisionRefused, unsign
-from adjudication.review.guess_test import read_guesses, run_guess_test
+from adjudication.review.guess_test import find_guess_test, read_guesses, start_guess_test
 from adjudication.review.notes import load_notes
 from adjudication.sampling.drawing import Sample, count_strata, draw
 from adjudication.states import InvalidTransition
@@ -112,6 +117,12 @@ def packet_new(request: StudyRequest, run_id: str) -> HttpResponse:
 def packet(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show one packet: its items, its reviewers and their progress."""
     found = find_packet(request, public_id)
+    testing = find_guess_test(found)
+    if request.htmx:  # type: ignore[attr-defined]  # set by django-htmx's middleware
+        response = render(request, "adjudication/packets/_guessing.html", {"packet": found})
+        if testing is None:
+            response["HX-Refresh"] = "true"
+        return response
     runs = JudgeRun.objects.filter(
         study=request.study, created_at__gt=found.judge_run.created_at
     ).order_by("-created_at")
@@ -124,8 +135,12 @@ def packet(request: StudyRequest, public_id: str) -> HttpResponse:
         "assign": AssignForm(packet=found, candidates=candidates),
         "candidates": candidates,
         "guesses": read_guesses(found),
+        "testing": testing,
+        "last_test": found.guess_tests.first(),
         "notes": load_notes(found),
-        "searches": [(s, packets.find_pairing(s.game, found.judge_run)) for s in _searches(found)],
+        "searches": [
+            (s, packets.find_pairing(s.game, found.judge_run)) for s in list_searches(found)
+        ],
         "search_form": SearchForm(packet=found) if found.state != Packet.State.CLOSED else None,
         "due_form": DueForm(initial={"due_on": found.due_on}),
         "unfinished": packet_page.count_unfinished(found)
@@ -195,8 +210,10 @@ def _open(request: StudyRequest, found: Packet) -> str:
 
 
 def _guess(request: StudyRequest, found: Packet) -> str:
-    guesses = run_guess_test(packet=found, by=request.user)
-    failed = sum(guess.passed is False for guess in guesses)
+    if start_guess_test(packet=found, by=request.user) is not None:
+        return "The guess test has begun. Its result will be on this page."
+    found.refresh_from_db()
+    failed = sum(guess.passed is False for guess in read_guesses(found))
     if failed:
         return f"The guess test found the sources of {format_count(failed, 'pairing')}."
     return "The guess test did not find the sources better than chance."
@@ -240,15 +257,9 @@ def _assign_search(request: StudyRequest, found: Packet) -> str:
 
 
 def _remove_search(request: StudyRequest, found: Packet) -> str:
-    search = get_object_or_404(_searches(found), public_id=request.POST.get("search", ""))
+    search = get_object_or_404(list_searches(found), public_id=request.POST.get("search", ""))
     remove_search(search=search, by=request.user)
     return "The search is removed."
-
-
-def _searches(found: Packet) -> QuerySet[PairSearch]:
-    joined = ("assignment__packet", "assignment__person", "game__comparison__encounter")
-    sides = ("game__comparison__first", "game__comparison__second")
-    return PairSearch.objects.filter(assignment__packet=found).select_related(*joined, *sides)
 
 
 def _delete(request: StudyRequest, found: Packet) -> str:

@@ -18,6 +18,7 @@ import httpx
 from occurrent_client.cohorts import AsOf, Attention, Concepts, Trajectories, Windows
 from occurrent_client.frames import Library, make_frame
 from occurrent_client.parts import Part, find_dataset
+from occurrent_client.recipes import Recipes
 from occurrent_client.transport import Transport
 from occurrent_client.waiting import Evaluation, Export, Import, Run
 
@@ -46,6 +47,7 @@ class Occurrent:
         self.as_of = AsOf(self._transport)
         self.trajectories = Trajectories(self._transport)
         self.attention = Attention(self._transport)
+        self.recipes = Recipes(self._transport)
 
     def call(self, operation: str, /, **values: Any) -> Any:
         """Call any operation by its name in the description of the API."""

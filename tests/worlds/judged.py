@@ -123,7 +123,12 @@ def make_case(
     return encounter
 
 
-def make_source(encounter: Encounter, source: str, candidates: Sequence[Candidate]) -> Timeline:
+def make_source(
+    encounter: Encounter,
+    source: str,
+    candidates: Sequence[Candidate],
+    kind: TimelineKind = TimelineKind.REVISED,
+) -> Timeline:
     """Create a finished timeline of these events, over a sealed inventory.
 
     Spans are the places of the words in the note.
@@ -140,7 +145,7 @@ def make_source(encounter: Encounter, source: str, candidates: Sequence[Candidat
             inventory, span=span, mention=mention, polarity=c.polarity
         )
         entries.append(Entry(occurrence=occurrence, time=c.time, decided_by="test/given"))
-    timeline = factories.make_timeline(inventory, entries, kind=TimelineKind.REVISED, source=source)
+    timeline = factories.make_timeline(inventory, entries, kind=kind, source=source)
     factories.seal(inventory)
     return timeline
 

@@ -19,6 +19,7 @@ from accounts.permissions import NotAllowed
 from accounts.registry import closed_objects
 from ehr.models import Dataset, Encounter
 from timelines.access.authoring import SUPERSEDED, TIMELINE_PAGES, hidden_timelines
+from timelines.access.references import add_consensus
 from timelines.evaluation.values import SourceKey
 from timelines.models import CaseRun, Evaluation, Run, Timeline
 
@@ -107,6 +108,7 @@ def _compares(evaluation: Evaluation, sources: set[str]) -> bool:
     An evaluation that names no sources compares all of them.
     """
     references = {evaluation.reference, *evaluation.further_references}
+    sources = set(add_consensus(sources))
     return bool(sources & (references | {*evaluation.sources}) if evaluation.sources else sources)
 
 

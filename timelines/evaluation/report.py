@@ -104,9 +104,9 @@ def evaluate(
         if scored.comparable(*known)
     }
     main = {known: found for known, found in by_key.items() if known[0] not in swept}
-    ordered = sorted(main, key=lambda known: (settings.bases.index(known[1]), _order(known[0])))
+    ordered = sorted(main, key=lambda known: (settings.bases.index(known[1]), order_key(known[0])))
     results = tuple(
-        _source_result(*known, main[known], _sweep(scored, *known, resamples, s_max))
+        describe_source(*known, main[known], _sweep(scored, *known, resamples, s_max))
         for known in ordered
     )
     return Report(
@@ -120,7 +120,7 @@ def evaluate(
         alternatives=_alternatives(main, settings),
         strata=_strata(main, ordered, scored, settings, s_max),
         rho=_rho(by_key, rho_runs or {}, swept, settings),
-        funnel=funnel.results(sorted(funnel.keys, key=_order)),
+        funnel=funnel.results(sorted(funnel.keys, key=order_key)),
         bounds=tuple(
             evaluate_bounds(*known, main[known]) for known in ordered if known[0].alternative == 1
         ),
@@ -136,7 +136,8 @@ def _cut_at_threshold(
     return [None if p is None else p.upto(threshold) for p in paired]
 
 
-def _source_result(key: SourceKey, basis: Basis, cases: Cases, sweep: Sweep) -> SourceResult:
+def describe_source(key: SourceKey, basis: Basis, cases: Cases, sweep: Sweep) -> SourceResult:
+    """Return everything about one source under one basis."""
     here = int(cases.available.sum())
     return SourceResult(
         key=key,
@@ -202,8 +203,8 @@ def _alternatives(
             if len(keys) > 1:
                 common = np.logical_and.reduce([main[key, basis].available for key in keys])
                 found += [
-                    _source_result(key, basis, main[key, basis].only(common), ())
-                    for key in sorted(keys, key=_order)
+                    describe_source(key, basis, main[key, basis].only(common), ())
+                    for key in sorted(keys, key=order_key)
                 ]
     return tuple(found)
 
@@ -236,7 +237,7 @@ def _strata(
                 resamples,
                 s_max[basis.value],
             )
-            results.append(_source_result(key, basis, part, ()))
+            results.append(describe_source(key, basis, part, ()))
         found.append(StratumResult(name, len(at), tuple(results)))
     return tuple(found)
 
@@ -339,6 +340,7 @@ def _warnings(scored: Collected, swept: Iterable[SourceKey]) -> tuple[str, ...]:
     return tuple(words for words, applies in (*general, *located) if applies)
 
 
-def _order(key: SourceKey) -> tuple[str, int, int]:
+def order_key(key: SourceKey) -> tuple[str, int, int]:
+    """Return the place of a source among others."""
     kinds = ("text_only", "revised", "reference")
     return key.source, kinds.index(key.kind) if key.kind in kinds else len(kinds), key.alternative

@@ -48,7 +48,7 @@ def summarise_reference(report: Report) -> ReferenceResult:
     Sweeps and distributions of errors are left out, and figures that are not compared.
     """
     return ReferenceResult(
-        report.reference, report.cases, tuple(_summarise(r) for r in report.results)
+        report.reference, report.cases, tuple(summarise_result(r) for r in report.results)
     )
 
 
@@ -81,7 +81,8 @@ def _range_of(results: list[SourceResult]) -> dict[str, tuple[float, float]]:
     return {metric: (min(seen), max(seen)) for metric, seen in values.items() if seen}
 
 
-def _summarise(result: SourceResult) -> SourceResult:
+def summarise_result(result: SourceResult) -> SourceResult:
+    """Return the figures of a source that references are compared by."""
     return replace(
         result,
         available=_choose_metrics(result.available),

@@ -399,10 +399,13 @@ def datasets(report: Report, basis: Basis) -> Table:
 
 
 def references(report: Report, basis: Basis) -> Table:
-    """Return every timeline against each of several references."""
+    """Return every timeline against each of several references.
+
+    "closest" is the closest one of each case.
+    """
     found = [
         (r.key.label, reference.reference, r)
-        for reference in report.references
+        for reference in (*report.references, *([report.closest] if report.closest else ()))
         for r in reference.results
         if r.basis is basis
     ]

@@ -430,6 +430,8 @@ class Report:
     bounds: tuple[BoundsResult, ...] = ()
     #: The same timelines against each of several references; empty if there is one.
     references: tuple[ReferenceResult, ...] = ()
+    #: Each timeline against the closest of them in each case.
+    closest: ReferenceResult | None = None
     #: Cautions for a reader who quotes a figure ("the annotator knew the rows").
     warnings: tuple[str, ...] = ()
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from accounts.audit.trail import record
 from accounts.models import Study, User
-from ehr.models import Dataset
+from ehr.models import Dataset, Encounter
 from jobs.actions import cancel, retry
 from jobs.hints import send_hints
 from jobs.leases.hold import Hold, write_guard
@@ -24,6 +24,8 @@ from jobs.worker import work
 from llm_runtime.base import Embedder
 from llm_runtime.calls.blocking import run_blocking
 from llm_runtime.roles import MATCHER
+from timelines.access.references import is_consensus
+from timelines.evaluation.closest import evaluate_closest
 from timelines.evaluation.plain import (
     case_to_plain,
     report_to_plain,
@@ -134,10 +136,16 @@ def check(study: Study | None, chosen: Chosen) -> None:
             f"no timeline has the source {', '.join(unknown)}; there are:"
             f" {', '.join(others) or 'none yet'}"
         )
-    if not chosen.sources and not others and references == [chosen.reference]:
+    if not chosen.sources and not others and not _others_than(chosen.reference, references):
         raise EvaluationRefused(
             "there is no timeline to compare with the reference; reconstruct or import one first"
         )
+
+
+def _others_than(reference: str, known: Sequence[str]) -> list[str]:
+    """Return the other references; a consensus goes by two names."""
+    same = is_consensus(reference)
+    return [r for r in known if r != reference and not (same and is_consensus(r))]
 
 
 def execute_evaluation(evaluation_id: int) -> JobState | None:
@@ -208,18 +216,23 @@ def compute(
     """Return the report over the chosen timelines.
 
     `keep` gets each case's result when it is ready. Embeds in this process. The further references
-    of `chosen` give results of their own; all other figures are against its first.
+    of `chosen` give results of their own, and those against the closest of all; all other figures
+    are against its first.
     """
     everything = [replace(chosen, rho=settings.rho_sweep, further=())]
     if chosen.further:
         everything += _against_each(chosen)
-    total = sum(find_referenced(one).count() for one in everything)
+    total = sum(find_referenced(one).count() for one in (*everything, *everything[1:2]))
     embedder = roles().embedder(MATCHER) if Basis.EMBEDDING in settings.bases else None
     embed = None if embedder is None else _cache_vectors(embedder)
     name = "" if embedder is None else embedder.name
     current: list[int] = []
 
     def count_case(result: CaseResult) -> None:
+        progress(len(current), total)
+
+    def count_closest(encounter: Encounter) -> None:
+        current.append(encounter.pk)
         progress(len(current), total)
 
     def on_case(result: CaseResult) -> None:
@@ -253,7 +266,13 @@ def compute(
         )
         for one in each
     )
-    return replace(report, references=tuple(summarise_reference(found) for found in against))
+    references = tuple(summarise_reference(found) for found in against)
+    closest = (
+        evaluate_closest(_load_each(each, count_closest), settings=settings, embed=embed)
+        if each
+        else None
+    )
+    return replace(report, references=references, closest=closest)
 
 
 def _against_each(chosen: Chosen) -> Iterator[Chosen]:
@@ -266,6 +285,15 @@ def _against_each(chosen: Chosen) -> Iterator[Chosen]:
         others = [other for other in references if other != reference]
         sources = [*chosen.sources, *others] if chosen.sources else ()
         yield Chosen(chosen.datasets, reference, sources, further=others)
+
+
+def _load_each(
+    each: Sequence[Chosen], done: Callable[[Encounter], None]
+) -> Iterator[dict[str, EvaluatedCase]]:
+    """Yield each case once for every reference; all have the same cases."""
+    for loaded in zip(*(load_cases(one) for one in each), strict=True):
+        yield {one.reference: found.case for one, found in zip(each, loaded, strict=True)}
+        done(loaded[0].encounter)
 
 
 def _cache_vectors(embedder: Embedder) -> Callable[[list[str]], NDArray[np.floating]]:

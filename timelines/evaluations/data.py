@@ -15,6 +15,13 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from ehr.models import Dataset, Encounter
 from timelines.access.authoring import CURATED, is_superseded
+from timelines.access.references import (
+    ANY_CONSENSUS,
+    add_consensus,
+    find_named,
+    is_consensus,
+    match_sources,
+)
 from timelines.domain import TimelineKind
 from timelines.evaluation.naming import name_way
 from timelines.evaluation.values import EvaluatedCase, PlacedEvent, SourceKey
@@ -24,6 +31,9 @@ from timelines.models import Entry, Timeline
 from timelines.pipeline.uids import unescape_mention
 from timelines.runs.stay_text import find_places
 from timelines.transfer.lines import Selection, chosen_timelines
+
+#: Each case's consensus in a report, under one name.
+CONSENSUS_KEY = SourceKey(ANY_CONSENSUS, TimelineKind.REFERENCE.value)
 
 
 @dataclass(frozen=True)
@@ -51,15 +61,16 @@ class LoadedCase:
 def known_sources(
     datasets: Sequence[Dataset], closed: Collection[int] = ()
 ) -> tuple[list[str], list[str]]:
-    """Return the sources of references and of other timelines, by name.
+    """Return the names of references and of other timelines' sources.
 
-    They are those in these datasets, without the `closed` encounters.
+    They are those in these datasets, without the `closed` encounters. `consensus` is among the
+    references if a case has one.
     """
     timelines = Timeline.objects.filter(encounter__dataset__in=datasets).exclude(
         encounter__in=list(closed)
     )
     found = timelines.values_list("source", "kind").distinct()
-    references = sorted({source for source, kind in found if kind == TimelineKind.REFERENCE})
+    references = add_consensus(s for s, kind in found if kind == TimelineKind.REFERENCE)
     others = sorted({source for source, kind in found if kind != TimelineKind.REFERENCE})
     return references, others
 
@@ -74,7 +85,7 @@ def find_referenced(chosen: Chosen) -> QuerySet[Encounter]:
         encounter=OuterRef("pk"), kind=TimelineKind.REFERENCE.value
     )
     for source in (chosen.reference, *chosen.further):
-        cases = cases.filter(Exists(references.filter(source=source)))
+        cases = cases.filter(Exists(references.filter(match_sources([source]))))
     return cases.select_related("dataset").order_by("dataset__name", "case_id")
 
 
@@ -97,14 +108,12 @@ def find_curated_sources(chosen: Chosen) -> list[str]:
 
 
 def _load(encounter: Encounter, chosen: Chosen, curated: Sequence[str]) -> LoadedCase:
-    named = chosen_timelines(encounter, Selection(sources=(chosen.reference,)))
-    reference = next((t for t in named if t.kind == TimelineKind.REFERENCE), None)
-    others = [
-        t for t in chosen_timelines(encounter, Selection(sources=chosen.sources)) if t != reference
-    ]
+    reference = find_reference(encounter, chosen.reference)
+    others = _find_others(encounter, chosen, reference)
+    consensus = find_reference(encounter, ANY_CONSENSUS) if _names_consensus(chosen) else None
     as_made = _find_uncorrected(encounter, set(curated) - {t.source for t in others})
     events = load_events([t for t in (reference, *others, *as_made.values()) if t is not None])
-    timelines = {make_key(t): events[t.pk] for t in others}
+    timelines = {CONSENSUS_KEY if t == consensus else make_key(t): events[t.pk] for t in others}
     timelines |= {key: events[t.pk] for key, t in as_made.items()}
     for primary in (
         t for t in others if (t.kind, t.alternative) == (TimelineKind.REVISED, 1) and chosen.rho
@@ -127,6 +136,33 @@ def _load(encounter: Encounter, chosen: Chosen, curated: Sequence[str]) -> Loade
             row_series,
         ),
     )
+
+
+def find_reference(encounter: Encounter, name: str) -> Timeline | None:
+    """Return the case's reference of that name; None if it has none."""
+    found = chosen_timelines(encounter, Selection(sources=(name,)))
+    return find_named([t for t in found if t.kind == TimelineKind.REFERENCE], name)
+
+
+def _names_consensus(chosen: Chosen) -> bool:
+    return ANY_CONSENSUS in (*chosen.sources, *chosen.further)
+
+
+def _find_others(
+    encounter: Encounter, chosen: Chosen, reference: Timeline | None
+) -> list[Timeline]:
+    """Return the timelines to compare with the reference.
+
+    A name of each case's consensus brings one, not those of other authors that it replaced.
+    """
+    found = chosen_timelines(encounter, Selection(sources=chosen.sources))
+    one = find_named(found, ANY_CONSENSUS) if ANY_CONSENSUS in chosen.sources else None
+    return [
+        t
+        for t in found
+        if t != reference
+        and (one is None or t == one or t.source in chosen.sources or not is_consensus(t.source))
+    ]
 
 
 def _find_uncorrected(encounter: Encounter, missing: Collection[str]) -> dict[SourceKey, Timeline]:

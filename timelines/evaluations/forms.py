@@ -14,6 +14,7 @@ from django.db.models import Count
 from accounts.models import Study
 from ehr.models import Dataset
 from timelines.access.authoring import is_superseded
+from timelines.access.references import ANY_CONSENSUS
 from timelines.evaluation.values import Basis, EvaluationSettings
 from timelines.evaluations.data import known_sources
 from timelines.runs.page.form import CohortField
@@ -29,6 +30,7 @@ BASES = (
     (Basis.LEVENSHTEIN.value, "spelling: by normalised Levenshtein distance of the mentions"),
 )
 MOST_RESAMPLES = 5000
+REFERENCE_WORDS = {ANY_CONSENSUS: "consensus: of each case, by any two authors"}
 
 
 class CohortsField(forms.ModelMultipleChoiceField):
@@ -47,7 +49,10 @@ class EvaluationForm(forms.Form):
         label="Cohorts",
     )
     reference = forms.ChoiceField(
-        help_text="Whose timelines count as true: those imported with the cohort, or an author's."
+        help_text=(
+            "Whose timelines count as true: those imported with the cohort, an author's, or each"
+            " case's consensus of two authors."
+        )
     )
     further_references = forms.MultipleChoiceField(
         required=False,
@@ -55,7 +60,8 @@ class EvaluationForm(forms.Form):
         label="Further references",
         help_text=(
             "Compared with every timeline as well, over the cases that have all references: how far"
-            " the figures differ shows how much the annotators do."
+            " the figures differ shows how much the annotators do. Each timeline is also compared"
+            " with the closest reference of each case."
         ),
     )
     sources = forms.MultipleChoiceField(
@@ -170,4 +176,4 @@ class EvaluationForm(forms.Form):
     def _offer(self, name: str, values: list[str]) -> None:
         field = self.fields[name]
         assert isinstance(field, forms.ChoiceField)
-        field.choices = [(v, v) for v in values]
+        field.choices = [(v, REFERENCE_WORDS.get(v, v)) for v in values]

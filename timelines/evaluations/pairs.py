@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from ehr.models import Encounter
-from timelines.access.authoring import CURATED, PEOPLES
+from timelines.access.authoring import CONSENSUS, CURATED, PEOPLES
+from timelines.access.references import ANY_CONSENSUS
 from timelines.domain import TimelineKind, tolerance
 from timelines.evaluation.values import Basis, CaseResult, CaseSource, PlacedEvent, SourceKey
 from timelines.evaluations.data import load_events
@@ -116,6 +117,8 @@ def _load_compared(
     if key.source.startswith(PEOPLES):
         # A superseded submission has its source's name and a number.
         named |= Q(source__startswith=f"{key.source}#")
+    if key.source == ANY_CONSENSUS:
+        named |= Q(source__startswith=CONSENSUS)
     if key.source.startswith(CURATED):
         # A case without corrections was compared as it was reconstructed.
         named |= Q(source=key.source.removeprefix(CURATED))

@@ -16,6 +16,7 @@ from ehr.models import Dataset, Encounter, Note, SourceRow
 from ehr.record.charts import find_note
 from jobs.models import JobState
 from timelines.access.authoring import SUPERSEDED_TIMELINES
+from timelines.access.references import match_sources
 from timelines.domain import Anchor, TimelineKind, cited_as
 from timelines.formats.lines import CaseLines, Cited, Line
 from timelines.models import Entry, Evidence, StageRun, Timeline
@@ -31,6 +32,7 @@ class Selection:
     """The timelines to read.
 
     They are of these sources and cases (empty: all), and of one run if its public id is given.
+    `consensus` is a name of each case's (`timelines.access.references`).
     `identified`: no timelines without identifiers (of baselines, and of variant `no_uid`), because
     no UID distinguishes their lines. `of_study`: only the study timeline, and references.
     """
@@ -100,7 +102,7 @@ def chosen_of_cases(encounters: Sequence[int], wanted: Selection) -> dict[int, l
 def _find_finished(wanted: Selection) -> QuerySet[Timeline]:
     found = finished_timelines()
     found = (
-        found.filter(source__in=wanted.sources)
+        found.filter(match_sources(wanted.sources))
         if wanted.sources
         else found.exclude(SUPERSEDED_TIMELINES)
     )

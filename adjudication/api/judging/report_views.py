@@ -20,12 +20,12 @@ from adjudication.api.judging import bodies
 from adjudication.api.judging.views import judging_operation
 from adjudication.export_files import FORMATS
 from adjudication.findings.files import DICTIONARY, findings_file, games_file
-from adjudication.ratings.reports import export_table, load_report
+from adjudication.ratings.reports import SEARCH, export_table, load_report
 from adjudication.reports.league import tables
 from timelines.evaluations import table_files
 
 TABLE_FORM, TABLE_FILE = describe_table_files(table_files.FORMATS)
-NAMES = [*tables.TABLES, "agreement"]
+NAMES = [*tables.TABLES, "agreement", SEARCH]
 _FORM = build_form_parameter([*FORMATS, DICTIONARY])
 _FILE = {
     (200, kind.partition(";")[0]): OpenApiTypes.BINARY if form == "parquet" else OpenApiTypes.STR
@@ -69,7 +69,9 @@ class JudgeReportTable(ApiView):
                 str,
                 OpenApiParameter.PATH,
                 enum=NAMES,
-                description="`agreement`: with another judge run.",
+                description=(
+                    "`agreement`: with another judge run. `search`: with what people found."
+                ),
             ),
             TABLE_FORM,
             OpenApiParameter(

@@ -246,6 +246,37 @@ class Changed(Body):
     judge_run = CharField(max_length=20)
 
 
+class PacketSearch(Body):
+    """A pair of timelines that a reviewer searches before their items."""
+
+    id = CharField(source="search.public_id")
+    assignment = CharField(source="search.assignment.public_id")
+    username = CharField(source="search.assignment.person.get_username")
+    game = CharField(source="search.game.public_id")
+    case = CharField(source="search.game.comparison.encounter.public_id")
+    pairing = CharField()
+    submitted_at = DateTimeField(allow_null=True, help_text="Null until it is submitted.")
+    listed = IntegerField(allow_null=True, help_text="Differences; null until it is submitted.")
+
+
+class NewSearch(Body):
+    """A reviewer of the packet, and a judged game of one of its cases."""
+
+    assignment = CharField(max_length=20)
+    game = CharField(max_length=20)
+
+
+class ItemNote(Body):
+    """What a reviewer wrote to the study admin about an item."""
+
+    id = CharField(source="public_id")
+    item = CharField(source="item.public_id")
+    number = IntegerField(source="item.ordinal", help_text="Of the item in the packet.")
+    username = CharField(source="assignment.person.get_username")
+    text = CharField()
+    at = DateTimeField()
+
+
 class ReportCard(Body):
     """The tables of the judge's report card.
 

@@ -126,12 +126,12 @@ class PacketOne(ApiView):
     @packet_operation("packet", bodies.PacketDetail, etag=make_packet_etag)
     def get(self, request: Request, public_id: str) -> PacketStatus:
         """Return one packet: items, reviewers, progress; closed to reviewers."""
-        return _load_status(_packet(request, public_id))
+        return _load_status(find_packet(request, public_id))
 
     @packet_operation("packet_delete", None, refuses=(409,))
     def delete(self, request: Request, public_id: str) -> None:
         """Delete a draft."""
-        packets.delete_draft(packet=_packet(request, public_id), by=require_person(request))
+        packets.delete_draft(packet=find_packet(request, public_id), by=require_person(request))
 
 
 class PacketStep(ApiView):
@@ -146,7 +146,7 @@ class PacketStep(ApiView):
 
         After opening, its items never change. After closing, later answers do not count.
         """
-        packet = _packet(request, public_id)
+        packet = find_packet(request, public_id)
         if (step := _STEPS.get(action)) is None:
             raise Http404
         step(packet=packet, by=require_person(request))
@@ -164,7 +164,7 @@ class DueDate(ApiView):
     )
     def post(self, request: Request, public_id: str) -> PacketStatus:
         """Set, move or remove the due date of the review, until it is closed."""
-        packet = _packet(request, public_id)
+        packet = find_packet(request, public_id)
         due_on = read_body(bodies.DueDate, request)["due_on"]
         with transaction.atomic():
             locked = Packet.objects.select_for_update(of=("self",)).get(pk=packet.pk)
@@ -177,7 +177,7 @@ class Second(ApiView):
     @packet_operation("packet_second", bodies.SecondDone, refuses=(409, 422), takes=bodies.Second)
     def post(self, request: Request, public_id: str) -> dict[str, int]:
         """Have two people decide on each item of a pairing of a draft."""
-        packet = _packet(request, public_id)
+        packet = find_packet(request, public_id)
         pairing = read_body(bodies.Second, request)["pairing"]
         count = packets.require_second_reviewer(
             packet=packet, pairing=pairing, by=require_person(request)
@@ -199,7 +199,7 @@ class Changed(ApiView):
 
         They are in this packet's cases.
         """
-        packet = _packet(request, public_id)
+        packet = find_packet(request, public_id)
         wanted = read_body(bodies.Changed, request)["judge_run"]
         run = get_object_or_404(JudgeRun, study=packet.study, public_id=wanted)
         return _load_status(
@@ -214,7 +214,7 @@ class Candidates(ApiView):
 
         `reasons` say why some may not review it.
         """
-        packet = _packet(request, public_id)
+        packet = find_packet(request, public_id)
         people = find_reviewers(packet.study).exclude(
             review_assignments__in=packet.assignments.filter(withdrawn_at__isnull=True)
         )
@@ -241,7 +241,7 @@ class Assignments(ApiView):
 
         403 with the reason if they are not eligible.
         """
-        packet = _packet(request, public_id)
+        packet = find_packet(request, public_id)
         form = AssignForm(dict(read_body(bodies.Assign, request)), packet=packet)
         check_form(form)
         values = form.cleaned_data
@@ -260,9 +260,9 @@ class Withdraw(ApiView):
     @packet_operation("packet_withdraw", bodies.PacketDetail, refuses=(422,))
     def post(self, request: Request, public_id: str, assignment_id: str) -> PacketStatus:
         """Take a person out: their leased items return, their decisions stay."""
-        packet = _packet(request, public_id)
+        packet = find_packet(request, public_id)
         packets.withdraw_assignment(
-            assignment=_assignment(packet, assignment_id), by=require_person(request)
+            assignment=find_assignment(packet, assignment_id), by=require_person(request)
         )
         return _load_status(packet)
 
@@ -271,15 +271,17 @@ class VoidSignature(ApiView):
     @packet_operation("packet_unsign", bodies.PacketDetail, refuses=(409, 422), takes=UnsignRequest)
     def post(self, request: Request, public_id: str, assignment_id: str) -> PacketStatus:
         """Void a reviewer's signature, with a reason; both stay in the chain."""
-        packet = _packet(request, public_id)
+        packet = find_packet(request, public_id)
         reason = read_body(UnsignRequest, request)["reason"]
         unsign(
-            assignment=_assignment(packet, assignment_id), reason=reason, by=require_person(request)
+            assignment=find_assignment(packet, assignment_id),
+            reason=reason,
+            by=require_person(request),
         )
         return _load_status(packet)
 
 
-def _packet(request: Request, public_id: str) -> Packet:
+def find_packet(request: Request, public_id: str) -> Packet:
     """Return a packet of a study of this admin. Raises Http404, NotAllowed."""
     found = Packet.objects.filter(study__in=require_studies(request, ADMINS))
     return steering.find_packet(found, require_person(request), public_id)
@@ -291,7 +293,8 @@ def _load_status(packet: Packet) -> PacketStatus:
     return steering.load_status(found)
 
 
-def _assignment(packet: Packet, public_id: str) -> Assignment:
+def find_assignment(packet: Packet, public_id: str) -> Assignment:
+    """Return an assignment of the packet. Raises Http404."""
     return get_object_or_404(
         packet.assignments.select_related("packet__study", "person"), public_id=public_id
     )

@@ -26,7 +26,12 @@ from adjudication.blinding.visibility import Question
 from adjudication.judging.input import whole_hours
 from adjudication.models import Assignment, Decision, Packet
 from adjudication.review.decisions import GUESSES, LONGEST_COMMENT, LONGEST_REASON
+from adjudication.review.search_steps import CHOICES
+from adjudication.review.searches import LONGEST_WORDS
 from adjudication.review.slots import LONGEST_ACTIVE, LONGEST_DRAFT, MOST_IN_HAND
+
+#: The largest number of a row that a body may name.
+MOST_ROWS = 100_000
 
 
 class HoursField(FloatField):
@@ -319,6 +324,54 @@ class GuessRequest(TokenRequest):
 
     item = CharField(max_length=20)
     guess = ChoiceField(make_choices(GUESSES))
+
+
+class ReviewSearch(Body):
+    """A pair of timelines in which you look for differences before your items."""
+
+    id = CharField(source="public_id")
+    submitted_at = DateTimeField(
+        allow_null=True, source="submission.at", help_text="Null until it is submitted."
+    )
+
+
+class SearchRow(Body):
+    """A row of a searched timeline, in words of the note and coarse times."""
+
+    number = IntegerField(help_text="From 1; differences name it.")
+    event = CharField()
+    when = CharField()
+
+
+class ListedDifference(Body):
+    """A listed difference."""
+
+    kind = ChoiceField(CHOICES, source="name")
+    a = IntegerField(allow_null=True, source="a.number", help_text="Row of A.")
+    b = IntegerField(allow_null=True, source="b.number", help_text="Row of B.")
+    time = FloatField(allow_null=True, help_text="Your own time, in hours from admission.")
+    words = CharField(help_text="Your own; empty once the search is submitted.")
+
+
+class ReviewSearchDetail(Body):
+    """Both timelines of a search in the blinded form, and your list."""
+
+    id = CharField(source="search.public_id")
+    submitted_at = DateTimeField(allow_null=True, source="search.submission.at")
+    note = CharField()
+    a = SearchRow(many=True)
+    b = SearchRow(many=True)
+    listed = ListedDifference(many=True)
+
+
+class NewDifference(Body):
+    """A difference between the two timelines."""
+
+    kind = ChoiceField(CHOICES)
+    a = IntegerField(default=None, allow_null=True, min_value=1, max_value=MOST_ROWS)
+    b = IntegerField(default=None, allow_null=True, min_value=1, max_value=MOST_ROWS)
+    time = HoursField(default=None, allow_null=True, help_text="In hours from admission.")
+    words = CharField(default="", allow_blank=True, max_length=LONGEST_WORDS)
 
 
 class SignRequest(Body):

@@ -1,10 +1,14 @@
-"""The submitted searches of a packet beside the judge's findings."""
+"""Submitted searches of packets beside the judge's findings."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 
-from adjudication.models import Finding, Game, Packet, PairSearch
+from django.db.models import QuerySet
+
+from accounts.models import User
+from adjudication.access.eligibility import load_visibility
+from adjudication.models import Finding, Game, JudgeRun, Packet, PairSearch
 from adjudication.review.search_rows import load_places
 from adjudication.review.searches import Listed, read_listed
 from adjudication.searching.matching import Difference, Kind, RowPlace
@@ -18,9 +22,22 @@ def load_search_rates(packet: Packet) -> tuple[ReviewerSearches, ...]:
 
     Reviewers are not pooled. Raises NoteChanged if the note of a case was changed.
     """
-    found = PairSearch.objects.filter(
-        assignment__packet=packet, submission__isnull=False
-    ).select_related(
+    return _rate(PairSearch.objects.filter(assignment__packet=packet))
+
+
+def load_run_search_rates(run: JudgeRun, person: User) -> tuple[ReviewerSearches, ...]:
+    """Return the same over all packets whose report card the person may see.
+
+    Raises NoteChanged.
+    """
+    searches = PairSearch.objects.filter(game__run=run, submission__isnull=False)
+    packets = Packet.objects.filter(pk__in=searches.values("assignment__packet"))
+    seen = [p for p in packets if load_visibility(person, p).report]
+    return _rate(searches.filter(assignment__packet__in=seen))
+
+
+def _rate(searches: QuerySet[PairSearch]) -> tuple[ReviewerSearches, ...]:
+    found = searches.filter(submission__isnull=False).select_related(
         "assignment__person", "submission", "game__comparison__encounter",
         "game__comparison__first", "game__comparison__second",
     )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from accounts.wording import format_count
 from adjudication.models import RecipeStep
 from adjudication.recipes.report.evaluated import evaluation_sections
 from adjudication.recipes.report.judged import judge_sections, packet_section, planted_section
@@ -13,7 +14,8 @@ from adjudication.recipes.report.settings import (
     spent_section,
 )
 from adjudication.recipes.results import StudyResults
-from adjudication.study_report.values import Section, StudyReport, name_section
+from adjudication.study_report.values import Section, StudyReport
+from timelines.evaluation.tables import Table, TableRow
 
 #: Kinds of parts that the published design has: (kind, what a report without one says).
 EXPECTED = (
@@ -45,19 +47,28 @@ def _sections(results: StudyResults) -> Iterator[Section]:
         yield planted_section(key, recall)
     for key, packet in results.packets.items():
         yield packet_section(key, packet)
-    if results.runs:
-        yield spent_section(results.runs)
+    cost = spent_section(results)
+    if cost.tables:
+        yield cost
     yield from _missing(results)
 
 
 def _missing(results: StudyResults) -> Iterator[Section]:
-    """Yield a section for each undone step, and each kind without one."""
+    """Yield a section for each kind without a step, and one of what failed."""
     there = {step.kind for step in results.steps}
     for kind, title, words in EXPECTED:
         if kind not in there:
             yield Section(f"no-{kind}", title, missing=f"Not part of this study: {words}")
+    if rows := tuple(_list_incomplete(results)):
+        count = format_count(len(results.steps), "step")
+        sentence = f"{len(rows)} of {count} failed or are incomplete; the last table lists them."
+        heads = ("Step", "State", "Reason")
+        table = Table("incomplete", "Steps that failed or are incomplete", heads, rows)
+        yield Section("incomplete", "What is missing", (sentence,), (table,))
+
+
+def _list_incomplete(results: StudyResults) -> Iterator[TableRow]:
+    """Yield each step that is not done, or done without some of its cases."""
     for step in results.steps:
-        if step.state != RecipeStep.State.DONE:
-            reason = step.reason or f"The step is {step.get_state_display().lower()}."
-            name = f"not-done-{name_section(step.key)}"
-            yield Section(name, step.key, missing=f"Not in this report: {reason}")
+        if step.state != RecipeStep.State.DONE or step.reason:
+            yield (step.key, step.get_state_display(), step.reason or "Not done yet.")

@@ -86,6 +86,8 @@ def planted_section(key: str, recall: PlantedRecall) -> Section:
         f"{recall.judge_name} found {shares[0]} of the planted differences; {shares[1]} of its"
         f" findings were planted. {recall.report['cases']} cases, copies of {recall.source}."
     )
+    if unjudged := recall.report["unjudged"]:
+        sentence += f" {format_count(unjudged, 'further case')} not judged."
     made = (
         _words("recall", "Planted differences, by type and size", recall_table(counts)),
         _words("kinds", "Planted differences, by kind of change", report_of_kinds(counts)),

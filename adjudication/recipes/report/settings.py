@@ -5,10 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 
+from django.db.models import QuerySet
+
+from adjudication.judge_runs.calls import find_calls
+from adjudication.judge_runs.planted import find_recall_calls
 from adjudication.judging.config import JudgeConfig
 from adjudication.recipes.results import StudyResults
 from adjudication.study_report.values import Section
 from ehr.models import Dataset, Encounter
+from llm_runtime.accounting import Spent, spent_by_owner, total
+from llm_runtime.models import ModelCall
 from timelines.evaluation.tables import Table, TableRow
 from timelines.models import Run
 from timelines.pipeline.config import describe_preset
@@ -19,8 +25,54 @@ PUBLISHED_CASES = 40
 Pairs = tuple[tuple[str, str], ...]
 
 
-def spent_section(runs: Mapping[str, Run]) -> Section:
-    """Return time, calls and tokens of each run, a line for each stage."""
+def spent_section(results: StudyResults) -> Section:
+    """Return time, calls and tokens of runs, judges and measurements."""
+    return Section("cost", "Cost and time", tables=tuple(_tables_of_cost(results)))
+
+
+def _tables_of_cost(results: StudyResults) -> Iterator[Table]:
+    if results.runs:
+        yield _cost_of_runs(results.runs)
+    asked = dict(_spent_by_judges(results))
+    if asked:
+        yield _cost_of_judges(asked)
+
+
+def _spent_by_judges(results: StudyResults) -> Iterator[tuple[str, Spent]]:
+    """Yield what each judge's calls cost, of those that asked a model."""
+    for key, run in results.judge_runs.items():
+        if run.language_models:
+            yield key, _sum_calls(find_calls(run.games.all()))
+    for key, recall in results.planted.items():
+        if recall.language_models:
+            yield key, _sum_calls(find_recall_calls([recall]))
+
+
+def _sum_calls(calls: QuerySet[ModelCall]) -> Spent:
+    return total(spent_by_owner(calls).values())
+
+
+def _cost_of_judges(asked: Mapping[str, Spent]) -> Table:
+    """Return a line for each judge and measurement of planted differences."""
+    names = ("calls", "reused", "tokens_in", "tokens_cached", "tokens_out", "seconds")
+    rows: list[TableRow] = [
+        (key, *("–" if (n := spent.figures()[name]) is None else f"{n:,.0f}" for name in names))
+        for key, spent in asked.items()
+    ]
+    heads = (
+        "Step",
+        "Calls",
+        "Found stored",
+        "Tokens in",
+        "of them cached",
+        "Tokens out",
+        "Seconds",
+    )
+    return Table("judges", "All calls of judges to language models", heads, tuple(rows))
+
+
+def _cost_of_runs(runs: Mapping[str, Run]) -> Table:
+    """Return a line for each stage of each run."""
     rows: list[TableRow] = [
         (key, line.label, line.cases, *line.cells)
         for key, run in runs.items()
@@ -28,7 +80,7 @@ def spent_section(runs: Mapping[str, Run]) -> Section:
     ]
     heads = ("Run", "Stage", "Cases", *(m.replace("_", " ").capitalize() for m in MEASURES))
     title = "Mean and range of a case: wall time in seconds, calls and tokens of models"
-    return Section("cost", "Cost and time", tables=(Table("cost", title, heads, tuple(rows)),))
+    return Table("cost", title, heads, tuple(rows))
 
 
 def gather_settings(results: StudyResults) -> dict[str, Pairs]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from adjudication.reports.card.compute import reviews_needed
 from adjudication.reports.card.values import STRATA, Agreement, Item, Rate, ReportCard
-from adjudication.searching.rates import Share
+from adjudication.searching.rates import ReviewerSearches, Share
 from timelines.evaluation.tables import Cell, Table, TableRow
 
 #: Widths of interval for which the table gives the number of reviews still needed.
@@ -245,6 +245,11 @@ def decisions(items: Sequence[Item]) -> Table:
 
 def search(card: ReportCard) -> Table:
     """Return recall and precision of the judge by searcher and kind."""
+    return search_table(card.searches)
+
+
+def search_table(searches: Sequence[ReviewerSearches]) -> Table:
+    """Return a row for each searcher and kind of difference."""
     rows = [
         (
             found.reviewer,
@@ -256,7 +261,7 @@ def search(card: ReportCard) -> Table:
             _share(line.recall),
             _share(line.precision),
         )
-        for found in card.searches
+        for found in searches
         for line in found.lines
     ]
     heads = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import urlencode
 
@@ -26,10 +26,10 @@ from adjudication.findings.listing import (
     SIZES,
     VERDICTS,
     FindingFilter,
-    count_by_type,
     domain_finding,
     finding_line,
     list_run_sources,
+    word_types,
 )
 from adjudication.findings.pages import FindingPages, cut_page, find_place
 from adjudication.judge_runs.calls import find_calls
@@ -101,7 +101,7 @@ def findings(request: StudyRequest, public_id: str) -> HttpResponse:
         "next": shown[-1].public_id if shown and later else "",
         "lines": lines,
         "wanted": wanted,
-        "types": count_by_type(pages.count_with(replace(wanted, type=""))),
+        "types": word_types(pages.count_types()),
         "verdicts": [(value, words) for value, (words, _) in VERDICTS.items()],
         "groundings": [(g.value, GROUNDING_WORDS[g]) for g in Grounding],
         "categories": [(c.value, CATEGORY_WORDS[c]) for c in Category],

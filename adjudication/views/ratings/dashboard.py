@@ -28,6 +28,7 @@ from adjudication.ratings.reports import (
     find_other_runs,
     find_rated_run,
     load_report,
+    load_search_table,
 )
 from adjudication.reports.league import pages as dashboard_tables
 from adjudication.reports.league import tables
@@ -70,6 +71,7 @@ def dashboard(request: StudyRequest, public_id: str) -> HttpResponse:
             name: dashboard_tables.link_table(build(report), links.get(name, {}))
             for name, build in tables.TABLES.items()
         },
+        "searched": dashboard_tables.link_table(load_search_table(run, request.user), {}),
         "others": others,
         "against": against,
         "compared": compared,

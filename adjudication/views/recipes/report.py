@@ -5,15 +5,15 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from django.http import Http404, HttpResponse
+from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.audit.trail import record
 from accounts.models import Role
 from accounts.scoping import StudyRequest, study_role_required
 from adjudication.access.recipes import find_launch
-from adjudication.models import RecipeLaunch, StudyReport
+from adjudication.models import StudyReport
+from adjudication.recipes.report.files import find_written, send_file
 from adjudication.recipes.report.writing import start_report
 from adjudication.study_report.drawing import draw_svg
 from adjudication.study_report.values import from_plain
@@ -23,8 +23,6 @@ from timelines.evaluation.tables import Table, format_words
 
 #: Tables with more rows are folded.
 LONG = 20
-#: Form → (field, type of the file).
-FILES = {"pdf": ("pdf", "application/pdf"), "zip": ("archive", "application/zip")}
 
 
 @require_GET
@@ -33,7 +31,7 @@ def study_report(request: StudyRequest, public_id: str) -> HttpResponse:
     """Show the newest report of a launch; htmx polls while one is written."""
     launch = find_launch(request, public_id)
     newest = launch.reports.defer("pdf", "archive").first()
-    written = _find_written(launch)
+    written = find_written(launch)
     writing = newest is not None and newest.state in (JobState.QUEUED, JobState.RUNNING)
     if request.htmx and not writing:  # type: ignore[attr-defined]  # by django-htmx
         response = HttpResponse()
@@ -60,18 +58,9 @@ def study_report_new(request: StudyRequest, public_id: str) -> HttpResponse:
 
 @require_GET
 @study_role_required(Role.ADMIN)
-def study_report_file(request: StudyRequest, public_id: str, format: str) -> HttpResponse:
+def study_report_file(request: StudyRequest, public_id: str, format: str) -> FileResponse:
     """Send the newest report as PDF, or everything as an archive."""
-    launch = find_launch(request, public_id)
-    written = _find_written(launch, deferred=False)
-    if written is None or format not in FILES:
-        raise Http404
-    field, kind = FILES[format]
-    _record(request, launch, format)
-    response = HttpResponse(bytes(getattr(written, field)), content_type=kind)
-    name = f"study-{launch.public_id}.{format}"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return send_file(find_launch(request, public_id), format, by=request.user)
 
 
 @require_GET
@@ -82,7 +71,7 @@ def study_report_figure(request: StudyRequest, public_id: str, number: int) -> H
     `number` counts all figures from 1.
     """
     launch = find_launch(request, public_id)
-    written = _find_written(launch)
+    written = find_written(launch)
     if written is None or written.content is None:
         raise Http404
     figures = [f for s in from_plain(written.content).sections for f in s.figures]
@@ -124,19 +113,3 @@ def _show_table(table: Table, number: int) -> dict[str, Any]:
         "long": len(rows) > LONG,
         "rows": [(f"({MARK})" in row[0], row) for row in rows],
     }
-
-
-def _find_written(launch: RecipeLaunch, *, deferred: bool = True) -> StudyReport | None:
-    found = launch.reports.filter(state=JobState.SUCCEEDED)
-    return (found.defer("pdf", "archive") if deferred else found).first()
-
-
-def _record(request: StudyRequest, launch: RecipeLaunch, format: str) -> None:
-    record(
-        actor=request.user,
-        study=request.study,
-        action="recipe.export",
-        object_type="adjudication.recipe",
-        object_id=launch.public_id,
-        detail={"format": format},
-    )

@@ -5,8 +5,6 @@ It needs no script: each step is a form.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from django.contrib import messages
 from django.http import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -19,7 +17,8 @@ from adjudication.models import PairSearch
 from adjudication.review.decisions import DecisionRefused
 from adjudication.review.opening import CANNOT_BE_SHOWN, closed_words, find_own_assignment
 from adjudication.review.practice import FIRST_PRACTICE
-from adjudication.review.search_rows import ListedRow, SearchSides, load_sides
+from adjudication.review.search_rows import SearchSides, load_sides
+from adjudication.review.search_steps import KINDS, make_listed, show_listed
 from adjudication.review.searches import (
     Listed,
     add_difference,
@@ -29,31 +28,8 @@ from adjudication.review.searches import (
     submit_search,
 )
 from adjudication.review.trail import record_search
-from adjudication.searching.matching import Kind
 from adjudication.states import InvalidTransition
 from timelines.runs.storage import NoteChanged
-
-#: Kinds by their names on the page, which are not those of findings, and in words.
-KINDS = (
-    ("only", Kind.ONE_SIDED, "only one timeline has this event"),
-    ("times", Kind.TIMING, "the times differ"),
-    ("details", Kind.VALUE, "values or details differ"),
-    ("twice", Kind.DUPLICATE, "one timeline has this event twice"),
-    ("neither", Kind.SHARED_UNSUPPORTED, "both have it, and note and record do not support it"),
-)
-_BY_NAME = {name: str(kind) for name, kind, _ in KINDS}
-_WORDS = {kind: words for _, kind, words in KINDS}
-
-
-@dataclass(frozen=True, slots=True)
-class ShownDifference:
-    """A listed difference in the labels of the page."""
-
-    kind: str
-    a: ListedRow | None
-    b: ListedRow | None
-    time: str
-    words: str
 
 
 @require_http_methods(["GET", "POST"])
@@ -75,13 +51,14 @@ def review_search(request: StudyRequest, public_id: str, search_id: str) -> Http
     record_search(assignment=assignment, search=search)
     link = search.submission
     listed = read_listed(link.detail["differences"] if link else search.draft)
+    shown = [show_listed(one, sides) for one in listed]
     context = {
         "assignment": assignment,
         "packet": assignment.packet,
         "search": search,
         "note": render_marked_note(sides.note, ()),
         "sides": {"A": sides.left, "B": sides.right},
-        "listed": [_show(one, sides) for one in listed],
+        "listed": [(one, format_entered_hours(one.time)) for one in shown],
         "kinds": [(name, words) for name, _, words in KINDS],
     }
     return render(request, "adjudication/review/search.html", context)
@@ -109,25 +86,15 @@ def _step(
 
 
 def _read(request: StudyRequest, sides: SearchSides) -> Listed:
-    """Read the form; its A and B become the judge's. Raises DecisionRefused."""
-    left = _entry(sides.left, "A", _number(request, "a"))
-    right = _entry(sides.right, "B", _number(request, "b"))
-    a, b = (right, left) if sides.swapped else (left, right)
-    return Listed(
-        _BY_NAME.get(request.POST.get("kind", ""), ""),
-        a,
-        b,
+    """Read the form. Raises DecisionRefused."""
+    return make_listed(
+        sides,
+        request.POST.get("kind", ""),
+        _number(request, "a"),
+        _number(request, "b"),
         _hours(request),
-        request.POST.get("words", "").strip(),
+        request.POST.get("words", ""),
     )
-
-
-def _entry(rows: tuple[ListedRow, ...], label: str, number: int | None) -> int | None:
-    if number is None:
-        return None
-    if not 1 <= number <= len(rows):
-        raise DecisionRefused(f"Timeline {label} has no row {number}.")
-    return rows[number - 1].entry
 
 
 def _number(request: StudyRequest, name: str) -> int | None:
@@ -145,13 +112,3 @@ def _hours(request: StudyRequest) -> float | None:
         return float(text) if text else None
     except ValueError:
         raise DecisionRefused("Enter your own time as hours from admission: −72 or 6.5.") from None
-
-
-def _show(listed: Listed, sides: SearchSides) -> ShownDifference:
-    rows = {row.entry: row for row in (*sides.left, *sides.right)}
-    a, b = (None if entry is None else rows.get(entry) for entry in (listed.a, listed.b))
-    if sides.swapped:
-        a, b = b, a
-    return ShownDifference(
-        _WORDS[Kind(listed.kind)], a, b, format_entered_hours(listed.time), listed.words
-    )

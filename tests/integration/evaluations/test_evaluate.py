@@ -26,6 +26,8 @@ from timelines.evaluation.spread import find_spread
 from timelines.evaluation.tables import references
 from timelines.evaluation.values import Basis, EvaluationSettings, SourceKey
 from timelines.evaluations.actions import EvaluationRefused, execute_evaluation, start_evaluation
+from timelines.evaluations.data import known_sources
+from timelines.evaluations.pairs import find_source, reference_timeline
 from timelines.models import Evaluation, EvaluationCase, Run, Timeline
 from timelines.pipeline.config import PipelineConfig, Variant
 from timelines.runs import storage, tools
@@ -233,8 +235,49 @@ def test_several_references_of_a_case_show_the_spread(dataset: Dataset) -> None:
     rows = references(report, Basis.SPAN).rows
     assert [row[:2] for row in rows if row[0] == REVISED.label] == [
         (REVISED.label, "author:ana"),
+        (REVISED.label, "closest"),
         (REVISED.label, "reference"),
     ]
+    assert report.closest is not None
+    closest = next(r for r in report.closest.results if r.key == REVISED)
+    assert closest.available["median_error"].value == near
+
+
+def test_each_cases_consensus_is_one_reference(dataset: Dataset) -> None:
+    """Two pairs of authors: case a was reconciled twice, case b once."""
+    reconstruct(dataset)
+    stored = Timeline.objects.filter(kind="reference")
+    cases = list(stored.order_by("encounter__case_id").values_list("encounter_id", flat=True))
+    stored.filter(encounter=cases[0]).update(source="consensus:ana+bo#1")
+    stored.filter(encounter=cases[1]).update(source="author:bo")
+    for encounter in dataset.encounters.filter(pk__in=cases).order_by("pk"):
+        add_reference(encounter.notes.get(), 40.0, encounter.rows.order_by("row_index")[0])
+        newest = stored.filter(encounter=encounter).order_by("pk").last()
+        source = "consensus:ana+bo" if encounter.pk == cases[0] else "consensus:bo+cleo"
+        stored.filter(pk=newest.pk).update(source=source)
+    assert "consensus" in known_sources([dataset])[0]
+    started = start_evaluation(
+        study=dataset.study,
+        datasets=[dataset],
+        reference="consensus",
+        settings=SPANS,
+        by=None,
+        tell_workers=False,
+    )
+    assert execute_evaluation(started.pk) == JobState.SUCCEEDED
+    started.refresh_from_db()
+    report = report_from_plain(started.report)
+    assert (report.reference, report.cases) == ("consensus", len(cases))
+    assert not [k for k in report.keys if k.source.startswith("consensus")]
+    found = report.find(REVISED, Basis.SPAN)
+    assert found is not None
+    assert found.available["median_error"].value > 15
+    case = EvaluationCase.objects.get(evaluation=started, encounter=cases[0])
+    source = find_source(case_from_plain(case.result), REVISED, Basis.SPAN)
+    assert source is not None
+    compared = reference_timeline(started, case.encounter, source)
+    assert compared is not None
+    assert compared.timeline.source == "consensus:ana+bo"
 
 
 def test_references_that_share_no_case_are_refused(dataset: Dataset) -> None:

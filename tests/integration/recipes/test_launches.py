@@ -25,6 +25,7 @@ from adjudication.recipes.actions import (
     save_recipe,
 )
 from adjudication.recipes.advancing import advance
+from adjudication.recipes.report.gathering import gather_report
 from adjudication.recipes.report.writing import execute_report, start_report
 from adjudication.recipes.results import load_results
 from adjudication.study_report.values import from_plain, to_plain
@@ -158,6 +159,12 @@ def test_what_cannot_be_done_says_why_and_is_done_again_on_request():
     reasons = dict(launch.steps.values_list("key", "reason"))
     assert "no timeline has the source 'rules'" in reasons["judge gavel"]
     assert reasons["packet packet"] == "It needs judge gavel, which did not end well."
+    made = gather_report(load_results(launch))
+    assert made.found[-1].startswith("2 of 2 steps failed or are incomplete")
+    (missing,) = [section for section in made.sections if section.name == "incomplete"]
+    assert missing.tables[0].rows == tuple(
+        (key, "Failed", reasons[key]) for key in ("judge gavel", "packet packet")
+    )
     assert retry_launch(launch=launch, by=admin) == 2
     assert cancel_launch(launch=launch, by=admin) == 2
     with pytest.raises(RecipeRefused, match="has ended"):
@@ -225,7 +232,7 @@ def test_the_report_of_a_launch_has_its_figures_tables_and_settings(client):
     figure = client.get(reverse("adjudication:study_report_figure", args=[launch.public_id, 1]))
     assert b"<svg" in figure.content
     sent = client.get(reverse("adjudication:study_report_file", args=[launch.public_id, "zip"]))
-    with zipfile.ZipFile(io.BytesIO(sent.content)) as archive:
+    with zipfile.ZipFile(io.BytesIO(sent.getvalue())) as archive:
         files = archive.namelist()
         assert archive.read("recipe.yaml").decode() == RECIPE
     assert len([f for f in files if f.endswith(".csv")]) == len(made.tables)
@@ -234,7 +241,7 @@ def test_the_report_of_a_launch_has_its_figures_tables_and_settings(client):
         len(section.figures) for section in made.sections
     )
     pdf = client.get(reverse("adjudication:study_report_file", args=[launch.public_id, "pdf"]))
-    assert pdf.content.startswith(b"%PDF-")
+    assert pdf.getvalue().startswith(b"%PDF-")
     other = factories.make_user(dataset.study, Role.CLINICIAN)
     client.force_login(other)
     refused = client.get(reverse("adjudication:study_report", args=[launch.public_id]))

@@ -437,6 +437,8 @@ CLOSED = {
     *(f"adjudication:{name}" for name in ("judge_changes", "findings_download", "games_download")),
     *(f"adjudication:{name}" for name in ("recipes", "recipe", "recipe_edit", "recipe_download")),
     *(f"adjudication:{name}" for name in ("launch", "planted_recall", "study_report")),
+    *(f"adjudication_api:{name}" for name in ("recipe", "launch", "planted_recall")),
+    *(f"adjudication_api:{name}" for name in ("launch_report", "packet_searches", "packet_notes")),
     *(
         f"adjudication_api:{name}"
         for name in ("judge_run", "judge_games", "findings", "judge_changes", "packet_eligible")

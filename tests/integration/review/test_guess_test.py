@@ -17,11 +17,18 @@ from django.urls import reverse
 from accounts.models import AuditEvent, Role, Study, User
 from accounts.permissions import NotAllowed
 from adjudication.guessing.served import ServedItem, ServedSide
-from adjudication.models import Packet
+from adjudication.models import GuessTest, Packet
 from adjudication.packets import actions as packets
 from adjudication.review import guess_test
-from adjudication.review.guess_test import read_guesses, run_guess_test
+from adjudication.review.guess_test import (
+    execute_guess_test,
+    read_guesses,
+    run_guess_test,
+    start_guess_test,
+)
 from config.services import demo
+from jobs.errors import PermanentFailure
+from jobs.models import JobState
 from llm_runtime.roles import MATCHER, ModelRoles
 from tests import factories
 from tests.paths import DEMO
@@ -98,6 +105,43 @@ def test_the_command_prints_areas_and_fails_if_sides_are_given_away(packet):
         call_command("guess_test", "nothing", by="boss")
     with pytest.raises(CommandError, match="no active account 'nobody'"):
         call_command("guess_test", packet.public_id, by="nobody")
+
+
+def test_a_test_of_many_items_is_a_job_that_the_page_waits_for(client, packet, monkeypatch):
+    monkeypatch.setattr(guess_test, "AT_ONCE", packet.items.count() - 1)
+    boss = User.objects.get(username="boss")
+    client.force_login(boss)
+    page = reverse("adjudication:packet", args=[packet.public_id])
+    step = reverse("adjudication:packet_action", args=[packet.public_id, "guess"])
+    shown = join_markup(client.post(step, follow=True))
+    assert "The guess test is running." in shown
+    assert "Run the guess test" not in shown
+    client.post(step)
+    job = GuessTest.objects.get()
+    polled = client.get(page, headers={"HX-Request": "true"})
+    assert "The guess test is running." in polled.content.decode()
+    assert "HX-Refresh" not in polled
+    assert execute_guess_test(job.pk) == JobState.SUCCEEDED
+    assert client.get(page, headers={"HX-Request": "true"})["HX-Refresh"] == "true"
+    packet.refresh_from_db()
+    assert sum(g.count for g in read_guesses(packet)) == packet.items.count()
+    event = AuditEvent.objects.get(action=guess_test.TESTED)
+    assert event.actor == boss
+    assert execute_guess_test(job.pk) is None
+
+
+def test_a_failed_test_says_why(client, packet, monkeypatch):
+    monkeypatch.setattr(guess_test, "AT_ONCE", 0)
+    boss = User.objects.get(username="boss")
+    job = start_guess_test(packet=packet, by=boss)
+    assert job is not None
+    with mock.patch.object(guess_test, "_serve_items", side_effect=PermanentFailure("No note.")):
+        assert execute_guess_test(job.pk) == JobState.FAILED
+    client.force_login(boss)
+    shown = join_markup(client.get(reverse("adjudication:packet", args=[packet.public_id])))
+    assert "The last guess test failed:" in shown
+    assert "No note." in shown
+    assert "Run the guess test" in shown
 
 
 def test_only_admins_of_the_study_may_run_it(packet):

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from accounts.models import AuditEvent
+from accounts.models import AuditEvent, Role
 from accounts.permissions import NotAllowed
 from adjudication.models import Decision, Finding, Game, PairSearch
 from adjudication.packets.actions import PacketRefused
@@ -20,6 +20,7 @@ from adjudication.ratings.card.searches import load_search_rates
 from adjudication.reports.card import tables
 from adjudication.review import slots
 from adjudication.review.decisions import DecisionRefused
+from adjudication.review.notes import write_note
 from adjudication.review.opening import open_item
 from adjudication.review.practice import check_practised
 from adjudication.review.search_rows import load_sides
@@ -32,6 +33,7 @@ from adjudication.review.searches import (
 )
 from adjudication.searching.matching import Kind
 from tests import factories
+from tests.support.api import ApiClient
 from tests.support.pages import join_markup
 from tests.worlds.judged import make_judged_world
 from tests.worlds.reviewed import ReviewedWorld, build_open_world, decide_all
@@ -254,3 +256,80 @@ def test_a_review_is_signed_after_its_searches(client, world):
     submit_search(search=PairSearch.objects.get(), by=mine.person)
     client.post(page, {"password": factories.PASSWORD})
     assert world.assignment(mine.person).signed_at is not None
+
+
+def test_the_dashboard_of_the_judge_run_has_recall_for_those_who_may_see_the_card(
+    client, world, search
+):
+    """One of the judge's findings is listed, so that recall is 1 of 1."""
+    finding = Finding.objects.filter(game=search.game, type="TIMING").first()
+    assert finding is not None
+    add_difference(search=search, listed=as_listed(finding), by=search.assignment.person)
+    submit_search(search=search, by=search.assignment.person)
+    run = world.packet.judge_run
+    page = reverse("adjudication:dashboard", args=[run.public_id])
+    file = reverse("adjudication:dashboard_table", args=[run.public_id, "search", "csv"])
+    reader = factories.make_user(world.packet.study, Role.CLINICIAN)
+    client.force_login(reader)
+    assert "Recall of the judge against people" not in join_markup(client.get(page))
+    assert len(client.get(file).content.decode().splitlines()) == 1
+    client.force_login(world.admin)
+    shown = join_markup(client.get(page))
+    assert "Recall of the judge against people" in shown
+    lines = [line.split(",") for line in client.get(file).content.decode().splitlines()]
+    person, reported = search.assignment.person.get_username(), search.game.findings.count()
+    timing = next(line for line in lines if line[2] == "TIMING")
+    assert timing[:4] == [person, "1", "TIMING", "1"]
+    assert lines[-1][2:6] == ["all", "1", str(reported), "1"]
+    # Wilson's interval of 1 of 1
+    assert ",100.0,20.65" in ",".join(lines[-1])
+
+
+def test_admin_and_reviewer_do_the_same_by_the_api(world):
+    """Assigned, searched, submitted; the admin sees how many, not which."""
+    mine = world.assignment(world.reviewers[0])
+    boss, reviewer = ApiClient(world.admin), ApiClient(mine.person)
+    game = find_searchable_games(world.packet)[0]
+    packet = f"packets/{world.packet.public_id}/searches/"
+    body = {"assignment": mine.public_id, "game": game.public_id}
+    status, assigned = boss.post(packet, **body)
+    assert (status, assigned["submitted_at"], assigned["listed"]) == (201, None, None)
+    assert boss.post(packet, **body)[0] == 422
+
+    path = f"review/{mine.public_id}/searches/{assigned['id']}/"
+    assert [s["id"] for s in reviewer.get(f"review/{mine.public_id}/searches/")[1]] == [
+        assigned["id"]
+    ]
+    sides = load_sides(mine, PairSearch.objects.get())
+    shown = reviewer.get(path)[1]
+    assert [row["event"] for row in shown["a"]] == [row.event for row in sides.left]
+    assert reviewer.post(f"{path}differences/", kind="only", a=999)[0] == 422
+    assert reviewer.post(f"{path}differences/", kind="TIMING", a=1)[0] == 400
+    status, listed = reviewer.post(f"{path}differences/", kind="only", a=2, time=-3.0, words="w")
+    assert status == 201
+    assert listed["listed"] == [{"kind": "only", "a": 2, "b": None, "time": -3.0, "words": "w"}]
+    (stored,) = PairSearch.objects.get().draft
+    assert stored["b" if sides.swapped else "a"] == sides.left[1].entry
+    assert reviewer.delete(f"{path}differences/1/")[0] == 204
+    assert reviewer.delete(f"{path}differences/1/")[0] == 422
+    reviewer.post(f"{path}differences/", kind="twice", b=1)
+    assert reviewer.post(f"{path}submit/")[1]["listed"][0]["kind"] == "twice"
+    assert reviewer.post(f"{path}submit/")[0] == 422
+    (seen,) = boss.get(packet)[1]
+    assert (seen["username"], seen["listed"]) == (mine.person.get_username(), 1)
+    assert boss.delete(f"{packet}{assigned['id']}/")[0] == 422
+    assert reviewer.get(packet)[0] == 403
+
+
+def test_the_admin_reads_notes_by_the_api(world):
+    mine = world.assignment(world.reviewers[0])
+    slot = slots.next_item(assignment=mine)
+    assert slot is not None
+    write_note(assignment=mine, item=slot.item, text="odd quote", token="t", by=mine.person)
+    (note,) = ApiClient(world.admin).get(f"packets/{world.packet.public_id}/notes/")[1]
+    assert (note["text"], note["item"], note["number"], note["username"]) == (
+        "odd quote",
+        slot.item.public_id,
+        slot.item.ordinal,
+        mine.person.get_username(),
+    )

@@ -56,14 +56,20 @@ class Command(BaseCommand):
         parser.add_argument(
             "--reference",
             default="reference",
-            help="source of the reference timelines (default: reference)",
+            help=(
+                "source of the reference timelines, or consensus for each case's (default:"
+                " reference)"
+            ),
         )
         parser.add_argument(
             "--further-reference",
             action="append",
             default=[],
             metavar="SOURCE",
-            help="compare with this reference, too, and show the spread; may be repeated",
+            help=(
+                "compare with this reference and with the closest of all, too, and show the"
+                " spread; may be repeated"
+            ),
         )
         parser.add_argument(
             "--sources", default="", metavar="A,B,…", help="sources to compare (default: every one)"

@@ -125,7 +125,7 @@ def _report_context(request: StudyRequest, found: Evaluation, report: Report) ->
                 r.reference,
                 shown.build_table(_filter_results(r.results, basis), SPREAD_METRICS, basis),
             )
-            for r in report.references
+            for r in (*report.references, *([report.closest] if report.closest else ()))
         ],
         "first_basis": shown.BASIS_WORDS[report.settings.bases[0]].lower(),
         "funnel": funnel_rows(report),

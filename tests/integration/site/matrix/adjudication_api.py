@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from django.utils.timezone import now
+
+from adjudication.models import Assignment, PairSearch
 from adjudication.packets import actions as packets
+from adjudication.packets.searches import find_searchable_games
 from tests.integration.site.matrix import adjudication_judging as judging
 from tests.integration.site.matrix import adjudication_review as review
 from tests.integration.site.matrix import curation
@@ -28,6 +32,15 @@ def _reviewers_own(answer: Answer) -> Mapping[str, Answer]:
         nobody=404,
         superuser=404,
     )
+
+
+def _own_search(world: World) -> dict[str, str]:
+    """A search that is not submitted, by a reviewer who has practised."""
+    assignment = review._review(world)
+    Assignment.objects.filter(pk=assignment.pk).update(practised_at=now())
+    game = find_searchable_games(assignment.packet)[0]
+    made, _ = PairSearch.objects.get_or_create(assignment=assignment, game=game)
+    return {"public_id": assignment.public_id, "search_id": made.public_id}
 
 
 ITEM = (
@@ -62,6 +75,24 @@ REVIEW = [
         _reviewers_own(415),
         method="post",
         path=lambda world: {**review._mine(world), "number": "1"},
+    ),
+    Row("adjudication_api:review_searches", _reviewers_own(200), path=review._mine),
+    Row("adjudication_api:review_search", _reviewers_own(200), path=_own_search),
+    Row(
+        "adjudication_api:review_differences", _reviewers_own(415), method="post", path=_own_search
+    ),
+    # Nothing is listed.
+    Row(
+        "adjudication_api:review_difference",
+        _reviewers_own(422),
+        method="delete",
+        path=lambda world: {**_own_search(world), "number": "1"},
+    ),
+    Row(
+        "adjudication_api:review_search_submit",
+        _reviewers_own(200),
+        method="post",
+        path=_own_search,
     ),
     Row("adjudication_api:review_check", _reviewers_own(409), path=review._mine),
     Row("adjudication_api:review_check", _reviewers_own(200), path=review._decide),
@@ -223,6 +254,14 @@ def _assign(world: World) -> dict[str, str]:
     return {**_packet(world), "assignment_id": review._review(world).public_id}
 
 
+def _search(world: World) -> dict[str, str]:
+    """A search that is not submitted."""
+    assignment = review._review(world)
+    game = find_searchable_games(assignment.packet)[0]
+    made, _ = PairSearch.objects.get_or_create(assignment=assignment, game=game)
+    return {**_packet(world), "search_id": made.public_id}
+
+
 def _sign(world: World) -> dict[str, str]:
     review._sign(world)
     return _assign(world)
@@ -265,6 +304,10 @@ PACKETS = [
         for name in ("due_date", "second", "changed", "assign")
     ),
     Row("adjudication_api:packet_candidates", _admins(200), path=_packet),
+    Row("adjudication_api:packet_searches", _admins(200), path=_packet),
+    Row("adjudication_api:packet_searches", _admins(415), method="post", path=_packet),
+    Row("adjudication_api:packet_search", _admins(204), method="delete", path=_search),
+    Row("adjudication_api:packet_notes", _admins(200), path=_packet),
     Row("adjudication_api:packet_withdraw", _admins(200), method="post", path=_assign),
     Row("adjudication_api:packet_unsign", _admins(415), method="post", path=_sign),
     Row("adjudication_api:packet_report", CARD, path=_packet),

@@ -9,6 +9,7 @@ from adjudication.models import PlantedRecall, Recipe, RecipeLaunch, RecipeVersi
 from adjudication.recipes.actions import save_recipe
 from adjudication.study_report.values import Dot, Figure, Section, StudyReport, to_plain
 from jobs.models import JobState
+from tests.integration.site.matrix.adjudication_api import _admins
 from tests.integration.site.matrix.adjudication_packets import LIST, PAGE, STEER
 from tests.integration.site.matrix.world import SIGN_IN, Row, World, answers
 
@@ -112,4 +113,26 @@ ROWS = [
     Row("adjudication:study_report_new", STEER, method="post", path=_report()),
     Row("adjudication:study_report_figure", PAGE, path=_report(number=1)),
     Row("adjudication:study_report_file", PAGE, path=_report(format="pdf")),
+    Row("adjudication_api:recipes", _admins(200, outsider=200)),
+    Row("adjudication_api:recipes", _admins(415, outsider=415), method="post"),
+    Row("adjudication_api:recipe", _admins(200), path=_recipe),
+    Row("adjudication_api:recipe_launch", _admins(415), method="post", path=_recipe),
+    Row("adjudication_api:launches", _admins(200, outsider=200)),
+    Row("adjudication_api:launch", _admins(200), path=_launch()),
+    Row("adjudication_api:launch_step", _admins(200), method="post", path=_launch(action="cancel")),
+    # Nothing has failed.
+    Row("adjudication_api:launch_step", _admins(422), method="post", path=_launch(action="retry")),
+    Row("adjudication_api:launch_step", _admins(404), method="post", path=_launch(action="other")),
+    Row("adjudication_api:launch_report", _admins(200), path=_report()),
+    Row("adjudication_api:launch_report", _admins(202), method="post", path=_report()),
+    *(
+        Row("adjudication_api:launch_report_file", _admins(200), path=_report(form=form))
+        for form in ("pdf", "zip")
+    ),
+    Row("adjudication_api:launch_report_file", _admins(404), path=_report(form="docx")),
+    Row(
+        "adjudication_api:planted_recall",
+        _admins(200),
+        path=lambda world: {"public_id": _make_recall(world).public_id},
+    ),
 ]
